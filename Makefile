@@ -1,0 +1,2 @@
+# Two targets do everything: `make demo` and `make test`.
+.PHONY: demo test bench

@@ -1,0 +1,1 @@
+//! Subcommands, JSON lines, plain text.

@@ -1,0 +1,14 @@
+//! Every setting of ragscope, merged as tables and read once.
+//!
+//! Built-in defaults < preset < user file < environment < flags. `config/default.toml` declares each setting once, with its
+//! comment and its default: the settings overlay, `ragscope config` and the spelling hints of errors come from it.
+//! This module imports no front end.
+
+mod merge;
+mod paths;
+pub mod prompts;
+mod settings;
+
+pub use merge::{ConfigError, Layers, Setting, defaults_toml, preset_names, settings_list};
+pub use paths::Paths;
+pub use settings::*;

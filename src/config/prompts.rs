@@ -1,0 +1,114 @@
+//! Prompts are files: `assets/prompts/<name>.md`, overridden by files of the same name in the user's prompts folder.
+
+use std::path::{Path, PathBuf};
+
+use super::ConfigError;
+
+/// Declares the prompts: one file each.
+macro_rules! prompts {
+    ($($(#[$doc:meta])* $prompt:ident = $name:literal),+ $(,)?) => {
+        /// A prompt by what it asks for.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum PromptName { $($(#[$doc])* $prompt),+ }
+
+        impl PromptName {
+            /// Every prompt.
+            pub const ALL: &[Self] = &[$(Self::$prompt),+];
+
+            /// File name without its ending.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$prompt => $name),+ }
+            }
+
+            fn built_in(self) -> &'static str {
+                match self { $(Self::$prompt => include_str!(concat!("../../assets/prompts/", $name, ".md"))),+ }
+            }
+        }
+    };
+}
+
+prompts! {
+    /// The answer alone, from passages.
+    QaShort = "qa_short",
+    /// The answer alone, from memory.
+    QaClosed = "qa_closed",
+    /// One short sentence at a time, with or without passages.
+    StepByStep = "step_by_step",
+}
+
+/// The prompts in force.
+#[derive(Debug, Clone)]
+pub struct Prompts {
+    folder: PathBuf,
+}
+
+impl Prompts {
+    /// The built-in prompts, with the user's files in `folder` taking their place.
+    #[must_use]
+    pub fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
+    }
+
+    /// The prompt with each `{name}` replaced by its value. Values are not searched for names.
+    ///
+    /// # Errors
+    /// A user's file that cannot be read.
+    pub fn fill(&self, prompt: PromptName, values: &[(&str, &str)]) -> Result<String, ConfigError> {
+        let file = self.folder.join(format!("{}.md", prompt.name()));
+        let own = match std::fs::read_to_string(&file) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => {
+                return Err(ConfigError::Unreadable { origin: file.display().to_string(), reason: error.to_string() });
+            }
+        };
+        let template = own.as_deref().unwrap_or(prompt.built_in());
+        Ok(fill(template.trim_end_matches('\n'), values))
+    }
+}
+
+fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(open) = rest.find('{') {
+        let (before, after) = rest.split_at(open);
+        filled.push_str(before);
+        let value = after.find('}').and_then(|close| {
+            let name = &after[1..close];
+            values.iter().find(|(known, _)| *known == name).map(|(_, value)| (close, *value))
+        });
+        match value {
+            Some((close, value)) => {
+                filled.push_str(value);
+                rest = &after[close + 1..];
+            }
+            None => {
+                filled.push('{');
+                rest = &after[1..];
+            }
+        }
+    }
+    filled.push_str(rest);
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_not_searched_for_names() {
+        assert_eq!(fill("Q {q} C {c} {x} {", &[("q", "{c}"), ("c", "text")]), "Q {c} C text {x} {");
+    }
+
+    #[test]
+    fn a_users_file_takes_the_place_of_a_built_in_prompt() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let prompts = Prompts::new(folder.path());
+        let built_in = prompts.fill(PromptName::QaClosed, &[("q", "Why?")]).expect("built in");
+        assert!(built_in.ends_with("Question: Why?"), "{built_in}");
+        std::fs::write(folder.path().join("qa_closed.md"), "Say {q}\n").expect("written");
+        assert_eq!(prompts.fill(PromptName::QaClosed, &[("q", "why")]).expect("own"), "Say why");
+    }
+}

@@ -1,0 +1,253 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Fusion;
+
+/// All settings. Each field is explained in `config/default.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub preset: String,
+    pub seed: u64,
+    pub generator: GeneratorSettings,
+    pub embedder: EmbedderSettings,
+    pub corpus: CorpusSettings,
+    pub chunker: ChunkerSettings,
+    pub rewriter: Role<RewriterKind>,
+    pub retriever: RetrieverSettings,
+    pub linker: Role<LinkerKind>,
+    pub filter: Role<FilterKind>,
+    pub reranker: Role<RerankerKind>,
+    pub understanding: Role<UnderstandingKind>,
+    pub refiner: Role<RefinerKind>,
+    pub gate: Role<GateKind>,
+    pub query: Role<QueryKind>,
+    pub utility: Role<UtilityKind>,
+    pub answer: AnswerSettings,
+    pub screen: ScreenSettings,
+    pub record: RecordSettings,
+}
+
+/// A role that has no setting but its choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Role<K> {
+    pub kind: K,
+}
+
+/// The model that writes answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GeneratorSettings {
+    pub model: String,
+    pub gpu_layers: GpuLayers,
+    pub device: String,
+    pub threads: u32,
+    pub context_tokens: u32,
+    pub batch_tokens: u32,
+    pub chat_template: String,
+    pub temperature: f32,
+    pub top_k: u32,
+    pub top_p: f32,
+    pub min_p: f32,
+}
+
+/// The model that turns text into vectors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EmbedderSettings {
+    pub model: String,
+    pub gpu_layers: GpuLayers,
+    pub device: String,
+    pub threads: u32,
+}
+
+/// Layers on the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GpuLayers {
+    /// As many as fit.
+    Auto,
+    /// This many, counted from the last.
+    Count(u32),
+}
+
+impl Serialize for GpuLayers {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::Count(layers) => serializer.serialize_u32(*layers),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for GpuLayers {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = GpuLayers;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"auto\" or a number of layers")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<GpuLayers, E> {
+                // flags and the environment hand numbers over as text
+                match (text, text.parse()) {
+                    ("auto", _) => Ok(GpuLayers::Auto),
+                    (_, Ok(layers)) => Ok(GpuLayers::Count(layers)),
+                    (_, Err(_)) => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+                }
+            }
+            fn visit_i64<E: serde::de::Error>(self, layers: i64) -> Result<GpuLayers, E> {
+                u32::try_from(layers)
+                    .map(GpuLayers::Count)
+                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(layers), &self))
+            }
+            fn visit_u64<E: serde::de::Error>(self, layers: u64) -> Result<GpuLayers, E> {
+                u32::try_from(layers)
+                    .map(GpuLayers::Count)
+                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Unsigned(layers), &self))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+/// Which files become documents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CorpusSettings {
+    pub max_file_bytes: u64,
+    pub hidden: bool,
+    pub follow_links: bool,
+    pub gitignore: bool,
+    pub include: Vec<String>,
+}
+
+/// How documents are cut into chunks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChunkerSettings {
+    pub kind: ChunkerKind,
+    pub tokens: u32,
+    pub overlap_tokens: u32,
+}
+
+/// How chunks are found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RetrieverSettings {
+    pub kind: RetrieverKind,
+    pub k: u32,
+    pub pool: u32,
+    pub fusion: Fusion,
+    pub bm25_weight: f32,
+    pub vector_weight: f32,
+    pub rrf_k: f32,
+    pub ef_search: u32,
+}
+
+/// How the answer is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerSettings {
+    pub prompt: AnswerPrompt,
+    pub max_sentences: u32,
+    pub max_tokens: u32,
+}
+
+/// How the screen looks and moves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScreenSettings {
+    pub theme: String,
+    pub frames_per_second: u32,
+    pub mouse: bool,
+}
+
+/// Whether runs are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordSettings {
+    pub enabled: bool,
+}
+
+/// Declares the choices of roles: the enum, its names in settings, and the list of them.
+macro_rules! choices {
+    ($($(#[$doc:meta])* $kind:ident at $key:literal { $($(#[$choice_doc:meta])* $choice:ident = $name:literal),+ $(,)? })+) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+            pub enum $kind { $($(#[$choice_doc])* #[serde(rename = $name)] $choice),+ }
+        )+
+
+        /// The settings that are a choice among names, with those names.
+        pub const CHOICES: &[(&str, &[&str])] = &[$(($key, &[$($name),+])),+, ("retriever.fusion", &["weighted", "rrf"])];
+    };
+}
+
+choices! {
+    /// How documents are cut.
+    ChunkerKind at "chunker.kind" {
+        /// Recursive cuts at a fixed number of tokens with an overlap.
+        Fixed = "fixed",
+    }
+    /// Who rewrites the question.
+    RewriterKind at "rewriter.kind" {
+        /// Nobody.
+        Off = "off",
+    }
+    /// Who finds chunks.
+    RetrieverKind at "retriever.kind" {
+        /// Nobody: the answer comes without documents.
+        Off = "off",
+        /// BM25 and vectors, fused.
+        Hybrid = "hybrid",
+    }
+    /// Who ties sentences together.
+    LinkerKind at "linker.kind" {
+        /// Nobody.
+        Off = "off",
+    }
+    /// Who drops chunks.
+    FilterKind at "filter.kind" {
+        /// Nobody.
+        Off = "off",
+    }
+    /// Who orders the hits again.
+    RerankerKind at "reranker.kind" {
+        /// Nobody.
+        Off = "off",
+    }
+    /// Who measures whether the model understands its context.
+    UnderstandingKind at "understanding.kind" {
+        /// Nobody.
+        Off = "off",
+    }
+    /// Who repairs the context.
+    RefinerKind at "refiner.kind" {
+        /// Nobody.
+        Off = "off",
+    }
+    /// Who decides that a sentence needs a lookup.
+    GateKind at "gate.kind" {
+        /// Nobody: uncertainty is measured and shown, nothing follows.
+        Off = "off",
+    }
+    /// Who writes the query.
+    QueryKind at "query.kind" {
+        /// The question is the query.
+        Question = "question",
+    }
+    /// Who measures what a lookup was worth.
+    UtilityKind at "utility.kind" {
+        /// Nobody.
+        Off = "off",
+    }
+    /// The prompt of the answer.
+    AnswerPrompt at "answer.prompt" {
+        /// One short sentence at a time, then the answer.
+        StepByStep = "step_by_step",
+        /// The answer alone.
+        QaShort = "qa_short",
+    }
+}

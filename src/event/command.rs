@@ -1,0 +1,20 @@
+use std::path::PathBuf;
+
+/// What the screen asks of the engine thread. The answers are records.
+///
+/// Stopping is not a command: it must overtake the queue, so it travels as a [`super::StopFlag`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Answer a question over the open corpus. `overrides` are `key = value` settings on top of the configuration.
+    Ask { question: String, overrides: Vec<(String, String)> },
+    /// Open a folder: use its index and bring it up to date.
+    Open { folder: PathBuf },
+    /// Bring the index of the open corpus up to date; `rebuild` throws the old one away first.
+    Reindex { rebuild: bool },
+    /// Read a document of the corpus for the source viewer. `document` is the path inside the corpus.
+    OpenSource { document: String, first_line: u32, last_line: u32 },
+    /// List the recorded runs.
+    ListSessions,
+    /// Send the records of a recorded run.
+    OpenRun { file: PathBuf },
+}

@@ -1,0 +1,118 @@
+//! The public run format: what happened, as one stream of typed records.
+//!
+//! A run is a sequence of [`Record`]s. The screen, `--json`, the recorder and the replayer read the same stream, so an
+//! [`Event`] is past tense, self-contained (nobody needs the index to draw it) and holds finite numbers only.
+//! This module does no I/O and knows no widget.
+
+mod command;
+mod flow;
+mod payload;
+mod text;
+
+pub use command::Command;
+pub use flow::{Flow, StopFlag};
+pub use payload::*;
+pub use text::harmless;
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the run format. A reader accepts any minor version of its own major one.
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// The `run` of records that belong to no question: loading, indexing, sources opened on the screen.
+pub const SESSION: &str = "session";
+
+/// Version of the run format, carried by [`Event::RunStarted`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormatVersion {
+    /// Changes when old readers can no longer read new records.
+    pub major: u32,
+    /// Changes when variants or fields were added.
+    pub minor: u32,
+}
+
+/// One event with its place in the stream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Position in the stream of its run, from 0, without gaps.
+    pub seq: u64,
+    /// Microseconds since the run (or the session) started.
+    pub t_us: u64,
+    /// The run it belongs to, or [`SESSION`].
+    pub run: String,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Everything that can happen. New variants may be added: readers skip what they do not know ([`Event::Unknown`]).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant)] // records are moved once through a channel; boxing would blur the format
+pub enum Event {
+    // ── session ────────────────────────────────────────────────────────────────────────────────────────────────────
+    /// A model file is being read. `fraction` is in 0..=1.
+    ModelLoadProgressed { role: ModelRole, file: String, fraction: f32 },
+    /// A model is ready.
+    ModelLoaded { model: ModelCard, wall_ms: u64 },
+    /// A corpus is open for questions (again, after its index changed).
+    CorpusOpened { corpus: CorpusCard },
+    /// Indexing moved on.
+    IndexProgressed { progress: IndexProgress },
+    /// The index agrees with the folder again.
+    IndexFinished { report: IndexReport },
+    /// The text of a document was read for the source viewer.
+    SourceOpened { source: Source },
+    /// The recorded runs, newest first.
+    SessionsListed { folder: String, runs: Vec<RunSummary> },
+    /// Something failed outside a run. `advice` says what to do next.
+    OperationFailed { operation: String, error: String, advice: String },
+    /// A setting was refused or fell back; the program goes on.
+    Warned { text: String },
+
+    // ── run ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    /// First record of every run: all that is needed to repeat it.
+    RunStarted {
+        format: FormatVersion,
+        /// Version of the program that wrote the run.
+        program: String,
+        question: String,
+        preset: String,
+        /// The effective settings as the merged configuration table.
+        settings: serde_json::Value,
+        models: Vec<ModelCard>,
+        corpus: Option<CorpusCard>,
+        seed: u64,
+        /// Seconds since 1970-01-01 UTC.
+        started_at: u64,
+    },
+    /// The query writer made the text to look up.
+    QueryWritten { step: u32, query: String, writer: String, words: Vec<QueryWord> },
+    /// The index answered a query. Hits are in fused order, best first.
+    RetrievalFinished { step: u32, retrieval: Retrieval },
+    /// The context of the next model call was put together.
+    ContextBuilt { step: u32, context: Context },
+    /// A prompt was handed to a model: the exact text.
+    ModelCalled { call: u32, purpose: String, role: ModelRole, prompt: String, prompt_tokens: u32 },
+    /// The call is over.
+    ModelCallFinished { call: u32, usage: CallUsage },
+    /// A sentence of the answer begins.
+    StepStarted { step: u32 },
+    /// A token of the answer. Log-probability and entropy in nats, under the model's own distribution at temperature 1.
+    TokenGenerated { step: u32, text: String, logprob: f32, entropy: f32 },
+    /// A sentence of the answer is complete. `text` repeats the tokens of the step, trimmed.
+    StepFinished { step: u32, text: String, uncertainty: Uncertainty, citations: Vec<Citation> },
+    /// Last record of every run.
+    RunFinished {
+        outcome: Outcome,
+        /// The whole text of the answer.
+        text: String,
+        /// The short answer: what follows "the answer is", otherwise the whole text.
+        answer: String,
+        citations: Vec<Citation>,
+        usage: RunUsage,
+    },
+
+    /// Written by a newer program; kept out of the way.
+    #[serde(other)]
+    Unknown,
+}

@@ -1,0 +1,369 @@
+//! What events carry.
+
+use serde::{Deserialize, Serialize};
+
+/// The models by role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelRole {
+    /// Writes answers.
+    Generator,
+    /// Turns text into vectors.
+    Embedder,
+    /// Orders texts by their fit to a question.
+    Reranker,
+    /// Judges whether one answer entails another.
+    EntailmentJudge,
+}
+
+impl ModelRole {
+    /// Every role, in the order in which they are shown.
+    pub const ALL: [Self; 4] = [Self::Generator, Self::Embedder, Self::Reranker, Self::EntailmentJudge];
+
+    /// The name in settings and on the screen.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Generator => "generator",
+            Self::Embedder => "embedder",
+            Self::Reranker => "reranker",
+            Self::EntailmentJudge => "entailment_judge",
+        }
+    }
+}
+
+/// A loaded model, as far as a reader of a run needs to know it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelCard {
+    pub role: ModelRole,
+    /// Name from the file's metadata, else the file name.
+    pub name: String,
+    /// File name without its folder.
+    pub file: String,
+    /// Size of the file in bytes.
+    pub file_bytes: u64,
+    /// blake3 over size, metadata and a sample of the weights, as hex: tells two models apart.
+    pub fingerprint: String,
+    /// Architecture name of the GGUF (`llama`, `bert`, …).
+    pub architecture: String,
+    /// Quantisation, e.g. `Q4_K_M`, as the file describes itself.
+    pub quantisation: String,
+    pub parameters: u64,
+    pub layers: u32,
+    /// Layers that run on a GPU.
+    pub gpu_layers: u32,
+    /// Name of the device that holds them, or `CPU`.
+    pub device: String,
+    /// Width of a hidden state or an embedding.
+    pub width: u32,
+    /// Tokens of context that the program gave the model.
+    pub context_tokens: u32,
+    /// The chat template in use: `gguf`, or the name of the fallback. Empty for roles without one.
+    pub chat_template: String,
+}
+
+/// A corpus and the state of its index.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CorpusCard {
+    /// The folder as the user named it.
+    pub folder: String,
+    pub documents: u64,
+    pub chunks: u64,
+    /// Number of the index generation in use.
+    pub generation: u64,
+    /// True when another process writes this index and this one only reads.
+    pub read_only: bool,
+}
+
+/// What indexing does now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IndexPhase {
+    /// Walking the folder and comparing it with the manifest.
+    Scanning,
+    /// Reading, splitting and counting.
+    Reading,
+    /// Computing vectors.
+    Embedding,
+    /// Writing the new generation.
+    Writing,
+}
+
+/// How far indexing is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IndexProgress {
+    pub phase: IndexPhase,
+    /// Finished units: files while scanning and reading, chunks while embedding and writing.
+    pub done: u64,
+    /// All units of the phase, when known.
+    pub total: Option<u64>,
+    /// The file at hand.
+    pub file: Option<String>,
+    /// Units a second, once measured.
+    pub rate_per_s: Option<f32>,
+    /// Estimated milliseconds until the phase ends, once measured.
+    pub left_ms: Option<u64>,
+}
+
+/// A file that was not indexed, or only in part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedFile {
+    /// Path inside the corpus.
+    pub path: String,
+    pub reason: String,
+}
+
+/// What an index run did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IndexReport {
+    pub corpus: CorpusCard,
+    pub added: u64,
+    pub changed: u64,
+    pub unchanged: u64,
+    pub removed: u64,
+    /// Chunks whose vector was computed in this run.
+    pub embedded: u64,
+    /// Chunks whose vector was known already.
+    pub reused: u64,
+    /// Files that are not in the index and why.
+    pub skipped: Vec<SkippedFile>,
+    pub wall_ms: u64,
+}
+
+/// The text of a document, for reading at a place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// Path inside the corpus.
+    pub document: String,
+    /// Absolute path, for an editor.
+    pub path: String,
+    /// Lines of the file from `from_line`, without line ends, control characters replaced.
+    pub lines: Vec<String>,
+    /// Line number of the first of `lines`, from 1.
+    pub from_line: u32,
+    /// The lines to highlight, from 1, both inclusive.
+    pub first_line: u32,
+    pub last_line: u32,
+}
+
+/// A recorded run in the sessions folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    pub file: String,
+    pub run: String,
+    pub started_at: u64,
+    pub question: String,
+    pub preset: String,
+    /// None when the run never finished.
+    pub answer: Option<String>,
+}
+
+/// A word of a query and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueryWord {
+    pub text: String,
+    pub origin: WordOrigin,
+}
+
+/// Where a word of a query came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WordOrigin {
+    /// The question.
+    Question,
+    /// A sentence of the answer.
+    Sentence,
+    /// The uncertain region of the doubted sentence.
+    UncertainRegion,
+}
+
+/// What a query found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Retrieval {
+    pub query: String,
+    /// How the two lists were fused.
+    pub fusion: Fusion,
+    pub hits: Vec<Hit>,
+    /// Length of the BM25 list and of the vector list before fusion.
+    pub bm25_found: u32,
+    pub vector_found: u32,
+    pub wall_us: u64,
+}
+
+/// How the BM25 list and the vector list become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fusion {
+    /// Weighted sum of min-max normalised scores over the union of both lists.
+    Weighted,
+    /// Reciprocal rank fusion: sum of weight / (k + rank).
+    Rrf,
+}
+
+/// A chunk: the unit that is retrieved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChunkText {
+    /// Stable within one index generation.
+    pub id: u64,
+    /// Path of the document inside the corpus.
+    pub document: String,
+    /// Headings above the chunk, outermost first.
+    pub headings: Vec<String>,
+    /// Bytes of the file: start, and one past the end.
+    pub bytes: [u64; 2],
+    /// Lines of the file, from 1, both inclusive.
+    pub lines: [u32; 2],
+    /// Tokens by the embedder's vocabulary.
+    pub tokens: u32,
+    pub text: String,
+}
+
+/// Score and rank in one list. Ranks count from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Ranked {
+    pub score: f32,
+    pub rank: u32,
+}
+
+/// A chunk that a retrieval returned, with its scores.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hit {
+    pub chunk: ChunkText,
+    /// BM25 score and rank; None when that list did not hold the chunk.
+    pub bm25: Option<Ranked>,
+    /// Cosine and rank; None when that list did not hold the chunk.
+    pub vector: Option<Ranked>,
+    /// Score and rank after fusion.
+    pub fused: Ranked,
+}
+
+/// A chunk as the prompt shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContextChunk {
+    /// The number in brackets, from 1.
+    pub label: u32,
+    pub chunk: u64,
+    /// Tokens by the generator's vocabulary.
+    pub tokens: u32,
+}
+
+/// A chunk that did not make it into the context.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DroppedChunk {
+    pub chunk: u64,
+    pub reason: DropReason,
+}
+
+/// Why a chunk was dropped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum DropReason {
+    /// It ranked below the number of chunks asked for.
+    BelowK { k: u32 },
+    /// The prompt would not have fitted the context.
+    ContextFull { needed_tokens: u32, available_tokens: u32 },
+}
+
+/// The passages of a prompt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Context {
+    pub chunks: Vec<ContextChunk>,
+    /// What was retrieved and is not in the context.
+    pub dropped: Vec<DroppedChunk>,
+    /// Tokens of the whole prompt, template included, and room left for it.
+    pub prompt_tokens: u32,
+    pub available_tokens: u32,
+}
+
+/// Cost of one model call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallUsage {
+    pub prompt_tokens_evaluated: u32,
+    /// Prompt tokens whose keys and values were in the cache already.
+    pub prompt_tokens_reused: u32,
+    pub tokens_generated: u32,
+    pub wall_us: u64,
+    /// Cells of the cache in use after the call, and all of them.
+    pub context_used: u32,
+    pub context_tokens: u32,
+}
+
+/// How unsure the model was of a sentence, and what followed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Uncertainty {
+    pub measure: UncertaintyMeasure,
+    /// In the measure's own unit: nats for entropies.
+    pub value: f32,
+    /// The gate's threshold; None when no gate decides.
+    pub threshold: Option<f32>,
+    pub decision: Decision,
+}
+
+/// What an uncertainty was measured with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UncertaintyMeasure {
+    /// Mean entropy of the sentence's token distributions, nats.
+    TokenEntropy,
+}
+
+/// What a gate decided about a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// No gate: measured only.
+    Measured,
+    /// Sure enough.
+    Keep,
+    /// Doubted: look something up.
+    LookUp,
+}
+
+/// A place that supports a sentence of the answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Citation {
+    /// The label of the chunk in the context.
+    pub label: u32,
+    pub chunk: u64,
+    /// Path inside the corpus.
+    pub file: String,
+    pub first_line: u32,
+    pub last_line: u32,
+    pub evidence: Evidence,
+}
+
+/// How the program knows that a chunk supports a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Evidence {
+    /// The model wrote the chunk's label, e.g. `[2]`.
+    Marked,
+    /// The share of the sentence's content words that the cited lines hold, in 0..=1.
+    Overlap { share: f32 },
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Outcome {
+    Completed,
+    /// By the user; what was written so far stays.
+    Stopped,
+    /// A limit of the settings cut the answer off.
+    LimitReached,
+    Failed {
+        error: String,
+        advice: String,
+    },
+}
+
+/// Cost of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunUsage {
+    pub prompt_tokens_evaluated: u64,
+    pub prompt_tokens_reused: u64,
+    pub tokens_generated: u64,
+    pub model_calls: u32,
+    pub retrievals: u32,
+    pub wall_ms: u64,
+}

@@ -1,0 +1,44 @@
+use std::borrow::Cow;
+
+/// Text that is safe to show: escape sequences and control characters of documents, file names and model output become
+/// visible signs, so that they never steer the terminal. Line ends and tabs stay.
+#[must_use]
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    if text.chars().any(is_harmful) {
+        Cow::Owned(text.chars().map(|c| if is_harmful(c) { visible(c) } else { c }).collect())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Control characters, and the marks that turn the direction of text (they can make a line read other than it is).
+fn is_harmful(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The Unicode picture of a C0 control character, a replacement sign for the rest.
+fn visible(c: char) -> char {
+    match u32::from(c) {
+        code @ 0..=0x1f => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
+        0x7f => '\u{2421}',
+        _ => char::REPLACEMENT_CHARACTER,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn control_characters_become_visible() {
+        let cases = [
+            ("plain\ttext\n", "plain\ttext\n"),
+            ("\u{1b}[31mred", "␛[31mred"),
+            ("a\rb\u{7f}\u{9b}1m", "a␍b␡\u{fffd}1m"),
+            ("\u{202e}abc", "\u{fffd}abc"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(harmless(text), expected);
+        }
+    }
+}

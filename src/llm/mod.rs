@@ -1,0 +1,158 @@
+//! Models by role behind small traits. `llama.rs` drives llama.cpp, and every `unsafe` block is in `ffi.rs`.
+//!
+//! This module knows nothing of retrieval: it turns prompts into text, labels into probabilities and text into vectors.
+
+use crate::event::{CallUsage, Flow, ModelCard};
+
+/// A prompt before the chat template: what the user turn says, and the reply so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// The system turn; empty for none.
+    pub system: String,
+    /// The user turn.
+    pub user: String,
+    /// The assistant turn so far, left open: the model goes on from here. Empty for a new reply.
+    pub reply: String,
+}
+
+impl Prompt {
+    /// A prompt of one user turn.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self { user: text.into(), ..Self::default() }
+    }
+}
+
+/// A prompt as the model reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The text with the chat template applied.
+    pub text: String,
+    /// Its tokens, special ones included.
+    pub tokens: Vec<i32>,
+}
+
+/// How to continue a prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decoding {
+    pub max_tokens: u32,
+    pub sampling: Sampling,
+    /// Branch `i` of a call samples with `seed + i`.
+    pub seed: u64,
+    pub stop: StopRule,
+}
+
+/// Sampling settings. Temperature 0 is greedy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampling {
+    pub temperature: f32,
+    /// 0 keeps all.
+    pub top_k: u32,
+    /// 1 keeps all.
+    pub top_p: f32,
+    /// 0 keeps all.
+    pub min_p: f32,
+}
+
+impl Sampling {
+    /// The most likely token every time.
+    pub const GREEDY: Self = Self { temperature: 0.0, top_k: 0, top_p: 1.0, min_p: 0.0 };
+}
+
+/// Where a continuation ends, besides the end of the turn and the token limit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StopRule {
+    /// Texts that end the continuation when it contains one of them; the text itself is cut off.
+    pub texts: Vec<String>,
+}
+
+/// A sampled token.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Token {
+    pub id: i32,
+    /// Its text; bytes of an unfinished character wait for the next token.
+    pub text: String,
+    /// ln p under the model's own distribution (temperature 1, before any cut), nats.
+    pub logprob: f32,
+    /// Entropy of that distribution, nats.
+    pub entropy: f32,
+}
+
+/// Why a continuation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The model ended its turn.
+    Turn,
+    /// A stop rule matched.
+    StopRule,
+    /// The token limit was reached.
+    MaxTokens,
+    /// The context is full.
+    ContextFull,
+    /// The observer answered [`Flow::Stop`].
+    Stopped,
+}
+
+/// A continuation of one prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Completion {
+    /// The text, stop texts cut off, not trimmed.
+    pub text: String,
+    pub tokens: Vec<Token>,
+    pub end: End,
+}
+
+/// Writes text.
+pub trait Generator {
+    /// Continue each prompt. `observe(branch, token)` sees every token as it is sampled and may stop the whole call; what was
+    /// written so far comes back with [`End::Stopped`]. One completion a prompt, in order.
+    ///
+    /// # Errors
+    /// [`LlmError::PromptTooLong`] before anything is evaluated when a prompt leaves no room for one token; llama.cpp's own failures.
+    fn complete(
+        &mut self,
+        prompts: &[Prompt],
+        decoding: &Decoding,
+        observe: &mut dyn FnMut(usize, &Token) -> Flow,
+    ) -> Result<Vec<Completion>, LlmError>;
+
+    /// What the model is.
+    fn card(&self) -> &ModelCard;
+
+    /// The exact text and tokens of a prompt.
+    ///
+    /// # Errors
+    /// When the chat template cannot be applied.
+    fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError>;
+
+    /// Cost of the last call.
+    fn usage(&self) -> CallUsage;
+}
+
+/// Turns text into unit vectors.
+pub trait Embedder {
+    /// One vector of `card().width` numbers and length 1 a text, in order. Texts longer than the model's context are cut at its end.
+    ///
+    /// # Errors
+    /// [`LlmError::Stopped`] when the stop flag was set; llama.cpp's own failures.
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError>;
+
+    /// What the model is.
+    fn card(&self) -> &ModelCard;
+}
+
+/// What can go wrong with a model. Every message names what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum LlmError {
+    #[error("no model file at {path}: check the path, or run `ragscope models` to see what is found")]
+    Missing { path: String },
+    #[error("{path} is not a usable GGUF model ({reason}): download it again, or choose another with --model")]
+    Unusable { path: String, reason: String },
+    #[error(
+        "the prompt has {prompt_tokens} tokens and the context holds {context_tokens}: shorten the question, or raise generator.context_tokens"
+    )]
+    PromptTooLong { prompt_tokens: u32, context_tokens: u32 },
+    #[error("stopped")]
+    Stopped,
+    #[error("llama.cpp: {0}")]
+    Backend(String),
+}

@@ -1,0 +1,1 @@
+//! Records to a file, as JSON lines while they happen, and back.

@@ -1,0 +1,1 @@
+//! The screen: a fold over records.

@@ -1,0 +1,11 @@
+//! The one integration binary. Tests are data through one `check`; where a model is meant, they run the bundled one.
+
+mod layers;
+mod llm;
+mod corpus;
+mod index;
+mod trace;
+mod engine;
+mod cli;
+mod screen;
+mod terminal;
