@@ -1,1 +1,156 @@
+//! Runs are recorded while they happen and read back as they were.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ragscope::event::{Event, FORMAT, FormatVersion, Outcome, Record, RunUsage, SESSION};
+use ragscope::trace::{Recorder, list_runs, read_run};
+
+fn record(run: &str, seq: u64, event: Event) -> Record {
+    Record { seq, t_us: seq * 10, run: run.to_owned(), event }
+}
+
+fn started(format: FormatVersion, question: &str, started_at: u64) -> Event {
+    Event::RunStarted {
+        format,
+        program: "0.1.0".to_owned(),
+        question: question.to_owned(),
+        preset: "naive".to_owned(),
+        settings: serde_json::json!({"seed": 1}),
+        models: Vec::new(),
+        corpus: None,
+        seed: 1,
+        started_at,
+    }
+}
+
+fn finished(answer: &str) -> Event {
+    Event::RunFinished {
+        outcome: Outcome::Completed,
+        text: format!("So the answer is {answer}."),
+        answer: answer.to_owned(),
+        citations: Vec::new(),
+        usage: RunUsage::default(),
+    }
+}
+
+/// A run of three records.
+fn run(id: &str, started_at: u64, answer: &str) -> Vec<Record> {
+    vec![
+        record(id, 0, started(FORMAT, "Where?", started_at)),
+        record(id, 1, Event::TokenGenerated { step: 1, text: " Lorby".to_owned(), logprob: -0.25, entropy: 0.5 }),
+        record(id, 2, finished(answer)),
+    ]
+}
+
+fn write_all(folder: &Path, records: &[Record]) {
+    let mut recorder = Recorder::new(folder);
+    for record in records {
+        recorder.write(record).expect("written");
+    }
+}
+
+fn lines(records: &[Record]) -> String {
+    records.iter().map(|record| serde_json::to_string(record).expect("a record") + "\n").collect()
+}
+
+fn file_with(folder: &Path, bytes: impl AsRef<[u8]>) -> PathBuf {
+    let file = folder.join("run.jsonl");
+    fs::write(&file, bytes).expect("written");
+    file
+}
+
+#[test]
+fn a_run_is_on_disk_while_it_happens_and_reads_back_as_it_was() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path().join("sessions");
+    let records = run("run-1", 100, "Lorby");
+    let mut recorder = Recorder::new(&folder);
+    for (count, record) in records.iter().enumerate() {
+        recorder.write(&Record { run: SESSION.to_owned(), ..record.clone() }).expect("ignored");
+        recorder.write(record).expect("written");
+        assert_eq!(read_run(&folder.join("run-1.jsonl")).expect("a run"), records[..=count]);
+    }
+    assert_eq!(recorder.file(), None, "the run is over");
+    assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 1, "the session is not recorded");
+}
+
+#[test]
+fn a_run_id_never_leaves_the_sessions_folder() {
+    let home = tempfile::tempdir().expect("a folder");
+    write_all(&home.path().join("sessions"), &run("../../x", 1, "y"));
+    assert!(home.path().join("sessions/______x.jsonl").is_file());
+}
+
+#[test]
+fn a_full_or_forbidden_disk_is_said_once_a_run() {
+    let home = tempfile::tempdir().expect("a folder");
+    let blocked = home.path().join("sessions");
+    fs::write(&blocked, "a file where the folder should be").expect("written");
+    let mut recorder = Recorder::new(&blocked);
+    let records = run("run-1", 1, "x");
+    let error = recorder.write(&records[0]).expect_err("cannot be written").to_string();
+    assert!(error.contains("run-1.jsonl") && error.contains("record.enabled=false"), "{error}");
+    recorder.write(&records[1]).expect("the rest is let go");
+}
+
+#[test]
+fn runs_are_listed_newest_first() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path();
+    assert!(list_runs(&folder.join("none")).expect("an empty list").is_empty());
+    write_all(folder, &run("run-a", 100, "Lorby"));
+    write_all(folder, &run("run-b", 300, "x".repeat(100_000).as_str()));
+    write_all(folder, &run("run-c", 200, "cut")[..2]);
+    fs::write(folder.join("other.jsonl"), "no run\n").expect("written");
+    fs::write(folder.join("notes.txt"), "no run").expect("written");
+
+    let runs = list_runs(folder).expect("a list");
+    let seen: Vec<_> = runs.iter().map(|run| (run.run.as_str(), run.answer.as_ref().map(String::len))).collect();
+    assert_eq!(seen, [("run-b", Some(100_000)), ("run-c", None), ("run-a", Some(5))]);
+    assert_eq!((runs[2].question.as_str(), runs[2].preset.as_str()), ("Where?", "naive"));
+    assert_eq!(read_run(Path::new(&runs[2].file)).expect("a run").len(), 3);
+}
+
+#[test]
+fn what_can_be_read_is_read() {
+    let newer_minor = FormatVersion { minor: FORMAT.minor + 1, ..FORMAT };
+    let whole = lines(&run("r", 1, "x"));
+    let unknown = r#"{"seq":1,"t_us":2,"run":"r","event":{"type":"moon_risen","phase":[1]}}"#;
+    let changed = r#"{"seq":1,"t_us":2,"run":"r","event":{"type":"token_generated","step":"first"}}"#;
+    let cases = [
+        ("whole", whole.clone(), 3, 0),
+        ("no last line end", whole.trim_end().to_owned(), 3, 0),
+        ("cut off in the last line", whole[..whole.len() - 20].to_owned(), 2, 0),
+        ("unknown event", lines(&[record("r", 0, started(FORMAT, "q", 1))]) + unknown + "\n", 2, 1),
+        ("event of a newer minor", lines(&[record("r", 0, started(newer_minor, "q", 1))]) + changed + "\n", 2, 1),
+    ];
+    let home = tempfile::tempdir().expect("a folder");
+    for (name, text, count, unknown) in cases {
+        let records = read_run(&file_with(home.path(), text)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(records.len(), count, "{name}");
+        assert_eq!(records.iter().filter(|record| record.event == Event::Unknown).count(), unknown, "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_says_which_file_and_line() {
+    let newer = FormatVersion { major: FORMAT.major + 1, minor: 3 };
+    let whole = lines(&run("r", 1, "x"));
+    let broken: Vec<&str> = whole.lines().collect();
+    let cases: [(&str, Vec<u8>, &str); 6] = [
+        ("empty", Vec::new(), "line 1: no record in it"),
+        ("no run", b"# Notes\n\ntext\n".to_vec(), "line 1: a run begins with a run_started record"),
+        ("not UTF-8", b"\xff\xfe\n".to_vec(), "line 1"),
+        ("headless", (broken[1].to_owned() + "\n").into_bytes(), "line 1: a run begins with a run_started record"),
+        ("damaged", format!("{}\n{{\"seq\n{}\n", broken[0], broken[2]).into_bytes(), "line 2"),
+        ("newer", lines(&[record("r", 0, started(newer, "q", 1))]).into_bytes(), "has run format 2.3"),
+    ];
+    let home = tempfile::tempdir().expect("a folder");
+    for (name, bytes, expected) in cases {
+        let error = read_run(&file_with(home.path(), bytes)).expect_err(name).to_string();
+        assert!(error.contains("run.jsonl") && error.contains(expected), "{name}: {error}");
+    }
+    let error = read_run(&home.path().join("gone.jsonl")).expect_err("missing").to_string();
+    assert!(error.contains("gone.jsonl"), "{error}");
+}

@@ -1,1 +1,0 @@
-//! Records to a file, as JSON lines while they happen, and back.

@@ -1,0 +1,70 @@
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::read::read_line;
+use super::{ENDING, TraceError};
+use crate::event::{Event, Record, RunSummary};
+
+/// How much of a file's end is looked at first; grows until it holds the last line.
+const TAIL_BYTES: u64 = 16 << 10;
+
+/// The recorded runs of a folder, newest first. Reads the first and the last line of each file only; what is no recorded
+/// run is left out, and so is a folder that does not exist yet.
+///
+/// # Errors
+/// [`TraceError::Unreadable`] when the folder cannot be listed.
+pub fn list_runs(folder: &Path) -> Result<Vec<RunSummary>, TraceError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(TraceError::unreadable(folder, error)),
+    };
+    let mut runs: Vec<RunSummary> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension() == Some(OsStr::new(ENDING)))
+        .filter_map(|path| summary(&path))
+        .collect();
+    runs.sort_by(|a, b| (b.started_at, &b.run).cmp(&(a.started_at, &a.run)));
+    Ok(runs)
+}
+
+fn summary(path: &Path) -> Option<RunSummary> {
+    let mut file = File::open(path).ok()?;
+    let first = read_line(&mut BufReader::new(&mut file)).ok()??;
+    let Record { run, event: Event::RunStarted { question, preset, started_at, .. }, .. } =
+        serde_json::from_slice(&first).ok()?
+    else {
+        return None;
+    };
+    let answer = answer(&mut file).unwrap_or_default();
+    Some(RunSummary { file: path.display().to_string(), run, started_at, question, preset, answer })
+}
+
+/// The answer of a run that finished.
+fn answer(file: &mut File) -> io::Result<Option<String>> {
+    let line = last_line(file)?;
+    Ok(match serde_json::from_slice(&line) {
+        Ok(Record { event: Event::RunFinished { answer, .. }, .. }) => Some(answer),
+        _ => None,
+    })
+}
+
+fn last_line(file: &mut File) -> io::Result<Vec<u8>> {
+    let length = file.seek(SeekFrom::End(0))?;
+    let mut window = TAIL_BYTES;
+    loop {
+        let from = length.saturating_sub(window);
+        file.seek(SeekFrom::Start(from))?;
+        let mut tail = Vec::new();
+        file.take(window).read_to_end(&mut tail)?;
+        let body = tail.strip_suffix(b"\n").unwrap_or(&tail);
+        match body.iter().rposition(|byte| *byte == b'\n') {
+            Some(at) => return Ok(body[at + 1..].to_vec()),
+            None if from == 0 => return Ok(body.to_vec()),
+            None => window *= 4,
+        }
+    }
+}

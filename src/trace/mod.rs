@@ -1,0 +1,48 @@
+//! Records to a file, as JSON lines while they happen, and back.
+//!
+//! One run, one file: `<run id>.jsonl` in the sessions folder, each line a [`Record`](crate::event::Record). A line is
+//! complete before the next one begins, so a kill costs the last line at the most. This module does not know who listens.
+
+mod list;
+mod read;
+mod recorder;
+
+pub use list::list_runs;
+pub use read::read_run;
+pub use recorder::Recorder;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Ending of the name of a recorded run.
+const ENDING: &str = "jsonl";
+
+/// What can go wrong with a recorded run. Every message names the file and what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    #[error("cannot read {}: {source}", file.display())]
+    Unreadable { file: PathBuf, source: io::Error },
+    #[error("cannot write {}: {source}; free some space or set record.enabled=false", file.display())]
+    Unwritable { file: PathBuf, source: io::Error },
+    #[error("{}, line {line}: {reason}; the file is damaged or no recorded run (`ragscope paths` says where runs are)", file.display())]
+    Damaged { file: PathBuf, line: usize, reason: String },
+    #[error(
+        "{} has run format {found} and this program reads {known}: replay it with the newer ragscope that wrote it",
+        file.display()
+    )]
+    Newer { file: PathBuf, found: String, known: String },
+}
+
+impl TraceError {
+    fn unreadable(file: &Path, source: io::Error) -> Self {
+        Self::Unreadable { file: file.to_owned(), source }
+    }
+
+    fn unwritable(file: &Path, source: io::Error) -> Self {
+        Self::Unwritable { file: file.to_owned(), source }
+    }
+
+    fn damaged(file: &Path, line: usize, reason: impl Into<String>) -> Self {
+        Self::Damaged { file: file.to_owned(), line, reason: reason.into() }
+    }
+}

@@ -1,0 +1,121 @@
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::TraceError;
+use crate::event::{Event, FORMAT, FormatVersion, Record};
+
+/// The longest line that is taken for a record.
+pub(super) const MAX_LINE_BYTES: u64 = 64 << 20;
+
+/// The records of a recorded run. A last line that was cut off by a kill is left out; events of a newer minor version of
+/// the format come as [`Event::Unknown`].
+///
+/// # Errors
+/// [`TraceError::Unreadable`], [`TraceError::Newer`] for a newer major version, [`TraceError::Damaged`] with the line.
+pub fn read_run(file: &Path) -> Result<Vec<Record>, TraceError> {
+    let mut lines = Lines::open(file)?;
+    let mut records: Vec<Record> = Vec::new();
+    let mut format = FORMAT;
+    while let Some(line) = lines.next()? {
+        if records.is_empty() {
+            format = first_line_format(file, &line)?;
+        }
+        match parse(&line.bytes, format) {
+            Ok(record) => records.push(record),
+            Err(_) if line.cut_off => break,
+            Err(reason) => return Err(TraceError::damaged(file, line.number, reason)),
+        }
+    }
+    if records.is_empty() {
+        return Err(TraceError::damaged(file, 1, "no record in it"));
+    }
+    Ok(records)
+}
+
+/// A line of a run file.
+struct Line {
+    bytes: Vec<u8>,
+    /// From 1.
+    number: usize,
+    /// The file ends before the line does.
+    cut_off: bool,
+}
+
+struct Lines<'a> {
+    path: &'a Path,
+    reader: BufReader<File>,
+    number: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn open(path: &'a Path) -> Result<Self, TraceError> {
+        let file = File::open(path).map_err(|error| TraceError::unreadable(path, error))?;
+        Ok(Self { path, reader: BufReader::new(file), number: 0 })
+    }
+
+    fn next(&mut self) -> Result<Option<Line>, TraceError> {
+        self.number += 1;
+        let Some(bytes) = read_line(&mut self.reader).map_err(|error| TraceError::unreadable(self.path, error))? else {
+            return Ok(None);
+        };
+        let cut_off = bytes.last() != Some(&b'\n');
+        if cut_off && bytes.len() as u64 >= MAX_LINE_BYTES {
+            return Err(TraceError::damaged(self.path, self.number, "the line is too long for a record"));
+        }
+        Ok(Some(Line { bytes, number: self.number, cut_off }))
+    }
+}
+
+/// The next line with its end, at most [`MAX_LINE_BYTES`] of it; `None` at the end of the file.
+pub(super) fn read_line(reader: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let read = std::io::Read::take(reader, MAX_LINE_BYTES).read_until(b'\n', &mut bytes)?;
+    Ok((read > 0).then_some(bytes))
+}
+
+/// The format version, before anything else of the line is understood.
+fn first_line_format(file: &Path, line: &Line) -> Result<FormatVersion, TraceError> {
+    #[derive(Deserialize)]
+    struct First {
+        event: FirstEvent,
+    }
+    #[derive(Deserialize)]
+    struct FirstEvent {
+        format: FormatVersion,
+    }
+    let first: First = serde_json::from_slice(&line.bytes)
+        .map_err(|_| TraceError::damaged(file, line.number, "a run begins with a run_started record"))?;
+    let format = first.event.format;
+    if format.major > FORMAT.major {
+        let known = format!("{}.x", FORMAT.major);
+        return Err(TraceError::Newer {
+            file: file.to_owned(),
+            found: format!("{}.{}", format.major, format.minor),
+            known,
+        });
+    }
+    Ok(format)
+}
+
+fn parse(line: &[u8], format: FormatVersion) -> Result<Record, String> {
+    serde_json::from_slice(line).or_else(|error: serde_json::Error| {
+        if format.minor > FORMAT.minor { parse_newer(line) } else { Err(error.to_string()) }
+    })
+}
+
+/// A record whose event a newer minor version changed in a way that this program does not know.
+fn parse_newer(line: &[u8]) -> Result<Record, String> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        seq: u64,
+        t_us: u64,
+        run: String,
+        #[serde(rename = "event")]
+        _event: serde_json::Map<String, serde_json::Value>,
+    }
+    let Envelope { seq, t_us, run, .. } = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    Ok(Record { seq, t_us, run, event: Event::Unknown })
+}

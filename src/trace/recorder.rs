@@ -1,0 +1,80 @@
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::{ENDING, TraceError};
+use crate::event::{Event, Record, SESSION};
+
+/// Writes each run into its own file while it happens.
+///
+/// Records of the session are not kept, nor is what comes of a run whose file could not be written.
+#[derive(Debug)]
+pub struct Recorder {
+    folder: PathBuf,
+    open: Option<OpenRun>,
+}
+
+#[derive(Debug)]
+struct OpenRun {
+    run: String,
+    path: PathBuf,
+    file: File,
+}
+
+impl Recorder {
+    /// A recorder into the sessions folder, which is made when the first run starts.
+    #[must_use]
+    pub fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), open: None }
+    }
+
+    /// Write one record. A run begins with [`Event::RunStarted`] and ends with [`Event::RunFinished`].
+    ///
+    /// # Errors
+    /// [`TraceError::Unwritable`]; the rest of that run is then not recorded, so the error comes once a run.
+    pub fn write(&mut self, record: &Record) -> Result<(), TraceError> {
+        if record.run == SESSION {
+            return Ok(());
+        }
+        if matches!(record.event, Event::RunStarted { .. }) {
+            self.open = Some(OpenRun::create(&self.folder, &record.run)?);
+        }
+        let Some(open) = self.open.as_mut().filter(|open| open.run == record.run) else {
+            return Ok(());
+        };
+        let written = open.append(record);
+        if written.is_err() || matches!(record.event, Event::RunFinished { .. }) {
+            self.open = None;
+        }
+        written
+    }
+
+    /// The file of the run that is being recorded.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        self.open.as_ref().map(|open| open.path.as_path())
+    }
+}
+
+impl OpenRun {
+    fn create(folder: &Path, run: &str) -> Result<Self, TraceError> {
+        let path = folder.join(format!("{}.{ENDING}", file_stem(run)));
+        let file = fs::create_dir_all(folder)
+            .and_then(|()| OpenOptions::new().append(true).create_new(true).open(&path))
+            .map_err(|error| TraceError::unwritable(&path, error))?;
+        Ok(Self { run: run.to_owned(), path, file })
+    }
+
+    /// One system call a record: a line is there as a whole as soon as it happened.
+    fn append(&mut self, record: &Record) -> Result<(), TraceError> {
+        let mut line =
+            serde_json::to_vec(record).map_err(|error| TraceError::unwritable(&self.path, io::Error::from(error)))?;
+        line.push(b'\n');
+        self.file.write_all(&line).map_err(|error| TraceError::unwritable(&self.path, error))
+    }
+}
+
+/// The run id as a file name: whatever could name another place is replaced.
+fn file_stem(run: &str) -> String {
+    run.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' }).collect()
+}
