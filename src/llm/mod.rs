@@ -2,6 +2,8 @@
 //!
 //! This module knows nothing of retrieval: it turns prompts into text, labels into probabilities and text into vectors.
 
+pub mod gguf;
+
 use crate::event::{CallUsage, Flow, ModelCard};
 
 /// A prompt before the chat template: what the user turn says, and the reply so far.

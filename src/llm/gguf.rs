@@ -1,0 +1,491 @@
+//! The metadata of a GGUF file, read in plain Rust and within bounds.
+//!
+//! A damaged file is told apart here, with a reason that a person understands, before llama.cpp sees it. Tensor data is
+//! never read; that the file is long enough to hold it is checked. The format is described in ggml's `docs/gguf.md`.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read};
+use std::path::Path;
+
+use super::LlmError;
+
+const MAGIC: &[u8; 4] = b"GGUF";
+/// Version 1 had 32-bit lengths and was in use for weeks only; llama.cpp reads these.
+const VERSIONS: std::ops::RangeInclusive<u32> = 2..=3;
+/// Limits far above any real model, so that a length made of damaged bytes is refused and not allocated.
+const MAX_STRING_BYTES: u64 = 64 << 20;
+const MAX_ITEMS: u64 = 16 << 20;
+const MAX_NESTING: u32 = 4;
+const MAX_DIMENSIONS: u32 = 4;
+const DEFAULT_ALIGNMENT: u64 = 32;
+
+/// What a GGUF file says about itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metadata {
+    /// Version of the format, 2 or 3.
+    pub version: u32,
+    /// Size of the file.
+    pub file_bytes: u64,
+    /// Number of tensors.
+    pub tensors: u64,
+    /// Numbers in all tensors together.
+    pub parameters: u64,
+    values: BTreeMap<String, Value>,
+}
+
+/// A metadata value. The widths of the file are not kept.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Unsigned(u64),
+    Signed(i64),
+    Float(f64),
+    Bool(bool),
+    Text(String),
+    List(Vec<Value>),
+}
+
+impl Value {
+    fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Unsigned(_) | Self::Signed(_) | Self::Float(_) | Self::Bool(_) | Self::List(_) => None,
+        }
+    }
+}
+
+impl Metadata {
+    /// Read the metadata of `file`.
+    ///
+    /// # Errors
+    /// [`LlmError::Missing`] when there is no such file, [`LlmError::Unusable`] with the reason otherwise.
+    pub fn read(file: &Path) -> Result<Self, LlmError> {
+        let path = file.display().to_string();
+        let unusable = |reason: String| LlmError::Unusable { path: path.clone(), reason };
+        let open = File::open(file).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => LlmError::Missing { path: path.clone() },
+            _ => unusable(format!("it cannot be opened: {error}")),
+        })?;
+        let about = open.metadata().map_err(|error| unusable(format!("it cannot be read: {error}")))?;
+        if !about.is_file() {
+            return Err(unusable("it is not a file".to_owned()));
+        }
+        let input = BufReader::with_capacity(1 << 16, open);
+        Reader { input, position: 0, file_bytes: about.len() }.metadata().map_err(unusable)
+    }
+
+    /// The value of `key`.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.values.get(key)
+    }
+
+    /// Keys and values in the order of the keys.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.values.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// The value of `key` when it is text.
+    #[must_use]
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_text()
+    }
+
+    /// The value of `key` when it is a whole number that is not negative.
+    #[must_use]
+    pub fn number(&self, key: &str) -> Option<u64> {
+        match self.get(key)? {
+            Value::Unsigned(number) => Some(*number),
+            Value::Signed(number) => u64::try_from(*number).ok(),
+            Value::Float(_) | Value::Bool(_) | Value::Text(_) | Value::List(_) => None,
+        }
+    }
+
+    /// The value of `key` when it is true or false.
+    #[must_use]
+    pub fn flag(&self, key: &str) -> Option<bool> {
+        match self.get(key)? {
+            Value::Bool(flag) => Some(*flag),
+            Value::Unsigned(_) | Value::Signed(_) | Value::Float(_) | Value::Text(_) | Value::List(_) => None,
+        }
+    }
+
+    /// The value of `key` when it is a list.
+    #[must_use]
+    pub fn list(&self, key: &str) -> Option<&[Value]> {
+        match self.get(key)? {
+            Value::List(items) => Some(items),
+            Value::Unsigned(_) | Value::Signed(_) | Value::Float(_) | Value::Bool(_) | Value::Text(_) => None,
+        }
+    }
+
+    /// The value of `key` when it is a list of texts.
+    #[must_use]
+    pub fn texts(&self, key: &str) -> Option<Vec<&str>> {
+        self.list(key)?.iter().map(Value::as_text).collect()
+    }
+
+    /// The architecture (`llama`, `bert`, …).
+    #[must_use]
+    pub fn architecture(&self) -> Option<&str> {
+        self.text("general.architecture")
+    }
+
+    /// The name that the model gives itself.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.text("general.name")
+    }
+
+    /// Tokens of context that the model was trained for.
+    #[must_use]
+    pub fn trained_context_tokens(&self) -> Option<u64> {
+        self.number(&format!("{}.context_length", self.architecture()?))
+    }
+}
+
+/// Reads forward and knows how much of the file is left. Errors are reasons to show.
+struct Reader<R> {
+    input: R,
+    position: u64,
+    file_bytes: u64,
+}
+
+impl<R: Read> Reader<R> {
+    fn metadata(mut self) -> Result<Metadata, String> {
+        let version = self.header()?;
+        let tensors = self.count("tensors", 24)?;
+        let pairs = self.count("metadata entries", 13)?;
+        let mut values = BTreeMap::new();
+        for _ in 0..pairs {
+            let key = self.string()?;
+            let kind = self.u32()?;
+            let value = self.value(kind, 0).map_err(|reason| format!("metadata `{}`: {reason}", shown(&key)))?;
+            values.insert(key, value);
+        }
+        let mut metadata = Metadata { version, file_bytes: self.file_bytes, tensors, parameters: 0, values };
+        self.tensors(&mut metadata)?;
+        Ok(metadata)
+    }
+
+    /// Magic and version.
+    fn header(&mut self) -> Result<u32, String> {
+        if self.file_bytes == 0 {
+            return Err("the file is empty".to_owned());
+        }
+        let is_gguf = self.file_bytes >= 4 && &self.bytes::<4>()? == MAGIC;
+        if !is_gguf {
+            return Err("it does not begin as a GGUF file does".to_owned());
+        }
+        let version = self.u32()?;
+        if VERSIONS.contains(&version.swap_bytes()) {
+            return Err("it was written for big-endian machines".to_owned());
+        }
+        if !VERSIONS.contains(&version) {
+            return Err(format!("GGUF version {version}, while versions 2 and 3 are known"));
+        }
+        Ok(version)
+    }
+
+    /// The tensor table: adds up the parameters and checks that the data fits into the file.
+    fn tensors(&mut self, metadata: &mut Metadata) -> Result<(), String> {
+        let mut data_bytes = 0_u64;
+        for _ in 0..metadata.tensors {
+            let name = self.string()?;
+            let (end, parameters) = self.tensor().map_err(|reason| format!("tensor `{}`: {reason}", shown(&name)))?;
+            data_bytes = data_bytes.max(end);
+            metadata.parameters = metadata.parameters.saturating_add(parameters);
+        }
+        let alignment = metadata.number("general.alignment").unwrap_or(DEFAULT_ALIGNMENT);
+        if !alignment.is_power_of_two() {
+            return Err(format!("an alignment of {alignment}, which is not a power of two"));
+        }
+        let needed = self
+            .position
+            .checked_next_multiple_of(alignment)
+            .and_then(|start| start.checked_add(data_bytes))
+            .ok_or("tensors beyond any size")?;
+        if metadata.tensors > 0 && needed > self.file_bytes {
+            return Err(format!("the file is cut off: {} bytes of {needed}", self.file_bytes));
+        }
+        Ok(())
+    }
+
+    /// Where the data of one tensor ends, from the start of the data section, and how many numbers it holds.
+    fn tensor(&mut self) -> Result<(u64, u64), String> {
+        let dimensions = self.u32()?;
+        if dimensions > MAX_DIMENSIONS {
+            return Err(format!("{dimensions} dimensions"));
+        }
+        let mut parameters = 1_u64;
+        for _ in 0..dimensions {
+            let length = self.u64()?;
+            parameters = parameters.checked_mul(length).ok_or("more numbers than can be counted")?;
+        }
+        let kind = self.u32()?;
+        let offset = self.u64()?;
+        // the data of a kind that is not known here is at least where the table says
+        let bytes = block(kind).map_or(0, |(numbers, bytes)| (parameters / numbers).saturating_mul(bytes));
+        let end = offset.checked_add(bytes).ok_or("data beyond any size")?;
+        Ok((end, parameters))
+    }
+
+    fn value(&mut self, kind: u32, nesting: u32) -> Result<Value, String> {
+        Ok(match kind {
+            0 => Value::Unsigned(u64::from(self.bytes::<1>()?[0])),
+            1 => Value::Signed(i64::from(i8::from_le_bytes(self.bytes()?))),
+            2 => Value::Unsigned(u64::from(u16::from_le_bytes(self.bytes()?))),
+            3 => Value::Signed(i64::from(i16::from_le_bytes(self.bytes()?))),
+            4 => Value::Unsigned(u64::from(self.u32()?)),
+            5 => Value::Signed(i64::from(i32::from_le_bytes(self.bytes()?))),
+            6 => Value::Float(f64::from(f32::from_le_bytes(self.bytes()?))),
+            7 => Value::Bool(self.bytes::<1>()?[0] != 0),
+            8 => Value::Text(self.string()?),
+            9 => self.list(nesting + 1)?,
+            10 => Value::Unsigned(self.u64()?),
+            11 => Value::Signed(i64::from_le_bytes(self.bytes()?)),
+            12 => Value::Float(f64::from_le_bytes(self.bytes()?)),
+            unknown => return Err(format!("a value of the unknown kind {unknown}")),
+        })
+    }
+
+    fn list(&mut self, nesting: u32) -> Result<Value, String> {
+        if nesting > MAX_NESTING {
+            return Err("lists in lists without end".to_owned());
+        }
+        let kind = self.u32()?;
+        let length = self.count("list items", smallest(kind))?;
+        let items: Result<Vec<Value>, String> = (0..length).map(|_| self.value(kind, nesting)).collect();
+        items.map(Value::List)
+    }
+
+    /// A count of things that take at least `smallest` bytes each.
+    fn count(&mut self, things: &str, smallest: u64) -> Result<u64, String> {
+        let count = self.u64()?;
+        if count > MAX_ITEMS {
+            return Err(format!("it claims {count} {things}"));
+        }
+        if count * smallest > self.left() {
+            return Err(format!("the file is cut off: it claims {count} {things} and ends before them"));
+        }
+        Ok(count)
+    }
+
+    /// Names in GGUF are UTF-8; tokens of some vocabularies are not quite, and stay readable with replacement signs.
+    fn string(&mut self) -> Result<String, String> {
+        let length = self.u64()?;
+        if length > MAX_STRING_BYTES {
+            return Err(format!("it claims a text of {length} bytes"));
+        }
+        if length > self.left() {
+            return Err("the file is cut off inside its metadata".to_owned());
+        }
+        let mut bytes = vec![0; usize::try_from(length).map_err(|error| error.to_string())?];
+        self.fill(&mut bytes)?;
+        Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
+    fn u32(&mut self) -> Result<u32, String> {
+        self.bytes().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, String> {
+        self.bytes().map(u64::from_le_bytes)
+    }
+
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], String> {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), String> {
+        self.input.read_exact(bytes).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => "the file is cut off inside its metadata".to_owned(),
+            _ => format!("it cannot be read: {error}"),
+        })?;
+        self.position += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn left(&self) -> u64 {
+        self.file_bytes.saturating_sub(self.position)
+    }
+}
+
+/// The start of a name, for a message: a damaged one can be long and hold anything.
+fn shown(name: &str) -> String {
+    crate::event::harmless(&name.chars().take(60).collect::<String>()).into_owned()
+}
+
+/// Bytes of the shortest value of a kind.
+fn smallest(kind: u32) -> u64 {
+    match kind {
+        2 | 3 => 2,
+        4..=6 => 4,
+        8 | 10..=12 => 8,
+        9 => 12,
+        _ => 1,
+    }
+}
+
+/// Numbers in a block and bytes of a block, by ggml's number of the tensor type (`ggml_type` in `ggml.h`, sizes in
+/// `ggml-common.h`). None for types newer than this list.
+fn block(kind: u32) -> Option<(u64, u64)> {
+    Some(match kind {
+        0 | 26 => (1, 4),      // F32, I32
+        1 | 25 | 30 => (1, 2), // F16, I16, BF16
+        24 => (1, 1),          // I8
+        27 | 28 => (1, 8),     // I64, F64
+        2 | 20 => (32, 18),    // Q4_0, IQ4_NL
+        3 => (32, 20),         // Q4_1
+        6 => (32, 22),         // Q5_0
+        7 => (32, 24),         // Q5_1
+        8 => (32, 34),         // Q8_0
+        9 => (32, 36),         // Q8_1
+        10 => (256, 84),       // Q2_K
+        11 | 21 => (256, 110), // Q3_K, IQ3_S
+        12 => (256, 144),      // Q4_K
+        13 => (256, 176),      // Q5_K
+        14 => (256, 210),      // Q6_K
+        15 => (256, 292),      // Q8_K
+        16 | 35 => (256, 66),  // IQ2_XXS, TQ2_0
+        17 => (256, 74),       // IQ2_XS
+        18 => (256, 98),       // IQ3_XXS
+        19 => (256, 50),       // IQ1_S
+        22 => (256, 82),       // IQ2_S
+        23 => (256, 136),      // IQ4_XS
+        29 => (256, 56),       // IQ1_M
+        34 => (256, 54),       // TQ1_0
+        39 => (32, 17),        // MXFP4
+        40 => (64, 36),        // NVFP4
+        41 => (128, 18),       // Q1_0
+        42 => (64, 18),        // Q2_0
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bundled(name: &str) -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models").join(name)
+    }
+
+    #[test]
+    fn reads_the_bundled_models() {
+        let embedder = Metadata::read(&bundled("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder");
+        assert_eq!(embedder.architecture(), Some("bert"));
+        assert_eq!(embedder.text("tokenizer.ggml.model"), Some("bert"));
+        assert_eq!(embedder.texts("tokenizer.ggml.tokens").map(|tokens| tokens.len()), Some(30_522));
+        assert_eq!(embedder.trained_context_tokens(), Some(512));
+        let generator = Metadata::read(&bundled("ragscope-demo.F16.gguf")).expect("the generator");
+        assert_eq!(generator.architecture(), Some("llama"));
+        assert!((5_000_000..7_000_000).contains(&generator.parameters), "{}", generator.parameters);
+    }
+
+    /// A small file with one entry of every kind, cut and changed by the cases below.
+    fn small() -> Vec<u8> {
+        let mut file = b"GGUF".to_vec();
+        file.extend(3_u32.to_le_bytes());
+        file.extend(1_u64.to_le_bytes());
+        file.extend(3_u64.to_le_bytes());
+        text(&mut file, "general.architecture");
+        file.extend(8_u32.to_le_bytes());
+        text(&mut file, "tiny");
+        text(&mut file, "tiny.context_length");
+        file.extend(4_u32.to_le_bytes());
+        file.extend(64_u32.to_le_bytes());
+        text(&mut file, "tiny.words");
+        file.extend(9_u32.to_le_bytes());
+        file.extend(8_u32.to_le_bytes());
+        file.extend(2_u64.to_le_bytes());
+        text(&mut file, "a");
+        text(&mut file, "b");
+        text(&mut file, "weight");
+        file.extend(2_u32.to_le_bytes());
+        file.extend(4_u64.to_le_bytes());
+        file.extend(8_u64.to_le_bytes());
+        file.extend(0_u32.to_le_bytes());
+        file.extend(0_u64.to_le_bytes());
+        file.resize(file.len().next_multiple_of(32) + 128, 0);
+        file
+    }
+
+    fn text(file: &mut Vec<u8>, text: &str) {
+        file.extend((text.len() as u64).to_le_bytes());
+        file.extend(text.as_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Result<Metadata, String> {
+        Reader { input: bytes, position: 0, file_bytes: bytes.len() as u64 }.metadata()
+    }
+
+    #[test]
+    fn reads_every_part_of_a_small_file() {
+        let metadata = read(&small()).expect("sound");
+        assert_eq!(metadata.trained_context_tokens(), Some(64));
+        assert_eq!(metadata.texts("tiny.words"), Some(vec!["a", "b"]));
+        assert_eq!((metadata.tensors, metadata.parameters), (1, 32));
+        assert_eq!(metadata.iter().count(), 3);
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        let changed = |at: usize, bytes: &[u8]| {
+            let mut file = small();
+            file[at..at + bytes.len()].copy_from_slice(bytes);
+            file
+        };
+        let cases: [(Vec<u8>, &str); 9] = [
+            (Vec::new(), "the file is empty"),
+            (b"GG".to_vec(), "does not begin as a GGUF"),
+            (b"<!DOCTYPE html><html>not a model".to_vec(), "does not begin as a GGUF"),
+            (changed(4, &1_u32.to_le_bytes()), "GGUF version 1"),
+            (changed(4, &3_u32.to_be_bytes()), "big-endian"),
+            (changed(8, &u64::MAX.to_le_bytes()), "claims 18446744073709551615 tensors"),
+            (changed(24, &u64::MAX.to_le_bytes()), "claims a text of"),
+            (changed(52, &99_u32.to_le_bytes()), "unknown kind 99"),
+            (small()[..small().len() - 1].to_vec(), "cut off"),
+        ];
+        for (file, expected) in cases {
+            let reason = read(&file).expect_err(expected);
+            assert!(reason.contains(expected), "{reason:?} should say {expected:?}");
+        }
+    }
+
+    #[test]
+    fn every_cut_of_a_file_is_refused() {
+        let file = small();
+        for length in 0..file.len() {
+            assert!(read(&file[..length]).is_err(), "cut to {length} bytes");
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_never_panics() {
+        let file = small();
+        for at in 0..file.len() {
+            for value in [0, 1, 0x7f, 0xff] {
+                let mut changed = file.clone();
+                changed[at] = value;
+                let _ = read(&changed);
+            }
+        }
+    }
+
+    #[test]
+    fn errors_name_the_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let missing = Metadata::read(&folder.path().join("none.gguf")).expect_err("missing");
+        assert!(matches!(&missing, LlmError::Missing { path } if path.ends_with("none.gguf")), "{missing}");
+        let not_a_file = Metadata::read(folder.path()).expect_err("a folder");
+        assert!(matches!(&not_a_file, LlmError::Unusable { .. }), "{not_a_file}");
+        let cut = folder.path().join("cut.gguf");
+        let whole = std::fs::read(bundled("ragscope-demo.F16.gguf")).expect("the generator");
+        std::fs::write(&cut, &whole[..whole.len() / 2]).expect("written");
+        let message = Metadata::read(&cut).expect_err("cut off").to_string();
+        assert!(message.contains("cut.gguf") && message.contains("cut off"), "{message}");
+    }
+}
