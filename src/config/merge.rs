@@ -333,8 +333,9 @@ fn unknown_key(origin: &str, key: &str) -> ConfigError {
     }
 }
 
-/// `, did you mean …` with the nearest known name.
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+/// `, did you mean …` with the nearest known name; empty when nothing is known.
+#[must_use]
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     known
         .max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)))
         .map_or_else(String::new, |best| format!(", did you mean `{best}`?"))

@@ -9,6 +9,6 @@ mod paths;
 pub mod prompts;
 mod settings;
 
-pub use merge::{ConfigError, Layers, Setting, defaults_toml, preset_names, settings_list};
-pub use paths::Paths;
+pub use merge::{ConfigError, Layers, Setting, defaults_toml, nearest, preset_names, settings_list};
+pub use paths::{Paths, assets_folder};
 pub use settings::*;

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where ragscope keeps its files: XDG folders on Linux, the platform's own elsewhere, or all under `RAGSCOPE_HOME`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,5 +83,37 @@ impl Paths {
     #[must_use]
     pub fn log_file(&self) -> PathBuf {
         self.cache.join("ragscope.log")
+    }
+}
+
+/// The folder of bundled models and of the demo: `$RAGSCOPE_ASSETS`, the `assets` folder nearest above the executable, or
+/// that of the checkout which the program was built from.
+#[must_use]
+pub fn assets_folder() -> PathBuf {
+    if let Some(folder) = std::env::var_os("RAGSCOPE_ASSETS").filter(|folder| !folder.is_empty()) {
+        return PathBuf::from(folder);
+    }
+    std::env::current_exe()
+        .and_then(std::fs::canonicalize)
+        .ok()
+        .and_then(|executable| assets_above(&executable))
+        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("assets"))
+}
+
+fn assets_above(executable: &Path) -> Option<PathBuf> {
+    executable.ancestors().skip(1).map(|folder| folder.join("assets")).find(|assets| assets.join("models").is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assets_are_found_above_the_executable() {
+        let home = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir_all(home.path().join("assets/models")).expect("made");
+        std::fs::create_dir_all(home.path().join("target/release/assets")).expect("made");
+        let found = assets_above(&home.path().join("target/release/ragscope"));
+        assert_eq!(found, Some(home.path().join("assets")));
     }
 }

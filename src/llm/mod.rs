@@ -2,7 +2,10 @@
 //!
 //! This module knows nothing of retrieval: it turns prompts into text, labels into probabilities and text into vectors.
 
+pub mod discover;
 pub mod gguf;
+
+pub use discover::{FoundModel, Place, discover, resolve};
 
 use crate::event::{CallUsage, Flow, ModelCard};
 
@@ -147,6 +150,10 @@ pub trait Embedder {
 pub enum LlmError {
     #[error("no model file at {path}: check the path, or run `ragscope models` to see what is found")]
     Missing { path: String },
+    #[error(
+        "no model named `{name}` was found{hint} Give the path of a GGUF file, or run `ragscope models` to see what is found"
+    )]
+    Unknown { name: String, hint: String },
     #[error("{path} is not a usable GGUF model ({reason}): download it again, or choose another with --model")]
     Unusable { path: String, reason: String },
     #[error(

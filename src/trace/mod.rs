@@ -20,11 +20,11 @@ const ENDING: &str = "jsonl";
 /// What can go wrong with a recorded run. Every message names the file and what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    #[error("cannot read {}: {source}", file.display())]
+    #[error("cannot read {} ({source}): `ragscope paths` says where recorded runs are", file.display())]
     Unreadable { file: PathBuf, source: io::Error },
-    #[error("cannot write {}: {source}; free some space or set record.enabled=false", file.display())]
+    #[error("cannot write {} ({source}): free some space, or set record.enabled=false", file.display())]
     Unwritable { file: PathBuf, source: io::Error },
-    #[error("{}, line {line}: {reason}; the file is damaged or no recorded run (`ragscope paths` says where runs are)", file.display())]
+    #[error("{}, line {line} ({reason}): the file is damaged or no recorded run", file.display())]
     Damaged { file: PathBuf, line: usize, reason: String },
     #[error(
         "{} has run format {found} and this program reads {known}: replay it with the newer ragscope that wrote it",

@@ -139,10 +139,10 @@ fn what_cannot_be_read_says_which_file_and_line() {
     let whole = lines(&run("r", 1, "x"));
     let broken: Vec<&str> = whole.lines().collect();
     let cases: [(&str, Vec<u8>, &str); 6] = [
-        ("empty", Vec::new(), "line 1: no record in it"),
-        ("no run", b"# Notes\n\ntext\n".to_vec(), "line 1: a run begins with a run_started record"),
+        ("empty", Vec::new(), "line 1 (no record in it)"),
+        ("no run", b"# Notes\n\ntext\n".to_vec(), "line 1 (a run begins with a run_started record)"),
         ("not UTF-8", b"\xff\xfe\n".to_vec(), "line 1"),
-        ("headless", (broken[1].to_owned() + "\n").into_bytes(), "line 1: a run begins with a run_started record"),
+        ("headless", (broken[1].to_owned() + "\n").into_bytes(), "line 1 (a run begins with a run_started record)"),
         ("damaged", format!("{}\n{{\"seq\n{}\n", broken[0], broken[2]).into_bytes(), "line 2"),
         ("newer", lines(&[record("r", 0, started(newer, "q", 1))]).into_bytes(), "has run format 2.3"),
     ];
