@@ -1,2 +1,23 @@
-# Two targets do everything: `make demo` and `make test`.
-.PHONY: demo test bench
+# Two targets do everything: `make demo` and `make test`. Each installs what building llama.cpp needs when it is missing.
+CARGO ?= cargo
+# GPU back ends to build in, e.g. `make demo FEATURES=cuda`: cuda, vulkan, metal, rocm.
+FEATURES ?=
+
+.PHONY: demo test bench prerequisites
+
+# Build in release and open the screen on the bundled corpus; without a terminal, print one demo run as text.
+demo: prerequisites
+	$(CARGO) run --locked --release --features "$(FEATURES)" -- demo
+
+# Formatting, clippy as errors, then unit, integration, terminal and doc tests.
+test: prerequisites
+	$(CARGO) fmt --check
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) test --locked --no-fail-fast
+
+# Figures for benches/RESULTS.md.
+bench: prerequisites
+	$(CARGO) bench --locked
+
+prerequisites:
+	@.ci/prerequisites
