@@ -95,7 +95,7 @@ pub struct IndexProgress {
     pub phase: IndexPhase,
     /// Finished units: files while scanning and reading, chunks while embedding and writing.
     pub done: u64,
-    /// All units of the phase, when known.
+    /// All units of the phase, when known. While files are still being read, the number of chunks is estimated from their bytes.
     pub total: Option<u64>,
     /// The file at hand.
     pub file: Option<String>,
@@ -144,6 +144,9 @@ pub struct Source {
     /// The lines to highlight, from 1, both inclusive.
     pub first_line: u32,
     pub last_line: u32,
+    /// True when the file changed since it was indexed: the lines may no longer be what was retrieved.
+    #[serde(default)]
+    pub changed: bool,
 }
 
 /// A recorded run in the sessions folder.
