@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The answer of whoever observes a long operation: go on, or stop cleanly within one decode step or batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,28 +12,71 @@ pub enum Flow {
 }
 
 /// A stop request that crosses threads: set by the screen or a signal, read by the engine and by llama.cpp's abort callback.
+///
+/// It stops everything that was asked for before it and nothing that is asked for after it: commands are counted when they are
+/// sent and when they are taken up, so "stop this and answer that" works however fast it is typed.
 #[derive(Debug, Clone, Default)]
-pub struct StopFlag(Arc<AtomicBool>);
+pub struct StopFlag(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    sent: AtomicU64,
+    taken: AtomicU64,
+    /// Everything up to this command is to stop; one more than its number, 0 for nothing.
+    stopped_through: AtomicU64,
+}
 
 impl StopFlag {
-    /// Ask whatever runs now to stop.
+    /// Ask whatever runs now, and what waits, to stop.
     pub fn stop(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        let through = self.0.sent.load(Ordering::SeqCst) + 1;
+        self.0.stopped_through.fetch_max(through, Ordering::SeqCst);
     }
 
-    /// Forget an earlier request, before new work begins.
-    pub fn clear(&self) {
-        self.0.store(false, Ordering::Relaxed);
+    /// A command was sent.
+    pub fn sent(&self) {
+        self.0.sent.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Has a stop been asked for?
+    /// The next command was taken up: stop requests from before it was sent are over.
+    pub fn taken(&self) {
+        self.0.taken.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Is what runs now to stop?
     #[must_use]
     pub fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.stopped_through.load(Ordering::SeqCst) > self.0.taken.load(Ordering::SeqCst)
     }
 
     /// The flag as an observer's answer.
     pub fn flow(&self) -> Flow {
         if self.is_set() { Flow::Stop } else { Flow::Continue }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StopFlag;
+
+    #[test]
+    fn a_stop_reaches_what_was_asked_before_it_and_nothing_after() {
+        let stop = StopFlag::default();
+        assert!(!stop.is_set());
+        stop.sent();
+        stop.stop();
+        stop.taken();
+        assert!(stop.is_set(), "stopped while it waited");
+        stop.sent();
+        assert!(stop.is_set(), "what runs now still stops");
+        stop.taken();
+        assert!(!stop.is_set(), "the next command is asked for after the stop");
+    }
+
+    #[test]
+    fn without_commands_a_stop_stops() {
+        let stop = StopFlag::default();
+        stop.stop();
+        assert!(stop.is_set());
     }
 }
