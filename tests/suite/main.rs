@@ -7,5 +7,6 @@ mod index;
 mod trace;
 mod engine;
 mod cli;
+mod demo;
 mod screen;
 mod terminal;
