@@ -2,10 +2,26 @@
 //!
 //! This module knows nothing of retrieval: it turns prompts into text, labels into probabilities and text into vectors.
 
-pub mod discover;
 pub mod gguf;
+pub mod discover;
+mod log;
+mod ffi;
+mod runtime;
+mod load;
+mod template;
+mod numbers;
+mod stream;
+mod cells;
+mod tree;
+mod schedule;
+mod generator;
+mod embedder;
+pub mod scripted;
 
 pub use discover::{FoundModel, Place, discover, resolve};
+pub use embedder::{LlamaEmbedder, load_embedder};
+pub use generator::{LlamaGenerator, load_generator};
+pub use runtime::{Device, Runtime};
 
 use crate::event::{CallUsage, Flow, ModelCard};
 

@@ -1,0 +1,286 @@
+//! The generator on llama.cpp.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::token::LlamaToken;
+
+use super::cells::{Cells, Sharing};
+use super::ffi::{Batch, Context, Purpose, Shape};
+use super::load::{self, Loaded, Placement};
+use super::numbers::{Candidates, Sampler, distribution};
+use super::runtime::{self, Runtime};
+use super::schedule::{self, Ended, Evaluator, Next, Reader, Report};
+use super::stream::Stream;
+use super::template::Template;
+use super::tree::Job;
+use super::{Completion, Decoding, End, Generator, LlmError, Prompt, Rendered, Token, log};
+use crate::config::GeneratorSettings;
+use crate::event::{CallUsage, Flow, ModelCard, ModelRole, StopFlag};
+
+/// Sequences that may be worked in or kept at once.
+const SEQUENCES: u32 = 64;
+/// The smallest context that is worth a try, and the step of sizes.
+const CONTEXT_STEP: u32 = 256;
+/// Of the free memory, what the cache may take.
+const CACHE_SHARE: f64 = 0.5;
+/// Cells that stay filled between calls for prompts to come; more would slow every token down.
+const KEPT_CELLS: usize = 8192;
+
+/// A generator on llama.cpp. One thread uses it at a time.
+pub struct LlamaGenerator {
+    pub(super) evaluator: Evaluator,
+    pub(super) model: Arc<LlamaModel>,
+    pub(super) template: Template,
+    card: ModelCard,
+    usage: CallUsage,
+    candidates: Candidates,
+}
+
+/// Load a generator. `progress` sees numbers from 0 to 1 and may end the load; `stop` ends it too, and later every call,
+/// within one decode step.
+///
+/// # Errors
+/// [`LlmError::Missing`] and [`LlmError::Unusable`] for the file, [`LlmError::Stopped`], [`LlmError::Backend`] for settings that
+/// name no device or template and for a context that does not fit the memory.
+pub fn load_generator(
+    runtime: &Runtime,
+    file: &Path,
+    settings: &GeneratorSettings,
+    stop: &StopFlag,
+    progress: &mut dyn FnMut(f32) -> Flow,
+) -> Result<LlamaGenerator, LlmError> {
+    let placement = Placement { role: ModelRole::Generator, gpu_layers: settings.gpu_layers, device: &settings.device };
+    let mut loaded = load::load(runtime, file, placement, stop, progress)?;
+    let template = Template::choose(&loaded.model, &settings.chat_template)?;
+    let context = context(&loaded, settings, stop)?;
+    let tokens = context.context_tokens();
+    loaded.card.context_tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
+    template.name().clone_into(&mut loaded.card.chat_template);
+    let sharing = match loaded.model.is_recurrent() || loaded.model.is_hybrid() {
+        true => Sharing::Whole,
+        false => Sharing::Prefix,
+    };
+    Ok(LlamaGenerator {
+        evaluator: Evaluator {
+            context,
+            cells: Cells::new(tokens, SEQUENCES as usize, sharing),
+            batch: Batch::default(),
+            batch_tokens: batch_tokens(settings) as usize,
+        },
+        model: loaded.model,
+        template,
+        card: loaded.card,
+        usage: CallUsage::default(),
+        candidates: Candidates::new(),
+    })
+}
+
+fn batch_tokens(settings: &GeneratorSettings) -> u32 {
+    settings.batch_tokens.max(1)
+}
+
+/// A context of the size that the settings ask for, or the largest up to the trained one that fits the memory.
+fn context(loaded: &Loaded, settings: &GeneratorSettings, stop: &StopFlag) -> Result<Context, LlmError> {
+    let mut tokens = context_tokens(loaded, settings.context_tokens);
+    loop {
+        let shape = Shape {
+            purpose: Purpose::Generate,
+            context_tokens: tokens,
+            batch_tokens: batch_tokens(settings),
+            sequences: SEQUENCES,
+            threads: runtime::threads(settings.threads),
+            offload: loaded.card.gpu_layers > 0,
+        };
+        log::forget_complaints();
+        match Context::new(&loaded.model, shape, stop) {
+            Some(context) => return Ok(context),
+            None if settings.context_tokens == 0 && tokens > 2 * CONTEXT_STEP => tokens /= 2,
+            None => {
+                let reason = log::complaint().unwrap_or_else(|| "not enough memory".to_owned());
+                return Err(LlmError::Backend(format!(
+                    "no context of {tokens} tokens ({reason}): lower generator.context_tokens"
+                )));
+            }
+        }
+    }
+}
+
+fn context_tokens(loaded: &Loaded, setting: u32) -> u32 {
+    if setting > 0 {
+        return setting;
+    }
+    let trained = loaded.model.n_ctx_train().max(CONTEXT_STEP);
+    let cell = load::cell_bytes(&loaded.metadata).max(1);
+    let fitting = loaded.cache_bytes.map_or(u64::from(trained), |bytes| (bytes as f64 * CACHE_SHARE) as u64 / cell);
+    let fitting = u32::try_from(fitting).unwrap_or(u32::MAX).max(2 * CONTEXT_STEP);
+    if fitting >= trained { trained } else { fitting / CONTEXT_STEP * CONTEXT_STEP }
+}
+
+impl Generator for LlamaGenerator {
+    fn complete(
+        &mut self,
+        prompts: &[Prompt],
+        decoding: &Decoding,
+        observe: &mut dyn FnMut(usize, &Token) -> Flow,
+    ) -> Result<Vec<Completion>, LlmError> {
+        let begun = Instant::now();
+        let jobs = self.jobs(prompts, decoding)?;
+        let mut writer = Writer {
+            model: &self.model,
+            decoding,
+            stops: [&decoding.stop.texts[..], self.template.stop_texts()].concat(),
+            branches: (0..jobs.len()).map(|branch| Branch::new(decoding, branch)).collect(),
+            candidates: std::mem::take(&mut self.candidates),
+            observe,
+        };
+        let report = schedule::run(&mut self.evaluator, &jobs, &mut writer);
+        let Writer { branches, candidates, .. } = writer;
+        self.candidates = candidates;
+        let generated = branches.iter().map(|branch| branch.tokens.len()).sum();
+        self.account(begun, &jobs, report.as_ref().ok(), generated);
+        let ends = report?.ends;
+        Ok(branches.into_iter().zip(ends).map(|(branch, ended)| branch.finish(ended)).collect())
+    }
+
+    fn card(&self) -> &ModelCard {
+        &self.card
+    }
+
+    fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError> {
+        self.template.render(&self.model, prompt)
+    }
+
+    fn usage(&self) -> CallUsage {
+        self.usage
+    }
+}
+
+impl LlamaGenerator {
+    fn jobs(&self, prompts: &[Prompt], decoding: &Decoding) -> Result<Vec<Job>, LlmError> {
+        prompts
+            .iter()
+            .map(|prompt| {
+                let tokens = self.template.render(&self.model, prompt)?.tokens;
+                self.check_length(tokens.len(), 1)?;
+                Ok(Job { first_row: tokens.len() - 1, tokens, growth: decoding.max_tokens as usize })
+            })
+            .collect()
+    }
+
+    /// A prompt must have a token, and leave room for so many more.
+    pub(super) fn check_length(&self, prompt_tokens: usize, room: usize) -> Result<(), LlmError> {
+        if prompt_tokens == 0 {
+            return Err(LlmError::Backend("the prompt is empty".to_owned()));
+        }
+        if prompt_tokens + room > self.evaluator.cells.total() {
+            return Err(LlmError::PromptTooLong {
+                prompt_tokens: u32::try_from(prompt_tokens).unwrap_or(u32::MAX),
+                context_tokens: self.card.context_tokens,
+            });
+        }
+        Ok(())
+    }
+
+    /// Note the cost of a call, and leave no more in the cache than pays.
+    pub(super) fn account(&mut self, begun: Instant, jobs: &[Job], report: Option<&Report>, generated: usize) {
+        self.evaluator.cells.keep_at_most(KEPT_CELLS, &mut self.evaluator.context);
+        let count = |tokens: usize| u32::try_from(tokens).unwrap_or(u32::MAX);
+        let evaluated = report.map_or(0, |report| report.evaluated);
+        let asked: usize = jobs.iter().map(|job| job.tokens.len()).sum();
+        self.usage = CallUsage {
+            prompt_tokens_evaluated: count(evaluated),
+            prompt_tokens_reused: count(asked.saturating_sub(evaluated)),
+            tokens_generated: count(generated),
+            wall_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+            context_used: count(self.evaluator.cells.in_use()),
+            context_tokens: self.card.context_tokens,
+        };
+    }
+
+    /// Forget every prompt evaluated so far: the next call shares nothing with earlier ones.
+    pub fn clear_cache(&mut self) {
+        self.evaluator.clear();
+    }
+
+    /// Do the books of the cache agree with llama.cpp's own? For tests of stops and failures.
+    #[must_use]
+    pub fn cache_is_sound(&self) -> bool {
+        self.evaluator.in_agreement() && self.evaluator.cells.held() == 0
+    }
+}
+
+/// Writes the continuations of a call.
+struct Writer<'a> {
+    model: &'a LlamaModel,
+    decoding: &'a Decoding,
+    stops: Vec<String>,
+    branches: Vec<Branch>,
+    candidates: Candidates,
+    observe: &'a mut dyn FnMut(usize, &Token) -> Flow,
+}
+
+struct Branch {
+    sampler: Sampler,
+    stream: Stream,
+    tokens: Vec<Token>,
+    /// Why it ended, and where its text does.
+    end: Option<(End, usize)>,
+}
+
+impl Branch {
+    fn new(decoding: &Decoding, branch: usize) -> Self {
+        Self {
+            sampler: Sampler::new(decoding.sampling, decoding.seed.wrapping_add(branch as u64)),
+            stream: Stream::default(),
+            tokens: Vec::new(),
+            end: None,
+        }
+    }
+
+    fn finish(self, ended: Ended) -> Completion {
+        let otherwise = match ended {
+            Ended::ContextFull => End::ContextFull,
+            Ended::Done | Ended::Stopped => End::Stopped,
+        };
+        let (end, length) = self.end.unwrap_or((otherwise, self.stream.len()));
+        Completion { text: self.stream.finish(length), tokens: self.tokens, end }
+    }
+}
+
+impl Reader for Writer<'_> {
+    fn row(&mut self, job: usize, _position: usize, logits: &[f32]) -> Result<Next, LlmError> {
+        let branch = &mut self.branches[job];
+        if self.decoding.max_tokens == 0 {
+            branch.end = Some((End::MaxTokens, 0));
+            return Ok(Next::End);
+        }
+        let read = distribution(logits)?;
+        let drawn = branch.sampler.draw(logits, &read, &mut self.candidates);
+        let id = i32::try_from(drawn).unwrap_or(i32::MAX);
+        let vocabulary = self.model.vocab();
+        if vocabulary.is_eog(LlamaToken(id)) {
+            branch.end = Some((End::Turn, branch.stream.len()));
+            return Ok(Next::End);
+        }
+        let text = branch.stream.push(&vocabulary.token_to_piece(LlamaToken(id), false, None));
+        let added = text.len();
+        let token = Token { id, text, logprob: logits[drawn] - read.log_sum, entropy: read.entropy };
+        let flow = (self.observe)(job, &token);
+        branch.tokens.push(token);
+        branch.end = if let Some(at) = branch.stream.stop(&self.stops, added) {
+            Some((End::StopRule, at))
+        } else if branch.tokens.len() >= self.decoding.max_tokens as usize {
+            Some((End::MaxTokens, branch.stream.len()))
+        } else {
+            None
+        };
+        Ok(match (flow, branch.end) {
+            (Flow::Stop, _) => Next::Stop,
+            (Flow::Continue, Some(_)) => Next::End,
+            (Flow::Continue, None) => Next::Extend(id),
+        })
+    }
+}

@@ -1,0 +1,262 @@
+//! Arithmetic over a row of logits: its distribution's normaliser and entropy, and drawing a token.
+
+use super::{LlmError, Sampling};
+
+const LANES: usize = 16;
+/// Numbers summed in single precision before they go to a double: keeps the error of long rows small.
+const BLOCK: usize = 1024;
+
+/// What a row of logits says as a distribution at temperature 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Distribution {
+    /// The most likely token, the first among equals.
+    pub best: usize,
+    /// ln of the sum of exponentials: the log-probability of a token is its logit minus this.
+    pub log_sum: f32,
+    /// Nats.
+    pub entropy: f32,
+}
+
+/// Read a row of logits.
+///
+/// # Errors
+/// When it holds a NaN or nothing finite: a damaged model, or a backend that miscomputes.
+pub(super) fn distribution(logits: &[f32]) -> Result<Distribution, LlmError> {
+    let largest = largest(logits);
+    let (mut sum, mut weighted) = (0.0_f64, 0.0_f64);
+    for block in logits.chunks(BLOCK) {
+        let (block_sum, block_weighted) = exponentials(block, largest);
+        sum += f64::from(block_sum);
+        weighted += f64::from(block_weighted);
+    }
+    if !largest.is_finite() || !sum.is_finite() {
+        return Err(LlmError::Backend(
+            "the model computed numbers that are not finite: try `gpu_layers = 0`, or another model file".to_owned(),
+        ));
+    }
+    let best = logits.iter().position(|logit| *logit == largest).unwrap_or(0);
+    let log_sum = sum.ln();
+    Ok(Distribution {
+        best,
+        log_sum: largest + log_sum as f32,
+        // a distribution on one token has entropy 0, not a rounding error below it
+        entropy: ((log_sum - weighted / sum) as f32).max(0.0),
+    })
+}
+
+fn largest(logits: &[f32]) -> f32 {
+    let mut lanes = [f32::NEG_INFINITY; LANES];
+    let chunks = logits.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (lane, logit) in lanes.iter_mut().zip(chunk) {
+            *lane = if *logit > *lane { *logit } else { *lane };
+        }
+    }
+    lanes.iter().chain(rest).copied().fold(f32::NEG_INFINITY, f32::max)
+}
+
+/// Sum of e^d and of d e^d over d = logit - largest.
+fn exponentials(logits: &[f32], largest: f32) -> (f32, f32) {
+    let (mut sums, mut weighted) = ([0.0_f32; LANES], [0.0_f32; LANES]);
+    let chunks = logits.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for lane in 0..LANES {
+            let below = floor_exponent(chunk[lane] - largest);
+            let power = exp(below);
+            sums[lane] += power;
+            weighted[lane] += power * below;
+        }
+    }
+    for (lane, logit) in rest.iter().enumerate() {
+        let below = floor_exponent(logit - largest);
+        sums[lane] += exp(below);
+        weighted[lane] += exp(below) * below;
+    }
+    (sums.iter().sum(), weighted.iter().sum())
+}
+
+/// Keeps NaN, so that it is found in the sum.
+#[inline(always)]
+fn floor_exponent(below: f32) -> f32 {
+    if below < -87.0 { -87.0 } else { below }
+}
+
+/// e^x for x in -87..=0 to about 1e-7 of its value, without a branch or a call, so that the compiler makes vectors of it:
+/// the halves of a Cody-Waite reduction by ln 2, then a polynomial, then the exponent written into the bits.
+#[inline(always)]
+fn exp(x: f32) -> f32 {
+    const ROUND: f32 = 12_582_912.0;
+    const LN_2_HIGH: f32 = 0.693_359_4;
+    const LN_2_LOW: f32 = -2.121_944_4e-4;
+    let whole = (x * std::f32::consts::LOG2_E + ROUND) - ROUND;
+    let rest = (x - whole * LN_2_HIGH) - whole * LN_2_LOW;
+    let mut power = 1.987_569_1e-4;
+    power = power * rest + 1.398_199_9e-3;
+    power = power * rest + 8.333_452e-3;
+    power = power * rest + 4.166_579_6e-2;
+    power = power * rest + 1.666_666_5e-1;
+    power = power * rest + 0.5;
+    power = power * rest * rest + rest + 1.0;
+    let exponent = (whole as i32).wrapping_add(127) as u32;
+    power * f32::from_bits(exponent << 23)
+}
+
+/// A source of random numbers: SplitMix64 (Steele, Lea and Flood 2014), 64 bits of state.
+#[derive(Debug, Clone)]
+struct Random(u64);
+
+impl Random {
+    /// A number in 0..1.
+    fn share(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// Draws the tokens of one branch.
+#[derive(Debug, Clone)]
+pub(super) struct Sampler {
+    sampling: Sampling,
+    random: Random,
+}
+
+/// Candidates of a draw, kept between draws so that nothing is allocated a token.
+pub(super) type Candidates = Vec<(u32, f32)>;
+
+impl Sampler {
+    pub fn new(sampling: Sampling, seed: u64) -> Self {
+        Self { sampling, random: Random(seed) }
+    }
+
+    /// Draw a token. The cuts look at the distribution at temperature 1, then the temperature applies to what is left.
+    pub fn draw(&mut self, logits: &[f32], distribution: &Distribution, candidates: &mut Candidates) -> usize {
+        if self.sampling.temperature <= 0.0 {
+            return distribution.best;
+        }
+        candidates.clear();
+        candidates.extend(
+            logits.iter().enumerate().map(|(token, logit)| (token as u32, (logit - distribution.log_sum).exp())),
+        );
+        self.cut(candidates);
+        let most = candidates.iter().map(|(_, share)| *share).fold(0.0, f32::max);
+        let sharpness = 1.0 / self.sampling.temperature;
+        for (_, share) in candidates.iter_mut() {
+            *share = (*share / most).powf(sharpness);
+        }
+        let whole: f64 = candidates.iter().map(|(_, share)| f64::from(*share)).sum();
+        let mut left = self.random.share() * whole;
+        for (token, share) in candidates.iter() {
+            left -= f64::from(*share);
+            if left < 0.0 {
+                return *token as usize;
+            }
+        }
+        distribution.best
+    }
+
+    fn cut(&self, candidates: &mut Candidates) {
+        let top_k = self.sampling.top_k as usize;
+        if top_k > 0 && top_k < candidates.len() {
+            candidates.select_nth_unstable_by(top_k, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            candidates.truncate(top_k);
+        }
+        if self.sampling.top_p < 1.0 {
+            cut_to_share(candidates, self.sampling.top_p);
+        }
+        if self.sampling.min_p > 0.0 {
+            let most = candidates.iter().map(|(_, share)| *share).fold(0.0, f32::max);
+            candidates.retain(|(_, share)| *share >= most * self.sampling.min_p);
+        }
+    }
+}
+
+/// Keep the most likely candidates that make up `share` of the mass that is there, one at least.
+fn cut_to_share(candidates: &mut Candidates, share: f32) {
+    let target = share * candidates.iter().map(|(_, share)| *share).sum::<f32>();
+    let mut sorted = 0;
+    let mut mass = 0.0;
+    while sorted < candidates.len() {
+        // most of the mass is in few candidates: sort those only, and more of them when they do not do
+        let end = (sorted.max(64) * 4).min(candidates.len());
+        if end < candidates.len() {
+            candidates[sorted..].select_nth_unstable_by(end - sorted, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        }
+        candidates[sorted..end].sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        for at in sorted..end {
+            mass += candidates[at].1;
+            if mass >= target {
+                candidates.truncate(at + 1);
+                return;
+            }
+        }
+        sorted = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Candidates, Sampler, distribution, exp};
+    use crate::llm::Sampling;
+
+    #[test]
+    fn exponentials_are_close_to_the_library() {
+        for step in 0..8700 {
+            let x = -0.01 * step as f32;
+            let error = (f64::from(exp(x)) / f64::from(x).exp() - 1.0).abs();
+            assert!(error < 3e-7, "exp({x}) is off by {error}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_an_error() {
+        for row in
+            [vec![0.0, f32::NAN, 1.0], vec![f32::NAN; 40], vec![f32::NEG_INFINITY; 3], vec![1.0, f32::INFINITY], vec![]]
+        {
+            assert!(distribution(&row).is_err(), "{row:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_row_equals_the_textbook(row in prop::collection::vec(-30.0_f32..30.0, 1..3000)) {
+            let read = distribution(&row).expect("finite");
+            let most = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let sum: f64 = row.iter().map(|x| f64::from(x - most).exp()).sum();
+            let entropy: f64 = row.iter().map(|x| f64::from(x - most).exp() / sum).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum();
+            prop_assert_eq!(row[read.best], most);
+            prop_assert!((f64::from(read.log_sum) - f64::from(most) - sum.ln()).abs() < 1e-4);
+            prop_assert!((f64::from(read.entropy) - entropy).abs() < 1e-4);
+        }
+    }
+
+    #[test]
+    fn draws_follow_the_distribution_and_the_cuts() {
+        let logits: Vec<f32> = [0.5_f32, 0.25, 0.15, 0.1].iter().map(|p| p.ln()).collect();
+        let cases = [
+            (Sampling { temperature: 1.0, top_k: 0, top_p: 1.0, min_p: 0.0 }, [0.5, 0.25, 0.15, 0.1]),
+            (Sampling { temperature: 1.0, top_k: 2, top_p: 1.0, min_p: 0.0 }, [2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0]),
+            (Sampling { temperature: 1.0, top_k: 0, top_p: 0.7, min_p: 0.0 }, [2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0]),
+            (Sampling { temperature: 1.0, top_k: 0, top_p: 1.0, min_p: 0.4 }, [2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0]),
+            (Sampling { temperature: 0.5, top_k: 0, top_p: 1.0, min_p: 0.0 }, [0.7246, 0.1812, 0.0652, 0.029]),
+            (Sampling::GREEDY, [1.0, 0.0, 0.0, 0.0]),
+        ];
+        for (sampling, expected) in cases {
+            let mut sampler = Sampler::new(sampling, 7);
+            let read = distribution(&logits).expect("finite");
+            let (mut seen, mut candidates) = ([0.0; 4], Candidates::new());
+            for _ in 0..20_000 {
+                seen[sampler.draw(&logits, &read, &mut candidates)] += 1.0 / 20_000.0;
+            }
+            for (seen, expected) in seen.iter().zip(expected) {
+                assert!((seen - expected as f64).abs() < 0.015, "{sampling:?}: {seen} for {expected}");
+            }
+        }
+    }
+}

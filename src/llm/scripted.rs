@@ -1,0 +1,231 @@
+//! Doubles of the models for tests: replies from a script, vectors from hashed words. They do no arithmetic worth the name and
+//! behave like the real ones in what the traits promise: streaming, stop rules, limits, stopping, order.
+
+use std::collections::VecDeque;
+
+use super::{Completion, Decoding, Embedder, End, Generator, LlmError, Prompt, Rendered, Token};
+use crate::event::{CallUsage, Flow, ModelCard, ModelRole};
+
+/// A generator that replies from a script.
+#[derive(Debug, Clone)]
+pub struct ScriptedGenerator {
+    rules: Vec<(String, String)>,
+    queue: VecDeque<String>,
+    entropies: Vec<(String, f32)>,
+    card: ModelCard,
+    usage: CallUsage,
+    /// Every prompt that was completed, in order.
+    pub seen: Vec<Prompt>,
+}
+
+impl Default for ScriptedGenerator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ScriptedGenerator {
+    /// A generator whose every reply is empty.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            rules: Vec::new(),
+            queue: VecDeque::new(),
+            entropies: Vec::new(),
+            card: card(ModelRole::Generator, 8, 2048),
+            usage: CallUsage::default(),
+            seen: Vec::new(),
+        }
+    }
+
+    /// Reply so to prompts that contain `part` (in the system turn, the user turn or the reply so far). The first rule that fits counts.
+    #[must_use]
+    pub fn when(mut self, part: &str, reply: &str) -> Self {
+        self.rules.push((part.to_owned(), reply.to_owned()));
+        self
+    }
+
+    /// Reply so to the next prompt that no rule fits, once.
+    #[must_use]
+    pub fn then(mut self, reply: &str) -> Self {
+        self.queue.push_back(reply.to_owned());
+        self
+    }
+
+    /// Be this unsure (nats) of every token that contains `part`; of others 0.1.
+    #[must_use]
+    pub fn unsure_of(mut self, part: &str, entropy: f32) -> Self {
+        self.entropies.push((part.to_owned(), entropy));
+        self
+    }
+
+    /// Have a context of so many tokens (words, here).
+    #[must_use]
+    pub fn with_context(mut self, tokens: u32) -> Self {
+        self.card.context_tokens = tokens;
+        self
+    }
+
+    /// What is left to say: a scripted reply that begins with the reply so far goes on after it.
+    fn reply(&mut self, prompt: &Prompt) -> String {
+        let rule = self.rules.iter().find(|(part, _)| {
+            [&prompt.system, &prompt.user, &prompt.reply].iter().any(|text| text.contains(part.as_str()))
+        });
+        let reply = match rule {
+            Some((_, reply)) => reply.clone(),
+            None => self.queue.pop_front().unwrap_or_default(),
+        };
+        reply.strip_prefix(prompt.reply.as_str()).map(str::to_owned).unwrap_or(reply)
+    }
+
+    fn token(&self, text: &str) -> Token {
+        let entropy =
+            self.entropies.iter().find(|(part, _)| text.contains(part.as_str())).map_or(0.1, |(_, value)| *value);
+        Token { id: hash(text) as i32 & 0xffff, text: text.to_owned(), logprob: -entropy, entropy }
+    }
+}
+
+impl Generator for ScriptedGenerator {
+    fn complete(
+        &mut self,
+        prompts: &[Prompt],
+        decoding: &Decoding,
+        observe: &mut dyn FnMut(usize, &Token) -> Flow,
+    ) -> Result<Vec<Completion>, LlmError> {
+        self.usage = CallUsage { context_tokens: self.card.context_tokens, ..CallUsage::default() };
+        for prompt in prompts {
+            let prompt_tokens = u32::try_from(self.render(prompt)?.tokens.len()).unwrap_or(u32::MAX);
+            if prompt_tokens >= self.card.context_tokens {
+                return Err(LlmError::PromptTooLong { prompt_tokens, context_tokens: self.card.context_tokens });
+            }
+            self.usage.prompt_tokens_evaluated += prompt_tokens;
+        }
+        self.seen.extend_from_slice(prompts);
+        let mut completions = Vec::new();
+        let mut flow = Flow::Continue;
+        for (branch, prompt) in prompts.iter().enumerate() {
+            let reply = self.reply(prompt);
+            let mut completion = Completion { text: String::new(), tokens: Vec::new(), end: End::Turn };
+            for word in words(&reply) {
+                if flow == Flow::Stop {
+                    completion.end = End::Stopped;
+                    break;
+                }
+                if completion.tokens.len() >= decoding.max_tokens as usize {
+                    completion.end = End::MaxTokens;
+                    break;
+                }
+                let token = self.token(word);
+                flow = observe(branch, &token);
+                completion.text.push_str(word);
+                completion.tokens.push(token);
+                self.usage.tokens_generated += 1;
+                let stops = decoding.stop.texts.iter().filter(|stop| !stop.is_empty());
+                if let Some(at) = stops.filter_map(|stop| completion.text.find(stop.as_str())).min() {
+                    completion.text.truncate(at);
+                    completion.end = End::StopRule;
+                    break;
+                }
+            }
+            completions.push(completion);
+        }
+        Ok(completions)
+    }
+
+    fn card(&self) -> &ModelCard {
+        &self.card
+    }
+
+    fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError> {
+        let text = format!("{}\n{}\n{}", prompt.system, prompt.user, prompt.reply);
+        let tokens = words(&text).map(|word| hash(word) as i32 & 0xffff).collect();
+        Ok(Rendered { text, tokens })
+    }
+
+    fn usage(&self) -> CallUsage {
+        self.usage
+    }
+}
+
+/// An embedder that adds up hashed words: texts that share words are near each other.
+#[derive(Debug, Clone)]
+pub struct ScriptedEmbedder {
+    card: ModelCard,
+    /// Texts embedded so far.
+    pub embedded: usize,
+}
+
+impl Default for ScriptedEmbedder {
+    fn default() -> Self {
+        Self::new(64)
+    }
+}
+
+impl ScriptedEmbedder {
+    /// An embedder of vectors of so many numbers.
+    #[must_use]
+    pub fn new(width: u32) -> Self {
+        Self { card: card(ModelRole::Embedder, width.max(1), 512), embedded: 0 }
+    }
+}
+
+impl Embedder for ScriptedEmbedder {
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+        self.embedded += texts.len();
+        Ok(texts.iter().map(|text| vector(text, self.card.width as usize)).collect())
+    }
+
+    fn card(&self) -> &ModelCard {
+        &self.card
+    }
+}
+
+fn vector(text: &str, width: usize) -> Vec<f32> {
+    let mut sum = vec![0.0_f32; width];
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        let hash = hash(&word.to_lowercase());
+        sum[hash as usize % width] += if hash >> 63 == 0 { 1.0 } else { -1.0 };
+    }
+    let length = sum.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if length == 0.0 {
+        sum[0] = 1.0;
+        return sum;
+    }
+    sum.iter().map(|x| x / length).collect()
+}
+
+/// Words with the white space before them: together they are the text.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let word = rest.find(|c: char| !c.is_whitespace())?;
+        let end = rest[word..].find(char::is_whitespace).map_or(rest.len(), |end| word + end);
+        let (now, later) = rest.split_at(end);
+        rest = later;
+        Some(now)
+    })
+}
+
+fn hash(text: &str) -> u64 {
+    let bytes: [u8; 32] = blake3::hash(text.as_bytes()).into();
+    bytes.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+}
+
+fn card(role: ModelRole, width: u32, context_tokens: u32) -> ModelCard {
+    ModelCard {
+        role,
+        name: "scripted".to_owned(),
+        file: "scripted".to_owned(),
+        file_bytes: 0,
+        fingerprint: format!("scripted-{width}"),
+        architecture: "scripted".to_owned(),
+        quantisation: "none".to_owned(),
+        parameters: 0,
+        layers: 1,
+        gpu_layers: 0,
+        device: "CPU".to_owned(),
+        width,
+        context_tokens,
+        chat_template: if role == ModelRole::Generator { "scripted".to_owned() } else { String::new() },
+    }
+}
