@@ -10,13 +10,13 @@ use llama_cpp_2::token::LlamaToken;
 use super::cells::{Cells, Sharing};
 use super::ffi::{Batch, Context, Purpose, Shape};
 use super::load::{self, Loaded, Placement};
-use super::numbers::{Candidates, Sampler, distribution};
+use super::numbers::{Candidates, Sampler};
 use super::runtime::{self, Runtime};
-use super::schedule::{self, Ended, Evaluator, Next, Reader, Report};
+use super::schedule::{self, Ended, Evaluator, Next, Reader, Report, Row};
 use super::stream::Stream;
 use super::template::Template;
 use super::tree::Job;
-use super::{Completion, Decoding, End, Generator, LlmError, Prompt, Rendered, Token, log};
+use super::{Completion, Decoding, End, Generator, LlmError, Prompt, Rendered, Sampling, StopRule, Token, log};
 use crate::config::GeneratorSettings;
 use crate::event::{CallUsage, Flow, ModelCard, ModelRole, StopFlag};
 
@@ -34,6 +34,10 @@ pub struct LlamaGenerator {
     pub(super) evaluator: Evaluator,
     pub(super) model: Arc<LlamaModel>,
     pub(super) template: Template,
+    /// The tokens that end a turn.
+    pub(super) turn_ends: Vec<usize>,
+    /// What the model begins its replies with: a space, or nothing.
+    pub(super) reply_start: &'static str,
     card: ModelCard,
     usage: CallUsage,
     candidates: Candidates,
@@ -63,7 +67,9 @@ pub fn load_generator(
         true => Sharing::Whole,
         false => Sharing::Prefix,
     };
-    Ok(LlamaGenerator {
+    let mut generator = LlamaGenerator {
+        turn_ends: turn_ends(&loaded.model),
+        reply_start: "",
         evaluator: Evaluator {
             context,
             cells: Cells::new(tokens, SEQUENCES as usize, sharing),
@@ -75,7 +81,18 @@ pub fn load_generator(
         card: loaded.card,
         usage: CallUsage::default(),
         candidates: Candidates::new(),
-    })
+    };
+    generator.learn_reply_start()?;
+    Ok(generator)
+}
+
+fn turn_ends(model: &LlamaModel) -> Vec<usize> {
+    let vocabulary = model.vocab();
+    vocabulary
+        .tokens()
+        .filter(|token| vocabulary.is_eog(*token))
+        .filter_map(|token| usize::try_from(token.0).ok())
+        .collect()
 }
 
 fn batch_tokens(settings: &GeneratorSettings) -> u32 {
@@ -170,6 +187,19 @@ impl LlamaGenerator {
             .collect()
     }
 
+    /// See how the model begins a reply. This also has the weights read from the file before the first question.
+    fn learn_reply_start(&mut self) -> Result<(), LlmError> {
+        let prompt = Prompt::user("Answer with one word: is water wet, yes or no?");
+        let decoding = Decoding { max_tokens: 1, sampling: Sampling::GREEDY, seed: 0, stop: StopRule::default() };
+        let reply = self.complete(&[prompt], &decoding, &mut |_, _| Flow::Continue)?;
+        if reply.iter().any(|reply| reply.text.starts_with(' ')) {
+            self.reply_start = " ";
+        }
+        self.clear_cache();
+        self.usage = CallUsage::default();
+        Ok(())
+    }
+
     /// A prompt must have a token, and leave room for so many more.
     pub(super) fn check_length(&self, prompt_tokens: usize, room: usize) -> Result<(), LlmError> {
         if prompt_tokens == 0 {
@@ -251,23 +281,22 @@ impl Branch {
 }
 
 impl Reader for Writer<'_> {
-    fn row(&mut self, job: usize, _position: usize, logits: &[f32]) -> Result<Next, LlmError> {
+    fn row(&mut self, job: usize, _position: usize, row: &Row) -> Next {
         let branch = &mut self.branches[job];
         if self.decoding.max_tokens == 0 {
             branch.end = Some((End::MaxTokens, 0));
-            return Ok(Next::End);
+            return Next::End;
         }
-        let read = distribution(logits)?;
-        let drawn = branch.sampler.draw(logits, &read, &mut self.candidates);
+        let drawn = branch.sampler.draw(row.logits, &row.distribution, &mut self.candidates);
         let id = i32::try_from(drawn).unwrap_or(i32::MAX);
         let vocabulary = self.model.vocab();
         if vocabulary.is_eog(LlamaToken(id)) {
             branch.end = Some((End::Turn, branch.stream.len()));
-            return Ok(Next::End);
+            return Next::End;
         }
         let text = branch.stream.push(&vocabulary.token_to_piece(LlamaToken(id), false, None));
         let added = text.len();
-        let token = Token { id, text, logprob: logits[drawn] - read.log_sum, entropy: read.entropy };
+        let token = Token { id, text, logprob: row.logprob(drawn), entropy: row.distribution.entropy };
         let flow = (self.observe)(job, &token);
         branch.tokens.push(token);
         branch.end = if let Some(at) = branch.stream.stop(&self.stops, added) {
@@ -277,10 +306,10 @@ impl Reader for Writer<'_> {
         } else {
             None
         };
-        Ok(match (flow, branch.end) {
+        match (flow, branch.end) {
             (Flow::Stop, _) => Next::Stop,
             (Flow::Continue, Some(_)) => Next::End,
             (Flow::Continue, None) => Next::Extend(id),
-        })
+        }
     }
 }

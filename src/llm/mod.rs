@@ -15,6 +15,7 @@ mod cells;
 mod tree;
 mod schedule;
 mod generator;
+mod scorer;
 mod embedder;
 pub mod scripted;
 
@@ -149,6 +150,25 @@ pub trait Generator {
     fn usage(&self) -> CallUsage;
 }
 
+/// Reads off what a generator thinks of given replies. Nothing is generated and no text is parsed.
+///
+/// Replies are given as a person writes them: where a model begins its replies with a space, the space is put before a reply that
+/// opens a turn.
+pub trait Scorer {
+    /// Probability of each label as the whole reply to each prompt: the label's tokens and then the end of the turn, so that "1" and
+    /// "10" are told apart. One row a prompt, one number a label, normalised over the labels.
+    ///
+    /// # Errors
+    /// [`LlmError::BadLabel`] for a label without a token; [`LlmError::PromptTooLong`]; [`LlmError::Stopped`]; llama.cpp's own failures.
+    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, LlmError>;
+
+    /// Log-probability of each token of `continuations[i]` after `prompts[i]`, nats. The end of the turn is not part of it.
+    ///
+    /// # Errors
+    /// As [`Scorer::classify`].
+    fn score(&mut self, prompts: &[Prompt], continuations: &[&str]) -> Result<Vec<Vec<f32>>, LlmError>;
+}
+
 /// Turns text into unit vectors.
 pub trait Embedder {
     /// One vector of `card().width` numbers and length 1 a text, in order. Texts longer than the model's context are cut at its end.
@@ -176,6 +196,8 @@ pub enum LlmError {
         "the prompt has {prompt_tokens} tokens and the context holds {context_tokens}: shorten the question, or raise generator.context_tokens"
     )]
     PromptTooLong { prompt_tokens: u32, context_tokens: u32 },
+    #[error("the label `{label}` cannot be judged: {reason}")]
+    BadLabel { label: String, reason: String },
     #[error("stopped")]
     Stopped,
     #[error("llama.cpp: {0}")]

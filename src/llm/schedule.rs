@@ -4,6 +4,7 @@
 use super::LlmError;
 use super::cells::{Cells, Memory};
 use super::ffi::{Batch, Context, Decoded};
+use super::numbers::{Distribution, distribution};
 use super::tree::{Job, Tree};
 
 /// Room set aside for a branch that writes, so that it need not give way at once.
@@ -20,10 +21,23 @@ pub(super) enum Next {
     Stop,
 }
 
+/// What the model says comes after a token.
+pub(super) struct Row<'a> {
+    pub logits: &'a [f32],
+    pub distribution: Distribution,
+}
+
+impl Row<'_> {
+    /// ln p of a token, in nats.
+    pub fn logprob(&self, token: usize) -> f32 {
+        self.logits.get(token).map_or(f32::NEG_INFINITY, |logit| logit - self.distribution.log_sum)
+    }
+}
+
 /// Reads rows of logits.
 pub(super) trait Reader {
     /// The row of a job at a position of its tokens.
-    fn row(&mut self, job: usize, position: usize, logits: &[f32]) -> Result<Next, LlmError>;
+    fn row(&mut self, job: usize, position: usize, row: &Row) -> Next;
 }
 
 /// How a job ended.
@@ -261,12 +275,12 @@ impl Schedule<'_> {
             if !self.tree.nodes[node].wants_row(position) {
                 continue;
             }
-            let logits = self.on.context.logits(entry.index + position - entry.from)?;
+            let row = self.on.row(entry.index + position - entry.from)?;
             for (job, first) in &self.tree.nodes[node].readers {
                 if *first > position {
                     continue;
                 }
-                match reader.row(*job, position, logits)? {
+                match reader.row(*job, position, &row) {
                     Next::Stop => return Ok(Next::Stop),
                     Next::Extend(token) if position + 1 == self.jobs[*job].tokens.len() => grown.push((*job, token)),
                     _ if position + 1 == self.jobs[*job].tokens.len() => self.ends[*job] = Ended::Done,
@@ -289,8 +303,7 @@ impl Schedule<'_> {
         if entry.to < self.active[entry.strand].path.len() {
             return Ok(Next::End);
         }
-        let logits = self.on.context.logits(entry.index + position - entry.from)?;
-        let next = reader.row(job, position, logits)?;
+        let next = reader.row(job, position, &self.on.row(entry.index + position - entry.from)?);
         match next {
             Next::Extend(token) => self.active[entry.strand].path.push(token),
             Next::End => {
@@ -370,6 +383,12 @@ impl Schedule<'_> {
 }
 
 impl Evaluator {
+    /// The row of an entry of the batch that was evaluated last.
+    fn row(&self, index: usize) -> Result<Row<'_>, LlmError> {
+        let logits = self.context.logits(index)?;
+        Ok(Row { logits, distribution: distribution(logits)? })
+    }
+
     /// Forget every prompt.
     pub fn clear(&mut self) {
         self.cells.clear(&mut self.context);

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Completion, Decoding, Embedder, End, Generator, LlmError, Prompt, Rendered, Token};
+use super::{Completion, Decoding, Embedder, End, Generator, LlmError, Prompt, Rendered, Scorer, Token};
 use crate::event::{CallUsage, Flow, ModelCard, ModelRole};
 
 /// A generator that replies from a script.
@@ -12,6 +12,7 @@ pub struct ScriptedGenerator {
     rules: Vec<(String, String)>,
     queue: VecDeque<String>,
     entropies: Vec<(String, f32)>,
+    judgements: Vec<(String, String, f32)>,
     card: ModelCard,
     usage: CallUsage,
     /// Every prompt that was completed, in order.
@@ -32,6 +33,7 @@ impl ScriptedGenerator {
             rules: Vec::new(),
             queue: VecDeque::new(),
             entropies: Vec::new(),
+            judgements: Vec::new(),
             card: card(ModelRole::Generator, 8, 2048),
             usage: CallUsage::default(),
             seen: Vec::new(),
@@ -56,6 +58,13 @@ impl ScriptedGenerator {
     #[must_use]
     pub fn unsure_of(mut self, part: &str, entropy: f32) -> Self {
         self.entropies.push((part.to_owned(), entropy));
+        self
+    }
+
+    /// Find `label` so likely in prompts that contain `part`, in 0..=1; the other labels share the rest. The first that fits counts.
+    #[must_use]
+    pub fn judging(mut self, part: &str, label: &str, probability: f32) -> Self {
+        self.judgements.push((part.to_owned(), label.to_owned(), probability));
         self
     }
 
@@ -144,6 +153,36 @@ impl Generator for ScriptedGenerator {
 
     fn usage(&self) -> CallUsage {
         self.usage
+    }
+}
+
+impl Scorer for ScriptedGenerator {
+    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+        if let Some(label) = labels.iter().find(|label| label.trim().is_empty()) {
+            return Err(LlmError::BadLabel { label: (*label).to_owned(), reason: "it is empty".to_owned() });
+        }
+        self.seen.extend_from_slice(prompts);
+        let row = |prompt: &Prompt| {
+            let judged = self.judgements.iter().find(|(part, label, _)| {
+                (prompt.user.contains(part.as_str()) || prompt.system.contains(part.as_str()))
+                    && labels.contains(&label.as_str())
+            });
+            let Some((_, judged, probability)) = judged else { return vec![1.0 / labels.len() as f32; labels.len()] };
+            let rest = (1.0 - probability) / (labels.len().max(2) - 1) as f32;
+            labels.iter().map(|label| if label == judged { *probability } else { rest }).collect()
+        };
+        Ok(prompts.iter().map(row).collect())
+    }
+
+    fn score(&mut self, prompts: &[Prompt], continuations: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+        let scored = |(prompt, text): (&Prompt, &&str)| {
+            let known = self
+                .rules
+                .iter()
+                .any(|(part, reply)| prompt.user.contains(part.as_str()) && reply.contains(text.trim()));
+            words(text).map(|_| if known { -0.1 } else { -1.0 }).collect()
+        };
+        Ok(prompts.iter().zip(continuations).map(scored).collect())
     }
 }
 

@@ -6,7 +6,7 @@ use ragscope::config::{EmbedderSettings, GeneratorSettings, Layers};
 use ragscope::event::{Flow, StopFlag};
 use ragscope::llm::{
     Completion, Decoding, Embedder, End, Generator, LlamaEmbedder, LlamaGenerator, LlmError, Prompt, Runtime, Sampling,
-    StopRule, load_embedder, load_generator,
+    Scorer, StopRule, load_embedder, load_generator,
 };
 
 fn bundled(name: &str) -> PathBuf {
@@ -432,4 +432,71 @@ fn the_runtime_starts_as_often_as_it_is_asked_and_names_its_devices() {
     assert!(threads.into_iter().all(|thread| thread.join().is_ok()));
     assert!(runtime().devices().iter().any(|device| device.name == "CPU"));
     assert!(Runtime::features().contains(&"cpu"));
+}
+
+const GRADES: [&str; 11] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
+
+fn grade(passage: &str) -> Prompt {
+    Prompt::user(format!(
+        "Rate from 0 to 10 how relevant the passage is to the question. Only output the number.\nQuestion: Who keeps the lighthouse?\nPassage: {passage}"
+    ))
+}
+
+#[test]
+fn labels_are_told_apart_and_their_probabilities_are_those_of_whole_replies() {
+    let mut generator = generator();
+    let prompts = [grade(CONTEXT), grade("A harbour has boats.")];
+    let rows = generator.classify(&prompts, &GRADES).expect("grades");
+    assert_eq!((rows.len(), rows[0].len()), (2, 11));
+    for (prompt, row) in prompts.iter().zip(&rows) {
+        assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{row:?}");
+        // the most likely label is the greedy reply
+        let reply = complete(&mut generator, std::slice::from_ref(prompt), &greedy(4)).remove(0).text;
+        let best = (0..11).max_by(|a, b| row[*a].total_cmp(&row[*b])).expect("a label");
+        assert_eq!(reply.trim(), GRADES[best], "{row:?}");
+    }
+    let alone = generator.classify(&prompts[1..], &GRADES).expect("grades");
+    for (alone, together) in alone[0].iter().zip(&rows[1]) {
+        assert!((alone - together).abs() < 1e-3, "{alone} {together}");
+    }
+    assert_eq!(generator.usage().tokens_generated, 0);
+    assert!(generator.cache_is_sound());
+    assert!(generator.classify(&[], &GRADES).expect("nothing").is_empty());
+    for label in ["", "  "] {
+        let error = generator.classify(&prompts, &["yes", label]).expect_err("no label");
+        assert!(matches!(error, LlmError::BadLabel { .. }), "{error}");
+    }
+}
+
+#[test]
+fn scores_are_the_log_probabilities_of_the_text() {
+    let mut generator = generator();
+    let prompt = question("How tall is the lighthouse?");
+    let written = complete(&mut generator, &[prompt.clone()], &greedy(60)).remove(0);
+    let scores = generator
+        .score(&[prompt.clone(), prompt.clone()], &[&written.text, " Bananas grow on the moon."])
+        .expect("scores");
+    assert_eq!(scores[0].len(), written.tokens.len());
+    for (score, token) in scores[0].iter().zip(&written.tokens) {
+        assert!((score - token.logprob).abs() < 0.02, "{score} {token:?}");
+    }
+    let mean = |row: &[f32]| row.iter().sum::<f32>() / row.len() as f32;
+    assert!(mean(&scores[0]) > mean(&scores[1]) + 1.0);
+    // a part of the reply as context of the rest gives the same numbers
+    let (head, rest) = written.text.split_at(written.text.find(" So").expect("the closing phrase"));
+    let tail = generator.score(&[Prompt { reply: head.to_owned(), ..prompt }], &[rest]).expect("scores").remove(0);
+    for (score, whole) in tail.iter().zip(&scores[0][scores[0].len() - tail.len()..]) {
+        assert!((score - whole).abs() < 0.02, "{score} {whole}");
+    }
+}
+
+#[test]
+fn judging_stops_with_the_flag() {
+    let stop = StopFlag::default();
+    let mut generator = generator_with(&generator_settings(), &stop);
+    stop.stop();
+    assert!(matches!(generator.classify(&[grade(CONTEXT)], &GRADES), Err(LlmError::Stopped)));
+    next_command(&stop);
+    assert!(generator.classify(&[grade(CONTEXT)], &GRADES).is_ok());
+    assert!(generator.cache_is_sound());
 }
