@@ -1,4 +1,41 @@
 //! A folder becomes documents, and documents become sentences and chunks.
 //!
+//! In reading order: [`walk`] lists the files, [`read`] makes a [`Document`] of one, [`sentences`] and [`cut`] take it apart,
+//! and a [`TokenCounter`] says how long a text is for the embedder.
+//!
 //! This module knows nothing of vectors or of generation. Document text is data: it is kept as it is in the file, and made
-//! harmless where it is shown.
+//! harmless where it is shown. A document that cannot be read gives a reason and never an end of the program.
+
+mod walk;
+mod format;
+mod document;
+mod offsets;
+mod decode;
+mod markdown;
+mod html;
+mod language;
+mod sentence;
+mod tokens;
+mod chunk;
+
+pub use chunk::{Chunk, cut};
+pub use document::{Document, read, source_lines};
+pub use format::Format;
+pub use sentence::{fold_white_space, sentences};
+pub use tokens::TokenCounter;
+pub use walk::{FoundFile, Walked, locate, walk};
+
+/// Why a folder cannot be walked. Every message says what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum CorpusError {
+    #[error("there is no folder {folder}: check the path")]
+    Missing { folder: String },
+    #[error("{folder} is a file: give the folder that holds it (corpus.include can name single files)")]
+    NotAFolder { folder: String },
+    #[error("the folder {folder} cannot be read ({reason}): check its permissions")]
+    Unreadable { folder: String, reason: String },
+    #[error("corpus.include: `{glob}` is no glob ({reason})")]
+    BadGlob { glob: String, reason: String },
+    #[error("stopped")]
+    Stopped,
+}

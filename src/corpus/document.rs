@@ -1,0 +1,156 @@
+//! A file as text, with the way back: which bytes and lines of the file, and which headings, a part of the text stands for.
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::decode::decode;
+use super::format::Format;
+use super::language::language;
+use super::offsets::Offsets;
+use super::walk::{FoundFile, unreadable};
+use super::{html, markdown};
+use crate::event::SkippedFile;
+
+/// A document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Path inside the corpus.
+    pub path: String,
+    pub format: Format,
+    /// ISO 639-1 code; `en` when the text is too short to tell.
+    pub language: &'static str,
+    /// The text that is cut into chunks: of Markdown and plain text all of it, of HTML what is between the tags.
+    pub text: String,
+    /// What a reader of the index report should know about it.
+    pub note: Option<String>,
+    pub(super) headings: Vec<Heading>,
+    /// The lowest level among them.
+    outermost: u8,
+    /// From the text to the decoded file, and from there to its bytes.
+    extracted: Offsets,
+    decoded: Offsets,
+    /// Where the lines of the decoded file begin.
+    line_starts: Vec<u64>,
+}
+
+/// A heading of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Heading {
+    /// Its place in the text, its own marks included.
+    pub(super) place: Range<usize>,
+    /// 1 is outermost, 0 the title of a page.
+    pub(super) level: u8,
+    pub(super) title: String,
+}
+
+/// Read a file that a walk found.
+///
+/// # Errors
+/// The reason why it does not become a document: unreadable, gone, no text, nothing in it.
+pub fn read(found: &FoundFile) -> Result<Document, SkippedFile> {
+    let skipped = |reason| SkippedFile { path: found.path.clone(), reason };
+    let bytes = std::fs::read(&found.file).map_err(|error| skipped(unreadable(&error)))?;
+    Document::new(&found.path, bytes).map_err(skipped)
+}
+
+/// The lines of a file as a reader sees them, without line ends: what line numbers of chunks and citations count.
+///
+/// # Errors
+/// The reason why the file cannot be shown.
+pub fn source_lines(file: &Path) -> Result<Vec<String>, String> {
+    let bytes = std::fs::read(file).map_err(|error| unreadable(&error))?;
+    let text = decode(bytes)?.traced.text;
+    Ok(text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned()).collect())
+}
+
+impl Document {
+    /// The document that a file of these bytes is.
+    ///
+    /// # Errors
+    /// The reason why it is none.
+    pub fn new(path: &str, bytes: Vec<u8>) -> Result<Self, String> {
+        let decoded = decode(bytes)?;
+        let line_starts = line_starts(&decoded.traced.text);
+        let format = Format::of(path);
+        let text = decoded.traced.text;
+        let (text, extracted, headings) = match format {
+            Format::Text => (text, Offsets::default(), Vec::new()),
+            Format::Markdown => {
+                let headings = markdown::headings(&text);
+                (text, Offsets::default(), headings)
+            }
+            Format::Html => {
+                let page = html::extract(&text);
+                (page.traced.text, page.traced.origin, page.headings)
+            }
+        };
+        if text.trim().is_empty() {
+            return Err("it holds no text".to_owned());
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            format,
+            language: language(&text),
+            text,
+            note: decoded.note,
+            outermost: headings.iter().map(|heading| heading.level).min().unwrap_or(0),
+            headings,
+            extracted,
+            decoded: decoded.traced.origin,
+            line_starts,
+        })
+    }
+
+    /// The bytes of the file that a part of the text stands for: start, and one past the end.
+    #[must_use]
+    pub fn bytes(&self, part: Range<usize>) -> [u64; 2] {
+        let decoded = self.in_decoded(part);
+        let bytes = self.decoded.source_range(decoded);
+        [bytes.start, bytes.end]
+    }
+
+    /// The lines of the file that a part of the text stands for, from 1, both inclusive.
+    #[must_use]
+    pub fn lines(&self, part: Range<usize>) -> [u32; 2] {
+        let decoded = self.in_decoded(part);
+        let last = decoded.end.saturating_sub(1).max(decoded.start);
+        [self.line(decoded.start as u64), self.line(last as u64)]
+    }
+
+    /// The titles of the headings above a place of the text, outermost first. On a heading that is its own title too.
+    #[must_use]
+    pub fn headings_at(&self, at: usize) -> Vec<String> {
+        let above = self.headings.partition_point(|heading| heading.place.start <= at);
+        let mut path: Vec<&Heading> = Vec::new();
+        for heading in self.headings[..above].iter().rev() {
+            if path.last().is_none_or(|inner| heading.level < inner.level) {
+                path.push(heading);
+            }
+            if heading.level == self.outermost {
+                break;
+            }
+        }
+        path.iter().rev().map(|heading| heading.title.clone()).collect()
+    }
+
+    /// The heading that begins at a place of the text or holds it.
+    pub(super) fn heading_at(&self, at: usize) -> Option<&Heading> {
+        let after = self.headings.partition_point(|heading| heading.place.start <= at);
+        self.headings[..after].last().filter(|heading| at < heading.place.end)
+    }
+
+    fn in_decoded(&self, part: Range<usize>) -> Range<usize> {
+        let decoded = self.extracted.source_range(part);
+        // the decoded text was in memory, so its places fit
+        usize::try_from(decoded.start).unwrap_or(usize::MAX)..usize::try_from(decoded.end).unwrap_or(usize::MAX)
+    }
+
+    fn line(&self, at: u64) -> u32 {
+        u32::try_from(self.line_starts.partition_point(|start| *start <= at)).unwrap_or(u32::MAX)
+    }
+}
+
+fn line_starts(text: &str) -> Vec<u64> {
+    let after_ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u64 + 1);
+    std::iter::once(0).chain(after_ends).collect()
+}

@@ -1,0 +1,42 @@
+//! The headings of a Markdown text.
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::document::Heading;
+
+/// Headings in order. Front matter is not taken for one.
+pub(super) fn headings(text: &str) -> Vec<Heading> {
+    let options = Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
+        | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
+        | Options::ENABLE_TABLES
+        | Options::ENABLE_HEADING_ATTRIBUTES;
+    let mut headings = Vec::new();
+    let mut open: Option<Heading> = None;
+    for (event, place) in Parser::new_ext(text, options).into_offset_iter() {
+        match event {
+            Event::Start(Tag::Heading { level, .. }) => {
+                open = Some(Heading { place, level: level as u8, title: String::new() });
+            }
+            Event::End(TagEnd::Heading(_)) => headings.extend(open.take().filter(|heading| !heading.title.is_empty())),
+            Event::Text(words) | Event::Code(words) => {
+                if let Some(heading) = &mut open {
+                    heading.title.push_str(&words);
+                }
+            }
+            _ => {}
+        }
+    }
+    headings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_of_both_kinds() {
+        let text = "---\ntitle: Front\n---\n# One *and* `two` {#id}\n\ntext\n\nThree\n-----\n\n```\n# no\n```\n\n- ## In a list\n";
+        let found: Vec<_> = headings(text).into_iter().map(|heading| (heading.level, heading.title)).collect();
+        assert_eq!(found, [(1, "One and two".to_owned()), (2, "Three".to_owned()), (2, "In a list".to_owned())]);
+    }
+}

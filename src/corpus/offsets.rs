@@ -1,0 +1,141 @@
+//! From places in extracted text back to places in what it was extracted from.
+
+use std::ops::Range;
+
+/// Text whose every byte knows where it came from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Traced {
+    pub(super) text: String,
+    pub(super) origin: Offsets,
+}
+
+/// Places of a text in its source, as runs of equal steps. A text without runs is its source, byte for byte.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Offsets {
+    runs: Vec<Run>,
+}
+
+/// From `text_start` on, every `text_step` bytes of text stand for `source_step` bytes of the source from `source_start` on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
+    text_start: usize,
+    source_start: u64,
+    text_step: u32,
+    source_step: u32,
+}
+
+impl Run {
+    /// Where the unit that holds the byte `at` of the text begins in the source.
+    fn source(&self, at: usize) -> u64 {
+        let units = (at - self.text_start) as u64 / u64::from(self.text_step.max(1));
+        self.source_start + units * u64::from(self.source_step)
+    }
+}
+
+impl Traced {
+    pub(super) fn with_capacity(bytes: usize) -> Self {
+        Self { text: String::with_capacity(bytes), origin: Offsets::default() }
+    }
+
+    /// Add text that stands in the source as it is.
+    pub(super) fn copy(&mut self, text: &str, source: u64) {
+        self.add(text, Run { text_start: self.text.len(), source_start: source, text_step: 1, source_step: 1 });
+    }
+
+    /// Add one unit of text that stands for `source_bytes` of the source: a decoded character, an entity, a line end that a tag
+    /// implies.
+    pub(super) fn stand_for(&mut self, text: &str, source: u64, source_bytes: u32) {
+        let text_step = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        self.add(text, Run { text_start: self.text.len(), source_start: source, text_step, source_step: source_bytes });
+    }
+
+    fn add(&mut self, text: &str, run: Run) {
+        if text.is_empty() {
+            return;
+        }
+        if !self.origin.runs.last().is_some_and(|last| continues(last, &run)) {
+            self.origin.runs.push(run);
+        }
+        self.text.push_str(text);
+    }
+
+    /// Take back the last bytes of the text.
+    pub(super) fn truncate(&mut self, bytes: usize) {
+        self.text.truncate(bytes);
+        let kept = self.origin.runs.partition_point(|run| run.text_start < bytes);
+        self.origin.runs.truncate(kept);
+    }
+}
+
+fn continues(last: &Run, run: &Run) -> bool {
+    let same_steps = last.text_step == run.text_step && last.source_step == run.source_step;
+    let whole_units = (run.text_start - last.text_start) % last.text_step.max(1) as usize == 0;
+    same_steps && whole_units && last.source(run.text_start) == run.source_start
+}
+
+impl Offsets {
+    /// Text that begins `bytes` into its source and is the same from there on.
+    pub(super) fn shifted(bytes: u64) -> Self {
+        Self { runs: vec![Run { text_start: 0, source_start: bytes, text_step: 1, source_step: 1 }] }
+    }
+
+    /// The place in the source of the byte `at` of the text.
+    pub(super) fn source(&self, at: usize) -> u64 {
+        self.run(at).map_or(at as u64, |run| run.source(at))
+    }
+
+    /// The part of the source that a part of the text stands for. An empty part has no width in the source either.
+    pub(super) fn source_range(&self, part: Range<usize>) -> Range<u64> {
+        let start = self.source(part.start);
+        if part.is_empty() {
+            return start..start;
+        }
+        let last = part.end - 1;
+        let end = self.run(last).map_or(part.end as u64, |run| run.source(last) + u64::from(run.source_step));
+        start..end.max(start)
+    }
+
+    fn run(&self, at: usize) -> Option<&Run> {
+        let after = self.runs.partition_point(|run| run.text_start <= at);
+        self.runs.get(after.checked_sub(1)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_maps_back() {
+        let mut traced = Traced::default();
+        traced.copy("ab", 10);
+        traced.copy("cd", 12);
+        traced.stand_for("&", 14, 5);
+        traced.stand_for("\n", 30, 0);
+        traced.stand_for("é", 40, 1);
+        traced.stand_for("é", 41, 1);
+        assert_eq!(traced.text, "abcd&\néé");
+        assert_eq!(traced.origin.runs.len(), 4, "neighbours that continue share a run");
+        let cases = [
+            (0..2, 10..12),
+            (1..4, 11..14),
+            (4..5, 14..19),
+            (3..5, 13..19),
+            (5..6, 30..30),
+            (6..8, 40..41),
+            (8..10, 41..42),
+        ];
+        for (part, source) in cases {
+            assert_eq!(traced.origin.source_range(part.clone()), source, "{part:?}");
+        }
+        traced.truncate(4);
+        traced.copy("x", 50);
+        assert_eq!(traced.origin.source_range(4..5), 50..51);
+    }
+
+    #[test]
+    fn text_without_runs_is_its_source() {
+        assert_eq!(Offsets::default().source_range(3..7), 3..7);
+        assert_eq!(Offsets::shifted(3).source_range(0..4), 3..7);
+    }
+}

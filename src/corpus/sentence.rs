@@ -1,0 +1,223 @@
+//! Sentences of running text, lists, tables and headings.
+
+use std::ops::Range;
+
+/// The splitter looks at this much text at once: one without a sentence end must not cost more than its length.
+const WINDOW_BYTES: usize = 8 << 10;
+/// A run of more lines than this without a sentence end is no prose (code, records, verse): each line stands for itself.
+const MOST_LINES: usize = 8;
+
+/// The sentences of `text`, in order, without the white space around them. A heading, a list item, a table row and a line of
+/// a code block each stand for themselves. `language` is an ISO 639-1 code.
+#[must_use]
+pub fn sentences(text: &str, language: &str) -> Vec<Range<usize>> {
+    let mut sentences = Vec::new();
+    for block in blocks(text) {
+        for window in windows(text, block) {
+            split(text, window, language, &mut sentences);
+        }
+    }
+    sentences
+}
+
+/// The text in one line: every run of white space is one space, none at the ends.
+#[must_use]
+pub fn fold_white_space(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        folded.push_str(word);
+    }
+    folded
+}
+
+/// The sentences of a window of running text.
+fn split(text: &str, window: Range<usize>, language: &str, sentences: &mut Vec<Range<usize>>) {
+    let mut mark = None;
+    for found in sentencex::get_sentence_boundaries(language, &text[window.clone()]) {
+        let mut sentence = trimmed(text, window.start + found.start_byte..window.start + found.end_byte);
+        sentence.start = mark.take().unwrap_or(sentence.start);
+        if is_mark(&text[sentence.clone()]) && sentence.end < window.end {
+            mark = Some(sentence.start);
+            continue;
+        }
+        let lines = text[sentence.clone()].bytes().filter(|byte| *byte == b'\n').count();
+        if lines < MOST_LINES {
+            sentences.extend(Some(sentence).filter(|sentence| !sentence.is_empty()));
+        } else {
+            sentences.extend(lines_of(text, sentence).map(|line| trimmed(text, line)).filter(|line| !line.is_empty()));
+        }
+    }
+}
+
+/// The parts of `text` that sentences do not cross.
+fn blocks(text: &str) -> Vec<Range<usize>> {
+    let mut blocks: Vec<Range<usize>> = Vec::new();
+    let mut open = false;
+    let mut fence = "";
+    for line in lines_of(text, 0..text.len()) {
+        let content = text[line.clone()].trim();
+        let kind = kind(content, fence);
+        fence = match kind {
+            Line::Fence if fence.is_empty() => &content[..3],
+            Line::Fence => "",
+            Line::Blank | Line::Alone | Line::Begins | Line::Underline | Line::Goes => fence,
+        };
+        match kind {
+            Line::Blank => open = false,
+            Line::Goes | Line::Underline if open => {
+                if let Some(block) = blocks.last_mut() {
+                    block.end = line.end;
+                }
+                open = kind == Line::Goes;
+            }
+            Line::Alone | Line::Fence | Line::Begins | Line::Goes | Line::Underline => {
+                blocks.push(line);
+                open = matches!(kind, Line::Begins | Line::Goes);
+            }
+        }
+    }
+    blocks
+}
+
+/// What a line is to the block before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    Blank,
+    /// A block of its own: a heading, a table row, a line of code.
+    Alone,
+    /// The first line of a list item or a quotation.
+    Begins,
+    /// Goes on with the block, or begins a paragraph.
+    Goes,
+    /// The line under a heading.
+    Underline,
+    /// The beginning or the end of a code block.
+    Fence,
+}
+
+fn kind(content: &str, fence: &str) -> Line {
+    let is_fence = content.starts_with("```") || content.starts_with("~~~");
+    if is_fence && (fence.is_empty() || content.starts_with(fence)) {
+        Line::Fence
+    } else if content.is_empty() {
+        Line::Blank
+    } else if !fence.is_empty() || content.starts_with('|') || is_heading(content) {
+        Line::Alone
+    } else if content.len() >= 3 && content.bytes().all(|byte| byte == content.as_bytes()[0] && b"=-~".contains(&byte))
+    {
+        Line::Underline
+    } else if is_item(content) {
+        Line::Begins
+    } else {
+        Line::Goes
+    }
+}
+
+fn is_heading(content: &str) -> bool {
+    let title = content.trim_start_matches('#');
+    (1..=6).contains(&(content.len() - title.len())) && title.starts_with([' ', '\t'])
+}
+
+/// `- item`, `* item`, `+ item`, `• item`, `12. item`, `3) item`.
+fn is_item(content: &str) -> bool {
+    if let Some(rest) = content.strip_prefix(['-', '*', '+', '•']) {
+        return rest.starts_with([' ', '\t']);
+    }
+    content.split_once([' ', '\t']).is_some_and(|(mark, _)| is_mark(mark))
+}
+
+/// The number of a list item alone, which the splitter takes for a sentence.
+fn is_mark(sentence: &str) -> bool {
+    sentence
+        .strip_suffix(['.', ')'])
+        .is_some_and(|number| (1..=3).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Lines with their ends.
+fn lines_of(text: &str, part: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let mut at = part.start;
+    text[part].split_inclusive('\n').map(move |line| {
+        let start = at;
+        at += line.len();
+        start..at
+    })
+}
+
+/// The block in parts of bounded size, cut after white space where there is some.
+fn windows(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
+    let mut windows = Vec::new();
+    let mut at = block.start;
+    while block.end - at > WINDOW_BYTES {
+        let most = text.floor_char_boundary(at + WINDOW_BYTES);
+        let half = text.floor_char_boundary(at + WINDOW_BYTES / 2);
+        let cut =
+            text[half..most].rfind(char::is_whitespace).map_or(most, |space| text.ceil_char_boundary(half + space + 1));
+        windows.push(at..cut);
+        at = cut;
+    }
+    windows.push(at..block.end);
+    windows
+}
+
+/// The part without the white space around it.
+fn trimmed(text: &str, part: Range<usize>) -> Range<usize> {
+    let inner = text[part.clone()].trim();
+    let start = part.start + (text[part.clone()].len() - text[part].trim_start().len());
+    start..start + inner.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, language: &str, expected: &[&str]) {
+        let found: Vec<&str> = sentences(text, language).into_iter().map(|place| &text[place]).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn sentences_of_many_kinds_of_text() {
+        check("", "en", &[]);
+        check(" \n\n ", "en", &[]);
+        check(
+            "Dr. Ames wrote it. It cost 3.50 pounds! Why?",
+            "en",
+            &["Dr. Ames wrote it.", "It cost 3.50 pounds!", "Why?"],
+        );
+        check("A line\nthat goes on. And\nanother.", "en", &["A line\nthat goes on.", "And\nanother."]);
+        check("# Title\nText. More.\n\nLast", "en", &["# Title", "Text.", "More.", "Last"]);
+        check("Title\n=====\nText.", "en", &["Title\n=====", "Text."]);
+        check("- one\n- two. Three\n  goes on\n1. four", "en", &["- one", "- two.", "Three\n  goes on", "1. four"]);
+        check("| a | b |\n|---|---|\n| c. d | e |", "en", &["| a | b |", "|---|---|", "| c. d | e |"]);
+        check(
+            "```rust\nlet a = 1.0;\n\nfoo();\n```\nText.",
+            "en",
+            &["```rust", "let a = 1.0;", "foo();", "```", "Text."],
+        );
+        check("灯台は古い。今も光る。", "ja", &["灯台は古い。", "今も光る。"]);
+        check("这座灯塔很旧。它还在发光！", "zh", &["这座灯塔很旧。", "它还在发光！"]);
+        check("Das ist z. B. gut. Ja.", "de", &["Das ist z. B. gut.", "Ja."]);
+    }
+
+    #[test]
+    fn lines_without_sentence_ends_stand_for_themselves() {
+        let records = (0..20).map(|n| format!("{n};name;value")).collect::<Vec<_>>().join("\n");
+        assert_eq!(sentences(&records, "en").len(), 20);
+    }
+
+    #[test]
+    fn long_text_without_ends_is_split_in_bounded_time() {
+        let text = "word ".repeat(200_000);
+        let found = sentences(&text, "en");
+        assert!(found.iter().all(|place| place.len() <= WINDOW_BYTES));
+        assert_eq!(sentences(&"x".repeat(1_000_000), "en").iter().map(Range::len).sum::<usize>(), 1_000_000);
+    }
+
+    #[test]
+    fn white_space_is_folded() {
+        assert_eq!(fold_white_space(" a\n\n b\t\u{a0}c  "), "a b c");
+    }
+}

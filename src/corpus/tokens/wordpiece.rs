@@ -1,0 +1,85 @@
+//! WordPiece as llama.cpp reads it (`llm_tokenizer_wpm` in `llama-vocab.cpp`).
+//!
+//! Words are split at white space, punctuation and Chinese characters, then taken apart by the longest token first. A token
+//! at the start of a word is stored with `▁` (U+2581) before it. A word with a part that no token covers is one unknown token.
+
+use std::collections::HashSet;
+
+use super::characters::{Kind, base, kind, lower};
+use super::{Count, tokens};
+use crate::llm::gguf::Metadata;
+
+const WORD_START: &str = "\u{2581}";
+
+pub(super) struct WordPiece {
+    tokens: HashSet<Box<str>>,
+    longest_bytes: usize,
+    lowercase: bool,
+    strip_accents: bool,
+}
+
+impl WordPiece {
+    pub(super) fn new(metadata: &Metadata) -> Result<Self, String> {
+        let tokens = tokens(metadata)?;
+        let lowercase = metadata.flag("tokenizer.ggml.normalizer.lowercase").unwrap_or(true);
+        Ok(Self {
+            longest_bytes: tokens.iter().map(|token| token.len()).max().unwrap_or(0),
+            tokens: tokens.into_iter().map(Box::from).collect(),
+            lowercase,
+            strip_accents: metadata.flag("tokenizer.ggml.normalizer.strip_accents").unwrap_or(lowercase),
+        })
+    }
+
+    /// Tokens of a word that begins with [`WORD_START`].
+    fn count_word(&self, word: &str) -> usize {
+        let (mut at, mut count) = (0, 0);
+        while at < word.len() {
+            let Some(length) = self.longest_token(&word[at..]) else { return 1 };
+            at += length;
+            count += 1;
+        }
+        count
+    }
+
+    /// Bytes of the longest token that `rest` begins with.
+    fn longest_token(&self, rest: &str) -> Option<usize> {
+        let mut end = rest.floor_char_boundary(self.longest_bytes);
+        while end > 0 {
+            if self.tokens.contains(&rest[..end]) {
+                return Some(end);
+            }
+            end = rest.floor_char_boundary(end - 1);
+        }
+        None
+    }
+}
+
+impl Count for WordPiece {
+    fn count(&self, text: &str) -> usize {
+        let mut count = 0;
+        let mut word = String::from(WORD_START);
+        let mut finish = |word: &mut String| {
+            if word.len() > WORD_START.len() {
+                count += self.count_word(word);
+                word.truncate(WORD_START.len());
+            }
+        };
+        for character in text.chars() {
+            let character = if self.strip_accents { base(character) } else { character };
+            let cased = if self.lowercase { lower(character) } else { character };
+            match kind(character) {
+                Kind::Space => finish(&mut word),
+                Kind::Nothing => {}
+                Kind::Accent if self.strip_accents => {}
+                Kind::Alone => {
+                    finish(&mut word);
+                    word.push(cased);
+                    finish(&mut word);
+                }
+                Kind::Accent | Kind::Part => word.push(cased),
+            }
+        }
+        finish(&mut word);
+        count
+    }
+}

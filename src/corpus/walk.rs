@@ -1,0 +1,273 @@
+//! Which files of a folder become documents, and why the others do not.
+
+use std::borrow::Cow;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use ignore::overrides::{Override, OverrideBuilder};
+use ignore::{DirEntry, WalkBuilder};
+
+use super::CorpusError;
+use super::format::unread_kind;
+use crate::config::CorpusSettings;
+use crate::event::{Event, Flow, IndexPhase, IndexProgress, SkippedFile};
+
+const PROGRESS_EVERY: Duration = Duration::from_millis(200);
+
+/// A file that can become a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFile {
+    /// Path inside the corpus, with `/` between folders. Bytes that are not UTF-8 are written `%XX`; see [`locate`].
+    pub path: String,
+    /// Where it is.
+    pub file: PathBuf,
+    /// Size.
+    pub bytes: u64,
+    /// Time of the last change, nanoseconds since 1970-01-01 UTC; 0 when unknown.
+    pub modified_ns: u64,
+}
+
+/// What a walk found, both in the order of their paths.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Walked {
+    pub files: Vec<FoundFile>,
+    /// Files (and folders that could not be entered) that do not become documents. Files that the settings leave out
+    /// (hidden ones, ignored ones, those no `include` glob names) are not listed.
+    pub skipped: Vec<SkippedFile>,
+}
+
+/// Walk `folder`. `publish` sees [`IndexPhase::Scanning`] about five times a second.
+///
+/// # Errors
+/// A folder that is missing, is a file or cannot be read; a glob that cannot be understood; [`CorpusError::Stopped`].
+pub fn walk(
+    folder: &Path,
+    settings: &CorpusSettings,
+    publish: &mut dyn FnMut(Event) -> Flow,
+) -> Result<Walked, CorpusError> {
+    check_folder(folder)?;
+    let include = globs(folder, &settings.include)?;
+    let mut progress = Progress { publish, last: None, started: Instant::now(), done: 0 };
+    let mut walked = Walked::default();
+    for entry in walker(folder, settings).build() {
+        match entry {
+            Ok(entry) => visit(folder, &entry, &include, settings, &mut walked),
+            Err(error) => walked.skipped.extend(refused(folder, &error)),
+        }
+        progress.step(&walked)?;
+    }
+    walked.files.sort_by(|one, other| one.path.cmp(&other.path));
+    walked.skipped.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(walked)
+}
+
+/// The file of a document by its path inside the corpus.
+#[must_use]
+pub fn locate(folder: &Path, path: &str) -> PathBuf {
+    let plain = folder.join(path);
+    if plain.exists() { plain } else { folder.join(unescape(path)) }
+}
+
+fn check_folder(folder: &Path) -> Result<(), CorpusError> {
+    let name = folder.display().to_string();
+    match std::fs::metadata(folder) {
+        Ok(about) if about.is_dir() => {}
+        Ok(_) => return Err(CorpusError::NotAFolder { folder: name }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(CorpusError::Missing { folder: name });
+        }
+        Err(error) => return Err(CorpusError::Unreadable { folder: name, reason: error.to_string() }),
+    }
+    match std::fs::read_dir(folder) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(CorpusError::Unreadable { folder: name, reason: error.to_string() }),
+    }
+}
+
+fn globs(folder: &Path, include: &[String]) -> Result<Override, CorpusError> {
+    let bad =
+        |glob: &str, error: &ignore::Error| CorpusError::BadGlob { glob: glob.to_owned(), reason: error.to_string() };
+    let mut builder = OverrideBuilder::new(folder);
+    for glob in include {
+        builder.add(glob).map_err(|error| bad(glob, &error))?;
+    }
+    builder.build().map_err(|error| bad(&include.join(" "), &error))
+}
+
+fn walker(folder: &Path, settings: &CorpusSettings) -> WalkBuilder {
+    let mut walker = WalkBuilder::new(folder);
+    walker
+        .hidden(!settings.hidden)
+        .follow_links(settings.follow_links)
+        .ignore(settings.gitignore)
+        .git_ignore(settings.gitignore)
+        .git_exclude(settings.gitignore)
+        .git_global(settings.gitignore)
+        .parents(settings.gitignore)
+        .require_git(false)
+        .sort_by_file_name(Ord::cmp)
+        .filter_entry(|entry| entry.file_name() != ".git");
+    walker
+}
+
+/// Take the entry as a file, note why it is none, or pass over it.
+fn visit(folder: &Path, entry: &DirEntry, include: &Override, settings: &CorpusSettings, walked: &mut Walked) {
+    let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir()) else { return };
+    let wanted = include.is_empty() || include.matched(entry.path(), false).is_whitelist();
+    if !wanted {
+        return;
+    }
+    let path = inside(folder, entry.path());
+    let found = if kind.is_symlink() {
+        Err("a symbolic link; corpus.follow_links is off".to_owned())
+    } else if !kind.is_file() {
+        Err("not a regular file".to_owned())
+    } else {
+        found(&path, entry, settings)
+    };
+    match found {
+        Ok(file) => walked.files.push(file),
+        Err(reason) => walked.skipped.push(SkippedFile { path, reason }),
+    }
+}
+
+fn found(path: &str, entry: &DirEntry, settings: &CorpusSettings) -> Result<FoundFile, String> {
+    if let Some(kind) = unread_kind(path) {
+        return Err(format!("{kind}: not a text format that is read"));
+    }
+    let about = entry.metadata().map_err(|error| why(&error))?;
+    if about.len() > settings.max_file_bytes {
+        return Err(format!("{} bytes, more than corpus.max_file_bytes ({})", about.len(), settings.max_file_bytes));
+    }
+    Ok(FoundFile {
+        path: path.to_owned(),
+        file: entry.path().to_owned(),
+        bytes: about.len(),
+        modified_ns: modified_ns(&about),
+    })
+}
+
+fn modified_ns(about: &Metadata) -> u64 {
+    let since = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0)
+}
+
+/// An error of the walk as skipped files. Faults in ignore files only mean that a line of them is not heeded.
+fn refused(folder: &Path, error: &ignore::Error) -> Option<SkippedFile> {
+    let (path, loops) = place(error);
+    if loops.is_none() && error.io_error().is_none() {
+        return None;
+    }
+    Some(SkippedFile {
+        path: path.map_or_else(|| ".".to_owned(), |path| inside(folder, path)),
+        reason: loops.map_or_else(
+            || why(error),
+            |ancestor| format!("a symbolic link that leads back to {}", inside(folder, ancestor)),
+        ),
+    })
+}
+
+/// The path that an error is about, and where it loops back to.
+fn place(error: &ignore::Error) -> (Option<&Path>, Option<&Path>) {
+    match error {
+        ignore::Error::WithPath { path, err } => (Some(path), place(err).1),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => place(err),
+        ignore::Error::Loop { ancestor, child } => (Some(child), Some(ancestor)),
+        ignore::Error::Partial(_)
+        | ignore::Error::Io(_)
+        | ignore::Error::Glob { .. }
+        | ignore::Error::UnrecognizedFileType(_)
+        | ignore::Error::InvalidDefinition => (None, None),
+    }
+}
+
+fn why(error: &ignore::Error) -> String {
+    error.io_error().map_or_else(|| error.to_string(), unreadable)
+}
+
+/// An I/O error as a reason.
+pub(super) fn unreadable(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "it is gone: deleted meanwhile, or a link to nothing".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "it cannot be read: no permission".to_owned(),
+        _ => format!("it cannot be read: {error}"),
+    }
+}
+
+/// The path inside the corpus.
+fn inside(folder: &Path, path: &Path) -> String {
+    let relative = path.strip_prefix(folder).unwrap_or(path);
+    let parts: Vec<Cow<'_, str>> = relative.iter().map(|part| escape(part.as_encoded_bytes())).collect();
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}
+
+/// A name as text. Bytes that are not UTF-8 become `%XX`, so that two such names stay two.
+fn escape(name: &[u8]) -> Cow<'_, str> {
+    if let Ok(name) = std::str::from_utf8(name) {
+        return Cow::Borrowed(name);
+    }
+    let mut escaped = String::with_capacity(name.len() + 8);
+    for part in name.utf8_chunks() {
+        escaped.push_str(part.valid());
+        part.invalid().iter().for_each(|byte| escaped.push_str(&format!("%{byte:02X}")));
+    }
+    Cow::Owned(escaped)
+}
+
+#[cfg(unix)]
+fn unescape(path: &str) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let byte = (first == b'%').then(|| path_byte(after)).flatten();
+        bytes.push(byte.unwrap_or(first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    PathBuf::from(std::ffi::OsString::from_vec(bytes))
+}
+
+#[cfg(unix)]
+fn path_byte(digits: &[u8]) -> Option<u8> {
+    let digits = std::str::from_utf8(digits.get(..2)?).ok()?;
+    u8::from_str_radix(digits, 16).ok()
+}
+
+#[cfg(not(unix))]
+fn unescape(path: &str) -> PathBuf {
+    PathBuf::from(path)
+}
+
+/// Publishes how many files were seen, a few times a second.
+struct Progress<'a> {
+    publish: &'a mut dyn FnMut(Event) -> Flow,
+    last: Option<Instant>,
+    started: Instant,
+    done: u64,
+}
+
+impl Progress<'_> {
+    fn step(&mut self, walked: &Walked) -> Result<(), CorpusError> {
+        let done = (walked.files.len() + walked.skipped.len()) as u64;
+        let due = self.last.is_none_or(|last| last.elapsed() >= PROGRESS_EVERY);
+        if done == self.done || !due {
+            return Ok(());
+        }
+        self.done = done;
+        self.last = Some(Instant::now());
+        let seconds = self.started.elapsed().as_secs_f32();
+        let progress = IndexProgress {
+            phase: IndexPhase::Scanning,
+            done,
+            total: None,
+            file: walked.files.last().map(|file| file.path.clone()),
+            rate_per_s: (seconds > 0.05).then(|| done as f32 / seconds),
+            left_ms: None,
+        };
+        match (self.publish)(Event::IndexProgressed { progress }) {
+            Flow::Continue => Ok(()),
+            Flow::Stop => Err(CorpusError::Stopped),
+        }
+    }
+}
