@@ -1,5 +1,7 @@
 //! A folder becomes documents, sentences and chunks; bad files are counted and the rest is read.
 
+mod tokens;
+
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 

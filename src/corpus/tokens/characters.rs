@@ -22,12 +22,12 @@ pub(super) enum Kind {
 
 static KINDS: LazyLock<Box<[Kind]>> = LazyLock::new(|| {
     let mut kinds = vec![Kind::Part; 0x11_0000].into_boxed_slice();
-    // later lines win, as the order of llama.cpp's questions has it
+    // llama.cpp's tables are those of Unicode 15; later lines win, as the order of llama.cpp's questions has it
     let classes = [
-        (Kind::Alone, r"[\p{P}[\p{S}&&[\x00-\x7e]]]"),
+        (Kind::Alone, r"[[\p{P}&&\p{Age:15.1}][\p{S}&&[\x00-\x7e]]]"),
         (Kind::Alone, r"[\x{4e00}-\x{9fff}\x{3400}-\x{4dbf}\x{20000}-\x{2a6df}\x{2a700}-\x{2b73f}\x{2b740}-\x{2b81f}]"),
         (Kind::Alone, r"[\x{2b920}-\x{2ceaf}\x{f900}-\x{faff}\x{2f800}-\x{2fa1f}]"),
-        (Kind::Accent, r"\p{M}"),
+        (Kind::Accent, r"[\p{M}&&\p{Age:15.1}]"),
         (Kind::Nothing, r"[\x00\x{fffd}\p{Cc}\p{Cf}\p{Co}]"),
         (Kind::Space, r"\p{White_Space}"),
     ];
