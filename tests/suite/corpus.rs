@@ -1,5 +1,6 @@
 //! A folder becomes documents, sentences and chunks; bad files are counted and the rest is read.
 
+mod files;
 mod tokens;
 
 use std::path::{Path, PathBuf};
