@@ -1,4 +1,230 @@
 //! Chunks become findable: tantivy (BM25) and hnsw_rs (vectors) over a chunk store, on disk, in generations.
 //!
-//! A new generation is written beside the old one and made current by one atomic rename; a kill at any moment leaves the old
-//! one usable. This module knows nothing of generation of text.
+//! In reading order: a folder's index lies in a [`layout`]; [`Index::update`] plans ([`update`]), reads ahead ([`reading`]), embeds
+//! what is new ([`embedding`], [`vectors`]) and writes a [`draft`], which becomes a [`generation`] by one atomic rename;
+//! [`Index::search`] asks the words ([`lexical`], [`analyser`]) and the vectors ([`vectors`], [`graph`]) and fuses both lists
+//! ([`fusion`]). A kill at any moment leaves the generation before usable and no text is embedded twice.
+//!
+//! This module knows nothing of generation of text.
+
+mod error;
+mod layout;
+mod manifest;
+mod update;
+mod reading;
+mod embedding;
+mod progress;
+mod vectors;
+mod draft;
+mod generation;
+mod analyser;
+mod lexical;
+mod graph;
+mod fusion;
+mod source;
+mod health;
+
+pub use error::IndexError;
+pub use health::{Health, health};
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use draft::Draft;
+use error::FileError;
+use fusion::Listed;
+use generation::Generation;
+use layout::{Layout, Lock, Pointer};
+use manifest::{Manifest, Recipe};
+use vectors::VectorStore;
+
+use crate::config::RetrieverSettings;
+use crate::event::{CorpusCard, Hit, IndexReport, Retrieval};
+
+/// How an update ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Update {
+    /// The index agrees with the folder.
+    Finished(IndexReport),
+    /// The observer said stop. Everything done so far is kept, and the next update goes on from there.
+    Interrupted,
+}
+
+/// The index of a folder.
+pub struct Index {
+    /// The folder as the user named it.
+    name: String,
+    canonical: PathBuf,
+    layout: Layout,
+    /// The writer lock; None when another process has it.
+    lock: Option<File>,
+    pointer: Option<Pointer>,
+    /// The generation in use; None before the first one.
+    generation: Option<Generation>,
+    vectors: Option<VectorStore>,
+    /// The vectors are of another embedder than the one that an update was asked for with.
+    other_embedder: bool,
+}
+
+impl Index {
+    /// Open the index of `folder` under the folder `indexes`: the generation in use is verified and loaded. Without an index yet,
+    /// nothing is found until the first [`Self::update`]. Takes the writer lock when it is free, else only reads.
+    ///
+    /// # Errors
+    /// A folder that cannot be opened; an index that is damaged or of another format ([`Self::rebuild`] makes a new one).
+    pub fn open(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
+        let mut index = Self::locate(folder, indexes)?;
+        index.refresh().map_err(|error| error.of(&index.name))?;
+        Ok(index)
+    }
+
+    /// Throw the index of `folder` away, vectors included, and begin an empty one. An open [`Index`] of the folder holds the
+    /// lock: drop it first.
+    ///
+    /// # Errors
+    /// [`IndexError::InUse`] when another process writes it; files that cannot be deleted.
+    pub fn rebuild(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
+        let index = Self::locate(folder, indexes)?;
+        if index.lock.is_none() {
+            return Err(IndexError::InUse { folder: index.name });
+        }
+        index.layout.clear().map_err(|error| error.of(&index.name))?;
+        Ok(index)
+    }
+
+    fn locate(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
+        let name = folder.display().to_string();
+        let canonical = folder
+            .canonicalize()
+            .map_err(|error| IndexError::Folder { folder: name.clone(), reason: error.to_string() })?;
+        let layout = Layout::of(&canonical, indexes);
+        let lock = match layout.lock(&canonical).map_err(|error| error.of(&name))? {
+            Lock::Held(lock) => Some(lock),
+            Lock::Elsewhere => None,
+        };
+        let (pointer, generation, vectors) = (None, None, None);
+        Ok(Self { name, canonical, layout, lock, pointer, generation, vectors, other_embedder: false })
+    }
+
+    /// Load the generation in use, if it is another than the loaded one.
+    fn refresh(&mut self) -> Result<(), FileError> {
+        let mut pointer = self.layout.current()?;
+        while pointer != self.pointer {
+            let Some(current) = pointer.clone() else { break };
+            match Generation::open(&self.layout, &current) {
+                Ok((generation, vectors)) => {
+                    (self.generation, self.vectors) = (Some(generation), Some(vectors));
+                    self.pointer = pointer;
+                    break;
+                }
+                Err(error) => {
+                    // a writer may have published the next one and deleted this one meanwhile
+                    pointer = self.layout.current()?;
+                    if pointer.as_ref() == Some(&current) {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Be the writer, or say who is.
+    fn take_lock(&mut self, recipe: &Recipe) -> Result<(), IndexError> {
+        if self.lock.is_none() {
+            if let Lock::Held(lock) = self.layout.lock(&self.canonical).map_err(|error| error.of(&self.name))? {
+                self.lock = Some(lock);
+            }
+            self.refresh().map_err(|error| error.of(&self.name))?;
+        }
+        self.other_embedder = self.manifest().is_some_and(|manifest| manifest.embedder() != recipe.embedder);
+        if self.lock.is_none() { Err(IndexError::InUse { folder: self.name.clone() }) } else { Ok(()) }
+    }
+
+    fn manifest(&self) -> Option<&Manifest> {
+        self.generation.as_ref().map(|generation| &generation.manifest)
+    }
+
+    /// The vectors that an update with this recipe adds to.
+    fn take_vectors(&mut self, recipe: &Recipe, width: usize) -> Result<VectorStore, FileError> {
+        let own = self.manifest().is_none_or(|manifest| manifest.embedder() == recipe.embedder);
+        if let Some(vectors) = self.vectors.as_mut().filter(|_| own) {
+            vectors.recover_tail()?;
+            return self.vectors.take().ok_or_else(|| FileError::read(&self.layout.root, "no vectors"));
+        }
+        let name = format!("vectors-{}", &blake3::hash(recipe.embedder.as_bytes()).to_hex()[..12]);
+        let file = self.layout.root.join(name);
+        match VectorStore::recover(&file, &recipe.embedder, width) {
+            // nothing finished depends on this file
+            Err(FileError::Damaged(_)) => VectorStore::create(&file, &recipe.embedder, width),
+            recovered => recovered,
+        }
+    }
+
+    /// Make a draft the generation in use. The one before stays on disk for processes that are reading it.
+    fn publish(&mut self, draft: Draft, vectors: &VectorStore, tidy: bool) -> Result<(), FileError> {
+        let (manifest, pointer) = draft.publish(&self.layout, vectors, tidy)?;
+        let folder = self.layout.generation(pointer.generation);
+        let (number, file) = (pointer.generation, manifest.vectors.file.clone());
+        let generation = Generation::load(&folder, manifest)?;
+        self.pointer = Some(pointer);
+        self.other_embedder = false;
+        let before = self.generation.replace(generation).map(|before| before.manifest).unwrap_or_default();
+        self.layout.sweep(&[number, before.generation], &[&file, &before.vectors.file]);
+        Ok(())
+    }
+
+    /// The corpus and the state of its index.
+    #[must_use]
+    pub fn card(&self) -> CorpusCard {
+        let manifest = self.manifest();
+        CorpusCard {
+            folder: self.name.clone(),
+            documents: manifest.map_or(0, |manifest| manifest.documents.len() as u64),
+            chunks: manifest.map_or(0, |manifest| manifest.chunks),
+            generation: manifest.map_or(0, |manifest| manifest.generation),
+            read_only: self.lock.is_none(),
+        }
+    }
+
+    /// The `settings.pool` best chunks for a query by its words and by its vector (of length 1), fused. The query is plain text.
+    /// While the index still holds the vectors of another embedder, words alone decide.
+    ///
+    /// # Errors
+    /// A vector of another width than the index holds; files of the index that cannot be read.
+    pub fn search(&self, query: &str, vector: &[f32], settings: &RetrieverSettings) -> Result<Retrieval, IndexError> {
+        let started = Instant::now();
+        let pool = settings.pool as usize;
+        let (mut bm25, mut near, mut hits) = (Vec::new(), Vec::new(), Vec::new());
+        if let Some(generation) = &self.generation {
+            let damaged = |error: tantivy::TantivyError| FileError::damaged(&self.layout.root, error).of(&self.name);
+            let words = analyser::query_words(query, generation.languages());
+            bm25 = listed(generation.lexical.search(&words, pool).map_err(damaged)?);
+            if let Some(vectors) = self.vectors.as_ref().filter(|_| !self.other_embedder) {
+                if vector.len() != vectors.width() {
+                    return Err(IndexError::OtherEmbedder { found: vector.len(), expected: vectors.width() });
+                }
+                near = listed(generation.nearest(vectors, vector, pool, settings.ef_search as usize));
+            }
+            for fused in fusion::fuse(&bm25, &near, settings).into_iter().take(pool) {
+                if let Some(place) = generation.place(fused.chunk) {
+                    let chunk = generation.lexical.chunk(place.address).map_err(damaged)?;
+                    hits.push(Hit { chunk, bm25: fused.bm25, vector: fused.vector, fused: fused.fused });
+                }
+            }
+        }
+        Ok(Retrieval {
+            query: query.to_owned(),
+            fusion: settings.fusion,
+            hits,
+            bm25_found: bm25.len() as u32,
+            vector_found: near.len() as u32,
+            wall_us: started.elapsed().as_micros() as u64,
+        })
+    }
+}
+
+fn listed(found: Vec<(f32, u64)>) -> Vec<Listed> {
+    found.into_iter().map(|(score, chunk)| Listed { chunk, score }).collect()
+}

@@ -1,0 +1,268 @@
+//! Words of a text as the lexical index knows them: by the document's language, with pairs of characters where a script writes
+//! without spaces.
+
+use tantivy::tokenizer::{
+    AsciiFoldingFilter, Language, LowerCaser, RemoveLongFilter, Stemmer, StopWordFilter, TextAnalyzer, Token,
+    TokenStream, Tokenizer,
+};
+
+/// Longer words are noise (encoded data, hashes in a row).
+const MAX_WORD_BYTES: usize = 100;
+/// A question has fewer; a pasted page must not make a query of thousands of clauses.
+const MAX_QUERY_WORDS: usize = 256;
+
+/// The words of a chunk, with positions.
+pub(super) fn chunk_words(text: &str, language: &str) -> Vec<Token> {
+    words(text, language, Pairs::AndSingles)
+}
+
+/// The distinct words of a question as documents in any of `languages` would hold them. The question is plain text: nothing in
+/// it is syntax.
+pub(super) fn query_words<'a>(text: &str, languages: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut distinct = Vec::new();
+    for language in languages {
+        for token in words(text, language, Pairs::Alone) {
+            if distinct.len() < MAX_QUERY_WORDS && !distinct.contains(&token.text) {
+                distinct.push(token.text);
+            }
+        }
+    }
+    distinct
+}
+
+fn words(text: &str, language: &str, pairs: Pairs) -> Vec<Token> {
+    let mut words = Vec::new();
+    analyser(language, pairs).token_stream(text).process(&mut |token| words.push(token.clone()));
+    words
+}
+
+fn analyser(code: &str, pairs: Pairs) -> TextAnalyzer {
+    let language = language(code);
+    let splitter = Splitter { pairs, apostrophes: !matches!(language, Some(Language::French | Language::Italian)) };
+    let mut builder =
+        TextAnalyzer::builder(splitter).filter(RemoveLongFilter::limit(MAX_WORD_BYTES)).filter(LowerCaser).dynamic();
+    if let Some(language) = language {
+        if let Some(stop_words) = StopWordFilter::new(language) {
+            builder = builder.filter_dynamic(stop_words);
+        }
+        builder = builder.filter_dynamic(Stemmer::new(language));
+    }
+    // last: stemmers know accents, people leave them out
+    builder.filter_dynamic(AsciiFoldingFilter).build()
+}
+
+/// The stemmer of an ISO 639 code of two or three letters.
+fn language(code: &str) -> Option<Language> {
+    Some(match code {
+        "ar" | "ara" => Language::Arabic,
+        "da" | "dan" => Language::Danish,
+        "nl" | "nld" => Language::Dutch,
+        "en" | "eng" => Language::English,
+        "fi" | "fin" => Language::Finnish,
+        "fr" | "fra" => Language::French,
+        "de" | "deu" => Language::German,
+        "el" | "ell" => Language::Greek,
+        "hu" | "hun" => Language::Hungarian,
+        "it" | "ita" => Language::Italian,
+        "no" | "nb" | "nn" | "nob" | "nno" => Language::Norwegian,
+        "pt" | "por" => Language::Portuguese,
+        "ro" | "ron" => Language::Romanian,
+        "ru" | "rus" => Language::Russian,
+        "es" | "spa" => Language::Spanish,
+        "sv" | "swe" => Language::Swedish,
+        "ta" | "tam" => Language::Tamil,
+        "tr" | "tur" => Language::Turkish,
+        _ => return None,
+    })
+}
+
+/// What becomes of a run of characters that are written without spaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pairs {
+    /// Every character and every pair: documents.
+    AndSingles,
+    /// Pairs, and the character itself when it stands alone: questions, so that single characters do not drown the pairs.
+    Alone,
+}
+
+/// Cuts text into words.
+#[derive(Clone)]
+struct Splitter {
+    pairs: Pairs,
+    /// `don't` is one word. In French and Italian the apostrophe parts two (`l'homme`).
+    apostrophes: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Word,
+    Dense,
+    Apostrophe,
+    Other,
+}
+
+fn kind(c: char) -> Kind {
+    match c {
+        // Thai, Lao, Burmese, Khmer; kana, ideographs, Hangul
+        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' => Kind::Dense,
+        '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30fa}' | '\u{30fc}'..='\u{31ff}' | '\u{3400}'..='\u{9fff}' => {
+            Kind::Dense
+        }
+        '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{3ffff}' => {
+            Kind::Dense
+        }
+        '\'' | '\u{2019}' => Kind::Apostrophe,
+        // signs that belong to the letter before: combining accents, Arabic and Hebrew points, Indic vowels
+        '\u{0300}'..='\u{036f}' | '\u{0591}'..='\u{05bd}' | '\u{064b}'..='\u{0652}' => Kind::Word,
+        '\u{0964}' | '\u{0965}' => Kind::Other,
+        '\u{0900}'..='\u{0dff}' => Kind::Word,
+        c if c.is_alphanumeric() => Kind::Word,
+        _ => Kind::Other,
+    }
+}
+
+impl Tokenizer for Splitter {
+    type TokenStream<'a> = Words;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Words {
+        let mut words = Words::default();
+        let mut run = (Kind::Other, 0);
+        let mut before = None;
+        for (at, c) in text.char_indices() {
+            let mut kind = kind(c);
+            if kind == Kind::Apostrophe {
+                let next = text[at + c.len_utf8()..].chars().next().map(self::kind);
+                let inside = run.0 == Kind::Word && before.is_some() && next == Some(Kind::Word);
+                kind = if inside && self.apostrophes { Kind::Word } else { Kind::Other };
+            }
+            if kind != run.0 {
+                words.add_run(text, run.0, run.1..at, self.pairs);
+                run = (kind, at);
+            }
+            before = Some(c);
+        }
+        words.add_run(text, run.0, run.1..text.len(), self.pairs);
+        words
+    }
+}
+
+/// The words of a text, one by one.
+#[derive(Default)]
+struct Words {
+    tokens: Vec<Token>,
+    /// Number of tokens handed out.
+    given: usize,
+    positions: usize,
+}
+
+impl Words {
+    fn add_run(&mut self, text: &str, kind: Kind, run: std::ops::Range<usize>, pairs: Pairs) {
+        match kind {
+            Kind::Word => self.add(text, run, self.positions),
+            Kind::Dense => return self.add_dense(text, run, pairs),
+            Kind::Apostrophe | Kind::Other => return,
+        }
+        self.positions += 1;
+    }
+
+    fn add_dense(&mut self, text: &str, run: std::ops::Range<usize>, pairs: Pairs) {
+        let mut starts: Vec<usize> = text[run.clone()].char_indices().map(|(at, _)| run.start + at).collect();
+        let characters = starts.len();
+        starts.push(run.end);
+        for i in 0..characters {
+            if pairs == Pairs::AndSingles || characters == 1 {
+                self.add(text, starts[i]..starts[i + 1], self.positions);
+            }
+            if let Some(end) = starts.get(i + 2) {
+                self.add(text, starts[i]..*end, self.positions);
+            }
+            self.positions += 1;
+        }
+    }
+
+    fn add(&mut self, text: &str, at: std::ops::Range<usize>, position: usize) {
+        self.tokens.push(Token {
+            offset_from: at.start,
+            offset_to: at.end,
+            position,
+            text: text[at].replace('\u{2019}', "'"),
+            position_length: 1,
+        });
+    }
+}
+
+impl TokenStream for Words {
+    fn advance(&mut self) -> bool {
+        self.given += 1;
+        self.given <= self.tokens.len()
+    }
+
+    fn token(&self) -> &Token {
+        &self.tokens[self.given - 1]
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.tokens[self.given - 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(language: &str, text: &str, chunk: &[&str], query: &[&str]) {
+        let words: Vec<String> = chunk_words(text, language).into_iter().map(|token| token.text).collect();
+        assert_eq!(words, chunk, "chunk in {language}: {text}");
+        assert_eq!(query_words(text, [language].into_iter()), query, "query in {language}: {text}");
+    }
+
+    #[test]
+    fn words_follow_the_language() {
+        check(
+            "en",
+            "The physicists' teaching, don't!",
+            &["physicist", "teach", "don't"],
+            &["physicist", "teach", "don't"],
+        );
+        check("eng", "Bob’s café", &["bob", "cafe"], &["bob", "cafe"]);
+        check("fr", "l'homme et l’été", &["homm", "ete"], &["homm", "ete"]);
+        check("de", "Die Häuser der Stadt", &["haus", "stadt"], &["haus", "stadt"]);
+        check("ru", "книги о физике", &["книг", "физик"], &["книг", "физик"]);
+        check(
+            "",
+            "The word, as-is snake_case v1.2",
+            &["the", "word", "as", "is", "snake", "case", "v1", "2"],
+            &["the", "word", "as", "is", "snake", "case", "v1", "2"],
+        );
+        check("hi", "हिन्दी भाषा।", &["हिन्दी", "भाषा"], &["हिन्दी", "भाषा"]);
+    }
+
+    #[test]
+    fn scripts_without_spaces_are_cut_into_pairs() {
+        check("zh", "物理老师", &["物", "物理", "理", "理老", "老", "老师", "师"], &["物理", "理老", "老师"]);
+        check(
+            "ja",
+            "GPU上で動く",
+            &["gpu", "上", "上で", "で", "で動", "動", "動く", "く"],
+            &["gpu", "上で", "で動", "動く"],
+        );
+        check("zh", "茶。", &["茶"], &["茶"]);
+        check("ja", "ＡＢＣ", &["abc"], &["abc"]);
+    }
+
+    #[test]
+    fn positions_count_words_and_offsets_hold_the_text() {
+        let text = "Red 物理 fox";
+        let tokens = chunk_words(text, "");
+        let found: Vec<_> = tokens.iter().map(|t| (t.position, &text[t.offset_from..t.offset_to])).collect();
+        assert_eq!(found, [(0, "Red"), (1, "物"), (1, "物理"), (2, "理"), (3, "fox")]);
+    }
+
+    #[test]
+    fn nothing_in_a_question_is_syntax() {
+        let words = query_words("AND \"quoted: (x) +y -z* ~2 [a TO b] \\ \u{0}", [""].into_iter());
+        assert_eq!(words, ["and", "quoted", "x", "y", "z", "2", "a", "to", "b"]);
+        assert!(query_words("?!", ["en"].into_iter()).is_empty());
+        assert_eq!(query_words(&(0..9000).map(|i| format!("w{i} ")).collect::<String>(), [""].into_iter()).len(), 256);
+    }
+}

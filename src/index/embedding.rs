@@ -1,0 +1,176 @@
+//! Chunks get their vectors: known texts from the store, new ones from the embedder, written down as they come.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use super::error::FileError;
+use super::progress::{Position, Progress};
+use super::reading::{Candidate, ReadDocument};
+use super::update::Halt;
+use super::vectors::{Key, VectorStore};
+use crate::event::{Flow, IndexPhase};
+use crate::llm::Embedder;
+
+/// The observer is asked between calls of the embedder, so a call is to take about this long on any device.
+const CALL_TIME: Duration = Duration::from_millis(200);
+const FIRST_CALL_TOKENS: u32 = 2048;
+const CALL_TOKENS: std::ops::RangeInclusive<u32> = 256..=1 << 17;
+
+/// Embeds what is new and keeps count.
+pub(super) struct Embedding<'a> {
+    embedder: &'a mut dyn Embedder,
+    pub progress: Progress<'a>,
+    /// Tokens that fit into one call.
+    call_tokens: u32,
+    files: Share,
+    bytes: Share,
+    chunks: u64,
+    embedded: u64,
+    reused: u64,
+    worked: Duration,
+    started: Instant,
+}
+
+/// How much of something is done.
+#[derive(Debug, Clone, Copy, Default)]
+struct Share {
+    done: u64,
+    all: u64,
+}
+
+/// A text without a vector.
+struct NewText<'a> {
+    key: Key,
+    text: &'a str,
+    tokens: u32,
+    document: &'a str,
+}
+
+impl<'a> Embedding<'a> {
+    pub fn new(embedder: &'a mut dyn Embedder, progress: Progress<'a>, candidates: &[Candidate]) -> Self {
+        Self {
+            embedder,
+            progress,
+            call_tokens: FIRST_CALL_TOKENS,
+            files: Share { done: 0, all: candidates.len() as u64 },
+            bytes: Share { done: 0, all: candidates.iter().map(|candidate| candidate.file.bytes).sum() },
+            chunks: 0,
+            embedded: 0,
+            reused: 0,
+            worked: Duration::ZERO,
+            started: Instant::now(),
+        }
+    }
+
+    /// Numbers in a vector.
+    pub fn width(&self) -> usize {
+        self.embedder.card().width as usize
+    }
+
+    /// Chunks that were embedded, and chunks whose vector was known.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.embedded, self.reused)
+    }
+
+    /// A file of so many bytes is done and has nothing to embed.
+    pub fn passed(&mut self, bytes: u64) {
+        self.files.done += 1;
+        self.bytes.done += bytes;
+    }
+
+    /// The rows of the vectors of every chunk, by document. New vectors are on disk before more are asked for.
+    pub fn rows(&mut self, documents: &[ReadDocument], vectors: &mut VectorStore) -> Result<Vec<Vec<u32>>, Halt> {
+        let keys: Vec<Vec<Key>> = documents
+            .par_iter()
+            .map(|document| document.chunks.iter().map(|chunk| vectors.key(&chunk.text)).collect())
+            .collect();
+        let new = new_texts(documents, &keys, vectors);
+        let chunks = keys.iter().map(Vec::len).sum::<usize>() as u64;
+        documents.iter().for_each(|document| self.passed(document.entry.bytes));
+        self.chunks += chunks;
+        self.reused += chunks - new.len() as u64;
+        self.embed(&new, vectors)?;
+        self.tell(documents.last().map(|document| document.path.as_str()))?;
+        let row = |key| vectors.find(key).ok_or_else(|| FileError::damaged(vectors.file(), "a vector is gone").into());
+        keys.iter().map(|keys| keys.iter().map(row).collect()).collect()
+    }
+
+    fn embed(&mut self, new: &[NewText<'_>], vectors: &mut VectorStore) -> Result<(), Halt> {
+        let mut rest = new;
+        while let Some(next) = rest.first() {
+            self.tell(Some(next.document))?;
+            let (call, after) = rest.split_at(self.call_texts(rest));
+            let texts: Vec<&str> = call.iter().map(|new| new.text).collect();
+            let started = Instant::now();
+            let found = self.embedder.embed(&texts)?;
+            self.adapt(started.elapsed());
+            if found.len() != texts.len() {
+                let reason = format!("the embedder gave {} vectors for {} texts", found.len(), texts.len());
+                return Err(FileError::write(vectors.file(), reason).into());
+            }
+            let new: Vec<(Key, Vec<f32>)> = call.iter().map(|new| new.key).zip(found).collect();
+            vectors.append(&new)?;
+            self.embedded += call.len() as u64;
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// How many texts from the front go into one call.
+    fn call_texts(&self, rest: &[NewText<'_>]) -> usize {
+        let mut tokens = 0;
+        let fits = |new: &&NewText<'_>| {
+            tokens += new.tokens.max(1);
+            tokens <= self.call_tokens
+        };
+        rest.iter().take_while(fits).count().max(1)
+    }
+
+    fn adapt(&mut self, took: Duration) {
+        self.worked += took;
+        let better = if took < CALL_TIME / 2 {
+            self.call_tokens * 2
+        } else if took > CALL_TIME * 2 {
+            self.call_tokens / 2
+        } else {
+            self.call_tokens
+        };
+        self.call_tokens = better.clamp(*CALL_TOKENS.start(), *CALL_TOKENS.end());
+    }
+
+    fn tell(&mut self, file: Option<&str>) -> Result<(), Halt> {
+        let position = if self.embedded == 0 && self.chunks == self.reused {
+            let worked = (self.files.done, self.started.elapsed());
+            let total = Some(self.files.all);
+            Position { phase: IndexPhase::Reading, done: self.files.done, total, file, worked }
+        } else {
+            let worked = (self.embedded, self.worked);
+            let (done, total) = (self.embedded + self.reused, Some(self.all_chunks()));
+            Position { phase: IndexPhase::Embedding, done, total, file, worked }
+        };
+        if self.progress.step(&position) == Flow::Stop { Err(Halt::Stopped) } else { Ok(()) }
+    }
+
+    /// As many chunks as the bytes that were not read yet will give, if they are like those that were.
+    fn all_chunks(&self) -> u64 {
+        let Share { done, all } = self.bytes;
+        if done == 0 { self.chunks } else { (self.chunks as f64 * (all as f64 / done as f64).max(1.0)) as u64 }
+    }
+}
+
+/// Every text without a vector, once, long ones together with long ones: a batch of equal lengths wastes least.
+fn new_texts<'a>(documents: &'a [ReadDocument], keys: &[Vec<Key>], vectors: &VectorStore) -> Vec<NewText<'a>> {
+    let mut seen = HashSet::new();
+    let mut new = Vec::new();
+    for (document, keys) in documents.iter().zip(keys) {
+        for (chunk, key) in document.chunks.iter().zip(keys) {
+            if vectors.find(key).is_none() && seen.insert(*key) {
+                new.push(NewText { key: *key, text: &chunk.text, tokens: chunk.tokens, document: &document.path });
+            }
+        }
+    }
+    new.sort_by_key(|new| std::cmp::Reverse(new.tokens));
+    new
+}

@@ -1,0 +1,75 @@
+use std::path::Path;
+
+use crate::corpus::CorpusError;
+use crate::llm::LlmError;
+
+/// What can go wrong with an index. Every message names the file or the folder, and what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    #[error("cannot open the folder {folder} ({reason}): check the path and its permissions")]
+    Folder { folder: String, reason: String },
+    /// Nothing of a damaged index is served.
+    #[error("the index of {folder} is damaged ({what}): rebuild it with `ragscope index {folder} --rebuild`")]
+    Damaged { folder: String, what: String },
+    #[error(
+        "the index of {folder} has format {found} and this program reads {expected}: rebuild it with `ragscope index {folder} --rebuild`"
+    )]
+    OtherFormat { folder: String, found: u32, expected: u32 },
+    /// Another process holds the writer lock.
+    #[error("another ragscope is writing the index of {folder}: questions work meanwhile; index again when it is done")]
+    InUse { folder: String },
+    #[error(
+        "cannot write {file} ({reason}): free space on that disk or set RAGSCOPE_HOME to a folder elsewhere, then index again; until then the last finished index answers"
+    )]
+    Write { file: String, reason: String },
+    #[error("cannot read {file} ({reason}): check the file and its permissions, then try again")]
+    Read { file: String, reason: String },
+    #[error("{document} is not in the index of {folder}: index the folder again if the file is new")]
+    UnknownDocument { document: String, folder: String },
+    #[error(
+        "the query's vector has {found} numbers and the index holds {expected}: it was made with another embedder; index the folder again"
+    )]
+    OtherEmbedder { found: usize, expected: usize },
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    #[error(transparent)]
+    Embedder(#[from] LlmError),
+}
+
+/// What goes wrong inside the index's own files, before the corpus folder is known.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FileError {
+    #[error("{file}: {reason}")]
+    Read { file: String, reason: String },
+    #[error("{file}: {reason}")]
+    Write { file: String, reason: String },
+    #[error("{0}")]
+    Damaged(String),
+    #[error("format {found}")]
+    OtherFormat { found: u32, expected: u32 },
+}
+
+impl FileError {
+    pub fn read(file: &Path, reason: impl ToString) -> Self {
+        Self::Read { file: file.display().to_string(), reason: reason.to_string() }
+    }
+
+    pub fn write(file: &Path, reason: impl ToString) -> Self {
+        Self::Write { file: file.display().to_string(), reason: reason.to_string() }
+    }
+
+    pub fn damaged(file: &Path, what: impl std::fmt::Display) -> Self {
+        Self::Damaged(format!("{}: {what}", file.display()))
+    }
+
+    /// The public error about the index of `folder`.
+    pub fn of(self, folder: &str) -> IndexError {
+        let folder = folder.to_owned();
+        match self {
+            Self::Read { file, reason } => IndexError::Read { file, reason },
+            Self::Write { file, reason } => IndexError::Write { file, reason },
+            Self::Damaged(what) => IndexError::Damaged { folder, what },
+            Self::OtherFormat { found, expected } => IndexError::OtherFormat { folder, found, expected },
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What `ragscope doctor` says about the indexes.
+
+use std::path::{Path, PathBuf};
+
+use super::generation::Generation;
+use super::layout::Layout;
+
+/// An index and whether every file of it is what was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// The folder of documents, by its canonical path.
+    pub folder: String,
+    /// Where the index lies.
+    pub place: PathBuf,
+    /// 0 before the first finished generation.
+    pub generation: u64,
+    pub documents: u64,
+    pub chunks: u64,
+    /// Vectors in use, those of documents that are gone included.
+    pub vectors: u64,
+    /// What is wrong and what to do; None when all is well.
+    pub problem: Option<String>,
+}
+
+/// Verify every index in `indexes`: its files, its checksums, and that its parts hold the same chunks. Takes no lock.
+#[must_use]
+pub fn health(indexes: &Path) -> Vec<Health> {
+    let entries = std::fs::read_dir(indexes).into_iter().flatten().flatten();
+    let mut found: Vec<Health> = entries.filter_map(|entry| of_index(entry.path())).collect();
+    found.sort_by(|a, b| a.folder.cmp(&b.folder));
+    found
+}
+
+fn of_index(root: PathBuf) -> Option<Health> {
+    let folder = std::fs::read(root.join("corpus")).ok()?;
+    let folder = String::from_utf8_lossy(&folder).into_owned();
+    let layout = Layout { root };
+    let opened =
+        layout.current().and_then(|pointer| pointer.map(|pointer| Generation::open(&layout, &pointer)).transpose());
+    let mut health =
+        Health { folder, place: layout.root, generation: 0, documents: 0, chunks: 0, vectors: 0, problem: None };
+    match opened {
+        Ok(Some((generation, vectors))) => {
+            health.generation = generation.manifest.generation;
+            health.documents = generation.manifest.documents.len() as u64;
+            health.chunks = generation.manifest.chunks;
+            health.vectors = u64::from(vectors.rows());
+        }
+        Ok(None) => {}
+        Err(error) => health.problem = Some(error.of(&health.folder).to_string()),
+    }
+    Some(health)
+}

@@ -1,0 +1,193 @@
+//! Where an index lies on disk, which generation is current, and who may write.
+//!
+//! ```text
+//! indexes/<name>-<hash of the folder>/
+//!   lock            held by the one process that writes
+//!   corpus          the canonical path of the folder
+//!   current         name of the generation in use and the checksum of its manifest; changed by one rename
+//!   vectors-*       append-only vectors by content, shared by generations
+//!   gen-<n>/        manifest.json, graph, lexical/ (tantivy)
+//! ```
+
+use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::error::FileError;
+
+/// The folder of one index.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    pub root: PathBuf,
+}
+
+/// What `current` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pointer {
+    pub generation: u64,
+    /// blake3 of the manifest, hex.
+    pub manifest: String,
+}
+
+/// Whether this process may write.
+pub(super) enum Lock {
+    Held(File),
+    /// Another process holds it, or the place is not writable.
+    Elsewhere,
+}
+
+impl Layout {
+    /// The index of the folder whose canonical path is `folder`.
+    pub fn of(folder: &Path, indexes: &Path) -> Self {
+        let hash = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex();
+        let name = readable(&folder.file_name().unwrap_or_default().to_string_lossy());
+        Self { root: indexes.join(format!("{name}-{}", &hash[..12])) }
+    }
+
+    pub fn generation(&self, number: u64) -> PathBuf {
+        self.root.join(format!("gen-{number}"))
+    }
+
+    /// Make the folder and take the writer lock when it is free.
+    pub fn lock(&self, folder: &Path) -> Result<Lock, FileError> {
+        let file = self.root.join("lock");
+        let opened = fs::create_dir_all(&self.root)
+            .and_then(|()| File::options().create(true).truncate(false).write(true).open(&file));
+        let lock = match opened {
+            Ok(lock) => lock,
+            // an index on a medium that cannot be written is still good for questions
+            Err(_) if self.current_file().exists() => return Ok(Lock::Elsewhere),
+            Err(error) => return Err(FileError::write(&file, error)),
+        };
+        match lock.try_lock() {
+            Ok(()) => {
+                let note = self.root.join("corpus");
+                if !note.exists() {
+                    replace(&note, folder.as_os_str().as_encoded_bytes())?;
+                }
+                Ok(Lock::Held(lock))
+            }
+            Err(TryLockError::WouldBlock) => Ok(Lock::Elsewhere),
+            Err(TryLockError::Error(error)) => Err(FileError::write(&file, error)),
+        }
+    }
+
+    /// The generation in use; None before the first one.
+    pub fn current(&self) -> Result<Option<Pointer>, FileError> {
+        let file = self.current_file();
+        let text = match fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::InvalidData => return Err(FileError::damaged(&file, "not text")),
+            Err(error) => return Err(FileError::read(&file, error)),
+        };
+        parse_pointer(&text).map(Some).ok_or_else(|| FileError::damaged(&file, "it names no generation"))
+    }
+
+    /// Change the generation in use, by one rename.
+    pub fn make_current(&self, pointer: &Pointer) -> Result<(), FileError> {
+        let text = format!("gen-{} {}\n", pointer.generation, pointer.manifest);
+        replace(&self.current_file(), text.as_bytes())
+    }
+
+    /// Delete every generation but those in `generations`, and every vector file that is not in `vectors`. What cannot be
+    /// deleted now is deleted next time.
+    pub fn sweep(&self, generations: &[u64], vectors: &[&str]) {
+        let Ok(entries) = fs::read_dir(&self.root) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let number = name.strip_prefix("gen-").and_then(|number| number.parse().ok());
+            if number.is_some_and(|number| !generations.contains(&number)) {
+                let _ = fs::remove_dir_all(entry.path());
+            } else if name.starts_with("vectors-") && !vectors.contains(&name.as_str()) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Throw everything away but the lock.
+    pub fn clear(&self) -> Result<(), FileError> {
+        // without the pointer nothing of the rest is served, whatever happens next
+        let pointer = self.current_file();
+        match fs::remove_file(&pointer) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(FileError::write(&pointer, error)),
+            _ => self.sweep(&[], &[]),
+        }
+        Ok(())
+    }
+
+    fn current_file(&self) -> PathBuf {
+        self.root.join("current")
+    }
+}
+
+fn parse_pointer(text: &str) -> Option<Pointer> {
+    let (name, manifest) = text.strip_suffix('\n')?.split_once(' ')?;
+    let generation = name.strip_prefix("gen-")?.parse().ok()?;
+    Some(Pointer { generation, manifest: manifest.to_owned() })
+}
+
+/// Lower-case letters and digits of a folder name, for people who look into the indexes folder.
+fn readable(name: &str) -> String {
+    let mut text: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).take(32).collect();
+    text.truncate(text.trim_end_matches('-').len());
+    if text.chars().all(|c| c == '-') { "folder".to_owned() } else { text }
+}
+
+/// Write a whole file so that a reader sees the old one or the new one, after a power cut too.
+pub(super) fn replace(file: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let draft = file.with_extension("draft");
+    let write = || {
+        let mut out = File::create(&draft)?;
+        out.write_all(bytes)?;
+        out.sync_all()?;
+        fs::rename(&draft, file)?;
+        file.parent().map_or(Ok(()), sync_folder)
+    };
+    write().map_err(|error: std::io::Error| FileError::write(file, error))
+}
+
+/// Make the entries of a folder durable.
+pub(super) fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    // Windows cannot open a folder as a file; its renames are durable without
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folder_names_are_readable_and_differ() {
+        let name = |folder: &str| {
+            let root = Layout::of(Path::new(folder), Path::new("/x")).root;
+            root.file_name().expect("a name").to_string_lossy().into_owned()
+        };
+        assert!(name("/home/me/My Notes!").starts_with("my-notes-"), "{}", name("/home/me/My Notes!"));
+        assert!(name("/").starts_with("folder-"));
+        assert!(name("/home/文書").starts_with("folder-"));
+        assert_ne!(name("/a/notes"), name("/b/notes"));
+    }
+
+    #[test]
+    fn only_a_whole_pointer_counts() {
+        let whole = Pointer { generation: 7, manifest: "ab".into() };
+        let cases =
+            [("gen-7 ab\n", Some(whole)), ("gen-7 ab", None), ("gen-7\n", None), ("gen-x ab\n", None), ("", None)];
+        for (text, expected) in cases {
+            assert_eq!(parse_pointer(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_second_lock_is_refused_until_the_first_is_gone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let layout = Layout::of(Path::new("/notes"), folder.path());
+        let first = layout.lock(Path::new("/notes")).expect("a lock");
+        assert!(matches!(first, Lock::Held(_)));
+        assert!(matches!(layout.lock(Path::new("/notes")).expect("an answer"), Lock::Elsewhere));
+        drop(first);
+        assert!(matches!(layout.lock(Path::new("/notes")).expect("a lock"), Lock::Held(_)));
+    }
+}

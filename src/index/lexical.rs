@@ -1,0 +1,205 @@
+//! The lexical index and the chunk store in one: tantivy finds chunks by their words (BM25, positions kept) and holds each chunk
+//! as it is shown.
+
+use std::path::Path;
+
+use tantivy::collector::TopDocs;
+use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
+use tantivy::indexer::NoMergePolicy;
+use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
+use tantivy::schema::{
+    FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions, Value as _,
+};
+use tantivy::tokenizer::PreTokenizedString;
+use tantivy::{DocAddress, Index, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, TantivyError, Term};
+
+use super::analyser;
+use super::error::FileError;
+use crate::event::ChunkText;
+
+/// Memory for words that are not written yet.
+const WRITER_BYTES: usize = 64 << 20;
+/// More segments than this are merged into one when an update ends: each costs a lookup a word of a question.
+const MAX_SEGMENTS: usize = 8;
+
+#[derive(Debug, Clone, Copy)]
+struct Fields {
+    id: Field,
+    row: Field,
+    document: Field,
+    words: Field,
+    chunk: Field,
+}
+
+fn schema() -> (Schema, Fields) {
+    let mut schema = Schema::builder();
+    // the analyser runs before tantivy sees the words, so that one field holds every language
+    let words = TextFieldIndexing::default().set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    let fields = Fields {
+        id: schema.add_u64_field("id", FAST),
+        row: schema.add_u64_field("row", FAST),
+        document: schema.add_text_field("document", STRING),
+        words: schema.add_text_field("words", TextOptions::default().set_indexing_options(words)),
+        chunk: schema.add_text_field("chunk", STORED),
+    };
+    (schema.build(), fields)
+}
+
+/// Where a chunk is: its id, the row of its vector, and its place in tantivy.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub id: u64,
+    pub row: u32,
+    pub address: DocAddress,
+}
+
+/// The chunks of a generation, for reading.
+pub(super) struct Lexical {
+    searcher: Searcher,
+    fields: Fields,
+}
+
+impl Lexical {
+    pub fn open(folder: &Path) -> Result<Self, FileError> {
+        let open = || {
+            let index = Index::open_in_dir(folder)?;
+            let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+            Ok::<_, TantivyError>((index.schema(), reader.searcher()))
+        };
+        let (found, searcher) = open().map_err(|error| reading(folder, &error))?;
+        let (expected, fields) = schema();
+        if found != expected {
+            return Err(FileError::damaged(folder, "it has other fields"));
+        }
+        Ok(Self { searcher, fields })
+    }
+
+    /// Every chunk that was not deleted, by id.
+    pub fn places(&self, folder: &Path) -> Result<Vec<Place>, FileError> {
+        let read = || {
+            let mut places = Vec::with_capacity(self.searcher.num_docs() as usize);
+            for (segment, reader) in (0..).zip(self.searcher.segment_readers()) {
+                let (ids, rows) = (reader.fast_fields().u64("id")?, reader.fast_fields().u64("row")?);
+                for doc in reader.doc_ids_alive() {
+                    if let (Some(id), Some(row)) = (ids.first(doc), rows.first(doc)) {
+                        places.push(Place { id, row: row as u32, address: DocAddress::new(segment, doc) });
+                    }
+                }
+            }
+            places.sort_unstable_by_key(|place| place.id);
+            Ok::<_, TantivyError>(places)
+        };
+        read().map_err(|error| reading(folder, &error))
+    }
+
+    /// The best chunks for any of the words, with their BM25 scores, best first; at most `count`.
+    pub fn search(&self, words: &[String], count: usize) -> tantivy::Result<Vec<(f32, u64)>> {
+        if words.is_empty() || count == 0 {
+            return Ok(Vec::new());
+        }
+        let clauses = words.iter().map(|word| {
+            let term = Term::from_field_text(self.fields.words, word);
+            (Occur::Should, Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)) as Box<dyn Query>)
+        });
+        let query = BooleanQuery::new(clauses.collect());
+        let found = self.searcher.search(&query, &TopDocs::with_limit(count).order_by_score())?;
+        let mut listed = Vec::with_capacity(found.len());
+        for (score, address) in found {
+            let ids = self.searcher.segment_reader(address.segment_ord).fast_fields().u64("id")?;
+            listed.extend(ids.first(address.doc_id).map(|id| (score, id)));
+        }
+        listed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        Ok(listed)
+    }
+
+    /// The chunk at a place, as it was stored.
+    pub fn chunk(&self, address: DocAddress) -> tantivy::Result<ChunkText> {
+        let stored: TantivyDocument = self.searcher.doc(address)?;
+        let text = stored.get_first(self.fields.chunk).and_then(|value| value.as_str()).unwrap_or_default();
+        serde_json::from_str(text).map_err(|error| TantivyError::InternalError(error.to_string()))
+    }
+}
+
+/// The chunks of a new generation, for writing.
+pub(super) struct LexicalWriter {
+    writer: IndexWriter,
+    fields: Fields,
+    folder: std::path::PathBuf,
+}
+
+impl LexicalWriter {
+    /// Go on with the files in `folder`, or begin.
+    pub fn open(folder: &Path) -> Result<Self, FileError> {
+        let (schema, fields) = schema();
+        let open = || {
+            let directory = tantivy::directory::MmapDirectory::open(folder)?;
+            // one thread and no merging behind our back: what is written is the same every time and is all there after a commit
+            let writer: IndexWriter =
+                Index::open_or_create(directory, schema)?.writer_with_num_threads(1, WRITER_BYTES)?;
+            writer.set_merge_policy(Box::new(NoMergePolicy));
+            Ok::<_, TantivyError>(writer)
+        };
+        let writer = std::fs::create_dir_all(folder)
+            .map_err(|error| FileError::write(folder, error))
+            .and_then(|()| open().map_err(|error| writing(folder, &error)))?;
+        Ok(Self { writer, fields, folder: folder.to_owned() })
+    }
+
+    /// Forget the chunks of a document that were there before.
+    pub fn remove(&mut self, document: &str) {
+        self.writer.delete_term(Term::from_field_text(self.fields.document, document));
+    }
+
+    pub fn add(&mut self, chunk: &ChunkText, row: u32, language: &str) -> Result<(), FileError> {
+        let stored = serde_json::to_string(chunk).map_err(|error| FileError::write(&self.folder, error))?;
+        let tokens = analyser::chunk_words(&chunk.text, language);
+        let mut document = TantivyDocument::default();
+        document.add_u64(self.fields.id, chunk.id);
+        document.add_u64(self.fields.row, u64::from(row));
+        document.add_text(self.fields.document, &chunk.document);
+        document.add_pre_tokenized_text(self.fields.words, PreTokenizedString { text: String::new(), tokens });
+        document.add_text(self.fields.chunk, stored);
+        self.writer.add_document(document).map(|_| ()).map_err(|error| writing(&self.folder, &error))
+    }
+
+    /// Write everything that was added and removed. `tidy` merges segments when there are many, which takes longer.
+    pub fn finish(mut self, tidy: bool) -> Result<(), FileError> {
+        let folder = self.folder;
+        let mut finish = || {
+            self.writer.commit()?;
+            let segments = self.writer.index().searchable_segment_metas()?;
+            let wasted = segments.iter().any(|segment| segment.num_deleted_docs() * 2 > segment.max_doc());
+            if tidy && (segments.len() > MAX_SEGMENTS || wasted) {
+                let ids: Vec<_> = segments.iter().map(|segment| segment.id()).collect();
+                self.writer.merge(&ids).wait()?;
+            }
+            self.writer.garbage_collect_files().wait()?;
+            Ok::<_, TantivyError>(())
+        };
+        finish().and_then(|()| self.writer.wait_merging_threads()).map_err(|error| writing(&folder, &error))
+    }
+}
+
+/// A failure while reading files whose checksums were right.
+fn reading(folder: &Path, error: &TantivyError) -> FileError {
+    match error {
+        TantivyError::IoError(error) => FileError::read(folder, error),
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath }) => {
+            FileError::read(&folder.join(filepath), io_error)
+        }
+        error => FileError::damaged(folder, error),
+    }
+}
+
+fn writing(folder: &Path, error: &TantivyError) -> FileError {
+    match error {
+        TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, directory_path }) => {
+            FileError::write(directory_path, io_error)
+        }
+        TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {
+            FileError::write(&folder.join(filepath), io_error)
+        }
+        TantivyError::IoError(error) => FileError::write(folder, error),
+        error => FileError::write(folder, error),
+    }
+}

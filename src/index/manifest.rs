@@ -1,0 +1,146 @@
+//! What a generation consists of, and which documents it knows. Its own checksum is in the `current` pointer.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::FileError;
+use crate::config::ChunkerSettings;
+
+/// Changes whenever older files can no longer be read, or would be searched wrongly (the analyser counts).
+pub(super) const FORMAT: u32 = 1;
+
+/// The manifest of a generation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    pub format: u32,
+    pub generation: u64,
+    /// None only in the empty manifest of an index that was never written.
+    pub recipe: Option<Recipe>,
+    /// Ids of chunks are given out once and never again.
+    pub next_chunk: u64,
+    /// Chunks that can be found.
+    pub chunks: u64,
+    pub vectors: VectorsCard,
+    /// Rows that the graph covers; 0 without a graph.
+    pub graph_rows: u32,
+    /// Every other file of the generation.
+    pub files: Vec<StoredFile>,
+    /// By path inside the corpus.
+    pub documents: BTreeMap<String, DocumentEntry>,
+}
+
+/// What chunks and vectors were made with. Another recipe makes other chunks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Recipe {
+    pub chunker: ChunkerSettings,
+    /// Fingerprint of the embedder.
+    pub embedder: String,
+}
+
+/// The part of a vector file that a generation uses.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct VectorsCard {
+    /// Name in the folder of the index; empty before the first generation.
+    pub file: String,
+    pub rows: u32,
+    pub width: u32,
+}
+
+/// A file of a generation, by its path inside the generation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct StoredFile {
+    pub name: String,
+    pub bytes: u64,
+    pub blake3: String,
+}
+
+/// A document as it was when it was indexed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct DocumentEntry {
+    pub bytes: u64,
+    pub modified_ns: u64,
+    /// Of the file's bytes, hex.
+    pub blake3: String,
+    pub language: String,
+    pub chunks: u32,
+    /// What was lost or guessed when the file was read.
+    pub note: Option<String>,
+}
+
+impl Manifest {
+    pub const FILE: &str = "manifest.json";
+
+    /// Fingerprint of the embedder that made the vectors.
+    pub fn embedder(&self) -> &str {
+        self.recipe.as_ref().map_or("", |recipe| &recipe.embedder)
+    }
+
+    /// Write into the folder of a generation. Gives the checksum.
+    pub fn write(&self, generation: &Path) -> Result<String, FileError> {
+        let file = generation.join(Self::FILE);
+        let text = serde_json::to_vec(self).map_err(|error| FileError::write(&file, error))?;
+        super::layout::replace(&file, &text)?;
+        Ok(blake3::hash(&text).to_hex().to_string())
+    }
+
+    /// Read and verify against the checksum of the pointer.
+    pub fn read(generation: &Path, checksum: &str) -> Result<Self, FileError> {
+        let file = generation.join(Self::FILE);
+        let text = fs::read(&file).map_err(|error| missing_or_unreadable(&file, &error))?;
+        if blake3::hash(&text).to_hex().as_str() != checksum {
+            return Err(FileError::damaged(&file, "its checksum is wrong"));
+        }
+        let Header { format: found } = parse(&file, &text)?;
+        if found != FORMAT {
+            return Err(FileError::OtherFormat { found, expected: FORMAT });
+        }
+        parse(&file, &text)
+    }
+}
+
+#[derive(Deserialize)]
+struct Header {
+    format: u32,
+}
+
+fn parse<'a, T: Deserialize<'a>>(file: &Path, text: &'a [u8]) -> Result<T, FileError> {
+    serde_json::from_slice(text).map_err(|error| FileError::damaged(file, error))
+}
+
+/// A file that the index itself wrote: when it is gone, the index is damaged; else it can perhaps be read later.
+pub(super) fn missing_or_unreadable(file: &Path, error: &std::io::Error) -> FileError {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => FileError::damaged(file, "it is missing"),
+        _ => FileError::read(file, error),
+    }
+}
+
+impl StoredFile {
+    /// Measure a file of a generation.
+    pub fn of(generation: &Path, name: &str) -> Result<Self, FileError> {
+        let (bytes, blake3) = checksum(&generation.join(name))?;
+        Ok(Self { name: name.to_owned(), bytes, blake3 })
+    }
+
+    /// Is the file what it was when it was written?
+    pub fn verify(&self, generation: &Path) -> Result<(), FileError> {
+        let file = generation.join(&self.name);
+        let (bytes, blake3) = checksum(&file)?;
+        if bytes != self.bytes {
+            return Err(FileError::damaged(&file, format_args!("it has {bytes} bytes instead of {}", self.bytes)));
+        }
+        if blake3 != self.blake3 {
+            return Err(FileError::damaged(&file, "its checksum is wrong"));
+        }
+        Ok(())
+    }
+}
+
+fn checksum(file: &Path) -> Result<(u64, String), FileError> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_mmap_rayon(file).map_err(|error| missing_or_unreadable(file, &error))?;
+    Ok((hasher.count(), hasher.finalize().to_hex().to_string()))
+}

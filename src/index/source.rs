@@ -1,0 +1,106 @@
+//! The text of a document for the source viewer, read again from its file.
+
+use std::time::UNIX_EPOCH;
+
+use super::{Index, IndexError};
+use crate::corpus;
+use crate::event::{Source, harmless};
+
+/// A file beyond this is shown in part, around the cited lines.
+const MAX_BYTES: usize = 4 << 20;
+const MAX_LINE_BYTES: usize = 64 << 10;
+
+impl Index {
+    /// Read a document again. `lines`, from 1 and both inclusive, are brought inside the file. The whole file comes back, of a
+    /// large one what lies around the lines.
+    ///
+    /// # Errors
+    /// A path that is not in the index; a file that can no longer be read as text.
+    pub fn source(&self, document: &str, lines: [u32; 2]) -> Result<Source, IndexError> {
+        let entry = self
+            .manifest()
+            .and_then(|manifest| manifest.documents.get(document))
+            .ok_or_else(|| IndexError::UnknownDocument { document: document.to_owned(), folder: self.name.clone() })?;
+        let file = corpus::locate(&self.canonical, document);
+        let unreadable = |reason| IndexError::Read { file: file.display().to_string(), reason };
+        let all = corpus::source_lines(&file).map_err(unreadable)?;
+        let now = std::fs::metadata(&file).map_err(|error| unreadable(error.to_string()))?;
+        let modified = now.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let touched =
+            now.len() != entry.bytes || modified.is_none_or(|at| at.as_nanos() != u128::from(entry.modified_ns));
+        let changed = touched && checksum(&file).is_none_or(|blake3| blake3 != entry.blake3);
+        let [first, last] = inside(lines, all.len());
+        let shown = window(&all, first as usize - 1..last as usize);
+        Ok(Source {
+            document: document.to_owned(),
+            path: file.display().to_string(),
+            from_line: shown.start as u32 + 1,
+            lines: all[shown].iter().map(|line| harmless(cut(line)).into_owned()).collect(),
+            first_line: first,
+            last_line: last,
+            changed,
+        })
+    }
+}
+
+fn checksum(file: &std::path::Path) -> Option<String> {
+    std::fs::read(file).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string())
+}
+
+fn inside([first, last]: [u32; 2], count: usize) -> [u32; 2] {
+    let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
+    let first = first.clamp(1, count);
+    [first, last.clamp(first, count)]
+}
+
+fn cut(line: &str) -> &str {
+    &line[..line.floor_char_boundary(MAX_LINE_BYTES)]
+}
+
+/// The lines to show: the wanted ones, and as many before and after as fit.
+fn window(lines: &[String], wanted: std::ops::Range<usize>) -> std::ops::Range<usize> {
+    let size = |at: usize| lines[at].len().min(MAX_LINE_BYTES) + 1;
+    let mut room = MAX_BYTES;
+    let mut fits = |at: usize| {
+        let fits = size(at) <= room;
+        room = if fits { room - size(at) } else { 0 };
+        fits
+    };
+    let mut shown = wanted.start..wanted.start;
+    while shown.end < wanted.end && fits(shown.end) {
+        shown.end += 1;
+    }
+    let (mut up, mut down) = (true, true);
+    while up || down {
+        up = up && shown.start > 0 && fits(shown.start - 1);
+        shown.start -= usize::from(up);
+        down = down && shown.end < lines.len() && fits(shown.end);
+        shown.end += usize::from(down);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_file_is_shown_around_the_lines() {
+        let small: Vec<String> = (0..100).map(|i| i.to_string()).collect();
+        assert_eq!(window(&small, 40..42), 0..100);
+        let large: Vec<String> = vec!["x".repeat(999); 10_000];
+        let shown = window(&large, 5000..5010);
+        assert!(shown.start < 5000 && shown.end > 5010 && shown.len() == MAX_BYTES / 1000, "{shown:?}");
+        assert_eq!(window(&large, 0..1).start, 0);
+        assert_eq!(window(&large, 0..10_000).start, 0);
+    }
+
+    #[test]
+    fn lines_are_brought_inside_the_file() {
+        let cases =
+            [([0, 0], 5, [1, 1]), ([2, 9], 5, [2, 5]), ([9, 3], 5, [5, 5]), ([4, 2], 5, [4, 4]), ([1, 1], 0, [1, 1])];
+        for (lines, count, expected) in cases {
+            assert_eq!(inside(lines, count), expected);
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Vectors by content, in a file that only grows: a text is embedded once, whatever happens to the process.
+//!
+//! ```text
+//! header   "RAGSVEC1", width (u32), blake3 of the embedder's fingerprint (16 bytes)
+//! record   key of the text (16 bytes), width × f32, blake3 of both (8 bytes)
+//! ```
+//!
+//! All numbers are little-endian. A record that a kill or a full disk cut short has a wrong checksum and is cut off before the next
+//! one is written. Generations name how many rows they use; rows behind them belong to work that was not finished and are found
+//! again by their keys.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::error::FileError;
+use super::manifest::missing_or_unreadable;
+
+const MAGIC: &[u8; 8] = b"RAGSVEC1";
+const HEADER_BYTES: u64 = 28;
+const CHECK_BYTES: usize = 8;
+/// Rows kept in one piece of memory: large enough to scan quickly, small enough to grow without a copy of everything.
+const BLOCK_ROWS: usize = 1024;
+
+/// The first half of blake3 of the embedder's fingerprint and a text.
+pub(super) type Key = [u8; 16];
+
+/// A row and its cosine with the query.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Near {
+    pub row: u32,
+    pub score: f32,
+}
+
+/// Vectors of one embedder, in memory and on disk.
+#[derive(Debug)]
+pub(super) struct VectorStore {
+    file: PathBuf,
+    embedder: String,
+    width: usize,
+    blocks: Vec<Vec<f32>>,
+    keys: HashMap<Key, u32>,
+    rows: u32,
+}
+
+impl VectorStore {
+    /// Begin an empty file.
+    pub fn create(file: &Path, embedder: &str, width: usize) -> Result<Self, FileError> {
+        let write = || {
+            let mut out = File::create(file)?;
+            out.write_all(&header(embedder, width))?;
+            out.sync_all()
+        };
+        write().map_err(|error| FileError::write(file, error))?;
+        Ok(Self::empty(file, embedder, width))
+    }
+
+    /// Read the first `rows` of a file, all of which must be whole.
+    pub fn read(file: &Path, embedder: &str, width: usize, rows: u32) -> Result<Self, FileError> {
+        let mut store = Self::empty(file, embedder, width);
+        store.load(Some(rows))?;
+        match store.rows {
+            whole if whole == rows => Ok(store),
+            whole => Err(FileError::damaged(file, format_args!("only {whole} of {rows} vectors are whole"))),
+        }
+    }
+
+    /// Read whatever is whole in a file and cut the rest off, for going on where a kill stopped the work.
+    pub fn recover(file: &Path, embedder: &str, width: usize) -> Result<Self, FileError> {
+        let mut store = Self::empty(file, embedder, width);
+        store.load(None)?;
+        store.cut_tail()?;
+        Ok(store)
+    }
+
+    /// The rows that lie behind those in memory, as [`Self::recover`] does.
+    pub fn recover_tail(&mut self) -> Result<(), FileError> {
+        self.load(None)?;
+        self.cut_tail()
+    }
+
+    fn empty(file: &Path, embedder: &str, width: usize) -> Self {
+        Self {
+            file: file.to_owned(),
+            embedder: embedder.to_owned(),
+            width,
+            blocks: Vec::new(),
+            keys: HashMap::new(),
+            rows: 0,
+        }
+    }
+
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    pub fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The key of a text.
+    pub fn key(&self, text: &str) -> Key {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.embedder.as_bytes()).update(&[0]).update(text.as_bytes());
+        first(hasher.finalize())
+    }
+
+    /// The row of a text that was embedded before.
+    pub fn find(&self, key: &Key) -> Option<u32> {
+        self.keys.get(key).copied()
+    }
+
+    /// The unit vector of a row.
+    pub fn row(&self, row: u32) -> &[f32] {
+        let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
+        &self.blocks[block][at * self.width..][..self.width]
+    }
+
+    /// Write vectors behind the others, all or none, and keep them in memory. When this returns, a kill no longer loses them.
+    pub fn append(&mut self, new: &[(Key, Vec<f32>)]) -> Result<(), FileError> {
+        let mut bytes = Vec::with_capacity(new.len() * self.record_bytes());
+        for (key, vector) in new {
+            if vector.len() != self.width || !vector.iter().all(|number| number.is_finite()) {
+                return Err(FileError::write(
+                    &self.file,
+                    "the embedder gave a vector of another width or with NaN in it",
+                ));
+            }
+            let start = bytes.len();
+            bytes.extend_from_slice(key);
+            vector.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+            let check: [u8; CHECK_BYTES] = first(blake3::hash(&bytes[start..]));
+            bytes.extend_from_slice(&check);
+        }
+        self.write_behind(&bytes).map_err(|error| FileError::write(&self.file, error))?;
+        for (key, vector) in new {
+            self.keep(*key, vector.iter().copied());
+        }
+        Ok(())
+    }
+
+    fn write_behind(&self, bytes: &[u8]) -> std::io::Result<()> {
+        let mut out = File::options().write(true).open(&self.file)?;
+        let end = self.end();
+        out.seek(SeekFrom::Start(end))?;
+        out.write_all(bytes).inspect_err(|_| {
+            // a torn record would be cut off at the next start anyway: this only gives a full disk its bytes back
+            let _ = out.set_len(end);
+        })
+    }
+
+    /// Make what was appended survive a power cut.
+    pub fn sync(&self) -> Result<(), FileError> {
+        File::open(&self.file).and_then(|file| file.sync_data()).map_err(|error| FileError::write(&self.file, error))
+    }
+
+    /// The `count` rows of `range` with the highest cosine among those that `alive` lets through, best first, equal ones by row.
+    pub fn nearest(
+        &self,
+        query: &[f32],
+        range: Range<u32>,
+        count: usize,
+        alive: &(dyn Fn(u32) -> bool + Sync),
+    ) -> Vec<Near> {
+        let blocks = range.start as usize / BLOCK_ROWS..(range.end as usize).div_ceil(BLOCK_ROWS);
+        let best = blocks
+            .into_par_iter()
+            .map(|block| {
+                let first = block * BLOCK_ROWS;
+                let mut near = Vec::with_capacity(BLOCK_ROWS);
+                for (row, vector) in (first as u32..).zip(self.blocks[block].chunks_exact(self.width)) {
+                    if range.contains(&row) && alive(row) {
+                        near.push(Near { row, score: dot(query, vector) });
+                    }
+                }
+                keep_best(near, count)
+            })
+            .reduce(Vec::new, |mut a, b| {
+                a.extend(b);
+                keep_best(a, count)
+            });
+        sorted(best)
+    }
+
+    fn keep(&mut self, key: Key, vector: impl Iterator<Item = f32>) {
+        if self.rows as usize % BLOCK_ROWS == 0 {
+            self.blocks.push(Vec::with_capacity(BLOCK_ROWS * self.width));
+        }
+        if let Some(block) = self.blocks.last_mut() {
+            block.extend(vector);
+            self.keys.insert(key, self.rows);
+            self.rows += 1;
+        }
+    }
+
+    fn record_bytes(&self) -> usize {
+        size_of::<Key>() + self.width * size_of::<f32>() + CHECK_BYTES
+    }
+
+    /// Where the rows in memory end in the file.
+    fn end(&self) -> u64 {
+        HEADER_BYTES + u64::from(self.rows) * self.record_bytes() as u64
+    }
+
+    /// Load records behind those in memory, up to `limit` rows or the first that is not whole.
+    fn load(&mut self, limit: Option<u32>) -> Result<(), FileError> {
+        let file = self.file.clone();
+        let mut input = File::open(&file).map_err(|error| missing_or_unreadable(&file, &error))?;
+        let mut found = [0; HEADER_BYTES as usize];
+        let whole = input.read_exact(&mut found).is_ok();
+        if !whole || found != header(&self.embedder, self.width) {
+            return Err(FileError::damaged(&file, "its header is not that of this embedder"));
+        }
+        input.seek(SeekFrom::Start(self.end())).map_err(|error| FileError::read(&file, error))?;
+        let mut input = BufReader::with_capacity(1 << 20, input);
+        let mut record = vec![0; self.record_bytes()];
+        let (body_bytes, key_bytes) = (record.len() - CHECK_BYTES, size_of::<Key>());
+        while limit.is_none_or(|limit| self.rows < limit) && input.read_exact(&mut record).is_ok() {
+            let (body, check) = record.split_at(body_bytes);
+            if first::<CHECK_BYTES>(blake3::hash(body)) != check {
+                break;
+            }
+            let mut key = Key::default();
+            key.copy_from_slice(&body[..key_bytes]);
+            let numbers = body[key_bytes..].as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
+            self.keep(key, numbers);
+        }
+        Ok(())
+    }
+
+    fn cut_tail(&self) -> Result<(), FileError> {
+        let cut = || File::options().write(true).open(&self.file)?.set_len(self.end());
+        cut().map_err(|error| FileError::write(&self.file, error))
+    }
+}
+
+fn header(embedder: &str, width: usize) -> [u8; HEADER_BYTES as usize] {
+    let mut header = [0; HEADER_BYTES as usize];
+    header[..8].copy_from_slice(MAGIC);
+    header[8..12].copy_from_slice(&(width as u32).to_le_bytes());
+    header[12..].copy_from_slice(&first::<16>(blake3::hash(embedder.as_bytes())));
+    header
+}
+
+fn first<const N: usize>(hash: blake3::Hash) -> [u8; N] {
+    let mut bytes = [0; N];
+    bytes.copy_from_slice(&hash.as_bytes()[..N]);
+    bytes
+}
+
+/// Best first; equal scores by row, so that an answer never depends on threads.
+pub(super) fn sorted(mut near: Vec<Near>) -> Vec<Near> {
+    near.sort_unstable_by(better);
+    near
+}
+
+fn keep_best(mut near: Vec<Near>, count: usize) -> Vec<Near> {
+    if near.len() > count {
+        near.select_nth_unstable_by(count, better);
+        near.truncate(count);
+    }
+    near
+}
+
+fn better(a: &Near, b: &Near) -> std::cmp::Ordering {
+    b.score.total_cmp(&a.score).then(a.row.cmp(&b.row))
+}
+
+/// Cosine of unit vectors. Sixteen running sums let the compiler use the whole width of the vector unit.
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<16>(), b.as_chunks::<16>());
+    let mut sums = [0.0; 16];
+    for (a, b) in a.iter().zip(b) {
+        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+            *sum += a * b;
+        }
+    }
+    sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f32>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector(seed: u32) -> Vec<f32> {
+        let angle = seed as f32 * 0.37;
+        vec![angle.cos(), angle.sin(), 0.0]
+    }
+
+    fn filled(file: &Path, count: u32) -> VectorStore {
+        let mut store = VectorStore::create(file, "one", 3).expect("a store");
+        let new: Vec<_> = (0..count).map(|i| (store.key(&format!("text {i}")), vector(i))).collect();
+        store.append(&new).expect("written");
+        store
+    }
+
+    #[test]
+    fn what_was_written_is_found_by_its_text() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("vectors");
+        let written = filled(&file, 2000);
+        let read = VectorStore::read(&file, "one", 3, 2000).expect("read");
+        for i in [0, 1023, 1024, 1999] {
+            let row = read.find(&read.key(&format!("text {i}"))).expect("a row");
+            assert_eq!(read.row(row), vector(i));
+            assert_eq!(read.row(row), written.row(row));
+        }
+        assert_eq!(read.find(&read.key("text 2000")), None);
+        let other = VectorStore::empty(&file, "two", 3);
+        assert_ne!(read.key("text 1"), other.key("text 1"), "another embedder, another key");
+    }
+
+    #[test]
+    fn a_torn_tail_is_cut_off_and_a_damaged_row_is_never_served() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("vectors");
+        filled(&file, 10);
+        let whole = std::fs::read(&file).expect("bytes");
+        let record = (whole.len() - HEADER_BYTES as usize) / 10;
+        for cut in 1..record {
+            std::fs::write(&file, &whole[..whole.len() - cut]).expect("cut");
+            let mut store = VectorStore::recover(&file, "one", 3).expect("recovered");
+            assert_eq!(store.rows(), 9);
+            let key = store.key("new");
+            store.append(&[(key, vector(77))]).expect("written");
+            assert_eq!(VectorStore::read(&file, "one", 3, 10).expect("read").row(9), vector(77));
+        }
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            std::fs::write(&file, &bytes).expect("damaged");
+            assert!(matches!(VectorStore::read(&file, "one", 3, 10), Err(FileError::Damaged(_))), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_rows_come_in_order_and_only_from_the_range() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = filled(&folder.path().join("vectors"), 3000);
+        let query = vector(5);
+        let near = store.nearest(&query, 100..2900, 20, &|row| row % 2 == 0);
+        assert_eq!(near.len(), 20);
+        assert!(near.iter().all(|near| (100..2900).contains(&near.row) && near.row % 2 == 0));
+        let mut all: Vec<_> = (100..2900)
+            .filter(|row| row % 2 == 0)
+            .map(|row| Near { row, score: dot(&query, store.row(row)) })
+            .collect();
+        all.sort_by(better);
+        assert_eq!(near, all[..20]);
+    }
+
+    #[test]
+    fn odd_widths_are_summed_to_the_end() {
+        let (a, b): (Vec<f32>, Vec<f32>) = (vec![1.0; 19], vec![2.0; 19]);
+        assert_eq!(dot(&a, &b), 38.0);
+    }
+}

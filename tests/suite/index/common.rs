@@ -1,0 +1,179 @@
+//! A folder, an index beside it, and an embedder that costs nothing and remembers what it was asked.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use ragscope::config::{Config, Layers};
+use ragscope::corpus::TokenCounter;
+use ragscope::event::{Flow, IndexReport, ModelCard, ModelRole};
+use ragscope::index::{Index, Update};
+use ragscope::llm::{Embedder, LlmError};
+
+pub const WIDTH: usize = 64;
+
+/// A folder of documents and a folder for indexes.
+pub struct Corpus(tempfile::TempDir);
+
+impl Corpus {
+    pub fn new() -> Self {
+        let corpus = Self(tempfile::tempdir().expect("a folder"));
+        fs::create_dir(corpus.folder()).expect("a folder");
+        corpus
+    }
+
+    pub fn with(files: &[(&str, &str)]) -> Self {
+        let corpus = Self::new();
+        files.iter().for_each(|(path, text)| corpus.write(path, text));
+        corpus
+    }
+
+    pub fn folder(&self) -> PathBuf {
+        self.0.path().join("docs")
+    }
+
+    pub fn indexes(&self) -> PathBuf {
+        self.0.path().join("indexes")
+    }
+
+    /// The folder of the one index.
+    pub fn place(&self) -> PathBuf {
+        let mut entries = fs::read_dir(self.indexes()).expect("indexes");
+        entries.next().expect("an index").expect("an entry").path()
+    }
+
+    pub fn open(&self) -> Index {
+        Index::open(&self.folder(), &self.indexes()).expect("an index")
+    }
+
+    pub fn write(&self, path: &str, text: &str) {
+        self.write_bytes(path, text.as_bytes());
+    }
+
+    pub fn write_bytes(&self, path: &str, bytes: &[u8]) {
+        let file = self.folder().join(path);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        fs::write(file, bytes).expect("written");
+    }
+
+    pub fn remove(&self, path: &str) {
+        fs::remove_file(self.folder().join(path)).expect("removed");
+    }
+
+    pub fn rename(&self, from: &str, to: &str) {
+        fs::rename(self.folder().join(from), self.folder().join(to)).expect("renamed");
+    }
+
+    pub fn touch(&self, path: &str) {
+        let file = fs::File::options().append(true).open(self.folder().join(path)).expect("a file");
+        file.set_modified(SystemTime::now() + Duration::from_secs(9)).expect("touched");
+    }
+}
+
+/// Adds up a direction for each word: texts that share words are near each other.
+pub struct WordEmbedder {
+    card: ModelCard,
+    texts: Vec<String>,
+    /// Time that a call takes.
+    pub pause: Duration,
+    /// Hears the texts of each call when the next one begins or when it is dropped: by then their vectors were kept.
+    pub kept: Option<Box<dyn FnMut(&[String])>>,
+    last: Vec<String>,
+}
+
+impl WordEmbedder {
+    pub fn new(fingerprint: &str) -> Self {
+        let card = ModelCard {
+            role: ModelRole::Embedder,
+            name: "words".into(),
+            file: "words".into(),
+            file_bytes: 0,
+            fingerprint: fingerprint.into(),
+            architecture: "none".into(),
+            quantisation: "none".into(),
+            parameters: 0,
+            layers: 0,
+            gpu_layers: 0,
+            device: "CPU".into(),
+            width: WIDTH as u32,
+            context_tokens: 512,
+            chat_template: String::new(),
+        };
+        Self { card, texts: Vec::new(), pause: Duration::ZERO, kept: None, last: Vec::new() }
+    }
+
+    /// Every text it was asked for.
+    pub fn texts(&self) -> &[String] {
+        &self.texts
+    }
+
+    fn tell_kept(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            kept(&std::mem::take(&mut self.last));
+        }
+    }
+
+    fn vector(&self, text: &str) -> Vec<f32> {
+        let mut vector = vec![0.01; WIDTH];
+        for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+            let hash = word.bytes().fold(self.card.fingerprint.len(), |hash, byte| hash * 31 % 65_521 + usize::from(byte));
+            vector[hash % WIDTH] += 1.0;
+        }
+        let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
+        vector.into_iter().map(|number| number / length).collect()
+    }
+}
+
+impl Embedder for WordEmbedder {
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+        self.tell_kept();
+        let end = std::time::Instant::now() + self.pause;
+        while std::time::Instant::now() < end {
+            std::hint::spin_loop();
+        }
+        self.last = texts.iter().map(|text| (*text).to_owned()).collect();
+        self.texts.extend_from_slice(&self.last);
+        Ok(texts.iter().map(|text| self.vector(text)).collect())
+    }
+
+    fn card(&self) -> &ModelCard {
+        &self.card
+    }
+}
+
+impl Drop for WordEmbedder {
+    fn drop(&mut self) {
+        self.tell_kept();
+    }
+}
+
+pub fn config() -> Config {
+    Layers::defaults().config().expect("the defaults")
+}
+
+/// Counts as the bundled embedder does.
+pub fn counter() -> TokenCounter {
+    TokenCounter::from_gguf(&bundled_embedder()).expect("the bundled vocabulary")
+}
+
+pub fn bundled_embedder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/all-MiniLM-L6-v2.Q8_0.gguf")
+}
+
+pub fn update(index: &mut Index, embedder: &mut dyn Embedder) -> IndexReport {
+    update_with(index, &config(), embedder)
+}
+
+pub fn update_with(index: &mut Index, config: &Config, embedder: &mut dyn Embedder) -> IndexReport {
+    match index.update(config, embedder, &counter(), &mut |_| Flow::Continue).expect("an update") {
+        Update::Finished(report) => report,
+        Update::Interrupted => panic!("nobody interrupted it"),
+    }
+}
+
+/// The documents that a question finds, best first.
+pub fn documents(index: &Index, embedder: &mut dyn Embedder, question: &str) -> Vec<String> {
+    let vector = embedder.embed(&[question]).expect("a vector").remove(0);
+    let found = index.search(question, &vector, &config().retriever).expect("an answer");
+    found.hits.into_iter().map(|hit| hit.chunk.document).collect()
+}
