@@ -6,7 +6,7 @@ mod kills;
 mod search;
 
 use std::fs;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use common::{Corpus, WordEmbedder, config, update};
 use ragscope::event::{Event, Flow, IndexPhase, IndexReport};
@@ -21,7 +21,8 @@ fn counts(report: &IndexReport) -> Counts {
 
 #[test]
 fn only_what_changed_is_indexed_again() {
-    let corpus = Corpus::with(&[("a.md", "Ann grows apples."), ("b.md", "Bob teaches physics."), ("c.md", "Cara sails.")]);
+    let corpus =
+        Corpus::with(&[("a.md", "Ann grows apples."), ("b.md", "Bob teaches physics."), ("c.md", "Cara sails.")]);
     let mut embedder = WordEmbedder::new("one");
     let mut index = corpus.open();
     type Step = (&'static str, fn(&Corpus), Counts, u64);
@@ -64,7 +65,7 @@ fn other_settings_redo_what_they_must() {
     small.chunker.overlap_tokens = 0;
     let cut = common::update_with(&mut index, &small, &mut WordEmbedder::new("one"));
     assert_eq!((cut.changed, cut.reused), (2, 1), "the short document kept its chunk");
-    assert!(cut.embedded > 5 && cut.corpus.chunks == cut.embedded + 1, "{cut:?}");
+    assert!(cut.embedded > 4 && cut.corpus.chunks == cut.embedded + 1, "{cut:?}");
 
     let mut other = WordEmbedder::new("two");
     let again = common::update_with(&mut index, &small, &mut other);
@@ -80,18 +81,17 @@ fn a_stop_keeps_what_is_done_and_nothing_is_embedded_twice() {
     }
     let mut embedder = WordEmbedder::new("one");
     let mut index = corpus.open();
+    embedder.pause = Duration::from_millis(150); // calls stay small
     let mut rounds = 0;
     let report = loop {
         rounds += 1;
-        let done = embedder.texts().len();
-        // on to the next 100 chunks, then stop
-        let mut publish = |event: Event| match event {
-            Event::IndexProgressed { progress } if progress.phase == IndexPhase::Embedding && rounds < 5 => {
-                if progress.done as usize > done + 100 { Flow::Stop } else { Flow::Continue }
-            }
-            _ => Flow::Continue,
+        let mut calls = 0;
+        let mut publish = |event: Event| {
+            calls += usize::from(
+                matches!(event, Event::IndexProgressed { progress } if progress.phase == IndexPhase::Embedding),
+            );
+            if calls > 2 && rounds < 5 { Flow::Stop } else { Flow::Continue }
         };
-        embedder.pause = std::time::Duration::from_millis(30);
         match index.update(&config(), &mut embedder, &common::counter(), &mut publish).expect("an update") {
             Update::Finished(report) => break report,
             Update::Interrupted => assert!(rounds < 10),
@@ -116,7 +116,7 @@ fn progress_comes_in_phases_and_not_too_often() {
         corpus.write(&format!("{i}.txt"), &format!("Text {i} has some words."));
     }
     let mut embedder = WordEmbedder::new("one");
-    embedder.pause = std::time::Duration::from_millis(20);
+    embedder.pause = Duration::from_millis(250);
     let started = Instant::now();
     let mut heard = Vec::new();
     let mut publish = |event: Event| {
@@ -137,7 +137,10 @@ fn progress_comes_in_phases_and_not_too_often() {
     assert!(embedding.windows(2).all(|pair| pair[0].done <= pair[1].done));
     let last = embedding.last().expect("embedding was told");
     assert_eq!(last.total, Some(400));
-    assert!(last.rate_per_s.is_some_and(|rate| rate > 1.0) && last.left_ms.is_some() && last.file.is_some(), "{last:?}");
+    assert!(
+        last.rate_per_s.is_some_and(|rate| rate > 1.0) && last.left_ms.is_some() && last.file.is_some(),
+        "{last:?}"
+    );
 }
 
 #[test]
@@ -160,7 +163,11 @@ fn a_second_process_reads_and_does_not_write() {
     update(&mut first, &mut embedder);
     corpus.write("d.md", "Dan paints.");
     update(&mut first, &mut embedder);
-    assert_eq!(common::documents(&second, &mut embedder, "physics")[0], "b.md", "its files may be gone, it still answers");
+    assert_eq!(
+        common::documents(&second, &mut embedder, "physics")[0],
+        "b.md",
+        "its files may be gone, it still answers"
+    );
 
     drop(first);
     assert_eq!(update(&mut second, &mut embedder).corpus.documents, 4, "when the writer ends, the next one may write");

@@ -116,7 +116,8 @@ impl WordEmbedder {
     fn vector(&self, text: &str) -> Vec<f32> {
         let mut vector = vec![0.01; WIDTH];
         for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-            let hash = word.bytes().fold(self.card.fingerprint.len(), |hash, byte| hash * 31 % 65_521 + usize::from(byte));
+            let hash =
+                word.bytes().fold(self.card.fingerprint.len(), |hash, byte| hash * 31 % 65_521 + usize::from(byte));
             vector[hash % WIDTH] += 1.0;
         }
         let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();

@@ -62,7 +62,8 @@ fn finish(mut child: Child) -> Vec<String> {
 
 fn many_documents(corpus: &Corpus, count: usize) {
     for i in 0..count {
-        let text: String = (0..30).map(|line| format!("Document {i} says in line {line} that {} is so. ", i * line)).collect();
+        let text: String =
+            (0..30).map(|line| format!("Document {i} says in line {line} that {} is so. ", i * line)).collect();
         corpus.write(&format!("{i:03}.txt"), &text);
     }
 }

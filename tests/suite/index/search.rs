@@ -5,13 +5,25 @@ use ragscope::event::Fusion;
 use ragscope::index::IndexError;
 use ragscope::llm::Embedder as _;
 
-use super::common::{self, Corpus, WordEmbedder, config, update};
+use super::common::{Corpus, WordEmbedder, config, update};
 
 const DOCUMENTS: &[(&str, &str)] = &[
-    ("en.md", "The physicists were teaching in the old houses of the town, and nobody ever knew why they had come there at all."),
-    ("de.md", "Die Häuser der alten Stadt stehen seit vielen Jahren leer, und niemand weiß, warum die Bewohner gegangen sind."),
-    ("fr.md", "L'histoire des enfants qui mangeaient des pommes dans le jardin est connue de tous les habitants du village."),
-    ("ru.md", "Старые книги о физике лежат на полках библиотеки, и никто не знает, кто их написал много лет назад."),
+    (
+        "en.md",
+        "The physicists were teaching in the old houses of the town, and nobody ever knew why they had come there at all.",
+    ),
+    (
+        "de.md",
+        "Die Häuser der alten Stadt stehen seit vielen Jahren leer, und niemand weiß, warum die Bewohner gegangen sind.",
+    ),
+    (
+        "fr.md",
+        "L'histoire des enfants qui mangeaient des pommes dans le jardin est connue de tous les habitants du village.",
+    ),
+    (
+        "ru.md",
+        "Старые книги о физике лежат на полках библиотеки, и никто не знает, кто их написал много лет назад. Каждый день сюда приходят студенты, чтобы читать эти книги и говорить о том, что они узнали из них сегодня.",
+    ),
     ("zh.md", "这位物理老师在北京的一所学校教书，他的学生都很喜欢他的课，因为他总是讲有趣的故事。"),
     ("ja.md", "京都の図書館には古い本がたくさんあります。学生たちは毎日そこで静かに勉強しています。"),
     ("th.md", "ห้องสมุดแห่งนี้มีหนังสือเก่ามากมายและนักเรียนมาอ่านหนังสือที่นี่ทุกวันหลังเลิกเรียน"),
@@ -55,8 +67,20 @@ fn a_question_is_plain_text() {
     update(&mut index, &mut embedder);
     let long = "why ".repeat(20_000);
     let questions = [
-        "\"unclosed", "title:(a AND", "+a -b ^2 ~1", "[x TO y]", "*", "\\", "a:b:c", "NOT", "\u{0}\u{1b}[31m", "", " ", "?!",
-        "🙂", long.as_str(),
+        "\"unclosed",
+        "title:(a AND",
+        "+a -b ^2 ~1",
+        "[x TO y]",
+        "*",
+        "\\",
+        "a:b:c",
+        "NOT",
+        "\u{0}\u{1b}[31m",
+        "",
+        " ",
+        "?!",
+        "🙂",
+        long.as_str(),
     ];
     for question in questions {
         let vector = embedder.embed(&[question]).expect("a vector").remove(0);
@@ -68,8 +92,9 @@ fn a_question_is_plain_text() {
 
 #[test]
 fn both_scores_and_ranks_are_kept_and_order_is_settled() {
-    let files: Vec<(String, String)> =
-        (0..30).map(|i| (format!("{i:02}.md"), format!("Note {} is about gardens and topic {}.", i % 10, i % 3))).collect();
+    let files: Vec<(String, String)> = (0..30)
+        .map(|i| (format!("{i:02}.md"), format!("Note {} is about gardens and topic {}.", i % 10, i % 3)))
+        .collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let corpus = Corpus::with(&files);
     let mut index = corpus.open();
@@ -97,11 +122,17 @@ fn both_scores_and_ranks_are_kept_and_order_is_settled() {
 
 #[test]
 fn a_source_is_read_again_and_says_when_it_changed() {
-    let corpus = Corpus::with(&[("a.md", "# One\r\n\r\nAnn grows apples.\r\n\u{1b}[31mred\u{7}\r\n"), ("b\u{1b}.md", "Bob.")]);
+    let corpus = Corpus::with(&[
+        ("a.md", "# One\r\n\r\nAnn grows apples in a garden behind the house by the river.\r\n\u{1b}[31mred\u{7}\r\n"),
+        ("b\u{1b}.md", "Bob."),
+    ]);
     let mut index = corpus.open();
     update(&mut index, &mut WordEmbedder::new("one"));
     let source = index.source("a.md", [3, 3]).expect("a source");
-    assert_eq!(source.lines, ["# One", "", "Ann grows apples.", "␛[31mred␇", ""]);
+    assert_eq!(
+        source.lines,
+        ["# One", "", "Ann grows apples in a garden behind the house by the river.", "␛[31mred␇", ""]
+    );
     assert_eq!((source.from_line, source.first_line, source.last_line, source.changed), (1, 3, 3, false));
     assert!(source.path.ends_with("a.md"));
 
