@@ -1,1 +1,125 @@
 //! The screen: a fold over records.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`state`] | what the records say |
+//! | [`app`] | what the screen is at a moment, and what keys do to it |
+//! | [`keys`] | every action, declared once |
+//! | [`panes`], [`overlays`] | what is shown, as rows |
+//! | [`screen`], [`chrome`], [`layout`], [`viewport`] | where it goes |
+//! | [`theme`], [`text`] | how it looks |
+//! | [`player`], [`save`] | recorded runs, files |
+//! | [`event_loop`], [`terminal`] | the outside |
+//!
+//! Nothing here waits for the engine: commands go down a channel and records come up another.
+
+pub mod state;
+pub mod app;
+pub mod keys;
+pub mod panes;
+pub mod overlays;
+pub mod screen;
+pub mod chrome;
+pub mod layout;
+pub mod viewport;
+pub mod theme;
+pub mod text;
+pub mod player;
+pub mod save;
+pub mod event_loop;
+pub mod terminal;
+
+use std::sync::mpsc::Sender;
+
+use anyhow::Context;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::event::{Command, Record, StopFlag};
+
+pub use app::{App, Options};
+use app::Effect;
+use event_loop::{Inputs, drive};
+use terminal::Taken;
+use theme::Depth;
+
+/// The two ends that the screen holds of the engine.
+pub struct Link {
+    pub commands: Sender<Command>,
+    pub records: UnboundedReceiver<Record>,
+    pub stop: StopFlag,
+}
+
+/// Shows the screen until it is left. The first frame comes before any record.
+///
+/// # Errors
+/// A wrong theme or keymap, before the terminal is touched; a terminal that cannot be used.
+pub fn run(link: Link, options: Options) -> anyhow::Result<()> {
+    let app = App::new(options, Depth::of_environment())?;
+    show(app, link.records, |effect| match effect {
+        Effect::Stop => link.stop.stop(),
+        // an engine that is gone has said why in its last records
+        Effect::Send(command) => drop(link.commands.send(command)),
+        _ => {}
+    })
+}
+
+/// Shows a recorded run until it is left: play, pause, step, speed; no engine and no model.
+///
+/// # Errors
+/// As [`run`].
+pub fn replay(records: Vec<Record>, options: Options) -> anyhow::Result<()> {
+    let app = App::replaying(records, options, Depth::of_environment())?;
+    let (_nobody, nothing) = unbounded_channel();
+    show(app, nothing, |_| {})
+}
+
+fn show(mut app: App, records: UnboundedReceiver<Record>, engine: impl Fn(Effect)) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the screen")?;
+    let taken = Taken::take(app.options().config.screen.mouse).context("the screen needs a terminal: use `ragscope ask` without one")?;
+    let mut terminal = Terminal::new(CrosstermBackend::new(std::io::stdout())).context("cannot use the terminal")?;
+    let inputs = Inputs { terminal: taken.events(), records };
+    let mut perform = |effect: Effect, app: &mut App| outside(effect, app, &engine);
+    let shown = runtime.block_on(async {
+        tokio::select! {
+            shown = drive(&mut terminal, &mut app, inputs, &mut perform) => shown,
+            () = terminal::asked_to_end() => Ok(()),
+        }
+    });
+    // the terminal comes back before anything is reported
+    drop(taken);
+    shown
+}
+
+/// Does what the screen asks of the outside; false when it is to be left.
+fn outside(effect: Effect, app: &mut App, engine: &impl Fn(Effect)) -> bool {
+    match effect {
+        Effect::Quit => return false,
+        Effect::Send(_) | Effect::Stop => engine(effect),
+        Effect::Copy(text) => {
+            if let Err(error) = terminal::copy(&text) {
+                app.tell(format!("not copied: {error}"), true);
+            }
+        }
+        Effect::Mouse(taken) => {
+            if let Err(error) = terminal::set_mouse(taken) {
+                app.tell(format!("the mouse stays as it is: {error}"), true);
+            }
+        }
+        Effect::Write { path, text } => match terminal::write_file(&path, &text) {
+            Ok(()) => app.tell(format!("saved {}", path.display()), false),
+            Err(error) => app.tell(format!("cannot save {}: {error}", path.display()), true),
+        },
+        Effect::Remember(question) => remember(&question, app),
+    }
+    true
+}
+
+fn remember(question: &str, app: &mut App) {
+    let file = app.options().paths.history_file();
+    let line = serde_json::Value::from(question).to_string();
+    if let Err(error) = terminal::append_line(&file, &line) {
+        app.tell(format!("the question is not kept for the history: {}: {error}", file.display()), true);
+    }
+}

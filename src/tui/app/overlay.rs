@@ -1,0 +1,165 @@
+//! Opening what lies over the panes, and saving.
+
+use crate::event::{Citation, Command, Source};
+use crate::tui::panes::Pane;
+use crate::tui::viewport::{Item, Scroll};
+use crate::tui::{overlays, save};
+
+use super::{App, Effect, Overlay, SourceView, Wanted};
+
+impl App {
+    fn open(&mut self, overlay: Overlay) {
+        self.ui.field = None;
+        self.ui.needle.clear();
+        self.ui.overlay = Some((overlay, Scroll::default()));
+    }
+
+    pub(in crate::tui) fn open_help(&mut self) {
+        if matches!(self.ui.overlay, Some((Overlay::Help(_), _))) {
+            self.ui.overlay = None;
+            return;
+        }
+        let contexts = self.contexts();
+        self.open(Overlay::Help(contexts));
+    }
+
+    pub(in crate::tui) fn open_prompts(&mut self) {
+        self.open(Overlay::Prompts);
+    }
+
+    pub(in crate::tui) fn open_report(&mut self) {
+        self.open(Overlay::Report);
+    }
+
+    pub(in crate::tui) fn open_log(&mut self) {
+        self.open(Overlay::Log);
+    }
+
+    pub(in crate::tui) fn open_settings(&mut self) {
+        self.open(Overlay::Settings);
+        self.select_first();
+    }
+
+    pub(in crate::tui) fn open_sessions(&mut self) {
+        if self.has_engine() {
+            self.send(Command::ListSessions);
+            self.open(Overlay::Sessions);
+            self.select_first();
+        }
+    }
+
+    pub(super) fn select_first(&mut self) {
+        self.change_place(|scroll, content, _| scroll.selected = content.items().next());
+    }
+
+    /// Opens the document at the selected citation or hit; with nothing selected, at the first one.
+    pub(in crate::tui) fn open_source(&mut self) {
+        let Some((wanted, chunk)) = self.place_to_open() else {
+            self.tell("nothing to open: select a hit or a sentence with a citation", true);
+            return;
+        };
+        let mut view = SourceView { wanted: wanted.clone(), source: None, recorded: false, rows: None };
+        if self.ui.player.is_some() {
+            view.source = chunk.and_then(|chunk| self.recorded_source(chunk, &wanted));
+            view.recorded = true;
+        } else {
+            let Wanted { document, first_line, last_line } = wanted;
+            self.send(Command::OpenSource { document, first_line, last_line });
+        }
+        self.open(Overlay::Source(Box::new(view)));
+        self.show_cited_lines();
+    }
+
+    fn place_to_open(&self) -> Option<(Wanted, Option<u64>)> {
+        let run = self.scene().run?;
+        let of_citation = |citation: &Citation| {
+            let wanted = Wanted {
+                document: citation.file.clone(),
+                first_line: citation.first_line,
+                last_line: citation.last_line,
+            };
+            (wanted, Some(citation.chunk))
+        };
+        match self.ui.pane {
+            Pane::Retrieval => {
+                let selected = self.ui.scroll(Pane::Retrieval).selected.unwrap_or(Item { row: 0, part: 1 });
+                let hit = run.lookups.get(selected.row)?.hits().get(selected.part.checked_sub(1)?)?;
+                let [first_line, last_line] = hit.chunk.lines;
+                Some((Wanted { document: hit.chunk.document.clone(), first_line, last_line }, Some(hit.chunk.id)))
+            }
+            Pane::Answer | Pane::Uncertainty | Pane::Links | Pane::Refinement => {
+                match self.ui.scroll(Pane::Answer).selected {
+                    Some(item) => run.steps.get(item.row)?.citations.get(item.part.saturating_sub(1)).map(of_citation),
+                    None => run.steps.iter().flat_map(|step| &step.citations).chain(&run.citations).next().map(of_citation),
+                }
+            }
+        }
+    }
+
+    /// The passage as the run recorded it, since a replay has no documents.
+    fn recorded_source(&self, chunk: u64, wanted: &Wanted) -> Option<Source> {
+        let hit = self.scene().run?.hit(chunk)?;
+        Some(Source {
+            document: wanted.document.clone(),
+            path: wanted.document.clone(),
+            lines: hit.chunk.text.lines().map(str::to_owned).collect(),
+            from_line: hit.chunk.lines[0],
+            first_line: wanted.first_line,
+            last_line: wanted.last_line,
+        })
+    }
+
+    /// A document was read: the viewer that waits for it takes it.
+    pub(super) fn source_arrived(&mut self) {
+        let Some(source) = self.state.source.clone() else { return };
+        if let Some((Overlay::Source(view), _)) = &mut self.ui.overlay {
+            view.source = Some(source);
+            view.rows = None;
+            self.show_cited_lines();
+        }
+    }
+
+    /// Wraps the document once for the width of the screen.
+    pub(super) fn prepare_source(&mut self) {
+        let Some((overlay, scroll)) = self.ui.overlay.take() else { return };
+        let cells = usize::from(overlays::rows_area(&overlay, self.size).width);
+        let overlay = match overlay {
+            Overlay::Source(mut view) => {
+                if view.rows.as_ref().is_none_or(|(width, _)| *width != cells) {
+                    view.rows = Some((cells, overlays::source_rows(&view, &self.scene(), cells)));
+                }
+                Overlay::Source(view)
+            }
+            other => other,
+        };
+        self.ui.overlay = Some((overlay, scroll));
+    }
+
+    fn show_cited_lines(&mut self) {
+        self.prepare_source();
+        self.change_place(|scroll, content, height| {
+            if let Some(first) = content.items().next().and_then(|item| content.rows_of(item)) {
+                scroll.top = first.start.saturating_sub(height / 4);
+            }
+        });
+    }
+
+    pub(in crate::tui) fn save_run(&mut self) {
+        let Some(run) = self.scene().run else {
+            self.tell("nothing has been asked yet", true);
+            return;
+        };
+        let name = format!("ragscope-{}.md", save::file_name(&run.id));
+        let (path, text) = (self.options.save_folder.join(name), save::markdown(run));
+        self.effects.push(Effect::Write { path, text });
+    }
+
+    pub(in crate::tui) fn save_screen(&mut self) {
+        let text = save::screen(self);
+        let names = (1_u32..).map(|number| self.options.save_folder.join(format!("ragscope-screen-{number}.txt")));
+        // the first free name, so that nothing is overwritten
+        if let Some(path) = names.into_iter().find(|path| !path.exists()) {
+            self.effects.push(Effect::Write { path, text });
+        }
+    }
+}

@@ -1,0 +1,209 @@
+use std::path::Path;
+
+use ratatui_textarea::TextArea;
+use serde_json::Value;
+
+use crate::config::{Layers, preset_names};
+use crate::event::Source;
+use crate::tui::keys::Context;
+use crate::tui::panes::Pane;
+use crate::tui::player::Player;
+use crate::tui::state::setting;
+use crate::tui::theme::Theme;
+use crate::tui::viewport::{Content, Scroll};
+
+use super::Options;
+
+/// Who has the keys when no overlay is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Focus {
+    Input,
+    Panes,
+}
+
+/// A short message in the status line, until the next key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    pub text: String,
+    pub failed: bool,
+}
+
+/// What lies over the panes.
+#[derive(Debug, Clone)]
+pub enum Overlay {
+    Source(Box<SourceView>),
+    Prompts,
+    Settings,
+    Sessions,
+    /// The contexts whose keys are valid where help was called.
+    Help(Vec<Context>),
+    Palette,
+    Report,
+    Log,
+}
+
+impl Overlay {
+    /// The contexts that hold in it besides reading.
+    #[must_use]
+    pub fn contexts(&self) -> &'static [Context] {
+        match self {
+            Self::Settings => &[Context::Settings, Context::Choosing],
+            Self::Sessions | Self::Palette => &[Context::Choosing],
+            Self::Source(_) | Self::Prompts | Self::Help(_) | Self::Report | Self::Log => &[],
+        }
+    }
+}
+
+/// A place that the source viewer was asked to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    pub document: String,
+    pub first_line: u32,
+    pub last_line: u32,
+}
+
+/// The source viewer.
+#[derive(Debug, Clone)]
+pub struct SourceView {
+    pub wanted: Wanted,
+    /// None until it has been read.
+    pub source: Option<Source>,
+    /// True when it is the passage as a run recorded it.
+    pub recorded: bool,
+    /// The rows, at the width in cells for which they were made.
+    pub rows: Option<(usize, Content)>,
+}
+
+/// A line of text being typed, and what for.
+#[derive(Debug, Clone)]
+pub struct Field {
+    pub purpose: Purpose,
+    pub text: TextArea<'static>,
+}
+
+/// What a typed line is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Purpose {
+    Search,
+    Palette,
+    /// A value of the setting with this name.
+    Setting(String),
+}
+
+impl Field {
+    /// The line as typed.
+    #[must_use]
+    pub fn typed(&self) -> &str {
+        self.text.lines().first().map_or("", String::as_str)
+    }
+}
+
+/// What the person did to the screen: focus, places, what is open, what is being typed.
+#[derive(Debug, Clone)]
+pub struct Ui {
+    pub focus: Focus,
+    pub pane: Pane,
+    /// The pane below the answer where there is room for two.
+    pub beside: Pane,
+    pub zoomed: bool,
+    pub(super) scrolls: [Scroll; 5],
+    /// The run on the screen; None for the latest.
+    pub turn: Option<usize>,
+    /// A question that was handed over and has not begun.
+    pub pending: Option<String>,
+    pub input: TextArea<'static>,
+    pub history: Vec<String>,
+    /// Place in the history while going through it, and what was typed before.
+    pub(super) recalled: Option<(usize, String)>,
+    pub overlay: Option<(Overlay, Scroll)>,
+    pub field: Option<Field>,
+    /// What is searched for; empty for nothing.
+    pub needle: String,
+    /// The row of the last match.
+    pub(super) match_row: Option<usize>,
+    pub notice: Option<Notice>,
+    /// Settings changed on the screen, for the next run.
+    pub overrides: Vec<(String, String)>,
+    /// The settings that the program was started with.
+    pub settings: Value,
+    pub mouse: bool,
+    pub player: Option<Player>,
+    pub suggestions: Vec<String>,
+    /// The names of all themes.
+    pub themes: Vec<String>,
+    /// Every preset with its settings.
+    presets: Vec<(String, Value)>,
+}
+
+impl Ui {
+    pub(super) fn new(options: &Options) -> Self {
+        Self {
+            focus: Focus::Input,
+            pane: Pane::Answer,
+            beside: Pane::Retrieval,
+            zoomed: false,
+            scrolls: std::array::from_fn(|pane| if pane == 0 { Scroll::following() } else { Scroll::default() }),
+            turn: None,
+            pending: None,
+            input: TextArea::default(),
+            history: super::ask::read_history(&options.paths.history_file()),
+            recalled: None,
+            overlay: None,
+            field: None,
+            needle: String::new(),
+            match_row: None,
+            notice: None,
+            overrides: Vec::new(),
+            settings: serde_json::to_value(&options.config).unwrap_or_default(),
+            mouse: options.config.screen.mouse,
+            player: None,
+            suggestions: options.suggestions.clone(),
+            themes: Theme::names(&options.paths.config.join("themes")),
+            presets: presets(&options.paths.config.join("presets")),
+        }
+    }
+
+    /// The place in a pane.
+    #[must_use]
+    pub fn scroll(&self, pane: Pane) -> &Scroll {
+        &self.scrolls[pane as usize]
+    }
+
+    /// The names of all presets.
+    pub fn presets(&self) -> impl Iterator<Item = &str> {
+        self.presets.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The presets in which a role is on.
+    pub fn presets_with<'a>(&'a self, role: &str) -> impl Iterator<Item = &'a str> {
+        let key = format!("{role}.kind");
+        let on = move |settings: &Value| setting(settings, &key).is_some_and(|kind| kind != "off");
+        self.presets.iter().filter(move |(_, settings)| on(settings)).map(|(name, _)| name.as_str())
+    }
+
+    /// A setting that was changed for the next run.
+    #[must_use]
+    pub fn changed(&self, key: &str) -> Option<&str> {
+        self.overrides.iter().find(|(changed, _)| changed == key).map(|(_, value)| value.as_str())
+    }
+
+    /// Back to the start of every pane, as a new run wants it.
+    pub(super) fn forget_places(&mut self) {
+        for (pane, scroll) in self.scrolls.iter_mut().enumerate() {
+            *scroll = if pane == 0 { Scroll::following() } else { Scroll::default() };
+        }
+    }
+}
+
+/// The presets with the settings that each gives. A preset that cannot be read is left out here; choosing it says why.
+fn presets(folder: &Path) -> Vec<(String, Value)> {
+    let settings = |name: &str| {
+        let layers = Layers::defaults().with(&[("preset".to_owned(), name.to_owned())]).ok()?;
+        serde_json::to_value(layers.config().ok()?).ok()
+    };
+    let with_settings = |name: String| {
+        let settings = settings(&name).unwrap_or_default();
+        (name, settings)
+    };
+    preset_names(folder).into_iter().map(with_settings).collect()
+}

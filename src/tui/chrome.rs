@@ -1,0 +1,313 @@
+//! What frames the panes: header, progress, tabs, input and status line.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+
+use crate::event::{CorpusCard, IndexPhase, IndexProgress, ModelCard, ModelRole};
+
+use super::app::{App, Field, Focus, Overlay, Purpose, prompt};
+use super::keys::Action;
+use super::layout::Layout;
+use super::panes::{Pane, Scene};
+use super::player::Player;
+use super::state::{Model, Phase, Run};
+use super::text;
+use super::theme::Tone;
+
+/// Program, folder and preset on the left; model, device and speed on the right. What does not fit goes, the least important first.
+pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
+    let width = usize::from(area.width);
+    let name = scene.span(Tone::Focus, " ragscope ");
+    let mut right = Line::from(model_spans(scene));
+    if right.width() + 12 > width {
+        right = Line::default();
+    }
+    let corpus = shown_corpus(scene);
+    let folder = corpus.map_or(String::new(), |corpus| format!(" {}", corpus.folder));
+    let size = corpus.map_or(String::new(), |corpus| {
+        format!(" ({}, {})", text::counted(corpus.documents, "file"), text::counted(corpus.chunks, "chunk"))
+    });
+    let preset = scene.run.map_or_else(|| setting(scene, "preset"), |run| run.preset.clone());
+    let preset = if preset.is_empty() { preset } else { format!("   preset {preset}") };
+    let mut room = width.saturating_sub(name.width() + right.width() + 2);
+    let folder = text::clip_start(&folder, room).into_owned();
+    room -= text::width(&folder);
+    let mut fitting = |part: String| if text::width(&part) <= room { room -= text::width(&part); part } else { String::new() };
+    let preset = fitting(preset);
+    let size = fitting(size);
+    let left = Line::from(vec![name, scene.span(Tone::Text, folder), scene.span(Tone::Quiet, size), scene.span(Tone::Text, preset)]);
+    ends(left, right, area, buffer);
+}
+
+/// The corpus as it is now, unless the run on the screen was over another folder.
+fn shown_corpus<'a>(scene: &Scene<'a>) -> Option<&'a CorpusCard> {
+    let now = scene.state.corpus.as_ref();
+    let of_run = scene.run.and_then(|run| run.corpus.as_ref());
+    match (of_run, now) {
+        (Some(of_run), Some(now)) if now.folder == of_run.folder => Some(now),
+        (Some(of_run), _) => Some(of_run),
+        (None, now) => now,
+    }
+}
+
+fn setting(scene: &Scene<'_>, key: &str) -> String {
+    super::state::setting(&scene.ui.settings, key).unwrap_or_default()
+}
+
+fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {
+    let of_run = scene.run.and_then(|run| run.model(ModelRole::Generator));
+    let of_session = match scene.state.models.get(&ModelRole::Generator) {
+        Some(Model::Ready { card, .. }) => Some(card),
+        Some(Model::Loading { fraction, .. }) if of_run.is_none() => {
+            return vec![scene.span(Tone::Quiet, format!("loading the generator {:>3.0} % ", fraction * 100.0))];
+        }
+        _ => None,
+    };
+    let Some(card) = of_run.or(of_session) else { return Vec::new() };
+    let mut spans = vec![scene.span(Tone::Text, model_name(card)), scene.span(Tone::Quiet, format!("  {}", device(card)))];
+    if let Some(speed) = scene.run.and_then(Run::tokens_per_second) {
+        spans.push(scene.span(Tone::Good, format!("  {speed:.0} tok/s")));
+    }
+    spans.push(Span::raw(" "));
+    spans
+}
+
+fn model_name(card: &ModelCard) -> String {
+    let name = text::one_line(&card.name);
+    let known = name.to_lowercase().contains(&card.quantisation.to_lowercase());
+    if known { name } else { format!("{name} {}", text::one_line(&card.quantisation)) }
+}
+
+fn device(card: &ModelCard) -> String {
+    if card.gpu_layers == 0 { "CPU".to_owned() } else { format!("GPU {}/{}", card.gpu_layers, card.layers) }
+}
+
+/// One line at the left, one at the right.
+fn ends(left: Line<'_>, right: Line<'_>, area: Rect, buffer: &mut Buffer) {
+    let right_width = (right.width() as u16).min(area.width);
+    let room = area.width - right_width;
+    (&left).render(Rect { width: room, ..area }, buffer);
+    (&right).render(Rect { x: area.x + room, width: right_width, ..area }, buffer);
+}
+
+/// How far indexing is: phase, bar, rate, time left.
+pub fn progress(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
+    let Some(progress) = scene.state.indexing.as_ref().filter(|_| area.height > 0) else { return };
+    let width = usize::from(area.width);
+    let mut line = Line::from(scene.span(Tone::Quiet, format!(" {:<10}", phase_words(progress.phase))));
+    if let Some(total) = progress.total.filter(|total| *total > 0) {
+        for span in scene.bar(progress.done as f32 / total as f32, (width / 6).clamp(8, 30)) {
+            line.push_span(span);
+        }
+    }
+    line.push_span(scene.span(Tone::Text, format!("  {}", done_words(progress))));
+    let rate = progress.rate_per_s.map(|rate| if rate < 10.0 { format!("  {rate:.1}/s") } else { format!("  {}/s", text::count(rate as u64)) });
+    let left = progress.left_ms.map(|ms| format!("  {}", text::time_left(ms)));
+    for part in [rate, left].into_iter().flatten() {
+        line.push_span(scene.span(Tone::Quiet, part));
+    }
+    let room = width.saturating_sub(line.width() + 4);
+    if let Some(file) = progress.file.as_deref().filter(|_| room >= 12) {
+        line.push_span(scene.span(Tone::Quiet, format!("  {}", text::clip_start(file, room))));
+    }
+    (&line).render(area, buffer);
+}
+
+fn phase_words(phase: IndexPhase) -> &'static str {
+    match phase {
+        IndexPhase::Scanning => "scanning",
+        IndexPhase::Reading => "reading",
+        IndexPhase::Embedding => "embedding",
+        IndexPhase::Writing => "writing",
+    }
+}
+
+fn done_words(progress: &IndexProgress) -> String {
+    let unit = match progress.phase {
+        IndexPhase::Scanning | IndexPhase::Reading => "files",
+        IndexPhase::Embedding | IndexPhase::Writing => "chunks",
+    };
+    match progress.total {
+        Some(total) => format!("{} of {} {unit}", text::count(progress.done), text::count(total)),
+        None => format!("{} {unit}", text::count(progress.done)),
+    }
+}
+
+/// The panes by number, on a screen that does not show them all.
+pub fn tabs(scene: &Scene<'_>, layout: &Layout, buffer: &mut Buffer) {
+    if layout.tabs.height == 0 {
+        return;
+    }
+    let mut line = Line::default();
+    for pane in Pane::ALL {
+        let focused = pane == scene.ui.pane;
+        let tone = match layout.pane(pane) {
+            Some(_) if focused => Tone::Focus,
+            Some(_) => Tone::Strong,
+            None => Tone::Quiet,
+        };
+        let style = if focused { scene.style(tone).underlined() } else { scene.style(tone) };
+        line.push_span(Span::raw(" "));
+        line.push_span(Span::styled(tab(pane), style));
+        line.push_span(Span::raw(" "));
+    }
+    (&line).render(layout.tabs, buffer);
+}
+
+fn tab(pane: Pane) -> String {
+    format!("{} {}", pane.number(), pane.title())
+}
+
+/// The pane whose tab is at a column.
+pub fn tab_at(column: u16) -> Option<Pane> {
+    let mut end = 0;
+    Pane::ALL.into_iter().find(|pane| {
+        end += text::width(&tab(*pane)) + 2;
+        usize::from(column) < end
+    })
+}
+
+/// The question being typed; in a replay, how far it is.
+pub fn input(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
+    if let Some(player) = &scene.ui.player {
+        return player_line(scene, player, area, buffer);
+    }
+    let tone = if scene.ui.focus == Focus::Input { Tone::Focus } else { Tone::Quiet };
+    scene.span(tone, prompt()).render(Rect { height: 1.min(area.height), ..area }, buffer);
+    let taken = (text::width(prompt()) as u16).min(area.width);
+    let area = Rect { x: area.x + taken, width: (area.width - taken).saturating_sub(1), ..area };
+    if area.width > 0 && area.height > 0 {
+        scene.ui.input.render(area, buffer);
+    }
+}
+
+fn player_line(scene: &Scene<'_>, player: &Player, area: Rect, buffer: &mut Buffer) {
+    let ((at, of), (ms, all_ms)) = (player.position(), player.time_ms());
+    let sign = if player.playing() { "▶" } else if at == of { "■" } else { "‖" };
+    let says = if player.playing() { "playing" } else if at == of { "at the end" } else { "paused" };
+    let [filled, rest] = scene.bar(if of == 0 { 1.0 } else { at as f32 / of as f32 }, usize::from(area.width / 4));
+    let speed = if player.speed() == 1.0 { String::new() } else { format!(" at {}x", player.speed()) };
+    let times = format!("  {:.1} of {:.1} s", ms as f64 / 1e3, all_ms as f64 / 1e3);
+    let line = Line::from(vec![
+        scene.span(Tone::Focus, format!(" {sign} ")),
+        scene.span(Tone::Text, format!("{:<16}", format!("{says}{speed}"))),
+        filled,
+        rest,
+        scene.span(Tone::Text, times),
+        scene.span(Tone::Quiet, format!("  record {at} of {of}")),
+    ]);
+    (&line).render(area, buffer);
+}
+
+/// What is going on at the left, what can be done at the right.
+pub fn status(app: &App, scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
+    if let Some(field) = scene.ui.field.as_ref().filter(|field| field.purpose != Purpose::Palette) {
+        return field_line(scene, field, area, buffer);
+    }
+    let mut left = Line::from(Span::raw(" "));
+    for banner in banners(app, scene) {
+        left.push_span(scene.span(Tone::Banner, format!(" {banner} ")));
+        left.push_span(Span::raw(" "));
+    }
+    let width = usize::from(area.width);
+    let (tone, says) = match &scene.ui.notice {
+        Some(notice) => (if notice.failed { Tone::Doubt } else { Tone::Notice }, text::one_line(&notice.text)),
+        None => (Tone::Quiet, doing_words(scene)),
+    };
+    let room = width.saturating_sub(left.width() + 1);
+    left.push_span(scene.span(tone, text::clip(&says, room).into_owned()));
+    let right = hints(app, scene, width.saturating_sub(left.width() + 2));
+    ends(left, right, area, buffer);
+}
+
+fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer) {
+    let name = match &field.purpose {
+        Purpose::Search => " search: ".to_owned(),
+        Purpose::Setting(key) => format!(" {key} = "),
+        Purpose::Palette => String::new(),
+    };
+    let taken = (text::width(&name) as u16).min(area.width);
+    scene.span(Tone::Focus, name).render(area, buffer);
+    let mut hint = Line::default();
+    for (action, what) in [(Action::Accept, "take it"), (Action::Back, "cancel")] {
+        hint.spans.extend(scene.hint(action, what));
+        hint.push_span(Span::raw("  "));
+    }
+    let right = (hint.width() as u16).min(area.width - taken);
+    let room = area.width - taken - right;
+    if room > 0 {
+        field.text.render(Rect { x: area.x + taken, width: room, ..area }, buffer);
+    }
+    (&hint).render(Rect { x: area.right() - right, width: right, ..area }, buffer);
+}
+
+fn banners(app: &App, scene: &Scene<'_>) -> Vec<String> {
+    let frozen = app.is_frozen().then(|| format!("frozen: {} goes on", scene.keymap.sign(Action::Freeze)));
+    let mouse = (!scene.ui.mouse).then(|| format!("mouse released: {} takes it back", scene.keymap.sign(Action::Mouse)));
+    [frozen, mouse].into_iter().flatten().collect()
+}
+
+/// What is going on, and what it cost.
+fn doing_words(scene: &Scene<'_>) -> String {
+    let changed = match scene.ui.overrides.len() {
+        0 => String::new(),
+        number => format!("{} changed for the next run   ", text::counted(number as u64, "setting")),
+    };
+    let found = if scene.ui.needle.is_empty() { String::new() } else { format!("search \"{}\"   ", scene.ui.needle) };
+    let run = scene.run.filter(|_| scene.ui.pending.is_none()).map_or(String::new(), run_words);
+    format!("{changed}{found}{run}")
+}
+
+fn run_words(run: &Run) -> String {
+    let doing = match run.phase() {
+        Phase::Starting => return "starting …".to_owned(),
+        Phase::LookingUp => return "looking it up …".to_owned(),
+        Phase::Reading => return "reading the prompt …".to_owned(),
+        Phase::Writing => "writing".to_owned(),
+        Phase::Done => format!("{}, {}", text::duration(run.usage.wall_ms), text::counted(run.usage.tokens_generated, "token")),
+    };
+    let (evaluated, reused) = match run.phase() {
+        Phase::Done => (run.usage.prompt_tokens_evaluated, run.usage.prompt_tokens_reused),
+        _ => run.prompt_tokens(),
+    };
+    match evaluated + reused {
+        0 => doing,
+        all => format!("{doing}, reused {:.0} % of prompt tokens", reused as f64 * 100.0 / all as f64),
+    }
+}
+
+/// As many hints as fit, the most important first.
+fn hints(app: &App, scene: &Scene<'_>, cells: usize) -> Line<'static> {
+    let mut line = Line::default();
+    for (action, what) in useful(app, scene) {
+        let hint = scene.hint(action, what);
+        let width: usize = hint.iter().map(Span::width).sum();
+        if line.width() + width + 2 > cells {
+            break;
+        }
+        line.spans.extend(hint);
+        line.push_span(Span::raw("  "));
+    }
+    line
+}
+
+fn useful(app: &App, scene: &Scene<'_>) -> Vec<(Action, &'static str)> {
+    use Action::{Ask, Back, Choose, Copy, FocusInput, Help, HelpKey, NextPane, OpenSource, Palette, Play, Quit, RunChanged, Search, Step, Zoom};
+    let stop = app.running().then_some((Back, "stop"));
+    let fixed: &[(Action, &str)] = match (&scene.ui.overlay, scene.ui.focus) {
+        (Some((Overlay::Settings, _)), _) => &[(Back, "close"), (Choose, "change"), (RunChanged, "run again")],
+        (Some((Overlay::Sessions, _)), _) => &[(Back, "close"), (Choose, "open")],
+        (Some((Overlay::Palette, _)), _) => &[(Back, "close"), (Choose, "do it")],
+        (Some((Overlay::Help(_) | Overlay::Log | Overlay::Report | Overlay::Prompts | Overlay::Source(_), _)), _) => {
+            &[(Back, "close"), (Search, "search"), (Copy, "copy")]
+        }
+        (None, Focus::Input) => &[(HelpKey, "help"), (Palette, "palette"), (Ask, "ask"), (NextPane, "panes")],
+        (None, Focus::Panes) if scene.ui.player.is_some() => &[(Help, "help"), (Play, "play"), (Step, "step"), (OpenSource, "source"), (Quit, "quit")],
+        (None, Focus::Panes) => {
+            &[(Help, "help"), (Palette, "palette"), (FocusInput, "ask"), (OpenSource, "source"), (Zoom, "zoom"), (Search, "search"), (Quit, "quit")]
+        }
+    };
+    stop.into_iter().filter(|_| scene.ui.overlay.is_none()).chain(fixed.iter().copied()).collect()
+}

@@ -1,0 +1,234 @@
+//! What the screen can do. Each action is declared once, with its name, its keys, its doc and what it does; the help overlay,
+//! the palette, the hints of the status line, the keymap file and the README's table come from this list.
+
+mod key;
+mod keymap;
+
+pub use key::Key;
+pub use keymap::Keymap;
+
+use super::app::App;
+use super::panes::Pane;
+
+/// Where an action is valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Context {
+    /// Always, also while text is typed.
+    Everywhere,
+    /// While no text is typed: panes and overlays.
+    Reading,
+    /// While a pane has the keys.
+    Panes,
+    /// While a recorded run is replayed.
+    Replay,
+    /// While the question is typed.
+    Input,
+    /// While a search, a name or a value is typed.
+    Field,
+    /// While a list to choose from is open.
+    Choosing,
+    /// While the settings are open.
+    Settings,
+}
+
+impl Context {
+    /// The title in help.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Everywhere => "Everywhere",
+            Self::Reading => "Reading",
+            Self::Panes => "Panes and runs",
+            Self::Replay => "Replay",
+            Self::Input => "Asking",
+            Self::Field => "Typing",
+            Self::Choosing => "Choosing",
+            Self::Settings => "Settings",
+        }
+    }
+
+    /// Every context, in the order of help.
+    pub const ALL: &[Self] = &[
+        Self::Input,
+        Self::Panes,
+        Self::Replay,
+        Self::Settings,
+        Self::Choosing,
+        Self::Field,
+        Self::Reading,
+        Self::Everywhere,
+    ];
+
+    /// Contexts that hold at the same time: within one of these a key has one meaning.
+    pub(super) const PLACES: &[&[Self]] = &[
+        &[Self::Input, Self::Everywhere],
+        &[Self::Field, Self::Everywhere],
+        &[Self::Panes, Self::Reading, Self::Everywhere],
+        &[Self::Replay, Self::Panes, Self::Reading, Self::Everywhere],
+        &[Self::Settings, Self::Choosing, Self::Reading, Self::Everywhere],
+    ];
+}
+
+/// An action as the list declares it.
+#[derive(Debug, Clone, Copy)]
+pub struct ActionInfo {
+    /// The name in keymap files.
+    pub name: &'static str,
+    pub context: Context,
+    /// Default keys, the one to show first.
+    pub keys: &'static [&'static str],
+    pub doc: &'static str,
+}
+
+macro_rules! actions {
+    ($($action:ident = $name:literal $context:ident [$($key:literal),*] $doc:literal => $does:expr;)+) => {
+        /// Something the screen can do.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Action { $(#[doc = $doc] $action),+ }
+
+        impl Action {
+            /// Every action, in the order of help.
+            pub const ALL: &[Self] = &[$(Self::$action),+];
+
+            /// Name, context, default keys, doc.
+            #[must_use]
+            pub fn info(self) -> ActionInfo {
+                match self {
+                    $(Self::$action => ActionInfo { name: $name, context: Context::$context, keys: &[$($key),*], doc: $doc }),+
+                }
+            }
+
+            /// Does it.
+            pub(super) fn run(self, app: &mut App) {
+                let does: fn(&mut App) = match self { $(Self::$action => $does),+ };
+                does(app);
+            }
+        }
+    };
+}
+
+actions! {
+    Ask = "ask" Input ["enter"] "ask the question" => App::ask;
+    Newline = "newline" Input ["ctrl-j", "shift-enter", "alt-enter"] "break the line" => App::newline;
+    HistoryBack = "history-back" Input ["up"] "an earlier question" => App::history_back;
+    HistoryOn = "history-on" Input ["down"] "a later question" => App::history_on;
+
+    FocusInput = "focus-input" Panes ["i", "enter"] "type a question" => App::focus_input;
+    Again = "again" Panes ["r"] "run the question again, with the settings as they are now" => App::again;
+    OpenSource = "open-source" Panes ["o"] "open the source at the selected hit or citation" => App::open_source;
+    Zoom = "zoom" Panes ["z"] "give the pane the whole screen, and back" => App::zoom;
+    PreviousRun = "previous-run" Panes ["["] "the run before" => App::previous_run;
+    NextRun = "next-run" Panes ["]"] "the run after" => App::next_run;
+    Prompts = "prompts" Panes ["p"] "the exact prompt of every model call" => App::open_prompts;
+    Settings = "settings" Panes ["s"] "change a setting or the preset" => App::open_settings;
+    Sessions = "sessions" Panes ["S"] "recorded runs" => App::open_sessions;
+    IndexReport = "index-report" Panes ["I"] "what was indexed and what was skipped" => App::open_report;
+    Log = "log" Panes ["L"] "warnings and failures" => App::open_log;
+    Save = "save" Panes ["e"] "save the run as Markdown" => App::save_run;
+    SaveScreen = "save-screen" Panes ["E"] "save the screen as text" => App::save_screen;
+    Reindex = "reindex" Panes ["u"] "bring the index up to date with the folder" => App::reindex;
+    Rebuild = "rebuild-index" Panes [] "throw the index away and build it anew" => App::rebuild;
+    Answer = "pane-answer" Panes ["1"] "Answer" => |app| app.focus(Pane::Answer);
+    Uncertainty = "pane-uncertainty" Panes ["2"] "Uncertainty" => |app| app.focus(Pane::Uncertainty);
+    Retrieval = "pane-retrieval" Panes ["3"] "Retrieval" => |app| app.focus(Pane::Retrieval);
+    Links = "pane-links" Panes ["4"] "Links" => |app| app.focus(Pane::Links);
+    Refinement = "pane-refinement" Panes ["5"] "Refinement" => |app| app.focus(Pane::Refinement);
+
+    Play = "play" Replay ["space"] "play or pause" => App::play;
+    Step = "step" Replay [".", "right"] "one record on" => App::step_on;
+    StepBack = "step-back" Replay [",", "left"] "one record back" => App::step_back;
+    Faster = "faster" Replay ["+", "="] "twice as fast" => App::faster;
+    Slower = "slower" Replay ["-"] "half as fast" => App::slower;
+    Restart = "restart" Replay ["0"] "from the beginning" => App::restart;
+
+    Choose = "choose" Choosing ["enter", "space"] "take or change what is selected" => App::choose;
+    ChangeBack = "change-back" Settings ["left", "h"] "the choice before" => App::change_back;
+    ResetSetting = "reset-setting" Settings ["backspace", "delete"] "as it was" => App::reset_setting;
+    RunChanged = "run-changed" Settings ["r"] "run the question again with these settings" => App::again;
+
+    Accept = "accept" Field ["enter"] "take it" => App::accept_field;
+    FieldUp = "field-up" Field ["up", "ctrl-k"] "the entry above" => App::field_up;
+    FieldDown = "field-down" Field ["down", "ctrl-j"] "the entry below" => App::field_down;
+
+    Down = "down" Reading ["j", "down"] "down" => App::down;
+    Up = "up" Reading ["k", "up"] "up" => App::up;
+    Top = "top" Reading ["g", "home"] "to the top" => App::top;
+    Bottom = "bottom" Reading ["G", "end"] "to the end" => App::bottom;
+    HalfDown = "half-page-down" Reading ["ctrl-d"] "half a page down" => App::half_page_down;
+    HalfUp = "half-page-up" Reading ["ctrl-u"] "half a page up" => App::half_page_up;
+    PageDown = "page-down" Reading ["pagedown"] "a page down" => App::page_down;
+    PageUp = "page-up" Reading ["pageup"] "a page up" => App::page_up;
+    Search = "search" Reading ["/"] "search in the pane" => App::open_search;
+    NextMatch = "next-match" Reading ["n"] "the next match" => App::next_match;
+    PreviousMatch = "previous-match" Reading ["N"] "the match before" => App::previous_match;
+    Copy = "copy" Reading ["y"] "copy what is selected (OSC 52)" => App::copy;
+    Freeze = "freeze" Reading ["f"] "hold the screen still, and go on" => App::freeze;
+    Mouse = "mouse" Reading ["m"] "give the mouse to the terminal, and take it back" => App::toggle_mouse;
+    PaletteByColon = "commands" Reading [":"] "every command, by name" => App::open_palette;
+    Help = "help" Reading ["?"] "the keys that work now" => App::open_help;
+    Quit = "quit" Reading ["q"] "leave; in an overlay, close it" => App::quit;
+
+    NextPane = "next-pane" Everywhere ["tab"] "the next pane" => App::next_pane;
+    PreviousPane = "previous-pane" Everywhere ["shift-tab"] "the pane before" => App::previous_pane;
+    Back = "back" Everywhere ["esc"] "close, stop the run, or leave the input" => App::back;
+    Palette = "palette" Everywhere ["ctrl-p"] "every command, by name" => App::open_palette;
+    HelpKey = "help-key" Everywhere ["f1"] "the keys that work now" => App::open_help;
+    QuitNow = "quit-now" Everywhere ["ctrl-c"] "leave at once" => App::quit_now;
+}
+
+/// The keymap file: every action with its keys and its doc, as `config/keymap.toml` holds it.
+#[must_use]
+pub fn keymap_toml() -> String {
+    let mut text = "# The keys of the screen. Your own file needs only the actions that you change; `ragscope paths` prints where it goes.\n\
+                    # Keys are signs (q, G, ?) or names (enter, esc, tab, space, up, pageup, f1), with ctrl-, alt- and shift- before them.\n"
+        .to_owned();
+    for context in Context::ALL {
+        text.push_str(&format!("\n# ── {} ──\n", context.title()));
+        for info in of_context(*context) {
+            let keys: Vec<String> = info.keys.iter().map(|key| format!("{key:?}")).collect();
+            text.push_str(&format!("# {}\n{} = [{}]\n", info.doc, info.name, keys.join(", ")));
+        }
+    }
+    text
+}
+
+/// The README's table of keys, in Markdown.
+#[must_use]
+pub fn readme_table() -> String {
+    let mut text = "| where | key | what it does |\n|---|---|---|\n".to_owned();
+    for context in Context::ALL {
+        for info in of_context(*context).filter(|info| !info.keys.is_empty()) {
+            let keys: Vec<String> = info.keys.iter().map(|key| format!("`{key}`")).collect();
+            text.push_str(&format!("| {} | {} | {} |\n", context.title(), keys.join(" "), info.doc));
+        }
+    }
+    text
+}
+
+fn of_context(context: Context) -> impl Iterator<Item = ActionInfo> {
+    Action::ALL.iter().map(|action| action.info()).filter(move |info| info.context == context)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keymap_file_is_the_list() {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("config/keymap.toml");
+        if std::env::var_os("UPDATE_KEYMAP").is_some() {
+            std::fs::write(&file, keymap_toml()).expect("a keymap file");
+        }
+        let text = std::fs::read_to_string(&file).expect("a keymap file");
+        assert_eq!(text, keymap_toml(), "run this test with UPDATE_KEYMAP=1 to write the file from the list");
+        toml::from_str::<toml::Table>(&text).expect("TOML");
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<&str> = Action::ALL.iter().map(|action| action.info().name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Action::ALL.len());
+    }
+}

@@ -1,0 +1,117 @@
+//! Where everything goes on a screen of a size: a pure function, so that drawing and the mouse agree.
+
+use ratatui::layout::{Constraint, Layout as Split, Position, Rect};
+
+use super::panes::Pane;
+
+/// The smallest screen that is drawn.
+pub const SMALLEST: (u16, u16) = (60, 16);
+
+/// From this size on all panes are in sight.
+const WIDE: (u16, u16) = (120, 26);
+/// From this height on a narrow screen holds two panes.
+const TALL: u16 = 26;
+/// The most rows of the input.
+const INPUT_ROWS: u16 = 5;
+
+/// What decides the layout.
+#[derive(Debug, Clone, Copy)]
+pub struct Needs {
+    pub focused: Pane,
+    /// The pane beside the answer when there is room for two.
+    pub beside: Pane,
+    pub zoomed: bool,
+    /// Is indexing or loading shown?
+    pub progress: bool,
+    /// Rows that the question takes.
+    pub input_rows: u16,
+}
+
+/// Areas of the parts; `tabs` is empty on a wide screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    pub header: Rect,
+    pub progress: Rect,
+    pub tabs: Rect,
+    pub panes: Vec<(Pane, Rect)>,
+    pub input: Rect,
+    pub status: Rect,
+}
+
+/// The layout of a screen; None when it is too small.
+#[must_use]
+pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        return None;
+    }
+    let wide = area.width >= WIDE.0 && area.height >= WIDE.1;
+    let [header, progress, tabs, body, input, status] = Split::vertical([
+        Constraint::Length(1),
+        Constraint::Length(u16::from(needs.progress)),
+        Constraint::Length(u16::from(!wide)),
+        Constraint::Min(6),
+        Constraint::Length(needs.input_rows.clamp(1, INPUT_ROWS)),
+        Constraint::Length(1),
+    ])
+    .areas(area);
+    let panes = match (needs.zoomed, wide) {
+        (true, _) => vec![(needs.focused, body)],
+        (false, true) => all(body),
+        (false, false) if area.height >= TALL => two(body, needs),
+        (false, false) => vec![(needs.focused, body)],
+    };
+    Some(Layout { header, progress, tabs, panes, input, status })
+}
+
+/// SCREEN's arrangement: answer and uncertainty above, retrieval, links and refinement below.
+fn all(body: Rect) -> Vec<(Pane, Rect)> {
+    let [above, below] = Split::vertical([Constraint::Fill(11), Constraint::Fill(10)]).areas(body);
+    let [answer, uncertainty] = Split::horizontal([Constraint::Fill(11), Constraint::Fill(10)]).areas(above);
+    let [retrieval, links, refinement] =
+        Split::horizontal([Constraint::Fill(11), Constraint::Fill(5), Constraint::Fill(5)]).areas(below);
+    vec![
+        (Pane::Answer, answer),
+        (Pane::Uncertainty, uncertainty),
+        (Pane::Retrieval, retrieval),
+        (Pane::Links, links),
+        (Pane::Refinement, refinement),
+    ]
+}
+
+fn two(body: Rect, needs: Needs) -> Vec<(Pane, Rect)> {
+    let [above, below] = Split::vertical([Constraint::Fill(1), Constraint::Fill(1)]).areas(body);
+    let other = if needs.focused == Pane::Answer { needs.beside } else { needs.focused };
+    vec![(Pane::Answer, above), (other, below)]
+}
+
+impl Layout {
+    /// The pane under a position.
+    #[must_use]
+    pub fn pane_at(&self, position: Position) -> Option<(Pane, Rect)> {
+        self.panes.iter().copied().find(|(_, area)| area.contains(position))
+    }
+
+    /// The area of a pane, when it is in sight.
+    #[must_use]
+    pub fn pane(&self, pane: Pane) -> Option<Rect> {
+        self.panes.iter().find(|(shown, _)| *shown == pane).map(|(_, area)| *area)
+    }
+}
+
+/// Inside the frame and its margin: one cell of frame, one of space on the left, the frame alone on the right.
+#[must_use]
+pub fn inside(frame: Rect) -> Rect {
+    Rect {
+        x: frame.x + 1.min(frame.width),
+        y: frame.y + 1.min(frame.height),
+        width: frame.width.saturating_sub(2),
+        height: frame.height.saturating_sub(2),
+    }
+}
+
+/// The frame of an overlay in the middle of the screen.
+#[must_use]
+pub fn overlay(area: Rect, columns: u16, rows: u16) -> Rect {
+    let (width, height) = (columns.min(area.width), rows.min(area.height));
+    Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
+}

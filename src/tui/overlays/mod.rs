@@ -1,0 +1,103 @@
+//! What lies over the panes. As panes do, each turns what it is shown into rows.
+
+mod help;
+mod log;
+mod palette;
+mod prompts;
+mod report;
+mod sessions;
+mod settings;
+mod source;
+
+use ratatui::layout::Rect;
+
+use super::app::Overlay;
+use super::layout;
+use super::panes::Scene;
+use super::viewport::{Content, Scroll};
+
+pub use palette::Entry as PaletteEntry;
+
+pub(super) use palette::entries as palette_entries;
+pub(super) use settings::current_value;
+pub(super) use source::rows as source_rows;
+
+impl Overlay {
+    /// The title in its frame.
+    #[must_use]
+    pub fn title(&self, scene: &Scene<'_>) -> String {
+        match self {
+            Self::Source(view) => source::title(view),
+            Self::Prompts => "Prompts of this run".to_owned(),
+            Self::Settings => "Settings".to_owned(),
+            Self::Sessions => sessions::title(scene),
+            Self::Help(_) => "Keys that work here".to_owned(),
+            Self::Palette => "Commands".to_owned(),
+            Self::Report => "Index".to_owned(),
+            Self::Log => "Warnings and failures".to_owned(),
+        }
+    }
+
+    /// Columns and rows that it wants.
+    fn wants(&self) -> (u16, u16) {
+        match self {
+            Self::Source(_) | Self::Prompts => (130, 90),
+            Self::Settings => (110, 90),
+            Self::Sessions => (130, 40),
+            Self::Help(_) => (76, 60),
+            Self::Palette => (76, 24),
+            Self::Report | Self::Log => (110, 40),
+        }
+    }
+}
+
+/// The frame of an overlay on a screen.
+pub(super) fn frame(overlay: &Overlay, screen: Rect) -> Rect {
+    let (columns, rows) = overlay.wants();
+    // a margin tells the overlay from the screen; a small screen has none to give
+    let margin = |cells: u16| if cells > 90 { 8 } else { 2 };
+    let room = (screen.width.saturating_sub(margin(screen.width)), screen.height.saturating_sub(2));
+    layout::overlay(screen, columns.min(room.0), rows.min(room.1))
+}
+
+/// Where its rows go: inside the frame; the palette has its input on top.
+pub(super) fn rows_area(overlay: &Overlay, screen: Rect) -> Rect {
+    let inside = layout::inside(frame(overlay, screen));
+    match overlay {
+        Overlay::Palette => {
+            let taken = 2.min(inside.height);
+            Rect { y: inside.y + taken, height: inside.height - taken, ..inside }
+        }
+        _ => inside,
+    }
+}
+
+/// Its rows at a width of `cells`.
+pub(super) fn content((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>, cells: usize) -> Content {
+    match overlay {
+        Overlay::Source(view) => match &view.rows {
+            Some((_, rows)) => rows.clone(),
+            None => source::rows(view, scene, cells),
+        },
+        Overlay::Prompts => prompts::content(scene, cells),
+        Overlay::Settings => settings::content(scene, scroll, cells),
+        Overlay::Sessions => sessions::content(scene, scroll, cells),
+        Overlay::Help(contexts) => help::content(scene, contexts, cells),
+        Overlay::Palette => palette::content(scene, cells),
+        Overlay::Report => report::content(scene, cells),
+        Overlay::Log => log::content(scene, cells),
+    }
+}
+
+/// What copying in it copies: what it is called, and its text.
+pub(super) fn copied((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>) -> Option<(String, String)> {
+    match overlay {
+        Overlay::Source(view) => source::copied(view),
+        Overlay::Prompts => prompts::copied(scene, scroll),
+        Overlay::Settings => settings::copied(scene, scroll),
+        Overlay::Sessions => sessions::copied(scene, scroll),
+        Overlay::Report => report::copied(scene),
+        Overlay::Log => log::copied(scene),
+        Overlay::Help(_) | Overlay::Palette => None,
+    }
+}

@@ -1,0 +1,84 @@
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+use ratatui::text::{Line, Span};
+
+use crate::tui::keys::{Action, Context};
+use crate::tui::panes::Scene;
+use crate::tui::text;
+use crate::tui::theme::Tone;
+use crate::tui::viewport::{Content, Item};
+
+/// Something to choose by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    Action(Action),
+    Preset(String),
+    Theme(String),
+}
+
+impl Entry {
+    fn words(&self) -> String {
+        match self {
+            Self::Action(action) => {
+                let info = action.info();
+                format!("{}: {}", info.name.replace('-', " "), info.doc)
+            }
+            Self::Preset(name) => format!("preset {name}: for the next run"),
+            Self::Theme(name) => format!("theme {name}"),
+        }
+    }
+}
+
+/// All that can be chosen, best match for what is typed first; nothing typed, everything in its order.
+pub(in crate::tui) fn entries(scene: &Scene<'_>) -> Vec<Entry> {
+    let typed = scene.ui.field.as_ref().map_or("", |field| field.typed());
+    let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
+    let (mut matcher, mut letters) = (Matcher::new(Config::DEFAULT), Vec::new());
+    let mut scored: Vec<(u32, Entry)> = all(scene)
+        .filter_map(|entry| Some((pattern.score(Utf32Str::new(&entry.words(), &mut letters), &mut matcher)?, entry)))
+        .collect();
+    // stable: equals keep their order
+    scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    scored.into_iter().map(|(_, entry)| entry).collect()
+}
+
+fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
+    let replaying = scene.ui.player.is_some();
+    let valid = move |action: &&Action| match action.info().context {
+        Context::Panes => true,
+        Context::Replay => replaying,
+        Context::Reading => !matches!(action, Action::PaletteByColon),
+        Context::Everywhere => !matches!(action, Action::Palette | Action::HelpKey | Action::QuitNow | Action::Back),
+        Context::Input | Context::Field | Context::Choosing | Context::Settings => false,
+    };
+    let actions = Action::ALL.iter().filter(valid).copied().map(Entry::Action);
+    let presets = scene.ui.presets().map(|name| Entry::Preset(name.to_owned()));
+    let themes = scene.ui.themes.iter().map(|name| Entry::Theme(name.clone()));
+    actions.chain(presets.filter(move |_| !replaying)).chain(themes)
+}
+
+pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+    let mut content = Content::default();
+    for (row, entry) in entries(scene).into_iter().enumerate() {
+        let keys = match &entry {
+            Entry::Action(action) => scene.keymap.sign(*action),
+            Entry::Preset(_) | Entry::Theme(_) => String::new(),
+        };
+        let words = entry.words();
+        let (name, doc) = words.split_once(": ").unwrap_or((&words, ""));
+        let room = cells.saturating_sub(24 + 10);
+        content.item(
+            Item { row, part: 0 },
+            Line::from(vec![
+                Span::raw("  "),
+                scene.span(Tone::Text, text::left(name, 22)),
+                scene.span(Tone::Quiet, text::left(doc, room)),
+                scene.span(Tone::Key, text::right(&keys, 9)),
+            ]),
+        );
+    }
+    if content.rows.is_empty() {
+        content.line(scene.span(Tone::Quiet, "  no command has these letters"));
+    }
+    content
+}

@@ -1,0 +1,52 @@
+use ratatui::text::{Line, Span};
+
+use crate::tui::panes::Scene;
+use crate::tui::state::Call;
+use crate::tui::text;
+use crate::tui::theme::Tone;
+use crate::tui::viewport::{Content, Item, Scroll};
+
+pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+    let mut content = Content::default();
+    let calls = scene.run.map_or(&[][..], |run| &run.calls);
+    if calls.is_empty() {
+        content.gap();
+        let says = "No model has been called yet. Every call of a run appears here with the exact text that the model read.";
+        content.paragraph(says, scene.style(Tone::Quiet), "   ", cells);
+    }
+    for (row, call) in calls.iter().enumerate() {
+        if row > 0 {
+            content.gap();
+        }
+        call_rows(scene, row, call, cells, &mut content);
+    }
+    content
+}
+
+fn call_rows(scene: &Scene<'_>, row: usize, call: &Call, cells: usize, content: &mut Content) {
+    let item = Item { row, part: 0 };
+    let title = format!("  call {}  {}", call.call, call.purpose);
+    let role = format!("  {}  {}", call.role.name().replace('_', " "), text::counted(call.prompt_tokens.into(), "token"));
+    content.item(item, Line::from(vec![scene.span(Tone::Strong, title), scene.span(Tone::Quiet, role)]));
+    let usage = call.usage.map_or("  in progress …".to_owned(), |usage| {
+        format!(
+            "  evaluated {}, reused {}, generated {}, {}, context {} of {}",
+            text::count(usage.prompt_tokens_evaluated.into()),
+            text::count(usage.prompt_tokens_reused.into()),
+            text::count(usage.tokens_generated.into()),
+            text::duration(usage.wall_us / 1_000),
+            text::count(usage.context_used.into()),
+            text::count(usage.context_tokens.into()),
+        )
+    });
+    content.line(scene.span(Tone::Quiet, text::clip(&usage, cells).into_owned()));
+    for range in text::wrap(&call.prompt, cells.saturating_sub(4)) {
+        let text = scene.span(Tone::Text, call.prompt[range].to_owned());
+        content.line(Line::from(vec![Span::raw("  "), scene.span(Tone::Border, "│ "), text]));
+    }
+}
+
+pub(super) fn copied(scene: &Scene<'_>, scroll: &Scroll) -> Option<(String, String)> {
+    let call = scene.run?.calls.get(scroll.selected.unwrap_or_default().row)?;
+    Some((format!("the prompt of call {}", call.call), call.prompt.clone()))
+}

@@ -1,0 +1,71 @@
+use ratatui::text::{Line, Span};
+
+use crate::config::{Setting, settings_list};
+use crate::tui::panes::Scene;
+use crate::tui::state::setting;
+use crate::tui::text;
+use crate::tui::theme::Tone;
+use crate::tui::viewport::{Content, Item, Scroll};
+
+/// Cells of the column of names.
+const NAMES: usize = 26;
+
+pub(super) fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
+    let mut content = Content::default();
+    let mut group = String::new();
+    for (row, known) in settings_list().into_iter().enumerate() {
+        let (section, name) = known.key.split_once('.').unwrap_or(("run", &known.key));
+        if section != group {
+            if !group.is_empty() {
+                content.gap();
+            }
+            group = section.to_owned();
+            content.line(scene.span(Tone::Strong, format!("  {}", section.replace('_', " "))));
+        }
+        let item = Item { row, part: 0 };
+        content.item(item, setting_row(scene, name, &known, cells));
+        if scroll.selected == Some(item) {
+            for range in text::wrap(&known.doc, cells.saturating_sub(8)) {
+                let doc = scene.span(Tone::Quiet, known.doc[range].to_owned());
+                content.item(item, Line::from(vec![Span::raw("      "), doc]));
+            }
+        }
+    }
+    content
+}
+
+fn setting_row(scene: &Scene<'_>, name: &str, known: &Setting, cells: usize) -> Line<'static> {
+    let changed = scene.ui.changed(&known.key).is_some();
+    let value = current_value(scene, known);
+    let (sign, tone) = if changed { ("● ", Tone::Doubt) } else { ("  ", Tone::Text) };
+    let before = if changed { format!("   was {}", value_before(scene, known)) } else { String::new() };
+    let choices = match known.choices.as_slice() {
+        [] | [_] => String::new(),
+        several => format!("   {}", several.join(" | ")),
+    };
+    let room = cells.saturating_sub(NAMES + 8);
+    let value = text::clip(if value.is_empty() { "\"\"" } else { &value }, room).into_owned();
+    let more = text::clip(&format!("{before}{choices}"), room.saturating_sub(text::width(&value))).into_owned();
+    Line::from(vec![
+        Span::raw("    "),
+        scene.span(Tone::Text, text::left(name, NAMES)),
+        scene.span(tone, format!("{sign}{value}")),
+        scene.span(Tone::Quiet, more),
+    ])
+}
+
+/// The value that the next run will have.
+pub(in crate::tui) fn current_value(scene: &Scene<'_>, known: &Setting) -> String {
+    scene.ui.changed(&known.key).map_or_else(|| value_before(scene, known), str::to_owned)
+}
+
+/// The value of the run on the screen, else of the program as it was started.
+fn value_before(scene: &Scene<'_>, known: &Setting) -> String {
+    let of_run = scene.run.and_then(|run| run.setting(&known.key));
+    of_run.or_else(|| setting(&scene.ui.settings, &known.key)).unwrap_or_else(|| known.default.trim_matches('"').to_owned())
+}
+
+pub(super) fn copied(scene: &Scene<'_>, scroll: &Scroll) -> Option<(String, String)> {
+    let known = settings_list().into_iter().nth(scroll.selected?.row)?;
+    Some(("the setting".to_owned(), format!("{} = {}", known.key, current_value(scene, &known))))
+}

@@ -1,0 +1,180 @@
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use ratatui::text::{Line, Span};
+
+use crate::event::{Citation, Evidence, Outcome};
+use crate::tui::state::{Phase, Run, Step};
+use crate::tui::text;
+use crate::tui::theme::Tone;
+use crate::tui::viewport::{Content, Item, patched};
+
+use super::{Pane, Scene, ready};
+
+/// Cells before a sentence: selection, number, space.
+const INDENT: usize = 4;
+
+pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+    let mut content = Content::default();
+    if let Some(question) = &scene.ui.pending {
+        question_rows(scene, question, cells, &mut content);
+        content.paragraph(ready::waiting_for(scene), scene.style(Tone::Quiet), "    ", cells);
+        return content;
+    }
+    let Some(run) = scene.run else { return ready::content(scene, cells) };
+    question_rows(scene, &run.question, cells, &mut content);
+    for (row, step) in run.steps.iter().enumerate() {
+        sentence_rows(scene, (run, row, step), cells, &mut content);
+    }
+    match &run.outcome {
+        Some(outcome) => outcome_rows(scene, run, outcome, cells, &mut content),
+        None if run.steps.is_empty() => content.line(scene.span(Tone::Quiet, format!("    {}", doing(run.phase())))),
+        None => {}
+    }
+    content
+}
+
+fn question_rows(scene: &Scene<'_>, question: &str, cells: usize, content: &mut Content) {
+    content.paragraph(question, scene.style(Tone::Question), " ", cells);
+    content.gap();
+}
+
+fn doing(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Starting => "starting …",
+        Phase::LookingUp => "looking it up …",
+        Phase::Reading => "the model reads the prompt …",
+        Phase::Writing => "writing …",
+        Phase::Done => "",
+    }
+}
+
+fn sentence_rows(scene: &Scene<'_>, (run, row, step): (&Run, usize, &Step), cells: usize, content: &mut Content) {
+    let item = Item { row, part: 0 };
+    let mut sentence = step.text.clone();
+    let writing = step.uncertainty.is_none() && run.outcome.is_none() && row + 1 == run.steps.len();
+    let marks = if writing { "▌".to_owned() } else { unwritten_labels(step) };
+    let marks_at = sentence.len();
+    if !marks.is_empty() {
+        sentence.push_str(if writing { "" } else { "  " });
+        sentence.push_str(&marks);
+    }
+    let labels = label_ranges(&sentence);
+    for (at, range) in text::wrap(&sentence, cells.saturating_sub(INDENT)).into_iter().enumerate() {
+        let gutter = if at == 0 { format!("{:>3} ", step.step) } else { " ".repeat(INDENT) };
+        let mut line = Line::from(vec![Span::raw(sentence[range.clone()].to_owned())]);
+        for label in &labels {
+            line = patched(line, within(label, &range), scene.style(Tone::Citation));
+        }
+        if writing {
+            line = patched(line, within(&(marks_at..sentence.len()), &range), scene.style(Tone::Focus));
+        }
+        line.spans.insert(0, scene.span(Tone::Quiet, gutter));
+        content.item(item, line);
+    }
+    let opened = scene.ui.scroll(Pane::Answer).selected.is_some_and(|selected| selected.row == row);
+    if opened {
+        for (at, citation) in step.citations.iter().enumerate() {
+            content.item(Item { row, part: at + 1 }, citation_row(scene, citation, cells));
+        }
+    }
+}
+
+/// The part of a range that lies in a row, counted from the row's start.
+fn within(range: &Range<usize>, row: &Range<usize>) -> Range<usize> {
+    range.start.clamp(row.start, row.end) - row.start..range.end.clamp(row.start, row.end) - row.start
+}
+
+/// The labels that support a sentence and that the model did not write itself.
+fn unwritten_labels(step: &Step) -> String {
+    let labels: BTreeSet<u32> = step.citations.iter().map(|citation| citation.label).collect();
+    let unwritten = labels.iter().map(|label| format!("[{label}]")).filter(|label| !step.text.contains(label.as_str()));
+    unwritten.collect::<Vec<_>>().join(" ")
+}
+
+/// Where `[12]` stands in a sentence.
+fn label_ranges(sentence: &str) -> Vec<Range<usize>> {
+    let starts = sentence.match_indices('[').map(|(at, _)| at);
+    let ends = starts.filter_map(|start| Some((start, start + sentence[start..].find(']')?)));
+    let numbers = ends.filter(|(start, end)| {
+        let inner = &sentence[start + 1..*end];
+        !inner.is_empty() && inner.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    numbers.map(|(start, end)| start..end + 1).collect()
+}
+
+fn citation_row(scene: &Scene<'_>, citation: &Citation, cells: usize) -> Line<'static> {
+    let label = format!("[{}] ", citation.label);
+    let evidence = match citation.evidence {
+        Evidence::Marked => "the model wrote this mark".to_owned(),
+        Evidence::Overlap { share } => format!("{:.0} % of its words are there", share * 100.0),
+    };
+    let room = cells.saturating_sub(INDENT + 2 + label.len());
+    let place = place(&citation.file, citation.first_line, citation.last_line);
+    let place = text::clip_start(&place, room).into_owned();
+    let evidence = text::clip(&evidence, room.saturating_sub(text::width(&place) + 2)).into_owned();
+    Line::from(vec![
+        Span::raw(" ".repeat(INDENT)),
+        scene.span(Tone::Quiet, "└ "),
+        scene.span(Tone::Citation, label),
+        scene.span(Tone::Text, place),
+        scene.span(Tone::Quiet, format!("  {evidence}")),
+    ])
+}
+
+/// A place in a document as a person reads it.
+pub(super) fn place(document: &str, first: u32, last: u32) -> String {
+    format!("{}:{}", text::one_line(document), text::lines(first, last))
+}
+
+fn outcome_rows(scene: &Scene<'_>, run: &Run, outcome: &Outcome, cells: usize, content: &mut Content) {
+    if run.steps.is_empty() && !run.text.trim().is_empty() {
+        content.paragraph(run.text.trim(), scene.style(Tone::Text), "    ", cells);
+    }
+    if !run.answer.is_empty() && run.answer != run.text.trim() {
+        content.gap();
+        let room = cells.saturating_sub(12);
+        for (at, range) in text::wrap(&run.answer, room).into_iter().enumerate() {
+            let name = if at == 0 { "    answer  " } else { "            " };
+            content.line(Line::from(vec![
+                scene.span(Tone::Quiet, name),
+                scene.span(Tone::Strong, run.answer[range].to_owned()),
+            ]));
+        }
+    }
+    match outcome {
+        Outcome::Completed => {}
+        Outcome::Stopped => note(scene, content, cells, (Tone::Doubt, "■ stopped; what was written stays")),
+        Outcome::LimitReached => {
+            note(scene, content, cells, (Tone::Doubt, "■ a limit cut the answer off: raise answer.max_tokens or answer.max_sentences"));
+        }
+        Outcome::Failed { error, advice } => {
+            note(scene, content, cells, (Tone::Bad, &format!("✗ {}", text::many_lines(error))));
+            content.paragraph(&text::many_lines(advice), scene.style(Tone::Text), "      ", cells);
+        }
+    }
+}
+
+fn note(scene: &Scene<'_>, content: &mut Content, cells: usize, (tone, words): (Tone, &str)) {
+    content.gap();
+    content.paragraph(words, scene.style(tone), "    ", cells);
+}
+
+pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
+    let run = scene.run?;
+    match scene.ui.scroll(Pane::Answer).selected {
+        Some(Item { row, part: 0 }) => {
+            let step = run.steps.get(row)?;
+            Some((format!("sentence {}", step.step), step.text.clone()))
+        }
+        Some(Item { row, part }) => {
+            let citation = run.steps.get(row)?.citations.get(part - 1)?;
+            Some((format!("citation [{}]", citation.label), place(&citation.file, citation.first_line, citation.last_line)))
+        }
+        None => {
+            let sentences: Vec<&str> = run.steps.iter().map(|step| step.text.as_str()).collect();
+            let whole = if run.text.is_empty() { sentences.join(" ") } else { run.text.trim().to_owned() };
+            (!whole.is_empty()).then(|| ("the answer".to_owned(), whole))
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What the answer pane says before there is an answer: how far the models and the index are, and what to do next.
+
+use ratatui::text::Line;
+
+use crate::event::{CorpusCard, ModelRole};
+use crate::tui::keys::Action;
+use crate::tui::state::Model;
+use crate::tui::text;
+use crate::tui::theme::Tone;
+use crate::tui::viewport::{Content, Item};
+
+use super::Scene;
+
+pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+    let mut content = Content::default();
+    content.gap();
+    for (role, model) in &scene.state.models {
+        content.line(model_row(scene, *role, model, cells));
+    }
+    if let Some(corpus) = &scene.state.corpus {
+        content.line(corpus_row(scene, corpus, cells));
+    }
+    if !content.rows.is_empty() {
+        content.gap();
+    }
+    content.paragraph(&what_next(scene), scene.style(Tone::Text), "   ", cells);
+    if ready(scene) {
+        suggestions(scene, cells, &mut content);
+    }
+    content
+}
+
+/// What a question that was asked too early waits for.
+pub(super) fn waiting_for(scene: &Scene<'_>) -> &'static str {
+    let loading = scene.state.models.values().any(|model| matches!(model, Model::Loading { .. }));
+    if scene.state.models.is_empty() || loading { "waiting for the models …" } else { "starting …" }
+}
+
+fn ready(scene: &Scene<'_>) -> bool {
+    scene.state.models.contains_key(&ModelRole::Generator) && waiting_for(scene) == "starting …"
+}
+
+fn model_row(scene: &Scene<'_>, role: ModelRole, model: &Model, cells: usize) -> Line<'static> {
+    let name = text::left(&role.name().replace('_', " "), 11);
+    let room = cells.saturating_sub(36).clamp(10, 34);
+    match model {
+        Model::Loading { file, fraction } => {
+            let [filled, rest] = scene.bar(*fraction, 12);
+            let percent = format!(" {:>3.0} %", fraction * 100.0);
+            let file = text::left(file, room);
+            Line::from(vec![
+                scene.span(Tone::Quiet, format!("   {name}")),
+                scene.span(Tone::Text, format!("{file} ")),
+                filled,
+                rest,
+                scene.span(Tone::Quiet, percent),
+            ])
+        }
+        Model::Ready { card, wall_ms } => {
+            let took = wall_ms.map_or(String::new(), |ms| format!(" in {}", text::duration(ms)));
+            Line::from(vec![
+                scene.span(Tone::Quiet, format!("   {name}")),
+                scene.span(Tone::Text, format!("{} ", text::left(&card.file, room))),
+                scene.span(Tone::Good, "✓ ready"),
+                scene.span(Tone::Quiet, took),
+            ])
+        }
+    }
+}
+
+fn corpus_row(scene: &Scene<'_>, corpus: &CorpusCard, cells: usize) -> Line<'static> {
+    let room = cells.saturating_sub(36).clamp(10, 34);
+    let size = format!("{}, {}", text::counted(corpus.documents, "file"), text::counted(corpus.chunks, "chunk"));
+    let name = text::left("folder", 11);
+    let folder = text::clip_start(&corpus.folder, room).into_owned();
+    Line::from(vec![
+        scene.span(Tone::Quiet, format!("   {name}")),
+        scene.span(Tone::Text, format!("{} ", text::left(&folder, room))),
+        scene.span(Tone::Text, size),
+        scene.span(Tone::Quiet, if corpus.read_only { ", read only" } else { "" }),
+    ])
+}
+
+fn what_next(scene: &Scene<'_>) -> String {
+    if scene.ui.player.is_some() {
+        return format!("A recorded run: {} plays it, {} goes one record on.", sign(scene, Action::Play), sign(scene, Action::Step));
+    }
+    match &scene.state.corpus {
+        _ if !ready(scene) => "The models are being loaded. You can type your question already.".to_owned(),
+        Some(corpus) if corpus.documents == 0 && scene.state.indexing.is_none() => format!(
+            "There is nothing to read in {}: {} shows what was skipped and why. Open another folder with `ragscope FOLDER`.",
+            corpus.folder,
+            sign(scene, Action::IndexReport)
+        ),
+        Some(_) => "Ask something about this folder, and press enter.".to_owned(),
+        None if scene.state.indexing.is_some() => "The folder is being read. Ask already: what is indexed so far is used.".to_owned(),
+        None => "Ask something, and press enter.".to_owned(),
+    }
+}
+
+fn sign(scene: &Scene<'_>, action: Action) -> String {
+    scene.keymap.sign(action)
+}
+
+fn suggestions(scene: &Scene<'_>, cells: usize, content: &mut Content) {
+    if scene.ui.suggestions.is_empty() {
+        return;
+    }
+    content.gap();
+    content.line(scene.span(Tone::Quiet, "   for example"));
+    for (row, question) in scene.ui.suggestions.iter().enumerate() {
+        let question = text::clip(question, cells.saturating_sub(6)).into_owned();
+        content.item(Item { row, part: 0 }, Line::from(vec![scene.span(Tone::Citation, format!("   · {question}"))]));
+    }
+}

@@ -1,0 +1,210 @@
+use ratatui::text::{Line, Span};
+
+use crate::event::{DropReason, Fusion, Hit, Ranked, Retrieval};
+use crate::tui::state::{Lookup, Run};
+use crate::tui::text;
+use crate::tui::theme::Tone;
+use crate::tui::viewport::{Content, Item, patched};
+
+use super::answer::place;
+use super::{Pane, Scene, role_off};
+
+/// Cells before a hit's place: selection, then the label or the sign of a dropped one.
+const GUTTER: usize = 6;
+const BAR: usize = 6;
+
+pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+    let mut content = Content::default();
+    let Some(run) = scene.run.filter(|_| scene.ui.pending.is_none()) else {
+        content.gap();
+        let what = "What was looked up: each chunk that was found, its scores and ranks, and why it was kept or dropped.";
+        content.paragraph(what, scene.style(Tone::Quiet), "   ", cells);
+        return content;
+    };
+    if run.lookups.is_empty() {
+        content.gap();
+        let says = match run.setting("retriever.kind").as_deref() {
+            Some("off") => role_off::words(scene, run, "retriever", "Nothing was looked up"),
+            _ => "Nothing was looked up yet.".to_owned(),
+        };
+        content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
+    }
+    for (row, lookup) in run.lookups.iter().enumerate() {
+        if row > 0 {
+            content.gap();
+        }
+        lookup_rows(scene, (run, row, lookup), &Columns::at(cells), &mut content);
+    }
+    content
+}
+
+/// Which columns there is room for.
+struct Columns {
+    cells: usize,
+    ranks: bool,
+    reason: usize,
+    place: usize,
+}
+
+impl Columns {
+    fn at(cells: usize) -> Self {
+        let ranks = cells >= 74;
+        let numbers = 7 + 7 + 7 + if ranks { 8 } else { 0 };
+        let reason = if cells >= 90 { BAR + 2 + 14 } else { 14 };
+        Self { cells, ranks, reason, place: cells.saturating_sub(GUTTER + numbers + reason + 1) }
+    }
+}
+
+fn lookup_rows(scene: &Scene<'_>, (run, row, lookup): (&Run, usize, &Lookup), columns: &Columns, content: &mut Content) {
+    let step = if lookup.step > 1 { format!(" s{} ", lookup.step) } else { " query ".to_owned() };
+    let room = columns.cells.saturating_sub(text::width(&step) + 3);
+    content.line(Line::from(vec![
+        scene.span(Tone::Quiet, step),
+        scene.span(Tone::Strong, format!("\"{}\"", text::clip(&lookup.query, room))),
+    ]));
+    let Some(retrieval) = &lookup.retrieval else {
+        content.line(scene.span(Tone::Quiet, "       looking it up …"));
+        return;
+    };
+    let found = text::clip(&fusion_words(run, retrieval), columns.cells.saturating_sub(1)).into_owned();
+    content.line(scene.span(Tone::Quiet, format!(" {found}")));
+    if retrieval.hits.is_empty() {
+        content.gap();
+        content.paragraph(
+            "Nothing in this folder matches. Try other words, or see with `I` what was indexed.",
+            scene.style(Tone::Text),
+            "   ",
+            columns.cells,
+        );
+        return;
+    }
+    content.line(scene.span(Tone::Quiet, head(columns)));
+    let best = retrieval.hits.iter().map(|hit| hit.fused.score).fold(f32::MIN_POSITIVE, f32::max);
+    for (at, hit) in retrieval.hits.iter().enumerate() {
+        let item = Item { row, part: at + 1 };
+        content.item(item, hit_row(scene, lookup, (hit, best), columns));
+        if scene.ui.scroll(Pane::Retrieval).selected == Some(item) {
+            detail_rows(scene, (lookup, hit, item), columns, content);
+        }
+    }
+    if let Some(context) = &lookup.context {
+        let chunks = text::counted(context.chunks.len() as u64, "chunk");
+        let (used, room) = (text::count(context.prompt_tokens.into()), text::count(context.available_tokens.into()));
+        content.line(scene.span(Tone::Quiet, format!(" context: {chunks}, prompt {used} of {room} tokens")));
+    }
+}
+
+fn fusion_words(run: &Run, retrieval: &Retrieval) -> String {
+    let setting = |key: &str| run.setting(&format!("retriever.{key}")).unwrap_or_default();
+    let fusion = match retrieval.fusion {
+        Fusion::Weighted => format!("weighted {} bm25 + {} vectors", setting("bm25_weight"), setting("vector_weight")),
+        Fusion::Rrf => format!("reciprocal ranks, k {}", setting("rrf_k")),
+    };
+    format!(
+        "{} · {fusion} · {} by words, {} by meaning · {:.1} ms",
+        text::counted(retrieval.hits.len() as u64, "hit"),
+        retrieval.bm25_found,
+        retrieval.vector_found,
+        retrieval.wall_us as f64 / 1e3
+    )
+}
+
+fn head(columns: &Columns) -> String {
+    let rank = if columns.ranks { "  # " } else { "" };
+    format!("{}{:>7}{rank}{:>7}{rank}{:>7}", " ".repeat(GUTTER + columns.place), "bm25", "cosine", "fused")
+}
+
+fn hit_row(scene: &Scene<'_>, lookup: &Lookup, (hit, best): (&Hit, f32), columns: &Columns) -> Line<'static> {
+    let chunk = &hit.chunk;
+    let dropped = lookup.dropped(chunk.id);
+    let tone = if dropped.is_some() { Tone::Dropped } else { Tone::Text };
+    let sign = match (lookup.label(chunk.id), dropped) {
+        (Some(label), _) => scene.span(Tone::Citation, format!(" {:<5}", format!("[{label}]"))),
+        (None, Some(_)) => scene.span(Tone::Doubt, format!(" {:<5}", " ✗")),
+        (None, None) => Span::raw(" ".repeat(GUTTER)),
+    };
+    let place = place(&chunk.document, chunk.lines[0], chunk.lines[1]);
+    let place = text::clip_start(&place, columns.place).into_owned();
+    let mut line = Line::from(vec![sign, scene.span(tone, text::left(&place, columns.place))]);
+    let numbers = format!("{}{}{:>7}", list(hit.bm25, 2, columns), list(hit.vector, 3, columns), short(hit.fused.score, 3));
+    line.push_span(scene.span(tone, numbers));
+    if columns.reason > 14 || dropped.is_none() {
+        line.push_span(Span::raw("  "));
+        for span in scene.bar(hit.fused.score / best, BAR) {
+            line.push_span(span);
+        }
+    }
+    if let Some(reason) = dropped {
+        line.push_span(scene.span(Tone::Quiet, format!("  {}", reason_in_short(reason))));
+    }
+    line
+}
+
+/// Score and rank in one list; a dot where the list did not hold the chunk.
+fn list(ranked: Option<Ranked>, digits: usize, columns: &Columns) -> String {
+    let score = ranked.map_or("·".to_owned(), |ranked| short(ranked.score, digits));
+    let rank = ranked.map_or(String::new(), |ranked| ranked.rank.to_string());
+    if columns.ranks { format!("{score:>7}{rank:>3} ") } else { format!("{score:>7}") }
+}
+
+/// `.713` for a share, `8.10` for a score.
+fn short(score: f32, digits: usize) -> String {
+    let text = format!("{score:.digits$}");
+    if score.abs() < 1.0 { text.replacen("0.", ".", 1) } else { text }
+}
+
+fn reason_in_short(reason: &DropReason) -> String {
+    match reason {
+        DropReason::BelowK { k } => format!("below k = {k}"),
+        DropReason::ContextFull { .. } => "context full".to_owned(),
+    }
+}
+
+fn reason_in_full(reason: &DropReason, hit: &Hit) -> String {
+    match reason {
+        DropReason::BelowK { k } => format!("✗ dropped: it came {}. and the context takes {k}", hit.fused.rank),
+        DropReason::ContextFull { needed_tokens, available_tokens } => {
+            format!("✗ dropped: the prompt would have {needed_tokens} tokens, and there is room for {available_tokens}")
+        }
+    }
+}
+
+/// Below the selected hit: where it stands in its document, why it was dropped, its text.
+fn detail_rows(scene: &Scene<'_>, (lookup, hit, item): (&Lookup, &Hit, Item), columns: &Columns, content: &mut Content) {
+    let indent = " ".repeat(GUTTER);
+    let cells = columns.cells.saturating_sub(GUTTER + 1);
+    let mut put = |words: &str, tone: Tone, highlighted: &[String]| {
+        for range in text::wrap(words, cells) {
+            let row = words[range].to_owned();
+            let mut found: Vec<_> = highlighted.iter().flat_map(|word| text::matches(&row, word)).collect();
+            found.retain(|range| is_word(&row, range));
+            let line = Line::from(scene.span(tone, row));
+            let mut line = found.into_iter().fold(line, |line, range| patched(line, range, scene.style(Tone::Highlight)));
+            line.spans.insert(0, Span::raw(indent.clone()));
+            content.item(item, line);
+        }
+    };
+    let headings = hit.chunk.headings.iter().map(|heading| format!("{heading} › ")).collect::<String>();
+    let tokens = text::counted(hit.chunk.tokens.into(), "token");
+    put(&format!("{headings}lines {}, {tokens}", text::lines(hit.chunk.lines[0], hit.chunk.lines[1])), Tone::Quiet, &[]);
+    if let Some(reason) = lookup.dropped(hit.chunk.id) {
+        put(&reason_in_full(reason, hit), Tone::Doubt, &[]);
+    }
+    put(hit.chunk.text.trim_end(), Tone::Text, &text::content_words(&lookup.query));
+}
+
+/// Does the range begin a word and not merely lie in one?
+fn is_word(text: &str, range: &std::ops::Range<usize>) -> bool {
+    !text[..range.start].ends_with(char::is_alphanumeric)
+}
+
+pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
+    let run = scene.run?;
+    match scene.ui.scroll(Pane::Retrieval).selected {
+        Some(item) => {
+            let hit = run.lookups.get(item.row)?.hits().get(item.part.checked_sub(1)?)?;
+            Some((place(&hit.chunk.document, hit.chunk.lines[0], hit.chunk.lines[1]), hit.chunk.text.clone()))
+        }
+        None => run.lookups.last().map(|lookup| ("the query".to_owned(), lookup.query.clone())),
+    }
+}

@@ -1,0 +1,151 @@
+//! A recorded run as it is played: which records are due when, at which speed.
+
+use std::time::Duration;
+
+use crate::event::Record;
+
+/// Plays records by their own clock.
+#[derive(Debug, Clone)]
+pub struct Player {
+    records: Vec<Record>,
+    /// When each record is due, microseconds from the first; never earlier than the one before.
+    due_us: Vec<u64>,
+    position: usize,
+    clock_us: f64,
+    playing: bool,
+    speed: f64,
+}
+
+const SLOWEST: f64 = 1.0 / 16.0;
+const FASTEST: f64 = 64.0;
+
+impl Player {
+    /// A player at the beginning, playing.
+    #[must_use]
+    pub fn new(records: Vec<Record>) -> Self {
+        let first = records.first().map_or(0, |record| record.t_us);
+        let due = records.iter().scan(0, |latest, record| {
+            *latest = record.t_us.saturating_sub(first).max(*latest);
+            Some(*latest)
+        });
+        let due_us = due.collect();
+        Self { records, due_us, position: 0, clock_us: 0.0, playing: true, speed: 1.0 }
+    }
+
+    /// Lets time pass and hands out the records that became due.
+    pub fn advance(&mut self, elapsed: Duration) -> Vec<Record> {
+        if !self.playing {
+            return Vec::new();
+        }
+        self.clock_us += elapsed.as_secs_f64() * 1e6 * self.speed;
+        let clock = self.clock_us;
+        let due = self.due_us[self.position..].iter().take_while(|due| **due as f64 <= clock).count();
+        let from = self.position;
+        self.position += due;
+        self.playing = self.position < self.records.len();
+        self.records[from..self.position].to_vec()
+    }
+
+    /// How long until the next record is due; None while paused or at the end.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Duration> {
+        let due = *self.due_us.get(self.position).filter(|_| self.playing)? as f64;
+        Some(Duration::from_secs_f64(((due - self.clock_us) / self.speed / 1e6).max(0.0)))
+    }
+
+    /// One record on, paused.
+    pub fn step(&mut self) -> Option<Record> {
+        self.playing = false;
+        let record = self.records.get(self.position)?.clone();
+        self.clock_us = self.due_us[self.position] as f64;
+        self.position += 1;
+        Some(record)
+    }
+
+    /// One record back, paused: the records up to there, to be folded anew.
+    pub fn step_back(&mut self) -> &[Record] {
+        self.playing = false;
+        self.position = self.position.saturating_sub(1);
+        self.clock_us = self.position.checked_sub(1).map_or(0.0, |last| self.due_us[last] as f64);
+        &self.records[..self.position]
+    }
+
+    /// Back to the beginning, playing.
+    pub fn restart(&mut self) {
+        (self.position, self.clock_us, self.playing) = (0, 0.0, true);
+    }
+
+    /// Plays or pauses; at the end there is nothing to play.
+    pub fn toggle(&mut self) {
+        self.playing = !self.playing && self.position < self.records.len();
+    }
+
+    /// Changes the speed by a factor, within reason.
+    pub fn change_speed(&mut self, factor: f64) {
+        self.speed = (self.speed * factor).clamp(SLOWEST, FASTEST);
+    }
+
+    #[must_use]
+    pub fn playing(&self) -> bool {
+        self.playing
+    }
+
+    #[must_use]
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+
+    /// Records handed out, and all.
+    #[must_use]
+    pub fn position(&self) -> (usize, usize) {
+        (self.position, self.records.len())
+    }
+
+    /// Milliseconds played, and all.
+    #[must_use]
+    pub fn time_ms(&self) -> (u64, u64) {
+        let all = self.due_us.last().copied().unwrap_or(0);
+        ((self.clock_us as u64).min(all) / 1_000, all / 1_000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Event;
+
+    fn player(times_us: &[u64]) -> Player {
+        let record = |(seq, t_us): (usize, &u64)| Record {
+            seq: seq as u64,
+            t_us: *t_us,
+            run: "r".to_owned(),
+            event: Event::Warned { text: String::new() },
+        };
+        Player::new(times_us.iter().enumerate().map(record).collect())
+    }
+
+    #[test]
+    fn records_come_when_they_are_due() {
+        let mut player = player(&[5, 5, 1_005, 805, 2_005]);
+        assert_eq!(player.advance(Duration::ZERO).len(), 2);
+        assert_eq!(player.next_due(), Some(Duration::from_micros(1_000)));
+        assert_eq!(player.advance(Duration::from_micros(999)).len(), 0);
+        assert_eq!(player.advance(Duration::from_micros(1)).len(), 2);
+        player.change_speed(2.0);
+        assert_eq!(player.next_due(), Some(Duration::from_micros(500)));
+        assert_eq!(player.advance(Duration::from_micros(500)).len(), 1);
+        assert!(!player.playing() && player.next_due().is_none());
+    }
+
+    #[test]
+    fn stepping_pauses_and_goes_both_ways() {
+        let mut player = player(&[0, 10, 20]);
+        assert_eq!(player.step().map(|record| record.seq), Some(0));
+        assert_eq!(player.step().map(|record| record.seq), Some(1));
+        assert_eq!(player.step_back().len(), 1);
+        assert!(player.advance(Duration::from_secs(9)).is_empty());
+        player.restart();
+        assert_eq!(player.advance(Duration::from_secs(9)).len(), 3);
+        assert!(player.step().is_none());
+    }
+}

@@ -1,0 +1,110 @@
+//! A run as Markdown, the screen as text.
+
+use std::fmt::Write;
+
+use ratatui::buffer::Buffer;
+
+use crate::event::Outcome;
+
+use super::app::App;
+use super::state::Run;
+use super::{screen, text};
+
+/// A name that every file system takes.
+pub fn file_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).collect()
+}
+
+/// The run with its answer, its sentences, what was looked up and what it cost.
+pub fn markdown(run: &Run) -> String {
+    let mut page = format!("# {}\n\n", run.question.replace('\n', " "));
+    if !run.answer.is_empty() {
+        let _ = writeln!(page, "**{}**\n", run.answer);
+    }
+    for step in &run.steps {
+        let labels: Vec<String> = step.citations.iter().map(|citation| format!("[{}]", citation.label)).collect();
+        let measured = step.uncertainty.as_ref().map_or(String::new(), |u| format!(" ({:.2} nats)", u.value));
+        let _ = writeln!(page, "{}. {} {}{measured}", step.step, step.text, labels.join(" "));
+    }
+    sources(run, &mut page);
+    lookups(run, &mut page);
+    facts(run, &mut page);
+    page
+}
+
+fn sources(run: &Run, page: &mut String) {
+    if run.citations.is_empty() {
+        return;
+    }
+    page.push_str("\n## Sources\n\n");
+    for citation in &run.citations {
+        let lines = text::lines(citation.first_line, citation.last_line);
+        let _ = writeln!(page, "- [{}] {}:{lines}", citation.label, text::one_line(&citation.file));
+    }
+}
+
+fn lookups(run: &Run, page: &mut String) {
+    for lookup in run.lookups.iter().filter(|lookup| !lookup.hits().is_empty()) {
+        let _ = writeln!(page, "\n## Looked up: {}\n", lookup.query);
+        page.push_str("| | chunk | bm25 | cosine | fused |\n|---|---|---|---|---|\n");
+        for hit in lookup.hits() {
+            let sign = lookup.label(hit.chunk.id).map_or("✗".to_owned(), |label| format!("[{label}]"));
+            let score = |ranked: Option<crate::event::Ranked>| {
+                ranked.map_or(String::new(), |ranked| format!("{:.3} (#{})", ranked.score, ranked.rank))
+            };
+            let place = format!("{}:{}", text::one_line(&hit.chunk.document), text::lines(hit.chunk.lines[0], hit.chunk.lines[1]));
+            let _ = writeln!(page, "| {sign} | {place} | {} | {} | {:.3} |", score(hit.bm25), score(hit.vector), hit.fused.score);
+        }
+    }
+}
+
+fn facts(run: &Run, page: &mut String) {
+    let outcome = match &run.outcome {
+        None => "still running".to_owned(),
+        Some(Outcome::Completed) => "completed".to_owned(),
+        Some(Outcome::Stopped) => "stopped".to_owned(),
+        Some(Outcome::LimitReached) => "cut off by a limit".to_owned(),
+        Some(Outcome::Failed { error, .. }) => format!("failed: {}", text::one_line(error)),
+    };
+    let models: Vec<String> = run.models.iter().map(|card| format!("{} {}", text::one_line(&card.file), card.fingerprint)).collect();
+    let usage = &run.usage;
+    page.push_str("\n## Run\n\n");
+    let facts = [
+        ("run", run.id.clone()),
+        ("started", format!("{} UTC", text::date(run.started_at))),
+        ("outcome", outcome),
+        ("preset", run.preset.clone()),
+        ("seed", run.seed.to_string()),
+        ("models", models.join("; ")),
+        ("prompt tokens", format!("{} evaluated, {} reused", usage.prompt_tokens_evaluated, usage.prompt_tokens_reused)),
+        ("tokens generated", usage.tokens_generated.to_string()),
+        ("time", text::duration(usage.wall_ms)),
+    ];
+    for (name, value) in facts {
+        let _ = writeln!(page, "- {name}: {value}");
+    }
+}
+
+/// The screen as it is, row by row, without colours.
+pub fn screen(app: &App) -> String {
+    let mut buffer = Buffer::empty(app.size());
+    screen::draw(app, &mut buffer);
+    rows(&buffer)
+}
+
+/// The text of a buffer, row by row, without the spaces at the ends.
+pub fn rows(buffer: &Buffer) -> String {
+    let mut page = String::new();
+    for y in buffer.area.top()..buffer.area.bottom() {
+        let (mut row, mut x) = (String::new(), buffer.area.left());
+        while x < buffer.area.right() {
+            let sign = buffer[(x, y)].symbol();
+            row.push_str(sign);
+            // a wide sign takes the cells after it
+            x += text::width(sign).max(1) as u16;
+        }
+        page.push_str(row.trim_end());
+        page.push('\n');
+    }
+    page
+}

@@ -1,0 +1,190 @@
+//! What the records say, folded: the whole truth that the screen draws, and nothing about how it is drawn.
+//!
+//! [`State::apply`] is a pure fold: the same records give the same state, live or replayed. Text becomes harmless here, once,
+//! on its way in.
+
+mod run;
+
+use std::collections::BTreeMap;
+
+use crate::event::{CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelRole, Record, RunSummary, Source};
+
+pub use run::{Call, Lookup, Phase, Run, Step, Token, setting};
+
+use super::text::{many_lines, one_line};
+
+/// A model on its way or ready.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Model {
+    /// The file is being read; `fraction` is in 0..=1.
+    Loading { file: String, fraction: f32 },
+    /// Ready; `wall_ms` is None when only a run told of it.
+    Ready { card: ModelCard, wall_ms: Option<u64> },
+}
+
+/// The recorded runs of the sessions folder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sessions {
+    pub folder: String,
+    pub runs: Vec<RunSummary>,
+}
+
+/// Something worth telling that is no part of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// True for failures, false for warnings.
+    pub failed: bool,
+    pub text: String,
+    /// What to do next; may be empty.
+    pub advice: String,
+}
+
+/// The fold over all records since the screen opened.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct State {
+    pub models: BTreeMap<ModelRole, Model>,
+    pub corpus: Option<CorpusCard>,
+    /// What indexing does, while it does.
+    pub indexing: Option<IndexProgress>,
+    pub report: Option<IndexReport>,
+    /// The document that was opened last.
+    pub source: Option<Source>,
+    /// How many documents have been opened: tells a new one from the old.
+    pub sources_opened: u64,
+    pub sessions: Option<Sessions>,
+    pub log: Vec<Entry>,
+    /// Runs in the order in which they first appeared.
+    pub runs: Vec<Run>,
+    /// The run whose start was seen last.
+    pub latest: Option<usize>,
+}
+
+impl State {
+    /// Takes one record in.
+    pub fn apply(&mut self, record: &Record) {
+        match &record.event {
+            Event::ModelLoadProgressed { role, file, fraction } => {
+                self.models.insert(*role, Model::Loading { file: one_line(file), fraction: *fraction });
+            }
+            Event::ModelLoaded { model, wall_ms } => self.model_ready(model, Some(*wall_ms)),
+            Event::CorpusOpened { corpus } => self.corpus = Some(harmless_corpus(corpus)),
+            Event::IndexProgressed { progress } => self.indexing = Some(harmless_progress(progress)),
+            Event::IndexFinished { report } => self.index_finished(report),
+            Event::SourceOpened { source } => {
+                self.source = Some(harmless_source(source));
+                self.sources_opened += 1;
+            }
+            Event::SessionsListed { folder, runs } => {
+                let runs = runs.iter().map(harmless_summary).collect();
+                self.sessions = Some(Sessions { folder: one_line(folder), runs });
+            }
+            Event::OperationFailed { operation, error, advice } => {
+                let text = format!("{operation}: {error}");
+                self.log.push(Entry { failed: true, text: one_line(&text), advice: one_line(advice) });
+            }
+            Event::Warned { text } => {
+                self.log.push(Entry { failed: false, text: one_line(text), advice: String::new() });
+            }
+            Event::RunStarted { .. } => self.run_started(record),
+            Event::QueryWritten { .. }
+            | Event::RetrievalFinished { .. }
+            | Event::ContextBuilt { .. }
+            | Event::ModelCalled { .. }
+            | Event::ModelCallFinished { .. }
+            | Event::StepStarted { .. }
+            | Event::TokenGenerated { .. }
+            | Event::StepFinished { .. }
+            | Event::RunFinished { .. } => {
+                // nearly always the latest one, so look from the end
+                if let Some(run) = self.runs.iter_mut().rev().find(|run| run.id == record.run) {
+                    run.apply(record);
+                }
+            }
+            Event::Unknown => {}
+        }
+    }
+
+    /// The run at `index`, or the latest one.
+    #[must_use]
+    pub fn run(&self, index: Option<usize>) -> Option<&Run> {
+        self.runs.get(index.or(self.latest)?)
+    }
+
+    /// Is a question being answered?
+    #[must_use]
+    pub fn running(&self) -> bool {
+        self.run(None).is_some_and(|run| run.outcome.is_none())
+    }
+
+    fn model_ready(&mut self, card: &ModelCard, wall_ms: Option<u64>) {
+        let card = ModelCard {
+            name: one_line(&card.name),
+            file: one_line(&card.file),
+            quantisation: one_line(&card.quantisation),
+            device: one_line(&card.device),
+            architecture: one_line(&card.architecture),
+            chat_template: one_line(&card.chat_template),
+            ..card.clone()
+        };
+        self.models.insert(card.role, Model::Ready { card, wall_ms });
+    }
+
+    fn index_finished(&mut self, report: &IndexReport) {
+        let mut report = report.clone();
+        report.corpus = harmless_corpus(&report.corpus);
+        for file in &mut report.skipped {
+            file.path = one_line(&file.path);
+            file.reason = one_line(&file.reason);
+        }
+        self.corpus = Some(report.corpus.clone());
+        self.indexing = None;
+        self.report = Some(report);
+    }
+
+    /// A run that is seen again (opened from the sessions folder) starts over in its old place.
+    fn run_started(&mut self, record: &Record) {
+        let Some(run) = Run::started(record) else { return };
+        let place = match self.runs.iter().position(|known| known.id == run.id) {
+            Some(place) => {
+                self.runs[place] = run;
+                place
+            }
+            None => {
+                self.runs.push(run);
+                self.runs.len() - 1
+            }
+        };
+        self.latest = Some(place);
+    }
+}
+
+fn harmless_corpus(corpus: &CorpusCard) -> CorpusCard {
+    CorpusCard { folder: one_line(&corpus.folder), ..corpus.clone() }
+}
+
+fn harmless_progress(progress: &IndexProgress) -> IndexProgress {
+    IndexProgress { file: progress.file.as_deref().map(one_line), ..progress.clone() }
+}
+
+fn harmless_source(source: &Source) -> Source {
+    Source {
+        document: one_line(&source.document),
+        path: one_line(&source.path),
+        lines: source.lines.iter().map(|line| one_line(line)).collect(),
+        ..source.clone()
+    }
+}
+
+fn harmless_summary(run: &RunSummary) -> RunSummary {
+    RunSummary {
+        question: one_line(&run.question),
+        preset: one_line(&run.preset),
+        answer: run.answer.as_deref().map(one_line),
+        ..run.clone()
+    }
+}
+
+/// The text of a passage or a prompt, made harmless.
+fn harmless_text(text: &str) -> String {
+    many_lines(text)
+}

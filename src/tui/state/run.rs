@@ -1,0 +1,367 @@
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::event::{
+    CallUsage, Citation, Context, CorpusCard, DropReason, Event, Hit, ModelCard, ModelRole, Outcome, QueryWord, Record, Retrieval,
+    RunUsage, Uncertainty,
+};
+
+use super::{harmless_corpus, harmless_text, one_line};
+
+/// One question and all that happened to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    pub id: String,
+    pub question: String,
+    pub preset: String,
+    /// The effective settings.
+    pub settings: Value,
+    pub models: Vec<ModelCard>,
+    pub corpus: Option<CorpusCard>,
+    pub seed: u64,
+    pub started_at: u64,
+    /// Time of the last record, microseconds since the run started.
+    pub t_us: u64,
+    pub lookups: Vec<Lookup>,
+    pub calls: Vec<Call>,
+    pub steps: Vec<Step>,
+    pub outcome: Option<Outcome>,
+    /// The whole answer and its short form, once the run is over.
+    pub text: String,
+    pub answer: String,
+    pub citations: Vec<Citation>,
+    pub usage: RunUsage,
+    decoding: DecodingClock,
+}
+
+/// A query, what it found, and what became of that.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lookup {
+    pub step: u32,
+    pub query: String,
+    pub writer: String,
+    pub words: Vec<QueryWord>,
+    pub retrieval: Option<Retrieval>,
+    pub context: Option<Context>,
+    /// By chunk: its label in the context, or why it is not there.
+    places: BTreeMap<u64, Place>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Place {
+    Label(u32),
+    Dropped(DropReason),
+}
+
+/// A prompt handed to a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    pub call: u32,
+    pub purpose: String,
+    pub role: ModelRole,
+    pub prompt: String,
+    pub prompt_tokens: u32,
+    /// Once the call is over.
+    pub usage: Option<CallUsage>,
+}
+
+/// A sentence of the answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    pub step: u32,
+    pub tokens: Vec<Token>,
+    /// The tokens so far, then the text of the finished sentence; trimmed.
+    pub text: String,
+    /// Once the sentence is complete.
+    pub uncertainty: Option<Uncertainty>,
+    pub citations: Vec<Citation>,
+}
+
+/// A token of the answer; nats.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Token {
+    pub text: String,
+    pub logprob: f32,
+    pub entropy: f32,
+}
+
+/// What a run is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing has come back yet.
+    Starting,
+    /// The index is being asked.
+    LookingUp,
+    /// The model reads the prompt.
+    Reading,
+    /// Tokens come.
+    Writing,
+    /// Over.
+    Done,
+}
+
+/// Measures decoding from token records alone: the gaps between tokens that follow each other without a model call between.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct DecodingClock {
+    last_token_us: Option<u64>,
+    gaps: u32,
+    gaps_us: u64,
+}
+
+impl Run {
+    /// The run that a [`Event::RunStarted`] begins; None for any other event.
+    pub(super) fn started(record: &Record) -> Option<Self> {
+        let Event::RunStarted { question, preset, settings, models, corpus, seed, started_at, .. } = &record.event else {
+            return None;
+        };
+        Some(Self {
+            id: record.run.clone(),
+            question: harmless_text(question),
+            preset: one_line(preset),
+            settings: settings.clone(),
+            models: models.clone(),
+            corpus: corpus.as_ref().map(harmless_corpus),
+            seed: *seed,
+            started_at: *started_at,
+            t_us: record.t_us,
+            lookups: Vec::new(),
+            calls: Vec::new(),
+            steps: Vec::new(),
+            outcome: None,
+            text: String::new(),
+            answer: String::new(),
+            citations: Vec::new(),
+            usage: RunUsage::default(),
+            decoding: DecodingClock::default(),
+        })
+    }
+
+    pub(super) fn apply(&mut self, record: &Record) {
+        self.t_us = record.t_us;
+        match &record.event {
+            Event::QueryWritten { step, query, writer, words } => {
+                let lookup = self.lookup(*step);
+                (lookup.query, lookup.writer, lookup.words) = (one_line(query), one_line(writer), words.clone());
+            }
+            Event::RetrievalFinished { step, retrieval } => self.lookup(*step).found(retrieval),
+            Event::ContextBuilt { step, context } => self.lookup(*step).built(context),
+            Event::ModelCalled { call, purpose, role, prompt, prompt_tokens } => {
+                self.decoding.last_token_us = None;
+                self.calls.push(Call {
+                    call: *call,
+                    purpose: one_line(purpose),
+                    role: *role,
+                    prompt: harmless_text(prompt),
+                    prompt_tokens: *prompt_tokens,
+                    usage: None,
+                });
+            }
+            Event::ModelCallFinished { call, usage } => {
+                if let Some(known) = self.calls.iter_mut().rev().find(|known| known.call == *call) {
+                    known.usage = Some(*usage);
+                }
+            }
+            Event::StepStarted { step } => {
+                self.step(*step);
+            }
+            Event::TokenGenerated { step, text, logprob, entropy } => {
+                self.decoding.token(record.t_us);
+                self.step(*step).push(Token { text: harmless_text(text), logprob: *logprob, entropy: *entropy });
+            }
+            Event::StepFinished { step, text, uncertainty, citations } => {
+                let known = self.step(*step);
+                known.text = harmless_text(text).trim().to_owned();
+                known.uncertainty = Some(uncertainty.clone());
+                known.citations = citations.clone();
+            }
+            Event::RunFinished { outcome, text, answer, citations, usage } => {
+                self.outcome = Some(outcome.clone());
+                self.text = harmless_text(text);
+                self.answer = one_line(answer.trim());
+                self.citations = citations.clone();
+                self.usage = *usage;
+            }
+            _ => {}
+        }
+    }
+
+    /// Tokens a second, measured from the token records; None before there are enough of them.
+    #[must_use]
+    pub fn tokens_per_second(&self) -> Option<f64> {
+        (self.decoding.gaps >= 4 && self.decoding.gaps_us > 0)
+            .then(|| f64::from(self.decoding.gaps) * 1e6 / self.decoding.gaps_us as f64)
+    }
+
+    /// What the run is doing, from what it has done.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        if self.outcome.is_some() {
+            Phase::Done
+        } else if self.steps.iter().any(|step| !step.tokens.is_empty()) {
+            Phase::Writing
+        } else if !self.calls.is_empty() {
+            Phase::Reading
+        } else if !self.lookups.is_empty() {
+            Phase::LookingUp
+        } else {
+            Phase::Starting
+        }
+    }
+
+    /// Prompt tokens evaluated and reused over the calls that are over.
+    #[must_use]
+    pub fn prompt_tokens(&self) -> (u64, u64) {
+        self.calls.iter().filter_map(|call| call.usage).fold((0, 0), |(evaluated, reused), usage| {
+            (evaluated + u64::from(usage.prompt_tokens_evaluated), reused + u64::from(usage.prompt_tokens_reused))
+        })
+    }
+
+    /// The generator of this run.
+    #[must_use]
+    pub fn model(&self, role: ModelRole) -> Option<&ModelCard> {
+        self.models.iter().find(|card| card.role == role)
+    }
+
+    /// A setting of the run by its dotted name, as text.
+    #[must_use]
+    pub fn setting(&self, key: &str) -> Option<String> {
+        setting(&self.settings, key)
+    }
+
+    /// The hit that holds a chunk, in any lookup.
+    #[must_use]
+    pub fn hit(&self, chunk: u64) -> Option<&Hit> {
+        self.lookups.iter().rev().find_map(|lookup| lookup.hits().iter().find(|hit| hit.chunk.id == chunk))
+    }
+
+    fn lookup(&mut self, step: u32) -> &mut Lookup {
+        let place = self.lookups.iter().position(|lookup| lookup.step == step).unwrap_or_else(|| {
+            self.lookups.push(Lookup::new(step));
+            self.lookups.len() - 1
+        });
+        &mut self.lookups[place]
+    }
+
+    fn step(&mut self, step: u32) -> &mut Step {
+        let place = self.steps.iter().rposition(|known| known.step == step).unwrap_or_else(|| {
+            self.steps.push(Step {
+                step,
+                tokens: Vec::new(),
+                text: String::new(),
+                uncertainty: None,
+                citations: Vec::new(),
+            });
+            self.steps.len() - 1
+        });
+        &mut self.steps[place]
+    }
+}
+
+/// A value of a table of settings by its dotted name, as a person would write it.
+#[must_use]
+pub fn setting(settings: &Value, key: &str) -> Option<String> {
+    let value = key.split('.').try_fold(settings, |value, name| value.get(name))?;
+    Some(match value {
+        Value::String(text) => one_line(text),
+        // an f32 in a table of f64 carries digits that nobody wrote
+        Value::Number(number) if number.is_f64() => format!("{:?}", number.as_f64().unwrap_or_default() as f32),
+        other => one_line(&other.to_string()),
+    })
+}
+
+impl Lookup {
+    fn new(step: u32) -> Self {
+        Self {
+            step,
+            query: String::new(),
+            writer: String::new(),
+            words: Vec::new(),
+            retrieval: None,
+            context: None,
+            places: BTreeMap::new(),
+        }
+    }
+
+    /// Paths stay as they are, so that the document can be asked for by its name; whoever draws one makes it harmless.
+    fn found(&mut self, retrieval: &Retrieval) {
+        let mut retrieval = retrieval.clone();
+        retrieval.query = one_line(&retrieval.query);
+        for hit in &mut retrieval.hits {
+            hit.chunk.text = harmless_text(&hit.chunk.text);
+            for heading in &mut hit.chunk.headings {
+                *heading = one_line(heading);
+            }
+        }
+        if self.query.is_empty() {
+            self.query.clone_from(&retrieval.query);
+        }
+        self.retrieval = Some(retrieval);
+    }
+
+    fn built(&mut self, context: &Context) {
+        self.places.clear();
+        for chunk in &context.chunks {
+            self.places.insert(chunk.chunk, Place::Label(chunk.label));
+        }
+        for dropped in &context.dropped {
+            self.places.insert(dropped.chunk, Place::Dropped(dropped.reason.clone()));
+        }
+        self.context = Some(context.clone());
+    }
+
+    /// The hits in fused order, best first.
+    #[must_use]
+    pub fn hits(&self) -> &[Hit] {
+        self.retrieval.as_ref().map_or(&[], |retrieval| &retrieval.hits)
+    }
+
+    /// The label of a chunk in the context.
+    #[must_use]
+    pub fn label(&self, chunk: u64) -> Option<u32> {
+        match self.places.get(&chunk)? {
+            Place::Label(label) => Some(*label),
+            Place::Dropped(_) => None,
+        }
+    }
+
+    /// Why a chunk is not in the context.
+    #[must_use]
+    pub fn dropped(&self, chunk: u64) -> Option<&DropReason> {
+        match self.places.get(&chunk)? {
+            Place::Label(_) => None,
+            Place::Dropped(reason) => Some(reason),
+        }
+    }
+}
+
+impl Step {
+    fn push(&mut self, token: Token) {
+        if self.text.is_empty() {
+            self.text.push_str(token.text.trim_start());
+        } else {
+            self.text.push_str(&token.text);
+        }
+        self.tokens.push(token);
+    }
+
+    /// The word (tokens up to the next space) that holds the least certain token, and that token's entropy in nats.
+    #[must_use]
+    pub fn most_uncertain_word(&self) -> Option<(String, f32)> {
+        let (at, token) = self.tokens.iter().enumerate().max_by(|a, b| a.1.entropy.total_cmp(&b.1.entropy))?;
+        let begins = |token: &Token| token.text.starts_with(char::is_whitespace);
+        let start = (0..=at).rev().find(|i| begins(&self.tokens[*i])).unwrap_or(0);
+        let end = (at + 1..self.tokens.len()).find(|i| begins(&self.tokens[*i])).unwrap_or(self.tokens.len());
+        let word: String = self.tokens[start..end].iter().map(|token| token.text.as_str()).collect();
+        Some((one_line(word.trim()), token.entropy))
+    }
+}
+
+impl DecodingClock {
+    fn token(&mut self, t_us: u64) {
+        if let Some(last) = self.last_token_us.replace(t_us) {
+            self.gaps += 1;
+            self.gaps_us += t_us.saturating_sub(last);
+        }
+    }
+}

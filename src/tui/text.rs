@@ -1,0 +1,289 @@
+//! Text as cells: widths, clipping, wrapping, and the small signs (bars, sparklines, durations) that panes are made of.
+//!
+//! Every width here is counted in terminal cells by grapheme, as ratatui draws them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use crate::event::harmless;
+
+const TAB: &str = "    ";
+
+/// Text of a document, a file name or a model as one line: nothing in it steers the terminal or breaks the line.
+pub fn one_line(text: &str) -> String {
+    harmless(text).replace('\t', TAB).replace('\n', " ")
+}
+
+/// Text of a document or a model that may have several lines.
+pub fn many_lines(text: &str) -> String {
+    harmless(&text.replace("\r\n", "\n")).replace('\t', TAB)
+}
+
+/// Width in cells.
+pub fn width(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.graphemes(true).map(grapheme_width).sum() }
+}
+
+fn grapheme_width(grapheme: &str) -> usize {
+    grapheme.width()
+}
+
+/// At most `cells` wide; what is cut off at the end becomes `…`.
+pub fn clip(text: &str, cells: usize) -> Cow<'_, str> {
+    if width(text) <= cells {
+        return Cow::Borrowed(text);
+    }
+    if cells == 0 {
+        return Cow::Borrowed("");
+    }
+    let end = end_of_cells(text, cells - 1);
+    Cow::Owned(format!("{}…", text[..end].trim_end()))
+}
+
+/// At most `cells` wide; what is cut off at the start becomes `…`: the end of a path tells more than its start.
+pub fn clip_start(text: &str, cells: usize) -> Cow<'_, str> {
+    if width(text) <= cells {
+        return Cow::Borrowed(text);
+    }
+    if cells == 0 {
+        return Cow::Borrowed("");
+    }
+    let (mut start, mut used) = (text.len(), 0);
+    for (at, grapheme) in text.grapheme_indices(true).rev() {
+        used += grapheme_width(grapheme);
+        if used > cells - 1 {
+            break;
+        }
+        start = at;
+    }
+    Cow::Owned(format!("…{}", &text[start..]))
+}
+
+/// Exactly `cells` wide, flush left.
+pub fn left(text: &str, cells: usize) -> String {
+    let text = clip(text, cells);
+    format!("{text}{}", " ".repeat(cells - width(&text).min(cells)))
+}
+
+/// Exactly `cells` wide, flush right.
+pub fn right(text: &str, cells: usize) -> String {
+    let text = clip(text, cells);
+    format!("{}{text}", " ".repeat(cells - width(&text).min(cells)))
+}
+
+/// Byte offset after the graphemes that fit into `cells`.
+fn end_of_cells(text: &str, cells: usize) -> usize {
+    let mut used = 0;
+    for (at, grapheme) in text.grapheme_indices(true) {
+        used += grapheme_width(grapheme);
+        if used > cells {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// Byte ranges of the rows of `text` at `cells` a row: broken at line ends, else after white space, else (a word longer than a
+/// row, or a script without spaces) between graphemes. At least one row.
+pub fn wrap(text: &str, cells: usize) -> Vec<Range<usize>> {
+    let cells = cells.max(1);
+    let mut rows = Vec::new();
+    let mut start = 0;
+    for line in text.split('\n') {
+        wrap_line(text, start..start + line.len(), cells, &mut rows);
+        start += line.len() + 1;
+    }
+    rows
+}
+
+fn wrap_line(text: &str, line: Range<usize>, cells: usize, rows: &mut Vec<Range<usize>>) {
+    let (mut start, mut used) = (line.start, 0);
+    let mut break_at = None;
+    for (offset, grapheme) in text[line.clone()].grapheme_indices(true) {
+        let at = line.start + offset;
+        let wide = grapheme_width(grapheme);
+        let space = grapheme.chars().all(char::is_whitespace);
+        if used + wide > cells && !space {
+            let end: usize = break_at.unwrap_or(at);
+            rows.push(trimmed(text, start..end));
+            (start, break_at) = (end, None);
+            used = width(&text[start..at]);
+        }
+        used += wide;
+        if space || wide > 1 || grapheme == "-" {
+            break_at = Some(at + grapheme.len());
+        }
+    }
+    rows.push(trimmed(text, start..line.end));
+}
+
+fn trimmed(text: &str, row: Range<usize>) -> Range<usize> {
+    row.start..row.start + text[row.clone()].trim_end().len()
+}
+
+/// A bar of `cells` cells, filled to `share` (0..=1), in SCREEN's signs.
+pub fn bar(share: f32, cells: usize) -> (String, String) {
+    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    let mut filled = (share * cells as f32).round() as usize;
+    if filled == 0 && share > 0.0 && cells > 0 {
+        filled = 1;
+    }
+    ("█".repeat(filled), "░".repeat(cells - filled))
+}
+
+/// One sign a value, the highest at `top`.
+pub fn sparkline(values: impl Iterator<Item = f32>, top: f32) -> String {
+    const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let last = SIGNS.len() - 1;
+    values.map(|value| SIGNS[((value / top).clamp(0.0, 1.0) * last as f32).round() as usize]).collect()
+}
+
+/// `9118` as `9,118`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 file`, `2 files`.
+pub fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+/// Milliseconds as a person says them.
+pub fn duration(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..60_000 => format!("{:.1} s", ms as f64 / 1e3),
+        60_000..3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1_000 % 60),
+        _ => format!("{} h {:02} min", ms / 3_600_000, ms / 60_000 % 60),
+    }
+}
+
+/// Time left, without fractions that jump.
+pub fn time_left(ms: u64) -> String {
+    match ms.div_ceil(1_000) {
+        seconds @ 0..60 => format!("{seconds} s left"),
+        seconds @ 60..3_600 => format!("{} min {:02} s left", seconds / 60, seconds % 60),
+        seconds => format!("{} h {:02} min left", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+/// Seconds since 1970 as `2026-11-20 14:03`, UTC (civil-from-days, H. Hinnant, <https://howardhinnant.github.io/date_algorithms.html>).
+pub fn date(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", second / 3_600, second / 60 % 60)
+}
+
+/// Lines of a file: `12` or `12-14`.
+pub fn lines(first: u32, last: u32) -> String {
+    if last > first { format!("{first}-{last}") } else { first.to_string() }
+}
+
+/// Byte ranges where `needle` occurs in `text`, without regard to case. Nothing matches an empty needle.
+pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
+    let needle: Vec<char> = needle.chars().flat_map(char::to_lowercase).collect();
+    if needle.is_empty() {
+        return Vec::new();
+    }
+    // lower case may change lengths, so each folded character keeps where it came from
+    let folded: Vec<(char, Range<usize>)> = text
+        .char_indices()
+        .flat_map(|(at, c)| c.to_lowercase().map(move |lower| (lower, at..at + c.len_utf8())))
+        .collect();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at + needle.len() <= folded.len() {
+        if folded[at..at + needle.len()].iter().zip(&needle).all(|((c, _), wanted)| c == wanted) {
+            found.push(folded[at].1.start..folded[at + needle.len() - 1].1.end);
+            at += needle.len();
+        } else {
+            at += 1;
+        }
+    }
+    found
+}
+
+/// The words of a text that are worth highlighting when it is a query: no signs, no one-letter words, no commonest words.
+pub fn content_words(text: &str) -> Vec<String> {
+    const COMMON: &[&str] = &[
+        "the", "and", "was", "were", "is", "are", "of", "in", "to", "for", "on", "at", "by", "an", "what", "who", "where", "when",
+        "which", "how", "why", "did", "does", "do", "that", "this", "with", "from", "it", "its", "as", "be", "or", "has", "have",
+        "had",
+    ];
+    text.unicode_words()
+        .map(str::to_lowercase)
+        .filter(|word| word.chars().nth(1).is_some() && !COMMON.contains(&word.as_str()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrapping_breaks_at_spaces_line_ends_and_wide_signs() {
+        let cases: &[(&str, usize, &[&str])] = &[
+            ("", 5, &[""]),
+            ("one two three", 7, &["one two", "three"]),
+            ("one two three", 8, &["one two", "three"]),
+            ("abcdefgh ij", 3, &["abc", "def", "gh", "ij"]),
+            ("a\n\nb", 9, &["a", "", "b"]),
+            ("日本語の文", 4, &["日本", "語の", "文"]),
+            ("e\u{301}e\u{301}e\u{301}", 2, &["e\u{301}e\u{301}", "e\u{301}"]),
+            ("日", 1, &["", "日"]),
+        ];
+        for (text, cells, expected) in cases {
+            let rows: Vec<&str> = wrap(text, *cells).into_iter().map(|row| &text[row]).collect();
+            assert_eq!(rows, *expected, "{text:?} at {cells}");
+        }
+    }
+
+    #[test]
+    fn clipping_keeps_the_width() {
+        assert_eq!(clip("notes/school.md", 9), "notes/sc…");
+        assert_eq!(clip_start("notes/school.md", 10), "…school.md");
+        assert_eq!(clip("日本語", 4), "日…");
+        assert_eq!(left("日本語", 4), "日… ");
+        assert_eq!(right("7", 3), "  7");
+        assert_eq!(clip("abc", 0), "");
+    }
+
+    #[test]
+    fn numbers_read_as_a_person_says_them() {
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(counted(1, "file"), "1 file");
+        assert_eq!(duration(75_000), "1 min 15 s");
+        assert_eq!(time_left(400), "1 s left");
+        assert_eq!(date(1_795_183_431), "2026-11-20 14:03");
+        assert_eq!(date(0), "1970-01-01 00:00");
+    }
+
+    #[test]
+    fn search_ignores_case_and_keeps_offsets() {
+        assert_eq!(matches("Tam tAM", "tam"), [0..3, 4..7]);
+        assert_eq!(matches("İstanbul", "stan"), [2..6]);
+        assert_eq!(matches("x", ""), []);
+    }
+
+    #[test]
+    fn bars_show_a_little_as_something() {
+        assert_eq!(bar(0.001, 4), ("█".to_owned(), "░░░".to_owned()));
+        assert_eq!(bar(f32::NAN, 2), (String::new(), "░░".to_owned()));
+    }
+}

@@ -1,0 +1,345 @@
+//! Colours by role. A theme is a file that gives each role of the screen its look; panes name roles and never a colour.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use ratatui::style::{Color, Modifier, Style};
+use serde::Deserialize;
+
+const BUILT_IN: &[(&str, &str)] = &[
+    ("dark", include_str!("../../assets/themes/dark.toml")),
+    ("light", include_str!("../../assets/themes/light.toml")),
+    ("colour-blind", include_str!("../../assets/themes/colour-blind.toml")),
+];
+
+/// Declares the roles once: the enum, its names in theme files, what each is for.
+macro_rules! tones {
+    ($($(#[$doc:meta])* $tone:ident = $name:literal),+ $(,)?) => {
+        /// What a piece of the screen is, as far as its look goes.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Tone { $($(#[$doc])* $tone),+ }
+
+        impl Tone {
+            /// Every role.
+            pub const ALL: &[Self] = &[$(Self::$tone),+];
+
+            /// The name in theme files.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$tone => $name),+ }
+            }
+        }
+    };
+}
+
+tones! {
+    /// Ordinary text; its background is the screen's.
+    Text = "text",
+    /// What stands back: units, hints, explanations.
+    Quiet = "quiet",
+    /// What stands out: names, headings.
+    Strong = "strong",
+    /// The frame of a pane.
+    Border = "border",
+    /// The frame and title of the pane that has the keys.
+    Focus = "focus",
+    /// Keys in hints.
+    Key = "key",
+    /// The selected row.
+    Selection = "selection",
+    /// The question.
+    Question = "question",
+    /// A citation.
+    Citation = "citation",
+    /// Sure, ready, in the context.
+    Good = "good",
+    /// Unsure, slow, worth a look.
+    Doubt = "doubt",
+    /// Failed.
+    Bad = "bad",
+    /// A chunk that was dropped.
+    Dropped = "dropped",
+    /// The filled part of a bar.
+    Bar = "bar",
+    /// The empty part of a bar.
+    Track = "track",
+    /// A word of the query in a passage; the cited lines of a source.
+    Highlight = "highlight",
+    /// A match of the search.
+    Match = "match",
+    /// A short message in the status line.
+    Notice = "notice",
+    /// A line that must not be overlooked.
+    Banner = "banner",
+}
+
+/// How many colours the terminal can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// None at all: attributes only (`NO_COLOR`).
+    None,
+    /// The 256 of xterm.
+    Indexed,
+    /// 24 bits.
+    True,
+}
+
+impl Depth {
+    /// What the environment says, read once at the start: `NO_COLOR`, then `COLORTERM` and `TERM`.
+    #[must_use]
+    pub fn of_environment() -> Self {
+        let set = |name: &str| std::env::var(name).unwrap_or_default();
+        if !set("NO_COLOR").is_empty() || set("TERM") == "dumb" {
+            Self::None
+        } else if matches!(set("COLORTERM").as_str(), "truecolor" | "24bit") || set("TERM").ends_with("-direct") {
+            Self::True
+        } else {
+            Self::Indexed
+        }
+    }
+}
+
+/// A look for every role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Theme {
+    /// The name it was asked for by.
+    pub name: String,
+    styles: Vec<Style>,
+}
+
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ThemeFile {
+    /// The theme whose looks fill what this file leaves out; `dark` unless the file overrides a built-in theme.
+    base: Option<String>,
+    /// Named colours, `#rrggbb`.
+    #[serde(default)]
+    palette: BTreeMap<String, String>,
+    #[serde(default)]
+    roles: BTreeMap<String, Look>,
+}
+
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Look {
+    fg: Option<String>,
+    bg: Option<String>,
+    bold: bool,
+    dim: bool,
+    italic: bool,
+    underline: bool,
+    reversed: bool,
+    struck: bool,
+}
+
+impl Theme {
+    /// The theme called `name`: built in, or `<name>.toml` in the user's folder, which may leave roles out.
+    ///
+    /// # Errors
+    /// An unknown name, role or colour (with the nearest known one), an unreadable file.
+    pub fn load(name: &str, folder: &Path, depth: Depth) -> anyhow::Result<Self> {
+        let mut looks = BTreeMap::new();
+        gather(name, folder, &mut looks, 0)?;
+        let styles = Tone::ALL.iter().map(|tone| looks.get(tone.name()).copied().unwrap_or_default());
+        let styles = styles.map(|style| at_depth(style, depth)).collect();
+        Ok(Self { name: name.to_owned(), styles })
+    }
+
+    /// The names that can be chosen: built-in ones, then the user's.
+    #[must_use]
+    pub fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut own: Vec<String> = files
+            .filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".toml")?.to_owned()))
+            .filter(|name| !names.contains(name))
+            .collect();
+        own.sort();
+        names.extend(own);
+        names
+    }
+
+    /// The look of a role.
+    #[must_use]
+    pub fn style(&self, tone: Tone) -> Style {
+        self.styles[tone as usize]
+    }
+}
+
+/// Collects the looks of a theme over those of its base.
+fn gather(name: &str, folder: &Path, looks: &mut BTreeMap<&'static str, Style>, depth: usize) -> anyhow::Result<()> {
+    if depth > 8 {
+        bail!("theme `{name}` is based on itself: change its `base`");
+    }
+    let built_in = BUILT_IN.iter().find(|(known, _)| *known == name);
+    let file = folder.join(format!("{name}.toml"));
+    let own = (!name.contains(['/', '\\']) && file.is_file()).then_some(file);
+    if built_in.is_none() && own.is_none() {
+        let known = Theme::names(folder);
+        bail!("unknown theme `{name}`{}; known are {}", nearest(name, known.iter().map(String::as_str)), known.join(", "));
+    }
+    if let Some((_, text)) = built_in {
+        put_over(name, &parse(text, name)?, looks)?;
+    }
+    if let Some(file) = own {
+        let origin = file.display().to_string();
+        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {origin}"))?;
+        let parsed = parse(&text, &origin)?;
+        if built_in.is_none() {
+            gather(parsed.base.as_deref().unwrap_or("dark"), folder, looks, depth + 1)?;
+        }
+        put_over(&origin, &parsed, looks)?;
+    }
+    Ok(())
+}
+
+fn parse(text: &str, origin: &str) -> anyhow::Result<ThemeFile> {
+    toml::from_str(text).with_context(|| format!("{origin} is not a theme"))
+}
+
+fn put_over(origin: &str, file: &ThemeFile, looks: &mut BTreeMap<&'static str, Style>) -> anyhow::Result<()> {
+    for (role, look) in &file.roles {
+        let Some(tone) = Tone::ALL.iter().find(|tone| tone.name() == role) else {
+            bail!("{origin}: unknown role `{role}`{}", nearest(role, Tone::ALL.iter().map(|tone| tone.name())));
+        };
+        looks.insert(tone.name(), style_of(look, &file.palette).with_context(|| format!("{origin}: role `{role}`"))?);
+    }
+    Ok(())
+}
+
+fn style_of(look: &Look, palette: &BTreeMap<String, String>) -> anyhow::Result<Style> {
+    let mut style = Style::default();
+    style.fg = look.fg.as_deref().map(|name| colour(name, palette)).transpose()?;
+    style.bg = look.bg.as_deref().map(|name| colour(name, palette)).transpose()?;
+    let attributes = [
+        (look.bold, Modifier::BOLD),
+        (look.dim, Modifier::DIM),
+        (look.italic, Modifier::ITALIC),
+        (look.underline, Modifier::UNDERLINED),
+        (look.reversed, Modifier::REVERSED),
+        (look.struck, Modifier::CROSSED_OUT),
+    ];
+    Ok(attributes.iter().filter(|(on, _)| *on).fold(style, |style, (_, attribute)| style.add_modifier(*attribute)))
+}
+
+fn colour(name: &str, palette: &BTreeMap<String, String>) -> anyhow::Result<Color> {
+    let text = palette.get(name).map_or(name, String::as_str);
+    let known = || nearest(name, palette.keys().map(String::as_str));
+    let hex = text.strip_prefix('#').filter(|hex| hex.len() == 6 && hex.is_ascii());
+    let Some(value) = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()) else {
+        bail!("`{name}` is neither #rrggbb nor a name in [palette]{}", known());
+    };
+    Ok(Color::Rgb((value >> 16) as u8, (value >> 8) as u8, value as u8))
+}
+
+fn at_depth(mut style: Style, depth: Depth) -> Style {
+    match depth {
+        Depth::True => style,
+        Depth::Indexed => {
+            style.fg = style.fg.map(indexed);
+            style.bg = style.bg.map(indexed);
+            style
+        }
+        Depth::None => {
+            // a look that lives by its background needs an attribute in its place; the screen's own background does not
+            let marked = style.bg.is_some() && style.add_modifier.contains(Modifier::BOLD);
+            style.fg = None;
+            style.bg = None;
+            if marked { style.add_modifier(Modifier::REVERSED) } else { style }
+        }
+    }
+}
+
+/// The nearest of xterm's 256 colours: the 6x6x6 cube or the grey ramp.
+fn indexed(colour: Color) -> Color {
+    const STEPS: [i32; 6] = [0, 95, 135, 175, 215, 255];
+    let Color::Rgb(r, g, b) = colour else { return colour };
+    let rgb = [i32::from(r), i32::from(g), i32::from(b)];
+    let distance = |other: [i32; 3]| -> i32 { rgb.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum() };
+    let step = |value: i32| (0..6).min_by_key(|i| (STEPS[*i] - value).abs()).unwrap_or(0);
+    let cube = rgb.map(step);
+    let grey = ((rgb.iter().sum::<i32>() / 3 - 3) / 10).clamp(0, 23);
+    let grey_value = 8 + 10 * grey;
+    let index = if distance([grey_value; 3]) < distance(cube.map(|i| STEPS[i])) {
+        232 + grey as usize
+    } else {
+        16 + 36 * cube[0] + 6 * cube[1] + cube[2]
+    };
+    Color::Indexed(index as u8)
+}
+
+/// ` (did you mean …?)` when a known name is near.
+pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    known
+        .map(|known| (strsim::jaro_winkler(name, known), known))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .map_or(String::new(), |(_, known)| format!(" (did you mean `{known}`?)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).expect("a file");
+        }
+        folder
+    }
+
+    #[test]
+    fn built_in_themes_give_every_role_a_look() {
+        for (name, text) in BUILT_IN {
+            let file = parse(text, name).expect("a theme");
+            for tone in Tone::ALL {
+                assert!(file.roles.contains_key(tone.name()), "{name} has no look for {}", tone.name());
+            }
+            Theme::load(name, Path::new(""), Depth::True).expect("a theme");
+        }
+    }
+
+    #[test]
+    fn no_colour_means_none() {
+        let theme = Theme::load("dark", Path::new(""), Depth::None).expect("a theme");
+        for tone in Tone::ALL {
+            let style = theme.style(*tone);
+            assert!(style.fg.is_none() && style.bg.is_none(), "{tone:?}");
+        }
+        assert!(theme.style(Tone::Selection).add_modifier.contains(Modifier::REVERSED));
+    }
+
+    #[test]
+    fn a_users_file_overrides_by_role() {
+        let folder = folder_with(&[
+            ("dark.toml", "[roles]\nbad = { fg = \"#ff0000\" }"),
+            ("mine.toml", "base = \"light\"\n[palette]\nink = \"#010203\"\n[roles]\ntext = { fg = \"ink\" }"),
+        ]);
+        let load = |name| Theme::load(name, folder.path(), Depth::True).expect("a theme");
+        assert_eq!(load("dark").style(Tone::Bad).fg, Some(Color::Rgb(255, 0, 0)));
+        assert_eq!(load("mine").style(Tone::Text).fg, Some(Color::Rgb(1, 2, 3)));
+        assert_eq!(load("mine").style(Tone::Bad), load("light").style(Tone::Bad));
+    }
+
+    #[test]
+    fn unknown_names_name_the_nearest() {
+        let folder = folder_with(&[
+            ("a.toml", "[roles]\ncitaton = {}"),
+            ("b.toml", "[palette]\nink = \"#000000\"\n[roles]\ntext = { fg = \"inc\" }"),
+        ]);
+        let cases = [("darc", "did you mean `dark`"), ("a", "did you mean `citation`"), ("b", "did you mean `ink`")];
+        for (name, expected) in cases {
+            let error = Theme::load(name, folder.path(), Depth::True).expect_err("an error");
+            assert!(format!("{error:#}").contains(expected), "{error:#}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_indexed_colour() {
+        assert_eq!(indexed(Color::Rgb(255, 255, 255)), Color::Indexed(231));
+        assert_eq!(indexed(Color::Rgb(0, 0, 0)), Color::Indexed(16));
+        assert_eq!(indexed(Color::Rgb(128, 128, 128)), Color::Indexed(244));
+    }
+}

@@ -1,0 +1,261 @@
+//! A column of rows and a window onto it: what every pane and overlay is made of. Scrolling, selection and search work on rows and
+//! know nothing of what they mean.
+
+use std::ops::Range;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+
+use super::text;
+use super::theme::{Theme, Tone};
+
+/// Something that can be selected: a sentence and its citations, a lookup and its hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Item {
+    pub row: usize,
+    /// 0 is the thing itself, 1.. its parts.
+    pub part: usize,
+}
+
+/// One row, and what it belongs to.
+#[derive(Debug, Clone)]
+pub struct Row {
+    pub line: Line<'static>,
+    pub item: Option<Item>,
+}
+
+/// Rows from top to bottom.
+#[derive(Debug, Clone, Default)]
+pub struct Content {
+    pub rows: Vec<Row>,
+}
+
+/// Where the window stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scroll {
+    /// First row shown; beyond the end means the end.
+    pub top: usize,
+    pub selected: Option<Item>,
+    /// Keep the end in sight while rows are added.
+    pub follow: bool,
+}
+
+impl Content {
+    /// A row that cannot be selected.
+    pub fn line(&mut self, line: impl Into<Line<'static>>) {
+        self.rows.push(Row { line: line.into(), item: None });
+    }
+
+    /// A row of an item.
+    pub fn item(&mut self, item: Item, line: impl Into<Line<'static>>) {
+        self.rows.push(Row { line: line.into(), item: Some(item) });
+    }
+
+    /// An empty row.
+    pub fn gap(&mut self) {
+        self.line("");
+    }
+
+    /// Text in one look, wrapped at `cells`, with `indent` before each row.
+    pub fn paragraph(&mut self, content: &str, style: Style, indent: &str, cells: usize) {
+        let inner = cells.saturating_sub(text::width(indent));
+        for row in text::wrap(content, inner) {
+            self.line(Line::from(vec![Span::raw(indent.to_owned()), Span::styled(content[row].to_owned(), style)]));
+        }
+    }
+
+    /// The items in their order, each once.
+    pub fn items(&self) -> impl Iterator<Item = Item> {
+        let mut last = None;
+        self.rows.iter().filter_map(move |row| row.item.filter(|item| last.replace(*item) != Some(*item)))
+    }
+
+    /// The rows of an item.
+    pub fn rows_of(&self, item: Item) -> Option<Range<usize>> {
+        let first = self.rows.iter().position(|row| row.item == Some(item))?;
+        let len = self.rows[first..].iter().take_while(|row| row.item == Some(item)).count();
+        Some(first..first + len)
+    }
+
+    /// First row of the window at a height.
+    pub fn top(&self, scroll: &Scroll, height: usize) -> usize {
+        let last_top = self.rows.len().saturating_sub(height);
+        if scroll.follow { last_top } else { scroll.top.min(last_top) }
+    }
+
+    /// The rows that hold `needle`.
+    pub fn matching(&self, needle: &str) -> Vec<usize> {
+        let holds = |row: &Row| !text::matches(&plain(&row.line), needle).is_empty();
+        self.rows.iter().enumerate().filter(|(_, row)| holds(row)).map(|(at, _)| at).collect()
+    }
+}
+
+impl Scroll {
+    /// A window that keeps to the end.
+    #[must_use]
+    pub fn following() -> Self {
+        Self { follow: true, ..Self::default() }
+    }
+
+    /// Moves the window by rows; reaching the end follows again where following is wanted.
+    pub fn by(&mut self, rows: isize, content: &Content, height: usize) {
+        let last_top = content.rows.len().saturating_sub(height);
+        self.top = content.top(self, height).saturating_add_signed(rows).min(last_top);
+        self.follow = false;
+    }
+
+    /// Moves the window so that rows are in sight.
+    pub fn show(&mut self, rows: Range<usize>, content: &Content, height: usize) {
+        let top = content.top(self, height);
+        let shown = if rows.start < top || rows.len() > height {
+            rows.start
+        } else {
+            top.max(rows.end.saturating_sub(height))
+        };
+        if shown != top {
+            (self.top, self.follow) = (shown, false);
+        }
+    }
+
+    /// Selects the item `steps` further on, or the first or last in sight when none is selected.
+    pub fn select_by(&mut self, steps: isize, content: &Content, height: usize) {
+        let items: Vec<Item> = content.items().collect();
+        let Some(last) = items.len().checked_sub(1) else { return };
+        let at = self.selected.and_then(|selected| items.iter().position(|item| *item >= selected));
+        let next = match (at, self.selected) {
+            (Some(at), _) => at.saturating_add_signed(steps).min(last),
+            (None, Some(_)) => last,
+            (None, None) if steps < 0 => last,
+            (None, None) => 0,
+        };
+        self.selected = Some(items[next]);
+        if let Some(rows) = content.rows_of(items[next]) {
+            self.show(rows, content, height);
+        }
+    }
+}
+
+/// Draws the window: rows, the selected item, matches of the search, and a mark of where one is when not all is in sight.
+pub struct Window<'a> {
+    pub content: &'a Content,
+    pub scroll: &'a Scroll,
+    pub theme: &'a Theme,
+    /// Does this window have the keys?
+    pub focused: bool,
+    /// What is searched for; empty for nothing.
+    pub needle: &'a str,
+}
+
+impl Window<'_> {
+    /// Draws into `area`; the bar of the scroll position goes to the column right of it.
+    pub fn draw(&self, area: Rect, buffer: &mut Buffer) {
+        let height = usize::from(area.height);
+        let top = self.content.top(self.scroll, height);
+        for (y, row) in (area.y..area.bottom()).zip(self.content.rows.iter().skip(top)) {
+            let line_area = Rect { y, height: 1, ..area };
+            let selected = row.item.is_some() && row.item == self.scroll.selected;
+            if selected {
+                let tone = if self.focused { Tone::Selection } else { Tone::Text };
+                buffer.set_style(line_area, self.theme.style(tone));
+            }
+            let line = if self.needle.is_empty() { row.line.clone() } else { self.with_matches(&row.line) };
+            (&line).render(line_area, buffer);
+        }
+        self.draw_selection_sign(area, top, buffer);
+        self.draw_position(area, top, buffer);
+    }
+
+    fn draw_selection_sign(&self, area: Rect, top: usize, buffer: &mut Buffer) {
+        let rows = self.scroll.selected.and_then(|item| self.content.rows_of(item));
+        let Some(rows) = rows.filter(|rows| rows.start >= top && rows.start - top < usize::from(area.height)) else { return };
+        if area.width > 0 {
+            let sign = if self.focused { "▸" } else { "·" };
+            buffer.set_stringn(area.x, area.y + (rows.start - top) as u16, sign, 1, self.theme.style(Tone::Focus));
+        }
+    }
+
+    fn draw_position(&self, area: Rect, top: usize, buffer: &mut Buffer) {
+        let (rows, height) = (self.content.rows.len(), usize::from(area.height));
+        if rows <= height || height == 0 || area.right() >= buffer.area.right() {
+            return;
+        }
+        let thumb = (height * height / rows).max(1);
+        let start = (top * (height - thumb)).div_ceil(rows - height).min(height - thumb);
+        let style = self.theme.style(if self.focused { Tone::Focus } else { Tone::Quiet });
+        for y in start..start + thumb {
+            buffer.set_stringn(area.right(), area.y + y as u16, "▐", 1, style);
+        }
+    }
+
+    fn with_matches(&self, line: &Line<'static>) -> Line<'static> {
+        let found = text::matches(&plain(line), self.needle);
+        let style = self.theme.style(Tone::Match);
+        found.into_iter().fold(line.clone(), |line, range| patched(line, range, style))
+    }
+}
+
+/// The text of a line without its looks.
+#[must_use]
+pub fn plain(line: &Line<'_>) -> String {
+    line.spans.iter().map(|span| span.content.as_ref()).collect()
+}
+
+/// The line with another look over a range of its bytes.
+pub fn patched(line: Line<'static>, range: Range<usize>, style: Style) -> Line<'static> {
+    let mut spans = Vec::with_capacity(line.spans.len() + 2);
+    let mut start = 0;
+    for span in line.spans {
+        let len = span.content.len();
+        let (from, to) = (range.start.clamp(start, start + len) - start, range.end.clamp(start, start + len) - start);
+        for (part, look) in [(0..from, span.style), (from..to, span.style.patch(style)), (to..len, span.style)] {
+            if !part.is_empty() {
+                spans.push(Span::styled(span.content[part].to_owned(), look));
+            }
+        }
+        start += len;
+    }
+    Line { spans, ..line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(rows: usize) -> Content {
+        let mut content = Content::default();
+        for row in 0..rows {
+            content.item(Item { row, part: 0 }, format!("row {row}"));
+        }
+        content
+    }
+
+    #[test]
+    fn selecting_keeps_the_item_in_sight() {
+        let (content, mut scroll) = (content(20), Scroll::default());
+        for _ in 0..8 {
+            scroll.select_by(1, &content, 5);
+        }
+        assert_eq!((scroll.selected, scroll.top), (Some(Item { row: 7, part: 0 }), 3));
+        scroll.select_by(-100, &content, 5);
+        assert_eq!((scroll.selected, scroll.top), (Some(Item { row: 0, part: 0 }), 0));
+    }
+
+    #[test]
+    fn following_ends_when_the_user_scrolls() {
+        let mut scroll = Scroll::following();
+        assert_eq!(content(20).top(&scroll, 5), 15);
+        scroll.by(-2, &content(20), 5);
+        assert_eq!(content(30).top(&scroll, 5), 13);
+    }
+
+    #[test]
+    fn a_look_is_laid_over_part_of_a_line() {
+        let line = Line::from(vec![Span::raw("ab"), Span::raw("cd")]);
+        let patched = patched(line, 1..3, Style::new().bold());
+        let parts: Vec<&str> = patched.spans.iter().map(|span| span.content.as_ref()).collect();
+        assert_eq!(parts, ["a", "b", "c", "d"]);
+    }
+}
