@@ -278,7 +278,7 @@ mod tests {
     fn search_ignores_case_and_keeps_offsets() {
         assert_eq!(matches("Tam tAM", "tam"), [0..3, 4..7]);
         assert_eq!(matches("İstanbul", "stan"), [2..6]);
-        assert_eq!(matches("x", ""), []);
+        assert!(matches("x", "").is_empty());
     }
 
     #[test]

@@ -7,6 +7,8 @@ use anyhow::{Context, bail};
 use ratatui::style::{Color, Modifier, Style};
 use serde::Deserialize;
 
+use crate::config::nearest;
+
 const BUILT_IN: &[(&str, &str)] = &[
     ("dark", include_str!("../../assets/themes/dark.toml")),
     ("light", include_str!("../../assets/themes/light.toml")),
@@ -267,15 +269,6 @@ fn indexed(colour: Color) -> Color {
         16 + 36 * cube[0] + 6 * cube[1] + cube[2]
     };
     Color::Indexed(index as u8)
-}
-
-/// ` (did you mean …?)` when a known name is near.
-pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    known
-        .map(|known| (strsim::jaro_winkler(name, known), known))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(likeness, _)| *likeness > 0.7)
-        .map_or(String::new(), |(_, known)| format!(" (did you mean `{known}`?)"))
 }
 
 #[cfg(test)]

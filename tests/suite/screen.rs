@@ -213,6 +213,7 @@ fn source() -> Event {
             from_line: 1,
             first_line: 12,
             last_line: 14,
+            changed: false,
         },
     }
 }
@@ -242,7 +243,7 @@ fn a_replayed_run_and_the_live_run_give_the_same_screens() {
     let records = recorded();
     let live_until = |count: usize| {
         let mut live = Screen::new();
-        live.apply(&records[..count]).press("esc").commands();
+        live.apply(&records[..count]).press("tab").commands();
         live
     };
     let mut replayed = Screen::with(|options| App::replaying(Vec::new(), options, Depth::True).expect("a screen"));

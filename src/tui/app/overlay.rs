@@ -106,6 +106,7 @@ impl App {
             from_line: hit.chunk.lines[0],
             first_line: wanted.first_line,
             last_line: wanted.last_line,
+            changed: false,
         })
     }
 

@@ -3,6 +3,8 @@ use std::str::FromStr;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::config::nearest;
+
 /// A key as a person names it: `q`, `G`, `ctrl-p`, `shift-tab`, `pageup`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -116,7 +118,7 @@ impl FromStr for Key {
             _ => NAMES.iter().find(|(name, ..)| *name == rest).map(|(_, code, _)| *code).or_else(|| function_key(rest)),
         };
         let known = NAMES.iter().map(|(name, ..)| *name).chain(MODIFIERS.iter().map(|(name, _)| *name));
-        code.map(|code| Self::new(code, modifiers)).ok_or_else(|| super::super::theme::nearest(rest, known))
+        code.map(|code| Self::new(code, modifiers)).ok_or_else(|| nearest(rest, known))
     }
 }
 
@@ -154,7 +156,7 @@ mod tests {
 
     #[test]
     fn unknown_keys_name_the_nearest() {
-        assert_eq!("pageupp".parse::<Key>(), Err(" (did you mean `pageup`?)".to_owned()));
+        assert_eq!("pageupp".parse::<Key>(), Err(", did you mean `pageup`?".to_owned()));
         assert!("ctrl-".parse::<Key>().is_err());
         assert!("".parse::<Key>().is_err());
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 
 use super::{Action, Context, Key};
-use crate::tui::theme::nearest;
+use crate::config::nearest;
 
 /// Which key does what, with the user's changes.
 #[derive(Debug, Clone)]
@@ -126,8 +126,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let cases = [
-            ("zom = [\"z\"]", "unknown action `zom` (did you mean `zoom`?)"),
-            ("zoom = [\"entr\"]", "unknown key `entr` (did you mean `enter`?)"),
+            ("zom = [\"z\"]", "unknown action `zom`, did you mean `zoom`?"),
+            ("zoom = [\"entr\"]", "unknown key `entr`, did you mean `enter`?"),
             ("zoom = [\"s\"]", "`s` stands for both"),
             ("zoom = 3", "each line is"),
         ];

@@ -26,6 +26,11 @@ pub(in crate::tui) fn rows(view: &SourceView, scene: &Scene<'_>, cells: usize) -
         content.paragraph(says, scene.style(Tone::Quiet), "  ", cells);
         content.gap();
     }
+    if source.changed {
+        let says = "! The file changed since it was indexed: these lines may not be what was retrieved. `u` in a pane brings the index up to date.";
+        content.paragraph(says, scene.style(Tone::Doubt), "  ", cells);
+        content.gap();
+    }
     let digits = (source.from_line as usize + source.lines.len()).to_string().len().max(3);
     let room = cells.saturating_sub(digits + 5);
     for (line, number) in source.lines.iter().zip(source.from_line..) {
