@@ -49,12 +49,12 @@ fn chunk(document: &Document, part: Range<usize>, counter: &TokenCounter) -> Chu
     }
 }
 
-/// Where the first words of a part stand that are no heading; its start when there are none.
+/// Where the first words of a part stand that are no heading and no front matter; a heading or the end when there are none.
 fn body(document: &Document, part: &Range<usize>) -> usize {
-    let mut at = part.start;
+    let words_from = |at: usize| part.end - document.text[at.clamp(part.start, part.end)..part.end].trim_start().len();
+    let mut at = words_from(document.outline.front_matter_end);
     while let Some(heading) = document.heading_at(at) {
-        let rest = &document.text[heading.place.end.min(part.end)..part.end];
-        let after = part.end - rest.trim_start().len();
+        let after = words_from(heading.place.end);
         if after >= part.end || after <= at {
             return at;
         }
@@ -159,16 +159,18 @@ impl<'a> Cutter<'a> {
                 break;
             }
         }
-        if start == new.place.start { self.overlap_words(&pieces[first - 1], new, most) } else { start }
+        let repeated = previous.start..new.place.start;
+        if start == repeated.end { self.overlap_words(&pieces[first - 1], repeated, new, most) } else { start }
     }
 
-    /// The last words of a piece that is too long to be repeated whole.
-    fn overlap_words(&self, last: &Piece, new: &Piece, most: u32) -> usize {
+    /// Where the last words begin of a piece that is too long to be repeated whole, inside what may be repeated.
+    fn overlap_words(&self, last: &Piece, repeated: Range<usize>, new: &Piece, most: u32) -> usize {
         let starts = words(&self.document.text, last.place.clone()).rev().map(|word| word.start);
         starts
-            .take_while(|start| self.tokens(*start..new.place.start) <= most && self.fits(*start..new.place.end))
+            .take_while(|start| *start > repeated.start)
+            .take_while(|start| self.tokens(*start..repeated.end) <= most && self.fits(*start..new.place.end))
             .last()
-            .unwrap_or(new.place.start)
+            .unwrap_or(repeated.end)
     }
 
     fn pieces(&self) -> Vec<Piece> {

@@ -23,14 +23,22 @@ pub struct Document {
     pub text: String,
     /// What a reader of the index report should know about it.
     pub note: Option<String>,
-    pub(super) headings: Vec<Heading>,
-    /// The lowest level among them.
+    pub(super) outline: Outline,
+    /// The lowest level of a heading.
     outermost: u8,
     /// From the text to the decoded file, and from there to its bytes.
     extracted: Offsets,
     decoded: Offsets,
     /// Where the lines of the decoded file begin.
     line_starts: Vec<u64>,
+}
+
+/// How a document is divided.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Outline {
+    pub(super) headings: Vec<Heading>,
+    /// Where the front matter ends; 0 when there is none.
+    pub(super) front_matter_end: usize,
 }
 
 /// A heading of a document.
@@ -73,15 +81,17 @@ impl Document {
         let line_starts = line_starts(&decoded.traced.text);
         let format = Format::of(path);
         let text = decoded.traced.text;
-        let (text, extracted, headings) = match format {
-            Format::Text => (text, Offsets::default(), Vec::new()),
+        let mut outline = Outline::default();
+        let (text, extracted) = match format {
+            Format::Text => (text, Offsets::default()),
             Format::Markdown => {
-                let headings = markdown::headings(&text);
-                (text, Offsets::default(), headings)
+                outline = markdown::outline(&text);
+                (text, Offsets::default())
             }
             Format::Html => {
                 let page = html::extract(&text);
-                (page.traced.text, page.traced.origin, page.headings)
+                outline.headings = page.headings;
+                (page.traced.text, page.traced.origin)
             }
         };
         if text.trim().is_empty() {
@@ -93,8 +103,8 @@ impl Document {
             language: language(&text),
             text,
             note: decoded.note,
-            outermost: headings.iter().map(|heading| heading.level).min().unwrap_or(0),
-            headings,
+            outermost: outline.headings.iter().map(|heading| heading.level).min().unwrap_or(0),
+            outline,
             extracted,
             decoded: decoded.traced.origin,
             line_starts,
@@ -120,9 +130,9 @@ impl Document {
     /// The titles of the headings above a place of the text, outermost first. On a heading that is its own title too.
     #[must_use]
     pub fn headings_at(&self, at: usize) -> Vec<String> {
-        let above = self.headings.partition_point(|heading| heading.place.start <= at);
+        let above = self.outline.headings.partition_point(|heading| heading.place.start <= at);
         let mut path: Vec<&Heading> = Vec::new();
-        for heading in self.headings[..above].iter().rev() {
+        for heading in self.outline.headings[..above].iter().rev() {
             if path.last().is_none_or(|inner| heading.level < inner.level) {
                 path.push(heading);
             }
@@ -135,8 +145,8 @@ impl Document {
 
     /// The heading that begins at a place of the text or holds it.
     pub(super) fn heading_at(&self, at: usize) -> Option<&Heading> {
-        let after = self.headings.partition_point(|heading| heading.place.start <= at);
-        self.headings[..after].last().filter(|heading| at < heading.place.end)
+        let after = self.outline.headings.partition_point(|heading| heading.place.start <= at);
+        self.outline.headings[..after].last().filter(|heading| at < heading.place.end)
     }
 
     fn in_decoded(&self, part: Range<usize>) -> Range<usize> {

@@ -1,23 +1,26 @@
-//! The headings of a Markdown text.
+//! How a Markdown text is divided.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::document::Heading;
+use super::document::{Heading, Outline};
 
-/// Headings in order. Front matter is not taken for one.
-pub(super) fn headings(text: &str) -> Vec<Heading> {
+/// Headings in order, and the front matter, which is not taken for one.
+pub(super) fn outline(text: &str) -> Outline {
     let options = Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
         | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
         | Options::ENABLE_TABLES
         | Options::ENABLE_HEADING_ATTRIBUTES;
-    let mut headings = Vec::new();
+    let mut outline = Outline::default();
     let mut open: Option<Heading> = None;
     for (event, place) in Parser::new_ext(text, options).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
                 open = Some(Heading { place, level: level as u8, title: String::new() });
             }
-            Event::End(TagEnd::Heading(_)) => headings.extend(open.take().filter(|heading| !heading.title.is_empty())),
+            Event::End(TagEnd::Heading(_)) => {
+                outline.headings.extend(open.take().filter(|heading| !heading.title.is_empty()))
+            }
+            Event::Start(Tag::MetadataBlock(_)) if outline.headings.is_empty() => outline.front_matter_end = place.end,
             Event::Text(words) | Event::Code(words) => {
                 if let Some(heading) = &mut open {
                     heading.title.push_str(&words);
@@ -26,7 +29,7 @@ pub(super) fn headings(text: &str) -> Vec<Heading> {
             _ => {}
         }
     }
-    headings
+    outline
 }
 
 #[cfg(test)]
@@ -36,7 +39,7 @@ mod tests {
     #[test]
     fn headings_of_both_kinds() {
         let text = "---\ntitle: Front\n---\n# One *and* `two` {#id}\n\ntext\n\nThree\n-----\n\n```\n# no\n```\n\n- ## In a list\n";
-        let found: Vec<_> = headings(text).into_iter().map(|heading| (heading.level, heading.title)).collect();
+        let found: Vec<_> = outline(text).headings.into_iter().map(|heading| (heading.level, heading.title)).collect();
         assert_eq!(found, [(1, "One and two".to_owned()), (2, "Three".to_owned()), (2, "In a list".to_owned())]);
     }
 }

@@ -1,0 +1,228 @@
+//! Chunks: in order, within the limit, covering the document, and traced to the file.
+
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use ragscope::config::{ChunkerKind, ChunkerSettings};
+use ragscope::corpus::{Chunk, Document, TokenCounter, cut, sentences};
+
+use super::model;
+
+static COUNTER: LazyLock<TokenCounter> =
+    LazyLock::new(|| TokenCounter::from_gguf(&model("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder"));
+
+fn chunks(document: &Document, tokens: u32, overlap_tokens: u32) -> Vec<Chunk> {
+    cut(document, &ChunkerSettings { kind: ChunkerKind::Fixed, tokens, overlap_tokens }, &COUNTER)
+}
+
+fn document(path: &str, file: impl AsRef<[u8]>) -> Document {
+    Document::new(path, file.as_ref().to_vec()).expect("a document")
+}
+
+/// What holds for the chunks of any UTF-8 file whose text is the file itself.
+#[track_caller]
+fn check(file: &[u8], document: &Document, tokens: u32, overlap: u32) -> Vec<Chunk> {
+    let chunks = chunks(document, tokens, overlap);
+    let limit = tokens.min(COUNTER.room()).max(16);
+    let (mut begun, mut after) = (0, 0);
+    for (index, chunk) in chunks.iter().enumerate() {
+        assert!(chunk.tokens <= limit, "{} tokens, {limit} allowed", chunk.tokens);
+        assert_eq!(chunk.tokens, COUNTER.count(&chunk.text));
+        assert!(!chunk.text.is_empty() && chunk.text.trim() == chunk.text, "{:?}", chunk.text);
+        let [start, end] = chunk.bytes.map(|at| usize::try_from(at).expect("in memory"));
+        assert_eq!(&file[start..end], chunk.text.as_bytes());
+        let line = |at: usize| file[..at].iter().filter(|byte| **byte == b'\n').count() as u32 + 1;
+        assert_eq!(chunk.lines, [line(start), line(end - 1)]);
+        assert!(index == 0 || begun < start, "no progress at {start}");
+        assert!(end > after, "nothing new at {start}");
+        let skipped = file.get(after..start).unwrap_or_default();
+        assert!(String::from_utf8_lossy(skipped).trim().is_empty(), "left out: {skipped:?}");
+        let repeated = file.get(start..after).unwrap_or_default();
+        assert!(COUNTER.count(&String::from_utf8_lossy(repeated)) <= overlap.min(limit / 2), "too much overlap");
+        (begun, after) = (start, end);
+    }
+    assert!(String::from_utf8_lossy(&file[after..]).trim().is_empty(), "left out at the end");
+    chunks
+}
+
+#[test]
+fn a_text_in_chunks_of_many_sizes() {
+    let text = include_str!("../../../LICENSE");
+    for (tokens, overlap) in [(512, 64), (128, 32), (16, 8), (64, 0), (0, 1000), (u32::MAX, u32::MAX)] {
+        let chunks = check(text.as_bytes(), &document("LICENSE", text), tokens, overlap);
+        let repeats = chunks.windows(2).filter(|pair| pair[1].bytes[0] < pair[0].bytes[1]).count();
+        assert!(overlap == 0 || repeats * 3 > chunks.len(), "{repeats} overlaps in {} chunks", chunks.len());
+    }
+}
+
+#[test]
+fn text_without_places_to_cut() {
+    let cases = [
+        "x".repeat(100_000),
+        "漢".repeat(20_000),
+        "😀".repeat(20_000),
+        "word ".repeat(20_000),
+        " ".repeat(100_000) + "end",
+        "a".to_owned() + &" ".repeat(100_000) + "b",
+        "\n".repeat(10_000) + "end" + &"\n".repeat(10_000),
+        "line\n".repeat(20_000),
+        "a,b;c\r\n".repeat(10_000),
+        "=".repeat(50_000),
+        "e\u{301}".repeat(20_000),
+        "- item\n".repeat(5_000),
+        "# Heading\n".repeat(5_000),
+        "| a | b |\n".repeat(5_000),
+        "```\n".repeat(3_001),
+        "> ".repeat(5_000),
+        "Mr. ".repeat(10_000),
+        "1. ".repeat(10_000),
+        "(((\"'".repeat(10_000),
+        "\u{200b}".repeat(50_000) + "x",
+    ];
+    for text in cases {
+        let started = Instant::now();
+        let name: String = text.trim_start().chars().take(10).collect();
+        check(text.as_bytes(), &document("a.md", &text), 512, 64);
+        assert!(started.elapsed() < Duration::from_secs(20), "{name:?} took {:?}", started.elapsed());
+    }
+}
+
+#[test]
+fn chunks_end_at_the_deepest_break() {
+    let sentence = "The keeper of the lighthouse lit the lamp every evening before the fog came in. ";
+    let paragraph = |times: usize| sentence.repeat(times).trim_end().to_owned();
+    let text = format!("# One\n\n{}\n\n{}\n\n# Two\n\n{}\n", paragraph(3), paragraph(3), paragraph(4));
+    let chunks = check(text.as_bytes(), &document("a.md", &text), 130, 40);
+    let starts: Vec<&str> = chunks.iter().map(|chunk| chunk.text.lines().next().unwrap_or_default()).collect();
+    assert_eq!(starts, ["# One", "# Two"], "{chunks:#?}");
+    assert_eq!(chunks[0].headings, ["One"]);
+    assert_eq!(chunks[1].headings, ["Two"]);
+    let chunks = check(text.as_bytes(), &document("a.md", &text), 64, 20);
+    assert!(chunks.iter().all(|chunk| chunk.text.ends_with('.')), "a heading stays with its text: {chunks:#?}");
+    assert!(
+        chunks.windows(2).any(|pair| pair[0].text.ends_with(sentence.trim()) && pair[1].text.starts_with(sentence))
+    );
+}
+
+#[test]
+fn headings_above_a_chunk() {
+    let file = std::fs::read(super::data("guide.md")).expect("a document");
+    let chunks = check(&file, &document("guide.md", &file), 48, 0);
+    let above = |words: &str| {
+        let chunk = chunks.iter().find(|chunk| chunk.text.contains(words)).expect(words);
+        chunk.headings.join(" > ")
+    };
+    assert_eq!(above("Front matter"), "Lighthouse guide");
+    assert_eq!(above("stands on the cape"), "Lighthouse guide");
+    assert_eq!(above("trim the wick"), "Lighthouse guide > Keeping the lamp > Every evening");
+    assert_eq!(above("not a heading"), "Lighthouse guide > Keeping the lamp > In storms");
+    assert_eq!(above("Underlined headings"), "Second part");
+}
+
+#[test]
+fn chunks_of_a_page_open_at_its_lines() {
+    let file = std::fs::read(super::data("page.html")).expect("a page");
+    let document = document("page.html", &file);
+    let chunks = chunks(&document, 40, 0);
+    let lines: Vec<&str> = std::str::from_utf8(&file).expect("UTF-8").lines().collect();
+    for (words, in_file) in [("Sherk Island", "Sherk Island"), ("40 metres", "40&nbsp;metres"), ("Ann | 1871", "1871")]
+    {
+        let chunk = chunks.iter().find(|chunk| chunk.text.replace('\u{a0}', " ").contains(words)).expect(words);
+        let [first, last] = chunk.lines.map(|line| line as usize);
+        assert!(lines[first - 1..last].iter().any(|line| line.contains(in_file)), "{words}: {:?}", chunk.lines);
+        let [start, end] = chunk.bytes.map(|at| usize::try_from(at).expect("in memory"));
+        assert!(String::from_utf8_lossy(&file[start..end]).contains(in_file));
+    }
+    let all: String = chunks.iter().map(|chunk| chunk.text.as_str()).collect();
+    assert!(!all.contains("script") && !all.contains("color"), "{all}");
+    assert_eq!(chunks.last().expect("a chunk").headings, ["Sherk Island & around", "Lighthouses", "Keepers"]);
+}
+
+#[test]
+fn the_same_text_in_every_encoding_opens_at_the_same_lines() {
+    let text = "Première ligne.\n\nÇa va: été, œuvre, 50 €.\r\nDernière ligne – là.\n".repeat(40);
+    let utf8 = document("a.txt", &text);
+    let utf16: Vec<u8> = "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    let western: Vec<u8> = text
+        .chars()
+        .map(|c| match c {
+            'œ' => 0x9c,
+            '€' => 0x80,
+            '–' => 0x96,
+            _ => u8::try_from(u32::from(c)).expect("Latin-1"),
+        })
+        .collect();
+    let expected = chunks(&utf8, 64, 16);
+    assert!(expected.len() > 5);
+    for (file, width) in [(utf16, 2), (western, 1)] {
+        let found = chunks(&document("a.txt", &file), 64, 16);
+        assert_eq!(found.len(), expected.len());
+        for (chunk, same) in found.iter().zip(&expected) {
+            assert_eq!((&chunk.text, chunk.lines), (&same.text, same.lines));
+            let characters = same.text.chars().count() as u64;
+            assert_eq!(chunk.bytes[1] - chunk.bytes[0], characters * width);
+        }
+    }
+}
+
+/// Text of all sorts: words, signs, breaks, marks of Markdown and HTML.
+fn any_text() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        4 => "[a-zA-Z]{1,12}",
+        4 => Just(" ".to_owned()),
+        1 => "\\PC{0,20}",
+        1 => "\\s{1,5}",
+        1 => prop::sample::select(vec![
+            ". ", "\n", "\n\n", "# ", "- ", "1. ", "```\n", "| ", "---\n", "。", "\r\n", "\u{301}", "<p>", "</", "&amp;", "\"", "(", "…",
+        ]).prop_map(str::to_owned),
+        1 => "[a-z0-9]{30,200}",
+    ];
+    prop::collection::vec(part, 1..150).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_covered_in_order_and_within_the_limit(text in any_text(), tokens in 1_u32..200, overlap in 0_u32..100) {
+        prop_assume!(!text.trim().is_empty());
+        for path in ["a.txt", "a.md"] {
+            if let Ok(document) = Document::new(path, text.clone().into_bytes()) {
+                check(text.as_bytes(), &document, tokens, overlap);
+            }
+        }
+    }
+
+    #[test]
+    fn any_page_gives_chunks_inside_it(text in any_text()) {
+        let page = text.replace("- ", "<li>").replace("| ", "<td>").replace("# ", "<h2>");
+        if let Ok(document) = Document::new("a.html", page.clone().into_bytes()) {
+            for chunk in chunks(&document, 50, 10) {
+                prop_assert!(chunk.bytes[0] < chunk.bytes[1] && chunk.bytes[1] <= page.len() as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_give_chunks_or_a_reason(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        for path in ["a.txt", "a.md", "a.html"] {
+            if let Ok(document) = Document::new(path, bytes.clone()) {
+                for chunk in chunks(&document, 50, 10) {
+                    prop_assert!(chunk.bytes[1] <= bytes.len() as u64);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sentences_are_in_order_and_leave_nothing_out(text in any_text(), language in "en|de|ja|zh|ar|xx|") {
+        let mut after = 0;
+        for place in sentences(&text, &language) {
+            prop_assert!(text[after..place.start].trim().is_empty());
+            prop_assert!(!text[place.clone()].is_empty() && text[place.clone()].trim() == &text[place.clone()]);
+            after = place.end;
+        }
+        prop_assert!(text[after..].trim().is_empty());
+    }
+}
