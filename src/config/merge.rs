@@ -95,6 +95,18 @@ impl Layers {
         self.push(origin, table)
     }
 
+    /// Lay the settings of a file under all others, so that only the preset and the defaults are weaker: what a corpus
+    /// brings along, such as `assets/demo/ragscope.toml`.
+    ///
+    /// # Errors
+    /// An unreadable file; an unknown key.
+    pub fn lay_beneath(&mut self, file: &Path) -> Result<(), ConfigError> {
+        let (origin, table) = (file.display().to_string(), read_table(file)?);
+        check_keys(&origin, &table)?;
+        self.above_preset.insert(0, (origin, table));
+        Ok(())
+    }
+
     /// The same layers with `key = value` pairs on top, as a run asks for them.
     ///
     /// # Errors
@@ -374,6 +386,18 @@ mod tests {
         assert_eq!(config.retriever.k, 5);
         assert_eq!(config.generator.gpu_layers, super::super::GpuLayers::Count(7));
         assert_eq!(config.retriever.kind, super::super::RetrieverKind::Off);
+    }
+
+    #[test]
+    fn what_a_corpus_brings_along_is_weaker_than_the_user() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("ragscope.toml");
+        std::fs::write(&file, "[retriever]\nk = 2\npool = 7\n").expect("written");
+        let mut layers = Layers::defaults();
+        layers.set("user file", "retriever.k", "5").expect("a known key");
+        layers.lay_beneath(&file).expect("known keys");
+        let config = layers.config().expect("valid");
+        assert_eq!((config.retriever.k, config.retriever.pool), (5, 7));
     }
 
     #[test]
