@@ -46,8 +46,34 @@ pub(super) struct Shape {
 pub(super) trait Watch {
     /// Is this tensor wanted? Asked once for every node of the graph.
     fn wants(&self, name: &str) -> bool;
-    /// The values of a wanted tensor, with its four dimensions, fastest first.
-    fn see(&mut self, name: &str, shape: [usize; 4], values: &[f32]);
+    /// A wanted tensor has been computed.
+    fn see(&mut self, name: &str, tensor: &Tensor);
+}
+
+/// A computed tensor of single-precision numbers, alive while it is shown.
+pub(super) struct Tensor<'a>(&'a sys::ggml_tensor);
+
+impl Tensor<'_> {
+    /// Sizes of its dimensions, fastest first.
+    pub fn shape(&self) -> [usize; 4] {
+        self.0.ne.map(|size| usize::try_from(size).unwrap_or(0))
+    }
+
+    /// Read numbers that follow each other, from the `at`th on, as far as there are any.
+    pub fn read(&self, at: usize, into: &mut [f32]) {
+        let all = self.shape().iter().product::<usize>();
+        let count = into.len().min(all.saturating_sub(at));
+        let tensor = std::ptr::from_ref(self.0);
+        // SAFETY: the tensor is live, contiguous and of f32, which was checked before it was shown; the range lies inside both.
+        unsafe {
+            sys::ggml_backend_tensor_get(
+                tensor,
+                into.as_mut_ptr().cast::<c_void>(),
+                at * size_of::<f32>(),
+                count * size_of::<f32>(),
+            )
+        }
+    }
 }
 
 /// What is evaluated together: tokens (or vectors in their place), each with a position and a sequence.
@@ -58,6 +84,7 @@ pub(super) struct Batch {
     positions: Vec<i32>,
     sequences: Vec<i32>,
     outputs: Vec<i8>,
+    rows: usize,
 }
 
 impl Batch {
@@ -67,6 +94,7 @@ impl Batch {
         self.positions.clear();
         self.sequences.clear();
         self.outputs.clear();
+        self.rows = 0;
     }
 
     /// Add a token; its index in the batch comes back.
@@ -85,6 +113,7 @@ impl Batch {
         self.positions.push(i32::try_from(position).unwrap_or(i32::MAX));
         self.sequences.push(i32::try_from(sequence).unwrap_or(i32::MAX));
         self.outputs.push(i8::from(output));
+        self.rows += usize::from(output);
         self.positions.len() - 1
     }
 
@@ -92,8 +121,9 @@ impl Batch {
         self.positions.len()
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.positions.is_empty()
+    /// Entries that were asked for as output so far.
+    pub fn rows(&self) -> usize {
+        self.rows
     }
 }
 
@@ -327,15 +357,10 @@ unsafe extern "C" fn evaluated(tensor: *mut sys::ggml_tensor, ask: bool, watcher
         return kind == sys::GGML_TYPE_F32 && watcher.wants(name);
     }
     // SAFETY: the tensor is live.
-    let shape = unsafe { (*tensor).ne }.map(|size| usize::try_from(size).unwrap_or(0));
-    let mut values = vec![0.0_f32; shape.iter().product()];
-    // SAFETY: f32 was checked when asked; the copy is limited to the bytes of both sides; the tensor is contiguous as results of
-    // additions and softmax are.
-    unsafe {
-        let bytes = sys::ggml_nbytes(tensor).min(size_of_val(values.as_slice()));
-        sys::ggml_backend_tensor_get(tensor, values.as_mut_ptr().cast::<c_void>(), 0, bytes);
+    if unsafe { sys::ggml_is_contiguous(tensor) } {
+        // SAFETY: the tensor is live and not changed during the call.
+        watcher.see(name, &Tensor(unsafe { &*tensor }));
     }
-    watcher.see(name, shape, &values);
     true
 }
 

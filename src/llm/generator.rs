@@ -40,7 +40,9 @@ pub struct LlamaGenerator {
     pub(super) reply_start: &'static str,
     card: ModelCard,
     usage: CallUsage,
-    candidates: Candidates,
+    /// A second context without flash attention, made when attention is first asked for.
+    pub(super) open: Option<Evaluator>,
+    pub(super) shape: Shape,
 }
 
 /// Load a generator. `progress` sees numbers from 0 to 1 and may end the load; `stop` ends it too, and later every call,
@@ -59,7 +61,7 @@ pub fn load_generator(
     let placement = Placement { role: ModelRole::Generator, gpu_layers: settings.gpu_layers, device: &settings.device };
     let mut loaded = load::load(runtime, file, placement, stop, progress)?;
     let template = Template::choose(&loaded.model, &settings.chat_template)?;
-    let context = context(&loaded, settings, stop)?;
+    let (context, shape) = context(&loaded, settings, stop)?;
     let tokens = context.context_tokens();
     loaded.card.context_tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
     template.name().clone_into(&mut loaded.card.chat_template);
@@ -80,7 +82,8 @@ pub fn load_generator(
         template,
         card: loaded.card,
         usage: CallUsage::default(),
-        candidates: Candidates::new(),
+        open: None,
+        shape,
     };
     generator.learn_reply_start()?;
     Ok(generator)
@@ -100,7 +103,7 @@ fn batch_tokens(settings: &GeneratorSettings) -> u32 {
 }
 
 /// A context of the size that the settings ask for, or the largest up to the trained one that fits the memory.
-fn context(loaded: &Loaded, settings: &GeneratorSettings, stop: &StopFlag) -> Result<Context, LlmError> {
+fn context(loaded: &Loaded, settings: &GeneratorSettings, stop: &StopFlag) -> Result<(Context, Shape), LlmError> {
     let mut tokens = context_tokens(loaded, settings.context_tokens);
     loop {
         let shape = Shape {
@@ -113,7 +116,7 @@ fn context(loaded: &Loaded, settings: &GeneratorSettings, stop: &StopFlag) -> Re
         };
         log::forget_complaints();
         match Context::new(&loaded.model, shape, stop) {
-            Some(context) => return Ok(context),
+            Some(context) => return Ok((context, shape)),
             None if settings.context_tokens == 0 && tokens > 2 * CONTEXT_STEP => tokens /= 2,
             None => {
                 let reason = log::complaint().unwrap_or_else(|| "not enough memory".to_owned());
@@ -145,21 +148,11 @@ impl Generator for LlamaGenerator {
     ) -> Result<Vec<Completion>, LlmError> {
         let begun = Instant::now();
         let jobs = self.jobs(prompts, decoding)?;
-        let mut writer = Writer {
-            model: &self.model,
-            decoding,
-            stops: [&decoding.stop.texts[..], self.template.stop_texts()].concat(),
-            branches: (0..jobs.len()).map(|branch| Branch::new(decoding, branch)).collect(),
-            candidates: std::mem::take(&mut self.candidates),
-            observe,
-        };
+        let mut writer = Writer::new(&self.model, &self.template, decoding, jobs.len(), observe);
         let report = schedule::run(&mut self.evaluator, &jobs, &mut writer);
-        let Writer { branches, candidates, .. } = writer;
-        self.candidates = candidates;
-        let generated = branches.iter().map(|branch| branch.tokens.len()).sum();
-        self.account(begun, &jobs, report.as_ref().ok(), generated);
-        let ends = report?.ends;
-        Ok(branches.into_iter().zip(ends).map(|(branch, ended)| branch.finish(ended)).collect())
+        let branches = writer.branches;
+        self.account(begun, &jobs, report.as_ref().ok(), written(&branches));
+        Ok(branches.into_iter().zip(report?.ends).map(|(branch, ended)| branch.finish(ended)).collect())
     }
 
     fn card(&self) -> &ModelCard {
@@ -176,7 +169,7 @@ impl Generator for LlamaGenerator {
 }
 
 impl LlamaGenerator {
-    fn jobs(&self, prompts: &[Prompt], decoding: &Decoding) -> Result<Vec<Job>, LlmError> {
+    pub(super) fn jobs(&self, prompts: &[Prompt], decoding: &Decoding) -> Result<Vec<Job>, LlmError> {
         prompts
             .iter()
             .map(|prompt| {
@@ -243,34 +236,57 @@ impl LlamaGenerator {
 }
 
 /// Writes the continuations of a call.
-struct Writer<'a> {
+pub(super) struct Writer<'a> {
     model: &'a LlamaModel,
     decoding: &'a Decoding,
     stops: Vec<String>,
-    branches: Vec<Branch>,
+    pub branches: Vec<Branch>,
     candidates: Candidates,
     observe: &'a mut dyn FnMut(usize, &Token) -> Flow,
 }
 
-struct Branch {
+/// One continuation.
+pub(super) struct Branch {
     sampler: Sampler,
     stream: Stream,
-    tokens: Vec<Token>,
+    pub tokens: Vec<Token>,
     /// Why it ended, and where its text does.
     end: Option<(End, usize)>,
 }
 
-impl Branch {
-    fn new(decoding: &Decoding, branch: usize) -> Self {
-        Self {
+/// Tokens of all branches.
+pub(super) fn written(branches: &[Branch]) -> usize {
+    branches.iter().map(|branch| branch.tokens.len()).sum()
+}
+
+impl<'a> Writer<'a> {
+    pub fn new(
+        model: &'a LlamaModel,
+        template: &Template,
+        decoding: &'a Decoding,
+        branches: usize,
+        observe: &'a mut dyn FnMut(usize, &Token) -> Flow,
+    ) -> Self {
+        let branch = |branch| Branch {
             sampler: Sampler::new(decoding.sampling, decoding.seed.wrapping_add(branch as u64)),
             stream: Stream::default(),
             tokens: Vec::new(),
             end: None,
+        };
+        let stops = [&decoding.stop.texts[..], template.stop_texts()].concat();
+        Self {
+            model,
+            decoding,
+            stops,
+            branches: (0..branches).map(branch).collect(),
+            candidates: Candidates::new(),
+            observe,
         }
     }
+}
 
-    fn finish(self, ended: Ended) -> Completion {
+impl Branch {
+    pub fn finish(self, ended: Ended) -> Completion {
         let otherwise = match ended {
             Ended::ContextFull => End::ContextFull,
             Ended::Done | Ended::Stopped => End::Stopped,

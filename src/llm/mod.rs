@@ -16,6 +16,7 @@ mod tree;
 mod schedule;
 mod generator;
 mod scorer;
+mod tap;
 mod embedder;
 pub mod scripted;
 
@@ -167,6 +168,85 @@ pub trait Scorer {
     /// # Errors
     /// As [`Scorer::classify`].
     fn score(&mut self, prompts: &[Prompt], continuations: &[&str]) -> Result<Vec<Vec<f32>>, LlmError>;
+}
+
+/// What to read from the model's inside while it writes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Taps {
+    /// Positions whose hidden states are wanted.
+    pub hidden: Vec<HiddenAt>,
+    /// Parts of [`Rendered::text`], in bytes, one list a prompt: how much attention each token of the continuation paid to each of
+    /// them is wanted. Empty for none. Attention is computed in the open then, without flash attention.
+    pub attention: Vec<Vec<std::ops::Range<usize>>>,
+}
+
+/// A position whose hidden states can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HiddenAt {
+    LastPromptToken,
+    /// The first token of the continuation. It is read when the model goes on from it: a continuation that ends with it has none.
+    FirstToken,
+}
+
+/// The hidden states of one position.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hidden {
+    pub at: HiddenAt,
+    /// One vector of the model's width a layer, first layer first: what the layer adds up to, before the final norm.
+    pub layers: Vec<Vec<f32>>,
+}
+
+/// A continuation with what was read while it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tapped {
+    pub completion: Completion,
+    /// In the order in which they were read.
+    pub hidden: Vec<Hidden>,
+    /// One row a token of the continuation, one number a part: the share of attention, mean over layers and heads, when the token was
+    /// chosen. A row sums to at most 1.
+    pub attention: Vec<Vec<f32>>,
+}
+
+/// Looks inside a generator. What is not asked for costs nothing.
+pub trait Tap {
+    /// [`Generator::complete`], with taps.
+    ///
+    /// # Errors
+    /// As [`Generator::complete`].
+    fn complete_tapped(
+        &mut self,
+        prompts: &[Prompt],
+        decoding: &Decoding,
+        taps: &Taps,
+        observe: &mut dyn FnMut(usize, &Token) -> Flow,
+    ) -> Result<Vec<Tapped>, LlmError>;
+
+    /// Attention between parts of a plain text (ranges of bytes that do not overlap): row i, column j is the attention that the
+    /// tokens of part i pay to all tokens of part j, mean over the tokens, `layers` and heads. A causal model looks back only.
+    ///
+    /// # Errors
+    /// [`LlmError::PromptTooLong`]; [`LlmError::Stopped`]; llama.cpp's own failures.
+    fn attend(
+        &mut self,
+        text: &str,
+        parts: &[std::ops::Range<usize>],
+        layers: Layers,
+    ) -> Result<Vec<Vec<f32>>, LlmError>;
+
+    /// Attention between vectors that are fed in place of tokens, one position each: the same matrix.
+    ///
+    /// # Errors
+    /// As [`Tap::attend`]; [`LlmError::Backend`] when a vector is not as wide as the model.
+    fn attend_vectors(&mut self, vectors: &[Vec<f32>], layers: Layers) -> Result<Vec<Vec<f32>>, LlmError>;
+}
+
+/// The layers that attention is averaged over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layers {
+    #[default]
+    All,
+    /// This one, counted from 0.
+    One(u32),
 }
 
 /// Turns text into unit vectors.

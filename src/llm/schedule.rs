@@ -34,8 +34,20 @@ impl Row<'_> {
     }
 }
 
+/// Where a token whose row is wanted is in the batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Among all tokens of the batch.
+    pub index: usize,
+    /// Among those whose rows are wanted.
+    pub row: usize,
+}
+
 /// Reads rows of logits.
 pub(super) trait Reader {
+    /// The batch about to be evaluated holds the token of a job at a position whose row is wanted.
+    fn place(&mut self, _job: usize, _position: usize, _place: Place) {}
+
     /// The row of a job at a position of its tokens.
     fn row(&mut self, job: usize, position: usize, row: &Row) -> Next;
 }
@@ -134,7 +146,7 @@ impl Schedule<'_> {
             if self.active.is_empty() {
                 return Ok(());
             }
-            if !self.fill() {
+            if !self.fill(reader) {
                 self.give_way()?;
                 continue;
             }
@@ -189,7 +201,7 @@ impl Schedule<'_> {
 
     /// Put the next tokens into the batch: one for each branch that writes, then prompts, the oldest first. False when there is
     /// no room for one token of each strand.
-    fn fill(&mut self) -> bool {
+    fn fill(&mut self, reader: &mut dyn Reader) -> bool {
         let wanted: usize = self.active.iter().map(|strand| self.left(strand)).sum();
         let at_least = self.active.len().min(self.on.batch_tokens);
         self.on.cells.make_room(wanted.min(self.on.batch_tokens), &mut self.on.context);
@@ -204,11 +216,11 @@ impl Schedule<'_> {
                 let left = self.left(&self.active[strand]);
                 if matches!(self.active[strand].work, Work::Growth(_)) && left == 1 {
                     if growing && room > 0 {
-                        self.put(strand, 1);
+                        self.put(strand, 1, reader);
                         room -= 1;
                     }
                 } else if !growing && room > 0 {
-                    self.put(strand, left.min(room));
+                    self.put(strand, left.min(room), reader);
                     room -= left.min(room);
                 }
             }
@@ -216,7 +228,7 @@ impl Schedule<'_> {
         true
     }
 
-    fn put(&mut self, strand: usize, tokens: usize) {
+    fn put(&mut self, strand: usize, tokens: usize, reader: &mut dyn Reader) {
         let Strand { work, path, slot } = &self.active[strand];
         let from = self.on.cells.length(*slot);
         let index = self.on.batch.len();
@@ -225,7 +237,20 @@ impl Schedule<'_> {
                 Work::Run(node) => self.tree.nodes[*node].wants_row(position),
                 Work::Growth(_) => position + 1 == path.len(),
             };
-            self.on.batch.push(path[position], position, *slot, wanted);
+            let index = self.on.batch.push(path[position], position, *slot, wanted);
+            if !wanted {
+                continue;
+            }
+            let place = Place { index, row: self.on.batch.rows() - 1 };
+            match work {
+                Work::Growth(job) => reader.place(*job, position, place),
+                Work::Run(node) => {
+                    let readers = self.tree.nodes[*node].readers.iter();
+                    readers
+                        .filter(|(_, first)| *first <= position)
+                        .for_each(|(job, _)| reader.place(*job, position, place));
+                }
+            }
         }
         self.entries.push(Entry { strand, from, to: from + tokens, index });
     }
