@@ -3,6 +3,7 @@
 mod common;
 mod damage;
 mod kills;
+mod real;
 mod search;
 
 use std::fs;
