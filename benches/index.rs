@@ -53,7 +53,8 @@ fn search() {
     say("opening it, all checksums verified", seconds * 1000.0, "ms");
 
     let settings = config().retriever;
-    let queries: Vec<(String, Vec<f32>)> = (0..QUERIES).map(|i| (text(LARGE + i), embedder.space.vector(LARGE + i))).collect();
+    let queries: Vec<(String, Vec<f32>)> =
+        (0..QUERIES).map(|i| (text(LARGE + i), embedder.space.vector(LARGE + i))).collect();
     let found = recall(&index, &embedder.space, &queries, &settings);
     say("vector recall@10 against exact search", found, "");
     let mut times: Vec<f64> = Vec::new();
@@ -109,8 +110,9 @@ fn indexing_rate() {
     }
     let runtime = Runtime::start(&home.path().join("log")).expect("llama.cpp starts");
     let settings = config().embedder;
-    let mut embedder = load_embedder(&runtime, &bundled_embedder(), &settings, &StopFlag::default(), &mut |_| Flow::Continue)
-        .expect("the bundled embedder");
+    let mut embedder =
+        load_embedder(&runtime, &bundled_embedder(), &settings, &StopFlag::default(), &mut |_| Flow::Continue)
+            .expect("the bundled embedder");
     let mut warm = Index::open(&folder, &home.path().join("warm")).expect("an index");
     update(&mut warm, &mut embedder);
     let texts: Vec<String> = all_chunks(&warm);

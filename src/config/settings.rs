@@ -53,6 +53,15 @@ pub struct GeneratorSettings {
     pub min_p: f32,
 }
 
+impl GeneratorSettings {
+    /// Would a model loaded with `other` do for these settings? Sampling settings do not ask for a new load.
+    #[must_use]
+    pub fn loads_like(&self, other: &Self) -> bool {
+        let Self { temperature, top_k, top_p, min_p, .. } = self.clone();
+        *self == Self { temperature, top_k, top_p, min_p, ..other.clone() }
+    }
+}
+
 /// The model that turns text into vectors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -139,6 +148,7 @@ pub struct RetrieverSettings {
     pub kind: RetrieverKind,
     pub k: u32,
     pub pool: u32,
+    pub keep: u32,
     pub fusion: Fusion,
     pub bm25_weight: f32,
     pub vector_weight: f32,

@@ -1,1 +1,19 @@
-//! The run: `ask()`, straight down the page, and the thread that owns the models.
+//! The run: [`ask`], straight down the page, and the [`Worker`] thread that owns the models and the index.
+//!
+//! `ask` puts the roles of a preset in a row; each role is a small trait whose `Off` does nothing, so nobody asks whether a role
+//! is enabled. Only this module emits events. It does not know who listens, and it is not async.
+
+mod answer;
+mod ask;
+mod citations;
+mod inbox;
+mod models;
+mod passages;
+mod roles;
+mod run;
+mod worker;
+
+pub use ask::{AskError, ask};
+pub use inbox::{Inbox, Outbox, mailbox};
+pub use run::{Corpus, Search, Tools};
+pub use worker::{Stamp, Worker, WorkerError};

@@ -85,6 +85,7 @@ mod tests {
             kind: RetrieverKind::Hybrid,
             k: 3,
             pool: 10,
+            keep: 20,
             fusion,
             bm25_weight: 0.25,
             vector_weight: 0.75,

@@ -34,10 +34,22 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let mut room = width.saturating_sub(name.width() + right.width() + 2);
     let folder = text::clip_start(&folder, room).into_owned();
     room -= text::width(&folder);
-    let mut fitting = |part: String| if text::width(&part) <= room { room -= text::width(&part); part } else { String::new() };
+    let mut fitting = |part: String| {
+        if text::width(&part) <= room {
+            room -= text::width(&part);
+            part
+        } else {
+            String::new()
+        }
+    };
     let preset = fitting(preset);
     let size = fitting(size);
-    let left = Line::from(vec![name, scene.span(Tone::Text, folder), scene.span(Tone::Quiet, size), scene.span(Tone::Text, preset)]);
+    let left = Line::from(vec![
+        name,
+        scene.span(Tone::Text, folder),
+        scene.span(Tone::Quiet, size),
+        scene.span(Tone::Text, preset),
+    ]);
     ends(left, right, area, buffer);
 }
 
@@ -66,7 +78,8 @@ fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {
         _ => None,
     };
     let Some(card) = of_run.or(of_session) else { return Vec::new() };
-    let mut spans = vec![scene.span(Tone::Text, model_name(card)), scene.span(Tone::Quiet, format!("  {}", device(card)))];
+    let mut spans =
+        vec![scene.span(Tone::Text, model_name(card)), scene.span(Tone::Quiet, format!("  {}", device(card)))];
     if let Some(speed) = scene.run.and_then(Run::tokens_per_second) {
         spans.push(scene.span(Tone::Good, format!("  {speed:.0} tok/s")));
     }
@@ -103,7 +116,9 @@ pub fn progress(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         }
     }
     line.push_span(scene.span(Tone::Text, format!("  {}", done_words(progress))));
-    let rate = progress.rate_per_s.map(|rate| if rate < 10.0 { format!("  {rate:.1}/s") } else { format!("  {}/s", text::count(rate as u64)) });
+    let rate = progress
+        .rate_per_s
+        .map(|rate| if rate < 10.0 { format!("  {rate:.1}/s") } else { format!("  {}/s", text::count(rate as u64)) });
     let left = progress.left_ms.map(|ms| format!("  {}", text::time_left(ms)));
     for part in [rate, left].into_iter().flatten() {
         line.push_span(scene.span(Tone::Quiet, part));
@@ -185,8 +200,20 @@ pub fn input(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
 
 fn player_line(scene: &Scene<'_>, player: &Player, area: Rect, buffer: &mut Buffer) {
     let ((at, of), (ms, all_ms)) = (player.position(), player.time_ms());
-    let sign = if player.playing() { "▶" } else if at == of { "■" } else { "‖" };
-    let says = if player.playing() { "playing" } else if at == of { "at the end" } else { "paused" };
+    let sign = if player.playing() {
+        "▶"
+    } else if at == of {
+        "■"
+    } else {
+        "‖"
+    };
+    let says = if player.playing() {
+        "playing"
+    } else if at == of {
+        "at the end"
+    } else {
+        "paused"
+    };
     let [filled, rest] = scene.bar(if of == 0 { 1.0 } else { at as f32 / of as f32 }, usize::from(area.width / 4));
     let speed = if player.speed() == 1.0 { String::new() } else { format!(" at {}x", player.speed()) };
     let times = format!("  {:.1} of {:.1} s", ms as f64 / 1e3, all_ms as f64 / 1e3);
@@ -245,7 +272,8 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
 
 fn banners(app: &App, scene: &Scene<'_>) -> Vec<String> {
     let frozen = app.is_frozen().then(|| format!("frozen: {} goes on", scene.keymap.sign(Action::Freeze)));
-    let mouse = (!scene.ui.mouse).then(|| format!("mouse released: {} takes it back", scene.keymap.sign(Action::Mouse)));
+    let mouse =
+        (!scene.ui.mouse).then(|| format!("mouse released: {} takes it back", scene.keymap.sign(Action::Mouse)));
     [frozen, mouse].into_iter().flatten().collect()
 }
 
@@ -266,7 +294,9 @@ fn run_words(run: &Run) -> String {
         Phase::LookingUp => return "looking it up …".to_owned(),
         Phase::Reading => return "reading the prompt …".to_owned(),
         Phase::Writing => "writing".to_owned(),
-        Phase::Done => format!("{}, {}", text::duration(run.usage.wall_ms), text::counted(run.usage.tokens_generated, "token")),
+        Phase::Done => {
+            format!("{}, {}", text::duration(run.usage.wall_ms), text::counted(run.usage.tokens_generated, "token"))
+        }
     };
     let (evaluated, reused) = match run.phase() {
         Phase::Done => (run.usage.prompt_tokens_evaluated, run.usage.prompt_tokens_reused),
@@ -294,7 +324,10 @@ fn hints(app: &App, scene: &Scene<'_>, cells: usize) -> Line<'static> {
 }
 
 fn useful(app: &App, scene: &Scene<'_>) -> Vec<(Action, &'static str)> {
-    use Action::{Ask, Back, Choose, Copy, FocusInput, Help, HelpKey, NextPane, OpenSource, Palette, Play, Quit, RunChanged, Search, Step, Zoom};
+    use Action::{
+        Ask, Back, Choose, Copy, FocusInput, Help, HelpKey, NextPane, OpenSource, Palette, Play, Quit, RunChanged,
+        Search, Step, Zoom,
+    };
     let stop = app.running().then_some((Back, "stop"));
     let fixed: &[(Action, &str)] = match (&scene.ui.overlay, scene.ui.focus) {
         (Some((Overlay::Settings, _)), _) => &[(Back, "close"), (Choose, "change"), (RunChanged, "run again")],
@@ -304,10 +337,18 @@ fn useful(app: &App, scene: &Scene<'_>) -> Vec<(Action, &'static str)> {
             &[(Back, "close"), (Search, "search"), (Copy, "copy")]
         }
         (None, Focus::Input) => &[(HelpKey, "help"), (Palette, "palette"), (Ask, "ask"), (NextPane, "panes")],
-        (None, Focus::Panes) if scene.ui.player.is_some() => &[(Help, "help"), (Play, "play"), (Step, "step"), (OpenSource, "source"), (Quit, "quit")],
-        (None, Focus::Panes) => {
-            &[(Help, "help"), (Palette, "palette"), (FocusInput, "ask"), (OpenSource, "source"), (Zoom, "zoom"), (Search, "search"), (Quit, "quit")]
+        (None, Focus::Panes) if scene.ui.player.is_some() => {
+            &[(Help, "help"), (Play, "play"), (Step, "step"), (OpenSource, "source"), (Quit, "quit")]
         }
+        (None, Focus::Panes) => &[
+            (Help, "help"),
+            (Palette, "palette"),
+            (FocusInput, "ask"),
+            (OpenSource, "source"),
+            (Zoom, "zoom"),
+            (Search, "search"),
+            (Quit, "quit"),
+        ],
     };
     stop.into_iter().filter(|_| scene.ui.overlay.is_none()).chain(fixed.iter().copied()).collect()
 }

@@ -38,8 +38,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::event::{Command, Record, StopFlag};
 
-pub use app::{App, Options};
 use app::Effect;
+pub use app::{App, Options};
 use event_loop::{Inputs, drive};
 use terminal::Taken;
 use theme::Depth;
@@ -76,8 +76,10 @@ pub fn replay(records: Vec<Record>, options: Options) -> anyhow::Result<()> {
 }
 
 fn show(mut app: App, records: UnboundedReceiver<Record>, engine: impl Fn(Effect)) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the screen")?;
-    let taken = Taken::take(app.options().config.screen.mouse).context("the screen needs a terminal: use `ragscope ask` without one")?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the screen")?;
+    let taken = Taken::take(app.options().config.screen.mouse)
+        .context("the screen needs a terminal: use `ragscope ask` without one")?;
     let mut terminal = Terminal::new(CrosstermBackend::new(std::io::stdout())).context("cannot use the terminal")?;
     let inputs = Inputs { terminal: taken.events(), records };
     let mut perform = |effect: Effect, app: &mut App| outside(effect, app, &engine);

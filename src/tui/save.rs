@@ -52,8 +52,18 @@ fn lookups(run: &Run, page: &mut String) {
             let score = |ranked: Option<crate::event::Ranked>| {
                 ranked.map_or(String::new(), |ranked| format!("{:.3} (#{})", ranked.score, ranked.rank))
             };
-            let place = format!("{}:{}", text::one_line(&hit.chunk.document), text::lines(hit.chunk.lines[0], hit.chunk.lines[1]));
-            let _ = writeln!(page, "| {sign} | {place} | {} | {} | {:.3} |", score(hit.bm25), score(hit.vector), hit.fused.score);
+            let place = format!(
+                "{}:{}",
+                text::one_line(&hit.chunk.document),
+                text::lines(hit.chunk.lines[0], hit.chunk.lines[1])
+            );
+            let _ = writeln!(
+                page,
+                "| {sign} | {place} | {} | {} | {:.3} |",
+                score(hit.bm25),
+                score(hit.vector),
+                hit.fused.score
+            );
         }
     }
 }
@@ -66,7 +76,8 @@ fn facts(run: &Run, page: &mut String) {
         Some(Outcome::LimitReached) => "cut off by a limit".to_owned(),
         Some(Outcome::Failed { error, .. }) => format!("failed: {}", text::one_line(error)),
     };
-    let models: Vec<String> = run.models.iter().map(|card| format!("{} {}", text::one_line(&card.file), card.fingerprint)).collect();
+    let models: Vec<String> =
+        run.models.iter().map(|card| format!("{} {}", text::one_line(&card.file), card.fingerprint)).collect();
     let usage = &run.usage;
     page.push_str("\n## Run\n\n");
     let facts = [
@@ -76,7 +87,10 @@ fn facts(run: &Run, page: &mut String) {
         ("preset", run.preset.clone()),
         ("seed", run.seed.to_string()),
         ("models", models.join("; ")),
-        ("prompt tokens", format!("{} evaluated, {} reused", usage.prompt_tokens_evaluated, usage.prompt_tokens_reused)),
+        (
+            "prompt tokens",
+            format!("{} evaluated, {} reused", usage.prompt_tokens_evaluated, usage.prompt_tokens_reused),
+        ),
         ("tokens generated", usage.tokens_generated.to_string()),
         ("time", text::duration(usage.wall_ms)),
     ];

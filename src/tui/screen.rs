@@ -59,7 +59,12 @@ fn pane_note(app: &App, scene: &Scene<'_>, pane: Pane) -> String {
             format!("run {at} of {}", shown.runs.len())
         }
         (Pane::Retrieval, Some(run)) => {
-            let kept = run.lookups.iter().filter_map(|lookup| lookup.context.as_ref()).map(|context| context.chunks.len()).sum::<usize>();
+            let kept = run
+                .lookups
+                .iter()
+                .filter_map(|lookup| lookup.context.as_ref())
+                .map(|context| context.chunks.len())
+                .sum::<usize>();
             let hits = run.lookups.iter().map(|lookup| lookup.hits().len()).sum::<usize>();
             if hits > 0 { format!("{kept} of {hits} in the context") } else { String::new() }
         }
@@ -72,7 +77,8 @@ fn frame(scene: &Scene<'_>, (title, note): (&str, &str), focused: bool, area: Re
         if focused { (Tone::Focus, Tone::Focus, "▸") } else { (Tone::Border, Tone::Strong, " ") };
     let room = usize::from(area.width).saturating_sub(6);
     let title = text::clip(title, room).into_owned();
-    let mut block = Block::new().borders(Borders::ALL).border_type(BorderType::Rounded).border_style(scene.style(border));
+    let mut block =
+        Block::new().borders(Borders::ALL).border_type(BorderType::Rounded).border_style(scene.style(border));
     let note_fits = !note.is_empty() && text::width(&title) + text::width(note) + 4 <= room;
     block = block.title(Line::from(vec![scene.span(Tone::Focus, sign), scene.span(title_tone, format!("{title} "))]));
     if note_fits {

@@ -222,9 +222,9 @@ pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
 /// The words of a text that are worth highlighting when it is a query: no signs, no one-letter words, no commonest words.
 pub fn content_words(text: &str) -> Vec<String> {
     const COMMON: &[&str] = &[
-        "the", "and", "was", "were", "is", "are", "of", "in", "to", "for", "on", "at", "by", "an", "what", "who", "where", "when",
-        "which", "how", "why", "did", "does", "do", "that", "this", "with", "from", "it", "its", "as", "be", "or", "has", "have",
-        "had",
+        "the", "and", "was", "were", "is", "are", "of", "in", "to", "for", "on", "at", "by", "an", "what", "who",
+        "where", "when", "which", "how", "why", "did", "does", "do", "that", "this", "with", "from", "it", "its", "as",
+        "be", "or", "has", "have", "had",
     ];
     text.unicode_words()
         .map(str::to_lowercase)

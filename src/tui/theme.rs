@@ -179,7 +179,11 @@ fn gather(name: &str, folder: &Path, looks: &mut BTreeMap<&'static str, Style>, 
     let own = (!name.contains(['/', '\\']) && file.is_file()).then_some(file);
     if built_in.is_none() && own.is_none() {
         let known = Theme::names(folder);
-        bail!("unknown theme `{name}`{}; known are {}", nearest(name, known.iter().map(String::as_str)), known.join(", "));
+        bail!(
+            "unknown theme `{name}`{}; known are {}",
+            nearest(name, known.iter().map(String::as_str)),
+            known.join(", ")
+        );
     }
     if let Some((_, text)) = built_in {
         put_over(name, &parse(text, name)?, looks)?;

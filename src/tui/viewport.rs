@@ -110,11 +110,8 @@ impl Scroll {
     /// Moves the window so that rows are in sight.
     pub fn show(&mut self, rows: Range<usize>, content: &Content, height: usize) {
         let top = content.top(self, height);
-        let shown = if rows.start < top || rows.len() > height {
-            rows.start
-        } else {
-            top.max(rows.end.saturating_sub(height))
-        };
+        let shown =
+            if rows.start < top || rows.len() > height { rows.start } else { top.max(rows.end.saturating_sub(height)) };
         if shown != top {
             (self.top, self.follow) = (shown, false);
         }
@@ -170,7 +167,9 @@ impl Window<'_> {
 
     fn draw_selection_sign(&self, area: Rect, top: usize, buffer: &mut Buffer) {
         let rows = self.scroll.selected.and_then(|item| self.content.rows_of(item));
-        let Some(rows) = rows.filter(|rows| rows.start >= top && rows.start - top < usize::from(area.height)) else { return };
+        let Some(rows) = rows.filter(|rows| rows.start >= top && rows.start - top < usize::from(area.height)) else {
+            return;
+        };
         if area.width > 0 {
             let sign = if self.focused { "▸" } else { "·" };
             buffer.set_stringn(area.x, area.y + (rows.start - top) as u16, sign, 1, self.theme.style(Tone::Focus));

@@ -1,1 +1,312 @@
+//! The run, told by its events, with scripted models and a corpus of a few lines.
 
+use ragscope::config::prompts::Prompts;
+use ragscope::config::{Config, Layers, RetrieverSettings};
+use ragscope::engine::{AskError, Corpus, Search, Tools, ask};
+use ragscope::event::{ChunkText, CorpusCard, DropReason, Event, Flow, Hit, Outcome, Ranked, Retrieval};
+use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
+
+/// Chunks in the order in which every query finds them.
+struct Shelf(Vec<&'static str>);
+
+impl Search for Shelf {
+    fn search(&self, query: &str, _vector: &[f32], settings: &RetrieverSettings) -> anyhow::Result<Retrieval> {
+        let hit = |(rank, text): (u32, &&str)| Hit {
+            chunk: ChunkText {
+                id: u64::from(rank) * 10,
+                document: "people.md".to_owned(),
+                headings: Vec::new(),
+                bytes: [0, text.len() as u64],
+                lines: [rank, rank],
+                tokens: 8,
+                text: (*text).to_owned(),
+            },
+            bm25: Some(Ranked { score: 1.0, rank }),
+            vector: None,
+            fused: Ranked { score: 1.0 / rank as f32, rank },
+        };
+        Ok(Retrieval {
+            query: query.to_owned(),
+            fusion: settings.fusion,
+            hits: (1..).zip(&self.0).map(hit).collect(),
+            bm25_found: 1,
+            vector_found: 0,
+            wall_us: 1,
+        })
+    }
+
+    fn card(&self) -> CorpusCard {
+        CorpusCard { folder: "notes".to_owned(), documents: 1, chunks: 3, generation: 1, read_only: false }
+    }
+}
+
+const SHELF: [&str; 4] =
+    ["Mira Oakes was a student of Tam Reeve.", "Tam Reeve was born in Aldmouth.", "Ships sail.", "Ropes hold."];
+
+fn config(settings: &[(&str, &str)]) -> Config {
+    let mut layers = Layers::defaults();
+    for (key, value) in settings {
+        layers.set("test", key, value).expect("a known key");
+    }
+    layers.config().expect("a valid configuration")
+}
+
+/// Ask over [`SHELF`] and give the events; `stop_at` is the number of the event that is answered with a stop.
+fn run(
+    config: &Config,
+    generator: &mut ScriptedGenerator,
+    question: &str,
+    stop_at: usize,
+) -> (Result<Outcome, AskError>, Vec<Event>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let prompts = Prompts::new(folder.path());
+    let (shelf, mut embedder) = (Shelf(SHELF.to_vec()), ScriptedEmbedder::new(8));
+    let mut events = Vec::new();
+    let tools =
+        Tools { config, prompts: &prompts, generator, corpus: Some(Corpus { index: &shelf, embedder: &mut embedder }) };
+    let outcome = ask(tools, question, &mut |event| {
+        events.push(event);
+        if events.len() > stop_at { Flow::Stop } else { Flow::Continue }
+    });
+    (outcome, events)
+}
+
+fn names(events: &[Event]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for event in events {
+        let json = serde_json::to_value(event).expect("an event is JSON");
+        let name = json["type"].as_str().expect("a type").to_owned();
+        if names.last() != Some(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn finished(events: &[Event]) -> (&str, &str, Vec<(u32, u32)>) {
+    match events.last() {
+        Some(Event::RunFinished { text, answer, citations, .. }) => {
+            (text, answer, citations.iter().map(|cited| (cited.label, cited.first_line)).collect())
+        }
+        other => panic!("the last event is {other:?}"),
+    }
+}
+
+#[test]
+fn naive_retrieves_once_and_answers_sentence_by_sentence() {
+    let mut generator = ScriptedGenerator::new().when(
+        "Context:",
+        " Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Aldmouth. So the answer is Aldmouth.",
+    );
+    let (outcome, events) = run(&config(&[]), &mut generator, " Where was the teacher of Mira born? ", usize::MAX);
+    assert_eq!(outcome.expect("it ran"), Outcome::Completed);
+    let step = ["step_started", "token_generated", "step_finished"];
+    let expected: Vec<&str> = ["run_started", "query_written", "retrieval_finished", "context_built", "model_called"]
+        .into_iter()
+        .chain(step.into_iter().cycle().take(8))
+        .chain(["model_call_finished", "step_finished", "run_finished"])
+        .collect();
+    assert_eq!(names(&events), expected);
+    let (text, answer, citations) = finished(&events);
+    assert_eq!(text.split(". ").count(), 3, "{text}");
+    assert_eq!(answer, "Aldmouth");
+    assert_eq!(citations, [(1, 1), (2, 2)]);
+    assert!(generator.seen[0].user.starts_with("Context:\n[1] Mira Oakes was a student of Tam Reeve.\n[2] Tam Reeve"));
+}
+
+#[test]
+fn closed_book_looks_nothing_up() {
+    let mut generator = ScriptedGenerator::new().when("step by step", " So the answer is Lorby.");
+    let (_, events) = run(&config(&[("preset", "closed-book")]), &mut generator, "Where?", usize::MAX);
+    assert!(!names(&events).iter().any(|name| name == "retrieval_finished" || name == "context_built"));
+    assert_eq!(finished(&events).1, "Lorby");
+    assert!(!generator.seen[0].user.contains("Context"));
+}
+
+#[test]
+fn hits_below_k_and_beyond_the_context_are_dropped_with_the_reason() {
+    let mut generator = ScriptedGenerator::new().when("Context:", " So the answer is X.").with_context(68);
+    let (_, events) = run(&config(&[("answer.max_tokens", "34")]), &mut generator, "Where?", usize::MAX);
+    let context = events
+        .iter()
+        .find_map(|event| match event {
+            Event::ContextBuilt { context, .. } => Some(context),
+            _ => None,
+        })
+        .expect("a context");
+    assert!(context.prompt_tokens <= context.available_tokens);
+    let dropped: Vec<(u64, bool)> = context
+        .dropped
+        .iter()
+        .map(|dropped| (dropped.chunk, matches!(dropped.reason, DropReason::ContextFull { .. })))
+        .collect();
+    let kept: Vec<u64> = context.chunks.iter().map(|chunk| chunk.chunk).collect();
+    assert_eq!(kept.len() + dropped.len(), SHELF.len());
+    assert_eq!(dropped.last(), Some(&(40, false)), "the fourth is below k = 3");
+    assert!(dropped.first().is_some_and(|first| first.1), "a whole chunk went for want of room: {dropped:?}");
+}
+
+#[test]
+fn a_reply_without_the_phrase_is_led_to_a_short_answer() {
+    let mut generator = ScriptedGenerator::new()
+        .when("Aldmouth. So the answer is", " Aldmouth.")
+        .when("Context:", " Tam Reeve was born in Aldmouth.");
+    let (_, events) = run(&config(&[]), &mut generator, "Where was Tam Reeve born?", usize::MAX);
+    assert_eq!(finished(&events).1, "Aldmouth");
+    assert_eq!(generator.seen.len(), 2);
+}
+
+#[test]
+fn a_stop_at_any_event_ends_the_run_and_keeps_what_was_written() {
+    let reply = " Mira Oakes was a student of Tam Reeve. So the answer is Tam Reeve.";
+    let script = || ScriptedGenerator::new().when("Context:", reply);
+    let (_, all) = run(&config(&[]), &mut script(), "Who?", usize::MAX);
+    for stop_at in 0..all.len() - 1 {
+        let (outcome, events) = run(&config(&[]), &mut script(), "Who?", stop_at);
+        assert_eq!(outcome.expect("it ran"), Outcome::Stopped, "stopped at {stop_at}");
+        assert!(reply.trim().starts_with(finished(&events).0), "stopped at {stop_at}");
+    }
+}
+
+#[test]
+fn the_sentence_limit_is_a_limit_and_not_a_stop() {
+    let mut generator =
+        ScriptedGenerator::new().when("is. So the answer", " C").when("Context:", " One is. Two is. Three is.");
+    let (outcome, events) = run(&config(&[("answer.max_sentences", "2")]), &mut generator, "Who?", usize::MAX);
+    assert_eq!(outcome.expect("it ran"), Outcome::LimitReached);
+    assert_eq!(finished(&events).0, "One is. Two is.");
+}
+
+#[test]
+fn questions_that_cannot_be_asked_are_refused_before_anything_runs() {
+    let long = "word ".repeat(4000);
+    for (question, expected) in [("  \n", "the question is empty"), (long.as_str(), "the question needs")] {
+        let (outcome, events) = run(&config(&[]), &mut ScriptedGenerator::new(), question, usize::MAX);
+        let error = outcome.expect_err("it cannot be asked").to_string();
+        assert!(error.contains(expected), "{error}");
+        assert!(events.is_empty());
+    }
+}
+
+#[test]
+fn uncertainty_is_the_mean_token_entropy_of_the_sentence() {
+    let mut generator =
+        ScriptedGenerator::new().when("Context:", " Tam lived in Lorby. So the answer is X.").unsure_of("Lorby", 2.5);
+    let (_, events) = run(&config(&[]), &mut generator, "Where?", usize::MAX);
+    let values: Vec<f32> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::StepFinished { uncertainty, .. } => Some(uncertainty.value),
+            _ => None,
+        })
+        .collect();
+    let tokens: Vec<f32> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::TokenGenerated { step: 1, entropy, .. } => Some(*entropy),
+            _ => None,
+        })
+        .collect();
+    let mean = tokens.iter().sum::<f32>() / tokens.len() as f32;
+    assert!((values[0] - mean).abs() < 1e-6 && values[0] > values[1], "{values:?}");
+    assert!(tokens.contains(&2.5));
+}
+
+/// A worker on the bundled models, over a folder of its own.
+mod worker {
+    use std::path::Path;
+
+    use ragscope::config::{Layers, Paths};
+    use ragscope::engine::{Worker, mailbox};
+    use ragscope::event::{Command, Event, Flow, Outcome, Record, StopFlag};
+
+    fn corpus(folder: &Path) {
+        std::fs::create_dir_all(folder).expect("a folder");
+        let texts = [
+            ("people.md", "# People\n\nFenby Wilam was born in Bertiston.\nYelmas Sorvinden married Fenby Wilam.\n"),
+            (
+                "ships.txt",
+                "The Silver Heron was built in Lorusgate. The captain of the Silver Heron was Yelmas Sorvinden.\n",
+            ),
+        ];
+        for (name, text) in texts {
+            std::fs::write(folder.join(name), text).expect("written");
+        }
+    }
+
+    fn events(records: &[Record]) -> impl Iterator<Item = &Event> {
+        records.iter().map(|record| &record.event)
+    }
+
+    #[test]
+    fn commands_are_served_in_order_and_a_question_overtakes_nothing_it_needs() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = home.path().join("notes");
+        corpus(&folder);
+        let (layers, paths, stop) = (Layers::defaults(), Paths::under(home.path().join("home")), StopFlag::default());
+        let (outbox, inbox) = mailbox(&stop);
+        let (records, seen) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            Worker::new(layers, paths, stop.clone()).serve(&inbox, &mut |record| {
+                let _ = records.send(record);
+                stop.flow()
+            });
+        });
+        outbox.send(Command::Open { folder });
+        let mut told = Vec::new();
+        let until = |told: &mut Vec<Record>, wanted: &dyn Fn(&Event) -> bool| {
+            while !told.last().is_some_and(|record: &Record| wanted(&record.event)) {
+                let record = seen.recv_timeout(std::time::Duration::from_secs(60)).expect("a record in time");
+                told.push(record);
+            }
+        };
+        until(&mut told, &|event| matches!(event, Event::IndexFinished { report } if report.added == 2));
+        outbox.send(Command::Ask { question: "Where was the Silver Heron built?".to_owned(), overrides: Vec::new() });
+        until(&mut told, &|event| matches!(event, Event::RunFinished { .. }));
+        outbox.send(Command::OpenSource { document: "people.md".to_owned(), first_line: 3, last_line: 3 });
+        until(&mut told, &|event| matches!(event, Event::SourceOpened { .. }));
+        outbox.send(Command::Ask { question: String::new(), overrides: Vec::new() });
+        until(&mut told, &|event| matches!(event, Event::OperationFailed { .. }));
+        drop(outbox);
+        thread.join().expect("the worker ends when nobody sends any more");
+
+        let finished = events(&told).find_map(|event| match event {
+            Event::RunFinished { outcome, answer, citations, usage, .. } => Some((outcome, answer, citations, usage)),
+            _ => None,
+        });
+        let (outcome, answer, citations, usage) = finished.expect("a run");
+        assert_eq!(outcome, &Outcome::Completed);
+        assert!(!answer.is_empty());
+        assert_eq!(citations.first().map(|cited| (cited.file.as_str(), cited.first_line)), Some(("ships.txt", 1)));
+        assert!(usage.prompt_tokens_evaluated > 0 && usage.tokens_generated > 0);
+        for run in told.chunk_by(|a, b| a.run == b.run).filter(|run| run[0].run != ragscope::event::SESSION) {
+            assert!((0..).zip(run).all(|(seq, record)| record.seq == seq), "sequence numbers have no gaps");
+        }
+    }
+
+    #[test]
+    fn a_stopped_question_makes_room_for_the_next() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (layers, paths, stop) = (Layers::defaults(), Paths::under(home.path().join("home")), StopFlag::default());
+        let (outbox, inbox) = mailbox(&stop);
+        let overrides = vec![("preset".to_owned(), "closed-book".to_owned())];
+        for question in ["Who wrote Silver Notes?", "Who founded Corex Mills?"] {
+            outbox.send(Command::Ask { question: question.to_owned(), overrides: overrides.clone() });
+            if question.contains("wrote") {
+                // pressed before the worker has taken the question up: it must not be lost, nor hit the next question
+                stop.stop();
+            }
+        }
+        drop(outbox);
+        let mut ends = Vec::new();
+        Worker::new(layers, paths, stop.clone()).serve(&inbox, &mut |record| {
+            match record.event {
+                Event::RunFinished { outcome, .. } => ends.push(format!("{outcome:?}")),
+                Event::OperationFailed { operation, error, .. } => ends.push(format!("{operation} {error}")),
+                _ => {}
+            }
+            if stop.is_set() { Flow::Stop } else { Flow::Continue }
+        });
+        assert_eq!(ends, ["ask stopped", "Completed"], "the first was stopped while its model was loading");
+    }
+}

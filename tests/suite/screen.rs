@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
 use ragscope::config::{Layers, Paths};
 use ragscope::event::{
-    Command, CorpusCard, Event, IndexPhase, IndexProgress, IndexReport, ModelCard, ModelRole, Record, RunSummary, SESSION, SkippedFile,
-    Source,
+    Command, CorpusCard, Event, IndexPhase, IndexProgress, IndexReport, ModelCard, ModelRole, Record, RunSummary,
+    SESSION, SkippedFile, Source,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::Depth;
@@ -182,7 +182,8 @@ fn progress() -> Event {
 }
 
 fn report() -> Event {
-    let skipped = [("photo.md", "it is not text"), ("big/log.txt", "74,213,004 bytes are more than corpus.max_file_bytes")];
+    let skipped =
+        [("photo.md", "it is not text"), ("big/log.txt", "74,213,004 bytes are more than corpus.max_file_bytes")];
     Event::IndexFinished {
         report: IndexReport {
             corpus: corpus(),
@@ -192,7 +193,9 @@ fn report() -> Event {
             removed: 1,
             embedded: 301,
             reused: 8_817,
-            skipped: skipped.map(|(path, reason)| SkippedFile { path: path.to_owned(), reason: reason.to_owned() }).to_vec(),
+            skipped: skipped
+                .map(|(path, reason)| SkippedFile { path: path.to_owned(), reason: reason.to_owned() })
+                .to_vec(),
             wall_ms: 4_210,
         },
     }
@@ -203,7 +206,9 @@ fn source() -> Event {
         12 => "Mira Oakes was a student of Tam Reeve at the harbour school. She kept the".to_owned(),
         13 => "notebooks of her teacher and copied the tide tables every spring.".to_owned(),
         _ if line % 5 == 0 => String::new(),
-        _ => format!("Line {line} of the document says something about the harbour, the tides and the people who watched them."),
+        _ => format!(
+            "Line {line} of the document says something about the harbour, the tides and the people who watched them."
+        ),
     });
     Event::SourceOpened {
         source: Source {

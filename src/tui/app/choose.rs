@@ -22,7 +22,8 @@ impl App {
     }
 
     fn open_session(&mut self, item: Item) {
-        let file = self.state.sessions.as_ref().and_then(|sessions| sessions.runs.get(item.row)).map(|run| run.file.clone());
+        let file =
+            self.state.sessions.as_ref().and_then(|sessions| sessions.runs.get(item.row)).map(|run| run.file.clone());
         if let Some(file) = file {
             self.send(Command::OpenRun { file: file.into() });
         }
@@ -170,7 +171,13 @@ impl App {
             PaletteEntry::Action(action) => self.run_from_palette(action),
             PaletteEntry::Preset(name) => {
                 self.override_setting("preset", &name);
-                self.tell(format!("preset {name} for the next run: {} runs the question again", self.keymap.sign(Action::Again)), false);
+                self.tell(
+                    format!(
+                        "preset {name} for the next run: {} runs the question again",
+                        self.keymap.sign(Action::Again)
+                    ),
+                    false,
+                );
             }
             PaletteEntry::Theme(name) => self.override_setting("screen.theme", &name),
         }

@@ -35,7 +35,10 @@ impl App {
     }
 
     fn types_into_empty_input(&self) -> bool {
-        self.ui.field.is_none() && self.ui.overlay.is_none() && self.ui.focus == Focus::Input && self.ui.input.is_empty()
+        self.ui.field.is_none()
+            && self.ui.overlay.is_none()
+            && self.ui.focus == Focus::Input
+            && self.ui.input.is_empty()
     }
 
     /// The text that keys go into.
@@ -80,7 +83,8 @@ fn edit(area: &mut TextArea<'static>, event: &KeyEvent) {
         }
         Input { key: TextKey::Char('a'), ctrl: true, .. } => area.move_cursor(CursorMove::Head),
         // line ends and tabs come by actions and pasting alone
-        Input { key: TextKey::Enter | TextKey::Tab | TextKey::Esc, .. } | Input { key: TextKey::Char('m'), ctrl: true, .. } => {}
+        Input { key: TextKey::Enter | TextKey::Tab | TextKey::Esc, .. }
+        | Input { key: TextKey::Char('m'), ctrl: true, .. } => {}
         input => {
             area.input(input);
         }

@@ -234,7 +234,10 @@ impl App {
         };
         match copied {
             Some((what, content)) => {
-                self.tell(format!("copied {what} ({})", text::counted(content.chars().count() as u64, "character")), false);
+                self.tell(
+                    format!("copied {what} ({})", text::counted(content.chars().count() as u64, "character")),
+                    false,
+                );
                 self.effects.push(Effect::Copy(content));
             }
             None => self.tell("nothing to copy here", true),

@@ -142,7 +142,8 @@ impl App {
     fn told_of_failure(&mut self) {
         self.ui.pending = None;
         if let Some(entry) = self.state.log.last() {
-            let text = if entry.advice.is_empty() { entry.text.clone() } else { format!("{}: {}", entry.text, entry.advice) };
+            let text =
+                if entry.advice.is_empty() { entry.text.clone() } else { format!("{}: {}", entry.text, entry.advice) };
             self.ui.notice = Some(Notice { text, failed: true });
         }
     }

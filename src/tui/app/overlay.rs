@@ -90,7 +90,9 @@ impl App {
             Pane::Answer | Pane::Uncertainty | Pane::Links | Pane::Refinement => {
                 match self.ui.scroll(Pane::Answer).selected {
                     Some(item) => run.steps.get(item.row)?.citations.get(item.part.saturating_sub(1)).map(of_citation),
-                    None => run.steps.iter().flat_map(|step| &step.citations).chain(&run.citations).next().map(of_citation),
+                    None => {
+                        run.steps.iter().flat_map(|step| &step.citations).chain(&run.citations).next().map(of_citation)
+                    }
                 }
             }
         }

@@ -74,8 +74,13 @@ impl Key {
     #[must_use]
     pub fn sign(self) -> String {
         let name = match self.code {
-            KeyCode::Char(c) if self.modifiers == KeyModifiers::CONTROL => return format!("^{}", c.to_ascii_uppercase()),
-            code => NAMES.iter().find(|(_, known, _)| *known == code).map_or_else(|| self.plain(), |(.., sign)| (*sign).to_owned()),
+            KeyCode::Char(c) if self.modifiers == KeyModifiers::CONTROL => {
+                return format!("^{}", c.to_ascii_uppercase());
+            }
+            code => NAMES
+                .iter()
+                .find(|(_, known, _)| *known == code)
+                .map_or_else(|| self.plain(), |(.., sign)| (*sign).to_owned()),
         };
         self.with_modifiers(&name)
     }
@@ -84,7 +89,9 @@ impl Key {
         match self.code {
             KeyCode::Char(c) => c.to_string(),
             KeyCode::F(number) => format!("f{number}"),
-            code => NAMES.iter().find(|(_, known, _)| *known == code).map_or(String::new(), |(name, ..)| (*name).to_owned()),
+            code => {
+                NAMES.iter().find(|(_, known, _)| *known == code).map_or(String::new(), |(name, ..)| (*name).to_owned())
+            }
         }
     }
 
@@ -96,7 +103,10 @@ impl Key {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = NAMES.iter().find(|(_, known, _)| *known == self.code).map_or_else(|| self.plain(), |(name, ..)| (*name).to_owned());
+        let name = NAMES
+            .iter()
+            .find(|(_, known, _)| *known == self.code)
+            .map_or_else(|| self.plain(), |(name, ..)| (*name).to_owned());
         f.write_str(&self.with_modifiers(&name))
     }
 }
@@ -133,7 +143,21 @@ mod tests {
 
     #[test]
     fn keys_read_back_as_they_are_written() {
-        for name in ["q", "G", "?", "-", "minus", "ctrl-p", "shift-tab", "alt-enter", "f1", "ctrl-alt-x", "pageup", "space", "+"] {
+        for name in [
+            "q",
+            "G",
+            "?",
+            "-",
+            "minus",
+            "ctrl-p",
+            "shift-tab",
+            "alt-enter",
+            "f1",
+            "ctrl-alt-x",
+            "pageup",
+            "space",
+            "+",
+        ] {
             let key: Key = name.parse().expect("a key");
             assert_eq!(key.to_string().parse::<Key>(), Ok(key), "{name}");
         }

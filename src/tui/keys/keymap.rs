@@ -48,9 +48,9 @@ impl Keymap {
                 let known = Action::ALL.iter().map(|action| action.info().name);
                 bail!("{origin}: unknown action `{name}`{}", nearest(&name, known));
             };
-            let parsed = names.iter().map(|key| {
-                key.parse().map_err(|hint| anyhow::anyhow!("{origin}: {name}: unknown key `{key}`{hint}"))
-            });
+            let parsed = names
+                .iter()
+                .map(|key| key.parse().map_err(|hint| anyhow::anyhow!("{origin}: {name}: unknown key `{key}`{hint}")));
             self.keys.insert(*action, parsed.collect::<anyhow::Result<_>>()?);
         }
         self.check_single_meanings(origin)?;
@@ -64,7 +64,9 @@ impl Keymap {
                 for key in self.keys(*action) {
                     if let Some(other) = taken.insert(*key, *action) {
                         let (first, second) = (other.info().name, action.info().name);
-                        bail!("{origin}: `{key}` stands for both `{first}` and `{second}`: give one of them another key");
+                        bail!(
+                            "{origin}: `{key}` stands for both `{first}` and `{second}`: give one of them another key"
+                        );
                     }
                 }
             }

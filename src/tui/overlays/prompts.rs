@@ -11,7 +11,8 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let calls = scene.run.map_or(&[][..], |run| &run.calls);
     if calls.is_empty() {
         content.gap();
-        let says = "No model has been called yet. Every call of a run appears here with the exact text that the model read.";
+        let says =
+            "No model has been called yet. Every call of a run appears here with the exact text that the model read.";
         content.paragraph(says, scene.style(Tone::Quiet), "   ", cells);
     }
     for (row, call) in calls.iter().enumerate() {
@@ -26,7 +27,8 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
 fn call_rows(scene: &Scene<'_>, row: usize, call: &Call, cells: usize, content: &mut Content) {
     let item = Item { row, part: 0 };
     let title = format!("  call {}  {}", call.call, call.purpose);
-    let role = format!("  {}  {}", call.role.name().replace('_', " "), text::counted(call.prompt_tokens.into(), "token"));
+    let role =
+        format!("  {}  {}", call.role.name().replace('_', " "), text::counted(call.prompt_tokens.into(), "token"));
     content.item(item, Line::from(vec![scene.span(Tone::Strong, title), scene.span(Tone::Quiet, role)]));
     let usage = call.usage.map_or("  in progress …".to_owned(), |usage| {
         format!(

@@ -24,12 +24,25 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     };
     row("folder", corpus.folder.clone());
     row("holds", format!("{}, {}", text::counted(corpus.documents, "file"), text::counted(corpus.chunks, "chunk")));
-    let changes = [(report.added, "added"), (report.changed, "changed"), (report.unchanged, "unchanged"), (report.removed, "removed")];
-    let changes: Vec<String> = changes.iter().map(|(number, what)| format!("{} {what}", text::count(*number))).collect();
+    let changes = [
+        (report.added, "added"),
+        (report.changed, "changed"),
+        (report.unchanged, "unchanged"),
+        (report.removed, "removed"),
+    ];
+    let changes: Vec<String> =
+        changes.iter().map(|(number, what)| format!("{} {what}", text::count(*number))).collect();
     row("files", changes.join(", "));
     row("vectors", format!("{} computed, {} known already", text::count(report.embedded), text::count(report.reused)));
     row("took", text::duration(report.wall_ms));
-    row("generation", if corpus.read_only { format!("{}, read only: another ragscope writes it", corpus.generation) } else { corpus.generation.to_string() });
+    row(
+        "generation",
+        if corpus.read_only {
+            format!("{}, read only: another ragscope writes it", corpus.generation)
+        } else {
+            corpus.generation.to_string()
+        },
+    );
     content.gap();
     if report.skipped.is_empty() {
         content.line(scene.span(Tone::Good, "  ✓ no file was skipped"));

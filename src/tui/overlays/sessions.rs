@@ -41,7 +41,10 @@ fn run_row(scene: &Scene<'_>, run: &RunSummary, cells: usize) -> Line<'static> {
     Line::from(vec![
         scene.span(Tone::Quiet, format!("  {}  ", text::date(run.started_at))),
         scene.span(Tone::Text, format!("{}", text::left(&run.preset, 11))),
-        scene.span(if run.answer.is_some() { Tone::Text } else { Tone::Doubt }, if run.answer.is_some() { " " } else { "■" }),
+        scene.span(
+            if run.answer.is_some() { Tone::Text } else { Tone::Doubt },
+            if run.answer.is_some() { " " } else { "■" },
+        ),
         scene.span(Tone::Text, question),
     ])
 }

@@ -62,7 +62,9 @@ pub(in crate::tui) fn current_value(scene: &Scene<'_>, known: &Setting) -> Strin
 /// The value of the run on the screen, else of the program as it was started.
 fn value_before(scene: &Scene<'_>, known: &Setting) -> String {
     let of_run = scene.run.and_then(|run| run.setting(&known.key));
-    of_run.or_else(|| setting(&scene.ui.settings, &known.key)).unwrap_or_else(|| known.default.trim_matches('"').to_owned())
+    of_run
+        .or_else(|| setting(&scene.ui.settings, &known.key))
+        .unwrap_or_else(|| known.default.trim_matches('"').to_owned())
 }
 
 pub(super) fn copied(scene: &Scene<'_>, scroll: &Scroll) -> Option<(String, String)> {

@@ -18,7 +18,12 @@ pub(super) fn title(view: &SourceView) -> String {
 pub(in crate::tui) fn rows(view: &SourceView, scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     let Some(source) = &view.source else {
-        content.line(scene.span(Tone::Quiet, if view.recorded { "   the run did not record this passage" } else { "   reading …" }));
+        content.line(
+            scene.span(
+                Tone::Quiet,
+                if view.recorded { "   the run did not record this passage" } else { "   reading …" },
+            ),
+        );
         return content;
     };
     if view.recorded {
@@ -50,7 +55,10 @@ pub(in crate::tui) fn rows(view: &SourceView, scene: &Scene<'_>, cells: usize) -
             }
         }
         if shown.len() < line.len() {
-            content.line(scene.span(Tone::Quiet, format!("  {:>digits$} │ … the line goes on for {} bytes", "", line.len() - shown.len())));
+            content.line(scene.span(
+                Tone::Quiet,
+                format!("  {:>digits$} │ … the line goes on for {} bytes", "", line.len() - shown.len()),
+            ));
         }
     }
     content
@@ -58,7 +66,11 @@ pub(in crate::tui) fn rows(view: &SourceView, scene: &Scene<'_>, cells: usize) -
 
 pub(super) fn copied(view: &SourceView) -> Option<(String, String)> {
     let source = view.source.as_ref()?;
-    let cited = source.lines.iter().zip(source.from_line..).filter(|(_, number)| (source.first_line..=source.last_line).contains(number));
+    let cited = source
+        .lines
+        .iter()
+        .zip(source.from_line..)
+        .filter(|(_, number)| (source.first_line..=source.last_line).contains(number));
     let lines: Vec<&str> = cited.map(|(line, _)| line.as_str()).collect();
     Some((format!("the cited lines of {}", title(view)), lines.join("\n")))
 }

@@ -146,7 +146,12 @@ fn outcome_rows(scene: &Scene<'_>, run: &Run, outcome: &Outcome, cells: usize, c
         Outcome::Completed => {}
         Outcome::Stopped => note(scene, content, cells, (Tone::Doubt, "■ stopped; what was written stays")),
         Outcome::LimitReached => {
-            note(scene, content, cells, (Tone::Doubt, "■ a limit cut the answer off: raise answer.max_tokens or answer.max_sentences"));
+            note(
+                scene,
+                content,
+                cells,
+                (Tone::Doubt, "■ a limit cut the answer off: raise answer.max_tokens or answer.max_sentences"),
+            );
         }
         Outcome::Failed { error, advice } => {
             note(scene, content, cells, (Tone::Bad, &format!("✗ {}", text::many_lines(error))));
@@ -169,7 +174,10 @@ pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
         }
         Some(Item { row, part }) => {
             let citation = run.steps.get(row)?.citations.get(part - 1)?;
-            Some((format!("citation [{}]", citation.label), place(&citation.file, citation.first_line, citation.last_line)))
+            Some((
+                format!("citation [{}]", citation.label),
+                place(&citation.file, citation.first_line, citation.last_line),
+            ))
         }
         None => {
             let sentences: Vec<&str> = run.steps.iter().map(|step| step.text.as_str()).collect();

@@ -83,7 +83,11 @@ fn corpus_row(scene: &Scene<'_>, corpus: &CorpusCard, cells: usize) -> Line<'sta
 
 fn what_next(scene: &Scene<'_>) -> String {
     if scene.ui.player.is_some() {
-        return format!("A recorded run: {} plays it, {} goes one record on.", sign(scene, Action::Play), sign(scene, Action::Step));
+        return format!(
+            "A recorded run: {} plays it, {} goes one record on.",
+            sign(scene, Action::Play),
+            sign(scene, Action::Step)
+        );
     }
     match &scene.state.corpus {
         _ if !ready(scene) => "The models are being loaded. You can type your question already.".to_owned(),
@@ -93,7 +97,9 @@ fn what_next(scene: &Scene<'_>) -> String {
             sign(scene, Action::IndexReport)
         ),
         Some(_) => "Ask something about this folder, and press enter.".to_owned(),
-        None if scene.state.indexing.is_some() => "The folder is being read. Ask already: what is indexed so far is used.".to_owned(),
+        None if scene.state.indexing.is_some() => {
+            "The folder is being read. Ask already: what is indexed so far is used.".to_owned()
+        }
         None => "Ask something, and press enter.".to_owned(),
     }
 }

@@ -17,7 +17,8 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     let Some(run) = scene.run.filter(|_| scene.ui.pending.is_none()) else {
         content.gap();
-        let what = "What was looked up: each chunk that was found, its scores and ranks, and why it was kept or dropped.";
+        let what =
+            "What was looked up: each chunk that was found, its scores and ranks, and why it was kept or dropped.";
         content.paragraph(what, scene.style(Tone::Quiet), "   ", cells);
         return content;
     };
@@ -55,7 +56,12 @@ impl Columns {
     }
 }
 
-fn lookup_rows(scene: &Scene<'_>, (run, row, lookup): (&Run, usize, &Lookup), columns: &Columns, content: &mut Content) {
+fn lookup_rows(
+    scene: &Scene<'_>,
+    (run, row, lookup): (&Run, usize, &Lookup),
+    columns: &Columns,
+    content: &mut Content,
+) {
     let step = if lookup.step > 1 { format!(" s{} ", lookup.step) } else { " query ".to_owned() };
     let room = columns.cells.saturating_sub(text::width(&step) + 3);
     content.line(Line::from(vec![
@@ -126,7 +132,8 @@ fn hit_row(scene: &Scene<'_>, lookup: &Lookup, (hit, best): (&Hit, f32), columns
     let place = place(&chunk.document, chunk.lines[0], chunk.lines[1]);
     let place = text::clip_start(&place, columns.place).into_owned();
     let mut line = Line::from(vec![sign, scene.span(tone, text::left(&place, columns.place))]);
-    let numbers = format!("{}{}{:>7}", list(hit.bm25, 2, columns), list(hit.vector, 3, columns), short(hit.fused.score, 3));
+    let numbers =
+        format!("{}{}{:>7}", list(hit.bm25, 2, columns), list(hit.vector, 3, columns), short(hit.fused.score, 3));
     line.push_span(scene.span(tone, numbers));
     if columns.reason > 14 || dropped.is_none() {
         line.push_span(Span::raw("  "));
@@ -170,7 +177,12 @@ fn reason_in_full(reason: &DropReason, hit: &Hit) -> String {
 }
 
 /// Below the selected hit: where it stands in its document, why it was dropped, its text.
-fn detail_rows(scene: &Scene<'_>, (lookup, hit, item): (&Lookup, &Hit, Item), columns: &Columns, content: &mut Content) {
+fn detail_rows(
+    scene: &Scene<'_>,
+    (lookup, hit, item): (&Lookup, &Hit, Item),
+    columns: &Columns,
+    content: &mut Content,
+) {
     let indent = " ".repeat(GUTTER);
     let cells = columns.cells.saturating_sub(GUTTER + 1);
     let mut put = |words: &str, tone: Tone, highlighted: &[String]| {
@@ -179,14 +191,19 @@ fn detail_rows(scene: &Scene<'_>, (lookup, hit, item): (&Lookup, &Hit, Item), co
             let mut found: Vec<_> = highlighted.iter().flat_map(|word| text::matches(&row, word)).collect();
             found.retain(|range| is_word(&row, range));
             let line = Line::from(scene.span(tone, row));
-            let mut line = found.into_iter().fold(line, |line, range| patched(line, range, scene.style(Tone::Highlight)));
+            let mut line =
+                found.into_iter().fold(line, |line, range| patched(line, range, scene.style(Tone::Highlight)));
             line.spans.insert(0, Span::raw(indent.clone()));
             content.item(item, line);
         }
     };
     let headings = hit.chunk.headings.iter().map(|heading| format!("{heading} › ")).collect::<String>();
     let tokens = text::counted(hit.chunk.tokens.into(), "token");
-    put(&format!("{headings}lines {}, {tokens}", text::lines(hit.chunk.lines[0], hit.chunk.lines[1])), Tone::Quiet, &[]);
+    put(
+        &format!("{headings}lines {}, {tokens}", text::lines(hit.chunk.lines[0], hit.chunk.lines[1])),
+        Tone::Quiet,
+        &[],
+    );
     if let Some(reason) = lookup.dropped(hit.chunk.id) {
         put(&reason_in_full(reason, hit), Tone::Doubt, &[]);
     }

@@ -50,7 +50,8 @@ fn step_row(scene: &Scene<'_>, step: &Step, top: f32, cells: usize) -> Line<'sta
         line.push_span(span);
     }
     line.push_span(scene.span(Tone::Text, format!(" {:.2}", uncertainty.value)));
-    let measure = if cells >= 56 { format!(" nats  {:<14}", measure(uncertainty.measure)) } else { " nats  ".to_owned() };
+    let measure =
+        if cells >= 56 { format!(" nats  {:<14}", measure(uncertainty.measure)) } else { " nats  ".to_owned() };
     line.push_span(scene.span(Tone::Quiet, measure));
     if let Some(threshold) = uncertainty.threshold {
         let sign = if uncertainty.value > threshold { '>' } else { '≤' };

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::event::{
-    CallUsage, Citation, Context, CorpusCard, DropReason, Event, Hit, ModelCard, ModelRole, Outcome, QueryWord, Record, Retrieval,
-    RunUsage, Uncertainty,
+    CallUsage, Citation, Context, CorpusCard, DropReason, Event, Hit, ModelCard, ModelRole, Outcome, QueryWord, Record,
+    Retrieval, RunUsage, Uncertainty,
 };
 
 use super::{harmless_corpus, harmless_text, one_line};
@@ -112,7 +112,8 @@ struct DecodingClock {
 impl Run {
     /// The run that a [`Event::RunStarted`] begins; None for any other event.
     pub(super) fn started(record: &Record) -> Option<Self> {
-        let Event::RunStarted { question, preset, settings, models, corpus, seed, started_at, .. } = &record.event else {
+        let Event::RunStarted { question, preset, settings, models, corpus, seed, started_at, .. } = &record.event
+        else {
             return None;
         };
         Some(Self {

@@ -1,0 +1,129 @@
+//! The loaded models: loaded on first use, and again when their settings change.
+
+use std::path::Path;
+use std::time::Instant;
+
+use crate::config::{Config, EmbedderSettings, GeneratorSettings, Paths};
+use crate::corpus::TokenCounter;
+use crate::event::{Event, Flow, ModelCard, ModelRole, StopFlag};
+use crate::llm::{self, Embedder, Generator, LlamaEmbedder, LlamaGenerator, LlmError, Runtime};
+
+/// The models by role, with the settings that they were loaded with.
+pub struct Models {
+    paths: Paths,
+    stop: StopFlag,
+    runtime: Option<Runtime>,
+    generator: Option<(GeneratorSettings, LlamaGenerator)>,
+    embedder: Option<(EmbedderSettings, LoadedEmbedder)>,
+}
+
+/// The embedder, and the counter of its tokens.
+pub struct LoadedEmbedder {
+    pub model: LlamaEmbedder,
+    pub counter: TokenCounter,
+}
+
+impl Models {
+    /// Nothing is loaded yet.
+    pub fn new(paths: Paths, stop: StopFlag) -> Self {
+        Self { paths, stop, runtime: None, generator: None, embedder: None }
+    }
+
+    /// Load what the configuration names and is not loaded yet: the generator, and the embedder when a corpus is to be searched.
+    pub fn load(
+        &mut self,
+        config: &Config,
+        with_embedder: bool,
+        publish: &mut dyn FnMut(Event) -> Flow,
+    ) -> Result<(&mut LlamaGenerator, Option<&mut LoadedEmbedder>), LlmError> {
+        if with_embedder {
+            self.embedder(config, publish)?;
+        }
+        let generator = loaded_generator(
+            &mut self.generator,
+            runtime(&mut self.runtime, &self.paths)?,
+            &self.paths,
+            (&config.generator, &self.stop),
+            publish,
+        )?;
+        let embedder = self.embedder.as_mut().filter(|_| with_embedder).map(|(_, embedder)| embedder);
+        Ok((generator, embedder))
+    }
+
+    /// The embedder alone, as indexing needs it.
+    pub fn embedder(
+        &mut self,
+        config: &Config,
+        publish: &mut dyn FnMut(Event) -> Flow,
+    ) -> Result<&mut LoadedEmbedder, LlmError> {
+        let settings = &config.embedder;
+        let current = self.embedder.take().filter(|(loaded, _)| loaded == settings);
+        let embedder = match current {
+            Some((_, embedder)) => embedder,
+            None => {
+                let runtime = runtime(&mut self.runtime, &self.paths)?;
+                let file = llm::discover::resolve(&settings.model, &self.paths)?;
+                let mut watch = Watch::new(ModelRole::Embedder, &file, publish);
+                let model = llm::load_embedder(runtime, &file, settings, &self.stop, &mut |f| watch.progress(f))?;
+                let counter = TokenCounter::from_gguf(&file)?;
+                watch.loaded(model.card());
+                LoadedEmbedder { model, counter }
+            }
+        };
+        Ok(&mut self.embedder.insert((settings.clone(), embedder)).1)
+    }
+}
+
+fn runtime<'a>(slot: &'a mut Option<Runtime>, paths: &Paths) -> Result<&'a Runtime, LlmError> {
+    let runtime = match slot.take() {
+        Some(runtime) => runtime,
+        None => Runtime::start(&paths.log_file())?,
+    };
+    Ok(slot.insert(runtime))
+}
+
+fn loaded_generator<'a>(
+    slot: &'a mut Option<(GeneratorSettings, LlamaGenerator)>,
+    runtime: &Runtime,
+    paths: &Paths,
+    (settings, stop): (&GeneratorSettings, &StopFlag),
+    publish: &mut dyn FnMut(Event) -> Flow,
+) -> Result<&'a mut LlamaGenerator, LlmError> {
+    // the old model goes first: two large ones may not fit side by side
+    let current = slot.take().filter(|(loaded, _)| loaded.loads_like(settings));
+    let generator = match current {
+        Some((_, generator)) => generator,
+        None => {
+            let file = llm::discover::resolve(&settings.model, paths)?;
+            let mut watch = Watch::new(ModelRole::Generator, &file, publish);
+            let model = llm::load_generator(runtime, &file, settings, stop, &mut |f| watch.progress(f))?;
+            watch.loaded(model.card());
+            model
+        }
+    };
+    Ok(&mut slot.insert((settings.clone(), generator)).1)
+}
+
+/// Publishes how loading goes.
+struct Watch<'a> {
+    role: ModelRole,
+    file: String,
+    started: Instant,
+    publish: &'a mut dyn FnMut(Event) -> Flow,
+}
+
+impl<'a> Watch<'a> {
+    fn new(role: ModelRole, file: &Path, publish: &'a mut dyn FnMut(Event) -> Flow) -> Self {
+        let file = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Self { role, file, started: Instant::now(), publish }
+    }
+
+    fn progress(&mut self, fraction: f32) -> Flow {
+        (self.publish)(Event::ModelLoadProgressed { role: self.role, file: self.file.clone(), fraction })
+    }
+
+    fn loaded(&mut self, model: &ModelCard) {
+        let wall_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let _ = (self.publish)(Event::ModelLoaded { model: model.clone(), wall_ms });
+    }
+}

@@ -1,0 +1,90 @@
+//! The passages of a prompt, cut by whole chunks to what the context holds.
+
+use crate::config::prompts::{PromptName, Prompts};
+use crate::config::{AnswerPrompt, Config, ConfigError, RetrieverKind};
+use crate::corpus::fold_white_space;
+use crate::event::{Context, ContextChunk, DropReason, DroppedChunk, Event, Hit};
+use crate::llm::{Generator, LlmError, Prompt};
+
+use super::roles::Found;
+use super::run::{Run, RunError};
+
+/// The chunks that the answer is written from, in the order of their labels `[1]`, `[2]`, …
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Passages {
+    pub hits: Vec<Hit>,
+}
+
+/// Does the preset look things up at all?
+pub fn needs_corpus(config: &Config) -> bool {
+    match config.retriever.kind {
+        RetrieverKind::Off => false,
+        RetrieverKind::Hybrid => true,
+    }
+}
+
+/// Keep as many of the best chunks as fit beside the question and the answer, and publish the context.
+pub fn fit(run: &mut Run<'_>, question: &str, found: Found) -> Result<Passages, RunError> {
+    let available_tokens = available(run.tools.config, run.tools.generator.card().context_tokens);
+    let (mut hits, mut dropped) = (found.kept, found.dropped);
+    let mut cut = Vec::new();
+    let prompt_tokens = loop {
+        let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
+        let needed_tokens =
+            count(run.tools.generator, &prompt(run.tools.config, run.tools.prompts, question, &texts)?)?;
+        match hits.pop_if(|_| needed_tokens > available_tokens) {
+            Some(hit) => cut.push(DroppedChunk {
+                chunk: hit.chunk.id,
+                reason: DropReason::ContextFull { needed_tokens, available_tokens },
+            }),
+            None => break needed_tokens,
+        }
+    };
+    if needs_corpus(run.tools.config) {
+        let chunks = label(run.tools.generator, &hits)?;
+        cut.reverse();
+        cut.append(&mut dropped);
+        run.emit(Event::ContextBuilt {
+            step: 0,
+            context: Context { chunks, dropped: cut, prompt_tokens, available_tokens },
+        });
+    }
+    Ok(Passages { hits })
+}
+
+fn label(generator: &mut dyn Generator, hits: &[Hit]) -> Result<Vec<ContextChunk>, RunError> {
+    let bare = count(generator, &Prompt::user(""))?;
+    (1..)
+        .zip(hits)
+        .map(|(label, hit)| {
+            let tokens = count(generator, &Prompt::user(fold_white_space(&hit.chunk.text)))?.saturating_sub(bare);
+            Ok(ContextChunk { label, chunk: hit.chunk.id, tokens })
+        })
+        .collect()
+}
+
+/// The prompt of the answer, with passages or from memory.
+pub fn prompt(config: &Config, prompts: &Prompts, question: &str, passages: &[&str]) -> Result<Prompt, ConfigError> {
+    let lines: Vec<String> =
+        (1..).zip(passages).map(|(label, text)| format!("[{label}] {}", fold_white_space(text))).collect();
+    let lines = lines.join("\n");
+    let text = match (config.answer.prompt, passages.is_empty()) {
+        (AnswerPrompt::StepByStep, true) => prompts.fill(PromptName::StepByStep, &[("c", ""), ("q", question)])?,
+        (AnswerPrompt::StepByStep, false) => {
+            prompts.fill(PromptName::StepByStep, &[("c", &format!("Context:\n{lines}\n")), ("q", question)])?
+        }
+        (AnswerPrompt::QaShort, true) => prompts.fill(PromptName::QaClosed, &[("q", question)])?,
+        (AnswerPrompt::QaShort, false) => prompts.fill(PromptName::QaShort, &[("c", &lines), ("q", question)])?,
+    };
+    Ok(Prompt::user(text))
+}
+
+/// Tokens of a prompt, chat template included.
+pub fn count(generator: &dyn Generator, prompt: &Prompt) -> Result<u32, LlmError> {
+    Ok(u32::try_from(generator.render(prompt)?.tokens.len()).unwrap_or(u32::MAX))
+}
+
+/// Room for a prompt: the context less the answer, which never takes more than half of it.
+pub fn available(config: &Config, context_tokens: u32) -> u32 {
+    context_tokens - config.answer.max_tokens.min(context_tokens / 2)
+}

@@ -1,0 +1,190 @@
+//! The roles of a run. Each is a small trait; `Off` does nothing, so an ablation is one word of configuration.
+
+use crate::config::{
+    Config, FilterKind, GateKind, LinkerKind, QueryKind, RefinerKind, RerankerKind, RetrieverKind, RewriterKind,
+    UnderstandingKind, UtilityKind,
+};
+use crate::event::{
+    Decision, DropReason, DroppedChunk, Event, Hit, QueryWord, Uncertainty, UncertaintyMeasure, WordOrigin,
+};
+use crate::llm::Token;
+
+use super::passages::Passages;
+use super::run::{Run, RunError};
+
+/// What the stages between the retriever and the context hand on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    /// The chunks still in the race, best first.
+    pub kept: Vec<Hit>,
+    /// The chunks that fell out, with the reason.
+    pub dropped: Vec<DroppedChunk>,
+}
+
+/// Rewrites the question before the lookup.
+pub trait Rewriter {
+    fn rewrite(&mut self, run: &mut Run<'_>, question: &str) -> Result<String, RunError>;
+}
+
+/// Writes the query of a lookup.
+pub trait QueryWriter {
+    fn write(&mut self, run: &mut Run<'_>, question: &str) -> Result<String, RunError>;
+}
+
+/// Looks chunks up.
+pub trait Retriever {
+    fn retrieve(&mut self, run: &mut Run<'_>, query: &str) -> Result<Found, RunError>;
+}
+
+/// A stage between the retriever and the context: linker, filter or reranker.
+pub trait HitStage {
+    fn apply(&mut self, run: &mut Run<'_>, question: &str, found: Found) -> Result<Found, RunError>;
+}
+
+/// Measures something about the passages, and changes nothing: understanding meter and utility meter.
+pub trait Meter {
+    fn measure(&mut self, run: &mut Run<'_>, question: &str, passages: &Passages) -> Result<(), RunError>;
+}
+
+/// Repairs the passages.
+pub trait Refiner {
+    fn refine(&mut self, run: &mut Run<'_>, question: &str, passages: Passages) -> Result<Passages, RunError>;
+}
+
+/// Says how unsure the model was of a sentence, and whether to look something up.
+pub trait Gate {
+    fn judge(&mut self, tokens: &[Token]) -> Uncertainty;
+}
+
+/// A role that is switched off.
+struct Off;
+
+/// Every role of a run.
+pub struct Roles {
+    pub rewriter: Box<dyn Rewriter>,
+    pub query_writer: Box<dyn QueryWriter>,
+    pub retriever: Box<dyn Retriever>,
+    pub linker: Box<dyn HitStage>,
+    pub filter: Box<dyn HitStage>,
+    pub reranker: Box<dyn HitStage>,
+    pub understanding: Box<dyn Meter>,
+    pub refiner: Box<dyn Refiner>,
+    pub gate: Box<dyn Gate>,
+    pub utility: Box<dyn Meter>,
+}
+
+impl Roles {
+    /// The roles as the settings name them.
+    pub fn of(config: &Config) -> Self {
+        Self {
+            rewriter: match config.rewriter.kind {
+                RewriterKind::Off => Box::new(Off),
+            },
+            query_writer: match config.query.kind {
+                QueryKind::Question => Box::new(QuestionAsQuery),
+            },
+            retriever: match config.retriever.kind {
+                RetrieverKind::Off => Box::new(Off),
+                RetrieverKind::Hybrid => Box::new(Hybrid),
+            },
+            linker: match config.linker.kind {
+                LinkerKind::Off => Box::new(Off),
+            },
+            filter: match config.filter.kind {
+                FilterKind::Off => Box::new(Off),
+            },
+            reranker: match config.reranker.kind {
+                RerankerKind::Off => Box::new(Off),
+            },
+            understanding: match config.understanding.kind {
+                UnderstandingKind::Off => Box::new(Off),
+            },
+            refiner: match config.refiner.kind {
+                RefinerKind::Off => Box::new(Off),
+            },
+            gate: match config.gate.kind {
+                GateKind::Off => Box::new(Off),
+            },
+            utility: match config.utility.kind {
+                UtilityKind::Off => Box::new(Off),
+            },
+        }
+    }
+}
+
+impl Rewriter for Off {
+    fn rewrite(&mut self, _run: &mut Run<'_>, question: &str) -> Result<String, RunError> {
+        Ok(question.to_owned())
+    }
+}
+
+impl Retriever for Off {
+    fn retrieve(&mut self, _run: &mut Run<'_>, _query: &str) -> Result<Found, RunError> {
+        Ok(Found::default())
+    }
+}
+
+impl HitStage for Off {
+    fn apply(&mut self, _run: &mut Run<'_>, _question: &str, found: Found) -> Result<Found, RunError> {
+        Ok(found)
+    }
+}
+
+impl Meter for Off {
+    fn measure(&mut self, _run: &mut Run<'_>, _question: &str, _passages: &Passages) -> Result<(), RunError> {
+        Ok(())
+    }
+}
+
+impl Refiner for Off {
+    fn refine(&mut self, _run: &mut Run<'_>, _question: &str, passages: Passages) -> Result<Passages, RunError> {
+        Ok(passages)
+    }
+}
+
+/// Without a gate the mean token entropy is still measured and shown; nothing follows from it.
+impl Gate for Off {
+    fn judge(&mut self, tokens: &[Token]) -> Uncertainty {
+        let sum: f32 = tokens.iter().map(|token| token.entropy).sum();
+        Uncertainty {
+            measure: UncertaintyMeasure::TokenEntropy,
+            value: sum / tokens.len().max(1) as f32,
+            threshold: None,
+            decision: Decision::Measured,
+        }
+    }
+}
+
+/// The question is the query.
+struct QuestionAsQuery;
+
+impl QueryWriter for QuestionAsQuery {
+    fn write(&mut self, run: &mut Run<'_>, question: &str) -> Result<String, RunError> {
+        let words = question
+            .split_whitespace()
+            .map(|word| QueryWord { text: word.to_owned(), origin: WordOrigin::Question })
+            .collect();
+        // without a retriever nobody looks anything up, so there is no query to tell of
+        if run.tools.config.retriever.kind != RetrieverKind::Off {
+            run.emit(Event::QueryWritten { step: 0, query: question.to_owned(), writer: "question".to_owned(), words });
+        }
+        Ok(question.to_owned())
+    }
+}
+
+/// BM25 and vectors, fused: the best `k` go on, the others are shown as dropped.
+struct Hybrid;
+
+impl Retriever for Hybrid {
+    fn retrieve(&mut self, run: &mut Run<'_>, query: &str) -> Result<Found, RunError> {
+        let Some(mut retrieval) = run.search(query)? else { return Ok(Found::default()) };
+        let settings = &run.tools.config.retriever;
+        let k = settings.k;
+        retrieval.hits.truncate(settings.keep.max(k) as usize);
+        run.emit(Event::RetrievalFinished { step: 0, retrieval: retrieval.clone() });
+        let below = retrieval.hits.split_off(retrieval.hits.len().min(k as usize));
+        let dropped =
+            below.iter().map(|hit| DroppedChunk { chunk: hit.chunk.id, reason: DropReason::BelowK { k } }).collect();
+        Ok(Found { kept: retrieval.hits, dropped })
+    }
+}

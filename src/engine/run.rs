@@ -1,0 +1,185 @@
+//! What every role of a run works with: the models, the corpus, the settings, and the stream of events.
+
+use std::time::Instant;
+
+use crate::config::prompts::Prompts;
+use crate::config::{Config, ConfigError, RetrieverSettings};
+use crate::event::{CallUsage, CorpusCard, Event, Flow, ModelCard, ModelRole, Outcome, Retrieval, RunUsage};
+use crate::llm::{Completion, Decoding, Embedder, End, Generator, LlmError, Prompt, Token};
+
+use super::answer::Answer;
+
+/// A corpus that can be searched.
+pub trait Search {
+    /// The chunks nearest to a query, by its words and by its vector.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    fn search(&self, query: &str, vector: &[f32], settings: &RetrieverSettings) -> anyhow::Result<Retrieval>;
+
+    /// The corpus and the state of its index.
+    fn card(&self) -> CorpusCard;
+}
+
+/// The parts that a run borrows.
+pub struct Tools<'a> {
+    pub config: &'a Config,
+    pub prompts: &'a Prompts,
+    pub generator: &'a mut dyn Generator,
+    /// None where no corpus is open.
+    pub corpus: Option<Corpus<'a>>,
+}
+
+/// An open corpus with the model that made its vectors.
+pub struct Corpus<'a> {
+    pub index: &'a dyn Search,
+    pub embedder: &'a mut dyn Embedder,
+}
+
+/// What ends a run early.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Model(#[from] LlmError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("{0:#}")]
+    Search(anyhow::Error),
+}
+
+/// A run under way.
+pub struct Run<'a> {
+    pub tools: Tools<'a>,
+    publish: &'a mut dyn FnMut(Event) -> Flow,
+    usage: RunUsage,
+    started: Instant,
+    stopped: bool,
+}
+
+impl<'a> Run<'a> {
+    pub fn new(tools: Tools<'a>, publish: &'a mut dyn FnMut(Event) -> Flow) -> Self {
+        Self { tools, publish, usage: RunUsage::default(), started: Instant::now(), stopped: false }
+    }
+
+    /// Publish an event, and remember whether the observer wants to stop.
+    pub fn emit(&mut self, event: Event) {
+        if (self.publish)(event) == Flow::Stop {
+            self.stopped = true;
+        }
+    }
+
+    /// Has the observer asked to stop?
+    pub fn stopped(&self) -> bool {
+        self.stopped
+    }
+
+    fn flow(&self) -> Flow {
+        if self.stopped { Flow::Stop } else { Flow::Continue }
+    }
+
+    /// The models of this run.
+    pub fn models(&self) -> Vec<ModelCard> {
+        let embedder = self.tools.corpus.as_ref().map(|corpus| corpus.embedder.card().clone());
+        std::iter::once(self.tools.generator.card().clone()).chain(embedder).collect()
+    }
+
+    /// One call of the generator, published with its exact prompt and its cost. `observe` sees each token.
+    pub fn complete(
+        &mut self,
+        purpose: &str,
+        prompt: &Prompt,
+        decoding: &Decoding,
+        observe: &mut dyn FnMut(&mut dyn FnMut(Event) -> Flow, &Token) -> Flow,
+    ) -> Result<Completion, RunError> {
+        if self.stopped {
+            return Ok(Completion { text: String::new(), tokens: Vec::new(), end: End::Stopped });
+        }
+        let rendered = self.tools.generator.render(prompt)?;
+        let call = self.usage.model_calls;
+        self.usage.model_calls += 1;
+        self.emit(Event::ModelCalled {
+            call,
+            purpose: purpose.to_owned(),
+            role: ModelRole::Generator,
+            prompt: rendered.text,
+            prompt_tokens: u32::try_from(rendered.tokens.len()).unwrap_or(u32::MAX),
+        });
+        let (publish, stopped) = (&mut *self.publish, &mut self.stopped);
+        // a stop rule of the caller ends the completion too, but only the observer of the run stops the run
+        let mut publish = |event| {
+            let flow = publish(event);
+            *stopped |= flow == Flow::Stop;
+            flow
+        };
+        let completions =
+            self.tools
+                .generator
+                .complete(std::slice::from_ref(prompt), decoding, &mut |_branch, token| observe(&mut publish, token))?;
+        let usage = self.tools.generator.usage();
+        self.count(usage);
+        self.emit(Event::ModelCallFinished { call, usage });
+        completions
+            .into_iter()
+            .next()
+            .ok_or_else(|| LlmError::Backend("the generator gave no completion for a prompt".to_owned()).into())
+    }
+
+    fn count(&mut self, call: CallUsage) {
+        self.usage.prompt_tokens_evaluated += u64::from(call.prompt_tokens_evaluated);
+        self.usage.prompt_tokens_reused += u64::from(call.prompt_tokens_reused);
+        self.usage.tokens_generated += u64::from(call.tokens_generated);
+    }
+
+    /// Search the corpus; None when none is open.
+    pub fn search(&mut self, query: &str) -> Result<Option<Retrieval>, RunError> {
+        let Some(corpus) = self.tools.corpus.as_mut() else { return Ok(None) };
+        let vectors = corpus.embedder.embed(&[query])?;
+        let vector = vectors.first().map(Vec::as_slice).unwrap_or_default();
+        self.usage.retrievals += 1;
+        corpus.index.search(query, vector, &self.tools.config.retriever).map(Some).map_err(RunError::Search)
+    }
+
+    /// Publish the end of a run that went through, and how it ended.
+    pub fn finish(&mut self, answer: Answer) -> Outcome {
+        let outcome = match (self.flow(), answer.limit_reached) {
+            (Flow::Stop, _) => Outcome::Stopped,
+            (Flow::Continue, true) => Outcome::LimitReached,
+            (Flow::Continue, false) => Outcome::Completed,
+        };
+        self.finished(outcome, answer)
+    }
+
+    /// Publish the end of a run that broke off.
+    pub fn fail(&mut self, error: &RunError) -> Outcome {
+        let outcome = match error {
+            RunError::Model(LlmError::Stopped) => Outcome::Stopped,
+            RunError::Model(_) | RunError::Config(_) => {
+                Outcome::Failed { error: error.to_string(), advice: "run `ragscope doctor`".to_owned() }
+            }
+            RunError::Search(_) => Outcome::Failed {
+                error: error.to_string(),
+                advice: "rebuild the index with `ragscope index FOLDER --rebuild`".to_owned(),
+            },
+        };
+        self.finished(outcome, Answer::default())
+    }
+
+    fn finished(&mut self, outcome: Outcome, answer: Answer) -> Outcome {
+        self.usage.wall_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.emit(Event::RunFinished {
+            outcome: outcome.clone(),
+            text: answer.text,
+            answer: answer.short,
+            citations: answer.citations,
+            usage: self.usage,
+        });
+        outcome
+    }
+}
+
+impl Corpus<'_> {
+    /// The corpus and the state of its index.
+    pub fn card(&self) -> CorpusCard {
+        self.index.card()
+    }
+}

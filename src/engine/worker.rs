@@ -1,0 +1,268 @@
+//! The engine thread: it alone owns the models and the index, takes commands and publishes records.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::config::prompts::Prompts;
+use crate::config::{ConfigError, Layers, Paths, RetrieverSettings};
+use crate::event::{Command, CorpusCard, Event, Flow, IndexReport, Outcome, Record, Retrieval, SESSION, StopFlag};
+use crate::index::{Index, IndexError, Update};
+use crate::llm::LlmError;
+
+use super::ask::{AskError, ask};
+use super::inbox::{Inbox, Next};
+use super::models::{LoadedEmbedder, Models};
+use super::run::{Corpus, Search, Tools};
+
+/// Where records go. The answer says whether to go on.
+pub type Publish<'a> = &'a mut dyn FnMut(Record) -> Flow;
+
+/// What a command can fail with. Every message says what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Model(#[from] LlmError),
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    #[error("no corpus is open: name a folder")]
+    NoCorpus,
+}
+
+/// Numbers and times the records of one run or of the session.
+#[derive(Debug)]
+pub struct Stamp {
+    run: String,
+    next: u64,
+    started: Instant,
+}
+
+impl Stamp {
+    /// A new stream of records.
+    #[must_use]
+    pub fn new(run: impl Into<String>) -> Self {
+        Self { run: run.into(), next: 0, started: Instant::now() }
+    }
+
+    /// The event with its place in the stream.
+    pub fn record(&mut self, event: Event) -> Record {
+        let seq = self.next;
+        self.next += 1;
+        let t_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        Record { seq, t_us, run: self.run.clone(), event }
+    }
+}
+
+/// The owner of the models and of the index.
+pub struct Worker {
+    layers: Layers,
+    paths: Paths,
+    session: Stamp,
+    models: Models,
+    folder: Option<PathBuf>,
+    index: Option<Index>,
+}
+
+/// What the thread does while nobody asks for anything.
+struct Chores {
+    load: bool,
+    update: bool,
+}
+
+impl Chores {
+    fn any(&self) -> bool {
+        self.load || self.update
+    }
+}
+
+impl Worker {
+    /// A worker that has loaded nothing yet.
+    #[must_use]
+    pub fn new(layers: Layers, paths: Paths, stop: StopFlag) -> Self {
+        Self {
+            layers,
+            models: Models::new(paths.clone(), stop),
+            paths,
+            session: Stamp::new(SESSION),
+            folder: None,
+            index: None,
+        }
+    }
+
+    /// Serve commands until the sender is gone. Loading and indexing give way to a command within one batch.
+    pub fn serve(&mut self, commands: &Inbox, publish: Publish<'_>) {
+        let mut chores = Chores { load: true, update: false };
+        loop {
+            let next = if chores.any() { commands.poll() } else { commands.wait() };
+            match next {
+                Next::Command(command) => chores.update |= self.obey(command, publish),
+                Next::Nothing => self.do_chore(&mut chores, commands, publish),
+                Next::Gone => return,
+            }
+        }
+    }
+
+    /// One piece of background work: first the models, so that the first question does not wait for them, then the index.
+    fn do_chore(&mut self, chores: &mut Chores, commands: &Inbox, publish: Publish<'_>) {
+        let mut publish = |record| match (publish(record), commands.waiting()) {
+            (Flow::Continue, false) => Flow::Continue,
+            (Flow::Stop, _) | (_, true) => Flow::Stop,
+        };
+        let result =
+            if chores.load { self.load(&mut publish) } else { self.update(&mut publish).map(|done| done.is_some()) };
+        // a stop without a command is the user's: the rest waits for the next start
+        let again = matches!(result, Ok(false)) && commands.waiting();
+        if let Err(error) = result {
+            self.report(if chores.load { "load models" } else { "index" }, &error, &mut publish);
+        }
+        if chores.load {
+            chores.load = again;
+        } else {
+            chores.update = again;
+        }
+    }
+
+    /// Carry out one command. True when the index has to be brought up to date afterwards.
+    fn obey(&mut self, command: Command, publish: Publish<'_>) -> bool {
+        let (operation, result) = match command {
+            Command::Ask { question, overrides } => {
+                ("ask", self.ask(&question, &overrides, publish).map(|_outcome| false))
+            }
+            Command::Open { folder } => ("open", self.open(&folder, false, publish).map(|()| true)),
+            Command::Reindex { rebuild } => ("index", self.open_again(rebuild, publish).map(|()| true)),
+            Command::OpenSource { document, first_line, last_line } => {
+                ("open source", self.open_source(&document, [first_line, last_line], publish).map(|()| false))
+            }
+            // the recorded runs belong to the front end's side of the channel
+            Command::ListSessions | Command::OpenRun { .. } => ("sessions", Ok(false)),
+        };
+        result.unwrap_or_else(|error| {
+            self.report(operation, &error, publish);
+            false
+        })
+    }
+
+    fn report(&mut self, operation: &str, error: &WorkerError, publish: Publish<'_>) {
+        // messages read "what happened: what to do next"
+        let text = error.to_string();
+        let (error, advice) = text.rsplit_once(": ").unwrap_or((text.as_str(), ""));
+        let event = Event::OperationFailed {
+            operation: operation.to_owned(),
+            error: error.to_owned(),
+            advice: advice.to_owned(),
+        };
+        self.tell(event, publish);
+    }
+
+    fn tell(&mut self, event: Event, publish: Publish<'_>) {
+        let _ = publish(self.session.record(event));
+    }
+
+    /// Load the models of the configuration. False when it was interrupted.
+    fn load(&mut self, publish: Publish<'_>) -> Result<bool, WorkerError> {
+        let config = self.layers.config()?;
+        let (session, models) = (&mut self.session, &mut self.models);
+        match models.load(&config, true, &mut |event| publish(session.record(event))) {
+            Ok(_) => Ok(true),
+            Err(LlmError::Stopped) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Open the index of a folder, thrown away first when `rebuild` says so. Questions can be asked of what it holds;
+    /// [`Worker::update`] brings it up to date.
+    ///
+    /// # Errors
+    /// No such folder; a damaged index; a rebuild while another process writes the index.
+    pub fn open(&mut self, folder: &Path, rebuild: bool, publish: Publish<'_>) -> Result<(), WorkerError> {
+        // remembered before it can fail, so that a damaged index can be rebuilt
+        self.folder = Some(folder.to_owned());
+        self.index = None;
+        let indexes = self.paths.indexes();
+        let index = if rebuild { Index::rebuild(folder, &indexes)? } else { Index::open(folder, &indexes)? };
+        let corpus = index.card();
+        self.index = Some(index);
+        self.tell(Event::CorpusOpened { corpus }, publish);
+        Ok(())
+    }
+
+    fn open_again(&mut self, rebuild: bool, publish: Publish<'_>) -> Result<(), WorkerError> {
+        let folder = self.folder.clone().ok_or(WorkerError::NoCorpus)?;
+        if rebuild || self.index.is_none() { self.open(&folder, rebuild, publish) } else { Ok(()) }
+    }
+
+    /// Bring the index of the open corpus up to date. `None` when it was interrupted; the next call goes on from there.
+    ///
+    /// # Errors
+    /// No corpus is open; a model or the index fails.
+    pub fn update(&mut self, publish: Publish<'_>) -> Result<Option<IndexReport>, WorkerError> {
+        let config = self.layers.config()?;
+        let index = self.index.as_mut().ok_or(WorkerError::NoCorpus)?;
+        let session = &mut self.session;
+        let mut tell = |event| publish(session.record(event));
+        let LoadedEmbedder { model, counter } = self.models.embedder(&config, &mut tell)?;
+        let update = index.update(&config, model, counter, &mut tell)?;
+        match update {
+            Update::Interrupted => Ok(None),
+            Update::Finished(report) => {
+                let corpus = report.corpus.clone();
+                self.tell(Event::IndexFinished { report: report.clone() }, publish);
+                self.tell(Event::CorpusOpened { corpus }, publish);
+                Ok(Some(report))
+            }
+        }
+    }
+
+    /// Answer a question over the open corpus, with `overrides` laid over the settings for this run.
+    ///
+    /// # Errors
+    /// Before anything ran: settings, models, or the question itself. What fails later ends the run as failed.
+    pub fn ask(
+        &mut self,
+        question: &str,
+        overrides: &[(String, String)],
+        publish: Publish<'_>,
+    ) -> Result<Outcome, WorkerError> {
+        let config = self.layers.with(overrides)?.config()?;
+        let prompts = Prompts::new(&self.paths.config.join("prompts"));
+        let session = &mut self.session;
+        let (generator, embedder) =
+            self.models.load(&config, self.index.is_some(), &mut |event| publish(session.record(event)))?;
+        let corpus = match (self.index.as_ref(), embedder) {
+            (Some(index), Some(embedder)) => {
+                Some(Corpus { index: index as &dyn Search, embedder: &mut embedder.model })
+            }
+            (Some(_), None) | (None, _) => None,
+        };
+        let mut stamp = Stamp::new(run_id(question));
+        let tools = Tools { config: &config, prompts: &prompts, generator, corpus };
+        Ok(ask(tools, question, &mut |event| publish(stamp.record(event)))?)
+    }
+
+    fn open_source(&mut self, document: &str, lines: [u32; 2], publish: Publish<'_>) -> Result<(), WorkerError> {
+        let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
+        let source = index.source(document, lines)?;
+        self.tell(Event::SourceOpened { source }, publish);
+        Ok(())
+    }
+}
+
+impl Search for Index {
+    fn search(&self, query: &str, vector: &[f32], settings: &RetrieverSettings) -> anyhow::Result<Retrieval> {
+        Ok(Self::search(self, query, vector, settings)?)
+    }
+
+    fn card(&self) -> CorpusCard {
+        Self::card(self)
+    }
+}
+
+/// Seconds since 1970 and a few letters of a hash: sorts by time, and two questions of one second differ.
+fn run_id(question: &str) -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let hash = blake3::hash(format!("{question}{}", since.as_nanos()).as_bytes());
+    format!("{:010}-{}", since.as_secs(), &hash.to_hex()[..6])
+}
