@@ -94,3 +94,41 @@ fn every_question_quotes_its_evidence_word_for_word() {
         }
     }
 }
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Prepared {
+    question: Vec<PreparedQuestion>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PreparedQuestion {
+    question: String,
+    preset: String,
+    answer: String,
+    shows: String,
+}
+
+#[test]
+fn five_questions_are_prepared_under_presets_that_exist() {
+    let file = corpus().with_file_name("prepared.toml");
+    let text = std::fs::read_to_string(file).expect("prepared.toml");
+    let prepared: Prepared = toml::from_str(&text).expect("prepared questions");
+    assert_eq!(prepared.question.len(), 5);
+    let presets = ragscope::config::preset_names(Path::new(""));
+    for entry in prepared.question {
+        assert!(presets.contains(&entry.preset), "no preset {}", entry.preset);
+        assert!(entry.question.ends_with('?') && !entry.answer.is_empty(), "{}", entry.question);
+        assert_eq!(entry.shows.matches(". ").count(), 0, "one sentence: {}", entry.shows);
+        assert!(entry.shows.ends_with('.'), "{}", entry.shows);
+    }
+}
+
+#[test]
+fn the_settings_of_the_demo_are_settings() {
+    let mut layers = ragscope::config::Layers::defaults();
+    layers.lay_beneath(&corpus().with_file_name("ragscope.toml")).expect("known keys");
+    let config = layers.config().expect("valid settings");
+    assert!(config.chunker.tokens < 100, "the bundled generator reads short chunks only");
+}
