@@ -80,12 +80,21 @@ impl<'a> Embedding<'a> {
         self.bytes.done += bytes;
     }
 
-    /// The rows of the vectors of every chunk, by document. New vectors are on disk before more are asked for.
-    pub fn rows(&mut self, documents: &[ReadDocument], vectors: &mut VectorStore) -> Result<Vec<Vec<u32>>, Halt> {
+    /// The rows of the vectors of every chunk, by document. Vectors that are not in `vectors` come from `former` or else from the
+    /// embedder, and are on disk before more are asked for.
+    pub fn rows(
+        &mut self,
+        documents: &[ReadDocument],
+        vectors: &mut VectorStore,
+        former: Option<&VectorStore>,
+    ) -> Result<Vec<Vec<u32>>, Halt> {
         let keys: Vec<Vec<Key>> = documents
             .par_iter()
             .map(|document| document.chunks.iter().map(|chunk| vectors.key(&chunk.text)).collect())
             .collect();
+        if let Some(former) = former {
+            carry_over(keys.iter().flatten(), former, vectors)?;
+        }
         let new = new_texts(documents, &keys, vectors);
         let chunks = keys.iter().map(Vec::len).sum::<usize>() as u64;
         documents.iter().for_each(|document| self.passed(document.entry.bytes));
@@ -158,6 +167,19 @@ impl<'a> Embedding<'a> {
         let Share { done, all } = self.bytes;
         if done == 0 { self.chunks } else { (self.chunks as f64 * (all as f64 / done as f64).max(1.0)) as u64 }
     }
+}
+
+/// Copy the vectors that only the former file has.
+fn carry_over<'a>(
+    keys: impl Iterator<Item = &'a Key>,
+    former: &VectorStore,
+    vectors: &mut VectorStore,
+) -> Result<(), FileError> {
+    let mut seen = HashSet::new();
+    let known = keys.filter(|key| vectors.find(key).is_none() && seen.insert(**key));
+    let copies: Vec<(Key, Vec<f32>)> =
+        known.filter_map(|key| former.find(key).map(|row| (*key, former.row(row).to_vec()))).collect();
+    vectors.append(&copies)
 }
 
 /// Every text without a vector, once, long ones together with long ones: a batch of equal lengths wastes least.

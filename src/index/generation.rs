@@ -23,6 +23,7 @@ pub(super) struct Generation {
     by_row: Vec<u32>,
     /// Rows that a chunk uses.
     alive: Vec<bool>,
+    used_rows: u32,
     graph: Option<Graph>,
 }
 
@@ -54,7 +55,18 @@ impl Generation {
         by_row.sort_unstable_by_key(|at| (places[*at as usize].row, *at));
         let mut alive = vec![false; manifest.vectors.rows as usize];
         places.iter().for_each(|place| alive[place.row as usize] = true);
-        Ok(Self { manifest, lexical, places, by_row, alive, graph })
+        let used_rows = alive.iter().filter(|alive| **alive).count() as u32;
+        Ok(Self { manifest, lexical, places, by_row, alive, used_rows, graph })
+    }
+
+    /// Vectors that a chunk has.
+    pub fn used_rows(&self) -> u32 {
+        self.used_rows
+    }
+
+    /// Vectors of chunks that are gone.
+    pub fn unused_rows(&self) -> u32 {
+        self.manifest.vectors.rows - self.used_rows
     }
 
     /// Languages of the documents.

@@ -252,7 +252,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = store(folder.path(), 1500);
         let graph = Graph::build(&store, &mut |_| Flow::Continue).expect("a graph");
-        let alive = |row: u32| row % 3 != 0;
+        let alive = |row: u32| !row.is_multiple_of(3);
         let (mut found, mut all) = (0, 0);
         for seed in 10_000..10_040 {
             let query = unit(seed);

@@ -42,6 +42,9 @@ use vectors::VectorStore;
 use crate::config::RetrieverSettings;
 use crate::event::{CorpusCard, Hit, IndexReport, Retrieval};
 
+/// So many vectors of chunks that are gone are never worth a new file.
+const WASTE_ROWS: u32 = if cfg!(test) { 8 } else { 4096 };
+
 /// How an update ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
@@ -146,19 +149,47 @@ impl Index {
         self.generation.as_ref().map(|generation| &generation.manifest)
     }
 
+    /// Are most vectors on disk those of chunks that are gone? Then the next update writes the others to a new file.
+    fn is_wasteful(&self) -> bool {
+        self.generation
+            .as_ref()
+            .is_some_and(|generation| generation.unused_rows() > generation.used_rows() + WASTE_ROWS)
+    }
+
+    /// Name of the file of vectors that an update with this recipe adds to. It stays the same until a generation is published, so
+    /// that work that was stopped is found again.
+    fn vectors_name(&self, recipe: &Recipe) -> String {
+        let embedder = &blake3::hash(recipe.embedder.as_bytes()).to_hex()[..12];
+        match self.manifest() {
+            Some(now) if now.embedder() == recipe.embedder && !self.is_wasteful() => now.vectors.file.clone(),
+            now => format!("vectors-{embedder}-{}", now.map_or(0, |now| now.generation)),
+        }
+    }
+
     /// The vectors that an update with this recipe adds to.
     fn take_vectors(&mut self, recipe: &Recipe, width: usize) -> Result<VectorStore, FileError> {
-        let own = self.manifest().is_none_or(|manifest| manifest.embedder() == recipe.embedder);
-        if let Some(vectors) = self.vectors.as_mut().filter(|_| own) {
-            vectors.recover_tail()?;
-            return self.vectors.take().ok_or_else(|| FileError::read(&self.layout.root, "no vectors"));
+        let file = self.layout.root.join(self.vectors_name(recipe));
+        if let Some(mut vectors) = self.vectors.take_if(|vectors| vectors.file() == file) {
+            return match vectors.recover_tail() {
+                Ok(()) => Ok(vectors),
+                Err(error) => {
+                    self.vectors = Some(vectors);
+                    Err(error)
+                }
+            };
         }
-        let name = format!("vectors-{}", &blake3::hash(recipe.embedder.as_bytes()).to_hex()[..12]);
-        let file = self.layout.root.join(name);
         match VectorStore::recover(&file, &recipe.embedder, width) {
             // nothing finished depends on this file
             Err(FileError::Damaged(_)) => VectorStore::create(&file, &recipe.embedder, width),
             recovered => recovered,
+        }
+    }
+
+    /// Keep the vectors of an update, if they are those of the generation in use. Others are found again on disk.
+    fn keep_vectors(&mut self, vectors: VectorStore) {
+        let file = vectors.file().file_name().map(|name| name.to_string_lossy().into_owned());
+        if self.manifest().is_none_or(|now| Some(&now.vectors.file) == file.as_ref()) {
+            self.vectors = Some(vectors);
         }
     }
 

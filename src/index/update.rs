@@ -21,7 +21,7 @@ use crate::llm::{Embedder, LlmError};
 ///
 /// Measured with 384 numbers a row on two cores (`benches/index.rs`): 65,536 rows take 3 ms one by one and 1 ms by the graph,
 /// which takes a minute to build.
-const EXACT_ROWS: u32 = 65_536;
+const EXACT_ROWS: u32 = if cfg!(test) { 40 } else { 65_536 };
 
 /// Why an update ended early.
 pub(super) enum Halt {
@@ -54,14 +54,13 @@ struct Plan {
 
 impl Plan {
     /// Size and time tell whether a file has to be looked into; its checksum will tell whether it changed.
-    fn compare(before: Option<&Manifest>, recipe: &Recipe, walked: Walked, indexes: Option<&Path>) -> Self {
+    fn compare(before: Option<&Manifest>, goes_on: bool, walked: Walked, indexes: Option<&Path>) -> Self {
         let mut gone = before.map(|before| before.documents.clone()).unwrap_or_default();
-        let same = before.is_some_and(|before| before.recipe.as_ref() == Some(recipe));
         let mut plan = Self { candidates: Vec::new(), removed: Vec::new(), unchanged: 0, skipped: walked.skipped };
         // an index that lies inside the corpus is not part of it
         let own = |file: &Path| indexes.is_some_and(|indexes| file.starts_with(indexes));
         for file in walked.files.into_iter().filter(|found| !own(&found.file)) {
-            match gone.remove(&file.path).filter(|_| same) {
+            match gone.remove(&file.path).filter(|_| goes_on) {
                 Some(entry) if (entry.bytes, entry.modified_ns) == (file.bytes, file.modified_ns) => {
                     plan.unchanged += 1
                 }
@@ -98,7 +97,7 @@ impl Index {
             Err(CorpusError::Stopped) => return Ok(Update::Interrupted),
             Err(error) => return Err(error.into()),
         };
-        let plan = Plan::compare(self.manifest(), &recipe, walked, self.layout.root.parent());
+        let plan = Plan::compare(self.manifest(), self.goes_on(&recipe), walked, self.layout.root.parent());
         let embedding = Embedding::new(embedder, Progress::new(publish), &plan.candidates);
         let mut run = Run { index: self, recipe, counter, embedding, draft: None, report: Counts::default() };
         match run.all(plan) {
@@ -110,6 +109,11 @@ impl Index {
         let report = run.report;
         let (embedded, reused) = run.embedding.counts();
         Ok(Update::Finished(self.report(report, (embedded, reused), started)))
+    }
+
+    /// Is there a generation that one of this recipe can share with?
+    fn goes_on(&self, recipe: &Recipe) -> bool {
+        self.manifest().is_some_and(|manifest| manifest.recipe.as_ref() == Some(recipe)) && !self.is_wasteful()
     }
 
     fn report(&self, counts: Counts, (embedded, reused): (u64, u64), started: Instant) -> IndexReport {
@@ -151,10 +155,7 @@ impl Run<'_> {
         if !nothing || self.is_new() || self.graph_is_due() {
             let mut vectors = self.index.take_vectors(&self.recipe, self.embedding.width())?;
             let done = self.change(plan.candidates, plan.removed, &mut vectors);
-            // vectors of another embedder belong to a generation that is not published yet; they are found again on disk
-            if self.index.manifest().is_none_or(|now| now.embedder() == self.recipe.embedder) {
-                self.index.vectors = Some(vectors);
-            }
+            self.index.keep_vectors(vectors);
             done?;
         }
         Ok(())
@@ -171,7 +172,7 @@ impl Run<'_> {
             self.draft()?.remove(&path);
         }
         let read = self.read(candidates, vectors);
-        if matches!(read, Err(Halt::Stopped)) && self.goes_on() {
+        if matches!(read, Err(Halt::Stopped)) && self.may_publish_part() {
             self.publish(vectors, false)?;
         }
         read?;
@@ -200,7 +201,7 @@ impl Run<'_> {
                     Outcome::Document(document) => documents.push(*document),
                 }
             }
-            let rows = self.embedding.rows(&documents, vectors)?;
+            let rows = self.embedding.rows(&documents, vectors, self.index.vectors.as_ref())?;
             for (document, rows) in documents.into_iter().zip(rows) {
                 self.put(document, &rows)?;
             }
@@ -222,26 +223,33 @@ impl Run<'_> {
     }
 
     fn put(&mut self, document: ReadDocument, rows: &[u32]) -> Result<(), Halt> {
-        let known = self.index.manifest().is_some_and(|manifest| manifest.documents.contains_key(&document.path));
-        *(if known { &mut self.report.changed } else { &mut self.report.added }) += 1;
-        Ok(self.draft()?.put(&document.path, document.entry, document.chunks, rows)?)
+        let ReadDocument { path, entry, chunks } = document;
+        let before = self.index.manifest();
+        let same_recipe = before.is_some_and(|before| before.recipe.as_ref() == Some(&self.recipe));
+        let count = match before.and_then(|before| before.documents.get(&path)) {
+            None => &mut self.report.added,
+            Some(known) if same_recipe && known.blake3 == entry.blake3 => &mut self.report.unchanged,
+            Some(_) => &mut self.report.changed,
+        };
+        *count += 1;
+        Ok(self.draft()?.put(&path, entry, chunks, rows)?)
     }
 
-    /// Is there no generation of this recipe?
+    /// Is there nothing to go on from?
     fn is_new(&self) -> bool {
-        self.index.manifest().is_none_or(|manifest| manifest.recipe.as_ref() != Some(&self.recipe))
+        !self.index.goes_on(&self.recipe)
     }
 
-    /// May the work so far be published before all of it is done? Not when it is to replace an index made with another recipe,
-    /// which holds all documents.
-    fn goes_on(&self) -> bool {
+    /// May the work so far be published before all of it is done? Not when it is to take the place of an index that holds all
+    /// documents.
+    fn may_publish_part(&self) -> bool {
         self.index.manifest().is_none() || !self.is_new()
     }
 
     fn draft(&mut self) -> Result<&mut Draft, FileError> {
         if self.draft.is_none() {
             let before = self.index.manifest();
-            let base = before.filter(|_| self.goes_on());
+            let base = before.filter(|_| !self.is_new());
             let number = before.map_or(0, |before| before.generation) + 1;
             let next_chunk = before.map_or(0, |before| before.next_chunk);
             let mut draft = Draft::begin(&self.index.layout, number, self.recipe.clone(), base)?;
@@ -276,5 +284,151 @@ impl Run<'_> {
         });
         self.draft()?.set_graph(&graph.ok_or(Halt::Stopped)?)?;
         self.publish(vectors, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::config::Layers;
+    use crate::event::ModelCard;
+
+    /// Turns a text into a direction of its own.
+    struct Directions {
+        card: ModelCard,
+        calls: usize,
+    }
+
+    impl Embedder for Directions {
+        fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+            self.calls += texts.len();
+            Ok(texts.iter().map(|text| direction(text)).collect())
+        }
+
+        fn card(&self) -> &ModelCard {
+            &self.card
+        }
+    }
+
+    fn direction(text: &str) -> Vec<f32> {
+        let raw: Vec<f32> =
+            blake3::hash(text.trim().as_bytes()).as_bytes().iter().map(|b| f32::from(*b) - 127.5).collect();
+        let length = raw.iter().map(|number| number * number).sum::<f32>().sqrt();
+        raw.into_iter().map(|number| number / length).collect()
+    }
+
+    fn embedder() -> Directions {
+        let role = crate::event::ModelRole::Embedder;
+        let text = || "directions".to_owned();
+        let card = ModelCard {
+            role,
+            name: text(),
+            file: text(),
+            file_bytes: 0,
+            fingerprint: text(),
+            architecture: text(),
+            quantisation: text(),
+            parameters: 0,
+            layers: 0,
+            gpu_layers: 0,
+            device: text(),
+            width: 32,
+            context_tokens: 512,
+            chat_template: text(),
+        };
+        Directions { card, calls: 0 }
+    }
+
+    fn write(folder: &Path, numbers: std::ops::Range<u32>) {
+        fs::create_dir_all(folder).expect("a folder");
+        for i in numbers {
+            fs::write(folder.join(format!("{i}.txt")), format!("Number {i} is here")).expect("written");
+        }
+    }
+
+    /// An update, and whether it finished.
+    fn update(index: &mut Index, embedder: &mut Directions, flow: impl Fn(&Event) -> Flow) -> bool {
+        let config = Layers::defaults().config().expect("the defaults");
+        let vocabulary = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/all-MiniLM-L6-v2.Q8_0.gguf");
+        let counter = TokenCounter::from_gguf(&vocabulary).expect("a vocabulary");
+        let done = index.update(&config, embedder, &counter, &mut |event| flow(&event)).expect("an update");
+        matches!(done, Update::Finished(_))
+    }
+
+    /// The document nearest to the direction of document `i`.
+    fn nearest(index: &Index, i: u32) -> String {
+        let mut settings = Layers::defaults().config().expect("the defaults").retriever;
+        settings.bm25_weight = 0.0;
+        let found = index.search("", &direction(&format!("Number {i} is here")), &settings).expect("an answer");
+        found.hits[0].chunk.document.clone()
+    }
+
+    #[test]
+    fn a_graph_is_built_when_too_many_rows_have_none_and_is_shared_until_then() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (docs, indexes) = (home.path().join("docs"), home.path().join("indexes"));
+        let mut embedder = embedder();
+        write(&docs, 0..30);
+        let mut index = Index::open(&docs, &indexes).expect("an index");
+        // (documents by then, rows that the graph covers, generation)
+        for (count, graph_rows, generation) in [(30, 0, 1), (60, 60, 3), (90, 60, 4), (110, 110, 6)] {
+            write(&docs, 0..count);
+            assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
+            let manifest = index.manifest().expect("a generation");
+            assert_eq!((manifest.graph_rows, manifest.generation), (graph_rows, generation), "{count} documents");
+            drop(index);
+            index = Index::open(&docs, &indexes).expect("an index");
+            for i in [0, count / 2, count - 1] {
+                assert_eq!(nearest(&index, i), format!("{i}.txt"), "{count} documents");
+            }
+        }
+        fs::remove_file(docs.join("7.txt")).expect("removed");
+        assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
+        assert_ne!(nearest(&index, 7), "7.txt", "the graph steps over what is gone");
+        assert_eq!(embedder.calls, 110);
+    }
+
+    #[test]
+    fn a_stop_while_the_graph_is_built_costs_only_the_graph() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (docs, indexes) = (home.path().join("docs"), home.path().join("indexes"));
+        write(&docs, 0..60);
+        let mut index = Index::open(&docs, &indexes).expect("an index");
+        let mut embedder = embedder();
+        let stop_while_linking = |event: &Event| match event {
+            Event::IndexProgressed { progress } if progress.phase == IndexPhase::Writing => Flow::Stop,
+            _ => Flow::Continue,
+        };
+        while !update(&mut index, &mut embedder, stop_while_linking) {
+            if index.card().documents == 60 {
+                break;
+            }
+        }
+        assert_eq!(nearest(&index, 33), "33.txt");
+        assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
+        assert_eq!(index.manifest().map(|manifest| manifest.graph_rows), Some(60));
+        assert_eq!(embedder.calls, 60);
+    }
+
+    #[test]
+    fn vectors_of_what_is_gone_are_left_behind_in_the_end() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (docs, indexes) = (home.path().join("docs"), home.path().join("indexes"));
+        write(&docs, 0..30);
+        let mut index = Index::open(&docs, &indexes).expect("an index");
+        let mut embedder = embedder();
+        assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
+        (5..30).for_each(|i| fs::remove_file(docs.join(format!("{i}.txt"))).expect("removed"));
+        let rows = |index: &Index| index.manifest().map(|manifest| manifest.vectors.rows);
+        assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
+        assert_eq!(rows(&index), Some(30));
+        assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
+        assert_eq!((rows(&index), nearest(&index, 3).as_str()), (Some(5), "3.txt"));
+        drop(index);
+        let mut index = Index::open(&docs, &indexes).expect("an index");
+        assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
+        assert_eq!((rows(&index), index.card().documents, embedder.calls), (Some(5), 5, 30));
     }
 }

@@ -191,7 +191,7 @@ impl VectorStore {
     }
 
     fn keep(&mut self, key: Key, vector: impl Iterator<Item = f32>) {
-        if self.rows as usize % BLOCK_ROWS == 0 {
+        if (self.rows as usize).is_multiple_of(BLOCK_ROWS) {
             self.blocks.push(Vec::with_capacity(BLOCK_ROWS * self.width));
         }
         if let Some(block) = self.blocks.last_mut() {
@@ -346,11 +346,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = filled(&folder.path().join("vectors"), 3000);
         let query = vector(5);
-        let near = store.nearest(&query, 100..2900, 20, &|row| row % 2 == 0);
+        let near = store.nearest(&query, 100..2900, 20, &|row| row.is_multiple_of(2));
         assert_eq!(near.len(), 20);
-        assert!(near.iter().all(|near| (100..2900).contains(&near.row) && near.row % 2 == 0));
+        assert!(near.iter().all(|near| (100..2900).contains(&near.row) && near.row.is_multiple_of(2)));
         let mut all: Vec<_> = (100..2900)
-            .filter(|row| row % 2 == 0)
+            .filter(|row: &u32| row.is_multiple_of(2))
             .map(|row| Near { row, score: dot(&query, store.row(row)) })
             .collect();
         all.sort_by(better);
