@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use crate::event::{CorpusCard, IndexPhase, IndexProgress, ModelCard, ModelRole};
+use crate::event::{CorpusCard, IndexPhase, IndexProgress, ModelCard, ModelRole, Outcome};
 
 use super::app::{App, Field, Focus, Overlay, Purpose, prompt};
 use super::keys::Action;
@@ -13,8 +13,8 @@ use super::layout::Layout;
 use super::panes::{Pane, Scene};
 use super::player::Player;
 use super::state::{Model, Phase, Run};
-use super::text;
 use super::theme::Tone;
+use super::{overlays, text};
 
 /// Program, folder and preset on the left; model, device and speed on the right. What does not fit goes, the least important first.
 pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
@@ -214,12 +214,15 @@ fn player_line(scene: &Scene<'_>, player: &Player, area: Rect, buffer: &mut Buff
     } else {
         "paused"
     };
-    let [filled, rest] = scene.bar(if of == 0 { 1.0 } else { at as f32 / of as f32 }, usize::from(area.width / 4));
+    let [filled, rest] = scene.bar(
+        if of == 0 { 1.0 } else { at as f32 / of as f32 },
+        usize::from(area.width.saturating_sub(50).clamp(6, 60)),
+    );
     let speed = if player.speed() == 1.0 { String::new() } else { format!(" at {}x", player.speed()) };
     let times = format!("  {:.1} of {:.1} s", ms as f64 / 1e3, all_ms as f64 / 1e3);
     let line = Line::from(vec![
         scene.span(Tone::Focus, format!(" {sign} ")),
-        scene.span(Tone::Text, format!("{:<16}", format!("{says}{speed}"))),
+        scene.span(Tone::Text, format!("{says}{speed}  ")),
         filled,
         rest,
         scene.span(Tone::Text, times),
@@ -279,12 +282,13 @@ fn banners(app: &App, scene: &Scene<'_>) -> Vec<String> {
 
 /// What is going on, and what it cost.
 fn doing_words(scene: &Scene<'_>) -> String {
-    let changed = match scene.ui.overrides.len() {
+    let changed = match overlays::changed_settings(scene) {
         0 => String::new(),
         number => format!("{} changed for the next run   ", text::counted(number as u64, "setting")),
     };
     let found = if scene.ui.needle.is_empty() { String::new() } else { format!("search \"{}\"   ", scene.ui.needle) };
-    let run = scene.run.filter(|_| scene.ui.pending.is_none()).map_or(String::new(), run_words);
+    let behind = scene.ui.overlay.is_some() || scene.ui.pending.is_some();
+    let run = scene.run.filter(|_| !behind).map_or(String::new(), run_words);
     format!("{changed}{found}{run}")
 }
 
@@ -294,9 +298,12 @@ fn run_words(run: &Run) -> String {
         Phase::LookingUp => return "looking it up …".to_owned(),
         Phase::Reading => return "reading the prompt …".to_owned(),
         Phase::Writing => "writing".to_owned(),
-        Phase::Done => {
-            format!("{}, {}", text::duration(run.usage.wall_ms), text::counted(run.usage.tokens_generated, "token"))
-        }
+        Phase::Done => format!(
+            "{} {}, {}",
+            ended_words(run),
+            text::duration(run.usage.wall_ms),
+            text::counted(run.usage.tokens_generated, "token")
+        ),
     };
     let (evaluated, reused) = match run.phase() {
         Phase::Done => (run.usage.prompt_tokens_evaluated, run.usage.prompt_tokens_reused),
@@ -305,6 +312,15 @@ fn run_words(run: &Run) -> String {
     match evaluated + reused {
         0 => doing,
         all => format!("{doing}, reused {:.0} % of prompt tokens", reused as f64 * 100.0 / all as f64),
+    }
+}
+
+fn ended_words(run: &Run) -> &'static str {
+    match run.outcome {
+        None | Some(Outcome::Completed) => "done in",
+        Some(Outcome::Stopped) => "stopped after",
+        Some(Outcome::LimitReached) => "cut off after",
+        Some(Outcome::Failed { .. }) => "failed after",
     }
 }
 

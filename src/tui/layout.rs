@@ -113,5 +113,6 @@ pub fn inside(frame: Rect) -> Rect {
 #[must_use]
 pub fn overlay(area: Rect, columns: u16, rows: u16) -> Rect {
     let (width, height) = (columns.min(area.width), rows.min(area.height));
-    Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
+    // above the middle, where eyes are
+    Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 3, width, height }
 }

@@ -89,9 +89,12 @@ fn show(mut app: App, records: UnboundedReceiver<Record>, engine: impl Fn(Effect
             () = terminal::asked_to_end() => Ok(()),
         }
     });
+    let panics = taken.panics();
     // the terminal comes back before anything is reported
     drop(taken);
-    shown
+    shown?;
+    anyhow::ensure!(panics.is_empty(), "a part of the program failed, please report it: {}", panics.join("; "));
+    Ok(())
 }
 
 /// Does what the screen asks of the outside; false when it is to be left.

@@ -35,14 +35,17 @@ fn too_small(scene: &Scene<'_>, buffer: &mut Buffer) {
     let says = format!("ragscope needs {columns} x {rows}; this is {} x {}.", buffer.area.width, buffer.area.height);
     let wait = "Make the window larger: everything goes on meanwhile.";
     let lines = vec![Line::from(scene.span(Tone::Strong, says)), Line::from(scene.span(Tone::Quiet, wait))];
-    Paragraph::new(lines).wrap(Wrap { trim: true }).alignment(Alignment::Center).render(buffer.area, buffer);
+    let above = buffer.area.height.saturating_sub(2) / 2;
+    let middle = Rect { y: buffer.area.y + above, height: buffer.area.height - above, ..buffer.area };
+    Paragraph::new(lines).wrap(Wrap { trim: true }).alignment(Alignment::Center).render(middle, buffer);
 }
 
 fn draw_pane(app: &App, scene: &Scene<'_>, (pane, area): (Pane, Rect), buffer: &mut Buffer) {
     let focused = scene.ui.pane == pane && scene.ui.focus == Focus::Panes && scene.ui.overlay.is_none();
     let title = format!("{} {}", pane.number(), pane.title());
     let note = pane_note(app, scene, pane);
-    frame(scene, (&title, &note), focused, area, buffer);
+    let sign = if focused { "▸" } else { " " };
+    frame(scene, (&format!("{sign}{title}"), &note), focused, area, buffer);
     let area = inside(area);
     let content = pane.content(scene, usize::from(area.width));
     let scroll = scene.ui.scroll(pane);
@@ -73,14 +76,13 @@ fn pane_note(app: &App, scene: &Scene<'_>, pane: Pane) -> String {
 }
 
 fn frame(scene: &Scene<'_>, (title, note): (&str, &str), focused: bool, area: Rect, buffer: &mut Buffer) {
-    let (border, title_tone, sign) =
-        if focused { (Tone::Focus, Tone::Focus, "▸") } else { (Tone::Border, Tone::Strong, " ") };
+    let (border, title_tone) = if focused { (Tone::Focus, Tone::Focus) } else { (Tone::Border, Tone::Strong) };
     let room = usize::from(area.width).saturating_sub(6);
     let title = text::clip(title, room).into_owned();
     let mut block =
         Block::new().borders(Borders::ALL).border_type(BorderType::Rounded).border_style(scene.style(border));
     let note_fits = !note.is_empty() && text::width(&title) + text::width(note) + 4 <= room;
-    block = block.title(Line::from(vec![scene.span(Tone::Focus, sign), scene.span(title_tone, format!("{title} "))]));
+    block = block.title(Line::from(scene.span(title_tone, format!("{title} "))));
     if note_fits {
         block = block.title(Line::from(scene.span(Tone::Quiet, format!(" {note} "))).alignment(Alignment::Right));
     }
@@ -89,13 +91,15 @@ fn frame(scene: &Scene<'_>, (title, note): (&str, &str), focused: bool, area: Re
 
 fn draw_overlay(scene: &Scene<'_>, (overlay, scroll): (&Overlay, &Scroll), layout: &Layout, buffer: &mut Buffer) {
     let screen = buffer.area;
-    let area = overlays::frame(overlay, screen);
-    // the status line stays in sight: it holds hints and what is being typed
-    debug_assert!(area.bottom() <= layout.status.y || screen.height < SMALLEST.1);
+    let area = overlays::frame((overlay, scroll), scene, screen);
+    // what lies behind stands back
+    for (_, pane) in &layout.panes {
+        buffer.set_style(*pane, scene.style(Tone::Dropped));
+    }
     Clear.render(area, buffer);
     buffer.set_style(area, scene.style(Tone::Text));
-    frame(scene, (&overlay.title(scene), ""), true, area, buffer);
-    let rows = overlays::rows_area(overlay, screen);
+    frame(scene, (&format!(" {}", overlay.title(scene)), ""), true, area, buffer);
+    let rows = overlays::rows_area((overlay, scroll), scene, screen);
     if let (Overlay::Palette, Some(field)) = (overlay, &scene.ui.field) {
         let line = Rect { height: 1.min(rows.height), ..inside(area) };
         Line::from(vec![scene.span(Tone::Focus, " > ")]).render(line, buffer);

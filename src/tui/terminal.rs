@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crossterm::event::{
@@ -20,6 +20,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// The terminal while the screen has it. Dropping gives it back.
 pub struct Taken {
     reading: Arc<AtomicBool>,
+    panics: Arc<Mutex<Vec<String>>>,
 }
 
 impl Taken {
@@ -29,15 +30,21 @@ impl Taken {
     /// When there is no terminal.
     pub fn take(mouse: bool) -> io::Result<Self> {
         enable_raw_mode()?;
-        let taken = Self { reading: Arc::new(AtomicBool::new(true)) };
+        let taken = Self { reading: Arc::new(AtomicBool::new(true)), panics: Arc::default() };
         execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
         // terminals that do not know this ignore it; asking first could cost seconds before the first frame
         execute!(io::stdout(), PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES))?;
         if mouse {
             set_mouse(true)?;
         }
-        restore_on_panic();
+        restore_on_panic(Arc::clone(&taken.panics));
         Ok(taken)
+    }
+
+    /// What other threads said when they panicked: to be told once the terminal is back.
+    #[must_use]
+    pub fn panics(&self) -> Vec<String> {
+        self.panics.lock().map(|panics| panics.clone()).unwrap_or_default()
     }
 
     /// The events of the terminal, read by a thread of its own.
@@ -80,14 +87,16 @@ fn give_back() {
 }
 
 /// A panic of the screen's own thread gives the terminal back before it is reported. A panic elsewhere must not write over the
-/// screen, and ends it in good order through its closed channel.
-fn restore_on_panic() {
+/// screen: it is kept for the end.
+fn restore_on_panic(panics: Arc<Mutex<Vec<String>>>) {
     let screen = std::thread::current().id();
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if std::thread::current().id() == screen {
             give_back();
             report(panic);
+        } else if let Ok(mut panics) = panics.lock() {
+            panics.push(panic.to_string());
         }
     }));
 }

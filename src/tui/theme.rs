@@ -66,8 +66,10 @@ tones! {
     Bar = "bar",
     /// The empty part of a bar.
     Track = "track",
-    /// A word of the query in a passage; the cited lines of a source.
+    /// A word of the query in a passage.
     Highlight = "highlight",
+    /// The cited lines of a source.
+    Cited = "cited",
     /// A match of the search.
     Match = "match",
     /// A short message in the status line.

@@ -150,7 +150,7 @@ impl App {
         let entry = self.selected_entry();
         let Some(field) = self.ui.field.take() else { return };
         match &field.purpose {
-            Purpose::Search => {}
+            Purpose::Search => self.go_to_match(0),
             Purpose::Setting(key) => self.override_setting(key, field.typed().trim()),
             Purpose::Palette => {
                 self.ui.overlay = None;
@@ -179,7 +179,10 @@ impl App {
                     false,
                 );
             }
-            PaletteEntry::Theme(name) => self.override_setting("screen.theme", &name),
+            PaletteEntry::Theme(name) => {
+                self.tell(format!("theme {name}"), false);
+                self.override_setting("screen.theme", &name);
+            }
         }
     }
 

@@ -74,16 +74,16 @@ impl App {
     }
 
     pub(in crate::tui) fn top(&mut self) {
-        self.change_place(|scroll, content, height| {
-            scroll.select_by(isize::MIN / 2, content, height);
+        self.change_place(|scroll, content, _| {
+            scroll.selected = content.items().next();
             (scroll.top, scroll.follow) = (0, false);
         });
     }
 
     pub(in crate::tui) fn bottom(&mut self) {
         self.change_place(|scroll, content, height| {
-            scroll.select_by(isize::MAX / 2, content, height);
-            scroll.top = content.rows.len().saturating_sub(height);
+            scroll.selected = content.items().last();
+            (scroll.top, scroll.follow) = (content.rows.len().saturating_sub(height), false);
         });
         // at its end the answer is followed again
         if self.ui.overlay.is_none() && self.ui.pane == Pane::Answer {
@@ -138,7 +138,7 @@ impl App {
     pub(super) fn change_place(&mut self, change: impl FnOnce(&mut Scroll, &Content, usize)) {
         match self.ui.overlay.take() {
             Some((overlay, mut scroll)) => {
-                let area = overlays::rows_area(&overlay, self.size);
+                let area = overlays::rows_area((&overlay, &scroll), &self.scene(), self.size);
                 let content = overlays::content((&overlay, &scroll), &self.scene(), usize::from(area.width));
                 change(&mut scroll, &content, usize::from(area.height));
                 self.ui.overlay = Some((overlay, scroll));
@@ -198,7 +198,7 @@ impl App {
     }
 
     /// To the match at or after the first row in sight (0), the next one (1) or the one before (-1), around the ends.
-    fn go_to_match(&mut self, by: isize) {
+    pub(super) fn go_to_match(&mut self, by: isize) {
         let needle = self.ui.needle.clone();
         if needle.is_empty() {
             return;
@@ -296,8 +296,8 @@ impl App {
 
     /// The frame of what has the keys, for the mouse.
     pub(super) fn overlay_area(&self) -> Option<Rect> {
-        let (overlay, _) = self.ui.overlay.as_ref()?;
-        Some(overlays::rows_area(overlay, self.size))
+        let (overlay, scroll) = self.ui.overlay.as_ref()?;
+        Some(overlays::rows_area((overlay, scroll), &self.scene(), self.size))
     }
 
     pub(super) fn is_palette(&self) -> bool {

@@ -58,7 +58,7 @@ impl App {
             self.tell("nothing to open: select a hit or a sentence with a citation", true);
             return;
         };
-        let mut view = SourceView { wanted: wanted.clone(), source: None, recorded: false, rows: None };
+        let mut view = SourceView { wanted: wanted.clone(), source: None, recorded: false, put_at: 0, rows: None };
         if self.ui.player.is_some() {
             view.source = chunk.and_then(|chunk| self.recorded_source(chunk, &wanted));
             view.recorded = true;
@@ -67,7 +67,6 @@ impl App {
             self.send(Command::OpenSource { document, first_line, last_line });
         }
         self.open(Overlay::Source(Box::new(view)));
-        self.show_cited_lines();
     }
 
     fn place_to_open(&self) -> Option<(Wanted, Option<u64>)> {
@@ -118,33 +117,30 @@ impl App {
         if let Some((Overlay::Source(view), _)) = &mut self.ui.overlay {
             view.source = Some(source);
             view.rows = None;
-            self.show_cited_lines();
         }
     }
 
-    /// Wraps the document once for the width of the screen.
+    /// Wraps the document once for the width of the screen, and keeps the cited lines in sight until the person moves.
     pub(super) fn prepare_source(&mut self) {
-        let Some((overlay, scroll)) = self.ui.overlay.take() else { return };
-        let cells = usize::from(overlays::rows_area(&overlay, self.size).width);
+        let Some((overlay, mut scroll)) = self.ui.overlay.take() else { return };
+        let area = overlays::rows_area((&overlay, &scroll), &self.scene(), self.size);
+        let (cells, height) = (usize::from(area.width), usize::from(area.height));
         let overlay = match overlay {
             Overlay::Source(mut view) => {
-                if view.rows.as_ref().is_none_or(|(width, _)| *width != cells) {
-                    view.rows = Some((cells, overlays::source_rows(&view, &self.scene(), cells)));
+                let rows = view.rows.take().filter(|(width, _)| *width == cells);
+                let (_, rows) = rows.unwrap_or_else(|| (cells, overlays::source_rows(&view, &self.scene(), cells)));
+                if scroll.top == view.put_at {
+                    let cited = rows.items().next().and_then(|item| rows.rows_of(item));
+                    let above = cited.map_or(0, |cited| cited.start.saturating_sub(height / 4));
+                    view.put_at = above.min(rows.rows.len().saturating_sub(height));
+                    scroll.top = view.put_at;
                 }
+                view.rows = Some((cells, rows));
                 Overlay::Source(view)
             }
             other => other,
         };
         self.ui.overlay = Some((overlay, scroll));
-    }
-
-    fn show_cited_lines(&mut self) {
-        self.prepare_source();
-        self.change_place(|scroll, content, height| {
-            if let Some(first) = content.items().next().and_then(|item| content.rows_of(item)) {
-                scroll.top = first.start.saturating_sub(height / 4);
-            }
-        });
     }
 
     pub(in crate::tui) fn save_run(&mut self) {

@@ -70,6 +70,8 @@ pub struct SourceView {
     pub source: Option<Source>,
     /// True when it is the passage as a run recorded it.
     pub recorded: bool,
+    /// Where the window was put; the person moved on when it stands elsewhere.
+    pub put_at: usize,
     /// The rows, at the width in cells for which they were made.
     pub rows: Option<(usize, Content)>,
 }
@@ -181,10 +183,20 @@ impl Ui {
         self.presets.iter().filter(move |(_, settings)| on(settings)).map(|(name, _)| name.as_str())
     }
 
-    /// A setting that was changed for the next run.
+    /// The value of a setting in the next run: what was changed here, then what another preset brings, then as at the start.
     #[must_use]
-    pub fn changed(&self, key: &str) -> Option<&str> {
-        self.overrides.iter().find(|(changed, _)| changed == key).map(|(_, value)| value.as_str())
+    pub fn next_setting(&self, key: &str) -> Option<String> {
+        let changed =
+            |key: &str| self.overrides.iter().find(|(changed, _)| changed == key).map(|(_, value)| value.clone());
+        let at_start = setting(&self.settings, key);
+        changed(key)
+            .or_else(|| {
+                let of_preset = |name: &str| setting(&self.presets.iter().find(|(known, _)| known == name)?.1, key);
+                let before = of_preset(&setting(&self.settings, "preset")?);
+                // what the person's own settings say is stronger than any preset
+                changed("preset").and_then(|preset| of_preset(&preset)).filter(|_| before == at_start)
+            })
+            .or(at_start)
     }
 
     /// Back to the start of every pane, as a new run wants it.

@@ -19,7 +19,7 @@ use super::viewport::{Content, Scroll};
 pub use palette::Entry as PaletteEntry;
 
 pub(super) use palette::entries as palette_entries;
-pub(super) use settings::current_value;
+pub(super) use settings::{changed_settings, current_value};
 pub(super) use source::rows as source_rows;
 
 impl Overlay {
@@ -43,26 +43,39 @@ impl Overlay {
         match self {
             Self::Source(_) | Self::Prompts => (130, 90),
             Self::Settings => (110, 90),
-            Self::Sessions => (130, 40),
+            Self::Sessions => (130, 60),
             Self::Help(_) => (76, 60),
             Self::Palette => (76, 24),
-            Self::Report | Self::Log => (110, 40),
+            Self::Report | Self::Log => (110, 60),
         }
     }
 }
 
-/// The frame of an overlay on a screen.
-pub(super) fn frame(overlay: &Overlay, screen: Rect) -> Rect {
+/// A strip of screen beside an overlay narrower than this on both sides together says nothing: the overlay takes it.
+const NARROWEST_MARGIN: u16 = 24;
+/// The fewest rows of an overlay, its frame included.
+const FEWEST_ROWS: u16 = 10;
+
+/// The frame of an overlay on a screen. What has little to say is as high as that.
+pub(super) fn frame((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>, screen: Rect) -> Rect {
     let (columns, rows) = overlay.wants();
-    // a margin tells the overlay from the screen; a small screen has none to give
-    let margin = |cells: u16| if cells > 90 { 8 } else { 2 };
-    let room = (screen.width.saturating_sub(margin(screen.width)), screen.height.saturating_sub(2));
-    layout::overlay(screen, columns.min(room.0), rows.min(room.1))
+    // header, input and status stay in sight
+    let body = Rect { y: screen.y + 1.min(screen.height), height: screen.height.saturating_sub(3), ..screen };
+    let columns = if columns + NARROWEST_MARGIN > body.width { body.width } else { columns };
+    let rows = match overlay {
+        Overlay::Source(_) | Overlay::Palette | Overlay::Settings => rows,
+        Overlay::Prompts | Overlay::Sessions | Overlay::Help(_) | Overlay::Report | Overlay::Log => {
+            let cells = usize::from(columns.saturating_sub(2));
+            let needed = content((overlay, scroll), scene, cells).rows.len();
+            u16::try_from(needed + 2).unwrap_or(u16::MAX).clamp(FEWEST_ROWS, rows)
+        }
+    };
+    layout::overlay(body, columns, rows)
 }
 
 /// Where its rows go: inside the frame; the palette has its input on top.
-pub(super) fn rows_area(overlay: &Overlay, screen: Rect) -> Rect {
-    let inside = layout::inside(frame(overlay, screen));
+pub(super) fn rows_area((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>, screen: Rect) -> Rect {
+    let inside = layout::inside(frame((overlay, scroll), scene, screen));
     match overlay {
         Overlay::Palette => {
             let taken = 2.min(inside.height);

@@ -66,12 +66,12 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
         };
         let words = entry.words();
         let (name, doc) = words.split_once(": ").unwrap_or((&words, ""));
-        let room = cells.saturating_sub(24 + 10);
+        let room = cells.saturating_sub(20 + 10);
         content.item(
             Item { row, part: 0 },
             Line::from(vec![
                 Span::raw("  "),
-                scene.span(Tone::Text, text::left(name, 22)),
+                scene.span(Tone::Text, text::left(name, 18)),
                 scene.span(Tone::Quiet, text::left(doc, room)),
                 scene.span(Tone::Key, text::right(&keys, 9)),
             ]),

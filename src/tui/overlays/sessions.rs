@@ -29,22 +29,19 @@ pub(super) fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Conte
         content.item(item, run_row(scene, run, cells));
         if scroll.selected == Some(item) {
             let answer = run.answer.as_deref().unwrap_or("it never finished");
-            let answer = text::clip(answer, cells.saturating_sub(34)).into_owned();
-            content.item(item, Line::from(vec![Span::raw(" ".repeat(32)), scene.span(Tone::Quiet, answer)]));
+            let answer = text::clip(answer, cells.saturating_sub(36)).into_owned();
+            content.item(item, Line::from(vec![Span::raw(" ".repeat(34)), scene.span(Tone::Quiet, answer)]));
         }
     }
     content
 }
 
 fn run_row(scene: &Scene<'_>, run: &RunSummary, cells: usize) -> Line<'static> {
-    let question = text::clip(&run.question, cells.saturating_sub(34)).into_owned();
+    let question = text::clip(&run.question, cells.saturating_sub(36)).into_owned();
     Line::from(vec![
         scene.span(Tone::Quiet, format!("  {}  ", text::date(run.started_at))),
-        scene.span(Tone::Text, format!("{}", text::left(&run.preset, 11))),
-        scene.span(
-            if run.answer.is_some() { Tone::Text } else { Tone::Doubt },
-            if run.answer.is_some() { " " } else { "■" },
-        ),
+        scene.span(Tone::Text, text::left(&run.preset, 12)),
+        scene.span(Tone::Doubt, if run.answer.is_some() { "  " } else { "■ " }),
         scene.span(Tone::Text, question),
     ])
 }

@@ -35,10 +35,11 @@ pub(super) fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Conte
 }
 
 fn setting_row(scene: &Scene<'_>, name: &str, known: &Setting, cells: usize) -> Line<'static> {
-    let changed = scene.ui.changed(&known.key).is_some();
     let value = current_value(scene, known);
+    let before = value_before(scene, known);
+    let changed = value != before;
     let (sign, tone) = if changed { ("● ", Tone::Doubt) } else { ("  ", Tone::Text) };
-    let before = if changed { format!("   was {}", value_before(scene, known)) } else { String::new() };
+    let before = if changed { format!("   was {before}") } else { String::new() };
     let choices = match known.choices.as_slice() {
         [] | [_] => String::new(),
         several => format!("   {}", several.join(" | ")),
@@ -56,7 +57,7 @@ fn setting_row(scene: &Scene<'_>, name: &str, known: &Setting, cells: usize) -> 
 
 /// The value that the next run will have.
 pub(in crate::tui) fn current_value(scene: &Scene<'_>, known: &Setting) -> String {
-    scene.ui.changed(&known.key).map_or_else(|| value_before(scene, known), str::to_owned)
+    scene.ui.next_setting(&known.key).unwrap_or_else(|| known.default.trim_matches('"').to_owned())
 }
 
 /// The value of the run on the screen, else of the program as it was started.
@@ -65,6 +66,15 @@ fn value_before(scene: &Scene<'_>, known: &Setting) -> String {
     of_run
         .or_else(|| setting(&scene.ui.settings, &known.key))
         .unwrap_or_else(|| known.default.trim_matches('"').to_owned())
+}
+
+/// How many settings the next run will have otherwise than the run on the screen. Settings of the screen need no run.
+pub(in crate::tui) fn changed_settings(scene: &Scene<'_>) -> usize {
+    if scene.ui.overrides.is_empty() {
+        return 0;
+    }
+    let of_runs = settings_list().into_iter().filter(|known| !known.key.starts_with("screen."));
+    of_runs.filter(|known| current_value(scene, known) != value_before(scene, known)).count()
 }
 
 pub(super) fn copied(scene: &Scene<'_>, scroll: &Scroll) -> Option<(String, String)> {

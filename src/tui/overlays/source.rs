@@ -40,7 +40,7 @@ pub(in crate::tui) fn rows(view: &SourceView, scene: &Scene<'_>, cells: usize) -
     let room = cells.saturating_sub(digits + 5);
     for (line, number) in source.lines.iter().zip(source.from_line..) {
         let cited = (source.first_line..=source.last_line).contains(&number);
-        let tone = if cited { Tone::Highlight } else { Tone::Text };
+        let tone = if cited { Tone::Cited } else { Tone::Text };
         let shown = &line[..line.floor_char_boundary(LONGEST_LINE)];
         for (at, range) in text::wrap(shown, room).into_iter().enumerate() {
             let number = if at == 0 { number.to_string() } else { String::new() };

@@ -24,7 +24,7 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
         content.gap();
     }
     content.paragraph(&what_next(scene), scene.style(Tone::Text), "   ", cells);
-    if ready(scene) {
+    if ready(scene) && !nothing_to_read(scene) {
         suggestions(scene, cells, &mut content);
     }
     content
@@ -38,6 +38,10 @@ pub(super) fn waiting_for(scene: &Scene<'_>) -> &'static str {
 
 fn ready(scene: &Scene<'_>) -> bool {
     scene.state.models.contains_key(&ModelRole::Generator) && waiting_for(scene) == "starting …"
+}
+
+fn nothing_to_read(scene: &Scene<'_>) -> bool {
+    scene.state.indexing.is_none() && scene.state.corpus.as_ref().is_some_and(|corpus| corpus.documents == 0)
 }
 
 fn model_row(scene: &Scene<'_>, role: ModelRole, model: &Model, cells: usize) -> Line<'static> {
@@ -91,7 +95,7 @@ fn what_next(scene: &Scene<'_>) -> String {
     }
     match &scene.state.corpus {
         _ if !ready(scene) => "The models are being loaded. You can type your question already.".to_owned(),
-        Some(corpus) if corpus.documents == 0 && scene.state.indexing.is_none() => format!(
+        Some(corpus) if nothing_to_read(scene) => format!(
             "There is nothing to read in {}: {} shows what was skipped and why. Open another folder with `ragscope FOLDER`.",
             corpus.folder,
             sign(scene, Action::IndexReport)

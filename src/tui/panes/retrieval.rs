@@ -62,7 +62,7 @@ fn lookup_rows(
     columns: &Columns,
     content: &mut Content,
 ) {
-    let step = if lookup.step > 1 { format!(" s{} ", lookup.step) } else { " query ".to_owned() };
+    let step = if lookup.step > 0 { format!(" s{} ", lookup.step) } else { " query ".to_owned() };
     let room = columns.cells.saturating_sub(text::width(&step) + 3);
     content.line(Line::from(vec![
         scene.span(Tone::Quiet, step),
