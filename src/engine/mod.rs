@@ -16,4 +16,4 @@ mod worker;
 pub use ask::{AskError, ask};
 pub use inbox::{Inbox, Outbox, mailbox};
 pub use run::{Corpus, Search, Tools};
-pub use worker::{Stamp, Worker, WorkerError};
+pub use worker::{Publish, Stamp, Worker, WorkerError};

@@ -104,10 +104,14 @@ fn loaded_generator<'a>(
     Ok(&mut slot.insert((settings.clone(), generator)).1)
 }
 
+/// Loading is told in steps of this share: llama.cpp reports every tensor.
+const TOLD_EVERY: f32 = 0.02;
+
 /// Publishes how loading goes.
 struct Watch<'a> {
     role: ModelRole,
     file: String,
+    told: f32,
     started: Instant,
     publish: &'a mut dyn FnMut(Event) -> Flow,
 }
@@ -115,10 +119,14 @@ struct Watch<'a> {
 impl<'a> Watch<'a> {
     fn new(role: ModelRole, file: &Path, publish: &'a mut dyn FnMut(Event) -> Flow) -> Self {
         let file = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        Self { role, file, started: Instant::now(), publish }
+        Self { role, file, told: f32::NEG_INFINITY, started: Instant::now(), publish }
     }
 
     fn progress(&mut self, fraction: f32) -> Flow {
+        if fraction < 1.0 && fraction - self.told < TOLD_EVERY {
+            return Flow::Continue;
+        }
+        self.told = fraction;
         (self.publish)(Event::ModelLoadProgressed { role: self.role, file: self.file.clone(), fraction })
     }
 
