@@ -1,1 +1,111 @@
 //! Subcommands, JSON lines, plain text.
+//!
+//! Everything here works without a terminal. Errors say what happened and what to do next; all text of documents, file names
+//! and models passes [`harmless`](crate::event::harmless) before it is written.
+
+mod args;
+mod failure;
+mod output;
+mod interrupt;
+mod text;
+mod observer;
+mod work;
+mod replay;
+mod inspect;
+mod doctor;
+pub mod demo;
+mod hub;
+
+pub use args::{Arguments, Shared, Subcommands};
+pub use failure::{Exit, Failure, Stopped};
+pub use hub::{Hub, Sink};
+pub use interrupt::Interrupt;
+pub use output::Output;
+
+use crate::config::{ConfigError, Layers, Paths};
+use text::RunText;
+use work::{Question, Work};
+
+/// Carry out a command that needs no screen. What goes wrong is told on the way out.
+pub fn run(arguments: &Arguments) -> Exit {
+    let mut out = Output::of_process(arguments.shared.json);
+    finish(&mut out, |out| dispatch(arguments, out))
+}
+
+/// Tell what clap makes of a command line that it refuses, and print the help or the version that was asked for.
+pub fn refuse(error: &clap::Error) -> Exit {
+    let json = std::env::args_os().any(|argument| argument == "--json");
+    if error.use_stderr() && json {
+        let text = error.render().to_string();
+        let said = text.split("\n\nUsage:").next().unwrap_or(&text).trim_start_matches("error: ");
+        let line: Vec<&str> = said.split_whitespace().collect();
+        let failure = Failure::usage(line.join(" "), "`ragscope --help` shows the usage");
+        Output::of_process(json).failure(&failure);
+        return failure.exit;
+    }
+    // a closed pipe is nobody's mistake
+    let _ = error.print();
+    if error.use_stderr() { Exit::Usage } else { Exit::Done }
+}
+
+/// Run `work` and tell its failure.
+pub fn finish(out: &mut Output, work: impl FnOnce(&mut Output) -> Result<Exit, Stopped>) -> Exit {
+    match work(out) {
+        Ok(exit) => exit,
+        Err(Stopped::Interrupted) => {
+            out.failure(&Failure::new("interrupted", ""));
+            Exit::Interrupted
+        }
+        // whoever reads has seen enough, as in `| head`
+        Err(Stopped::OutputClosed) => Exit::Done,
+        Err(Stopped::Failure(failure)) => {
+            out.failure(&failure);
+            failure.exit
+        }
+    }
+}
+
+fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
+    let paths = Paths::of_user();
+    let layers = || layers(&arguments.shared, &paths);
+    match &arguments.command {
+        None => Err(Failure::usage("the screen needs a terminal", "use `ragscope ask FOLDER QUESTION`").into()),
+        Some(Subcommands::Replay { file }) => replay::print(file, out),
+        Some(Subcommands::Models) => inspect::models(&layers()?, &paths, out),
+        Some(Subcommands::Paths) => inspect::paths(&paths, out),
+        Some(Subcommands::Config { effective }) => inspect::config(*effective, layers, out),
+        Some(Subcommands::Completions { shell }) => inspect::completions(*shell, out),
+        Some(Subcommands::Index { folder, rebuild }) => Work::new(layers()?, &paths, out)?.index(folder, *rebuild),
+        Some(Subcommands::Ask { folder, question }) => {
+            Work::new(layers()?, &paths, out)?.ask(Question { folder, text: question, shown: RunText::default() })
+        }
+        Some(Subcommands::Demo) => demo::print(&arguments.shared, &paths, out),
+        Some(Subcommands::Doctor) => doctor::run(layers(), &paths, out),
+        Some(Subcommands::Man) => inspect::manual(out),
+    }
+}
+
+/// The settings of the user with the flags on top, checked as a whole.
+///
+/// # Errors
+/// Unknown names and values; those of flags are wrong usage.
+pub fn layers(flags: &Shared, paths: &Paths) -> Result<Layers, Stopped> {
+    with_flags(Layers::load(paths)?, flags)
+}
+
+fn with_flags(mut layers: Layers, flags: &Shared) -> Result<Layers, Stopped> {
+    // what is wrong without the flags is not the fault of the command line
+    if let Err(error @ (ConfigError::BadValue { .. } | ConfigError::Unreadable { .. })) = layers.config() {
+        return Err(error.into());
+    }
+    let wrong_usage = |error: ConfigError| Failure { exit: Exit::Usage, ..failure::of_settings(&error) };
+    let assignments = flags.assignments();
+    for (flag, key, value) in &assignments {
+        layers.set(flag, key, value).map_err(wrong_usage)?;
+    }
+    match layers.config() {
+        Ok(_) => Ok(layers),
+        Err(error) if assignments.is_empty() => Err(error.into()),
+        Err(error) => Err(wrong_usage(error).into()),
+    }
+}

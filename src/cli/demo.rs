@@ -1,0 +1,84 @@
+//! `demo`: the bundled corpus, its settings, and the questions prepared for it.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use crate::config::{Layers, Paths, assets_folder};
+use crate::event::harmless;
+
+use super::args::Shared;
+use super::failure::{Exit, Failure, Stopped};
+use super::output::Output;
+use super::text::RunText;
+use super::work::{Question, Work};
+
+/// A question of `assets/demo/prepared.toml`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prepared {
+    pub question: String,
+    pub preset: String,
+    /// The right answer.
+    pub answer: String,
+    /// What to look at.
+    pub shows: String,
+}
+
+fn folder() -> PathBuf {
+    assets_folder().join("demo")
+}
+
+/// The bundled corpus.
+#[must_use]
+pub fn corpus() -> PathBuf {
+    folder().join("corpus")
+}
+
+/// The settings of the user with those of the demo beneath and the flags on top.
+///
+/// # Errors
+/// As [`super::layers`]; a demo that is not where it should be.
+pub fn layers(flags: &Shared, paths: &Paths) -> Result<Layers, Stopped> {
+    let mut layers = Layers::load(paths)?;
+    layers.lay_beneath(&folder().join("ragscope.toml")).map_err(not_found)?;
+    super::with_flags(layers, flags)
+}
+
+/// The questions prepared for the demo, in the order in which they are offered.
+///
+/// # Errors
+/// A demo that is not where it should be.
+pub fn questions() -> Result<Vec<Prepared>, Stopped> {
+    #[derive(Deserialize)]
+    struct File {
+        question: Vec<Prepared>,
+    }
+    let file = folder().join("prepared.toml");
+    let text = std::fs::read_to_string(&file).map_err(|error| not_found(format!("{}: {error}", file.display())))?;
+    let file: File = toml::from_str(&text).map_err(|error| not_found(format!("{}: {error}", file.display())))?;
+    Ok(file.question)
+}
+
+fn not_found(error: impl ToString) -> Failure {
+    Failure::new(
+        format!("the demo cannot be read ({})", error.to_string()),
+        "run ragscope in its checkout, or name its assets folder in RAGSCOPE_ASSETS",
+    )
+}
+
+/// One demo run as text: the first prepared question.
+pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+    let mut layers = layers(flags, paths)?;
+    let prepared = questions()?.into_iter().next().ok_or_else(|| not_found("no question is prepared"))?;
+    if flags.preset.is_none() {
+        layers.set("demo", "preset", &prepared.preset)?;
+    }
+    let (corpus, question) = (corpus(), prepared.question.as_str());
+    let exit =
+        Work::new(layers, paths, out)?.ask(Question { folder: &corpus, text: question, shown: RunText::story() })?;
+    if !out.json {
+        out.dim(&harmless(&format!("\nexpected: {}\n{}\n", prepared.answer, prepared.shows)))?;
+    }
+    Ok(exit)
+}

@@ -1,0 +1,237 @@
+//! `doctor`: what this build and this machine can do, and how to mend what is wrong.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::config::{Config, Layers, Paths};
+use crate::event::{Flow, ModelCard, ModelRole, StopFlag, harmless};
+use crate::index::{Health, health};
+use crate::llm::{Embedder, Generator, LlmError, Runtime, load_embedder, load_generator, resolve};
+
+use super::failure::{Exit, Failure, Stopped};
+use super::output::{Output, bytes};
+
+/// The smallest screen that shows anything, columns and rows.
+const SMALLEST_SCREEN: (u16, u16) = (60, 16);
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Check {
+    what: String,
+    state: State,
+    found: String,
+    /// What to do; empty when nothing is to be done.
+    advice: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Good,
+    /// Works, but less well than it could.
+    Poor,
+    /// Does not work.
+    Wrong,
+}
+
+impl Check {
+    fn good(what: &str, found: impl Into<String>) -> Self {
+        Self { what: what.to_owned(), state: State::Good, found: found.into(), advice: String::new() }
+    }
+
+    fn poor(what: &str, found: impl Into<String>, advice: &str) -> Self {
+        Self { what: what.to_owned(), state: State::Poor, found: found.into(), advice: advice.to_owned() }
+    }
+
+    fn wrong(what: &str, failure: Failure) -> Self {
+        Self { what: what.to_owned(), state: State::Wrong, found: failure.error, advice: failure.advice }
+    }
+
+    fn of_message(what: &str, error: &impl ToString) -> Self {
+        Self::wrong(what, Failure::from_message(&error.to_string()))
+    }
+}
+
+/// Look at everything and say what was found; failed when something does not work.
+pub fn run(layers: Result<Layers, Stopped>, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+    let mut checks = vec![build()];
+    let config = match layers.map(|layers| layers.config()) {
+        Ok(Ok(config)) => Some(config),
+        Ok(Err(error)) => {
+            checks.push(Check::wrong("settings", super::failure::of_settings(&error)));
+            None
+        }
+        Err(Stopped::Failure(failure)) => {
+            checks.push(Check::wrong("settings", failure));
+            None
+        }
+        Err(stopped) => return Err(stopped),
+    };
+    checks.extend(folders(paths));
+    match Runtime::start(&paths.log_file()) {
+        Ok(runtime) => {
+            checks.push(devices(&runtime));
+            checks.extend(config.iter().flat_map(|config| models(&runtime, config, paths)));
+        }
+        Err(error) => checks.push(Check::of_message("llama.cpp", &error)),
+    }
+    checks.extend(indexes(paths));
+    checks.push(terminal());
+    print(&checks, out)?;
+    Ok(if checks.iter().any(|check| check.state == State::Wrong) { Exit::Failed } else { Exit::Done })
+}
+
+fn print(checks: &[Check], out: &mut Output) -> std::io::Result<()> {
+    if out.json {
+        return out.json_pretty(&serde_json::json!({ "checks": checks }));
+    }
+    let width = checks.iter().map(|check| check.what.chars().count()).max().unwrap_or(0);
+    for check in checks {
+        let mark = match check.state {
+            State::Good => "ok    ",
+            State::Poor => "note  ",
+            State::Wrong => "WRONG ",
+        };
+        out.text(&harmless(&format!("{mark}{:<width$}  {}\n", check.what, check.found)))?;
+        if !check.advice.is_empty() {
+            out.text(&harmless(&format!("      {:<width$}  fix: {}\n", "", check.advice)))?;
+        }
+    }
+    Ok(())
+}
+
+fn build() -> Check {
+    let features = Runtime::features().join(" ");
+    let found = format!("ragscope {}, {features}", env!("CARGO_PKG_VERSION"));
+    let slow = cfg!(target_arch = "x86_64") && !cfg!(target_feature = "avx2");
+    if slow {
+        Check::poor("build", found, "on a processor with AVX2, build in the checkout: it sets target-cpu=native")
+    } else {
+        Check::good("build", found)
+    }
+}
+
+fn devices(runtime: &Runtime) -> Check {
+    let found: Vec<String> = runtime
+        .devices()
+        .iter()
+        .map(|device| format!("{} ({}, {})", device.name, device.description.trim(), bytes(device.memory_bytes)))
+        .collect();
+    if found.is_empty() {
+        return Check::wrong("devices", Failure::new("llama.cpp finds no device", "build again with `make demo`"));
+    }
+    Check::good("devices", found.join(", "))
+}
+
+fn folders(paths: &Paths) -> Vec<Check> {
+    let all = [
+        ("settings folder", &paths.config),
+        ("data folder", &paths.data),
+        ("sessions", &paths.sessions()),
+        ("cache", &paths.cache),
+    ];
+    all.map(|(what, folder)| match try_writing(folder) {
+        Ok(()) => Check::good(what, folder.display().to_string()),
+        Err(error) => Check::wrong(
+            what,
+            Failure::new(
+                format!("cannot write {} ({error})", folder.display()),
+                "give yourself the permission, free some space, or set RAGSCOPE_HOME to a folder elsewhere",
+            ),
+        ),
+    })
+    .into()
+}
+
+fn try_writing(folder: &Path) -> std::io::Result<()> {
+    let probe = folder.join(format!(".doctor-{}", std::process::id()));
+    fs::create_dir_all(folder)?;
+    let written = fs::write(&probe, b"ragscope doctor\n");
+    let removed = fs::remove_file(&probe);
+    written.and(removed)
+}
+
+fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> [Check; 2] {
+    let stop = StopFlag::default();
+    let mut silent = |_fraction: f32| Flow::Continue;
+    let generator = loaded(&config.generator.model, paths, |file| {
+        load_generator(runtime, file, &config.generator, &stop, &mut silent).map(|model| model.card().clone())
+    });
+    let mut silent = |_fraction: f32| Flow::Continue;
+    let embedder = loaded(&config.embedder.model, paths, |file| {
+        load_embedder(runtime, file, &config.embedder, &stop, &mut silent).map(|model| model.card().clone())
+    });
+    [model(ModelRole::Generator, generator), model(ModelRole::Embedder, embedder)]
+}
+
+fn loaded(
+    name: &str,
+    paths: &Paths,
+    load: impl FnOnce(&PathBuf) -> Result<ModelCard, LlmError>,
+) -> Result<(ModelCard, u128), LlmError> {
+    let file = resolve(name, paths)?;
+    let started = Instant::now();
+    let card = load(&file)?;
+    Ok((card, started.elapsed().as_millis()))
+}
+
+fn model(role: ModelRole, loaded: Result<(ModelCard, u128), LlmError>) -> Check {
+    match loaded {
+        Ok((card, ms)) => Check::good(
+            role.name(),
+            format!(
+                "{} ({} {}, {}), loaded on {} in {ms} ms, {} tokens of context",
+                card.file,
+                card.architecture,
+                card.quantisation,
+                bytes(card.file_bytes),
+                card.device,
+                card.context_tokens
+            ),
+        ),
+        Err(error) => Check::of_message(role.name(), &error),
+    }
+}
+
+fn terminal() -> Check {
+    if !std::io::stdout().is_terminal() {
+        return Check::good("terminal", "none here: the screen needs one, the other commands do not");
+    }
+    let name = std::env::var("TERM").unwrap_or_default();
+    let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
+    let colours = crossterm::style::available_color_count();
+    let found = format!("{name}, {columns}x{rows}, {colours} colours");
+    if name == "dumb" {
+        return Check::poor("terminal", found, "this terminal cannot place text: the screen needs another");
+    }
+    if columns < SMALLEST_SCREEN.0 || rows < SMALLEST_SCREEN.1 {
+        return Check::poor("terminal", found, "make it at least 60 columns by 16 rows for the screen");
+    }
+    Check::good("terminal", found)
+}
+
+/// Every index: its files, checksums and counts.
+fn indexes(paths: &Paths) -> Vec<Check> {
+    let indexes = paths.indexes();
+    let found = health(&indexes);
+    if found.is_empty() {
+        return vec![Check::good("indexes", format!("none yet in {}", indexes.display()))];
+    }
+    found.into_iter().map(index).collect()
+}
+
+fn index(health: Health) -> Check {
+    let Health { folder, place, generation, documents, chunks, problem, .. } = health;
+    let found = format!("{folder}: {documents} documents, {chunks} chunks, generation {generation}");
+    match problem {
+        Some(problem) => Check::of_message("index", &problem),
+        None if Path::new(&folder).is_dir() => Check::good("index", found),
+        None => {
+            Check::poor("index", found, &format!("the folder is gone: delete {} to free its space", place.display()))
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Commands that look and change nothing: models, paths, config, completions, man.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::config::{Layers, Paths, assets_folder, defaults_toml};
+use crate::event::{ModelRole, harmless};
+use crate::llm::{FoundModel, LlmError, discover, resolve};
+
+use super::args::Arguments;
+use super::failure::{Exit, Failure, Stopped};
+use super::output::{Output, bytes};
+
+/// A model of the list, and whether the settings name it.
+#[derive(Serialize)]
+struct ListedModel {
+    #[serde(flatten)]
+    model: FoundModel,
+    /// The role that the settings give it.
+    used_as: Option<ModelRole>,
+}
+
+/// List the models on this machine.
+pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+    let config = layers.config()?;
+    let used: Vec<(ModelRole, Result<PathBuf, LlmError>)> = vec![
+        (ModelRole::Generator, resolve(&config.generator.model, paths)),
+        (ModelRole::Embedder, resolve(&config.embedder.model, paths)),
+    ];
+    let used_as =
+        |file: &PathBuf| used.iter().find(|(_, used)| used.as_ref().ok() == Some(file)).map(|(role, _)| *role);
+    let listed: Vec<ListedModel> =
+        discover(paths).into_iter().map(|model| ListedModel { used_as: used_as(&model.file), model }).collect();
+    if out.json {
+        out.json_pretty(&serde_json::json!({ "models": listed }))?;
+        return Ok(Exit::Done);
+    }
+    out.text(&harmless(&model_table(&listed)))?;
+    let own = paths.models();
+    out.dim(&harmless(&format!(
+        "* in use. Others: --model NAME, or the settings generator.model and embedder.model.\nPut GGUF files into {} or name a folder in RAGSCOPE_MODELS.\n",
+        own.display()
+    )))?;
+    Ok(Exit::Done)
+}
+
+fn model_table(listed: &[ListedModel]) -> String {
+    let rows: Vec<[String; 6]> = listed
+        .iter()
+        .map(|ListedModel { model, used_as }| {
+            let mark = if used_as.is_some() { "*" } else { " " };
+            [
+                format!("{mark} {}", model.role.map_or("unusable", ModelRole::name)),
+                model.name.clone(),
+                model.architecture.clone(),
+                if model.parameters == 0 { String::new() } else { parameters(model.parameters) },
+                bytes(model.bytes),
+                model.problem.clone().unwrap_or_else(|| model.place.name().to_owned()),
+            ]
+        })
+        .collect();
+    table(&rows)
+}
+
+fn parameters(count: u64) -> String {
+    if count < 1_000_000_000 { format!("{:.1} M", count as f64 / 1e6) } else { format!("{:.1} B", count as f64 / 1e9) }
+}
+
+/// Columns padded to their widest cell, two spaces between them.
+fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    rows.iter()
+        .map(|row| {
+            let line: String = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect();
+            format!("{}\n", line.trim_end())
+        })
+        .collect()
+}
+
+/// Print where everything is.
+pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+    let all: [(&str, PathBuf); 10] = [
+        ("settings", paths.config_file()),
+        ("keymap", paths.keymap_file()),
+        ("presets", paths.config.join("presets")),
+        ("prompts", paths.config.join("prompts")),
+        ("models", paths.models()),
+        ("indexes", paths.indexes()),
+        ("sessions", paths.sessions()),
+        ("history", paths.history_file()),
+        ("log", paths.log_file()),
+        ("assets", assets_folder()),
+    ];
+    if out.json {
+        let object: serde_json::Map<String, serde_json::Value> =
+            all.iter().map(|(name, path)| ((*name).to_owned(), path.display().to_string().into())).collect();
+        out.json_pretty(&object)?;
+    } else {
+        let rows: Vec<[String; 2]> =
+            all.iter().map(|(name, path)| [(*name).to_owned(), path.display().to_string()]).collect();
+        out.text(&harmless(&table(&rows)))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Print every setting: the commented defaults, or the values in force.
+pub fn config(
+    effective: bool,
+    layers: impl FnOnce() -> Result<Layers, Stopped>,
+    out: &mut Output,
+) -> Result<Exit, Stopped> {
+    if !effective && !out.json {
+        out.text(defaults_toml())?;
+        return Ok(Exit::Done);
+    }
+    let config = layers()?.config()?;
+    if out.json {
+        out.json_pretty(&config)?;
+    } else {
+        let text = toml::to_string(&config)
+            .map_err(|error| Failure::new(format!("the settings cannot be written as TOML ({error})"), ""))?;
+        out.text(&harmless(&text))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Print a completion script.
+pub fn completions(shell: clap_complete::Shell, out: &mut Output) -> Result<Exit, Stopped> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::declaration(), "ragscope", &mut script);
+    out.text(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}
+
+/// Print the manual page: the program, then each command.
+pub fn manual(out: &mut Output) -> Result<Exit, Stopped> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Arguments::declaration()).render(&mut page)?;
+    out.text(&String::from_utf8_lossy(&page))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,105 @@
+//! Whoever watches a worker from the command line: writes records or text, records runs, and carries ctrl-c back.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::event::{Event, Flow, Record, harmless};
+use crate::trace::Recorder;
+
+use super::failure::Stopped;
+use super::interrupt::Interrupt;
+use super::output::Output;
+use super::text::RunText;
+
+/// The watcher of one command.
+pub struct Observer<'a> {
+    pub out: &'a mut Output,
+    recorder: Option<Recorder>,
+    recorded: Option<PathBuf>,
+    interrupt: Interrupt,
+    text: RunText,
+    documents: u64,
+    /// The last record of `--json` was written.
+    finished: bool,
+    broken: Option<io::Error>,
+}
+
+impl<'a> Observer<'a> {
+    /// Runs are recorded when a sessions folder is given.
+    pub fn new(out: &'a mut Output, sessions: Option<&Path>, interrupt: Interrupt) -> Self {
+        Self {
+            out,
+            recorder: sessions.map(Recorder::new),
+            recorded: None,
+            interrupt,
+            text: RunText::default(),
+            documents: 0,
+            finished: false,
+            broken: None,
+        }
+    }
+
+    /// How the next run is written as text.
+    pub fn show_as(&mut self, text: RunText) {
+        self.text = text;
+    }
+
+    /// Documents of the open corpus.
+    pub fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// See one record.
+    pub fn observe(&mut self, record: &Record) -> Flow {
+        self.record(record);
+        if let Event::CorpusOpened { corpus } = &record.event {
+            self.documents = corpus.documents;
+        }
+        if self.broken.is_none() {
+            self.broken = self.write(record).err();
+        }
+        if self.broken.is_some() { Flow::Stop } else { self.interrupt.flow() }
+    }
+
+    /// What was observed is over: the progress line goes, and a closed output is told.
+    pub fn finish(&mut self) -> Result<(), Stopped> {
+        self.out.clear_progress();
+        self.broken.take().map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Say where the run was recorded.
+    pub fn tell_recording(&mut self) -> io::Result<()> {
+        match self.recorded.take() {
+            Some(file) if !self.out.json => {
+                self.out.dim(&harmless(&format!("see it again: ragscope replay {}\n", file.display())))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn record(&mut self, record: &Record) {
+        let Some(recorder) = self.recorder.as_mut() else { return };
+        if let Err(error) = recorder.write(record) {
+            self.out.remark(&format!("warning: this run is not recorded: {error}"));
+            self.recorded = None;
+        } else if let Some(file) = recorder.file() {
+            self.recorded = Some(file.to_owned());
+        }
+    }
+
+    fn write(&mut self, record: &Record) -> io::Result<()> {
+        if self.out.json {
+            return if self.finished { Ok(()) } else { self.json(record) };
+        }
+        if let Event::Warned { text } = &record.event {
+            self.out.remark(&format!("warning: {text}"));
+        }
+        self.out.progress(&record.event);
+        self.text.show(&record.event, self.out)
+    }
+
+    fn json(&mut self, record: &Record) -> io::Result<()> {
+        self.finished = matches!(record.event, Event::RunFinished { .. });
+        self.out.json_line(record)
+    }
+}

@@ -1,0 +1,198 @@
+//! Standard output and standard error of a command.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use unicode_width::UnicodeWidthChar;
+
+use crate::event::{Event, IndexPhase, IndexProgress, harmless};
+
+use super::failure::Failure;
+
+/// Redraws of the progress line are at least this far apart.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// Where a command writes.
+pub struct Output {
+    /// JSON instead of text.
+    pub json: bool,
+    /// Dim and bold on standard output.
+    styled: bool,
+    progress: Option<Progress>,
+}
+
+/// The line on standard error that says what goes on; only a terminal gets one.
+struct Progress {
+    drawn_at: Option<Instant>,
+}
+
+impl Output {
+    /// The streams of the process. `NO_COLOR` and pipes get plain text.
+    #[must_use]
+    pub fn of_process(json: bool) -> Self {
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self {
+            json,
+            styled: !json && !plain && io::stdout().is_terminal(),
+            progress: (!json && io::stderr().is_terminal()).then_some(Progress { drawn_at: None }),
+        }
+    }
+
+    /// Text on standard output, as it is. The caller has made it harmless.
+    pub fn text(&mut self, text: &str) -> io::Result<()> {
+        self.clear_progress();
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes())?;
+        stdout.flush()
+    }
+
+    /// Text of less weight: dim where the terminal can.
+    pub fn dim(&mut self, text: &str) -> io::Result<()> {
+        if self.styled { self.text(&format!("\x1b[2m{text}\x1b[0m")) } else { self.text(text) }
+    }
+
+    /// One JSON value on a line of its own.
+    pub fn json_line(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_string(value)?;
+        line.push('\n');
+        self.text(&line)
+    }
+
+    /// One JSON value for people too.
+    pub fn json_pretty(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let mut text = serde_json::to_string_pretty(value)?;
+        text.push('\n');
+        self.text(&text)
+    }
+
+    /// A remark on standard error. Lost when nobody reads it.
+    pub fn remark(&mut self, text: &str) {
+        self.clear_progress();
+        let _ = writeln!(io::stderr().lock(), "{}", harmless(text));
+    }
+
+    /// What went wrong: an object on standard output with `--json`, text on standard error otherwise.
+    pub fn failure(&mut self, failure: &Failure) {
+        if self.json {
+            let object = serde_json::json!({"error": failure.error, "advice": failure.advice});
+            let _ = self.json_line(&object);
+        } else if failure.advice.is_empty() {
+            self.remark(&format!("error: {}", failure.error));
+        } else {
+            self.remark(&format!("error: {}\n  {}", failure.error, failure.advice));
+        }
+    }
+
+    /// Show how far loading or indexing is; other events leave the line alone.
+    pub fn progress(&mut self, event: &Event) {
+        let Some(progress) = self.progress.as_mut() else { return };
+        let Some(line) = progress_line(event) else { return };
+        if progress.drawn_at.is_some_and(|drawn_at| drawn_at.elapsed() < PROGRESS_EVERY) {
+            return;
+        }
+        progress.drawn_at = Some(Instant::now());
+        let columns = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns));
+        let _ = write!(io::stderr().lock(), "\r\x1b[2K{}", fit(&harmless(&line), columns.saturating_sub(1)));
+        let _ = io::stderr().flush();
+    }
+
+    /// Take the progress line away before something else is written.
+    pub fn clear_progress(&mut self) {
+        if let Some(progress) = self.progress.as_mut().filter(|progress| progress.drawn_at.is_some()) {
+            progress.drawn_at = None;
+            let _ = write!(io::stderr().lock(), "\r\x1b[2K");
+        }
+    }
+}
+
+fn progress_line(event: &Event) -> Option<String> {
+    match event {
+        Event::ModelLoadProgressed { role, file, fraction } => {
+            Some(format!("loading {} {file} {:.0} %", role.name(), fraction * 100.0))
+        }
+        Event::IndexProgressed { progress } => Some(index_line(progress)),
+        _ => None,
+    }
+}
+
+fn index_line(progress: &IndexProgress) -> String {
+    let (doing, unit) = match progress.phase {
+        IndexPhase::Scanning => ("scanning", "files"),
+        IndexPhase::Reading => ("reading", "files"),
+        IndexPhase::Embedding => ("embedding", "chunks"),
+        IndexPhase::Writing => ("writing", "chunks"),
+    };
+    let mut line = match progress.total {
+        Some(total) => format!("{doing} {} of {total} {unit}", progress.done),
+        None => format!("{doing} {} {unit}", progress.done),
+    };
+    if let Some(rate) = progress.rate_per_s {
+        line.push_str(&format!(", {rate:.0} a second"));
+    }
+    if let Some(left_ms) = progress.left_ms {
+        line.push_str(&format!(", {} left", duration(left_ms)));
+    }
+    if let Some(file) = &progress.file {
+        line.push_str(&format!("  {file}"));
+    }
+    line
+}
+
+/// `0.8 s`, `12 s` or `3 min 20 s`.
+pub fn duration(ms: u64) -> String {
+    match ms {
+        0..10_000 => format!("{:.1} s", ms as f64 / 1000.0),
+        10_000..120_000 => format!("{} s", ms / 1000),
+        _ => format!("{} min {} s", ms / 60_000, ms / 1000 % 60),
+    }
+}
+
+/// `11.7 MB`: powers of ten, as file managers count.
+pub fn bytes(count: u64) -> String {
+    match count {
+        0..1_000_000 => format!("{:.1} kB", count as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
+        _ => format!("{:.1} GB", count as f64 / 1e9),
+    }
+}
+
+/// As much of the first line as fits the columns.
+fn fit(text: &str, columns: usize) -> String {
+    let mut used = 0;
+    text.chars()
+        .take_while(|c| *c != '\n')
+        .map(|c| if c == '\t' { ' ' } else { c })
+        .take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= columns
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!([duration(840), duration(61_000), duration(200_000)], ["0.8 s", "61 s", "3 min 20 s"]);
+        assert_eq!([bytes(900), bytes(11_700_000), bytes(4_500_000_000)], ["0.9 kB", "11.7 MB", "4.5 GB"]);
+    }
+
+    #[test]
+    fn a_progress_line_fits_the_terminal() {
+        let progress = IndexProgress {
+            phase: IndexPhase::Embedding,
+            done: 12,
+            total: Some(40),
+            file: Some("日本語/notes.md".to_owned()),
+            rate_per_s: Some(3.4),
+            left_ms: Some(8_000),
+        };
+        let line = index_line(&progress);
+        assert_eq!(line, "embedding 12 of 40 chunks, 3 a second, 8.0 s left  日本語/notes.md");
+        assert_eq!(fit("日本語", 5), "日本");
+        assert_eq!(fit("a\tb\nc", 9), "a b");
+    }
+}

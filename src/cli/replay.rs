@@ -1,0 +1,23 @@
+//! `replay` without a screen: the recorded records as they are, or the run as text.
+
+use std::path::Path;
+
+use crate::trace::read_run;
+
+use super::failure::{Exit, Stopped};
+use super::output::Output;
+use super::text::RunText;
+
+/// Print a recorded run.
+pub fn print(file: &Path, out: &mut Output) -> Result<Exit, Stopped> {
+    let records = read_run(file)?;
+    let mut text = RunText::story();
+    for record in &records {
+        if out.json {
+            out.json_line(record)?;
+        } else {
+            text.show(&record.event, out)?;
+        }
+    }
+    Ok(Exit::Done)
+}

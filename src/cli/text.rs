@@ -1,0 +1,139 @@
+//! A run as plain text: the answer as it comes, then its sources and what it cost.
+
+use std::collections::HashMap;
+use std::io;
+
+use crate::event::{Citation, Context, Event, Evidence, Hit, Outcome, RunUsage, harmless};
+
+use super::output::{Output, duration};
+
+/// A fold over the events of one run that writes them as text; the default writes the answer alone.
+#[derive(Default)]
+pub struct RunText {
+    /// Say the question and what was looked up, too: for runs that the reader did not just ask for.
+    told: bool,
+    hits: HashMap<u64, Hit>,
+    written: Written,
+}
+
+/// How far the answer is.
+#[derive(Default, PartialEq)]
+enum Written {
+    #[default]
+    Nothing,
+    Text,
+}
+
+impl RunText {
+    /// The whole story: question, lookup, answer.
+    #[must_use]
+    pub fn story() -> Self {
+        Self { told: true, ..Self::default() }
+    }
+
+    /// Write what this event adds.
+    ///
+    /// # Errors
+    /// When the output cannot be written.
+    pub fn show(&mut self, event: &Event, out: &mut Output) -> io::Result<()> {
+        match event {
+            Event::RunStarted { question, preset, models, .. } if self.told => {
+                let names: Vec<&str> = models.iter().map(|model| model.file.as_str()).collect();
+                out.text(&format!("{}\n", harmless(question)))?;
+                out.dim(&harmless(&format!("preset {preset}, {}\n", names.join(", "))))
+            }
+            Event::RetrievalFinished { retrieval, .. } => {
+                self.hits.extend(retrieval.hits.iter().map(|hit| (hit.chunk.id, hit.clone())));
+                Ok(())
+            }
+            Event::ContextBuilt { context, .. } if self.told => out.dim(&self.passages(context)),
+            Event::TokenGenerated { text, .. } => self.token(text, out),
+            Event::StepFinished { citations, .. } => out.text(&labels(citations)),
+            Event::RunFinished { outcome, text, answer, citations, usage } => {
+                self.end(out)?;
+                out.text(&sources(citations))?;
+                let short = (answer != text && !answer.is_empty()).then_some(answer.as_str());
+                out.dim(&footer(short, outcome, usage))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn token(&mut self, text: &str, out: &mut Output) -> io::Result<()> {
+        let text = if self.written == Written::Nothing { text.trim_start() } else { text };
+        if text.is_empty() {
+            return Ok(());
+        }
+        if self.written == Written::Nothing && self.told {
+            out.text("\n")?;
+        }
+        self.written = Written::Text;
+        out.text(&harmless(text))
+    }
+
+    fn end(&self, out: &mut Output) -> io::Result<()> {
+        if self.written == Written::Text { out.text("\n") } else { Ok(()) }
+    }
+
+    fn passages(&self, context: &Context) -> String {
+        let mut text = format!("{} chunks found, {} in the prompt:\n", self.hits.len(), context.chunks.len());
+        for part in &context.chunks {
+            if let Some(hit) = self.hits.get(&part.chunk) {
+                text.push_str(&format!("  [{}] {}\n", part.label, place(hit)));
+            }
+        }
+        harmless(&text).into_owned()
+    }
+}
+
+fn place(hit: &Hit) -> String {
+    let score = |name: &str, ranked: Option<crate::event::Ranked>| {
+        ranked.map_or_else(|| format!("{name} -"), |ranked| format!("{name} {:.2}", ranked.score))
+    };
+    let [first, last] = hit.chunk.lines;
+    let lines = lines(first, last);
+    format!("{}:{lines}  {}  {}", hit.chunk.document, score("bm25", hit.bm25), score("vector", hit.vector))
+}
+
+/// The labels that the model did not write itself.
+fn labels(citations: &[Citation]) -> String {
+    citations
+        .iter()
+        .filter(|citation| matches!(citation.evidence, Evidence::Overlap { .. }))
+        .map(|citation| format!(" [{}]", citation.label))
+        .collect()
+}
+
+fn sources(citations: &[Citation]) -> String {
+    let mut lines_of: Vec<String> = citations
+        .iter()
+        .map(|cited| format!("  [{}] {}:{}\n", cited.label, cited.file, lines(cited.first_line, cited.last_line)))
+        .collect();
+    lines_of.dedup();
+    if !lines_of.is_empty() {
+        lines_of.insert(0, "\n".to_owned());
+    }
+    harmless(&lines_of.concat()).into_owned()
+}
+
+fn lines(first: u32, last: u32) -> String {
+    if first == last { first.to_string() } else { format!("{first}-{last}") }
+}
+
+fn footer(short: Option<&str>, outcome: &Outcome, usage: &RunUsage) -> String {
+    let answer = short.map_or_else(String::new, |short| format!("answer: {short}\n"));
+    let ended = match outcome {
+        Outcome::Completed => "",
+        Outcome::Stopped => "stopped; ",
+        Outcome::LimitReached => "cut off at a limit of the settings; ",
+        Outcome::Failed { .. } => "failed; ",
+    };
+    let cost = format!(
+        "{ended}{} tokens in {}; prompt tokens: {} evaluated, {} reused\n",
+        usage.tokens_generated,
+        duration(usage.wall_ms),
+        usage.prompt_tokens_evaluated,
+        usage.prompt_tokens_reused,
+    );
+    harmless(&format!("\n{answer}{cost}")).into_owned()
+}

@@ -1,0 +1,151 @@
+//! Commands that work on a corpus: index, ask, and the demo without a screen.
+
+use std::path::Path;
+
+use crate::config::{Layers, Paths, RetrieverKind};
+use crate::engine::{Publish, Worker, WorkerError};
+use crate::event::{IndexReport, Outcome, harmless};
+use crate::index::IndexError;
+
+use super::failure::{Exit, Failure, Stopped};
+use super::interrupt::Interrupt;
+use super::observer::Observer;
+use super::output::{Output, duration};
+use super::text::RunText;
+
+/// What a question is asked with.
+pub struct Question<'a> {
+    pub folder: &'a Path,
+    pub text: &'a str,
+    /// How the run is written without `--json`.
+    pub shown: RunText,
+}
+
+/// A worker on this thread, and whoever watches it.
+pub struct Work<'a> {
+    layers: Layers,
+    worker: Worker,
+    observer: Observer<'a>,
+    interrupt: Interrupt,
+}
+
+impl<'a> Work<'a> {
+    /// Nothing is loaded or opened yet; ctrl-c stops cleanly from now on.
+    pub fn new(layers: Layers, paths: &Paths, out: &'a mut Output) -> Result<Self, Stopped> {
+        let interrupt = Interrupt::listen()?;
+        let sessions = layers.config()?.record.enabled.then(|| paths.sessions());
+        Ok(Self {
+            worker: Worker::new(layers.clone(), paths.clone(), interrupt.stop_flag()),
+            observer: Observer::new(out, sessions.as_deref(), interrupt.clone()),
+            layers,
+            interrupt,
+        })
+    }
+
+    /// Bring the index of a folder up to date and say what was done.
+    pub fn index(mut self, folder: &Path, rebuild: bool) -> Result<Exit, Stopped> {
+        check_folder(folder)?;
+        self.run(|worker, publish| worker.open(folder, rebuild, publish))?;
+        let report = self.run(Worker::update)?.ok_or(Stopped::Interrupted)?;
+        if !self.observer.out.json {
+            self.observer.out.text(&harmless(&summary(folder, &report)))?;
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Answer one question, over an index that is brought up to date first.
+    pub fn ask(mut self, question: Question<'_>) -> Result<Exit, Stopped> {
+        if question.text.trim().is_empty() {
+            return Err(Failure::usage("the question is empty", "type what you want to know").into());
+        }
+        check_folder(question.folder)?;
+        if self.layers.config()?.retriever.kind != RetrieverKind::Off {
+            self.prepare(question.folder)?;
+        }
+        self.observer.show_as(question.shown);
+        let outcome = self.run(|worker, publish| worker.ask(question.text, &[], publish))?;
+        self.observer.tell_recording()?;
+        match outcome {
+            Outcome::Completed | Outcome::LimitReached => Ok(Exit::Done),
+            Outcome::Stopped => Ok(Exit::Interrupted),
+            // the last record said it already
+            Outcome::Failed { .. } if self.observer.out.json => Ok(Exit::Failed),
+            Outcome::Failed { error, advice } => Err(Failure::new(error, advice).into()),
+        }
+    }
+
+    /// Open the folder and bring its index up to date, as far as this process may write it.
+    fn prepare(&mut self, folder: &Path) -> Result<(), Stopped> {
+        self.run(|worker, publish| worker.open(folder, false, publish))?;
+        let updated = self.run(|worker, publish| match worker.update(publish) {
+            Err(WorkerError::Index(IndexError::InUse { .. })) => Ok(None),
+            other => other.map(Some),
+        })?;
+        match updated {
+            None => self.observer.out.remark("another ragscope writes this index; answering from what is there"),
+            Some(None) => return Err(Stopped::Interrupted),
+            Some(Some(report)) => self.tell_skipped(folder, &report),
+        }
+        if self.observer.documents() == 0 {
+            let error = format!("no document that can be read in {}", folder.display());
+            return Err(
+                Failure::new(error, "add text, Markdown or HTML files, or ask with --preset closed-book").into()
+            );
+        }
+        Ok(())
+    }
+
+    fn tell_skipped(&mut self, folder: &Path, report: &IndexReport) {
+        let skipped = report.skipped.len();
+        if skipped > 0 {
+            let (files, folder) = (if skipped == 1 { "file was" } else { "files were" }, folder.display());
+            self.observer.out.remark(&format!("{skipped} {files} skipped; `ragscope index {folder}` says why"));
+        }
+    }
+
+    /// Let the worker do something while the observer watches.
+    fn run<T>(&mut self, work: impl FnOnce(&mut Worker, Publish<'_>) -> Result<T, WorkerError>) -> Result<T, Stopped> {
+        let observer = &mut self.observer;
+        let result = work(&mut self.worker, &mut |record| observer.observe(&record));
+        observer.finish()?;
+        match result {
+            Ok(value) => Ok(value),
+            Err(_) if self.interrupt.seen() => Err(Stopped::Interrupted),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Said before any model is loaded.
+fn check_folder(folder: &Path) -> Result<(), Failure> {
+    let shown = folder.display();
+    match folder.metadata() {
+        Ok(about) if about.is_dir() => Ok(()),
+        Ok(_) => Err(Failure::new(format!("{shown} is a file"), "name the folder that it is in")),
+        Err(error) => Err(Failure::new(format!("cannot open the folder {shown} ({error})"), "check the path")),
+    }
+}
+
+fn summary(folder: &Path, report: &IndexReport) -> String {
+    let mut text = format!(
+        "{}: {} documents, {} chunks in {}\n{} added, {} changed, {} removed, {} unchanged; {} chunks embedded, {} known\n",
+        folder.display(),
+        report.corpus.documents,
+        report.corpus.chunks,
+        duration(report.wall_ms),
+        report.added,
+        report.changed,
+        report.removed,
+        report.unchanged,
+        report.embedded,
+        report.reused,
+    );
+    if !report.skipped.is_empty() {
+        text.push_str(&format!("{} skipped:\n", report.skipped.len()));
+    }
+    for file in &report.skipped {
+        // one line a file, whatever its name holds
+        text.push_str(&format!("  {}: {}\n", file.path.replace(['\n', '\t'], " "), file.reason));
+    }
+    text
+}
