@@ -1,1 +1,411 @@
+//! The real program without a screen: what it prints, how it exits, and what bad input gets.
 
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use ragscope::config::Paths;
+use ragscope::event::{Event, Outcome, Record, SESSION};
+use ragscope::index::Index;
+use ragscope::trace::{list_runs, read_run};
+use serde_json::Value;
+
+const QUESTION: &str = "Where was Tam Reeve born?";
+const PEOPLE: &str = "# People\n\nMira Oakes was born in Harwenby. Tam Reeve was born in Lorbymouth.\n";
+
+/// The program with a home of its own, and a small corpus.
+struct Program {
+    home: tempfile::TempDir,
+}
+
+/// How it ended.
+struct Ended {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Program {
+    fn new() -> Self {
+        let program = Self { home: tempfile::tempdir().expect("a folder") };
+        fs::create_dir(program.corpus()).expect("made");
+        fs::write(program.corpus().join("people.md"), PEOPLE).expect("written");
+        program
+    }
+
+    fn corpus(&self) -> PathBuf {
+        self.home.path().join("notes")
+    }
+
+    fn paths(&self) -> Paths {
+        Paths::under(self.home.path().join("home"))
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ragscope"));
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("RAGSCOPE_")) {
+            command.env_remove(name);
+        }
+        command
+            .args(arguments)
+            .current_dir(self.home.path())
+            .env("RAGSCOPE_HOME", self.home.path().join("home"))
+            .env("HOME", self.home.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ended {
+        let output = self.command(arguments).output().expect("started");
+        Ended {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+        }
+    }
+
+    fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started")
+    }
+}
+
+impl Ended {
+    fn records(&self) -> Vec<Record> {
+        self.stdout.lines().map(|line| serde_json::from_str(line).expect("a record a line")).collect()
+    }
+
+    /// `{"error": …, "advice": …}` and nothing else, on the last line.
+    fn failure(&self) -> (String, String) {
+        let object: Value = serde_json::from_str(self.stdout.lines().last().expect("a line")).expect("JSON");
+        let text = |key: &str| object[key].as_str().expect("text").to_owned();
+        assert_eq!(object.as_object().map(serde_json::Map::len), Some(2), "{object}");
+        (text("error"), text("advice"))
+    }
+}
+
+#[test]
+fn commands_that_only_look_say_what_they_see() {
+    let cases: [(&[&str], &str); 13] = [
+        (&["--version"], "ragscope 0."),
+        (&["--help"], "Exit status: 0 done"),
+        (&["models"], "ragscope-demo.F16.gguf"),
+        (&["models", "--json"], "\"used_as\": \"embedder\""),
+        (&["paths"], "sessions"),
+        (&["paths", "--json"], "\"sessions\":"),
+        (&["config"], "# Chunks that go into the context."),
+        (&["config", "--effective", "--set", "retriever.k=7"], "k = 7"),
+        (&["config", "--json", "--seed", "5"], "\"seed\": 5"),
+        (&["--preset", "closed-book", "config", "--effective"], "preset = \"closed-book\""),
+        (&["completions", "bash"], "_ragscope()"),
+        (&["man"], ".TH ragscope 1"),
+        (&["doctor"], "ok    generator"),
+    ];
+    let program = Program::new();
+    for (arguments, expected) in cases {
+        let ended = program.run(arguments);
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stdout.contains(expected), "{arguments:?}: {}", ended.stdout);
+        assert!(!ended.stdout.contains('\u{1b}'), "{arguments:?}: colours in a pipe");
+    }
+}
+
+#[test]
+fn wrong_usage_names_what_was_meant() {
+    let cases: [(&[&str], &str); 8] = [
+        (&["--nonsense"], "--nonsense"),
+        (&["ask", "notes"], "<QUESTION>"),
+        (&["models", "--set", "retriever.k"], "role.key=value"),
+        (&["models", "--set", "retreiver.k=3"], "did you mean `retriever.k`?"),
+        (&["models", "--set", "retriever.kind=hybird"], "did you mean `hybrid`?"),
+        (&["models", "--preset", "naiv"], "did you mean `naive`?"),
+        (&["ask", "notes", "  "], "the question is empty"),
+        (&["notes"], "the screen needs a terminal"),
+    ];
+    let program = Program::new();
+    for (arguments, expected) in cases {
+        let ended = program.run(arguments);
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{arguments:?}: {}", ended.stderr);
+        assert_eq!(ended.stdout, "", "{arguments:?}");
+
+        let json = program.run(&[arguments, &["--json"]].concat());
+        assert_eq!(json.code, Some(2), "{arguments:?}: {}", json.stdout);
+        assert!(json.failure().0.contains(expected), "{arguments:?}: {}", json.stdout);
+    }
+}
+
+#[test]
+fn bad_settings_in_the_users_file_are_named() {
+    let program = Program::new();
+    let file = program.paths().config_file();
+    fs::create_dir_all(file.parent().expect("a parent")).expect("made");
+    for (text, expected) in [("[retriever]\nkk = 3\n", "did you mean `retriever.k`?"), ("[retriever\n", "config.toml")]
+    {
+        fs::write(&file, text).expect("written");
+        for arguments in [&["models"][..], &["doctor"][..]] {
+            let ended = program.run(arguments);
+            assert_eq!(ended.code, Some(1), "{arguments:?}");
+            assert!(format!("{}{}", ended.stdout, ended.stderr).contains(expected), "{arguments:?}: {}", ended.stderr);
+        }
+    }
+}
+
+#[test]
+fn an_answer_comes_with_its_sources_and_is_recorded() {
+    let program = Program::new();
+    let text = program.run(&["ask", "notes", QUESTION]);
+    assert_eq!(text.code, Some(0), "{}", text.stderr);
+    assert!(text.stdout.contains("tokens in") && text.stdout.contains("ragscope replay"), "{}", text.stdout);
+
+    let json = program.run(&["ask", "notes", QUESTION, "--json"]);
+    assert_eq!(json.code, Some(0), "{}", json.stderr);
+    let run: Vec<Record> = json.records().into_iter().filter(|record| record.run != SESSION).collect();
+    let last: Value = serde_json::from_str(json.stdout.lines().last().expect("a line")).expect("JSON");
+    let event = &last["event"];
+    assert_eq!(event["type"], "run_finished");
+    assert!(event["answer"].is_string() && event["citations"].is_array(), "{event}");
+    for key in ["prompt_tokens_evaluated", "prompt_tokens_reused", "tokens_generated", "wall_ms"] {
+        assert!(event["usage"][key].is_u64(), "{key}: {event}");
+    }
+    for citation in event["citations"].as_array().expect("an array") {
+        assert_eq!(citation["file"], "people.md");
+        assert!(citation["first_line"].as_u64() <= citation["last_line"].as_u64(), "{citation}");
+    }
+
+    let recorded = list_runs(&program.paths().sessions()).expect("a list");
+    assert_eq!(recorded.len(), 2);
+    let file = &recorded.iter().find(|summary| summary.run == run[0].run).expect("recorded").file;
+    assert_eq!(read_run(Path::new(file)).expect("a run"), run, "the file holds what was printed");
+
+    let replayed = program.run(&["replay", file, "--json"]);
+    assert_eq!((replayed.code, replayed.records()), (Some(0), run));
+    let told = program.run(&["replay", file]);
+    assert!(told.stdout.starts_with(QUESTION) && told.stdout.contains("people.md:"), "{}", told.stdout);
+}
+
+#[test]
+fn recording_can_be_switched_off() {
+    let program = Program::new();
+    let ended = program.run(&["ask", "notes", QUESTION, "--set", "record.enabled=false"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(!program.paths().sessions().exists() && !ended.stdout.contains("replay"), "{}", ended.stdout);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_answer() {
+    let program = Program::new();
+    let answer = |seed: &str| {
+        let set = ["--set", "generator.temperature=2.0", "--seed", seed, "--preset", "closed-book", "--json"];
+        let ended = program.run(&[&["ask", "notes", QUESTION][..], &set[..]].concat());
+        match ended.records().pop().expect("a record").event {
+            Event::RunFinished { text, outcome, .. } => {
+                assert!(!matches!(outcome, Outcome::Failed { .. }), "{outcome:?}");
+                text
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(answer("7"), answer("7"));
+}
+
+#[test]
+fn an_unusable_model_is_named_with_what_to_do() {
+    let program = Program::new();
+    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/ragscope-demo.F16.gguf");
+    let whole = fs::read(&bundled).expect("the bundled model");
+    let put = |name: &str, bytes: &[u8]| fs::write(program.home.path().join(name), bytes).expect("written");
+    put("empty.gguf", b"");
+    put("cut.gguf", &whole[..whole.len() / 2]);
+    put("text.gguf", b"This is no model at all, only text.");
+    for name in ["./gone.gguf", "empty.gguf", "cut.gguf", "text.gguf", "no-such-model"] {
+        for command in [&["ask", "notes", QUESTION][..], &["doctor"][..]] {
+            let ended = program.run(&[command, &["--model", name]].concat());
+            assert_eq!(ended.code, Some(1), "{command:?} {name}: {}", ended.stderr);
+            let said = format!("{}{}", ended.stdout, ended.stderr);
+            assert!(said.contains(name.trim_start_matches("./")), "{command:?} {name}: {said}");
+            assert!(said.contains("ragscope models") || said.contains("--model"), "{command:?} {name}: {said}");
+        }
+        let (error, advice) = program.run(&["ask", "notes", QUESTION, "--json", "--model", name]).failure();
+        assert!(error.contains(name.trim_start_matches("./")) && !advice.is_empty(), "{name}: {error} / {advice}");
+    }
+}
+
+#[test]
+fn a_question_that_cannot_be_asked_is_refused_before_anything_runs() {
+    let program = Program::new();
+    let long = "Where was Tam Reeve born? ".repeat(4000);
+    let ended = program.run(&["ask", "notes", &long, "--json"]);
+    assert_eq!(ended.code, Some(1));
+    let (error, advice) = ended.failure();
+    assert!(error.contains("tokens") && advice.contains("shorten"), "{error} / {advice}");
+    assert!(!ended.stdout.contains("run_started"), "nothing ran");
+}
+
+#[test]
+fn folders_without_documents_are_said_to_be_so() {
+    let program = Program::new();
+    let empty = program.home.path().join("empty");
+    fs::create_dir(&empty).expect("made");
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["index", "empty"], 0, "0 documents"),
+        (&["ask", "empty", QUESTION], 1, "no document that can be read"),
+        (&["ask", "empty", QUESTION, "--preset", "closed-book"], 0, "tokens in"),
+        (&["index", "nowhere"], 1, "cannot open the folder nowhere"),
+        (&["ask", "notes/people.md", QUESTION], 1, "people.md is a file"),
+    ];
+    for (arguments, code, expected) in cases {
+        let ended = program.run(arguments);
+        assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.stderr);
+        assert!(format!("{}{}", ended.stdout, ended.stderr).contains(expected), "{arguments:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read_are_counted_and_the_rest_is_indexed() {
+    let program = Program::new();
+    fs::write(program.corpus().join("image.md"), b"\x00\x01\x02\xff\xfe\x00binary\x00").expect("written");
+    let ended = program.run(&["index", "notes"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.contains("1 documents") && ended.stdout.contains("image.md: "), "{}", ended.stdout);
+    let asked = program.run(&["ask", "notes", QUESTION]);
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    let json = program.run(&["index", "notes", "--json"]);
+    assert!(json.records().iter().any(|record| matches!(record.event, Event::IndexFinished { .. })), "{}", json.stdout);
+}
+
+#[test]
+fn the_second_process_on_a_corpus_reads_and_does_not_write() {
+    let program = Program::new();
+    assert_eq!(program.run(&["index", "notes"]).code, Some(0));
+    let writer = Index::open(&program.corpus(), &program.paths().indexes()).expect("opened");
+    assert!(!writer.card().read_only, "this process writes");
+    let asked = program.run(&["ask", "notes", QUESTION]);
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    assert!(asked.stderr.contains("another ragscope writes this index"), "{}", asked.stderr);
+    let indexed = program.run(&["index", "notes", "--rebuild"]);
+    assert_eq!(indexed.code, Some(1), "{}", indexed.stdout);
+    assert!(indexed.stderr.contains("another ragscope"), "{}", indexed.stderr);
+}
+
+#[test]
+fn escape_sequences_of_documents_and_file_names_never_reach_the_output() {
+    let program = Program::new();
+    let text = "Tam\u{1b}[31m Reeve was born in \u{1b}]0;title\u{7}Lorbymouth.\u{9b}2J \u{202e}x\n";
+    let name = if cfg!(windows) { "odd.md" } else { "odd\u{1b}[2J\n\u{7}.md" };
+    fs::write(program.corpus().join(name), text.repeat(3)).expect("written");
+    fs::write(program.corpus().join(format!("bad{name}")), b"\0\0\0\xff").expect("written");
+    for arguments in [&["index", "notes"][..], &["ask", "notes", QUESTION], &["ask", "notes", "\u{1b}[31mWhere?"]] {
+        let ended = program.run(arguments);
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        let harmful = said.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t') || *c == '\u{202e}');
+        assert_eq!(harmful, None, "{arguments:?}: {said:?}");
+    }
+}
+
+/// A corpus that takes a while to embed.
+fn long_corpus(program: &Program) -> PathBuf {
+    let folder = program.home.path().join("long");
+    fs::create_dir(&folder).expect("made");
+    for file in 0..60 {
+        let text: String =
+            (0..60).map(|line| format!("Ship {file} of harbour {line} carried {} barrels.\n", file * line)).collect();
+        fs::write(folder.join(format!("ships-{file}.txt")), text).expect("written");
+    }
+    folder
+}
+
+/// Read lines until one holds `text`.
+fn wait_for(text: &str, lines: &mut impl BufRead) {
+    let mut line = String::new();
+    while !line.contains(text) {
+        line.clear();
+        assert_ne!(lines.read_line(&mut line).expect("readable"), 0, "the program ended before {text}");
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill is there");
+    assert!(sent.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_stops_cleanly_and_a_kill_loses_nothing() {
+    let program = Program::new();
+    long_corpus(&program);
+
+    let mut interrupted = program.start(&["index", "long", "--json"]);
+    let mut lines = BufReader::new(interrupted.stdout.take().expect("piped"));
+    wait_for("\"embedding\"", &mut lines);
+    signal(&interrupted, "-INT");
+    let mut rest = String::new();
+    lines.read_to_string(&mut rest).expect("readable");
+    assert_eq!(interrupted.wait().expect("ended").code(), Some(130), "{rest}");
+    assert!(!rest.contains("index_finished"), "{rest}");
+
+    let mut killed = program.start(&["index", "long", "--json"]);
+    let mut lines = BufReader::new(killed.stdout.take().expect("piped"));
+    wait_for("\"embedding\"", &mut lines);
+    signal(&killed, "-KILL");
+    killed.wait().expect("ended");
+
+    let ended = program.run(&["ask", "long", "Which ship carried barrels?", "--json"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stdout);
+    let report = ended.records().into_iter().find_map(|record| match record.event {
+        Event::IndexFinished { report } => Some(report),
+        _ => None,
+    });
+    let report = report.expect("the index was finished first");
+    assert!(report.reused > 0, "nothing is embedded twice: {report:?}");
+    assert_eq!(report.corpus.documents, 60);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_during_an_answer_keeps_what_was_written() {
+    let program = Program::new();
+    assert_eq!(program.run(&["index", "notes"]).code, Some(0));
+    let endless = ["--set", "answer.max_tokens=100000", "--set", "answer.max_sentences=100000"];
+    let hot = ["--set", "generator.temperature=5.0", "--json"];
+    let mut child = program.start(&[&["ask", "notes", QUESTION][..], &endless, &hot].concat());
+    let mut lines = BufReader::new(child.stdout.take().expect("piped"));
+    wait_for("token_generated", &mut lines);
+    signal(&child, "-INT");
+    let mut rest = String::new();
+    lines.read_to_string(&mut rest).expect("readable");
+    let code = child.wait().expect("ended").code();
+    let last: Record = serde_json::from_str(rest.lines().last().expect("a line")).expect("a record");
+    match last.event {
+        // a short answer may be complete before the signal is there
+        Event::RunFinished { outcome: Outcome::Stopped, .. } => assert_eq!(code, Some(130)),
+        Event::RunFinished { .. } => assert!(code == Some(0) || code == Some(130), "{code:?}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let program = Program::new();
+    for arguments in [&["ask", "notes", QUESTION, "--json"][..], &["config"], &["man"]] {
+        let mut child = program.start(arguments);
+        let mut first = [0; 1];
+        child.stdout.take().expect("piped").read_exact(&mut first).expect("a byte");
+        let output = child.wait_with_output().expect("ended");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), stderr.contains("panic")), (Some(0), false), "{arguments:?}: {stderr}");
+    }
+}
+
+#[test]
+fn a_recorded_run_that_cannot_be_read_is_named() {
+    let program = Program::new();
+    fs::write(program.home.path().join("notes.jsonl"), "text\n").expect("written");
+    for (file, expected) in [("gone.jsonl", "gone.jsonl"), ("notes.jsonl", "line 1")] {
+        let ended = program.run(&["replay", file]);
+        assert_eq!(ended.code, Some(1));
+        assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+    }
+}
