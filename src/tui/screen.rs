@@ -56,7 +56,7 @@ fn draw_pane(app: &App, scene: &Scene<'_>, (pane, area): (Pane, Rect), buffer: &
 /// What stands at the right of a pane's frame.
 fn pane_note(app: &App, scene: &Scene<'_>, pane: Pane) -> String {
     let shown = app.shown();
-    match (pane, scene.run) {
+    match (pane, scene.run.filter(|_| scene.ui.pending.is_none())) {
         (Pane::Answer, _) if shown.runs.len() > 1 => {
             let at = scene.ui.turn.or(shown.latest).map_or(0, |at| at + 1);
             format!("run {at} of {}", shown.runs.len())

@@ -120,6 +120,8 @@ impl App {
         match &record.event {
             Event::RunStarted { .. } => self.run_appeared(),
             Event::SourceOpened { .. } => self.source_arrived(),
+            // what was said about it while it ran is over
+            Event::RunFinished { .. } => self.ui.notice = self.ui.notice.take().filter(|notice| notice.failed),
             Event::OperationFailed { .. } => self.told_of_failure(),
             Event::Warned { .. } => {
                 let text = self.state.log.last().map_or(String::new(), |entry| entry.text.clone());

@@ -23,7 +23,7 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     };
     let top = full_bar(run);
     for (row, step) in run.steps.iter().enumerate() {
-        content.item(Item { row, part: 0 }, step_row(scene, step, top, cells));
+        content.item(Item { row, part: 0 }, step_row(scene, (run, step), top, cells));
     }
     if let Some(step) = selected_step(scene, run) {
         token_rows(scene, step, cells, &mut content);
@@ -40,10 +40,12 @@ fn full_bar(run: &Run) -> f32 {
     measured.flat_map(|uncertainty| [Some(uncertainty.value), uncertainty.threshold]).flatten().fold(FULL_BAR, f32::max)
 }
 
-fn step_row(scene: &Scene<'_>, step: &Step, top: f32, cells: usize) -> Line<'static> {
+fn step_row(scene: &Scene<'_>, (run, step): (&Run, &Step), top: f32, cells: usize) -> Line<'static> {
     let mut line = Line::from(scene.span(Tone::Strong, format!(" {:<4}", format!("s{}", step.step))));
     let Some(uncertainty) = &step.uncertainty else {
-        line.push_span(scene.span(Tone::Quiet, format!("{} being written", "░".repeat(bar_cells(cells)))));
+        let says = if run.outcome.is_none() { "being written" } else { "not finished" };
+        line.push_span(scene.span(Tone::Track, "░".repeat(bar_cells(cells))));
+        line.push_span(scene.span(Tone::Quiet, format!(" {says}")));
         return line;
     };
     for span in scene.bar(uncertainty.value / top, bar_cells(cells)) {
