@@ -58,18 +58,11 @@ impl Traced {
         }
         self.text.push_str(text);
     }
-
-    /// Take back the last bytes of the text.
-    pub(super) fn truncate(&mut self, bytes: usize) {
-        self.text.truncate(bytes);
-        let kept = self.origin.runs.partition_point(|run| run.text_start < bytes);
-        self.origin.runs.truncate(kept);
-    }
 }
 
 fn continues(last: &Run, run: &Run) -> bool {
     let same_steps = last.text_step == run.text_step && last.source_step == run.source_step;
-    let whole_units = (run.text_start - last.text_start) % last.text_step.max(1) as usize == 0;
+    let whole_units = (run.text_start - last.text_start).is_multiple_of(last.text_step.max(1) as usize);
     same_steps && whole_units && last.source(run.text_start) == run.source_start
 }
 
@@ -128,9 +121,6 @@ mod tests {
         for (part, source) in cases {
             assert_eq!(traced.origin.source_range(part.clone()), source, "{part:?}");
         }
-        traced.truncate(4);
-        traced.copy("x", 50);
-        assert_eq!(traced.origin.source_range(4..5), 50..51);
     }
 
     #[test]

@@ -5,18 +5,16 @@ use tokenizers::pre_tokenizers::PreTokenizerWrapper;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 use tokenizers::pre_tokenizers::sequence::Sequence;
 use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
-use tokenizers::{AddedToken, SplitDelimiterBehavior, Tokenizer};
+use tokenizers::{SplitDelimiterBehavior, Tokenizer};
 
-use super::{Count, tokens};
-use crate::llm::gguf::{Metadata, Value};
+use super::vocabulary::Vocabulary;
+use super::{Count, encoded_length};
+use crate::llm::gguf::Metadata;
 
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 const QWEN2: &str =
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-
-/// The type of tokens that are found in any text, before it is split (`LLAMA_TOKEN_TYPE_USER_DEFINED`).
-const USER_DEFINED: u64 = 4;
 
 pub(super) struct Bpe {
     tokenizer: Tokenizer,
@@ -24,26 +22,24 @@ pub(super) struct Bpe {
 
 impl Bpe {
     pub(super) fn new(metadata: &Metadata) -> Result<Self, String> {
-        let tokens = tokens(metadata)?;
+        let vocabulary = Vocabulary::new(metadata)?;
         let pattern = metadata.text("tokenizer.ggml.pre").unwrap_or("gpt-2");
         let (expression, whole_words) = words(pattern)?;
-        let vocabulary: Vocab = tokens.iter().zip(0..).map(|(token, id)| ((*token).to_owned(), id)).collect();
+        let ids: Vocab = vocabulary.iter().map(|token| (token.text.to_owned(), token.id)).collect();
         let model = BPE::builder()
-            .vocab_and_merges(vocabulary, merges(metadata)?)
+            .vocab_and_merges(ids, merges(metadata)?)
             .ignore_merges(whole_words)
             .build()
             .map_err(|error| format!("its vocabulary cannot be used: {error}"))?;
         let mut tokenizer = Tokenizer::new(model);
         tokenizer.with_pre_tokenizer(Some(splitter(expression)?));
-        tokenizer.add_tokens(&user_defined(metadata, &tokens));
         Ok(Self { tokenizer })
     }
 }
 
 impl Count for Bpe {
     fn count(&self, text: &str) -> usize {
-        // a byte-level vocabulary covers any text, so an error cannot come from it; bytes are its upper bound
-        self.tokenizer.encode_fast(text, false).map_or(text.len(), |encoding| encoding.len())
+        encoded_length(&self.tokenizer, text)
     }
 }
 
@@ -69,15 +65,4 @@ fn merges(metadata: &Metadata) -> Result<Merges, String> {
     let merges = metadata.texts("tokenizer.ggml.merges").ok_or("it holds no merges")?;
     let pair = |merge: &str| merge.split_once(' ').map(|(left, right)| (left.to_owned(), right.to_owned()));
     merges.into_iter().map(|merge| pair(merge).ok_or_else(|| format!("the merge `{merge}` is no pair"))).collect()
-}
-
-fn user_defined(metadata: &Metadata, tokens: &[&str]) -> Vec<AddedToken> {
-    let types = metadata.list("tokenizer.ggml.token_type").unwrap_or_default();
-    let is_user_defined = |kind: &Value| matches!(kind, Value::Signed(4) | Value::Unsigned(USER_DEFINED));
-    tokens
-        .iter()
-        .zip(types)
-        .filter(|(_, kind)| is_user_defined(kind))
-        .map(|(token, _)| AddedToken::from(*token, false).normalized(false))
-        .collect()
 }

@@ -5,8 +5,9 @@
 
 use std::collections::HashSet;
 
+use super::Count;
 use super::characters::{Kind, base, kind, lower};
-use super::{Count, tokens};
+use super::vocabulary::Vocabulary;
 use crate::llm::gguf::Metadata;
 
 const WORD_START: &str = "\u{2581}";
@@ -20,11 +21,11 @@ pub(super) struct WordPiece {
 
 impl WordPiece {
     pub(super) fn new(metadata: &Metadata) -> Result<Self, String> {
-        let tokens = tokens(metadata)?;
+        let vocabulary = Vocabulary::new(metadata)?;
         let lowercase = metadata.flag("tokenizer.ggml.normalizer.lowercase").unwrap_or(true);
         Ok(Self {
-            longest_bytes: tokens.iter().map(|token| token.len()).max().unwrap_or(0),
-            tokens: tokens.into_iter().map(Box::from).collect(),
+            longest_bytes: vocabulary.iter().map(|token| token.text.len()).max().unwrap_or(0),
+            tokens: vocabulary.iter().map(|token| Box::from(token.text)).collect(),
             lowercase,
             strip_accents: metadata.flag("tokenizer.ggml.normalizer.strip_accents").unwrap_or(lowercase),
         })

@@ -25,12 +25,16 @@ struct Both {
 
 impl Both {
     fn load(name: &str) -> Self {
+        Self::open(&model(name))
+    }
+
+    fn open(file: &Path) -> Self {
         Runtime::start(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("vocabulary.log")).expect("llama.cpp starts");
         // only a token that the backend runs; leaked, since dropping it would stop llama.cpp for the other tests
         let backend: &LlamaBackend = Box::leak(Box::new(LlamaBackend {}));
         let params = LlamaModelParams::default().with_vocab_only(true);
-        let theirs = LlamaModel::load_from_file(backend, model(name), &params).expect("the vocabulary");
-        Self { theirs, ours: TokenCounter::from_gguf(&model(name)).expect("the vocabulary") }
+        let theirs = LlamaModel::load_from_file(backend, file, &params).expect("the vocabulary");
+        Self { theirs, ours: TokenCounter::from_gguf(file).expect("the vocabulary") }
     }
 
     fn theirs(&self, text: &str) -> u32 {
@@ -99,4 +103,112 @@ proptest! {
         }
         BOTH.with(|both| both.check(&texts.concat()));
     }
+}
+
+/// A file that holds nothing but a SentencePiece vocabulary: signs, bytes, characters, and beginnings of words of a text.
+fn sentencepiece(kind: &str, flags: &[(&str, bool)]) -> Both {
+    let words = format!("{VARIED} {}", include_str!("../../../LICENSE")).replace(' ', " \u{2581}");
+    let mut pieces: Vec<(String, f32, i32)> = [("<unk>", 2), ("<s>", 3), ("</s>", 3), ("\n\n", 4), ("<b>", 4)]
+        .map(|(text, kind)| (text.to_owned(), 0.0, kind))
+        .to_vec();
+    pieces.extend((0..=255_u8).map(|byte| (format!("<0x{byte:02X}>"), 0.0, 6)));
+    let mut known = std::collections::BTreeSet::new();
+    for word in words.split_whitespace() {
+        let word: Vec<char> = word.chars().filter(|c| c.len_utf8() < 4).collect();
+        for length in 1..=word.len().min(7) {
+            known.insert(word[..length].iter().collect::<String>());
+            known.insert(word[word.len() - length..].iter().collect::<String>());
+        }
+        known.extend(word.iter().map(char::to_string));
+    }
+    known.retain(|text| pieces.iter().all(|piece| piece.0 != *text));
+    let scored = known.into_iter().enumerate();
+    // scores in no order that the texts have, none twice
+    pieces.extend(scored.map(|(rank, text)| (text, -1.0 - ((rank * 7919) % 100_003) as f32 / 1000.0, 1)));
+
+    let mut file = Gguf::default();
+    file.text("general.architecture", "llama");
+    file.text("tokenizer.ggml.model", kind);
+    file.list("tokenizer.ggml.tokens", 8, pieces.iter().map(|piece| string(&piece.0)));
+    file.list("tokenizer.ggml.scores", 6, pieces.iter().map(|piece| piece.1.to_le_bytes().to_vec()));
+    file.list("tokenizer.ggml.token_type", 5, pieces.iter().map(|piece| piece.2.to_le_bytes().to_vec()));
+    for (id, name) in ["unknown", "bos", "eos"].into_iter().enumerate() {
+        file.entry(&format!("tokenizer.ggml.{name}_token_id"), 4, &(id as u32).to_le_bytes());
+    }
+    for (name, value) in flags {
+        file.entry(&format!("tokenizer.ggml.{name}"), 7, &[u8::from(*value)]);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("vocabulary.gguf");
+    std::fs::write(&path, file.finish()).expect("a file");
+    Both::open(&path)
+}
+
+/// Writes the metadata of a GGUF file.
+#[derive(Default)]
+struct Gguf {
+    entries: u64,
+    bytes: Vec<u8>,
+}
+
+impl Gguf {
+    fn entry(&mut self, key: &str, kind: u32, value: &[u8]) {
+        self.entries += 1;
+        self.bytes.extend(string(key));
+        self.bytes.extend(kind.to_le_bytes());
+        self.bytes.extend(value);
+    }
+
+    fn text(&mut self, key: &str, value: &str) {
+        self.entry(key, 8, &string(value));
+    }
+
+    fn list(&mut self, key: &str, kind: u32, items: impl ExactSizeIterator<Item = Vec<u8>>) {
+        let mut value = kind.to_le_bytes().to_vec();
+        value.extend((items.len() as u64).to_le_bytes());
+        items.for_each(|item| value.extend(item));
+        self.entry(key, 9, &value);
+    }
+
+    fn finish(self) -> Vec<u8> {
+        let head = [3_u64 << 32 | u64::from(u32::from_le_bytes(*b"GGUF")), 0, self.entries];
+        head.iter().flat_map(|number| number.to_le_bytes()).chain(self.bytes).collect()
+    }
+}
+
+fn string(text: &str) -> Vec<u8> {
+    let mut bytes = (text.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(text.as_bytes());
+    bytes
+}
+
+#[test]
+fn sentencepiece_vocabularies() {
+    let cases: [(&str, &[(&str, bool)]); 5] = [
+        ("llama", &[]),
+        ("llama", &[("add_space_prefix", false)]),
+        ("t5", &[("add_space_prefix", true), ("remove_extra_whitespaces", true)]),
+        ("t5", &[("add_space_prefix", true)]),
+        ("t5", &[]),
+    ];
+    for (kind, flags) in cases {
+        let both = sentencepiece(kind, flags);
+        for text in VARIED.lines().chain(["", " ", "  a  b ", "a\n\nb\n\n\nc", "bold <b>word</b>", "unseen 𝔘𝔫𝔦𝔠𝔬𝔡𝔢 ꙮ"])
+        {
+            let (ours, theirs) = (both.ours.count(text), both.theirs(text));
+            assert_eq!(ours, theirs, "{kind} {flags:?} {text:?}");
+        }
+    }
+}
+
+#[test]
+fn a_vocabulary_that_is_not_known_is_named() {
+    let mut file = Gguf::default();
+    file.text("general.architecture", "llama");
+    file.text("tokenizer.ggml.model", "rwkv");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model.gguf");
+    std::fs::write(&path, file.finish()).expect("a file");
+    let error = TokenCounter::from_gguf(&path).err().expect("an error").to_string();
+    assert!(error.contains("model.gguf") && error.contains("`rwkv`") && error.contains("`bert`"), "{error}");
 }
