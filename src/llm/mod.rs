@@ -17,11 +17,16 @@ mod schedule;
 mod generator;
 mod scorer;
 mod tap;
+mod pool;
 mod embedder;
+mod judge;
 pub mod scripted;
 
 pub use discover::{FoundModel, Place, discover, resolve};
 pub use embedder::{LlamaEmbedder, load_embedder};
+pub use judge::{
+    Entailment, EntailmentJudge, GeneratorJudge, GeneratorReranker, LlamaClassifier, Reranker, load_classifier,
+};
 pub use generator::{LlamaGenerator, load_generator};
 pub use runtime::{Device, Runtime};
 

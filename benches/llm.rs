@@ -1,0 +1,496 @@
+//! Ratios of the llm module on the bundled models, each measured within one run: against a bare llama.cpp loop, and against the
+//! same calls made one by one with a cleared cache. `cargo bench --bench llm` prints a table; a name as argument picks rows.
+//!
+//! Both sides of a ratio take turns and the quickest round of each counts, so that other work on the machine weighs little.
+
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::context::params::LlamaContextParams;
+use llama_cpp_2::llama_backend::LlamaBackend;
+use llama_cpp_2::llama_batch::LlamaBatch;
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::model::params::LlamaModelParams;
+use llama_cpp_2::token::LlamaToken;
+use ragscope::config::Layers;
+use ragscope::event::{Flow, StopFlag};
+use ragscope::llm::{
+    Decoding, Embedder, Generator, HiddenAt, LlamaEmbedder, LlamaGenerator, Prompt, Runtime, Sampling, Scorer,
+    StopRule, Tap, Taps, load_embedder, load_generator,
+};
+
+const ROUNDS: usize = 12;
+const GENERATOR: &str = "ragscope-demo.F16.gguf";
+const EMBEDDER: &str = "all-MiniLM-L6-v2.Q8_0.gguf";
+const FACTS: [&str; 6] = [
+    "The lighthouse on Sherk Island is 40 metres tall and was built in 1871 by the harbour office.",
+    "Mara Voss keeps the lighthouse. She came from Tollen in the year of the great storm.",
+    "The ferry to Sherk Island leaves the harbour of Tollen twice a day, in the morning and at dusk.",
+    "A bell tower of grey stone stands beside the market of Tollen; it was moved there from the old town.",
+    "The harbour office of Tollen keeps the books of every ship that carried barrels, salt or timber.",
+    "Sherk Island has three wells, one road and a library that is open when the ferry is in.",
+];
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let rows: [(&str, fn(&mut Bench)); 8] = [
+        ("generation", generation),
+        ("embedding", embedding),
+        ("samples", samples),
+        ("measurement", measurement),
+        ("labels", labels),
+        ("probe", probe),
+        ("attribution", attribution),
+        ("load", load),
+    ];
+    let mut bench = Bench::new();
+    for (name, row) in rows {
+        if wanted.is_empty() || wanted.iter().any(|wanted| name.contains(wanted.as_str())) {
+            row(&mut bench);
+        }
+    }
+}
+
+struct Bench {
+    runtime: Runtime,
+    generator: LlamaGenerator,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let runtime = Runtime::start(&std::env::temp_dir().join("ragscope-bench.log")).expect("llama.cpp starts");
+        Self { runtime, generator: generator(runtime) }
+    }
+}
+
+fn bundled(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models").join(name)
+}
+
+fn generator(runtime: Runtime) -> LlamaGenerator {
+    let settings = Layers::defaults().config().expect("defaults").generator;
+    let stop = StopFlag::default();
+    load_generator(&runtime, &bundled(GENERATOR), &settings, &stop, &mut |_| Flow::Continue).expect("the generator")
+}
+
+fn embedder(runtime: Runtime) -> LlamaEmbedder {
+    let settings = Layers::defaults().config().expect("defaults").embedder;
+    let stop = StopFlag::default();
+    load_embedder(&runtime, &bundled(EMBEDDER), &settings, &stop, &mut |_| Flow::Continue).expect("the embedder")
+}
+
+fn decoding(max_tokens: u32, temperature: f32) -> Decoding {
+    let sampling = Sampling { temperature, ..Sampling::GREEDY };
+    Decoding { max_tokens, sampling, seed: 1, stop: StopRule::default() }
+}
+
+fn complete(generator: &mut LlamaGenerator, prompts: &[Prompt], decoding: &Decoding) -> usize {
+    let completions = generator.complete(prompts, decoding, &mut |_, _| Flow::Continue).expect("a completion");
+    completions.iter().map(|one| one.tokens.len()).sum()
+}
+
+/// The quickest round of each side, taking turns.
+fn quickest(sides: &mut [&mut dyn FnMut() -> Duration]) -> Vec<Duration> {
+    let mut best = vec![Duration::MAX; sides.len()];
+    for _ in 0..ROUNDS {
+        for (best, side) in best.iter_mut().zip(sides.iter_mut()) {
+            *best = side().min(*best);
+        }
+    }
+    best
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let begun = Instant::now();
+    work();
+    begun.elapsed()
+}
+
+fn report(name: &str, what: &str, ratio: f64, target: &str) {
+    println!("{name:<14} {ratio:>7.3}  (target {target})  {what}");
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+/// llama.cpp as its own examples drive it: no books, no text, no probabilities.
+struct Bare {
+    backend: std::mem::ManuallyDrop<LlamaBackend>,
+    model: LlamaModel,
+}
+
+impl Bare {
+    fn new(file: &str) -> Self {
+        // the runtime has started the backend already
+        let backend = std::mem::ManuallyDrop::new(LlamaBackend {});
+        let model = LlamaModel::load_from_file(&backend, bundled(file), &LlamaModelParams::default()).expect("a model");
+        Self { backend, model }
+    }
+
+    fn context(&self, tokens: u32, batch: u32, embeddings: bool) -> LlamaContext<'_> {
+        let threads = i32::try_from(std::thread::available_parallelism().map_or(1, usize::from)).unwrap_or(1);
+        let params = LlamaContextParams::default()
+            .with_n_ctx(NonZeroU32::new(tokens))
+            .with_n_batch(batch)
+            .with_n_ubatch(batch)
+            .with_n_seq_max(if embeddings { 64 } else { 1 })
+            .with_kv_unified(true)
+            .with_embeddings(embeddings)
+            .with_n_threads(threads)
+            .with_n_threads_batch(threads);
+        self.model.new_context(&self.backend, params).expect("a context")
+    }
+}
+
+/// Time from the first token to the last of a greedy continuation that never ends by itself.
+fn bare_generation(context: &mut LlamaContext, prompt: &[i32], tokens: usize) -> Duration {
+    context.clear_kv_cache();
+    let mut batch = LlamaBatch::new(512, 1);
+    for (position, token) in prompt.iter().enumerate() {
+        batch.add(LlamaToken(*token), position as i32, &[0], position + 1 == prompt.len()).expect("room");
+    }
+    context.decode(&mut batch).expect("decoded");
+    let mut begun = Instant::now();
+    for written in 0..tokens {
+        let logits = context.get_logits_ith(batch.n_tokens() - 1);
+        let mut best = 0;
+        for (token, logit) in logits.iter().enumerate() {
+            if *logit > logits[best] {
+                best = token;
+            }
+        }
+        if written == 0 {
+            begun = Instant::now();
+        }
+        batch.clear();
+        batch.add(LlamaToken(best as i32), (prompt.len() + written) as i32, &[0], true).expect("room");
+        if written + 1 < tokens {
+            context.decode(&mut batch).expect("decoded");
+        }
+    }
+    begun.elapsed()
+}
+
+fn our_generation(generator: &mut LlamaGenerator, prompt: &Prompt, tokens: usize) -> (Duration, usize) {
+    generator.clear_cache();
+    let (mut begun, mut ended) = (Instant::now(), Instant::now());
+    let mut seen = 0;
+    let observe = &mut |_: usize, _: &ragscope::llm::Token| {
+        ended = Instant::now();
+        if seen == 0 {
+            begun = ended;
+        }
+        seen += 1;
+        Flow::Continue
+    };
+    generator.complete(std::slice::from_ref(prompt), &decoding(tokens as u32, 0.0), observe).expect("a completion");
+    (ended - begun, seen)
+}
+
+fn long_writing() -> Prompt {
+    Prompt::user(format!(
+        "Rewrite the following text at the syntactic level without changing its meaning. Modify the sentence structure, but preserve the original intent and semantic meaning. ONLY return the rewritten content without any additional token. Text: {}",
+        FACTS.join(" ")
+    ))
+}
+
+fn generation(bench: &mut Bench) {
+    let prompt = long_writing();
+    let tokens = bench.generator.render(&prompt).expect("a prompt").tokens;
+    let (_, written) = our_generation(&mut bench.generator, &prompt, 200);
+    let bare = Bare::new(GENERATOR);
+    let mut context = bare.context(2048, 512, false);
+    let best = quickest(&mut [&mut || bare_generation(&mut context, &tokens, written), &mut || {
+        our_generation(&mut bench.generator, &prompt, 200).0
+    }]);
+    let rate = |time: Duration| (written - 1) as f64 / time.as_secs_f64();
+    let what = format!(
+        "tokens a second of a greedy continuation ({written} tokens): {:.0} of bare {:.0}",
+        rate(best[1]),
+        rate(best[0])
+    );
+    report("generation", &what, rate(best[1]) / rate(best[0]), "at least 0.98");
+}
+
+fn embedding(bench: &mut Bench) {
+    let texts: Vec<String> = (0..120)
+        .map(|n| FACTS.iter().cycle().skip(n).take(1 + n % 16).copied().collect::<Vec<_>>().join(" "))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut embedder = embedder(bench.runtime);
+    let bare = Bare::new(EMBEDDER);
+    let mut context = bare.context(512, 512, true);
+    let tokens: Vec<Vec<LlamaToken>> =
+        texts.iter().map(|text| bare.model.vocab().tokenize(text.as_bytes(), true, false)).collect();
+    let count: usize = tokens.iter().map(Vec::len).sum();
+    let mut alone = || timed(|| bare_embedding(&mut context, &tokens, 1));
+    let mut context = bare.context(512, 512, true);
+    let mut packed = || timed(|| bare_embedding(&mut context, &tokens, 512));
+    let mut ours = || timed(|| drop(embedder.embed(&texts).expect("vectors")));
+    let best = quickest(&mut [&mut alone, &mut packed, &mut ours]);
+    let rate = |time: Duration| count as f64 / time.as_secs_f64();
+    let bare = rate(best[0]).max(rate(best[1]));
+    let what = format!(
+        "tokens a second, text to vector: {:.0}; bare, tokens at hand: {:.0} one by one, {:.0} packed",
+        rate(best[2]),
+        rate(best[0]),
+        rate(best[1])
+    );
+    report("embedding", &what, rate(best[2]) / bare, "at least 0.90");
+}
+
+/// Batches of texts in order, up to so many tokens.
+fn bare_embedding(context: &mut LlamaContext, tokens: &[Vec<LlamaToken>], limit: usize) {
+    let mut batch = LlamaBatch::new(512, 1);
+    let mut rest = tokens;
+    while !rest.is_empty() {
+        batch.clear();
+        let mut texts = 0;
+        while texts < rest.len().min(64) && (texts == 0 || batch.n_tokens() as usize + rest[texts].len() <= limit) {
+            for (position, token) in rest[texts].iter().enumerate() {
+                batch.add(*token, position as i32, &[texts as i32], true).expect("room");
+            }
+            texts += 1;
+        }
+        context.decode(&mut batch).expect("decoded");
+        for text in 0..texts {
+            std::hint::black_box(context.embeddings_seq_ith(text as i32).expect("a vector"));
+        }
+        rest = &rest[texts..];
+    }
+}
+
+fn prompt_of(tokens: usize, generator: &LlamaGenerator) -> Prompt {
+    let mut text = String::new();
+    for fact in FACTS.iter().cycle() {
+        text = format!("{text}{fact} ");
+        let prompt = Prompt::user(format!("Rewrite the following text. Text: {text}"));
+        if generator.render(&prompt).expect("a prompt").tokens.len() >= tokens {
+            return prompt;
+        }
+    }
+    Prompt::default()
+}
+
+fn samples(bench: &mut Bench) {
+    let generator = std::cell::RefCell::new(&mut bench.generator);
+    let prompt = prompt_of(400, &generator.borrow());
+    let hot = Decoding { max_tokens: 40, ..decoding(40, 1.5) };
+    let written = std::cell::Cell::new((0, 0));
+    let best = quickest(&mut [
+        &mut || {
+            generator.borrow_mut().clear_cache();
+            timed(|| {
+                written
+                    .set((complete(&mut generator.borrow_mut(), std::slice::from_ref(&prompt), &hot), written.get().1))
+            })
+        },
+        &mut || {
+            generator.borrow_mut().clear_cache();
+            let prompts = vec![prompt.clone(); 10];
+            timed(|| written.set((written.get().0, complete(&mut generator.borrow_mut(), &prompts, &hot))))
+        },
+    ]);
+    let what = format!(
+        "ten samples of one prompt against one: {:.0} ms ({} tokens) against {:.0} ms ({} tokens)",
+        milliseconds(best[1]),
+        written.get().1,
+        milliseconds(best[0]),
+        written.get().0
+    );
+    report("samples", &what, best[1].as_secs_f64() / best[0].as_secs_f64(), "at most 3");
+}
+
+/// Calls made together and one by one with a cleared cache: times, and prompt tokens evaluated.
+fn together_and_apart(
+    generator: &mut LlamaGenerator,
+    calls: &mut dyn FnMut(&mut LlamaGenerator, bool) -> u64,
+) -> ([Duration; 2], [u64; 2]) {
+    let generator = std::cell::RefCell::new(generator);
+    let calls = std::cell::RefCell::new(calls);
+    let evaluated = std::cell::Cell::new([0; 2]);
+    let side = |apart: bool| {
+        let mut generator = generator.borrow_mut();
+        generator.clear_cache();
+        timed(|| {
+            let mut now = evaluated.get();
+            now[usize::from(apart)] = (calls.borrow_mut())(&mut generator, apart);
+            evaluated.set(now);
+        })
+    };
+    let best = quickest(&mut [&mut || side(false), &mut || side(true)]);
+    ([best[0], best[1]], evaluated.get())
+}
+
+fn run_calls(
+    generator: &mut LlamaGenerator,
+    prompts: &[Prompt],
+    apart: bool,
+    call: &mut dyn FnMut(&mut LlamaGenerator, &[Prompt]),
+) -> u64 {
+    let mut evaluated = 0;
+    for part in prompts.chunks(if apart { 1 } else { prompts.len() }) {
+        if apart {
+            generator.clear_cache();
+        }
+        call(generator, part);
+        evaluated += u64::from(generator.usage().prompt_tokens_evaluated);
+    }
+    evaluated
+}
+
+/// The calls of one DENSE measurement at k = 5.
+fn measurement(bench: &mut Bench) {
+    let question = "Who keeps the lighthouse?";
+    let rephrasings: Vec<Prompt> = FACTS[..5]
+        .iter()
+        .map(|fact| Prompt::user(format!("Rewrite the following text at the syntactic level without changing its meaning. Modify the sentence structure, but preserve the original intent and semantic meaning. ONLY return the rewritten content without any additional token. Text: {fact}")))
+        .collect();
+    let answers: Vec<Prompt> = (0..6)
+        .map(|changed| {
+            let chunk = |at: usize| if at + 1 == changed { FACTS[5] } else { FACTS[at] };
+            let context: Vec<String> = (0..5).map(|at| format!("[{}] {}", at + 1, chunk(at))).collect();
+            Prompt::user(format!("Answer question {question} based on provided context, ONLY output a short answer with minimum words. Context:\n{}", context.join("\n")))
+        })
+        .collect();
+    let replies = ["Mara Voss", "the harbour office", "Mara", "Voss of Tollen", "nobody", "the keeper Mara Voss"];
+    let judgements: Vec<Prompt> = (0..36)
+        .filter(|pair| pair / 6 != pair % 6)
+        .map(|pair| {
+            Prompt::user(format!("We are evaluating answers to the question {question}\nHere are two possible answers:\nPossible Answer 1: {}\nPossible Answer 2: {}\nDoes Possible Answer 1 semantically entail Possible Answer 2? Respond with ONLY entailment, contradiction, or neutral.", replies[pair / 6], replies[pair % 6]))
+        })
+        .collect();
+    let (times, tokens) = together_and_apart(&mut bench.generator, &mut |generator, apart| {
+        run_calls(generator, &rephrasings, apart, &mut |generator, prompts| {
+            complete(generator, prompts, &decoding(40, 0.0));
+        }) + run_calls(generator, &answers, apart, &mut |generator, prompts| {
+            complete(generator, prompts, &decoding(16, 0.0));
+        }) + run_calls(generator, &judgements, apart, &mut |generator, prompts| {
+            generator.classify(prompts, &["entailment", "contradiction", "neutral"]).expect("labels");
+        })
+    });
+    let what = format!("prompt tokens evaluated, DENSE at k = 5: {} of {}", tokens[0], tokens[1]);
+    report("measurement", &what, tokens[0] as f64 / tokens[1] as f64, "at most 0.333");
+    let what = format!("wall time of the same: {:.0} ms of {:.0} ms", milliseconds(times[0]), milliseconds(times[1]));
+    report("measurement", &what, times[0].as_secs_f64() / times[1].as_secs_f64(), "at most 0.4");
+}
+
+fn labels(bench: &mut Bench) {
+    let question = "Who keeps the lighthouse on Sherk Island, and since when?";
+    let passages: Vec<String> = (0..20).map(|n| format!("{} Entry {n}.", FACTS[n % 6])).collect();
+    let grades: Vec<String> = (0..=10).map(|grade: u32| grade.to_string()).collect();
+    let grades: Vec<&str> = grades.iter().map(String::as_str).collect();
+    let prompts: Vec<Prompt> = ["Rate from 0 to 10 how relevant the passage is to the question. Only output the number.",
+        "A first judge rated the relevance of the passage to the question 5 out of 10. Check that rating against the question and output a corrected rating from 0 to 10. Only output the number.",
+        "As a critic, check that the names, dates and numbers asked for agree with the passage. Earlier ratings: 5 and 6. Output a final rating from 0 to 10. Only output the number."]
+        .iter()
+        .flat_map(|task| passages.iter().map(move |passage| Prompt::user(format!("{task}\nQuestion: {question}\nPassage: {passage}"))))
+        .collect();
+    let (times, tokens) = together_and_apart(&mut bench.generator, &mut |generator, apart| {
+        run_calls(generator, &prompts, apart, &mut |generator, prompts| {
+            generator.classify(prompts, &grades).expect("grades");
+        })
+    });
+    let what = format!(
+        "60 decisions among 11 labels over 20 chunks: {:.0} ms of {:.0} ms ({} of {} tokens)",
+        milliseconds(times[0]),
+        milliseconds(times[1]),
+        tokens[0],
+        tokens[1]
+    );
+    report("labels", &what, times[0].as_secs_f64() / times[1].as_secs_f64(), "at most 0.333");
+    let (times, tokens) = together_and_apart(&mut bench.generator, &mut |generator, apart| {
+        if !apart {
+            return run_calls(generator, &prompts, false, &mut |generator, prompts| {
+                generator.classify(prompts, &grades).expect("grades");
+            });
+        }
+        let each = grades.iter().map(|grade| {
+            run_calls(generator, &prompts, true, &mut |generator, prompts| {
+                generator.score(prompts, &[*grade]).expect("a score");
+            })
+        });
+        each.sum()
+    });
+    let what = format!(
+        "the same, each label of each decision asked for on its own: {:.0} ms of {:.0} ms ({} of {} tokens)",
+        milliseconds(times[0]),
+        milliseconds(times[1]),
+        tokens[0],
+        tokens[1]
+    );
+    report("labels", &what, times[0].as_secs_f64() / times[1].as_secs_f64(), "");
+}
+
+/// Tokens a second with a tap at every sentence: here a sentence is 12 tokens.
+fn probe(bench: &mut Bench) {
+    tapped(bench, "probe", &Taps { hidden: vec![HiddenAt::FirstToken], attention: Vec::new() }, "at least 0.97");
+}
+
+fn attribution(bench: &mut Bench) {
+    let text = bench.generator.render(&long_writing()).expect("a prompt").text;
+    let part = text.len() / 6;
+    let parts = (0..5).map(|at| at * part..(at + 1) * part).collect();
+    tapped(bench, "attribution", &Taps { hidden: Vec::new(), attention: vec![parts] }, "at least 0.85");
+}
+
+fn tapped(bench: &mut Bench, name: &str, taps: &Taps, target: &str) {
+    // without flash attention both ways when attention is read: its cost is another row
+    let open =
+        Taps { hidden: Vec::new(), attention: if taps.attention.is_empty() { Vec::new() } else { vec![Vec::new()] } };
+    let generator = std::cell::RefCell::new(&mut bench.generator);
+    let sentence = decoding(12, 0.0);
+    let write = |taps: Option<&Taps>| {
+        let mut generator = generator.borrow_mut();
+        generator.clear_cache();
+        let mut prompt = long_writing();
+        timed(|| {
+            for _ in 0..8 {
+                let prompts = std::slice::from_ref(&prompt);
+                let text = match taps {
+                    None => {
+                        generator.complete(prompts, &sentence, &mut |_, _| Flow::Continue).expect("text").remove(0).text
+                    }
+                    Some(taps) => {
+                        let mut tapped = generator
+                            .complete_tapped(prompts, &sentence, taps, &mut |_, _| Flow::Continue)
+                            .expect("text");
+                        tapped.remove(0).completion.text
+                    }
+                };
+                prompt.reply.push_str(&text);
+            }
+        })
+    };
+    let best = quickest(&mut [&mut || write(None), &mut || write(Some(&open)), &mut || write(Some(taps))]);
+    let what = format!(
+        "speed of eight sentences with the tap: {:.1} ms, without {:.1} ms",
+        milliseconds(best[2]),
+        milliseconds(best[1])
+    );
+    report(name, &what, best[1].as_secs_f64() / best[2].as_secs_f64(), target);
+    if !taps.attention.is_empty() {
+        let what = format!(
+            "speed without flash attention: {:.1} ms, with it {:.1} ms",
+            milliseconds(best[1]),
+            milliseconds(best[0])
+        );
+        report(name, &what, best[0].as_secs_f64() / best[1].as_secs_f64(), "reported");
+    }
+}
+
+fn load(bench: &mut Bench) {
+    let best = quickest(&mut [&mut || timed(|| drop(generator(bench.runtime))), &mut || {
+        timed(|| drop(embedder(bench.runtime)))
+    }]);
+    let both = best[0] + best[1];
+    report(
+        "load",
+        &format!("seconds until both bundled models are ready, file cache warm: {:.0} ms", milliseconds(both)),
+        both.as_secs_f64(),
+        "below 1",
+    );
+}
