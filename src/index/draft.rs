@@ -79,6 +79,13 @@ impl Draft {
         graph.write(&file)
     }
 
+    /// Give the disk its bytes back.
+    pub fn discard(self) {
+        drop(self.lexical);
+        // what stays is deleted when the next generation of this number begins
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+
     /// Write everything down and make it the generation in use. `tidy` takes the time to merge what lies in many pieces.
     pub fn publish(
         mut self,

@@ -101,7 +101,8 @@ impl<'a> Embedding<'a> {
         self.chunks += chunks;
         self.reused += chunks - new.len() as u64;
         self.embed(&new, vectors)?;
-        self.tell(documents.last().map(|document| document.path.as_str()))?;
+        // a stop is heard here too, but these documents are done
+        let _ = self.tell(documents.last().map(|document| document.path.as_str()));
         let row = |key| vectors.find(key).ok_or_else(|| FileError::damaged(vectors.file(), "a vector is gone").into());
         keys.iter().map(|keys| keys.iter().map(row).collect()).collect()
     }

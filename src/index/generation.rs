@@ -17,6 +17,8 @@ pub(super) const GRAPH: &str = "graph";
 pub(super) struct Generation {
     pub manifest: Manifest,
     pub lexical: Lexical,
+    /// Languages of the documents.
+    pub languages: BTreeSet<String>,
     /// Every chunk, by id.
     places: Vec<Place>,
     /// Places by the row of their vector: chunks with the same text share one.
@@ -56,7 +58,8 @@ impl Generation {
         let mut alive = vec![false; manifest.vectors.rows as usize];
         places.iter().for_each(|place| alive[place.row as usize] = true);
         let used_rows = alive.iter().filter(|alive| **alive).count() as u32;
-        Ok(Self { manifest, lexical, places, by_row, alive, used_rows, graph })
+        let languages = manifest.documents.values().map(|entry| entry.language.clone()).collect();
+        Ok(Self { manifest, lexical, languages, places, by_row, alive, used_rows, graph })
     }
 
     /// Vectors that a chunk has.
@@ -67,12 +70,6 @@ impl Generation {
     /// Vectors of chunks that are gone.
     pub fn unused_rows(&self) -> u32 {
         self.manifest.vectors.rows - self.used_rows
-    }
-
-    /// Languages of the documents.
-    pub fn languages(&self) -> impl Iterator<Item = &str> {
-        let languages: BTreeSet<&str> = self.manifest.documents.values().map(|entry| entry.language.as_str()).collect();
-        languages.into_iter()
     }
 
     pub fn place(&self, id: u64) -> Option<Place> {

@@ -230,7 +230,7 @@ impl Index {
         let (mut bm25, mut near, mut hits) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(generation) = &self.generation {
             let damaged = |error: tantivy::TantivyError| FileError::damaged(&self.layout.root, error).of(&self.name);
-            let words = analyser::query_words(query, generation.languages());
+            let words = analyser::query_words(query, generation.languages.iter().map(String::as_str));
             bm25 = listed(generation.lexical.search(&words, pool).map_err(damaged)?);
             if let Some(vectors) = self.vectors.as_ref().filter(|_| !self.other_embedder) {
                 if vector.len() != vectors.width() {

@@ -156,6 +156,9 @@ impl Run<'_> {
             let mut vectors = self.index.take_vectors(&self.recipe, self.embedding.width())?;
             let done = self.change(plan.candidates, plan.removed, &mut vectors);
             self.index.keep_vectors(vectors);
+            if let Some(unfinished) = self.draft.take() {
+                unfinished.discard();
+            }
             done?;
         }
         Ok(())
