@@ -19,7 +19,7 @@ use crate::event::Flow;
 const MAGIC: u32 = u32::from_le_bytes(*b"RGH1");
 /// Links a row (twice as many in the lowest level), and candidates while building: measured in `benches/index.rs`.
 const LINKS: usize = 16;
-const EF_CONSTRUCTION: usize = 200;
+const EF_CONSTRUCTION: usize = 100;
 const MAX_LEVELS: usize = 16;
 /// Rows inserted between two looks at whoever observes.
 const BATCH_ROWS: u32 = 512;

@@ -32,8 +32,10 @@ pub(super) struct Pointer {
 /// Whether this process may write.
 pub(super) enum Lock {
     Held(File),
-    /// Another process holds it, or the place is not writable.
+    /// Another process holds it.
     Elsewhere,
+    /// The place cannot be written.
+    Refused(FileError),
 }
 
 impl Layout {
@@ -49,27 +51,30 @@ impl Layout {
     }
 
     /// Make the folder and take the writer lock when it is free.
-    pub fn lock(&self, folder: &Path) -> Result<Lock, FileError> {
+    pub fn lock(&self, folder: &Path) -> Lock {
         let file = self.root.join("lock");
         let opened = fs::create_dir_all(&self.root)
             .and_then(|()| File::options().create(true).truncate(false).write(true).open(&file));
         let lock = match opened {
             Ok(lock) => lock,
-            // an index on a medium that cannot be written is still good for questions
-            Err(_) if self.current_file().exists() => return Ok(Lock::Elsewhere),
-            Err(error) => return Err(FileError::write(&file, error)),
+            Err(error) => return Lock::Refused(FileError::write(&file, error)),
         };
         match lock.try_lock() {
-            Ok(()) => {
-                let note = self.root.join("corpus");
-                if !note.exists() {
-                    replace(&note, folder.as_os_str().as_encoded_bytes())?;
-                }
-                Ok(Lock::Held(lock))
-            }
-            Err(TryLockError::WouldBlock) => Ok(Lock::Elsewhere),
-            Err(TryLockError::Error(error)) => Err(FileError::write(&file, error)),
+            Ok(()) => self.note(folder).map_or_else(Lock::Refused, |()| Lock::Held(lock)),
+            Err(TryLockError::WouldBlock) => Lock::Elsewhere,
+            Err(TryLockError::Error(error)) => Lock::Refused(FileError::write(&file, error)),
         }
+    }
+
+    /// Write down whose index this is.
+    fn note(&self, folder: &Path) -> Result<(), FileError> {
+        let note = self.root.join("corpus");
+        if note.exists() { Ok(()) } else { replace(&note, folder.as_os_str().as_encoded_bytes()) }
+    }
+
+    /// Is there a generation to read?
+    pub fn has_generation(&self) -> bool {
+        self.current_file().exists()
     }
 
     /// The generation in use; None before the first one.
@@ -184,10 +189,10 @@ mod tests {
     fn the_second_lock_is_refused_until_the_first_is_gone() {
         let folder = tempfile::tempdir().expect("a folder");
         let layout = Layout::of(Path::new("/notes"), folder.path());
-        let first = layout.lock(Path::new("/notes")).expect("a lock");
+        let first = layout.lock(Path::new("/notes"));
         assert!(matches!(first, Lock::Held(_)));
-        assert!(matches!(layout.lock(Path::new("/notes")).expect("an answer"), Lock::Elsewhere));
+        assert!(matches!(layout.lock(Path::new("/notes")), Lock::Elsewhere));
         drop(first);
-        assert!(matches!(layout.lock(Path::new("/notes")).expect("a lock"), Lock::Held(_)));
+        assert!(matches!(layout.lock(Path::new("/notes")), Lock::Held(_)));
     }
 }

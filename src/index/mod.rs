@@ -102,9 +102,12 @@ impl Index {
             .canonicalize()
             .map_err(|error| IndexError::Folder { folder: name.clone(), reason: error.to_string() })?;
         let layout = Layout::of(&canonical, indexes);
-        let lock = match layout.lock(&canonical).map_err(|error| error.of(&name))? {
+        let lock = match layout.lock(&canonical) {
             Lock::Held(lock) => Some(lock),
             Lock::Elsewhere => None,
+            // an index on a medium that cannot be written is still good for questions
+            Lock::Refused(_) if layout.has_generation() => None,
+            Lock::Refused(error) => return Err(error.of(&name)),
         };
         let (pointer, generation, vectors) = (None, None, None);
         Ok(Self { name, canonical, layout, lock, pointer, generation, vectors, other_embedder: false })
@@ -135,14 +138,17 @@ impl Index {
 
     /// Be the writer, or say who is.
     fn take_lock(&mut self, recipe: &Recipe) -> Result<(), IndexError> {
+        let mut refused = None;
         if self.lock.is_none() {
-            if let Lock::Held(lock) = self.layout.lock(&self.canonical).map_err(|error| error.of(&self.name))? {
-                self.lock = Some(lock);
+            match self.layout.lock(&self.canonical) {
+                Lock::Held(lock) => self.lock = Some(lock),
+                Lock::Elsewhere => refused = Some(IndexError::InUse { folder: self.name.clone() }),
+                Lock::Refused(error) => refused = Some(error.of(&self.name)),
             }
             self.refresh().map_err(|error| error.of(&self.name))?;
         }
         self.other_embedder = self.manifest().is_some_and(|manifest| manifest.embedder() != recipe.embedder);
-        if self.lock.is_none() { Err(IndexError::InUse { folder: self.name.clone() }) } else { Ok(()) }
+        refused.map_or(Ok(()), Err)
     }
 
     fn manifest(&self) -> Option<&Manifest> {

@@ -227,3 +227,18 @@ fn an_index_inside_its_folder_is_not_part_of_it() {
     update(&mut index, &mut embedder);
     assert_eq!(counts(&update(&mut index, &mut embedder)), [0, 0, 1, 0, 0, 0]);
 }
+
+#[test]
+fn an_index_that_cannot_be_written_is_still_read() {
+    let corpus = Corpus::with(&[("a.md", "Ann grows apples.")]);
+    let mut embedder = WordEmbedder::new("one");
+    update(&mut corpus.open(), &mut embedder);
+    let lock = corpus.place().join("lock");
+    fs::remove_file(&lock).expect("removed");
+    fs::create_dir(&lock).expect("a folder where a file should be");
+    let mut index = corpus.open();
+    assert!(index.card().read_only);
+    assert_eq!(common::documents(&index, &mut embedder, "apples"), ["a.md"]);
+    let refused = index.update(&config(), &mut embedder, &common::counter(), &mut |_| Flow::Continue);
+    assert!(matches!(&refused, Err(IndexError::Write { file, .. }) if file.ends_with("lock")), "{refused:?}");
+}
