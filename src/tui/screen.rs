@@ -15,7 +15,7 @@ use super::{chrome, overlays, text};
 /// Draws the screen. Nothing changes by it.
 pub fn draw(app: &App, buffer: &mut Buffer) {
     let scene = app.scene();
-    buffer.set_style(buffer.area, scene.style(Tone::Text));
+    buffer.set_style(buffer.area, scene.theme.screen());
     let Some(layout) = app.layout() else { return too_small(&scene, buffer) };
     chrome::header(&scene, layout.header, buffer);
     chrome::progress(&scene, layout.progress, buffer);
@@ -97,7 +97,7 @@ fn draw_overlay(scene: &Scene<'_>, (overlay, scroll): (&Overlay, &Scroll), layou
         buffer.set_style(*pane, scene.style(Tone::Dropped));
     }
     Clear.render(area, buffer);
-    buffer.set_style(area, scene.style(Tone::Text));
+    buffer.set_style(area, scene.theme.screen());
     frame(scene, (&format!(" {}", overlay.title(scene)), ""), true, area, buffer);
     let rows = overlays::rows_area((overlay, scroll), scene, screen);
     if let (Overlay::Palette, Some(field)) = (overlay, &scene.ui.field) {

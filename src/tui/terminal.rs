@@ -37,7 +37,7 @@ impl Taken {
         if mouse {
             set_mouse(true)?;
         }
-        restore_on_panic(Arc::clone(&taken.panics));
+        restore_on_panic(Arc::clone(&taken.reading), Arc::clone(&taken.panics));
         Ok(taken)
     }
 
@@ -58,8 +58,7 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.reading.store(false, Ordering::Relaxed);
-        give_back();
+        give_back(&self.reading);
     }
 }
 
@@ -78,8 +77,12 @@ fn read_events(reading: &AtomicBool, sender: &UnboundedSender<Event>) {
     }
 }
 
-/// Gives the terminal back as it was. Every step is tried, whatever the others do.
-fn give_back() {
+/// Gives the terminal back as it was, once: a second time would move the cursor of the page that is in sight again. Every step is
+/// tried, whatever the others do.
+fn give_back(reading: &AtomicBool) {
+    if !reading.swap(false, Ordering::SeqCst) {
+        return;
+    }
     let mut out = io::stdout();
     let _ = execute!(out, DisableMouseCapture, PopKeyboardEnhancementFlags, DisableBracketedPaste);
     let _ = execute!(out, LeaveAlternateScreen, cursor::Show);
@@ -88,12 +91,12 @@ fn give_back() {
 
 /// A panic of the screen's own thread gives the terminal back before it is reported. A panic elsewhere must not write over the
 /// screen: it is kept for the end.
-fn restore_on_panic(panics: Arc<Mutex<Vec<String>>>) {
+fn restore_on_panic(reading: Arc<AtomicBool>, panics: Arc<Mutex<Vec<String>>>) {
     let screen = std::thread::current().id();
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if std::thread::current().id() == screen {
-            give_back();
+            give_back(&reading);
             report(panic);
         } else if let Ok(mut panics) = panics.lock() {
             panics.push(panic.to_string());

@@ -164,10 +164,18 @@ impl Theme {
         names
     }
 
-    /// The look of a role.
+    /// The look of a role, for what is written over the screen: the background of [`Tone::Text`] stays out of it, so that text on a
+    /// selected row shows the row's.
     #[must_use]
     pub fn style(&self, tone: Tone) -> Style {
-        self.styles[tone as usize]
+        let style = self.styles[tone as usize];
+        if tone == Tone::Text { Style { bg: None, ..style } } else { style }
+    }
+
+    /// The look of the empty screen.
+    #[must_use]
+    pub fn screen(&self) -> Style {
+        self.styles[Tone::Text as usize]
     }
 }
 
@@ -261,6 +269,7 @@ fn at_depth(mut style: Style, depth: Depth) -> Style {
 
 /// The nearest of xterm's 256 colours: the 6x6x6 cube or the grey ramp.
 fn indexed(colour: Color) -> Color {
+    const NEARLY_GREY: i32 = 32;
     const STEPS: [i32; 6] = [0, 95, 135, 175, 215, 255];
     let Color::Rgb(r, g, b) = colour else { return colour };
     let rgb = [i32::from(r), i32::from(g), i32::from(b)];
@@ -269,7 +278,9 @@ fn indexed(colour: Color) -> Color {
     let cube = rgb.map(step);
     let grey = ((rgb.iter().sum::<i32>() / 3 - 3) / 10).clamp(0, 23);
     let grey_value = 8 + 10 * grey;
-    let index = if distance([grey_value; 3]) < distance(cube.map(|i| STEPS[i])) {
+    // a grey with a tinge would come out in another colour from the coarse cube
+    let tinge = rgb.iter().max().unwrap_or(&0) - rgb.iter().min().unwrap_or(&0);
+    let index = if tinge < NEARLY_GREY || distance([grey_value; 3]) < distance(cube.map(|i| STEPS[i])) {
         232 + grey as usize
     } else {
         16 + 36 * cube[0] + 6 * cube[1] + cube[2]
@@ -337,8 +348,8 @@ mod tests {
 
     #[test]
     fn the_nearest_indexed_colour() {
-        assert_eq!(indexed(Color::Rgb(255, 255, 255)), Color::Indexed(231));
-        assert_eq!(indexed(Color::Rgb(0, 0, 0)), Color::Indexed(16));
+        assert_eq!(indexed(Color::Rgb(255, 255, 255)), Color::Indexed(255));
+        assert_eq!(indexed(Color::Rgb(255, 0, 0)), Color::Indexed(196));
         assert_eq!(indexed(Color::Rgb(128, 128, 128)), Color::Indexed(244));
     }
 }

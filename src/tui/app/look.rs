@@ -271,6 +271,7 @@ impl App {
             self.ui.overlay = None;
         } else if self.running() {
             self.effects.push(Effect::Stop);
+            self.ui.pending = None;
             self.tell("stopping …", false);
         } else if self.ui.focus == Focus::Input {
             self.ui.focus = Focus::Panes;

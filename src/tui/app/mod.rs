@@ -206,9 +206,9 @@ impl App {
         self.frozen.is_some()
     }
 
-    /// Is a question being answered now?
+    /// Is a question being answered, or waiting for that?
     pub(super) fn running(&self) -> bool {
-        self.ui.player.is_none() && self.state.running()
+        self.ui.player.is_none() && (self.ui.pending.is_some() || self.state.running())
     }
 
     pub(super) fn layout(&self) -> Option<Layout> {

@@ -112,6 +112,8 @@ actions! {
     Newline = "newline" Input ["ctrl-j", "shift-enter", "alt-enter"] "break the line" => App::newline;
     HistoryBack = "history-back" Input ["up"] "an earlier question" => App::history_back;
     HistoryOn = "history-on" Input ["down"] "a later question" => App::history_on;
+    ScrollUp = "scroll-up" Input ["pageup"] "a page up in the pane" => App::page_up;
+    ScrollDown = "scroll-down" Input ["pagedown"] "a page down in the pane" => App::page_down;
 
     FocusInput = "focus-input" Panes ["i", "enter"] "type a question" => App::focus_input;
     Again = "again" Panes ["r"] "run the question again, with the settings as they are now" => App::again;

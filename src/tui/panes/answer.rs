@@ -107,6 +107,7 @@ fn citation_row(scene: &Scene<'_>, citation: &Citation, cells: usize) -> Line<'s
     let label = format!("[{}] ", citation.label);
     let evidence = match citation.evidence {
         Evidence::Marked => "the model wrote this mark".to_owned(),
+        Evidence::Overlap { share } if share > 0.995 => "all its words are there".to_owned(),
         Evidence::Overlap { share } => format!("{:.0} % of its words are there", share * 100.0),
     };
     let room = cells.saturating_sub(INDENT + 2 + label.len());

@@ -125,13 +125,15 @@ fn hit_row(scene: &Scene<'_>, lookup: &Lookup, (hit, best): (&Hit, f32), columns
     let dropped = lookup.dropped(chunk.id);
     let tone = if dropped.is_some() { Tone::Dropped } else { Tone::Text };
     let sign = match (lookup.label(chunk.id), dropped) {
-        (Some(label), _) => scene.span(Tone::Citation, format!(" {:<5}", format!("[{label}]"))),
-        (None, Some(_)) => scene.span(Tone::Doubt, format!(" {:<5}", " ✗")),
-        (None, None) => Span::raw(" ".repeat(GUTTER)),
+        (Some(label), _) => scene.span(Tone::Citation, format!("[{label}]")),
+        (None, Some(_)) => scene.span(Tone::Doubt, " ✗"),
+        (None, None) => Span::raw(""),
     };
+    let after = " ".repeat(GUTTER.saturating_sub(1 + sign.width()));
     let place = place(&chunk.document, chunk.lines[0], chunk.lines[1]);
     let place = text::clip_start(&place, columns.place).into_owned();
-    let mut line = Line::from(vec![sign, scene.span(tone, text::left(&place, columns.place))]);
+    let place = scene.span(tone, text::left(&place, columns.place));
+    let mut line = Line::from(vec![Span::raw(" "), sign, Span::raw(after), place]);
     let numbers =
         format!("{}{}{:>7}", list(hit.bm25, 2, columns), list(hit.vector, 3, columns), short(hit.fused.score, 3));
     line.push_span(scene.span(tone, numbers));
@@ -169,7 +171,7 @@ fn reason_in_short(reason: &DropReason) -> String {
 
 fn reason_in_full(reason: &DropReason, hit: &Hit) -> String {
     match reason {
-        DropReason::BelowK { k } => format!("✗ dropped: it came {}. and the context takes {k}", hit.fused.rank),
+        DropReason::BelowK { k } => format!("✗ dropped: it ranks {}, and the context takes {k}", hit.fused.rank),
         DropReason::ContextFull { needed_tokens, available_tokens } => {
             format!("✗ dropped: the prompt would have {needed_tokens} tokens, and there is room for {available_tokens}")
         }
