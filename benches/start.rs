@@ -3,6 +3,7 @@
 //! The program runs in a pseudo-terminal, so a frame counts when it has arrived there. `cargo bench --bench start`.
 
 #[path = "../tests/suite/pty.rs"]
+#[allow(dead_code)] // a bench types less than the tests do
 mod pty;
 
 use std::time::Duration;

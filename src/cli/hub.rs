@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::config::{Layers, Paths};
 use crate::engine::{Outbox, Worker, mailbox};
-use crate::event::{Command, Event, Flow, Record, SESSION, StopFlag};
+use crate::event::{Command, Event, Record, SESSION, StopFlag};
 use crate::trace::{Recorder, list_runs, read_run};
 
 /// How long the screen's end waits for the engine to come to a clean end.
@@ -43,9 +43,13 @@ impl Hub {
         let (outbox, inbox) = mailbox(stop);
         let (commands, from_screen) = channel();
         let (end, ended) = channel();
-        let (mut worker, publish) = (Worker::new(layers, paths.clone(), stop.clone()), tee.clone());
+        let (mut worker, publish, asked) =
+            (Worker::new(layers, paths.clone(), stop.clone()), tee.clone(), stop.clone());
         thread::Builder::new().name("engine".to_owned()).spawn(move || {
-            worker.serve(&inbox, &mut |record| publish.publish(record));
+            worker.serve(&inbox, &mut |record| {
+                publish.publish(record);
+                asked.flow()
+            });
             drop(worker);
             let _ = end.send(());
         })?;
@@ -127,14 +131,13 @@ impl Tee {
     }
 
     /// A record of the worker.
-    fn publish(&self, record: Record) -> Flow {
+    fn publish(&self, record: Record) {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let written = ends.recorder.as_mut().map_or(Ok(()), |recorder| recorder.write(&record));
         if let Err(error) = written {
             ends.tell(Event::Warned { text: format!("this run is not recorded: {error}") });
         }
         ends.pass(record);
-        Flow::Continue
     }
 
     /// An event of the session.

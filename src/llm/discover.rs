@@ -110,7 +110,7 @@ fn resolve_in(name: &str, surroundings: &Surroundings) -> Result<PathBuf, LlmErr
     }
     if is_file_name(name) || !path.is_absolute() && !path.parent().is_some_and(Path::exists) {
         let hint = nearest(name, known.iter().map(|found| found.name.as_str()));
-        let hint = if hint.is_empty() { ".".to_owned() } else { hint };
+        let hint = hint.strip_prefix(", ").map_or_else(String::new, |question| format!(" ({question})"));
         return Err(LlmError::Unknown { name: name.to_owned(), hint });
     }
     if path.is_dir() {

@@ -272,7 +272,7 @@ pub enum LlmError {
     #[error("no model file at {path}: check the path, or run `ragscope models` to see what is found")]
     Missing { path: String },
     #[error(
-        "no model named `{name}` was found{hint} Give the path of a GGUF file, or run `ragscope models` to see what is found"
+        "no model named `{name}` was found{hint}: give the path of a GGUF file, or run `ragscope models` to see what is found"
     )]
     Unknown { name: String, hint: String },
     #[error("{path} is not a usable GGUF model ({reason}): download it again, or choose another with --model")]

@@ -9,4 +9,5 @@ mod engine;
 mod cli;
 mod demo;
 mod screen;
+mod pty;
 mod terminal;

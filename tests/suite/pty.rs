@@ -1,6 +1,7 @@
 //! A real terminal around the real program: keys go in, and the screen is read as a person would read it.
 
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -26,9 +27,19 @@ struct Screen {
 }
 
 struct Seen {
-    parser: vt100::Parser,
+    parser: vt100::Parser<Titles>,
     /// The program's end of the terminal is closed.
     over: bool,
+}
+
+/// Counts the titles that are set.
+#[derive(Default)]
+struct Titles(usize);
+
+impl vt100::Callbacks for Titles {
+    fn set_window_title(&mut self, _: &mut vt100::Screen, _: &[u8]) {
+        self.0 += 1;
+    }
 }
 
 impl Terminal {
@@ -47,7 +58,10 @@ impl Terminal {
         let child = pair.slave.spawn_command(command).expect("the program");
         let keys = pair.master.take_writer().expect("a writer");
         let reader = pair.master.try_clone_reader().expect("a reader");
-        let seen = Mutex::new(Seen { parser: vt100::Parser::new(rows, cols, 0), over: false });
+        let seen = Mutex::new(Seen {
+            parser: vt100::Parser::new_with_callbacks(cells(rows), cells(cols), 0, Titles::default()),
+            over: false,
+        });
         let screen = Arc::new(Screen { seen, changed: Condvar::new() });
         let watched = Arc::clone(&screen);
         std::thread::spawn(move || watched.read(reader));
@@ -87,8 +101,13 @@ impl Terminal {
 
     /// Change the size of the terminal.
     pub fn resize(&self, rows: u16, cols: u16) {
-        self.screen.seen.lock().expect("no panic").parser.screen_mut().set_size(rows, cols);
+        self.screen.seen.lock().expect("no panic").parser.screen_mut().set_size(cells(rows), cells(cols));
         self.master.resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).expect("resized");
+    }
+
+    /// How often the title of the terminal was set.
+    pub fn titles(&self) -> usize {
+        self.screen.seen.lock().expect("no panic").parser.callbacks().0
     }
 
     /// Number of the process.
@@ -146,6 +165,10 @@ impl Screen {
             }
         }
     }
+}
+
+fn cells(count: u16) -> NonZero<u16> {
+    NonZero::new(count).expect("a terminal has cells")
 }
 
 impl Drop for Terminal {

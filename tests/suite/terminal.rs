@@ -1,1 +1,148 @@
+//! The real program in a real terminal: keys in, screen out. Waits for text, never for time.
 
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::pty::{Left, Terminal};
+
+const LARGE: (u16, u16) = (40, 140);
+const ENTER: &str = "\r";
+const ESCAPE: &str = "\u{1b}";
+
+/// A home with a small corpus in it.
+fn home() -> tempfile::TempDir {
+    let home = tempfile::tempdir().expect("a folder");
+    let notes = home.path().join("notes");
+    fs::create_dir(&notes).expect("made");
+    fs::write(notes.join("people.md"), "# People\n\nMira Oakes was born in Harwenby.\n").expect("written");
+    fs::write(notes.join("reeve.txt"), "Tam Reeve was born in Lorbymouth.\n").expect("written");
+    home
+}
+
+fn start(home: &Path, arguments: &[&str]) -> Terminal {
+    Terminal::start(env!("CARGO_BIN_EXE_ragscope"), arguments, home, LARGE)
+}
+
+/// Type a question and ask it.
+fn ask(terminal: &mut Terminal, question: &str) {
+    terminal.send(question);
+    terminal.wait_for(question);
+    terminal.send(ENTER);
+}
+
+#[test]
+fn open_index_ask_stop_zoom_open_source_and_quit() {
+    let home = home();
+    // at this temperature the model never comes to an end by itself
+    let endless = "generator.temperature=5 answer.max_tokens=100000 answer.max_sentences=100000";
+    let set: Vec<&str> = endless.split(' ').flat_map(|setting| ["--set", setting]).collect();
+    let mut terminal = start(home.path(), &[&["notes"][..], &set].concat());
+    terminal.wait_for("2 files, 2 chunks");
+
+    ask(&mut terminal, "Where was Tam Reeve born?");
+    terminal.wait_for("s1");
+    terminal.send(ESCAPE);
+    terminal.wait_for("stopped after");
+
+    terminal.send(ESCAPE);
+    terminal.send("3z");
+    terminal.wait_without("5 Refinement");
+    terminal.wait_for("reeve.txt:1");
+    terminal.send("z");
+    terminal.wait_for("5 Refinement");
+
+    terminal.send("o");
+    terminal.wait_for("was born in");
+    terminal.send("q");
+    terminal.wait_for("5 Refinement");
+
+    terminal.send("q");
+    let (status, left) = terminal.ended();
+    assert!(status.success(), "{status}");
+    assert_eq!(left, Left::CLEAN);
+}
+
+#[test]
+fn the_terminal_comes_back_after_a_signal() {
+    for signal in ["-TERM", "-HUP", "-INT"] {
+        let home = home();
+        let terminal = start(home.path(), &["notes"]);
+        terminal.wait_for("2 files, 2 chunks");
+        let sent = Command::new("kill").args([signal, &terminal.process().to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+        let (_, left) = terminal.ended();
+        assert_eq!(left, Left::CLEAN, "{signal}");
+    }
+}
+
+#[test]
+fn the_screen_follows_the_size_of_the_terminal() {
+    let home = home();
+    let mut terminal = start(home.path(), &["notes"]);
+    terminal.wait_for("2 files, 2 chunks");
+    for (rows, columns, expected) in
+        [(60, 200, "5 Refinement"), (16, 60, "ask>"), (10, 40, "ragscope needs"), (1, 1, "r"), (30, 100, "ask>")]
+    {
+        terminal.resize(rows, columns);
+        terminal.wait_for(expected);
+    }
+    terminal.send("\u{3}");
+    let (status, left) = terminal.ended();
+    assert!(status.success(), "{status}");
+    assert_eq!(left, Left::CLEAN);
+}
+
+#[test]
+fn what_goes_wrong_is_said_on_the_screen_with_what_to_do() {
+    let home = home();
+    let cases: [(&[&str], [&str; 2]); 2] = [
+        (&["notes", "--model", "nothing.gguf"], ["nothing.gguf", "ragscope models"]),
+        (&["nowhere"], ["nowhere", "check the path"]),
+    ];
+    for (arguments, expected) in cases {
+        let mut terminal = start(home.path(), arguments);
+        for text in expected {
+            terminal.wait_for(text);
+        }
+        terminal.send("\u{3}");
+        assert_eq!(terminal.ended().1, Left::CLEAN);
+    }
+}
+
+#[test]
+fn a_recorded_run_replays_without_an_engine() {
+    let home = home();
+    let mut terminal = start(home.path(), &["notes"]);
+    terminal.wait_for("2 files, 2 chunks");
+    ask(&mut terminal, "Where was Tam Reeve born?");
+    terminal.wait_for("done in");
+    terminal.send("\u{3}");
+    terminal.ended();
+
+    let sessions = home.path().join("home/state/sessions");
+    let run = fs::read_dir(sessions).expect("sessions").next().expect("a run").expect("an entry").path();
+    let mut terminal = start(home.path(), &["replay", run.to_str().expect("UTF-8")]);
+    terminal.wait_for("Where was Tam Reeve born?");
+    terminal.wait_for("done in");
+    terminal.send("q");
+    let (status, left) = terminal.ended();
+    assert!(status.success(), "{status}");
+    assert_eq!(left, Left::CLEAN);
+}
+
+#[test]
+fn escape_sequences_of_documents_never_steer_the_terminal() {
+    let home = home();
+    let odd = "Tam Reeve\u{1b}]0;stolen\u{7} was born in \u{1b}[2J\u{1b}[31mLorbymouth.\u{9b}2J\n";
+    fs::write(home.path().join("notes/odd\u{1b}]0;stolen\u{7}.txt"), odd).expect("written");
+    let mut terminal = start(home.path(), &["notes"]);
+    terminal.wait_for("3 files, 3 chunks");
+    ask(&mut terminal, "Where was Tam Reeve born?");
+    terminal.wait_for("done in");
+    let screen = terminal.wait_for("odd");
+    assert!(screen.contains("1 Answer"), "the screen was cleared:\n{screen}");
+    assert_eq!(terminal.titles(), 0, "a document set the title");
+    terminal.send("\u{3}");
+    assert_eq!(terminal.ended().1, Left::CLEAN);
+}
