@@ -46,6 +46,7 @@ fn open_index_ask_stop_zoom_open_source_and_quit() {
     terminal.wait_for("stopped after");
 
     terminal.send(ESCAPE);
+    terminal.wait_without("enter ask");
     terminal.send("3z");
     terminal.wait_without("5 Refinement");
     terminal.wait_for("reeve.txt:1");

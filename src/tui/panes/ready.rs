@@ -23,11 +23,21 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     if !content.rows.is_empty() {
         content.gap();
     }
+    failure(scene, cells, &mut content);
     content.paragraph(&what_next(scene), scene.style(Tone::Text), "   ", cells);
     if ready(scene) && !nothing_to_read(scene) {
         suggestions(scene, cells, &mut content);
     }
     content
+}
+
+/// The last thing that went wrong, whole: the status line has room for its beginning only.
+fn failure(scene: &Scene<'_>, cells: usize, content: &mut Content) {
+    if let Some(entry) = scene.state.log.iter().rev().find(|entry| entry.failed) {
+        content.paragraph(&format!("! {}", entry.text), scene.style(Tone::Bad), "   ", cells);
+        content.paragraph(&entry.advice, scene.style(Tone::Text), "     ", cells);
+        content.gap();
+    }
 }
 
 /// What a question that was asked too early waits for.
@@ -94,6 +104,9 @@ fn what_next(scene: &Scene<'_>) -> String {
         );
     }
     match &scene.state.corpus {
+        _ if !ready(scene) && scene.state.log.iter().any(|entry| entry.text.starts_with("load models")) => {
+            "Without a generator there is no answer: start ragscope again when that is mended.".to_owned()
+        }
         _ if !ready(scene) => "The models are being loaded. You can type your question already.".to_owned(),
         Some(corpus) if nothing_to_read(scene) => format!(
             "There is nothing to read in {}: {} shows what was skipped and why. Open another folder with `ragscope FOLDER`.",
