@@ -165,12 +165,12 @@ impl<'a> Cutter<'a> {
 
     /// Where the last words begin of a piece that is too long to be repeated whole, inside what may be repeated.
     fn overlap_words(&self, last: &Piece, repeated: Range<usize>, new: &Piece, most: u32) -> usize {
-        let starts = words(&self.document.text, last.place.clone()).rev().map(|word| word.start);
-        starts
-            .take_while(|start| *start > repeated.start)
-            .take_while(|start| self.tokens(*start..repeated.end) <= most && self.fits(*start..new.place.end))
-            .last()
-            .unwrap_or(repeated.end)
+        let fits = |start: usize| self.tokens(start..repeated.end) <= most && self.fits(start..new.place.end);
+        // every word has a token or none, so that no more words than tokens come into question
+        let words = words(&self.document.text, last.place.clone()).rev().map(|word| word.start);
+        let starts: Vec<usize> = words.take_while(|start| *start > repeated.start).take(most as usize).collect();
+        let fitting = starts.partition_point(|start| fits(*start));
+        fitting.checked_sub(1).map(|index| starts[index]).filter(|start| fits(*start)).unwrap_or(repeated.end)
     }
 
     fn pieces(&self) -> Vec<Piece> {
@@ -265,9 +265,9 @@ impl<'a> Cutter<'a> {
 
 /// The words of a part of `text`, without the white space between them.
 fn words(text: &str, part: Range<usize>) -> impl DoubleEndedIterator<Item = Range<usize>> {
-    let base = text.as_ptr() as usize;
+    let base = text.as_ptr().addr();
     text[part].split_whitespace().map(move |word| {
-        let start = word.as_ptr() as usize - base;
+        let start = word.as_ptr().addr() - base;
         start..start + word.len()
     })
 }

@@ -167,6 +167,9 @@ impl Page {
             }
             None => self.break_for(name),
         }
+        if matches!(name, "li" | "tr") {
+            self.mark = "";
+        }
         match name {
             "pre" => self.preformatted = self.preformatted.saturating_sub(1),
             "title" => self.end_heading(),
@@ -182,7 +185,6 @@ impl Page {
             _ => return,
         };
         self.breaks = self.breaks.max(breaks);
-        self.mark = "";
     }
 
     /// Cells of a row stand in one line, divided by bars.
@@ -380,6 +382,7 @@ mod tests {
             ("<p>one  two\n three</p><p>four<br>five</p>", "one two three\n\nfour\nfive"),
             ("a<b>b</b> <i>c</i>", "ab c"),
             ("<ul><li>one</li><li>two <b>three</b></li></ul>after", "- one\n- two three\n\nafter"),
+            ("<ol><li><p>one</p></li><li></li><li><div>two</div></li></ol>", "- one\n\n- two"),
             ("<table><tr><th>Name<th>Age<tr><td>Ann<td>7</table>", "| Name | Age\n| Ann | 7"),
             ("<script>if (a < b) '</p>'</script>x<style>p{}</style>y", "xy"),
             ("<SCRIPT>never closed <p>text", ""),

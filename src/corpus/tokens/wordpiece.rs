@@ -14,7 +14,8 @@ const WORD_START: &str = "\u{2581}";
 
 pub(super) struct WordPiece {
     tokens: HashSet<Box<str>>,
-    longest_bytes: usize,
+    /// Bytes of the longest token that begins with each byte.
+    longest: [usize; 256],
     lowercase: bool,
     strip_accents: bool,
 }
@@ -23,8 +24,15 @@ impl WordPiece {
     pub(super) fn new(metadata: &Metadata) -> Result<Self, String> {
         let vocabulary = Vocabulary::new(metadata)?;
         let lowercase = metadata.flag("tokenizer.ggml.normalizer.lowercase").unwrap_or(true);
+        let mut longest = [0; 256];
+        for token in vocabulary.iter() {
+            if let Some(first) = token.text.bytes().next() {
+                let longest = &mut longest[usize::from(first)];
+                *longest = token.text.len().max(*longest);
+            }
+        }
         Ok(Self {
-            longest_bytes: vocabulary.iter().map(|token| token.text.len()).max().unwrap_or(0),
+            longest,
             tokens: vocabulary.iter().map(|token| Box::from(token.text)).collect(),
             lowercase,
             strip_accents: metadata.flag("tokenizer.ggml.normalizer.strip_accents").unwrap_or(lowercase),
@@ -44,7 +52,8 @@ impl WordPiece {
 
     /// Bytes of the longest token that `rest` begins with.
     fn longest_token(&self, rest: &str) -> Option<usize> {
-        let mut end = rest.floor_char_boundary(self.longest_bytes);
+        let first = rest.bytes().next()?;
+        let mut end = rest.floor_char_boundary(self.longest[usize::from(first)]);
         while end > 0 {
             if self.tokens.contains(&rest[..end]) {
                 return Some(end);

@@ -242,7 +242,7 @@ fn bad_content_gives_a_reason_and_never_a_panic() {
         let skipped = read(&found).expect_err(name);
         assert_eq!(skipped.path, name);
         assert!(skipped.reason.contains(expected), "{name}: {}", skipped.reason);
-        assert!(started.elapsed() < Duration::from_secs(5), "{name} took {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(60), "{name} took {:?}", started.elapsed());
     }
     let not_a_file = FoundFile { path: "x".into(), file: folder.path().to_owned(), bytes: 0, modified_ns: 0 };
     assert!(read(&not_a_file).expect_err("a folder").reason.contains("cannot be read"));
