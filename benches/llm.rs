@@ -3,6 +3,8 @@
 //!
 //! Both sides of a ratio take turns and the quickest round of each counts, so that other work on the machine weighs little.
 
+#![allow(clippy::print_stdout, reason = "a bench prints its figures")]
+
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,6 +23,9 @@ use ragscope::llm::{
     StopRule, Tap, Taps, load_embedder, load_generator,
 };
 
+/// A row of the table, measured and printed.
+type Measured = fn(&mut Bench);
+
 const ROUNDS: usize = 12;
 const GENERATOR: &str = "ragscope-demo.F16.gguf";
 const EMBEDDER: &str = "all-MiniLM-L6-v2.Q8_0.gguf";
@@ -35,7 +40,7 @@ const FACTS: [&str; 6] = [
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let rows: [(&str, fn(&mut Bench)); 8] = [
+    let rows: [(&str, Measured); 8] = [
         ("generation", generation),
         ("embedding", embedding),
         ("samples", samples),

@@ -65,9 +65,14 @@ pub fn load_generator(
     let tokens = context.context_tokens();
     loaded.card.context_tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
     template.name().clone_into(&mut loaded.card.chat_template);
-    let sharing = match loaded.model.is_recurrent() || loaded.model.is_hybrid() {
-        true => Sharing::Whole,
-        false => Sharing::Prefix,
+    let sharing = if loaded.model.is_recurrent() || loaded.model.is_hybrid() {
+        log::write(
+            false,
+            "ragscope: this model keeps one state a sequence: prompts share nothing and are evaluated whole\n",
+        );
+        Sharing::Whole
+    } else {
+        Sharing::Prefix
     };
     let mut generator = LlamaGenerator {
         turn_ends: turn_ends(&loaded.model),
@@ -85,7 +90,10 @@ pub fn load_generator(
         open: None,
         shape,
     };
-    generator.learn_reply_start()?;
+    match generator.learn_reply_start() {
+        Err(LlmError::Backend(reason)) => Err(LlmError::Unusable { path: file.display().to_string(), reason })?,
+        otherwise => otherwise?,
+    }
     Ok(generator)
 }
 
@@ -223,6 +231,13 @@ impl LlamaGenerator {
         };
     }
 
+    /// Can prompts share what they have in common? Recurrent and hybrid models keep one state a sequence that cannot be cut: each
+    /// prompt is evaluated whole then.
+    #[must_use]
+    pub fn shares_prefixes(&self) -> bool {
+        self.evaluator.cells.sharing() == Sharing::Prefix
+    }
+
     /// Forget every prompt evaluated so far: the next call shares nothing with earlier ones.
     pub fn clear_cache(&mut self) {
         self.evaluator.clear();
@@ -327,5 +342,39 @@ impl Reader for Writer<'_> {
             (Flow::Continue, Some(_)) => Next::End,
             (Flow::Continue, None) => Next::Extend(id),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::Layers;
+
+    #[test]
+    fn a_state_that_cannot_be_cut_gives_the_same_text_without_sharing() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let runtime = Runtime::start(&root.join("target/tmp/llama-unit.log")).expect("llama.cpp starts");
+        let settings = Layers::defaults().config().expect("defaults").generator;
+        let file = root.join("assets/models/ragscope-demo.F16.gguf");
+        let mut generator = load_generator(&runtime, &file, &settings, &StopFlag::default(), &mut |_| Flow::Continue)
+            .expect("a generator");
+        let decoding = Decoding { max_tokens: 12, sampling: Sampling::GREEDY, seed: 1, stop: StopRule::default() };
+        let prompts: Vec<Prompt> = ["Who?", "Who keeps the lighthouse?", "Who keeps the ferry?"]
+            .map(|text| Prompt::user(text.to_owned()))
+            .to_vec();
+        let shared = generator.complete(&prompts, &decoding, &mut |_, _| Flow::Continue).expect("text");
+        assert!(generator.shares_prefixes() && generator.usage().prompt_tokens_reused > 0);
+        generator.clear_cache();
+        let cells = generator.evaluator.cells.total();
+        generator.evaluator.cells = Cells::new(cells, SEQUENCES as usize, Sharing::Whole);
+        let whole = generator.complete(&prompts, &decoding, &mut |_, _| Flow::Continue).expect("text");
+        assert!(!generator.shares_prefixes());
+        assert_eq!(generator.usage().prompt_tokens_reused, 0);
+        for (shared, whole) in shared.iter().zip(&whole) {
+            assert_eq!(shared.text, whole.text);
+        }
+        assert!(generator.cache_is_sound());
     }
 }

@@ -250,12 +250,12 @@ mod tests {
         for (sampling, expected) in cases {
             let mut sampler = Sampler::new(sampling, 7);
             let read = distribution(&logits).expect("finite");
-            let (mut seen, mut candidates) = ([0.0; 4], Candidates::new());
+            let (mut seen, mut candidates) = ([0.0_f64; 4], Candidates::new());
             for _ in 0..20_000 {
                 seen[sampler.draw(&logits, &read, &mut candidates)] += 1.0 / 20_000.0;
             }
             for (seen, expected) in seen.iter().zip(expected) {
-                assert!((seen - expected as f64).abs() < 0.015, "{sampling:?}: {seen} for {expected}");
+                assert!((seen - expected).abs() < 0.015, "{sampling:?}: {seen} for {expected}");
             }
         }
     }

@@ -382,8 +382,11 @@ mod tests {
         load_generator(&runtime, &file, &settings, &StopFlag::default(), &mut |_| Flow::Continue).expect("a generator")
     }
 
+    /// Name, shape and values of a tensor.
+    type Copy = (String, [usize; 4], Vec<f32>);
+
     /// Copies of the tensors of one layer.
-    struct Copies(Arc<Mutex<Vec<(String, [usize; 4], Vec<f32>)>>>);
+    struct Copies(Arc<Mutex<Vec<Copy>>>);
 
     impl Watch for Copies {
         fn wants(&self, name: &str) -> bool {

@@ -1,0 +1,88 @@
+//! Hidden states and attention.
+
+use ragscope::event::Flow;
+use ragscope::llm::{Generator, HiddenAt, Layers, LlamaGenerator, Prompt, Tap, Taps};
+
+use super::{complete, dot, generator, greedy, one, question};
+
+#[test]
+fn hidden_states_do_not_depend_on_the_company() {
+    let mut generator = generator();
+    let prompts: Vec<Prompt> =
+        ["How tall is the lighthouse?", "Who keeps the lighthouse?", "When was it built?"].map(question).to_vec();
+    let taps = Taps { hidden: vec![HiddenAt::LastPromptToken, HiddenAt::FirstToken], attention: Vec::new() };
+    let tapped = |generator: &mut LlamaGenerator, prompts: &[Prompt]| {
+        generator.complete_tapped(prompts, &greedy(12), &taps, &mut |_, _| Flow::Continue).expect("a completion")
+    };
+    let together = tapped(&mut generator, &prompts);
+    let plain = complete(&mut generator, &prompts, &greedy(12));
+    for (prompt, together) in prompts.iter().zip(&together) {
+        generator.clear_cache();
+        let alone = tapped(&mut generator, std::slice::from_ref(prompt)).remove(0);
+        assert_eq!(together.hidden.len(), 2);
+        assert_eq!((together.hidden[0].at, together.hidden[1].at), (HiddenAt::LastPromptToken, HiddenAt::FirstToken));
+        for (alone, together) in alone.hidden.iter().zip(&together.hidden) {
+            assert_eq!((alone.layers.len(), together.layers.len()), (6, 6));
+            for (layer, (alone, together)) in alone.layers.iter().zip(&together.layers).enumerate() {
+                assert_eq!(alone.len(), 256);
+                let error: f32 = alone.iter().zip(together).map(|(a, b)| (a - b).powi(2)).sum::<f32>().sqrt();
+                let relative = error / dot(alone, alone).sqrt();
+                // products with half-precision weights round their other side too, and another batch rounds otherwise
+                assert!(relative < 4e-3, "layer {layer}: {relative}");
+            }
+        }
+    }
+    let texts: Vec<&str> = plain.iter().map(|one| one.text.as_str()).collect();
+    assert_eq!(together.iter().map(|one| one.completion.text.as_str()).collect::<Vec<_>>(), texts);
+    assert!(together.iter().all(|one| one.attention.is_empty()));
+}
+
+#[test]
+fn attention_says_which_passage_each_token_looked_at() {
+    let mut generator = generator();
+    let prompt = question("How tall is the lighthouse?");
+    let text = generator.render(&prompt).expect("a prompt").text;
+    let second = text.find("[2]").expect("the second passage");
+    let first = text.find("[1]").expect("the first passage");
+    let after = text.find("Answer the question").expect("the instruction");
+    let taps = Taps {
+        hidden: vec![HiddenAt::FirstToken],
+        attention: vec![vec![0..first, first..second, second..after, after..text.len()]],
+    };
+    let tapped = generator
+        .complete_tapped(std::slice::from_ref(&prompt), &greedy(30), &taps, &mut |_, _| Flow::Continue)
+        .expect("a completion")
+        .remove(0);
+    assert_eq!(tapped.attention.len(), tapped.completion.tokens.len());
+    assert!(
+        (tapped.attention[0].iter().sum::<f32>() - 1.0).abs() < 1e-3,
+        "the first token sees the prompt: {:?}",
+        tapped.attention[0]
+    );
+    for row in &tapped.attention {
+        assert!(row.iter().all(|share| (0.0..=1.0).contains(share)) && row.iter().sum::<f32>() < 1.001, "{row:?}");
+    }
+    assert_eq!(tapped.hidden.len(), 1);
+    // attention in the open writes the same text
+    let plain = one(&mut generator, &prompt, &greedy(30));
+    assert_eq!(tapped.completion.text, plain.text);
+    // and again from the cache, with the same shares
+    let again =
+        generator.complete_tapped(&[prompt], &greedy(30), &taps, &mut |_, _| Flow::Continue).expect("again").remove(0);
+    for (a, b) in again.attention.iter().flatten().zip(tapped.attention.iter().flatten()) {
+        assert!((a - b).abs() < 1e-3, "{a} {b}");
+    }
+}
+
+#[test]
+fn vectors_in_place_of_tokens_attend_to_each_other() {
+    let mut generator = generator();
+    let vectors: Vec<Vec<f32>> =
+        (0..40).map(|n| (0..256).map(|d| ((n * 31 + d * 7) % 13) as f32 / 13.0 - 0.5).collect()).collect();
+    let rows = generator.attend_vectors(&vectors, Layers::All).expect("attention");
+    assert_eq!((rows.len(), rows[0].len()), (40, 40));
+    for (at, row) in rows.iter().enumerate() {
+        assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-3 && row[at + 1..].iter().all(|later| *later == 0.0));
+    }
+    assert!(generator.attend_vectors(&[vec![0.0; 384]], Layers::All).is_err());
+}
