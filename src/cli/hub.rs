@@ -3,7 +3,7 @@
 //! Commands about recorded runs are answered here, the rest goes to the worker. Records go to the screen and, when they belong
 //! to a run, to the recorder.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -98,7 +98,7 @@ fn list(sessions: &Path) -> Event {
     }
 }
 
-fn open(file: &PathBuf, tee: &Tee) {
+fn open(file: &Path, tee: &Tee) {
     match read_run(file) {
         Ok(records) => tee.show(records),
         Err(error) => tee.tell(trace_failed("open the recorded run", &error)),
