@@ -1,7 +1,8 @@
 //! Ratios of the llm module on the bundled models, each measured within one run: against a bare llama.cpp loop, and against the
 //! same calls made one by one with a cleared cache. `cargo bench --bench llm` prints a table; a name as argument picks rows.
 //!
-//! Both sides of a ratio take turns and the quickest round of each counts, so that other work on the machine weighs little.
+//! Both sides of a ratio take turns and the quickest round of each counts, so that other work on the machine weighs little. On a
+//! machine that is never quiet set `BENCH_THREADS=1`: both sides then run on one thread and its processor time is what counts.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
@@ -58,6 +59,22 @@ fn main() {
     }
 }
 
+/// The one thread of both sides, when so asked.
+fn one_thread() -> bool {
+    std::env::var("BENCH_THREADS").is_ok_and(|threads| threads == "1")
+}
+
+/// A moment: on the wall, or in the processor time of this thread.
+fn moment() -> Duration {
+    static BEGUN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    if one_thread() {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("processor time (Linux)");
+        let nanoseconds = text.split(' ').next().and_then(|field| field.parse().ok()).expect("a number");
+        return Duration::from_nanos(nanoseconds);
+    }
+    BEGUN.get_or_init(Instant::now).elapsed()
+}
+
 struct Bench {
     runtime: Runtime,
     generator: LlamaGenerator,
@@ -75,13 +92,15 @@ fn bundled(name: &str) -> PathBuf {
 }
 
 fn generator(runtime: Runtime) -> LlamaGenerator {
-    let settings = Layers::defaults().config().expect("defaults").generator;
+    let mut settings = Layers::defaults().config().expect("defaults").generator;
+    settings.threads = u32::from(one_thread());
     let stop = StopFlag::default();
     load_generator(&runtime, &bundled(GENERATOR), &settings, &stop, &mut |_| Flow::Continue).expect("the generator")
 }
 
 fn embedder(runtime: Runtime) -> LlamaEmbedder {
-    let settings = Layers::defaults().config().expect("defaults").embedder;
+    let mut settings = Layers::defaults().config().expect("defaults").embedder;
+    settings.threads = u32::from(one_thread());
     let stop = StopFlag::default();
     load_embedder(&runtime, &bundled(EMBEDDER), &settings, &stop, &mut |_| Flow::Continue).expect("the embedder")
 }
@@ -108,13 +127,13 @@ fn quickest(sides: &mut [&mut dyn FnMut() -> Duration]) -> Vec<Duration> {
 }
 
 fn timed(work: impl FnOnce()) -> Duration {
-    let begun = Instant::now();
+    let begun = moment();
     work();
-    begun.elapsed()
+    moment() - begun
 }
 
 fn report(name: &str, what: &str, ratio: f64, target: &str) {
-    println!("{name:<14} {ratio:>7.3}  (target {target})  {what}");
+    println!("{name:<12} {ratio:>7.3}  (target {target})  {what}");
 }
 
 fn milliseconds(duration: Duration) -> f64 {
@@ -136,7 +155,8 @@ impl Bare {
     }
 
     fn context(&self, tokens: u32, batch: u32, embeddings: bool) -> LlamaContext<'_> {
-        let threads = i32::try_from(std::thread::available_parallelism().map_or(1, usize::from)).unwrap_or(1);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = if one_thread() { 1 } else { i32::try_from(cores).unwrap_or(1) };
         let params = LlamaContextParams::default()
             .with_n_ctx(NonZeroU32::new(tokens))
             .with_n_batch(batch)
@@ -158,7 +178,7 @@ fn bare_generation(context: &mut LlamaContext, prompt: &[i32], tokens: usize) ->
         batch.add(LlamaToken(*token), position as i32, &[0], position + 1 == prompt.len()).expect("room");
     }
     context.decode(&mut batch).expect("decoded");
-    let mut begun = Instant::now();
+    let mut begun = moment();
     for written in 0..tokens {
         let logits = context.get_logits_ith(batch.n_tokens() - 1);
         let mut best = 0;
@@ -168,7 +188,7 @@ fn bare_generation(context: &mut LlamaContext, prompt: &[i32], tokens: usize) ->
             }
         }
         if written == 0 {
-            begun = Instant::now();
+            begun = moment();
         }
         batch.clear();
         batch.add(LlamaToken(best as i32), (prompt.len() + written) as i32, &[0], true).expect("room");
@@ -176,23 +196,41 @@ fn bare_generation(context: &mut LlamaContext, prompt: &[i32], tokens: usize) ->
             context.decode(&mut batch).expect("decoded");
         }
     }
-    begun.elapsed()
+    moment() - begun
 }
 
+/// The same by this program: `tokens` of them, then it is stopped.
 fn our_generation(generator: &mut LlamaGenerator, prompt: &Prompt, tokens: usize) -> (Duration, usize) {
     generator.clear_cache();
-    let (mut begun, mut ended) = (Instant::now(), Instant::now());
+    let (mut begun, mut ended) = (Duration::ZERO, Duration::ZERO);
     let mut seen = 0;
     let observe = &mut |_: usize, _: &ragscope::llm::Token| {
-        ended = Instant::now();
-        if seen == 0 {
-            begun = ended;
-        }
         seen += 1;
+        if seen == 1 {
+            begun = moment();
+        }
+        if seen == tokens {
+            ended = moment();
+        }
         Flow::Continue
     };
     generator.complete(std::slice::from_ref(prompt), &decoding(tokens as u32, 0.0), observe).expect("a completion");
     (ended - begun, seen)
+}
+
+/// A prompt whose greedy continuation is long.
+fn endless(generator: &mut LlamaGenerator) -> Prompt {
+    let replies = [
+        "",
+        " The",
+        " The lighthouse",
+        " one two three one two three one two",
+        " 1, 2, 3, 4, 5,",
+        " and and and and and and",
+    ];
+    let prompts = replies.map(|reply| Prompt { reply: reply.to_owned(), ..long_writing() });
+    let lengths = prompts.map(|prompt| (our_generation(generator, &prompt, 400).1, prompt));
+    lengths.into_iter().max_by_key(|(length, _)| *length).map(|(_, prompt)| prompt).unwrap_or_default()
 }
 
 fn long_writing() -> Prompt {
@@ -203,9 +241,9 @@ fn long_writing() -> Prompt {
 }
 
 fn generation(bench: &mut Bench) {
-    let prompt = long_writing();
+    let prompt = endless(&mut bench.generator);
     let tokens = bench.generator.render(&prompt).expect("a prompt").tokens;
-    let (_, written) = our_generation(&mut bench.generator, &prompt, 200);
+    let written = our_generation(&mut bench.generator, &prompt, 400).1;
     let bare = Bare::new(GENERATOR);
     let mut context = bare.context(2048, 512, false);
     let best = quickest(&mut [&mut || bare_generation(&mut context, &tokens, written), &mut || {

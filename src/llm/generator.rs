@@ -22,6 +22,8 @@ use crate::event::{CallUsage, Flow, ModelCard, ModelRole, StopFlag};
 
 /// Sequences that may be worked in or kept at once.
 const SEQUENCES: u32 = 64;
+/// The same for models whose sequences each take memory of their own, used or not.
+const WHOLE_SEQUENCES: u32 = 4;
 /// The smallest context that is worth a try, and the step of sizes.
 const CONTEXT_STEP: u32 = 256;
 /// Of the free memory, what the cache may take.
@@ -60,12 +62,16 @@ pub fn load_generator(
 ) -> Result<LlamaGenerator, LlmError> {
     let placement = Placement { role: ModelRole::Generator, gpu_layers: settings.gpu_layers, device: &settings.device };
     let mut loaded = load::load(runtime, file, placement, stop, progress)?;
+    if loaded.metadata.flag(&format!("{}.attention.causal", loaded.card.architecture)) == Some(false) {
+        let reason = "it turns text into vectors and writes none".to_owned();
+        return Err(LlmError::Unusable { path: file.display().to_string(), reason });
+    }
     let template = Template::choose(&loaded.model, &settings.chat_template)?;
     let (context, shape) = context(&loaded, settings, stop)?;
     let tokens = context.context_tokens();
     loaded.card.context_tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
     template.name().clone_into(&mut loaded.card.chat_template);
-    let sharing = if loaded.model.is_recurrent() || loaded.model.is_hybrid() {
+    let sharing = if keeps_states(&loaded) {
         log::write(
             false,
             "ragscope: this model keeps one state a sequence: prompts share nothing and are evaluated whole\n",
@@ -79,7 +85,7 @@ pub fn load_generator(
         reply_start: "",
         evaluator: Evaluator {
             context,
-            cells: Cells::new(tokens, SEQUENCES as usize, sharing),
+            cells: Cells::new(tokens, shape.sequences as usize, sharing),
             batch: Batch::default(),
             batch_tokens: batch_tokens(settings) as usize,
         },
@@ -106,6 +112,15 @@ fn turn_ends(model: &LlamaModel) -> Vec<usize> {
         .collect()
 }
 
+/// Does the model keep one state a sequence, which cannot be cut, in place of cells?
+fn keeps_states(loaded: &Loaded) -> bool {
+    loaded.model.is_recurrent() || loaded.model.is_hybrid()
+}
+
+fn sequences(loaded: &Loaded) -> u32 {
+    if keeps_states(loaded) { WHOLE_SEQUENCES } else { SEQUENCES }
+}
+
 fn batch_tokens(settings: &GeneratorSettings) -> u32 {
     settings.batch_tokens.max(1)
 }
@@ -118,7 +133,7 @@ fn context(loaded: &Loaded, settings: &GeneratorSettings, stop: &StopFlag) -> Re
             purpose: Purpose::Generate,
             context_tokens: tokens,
             batch_tokens: batch_tokens(settings),
-            sequences: SEQUENCES,
+            sequences: sequences(loaded),
             threads: runtime::threads(settings.threads),
             offload: loaded.card.gpu_layers > 0,
         };

@@ -74,7 +74,10 @@ fn a_bad_model_file_is_named_with_its_reason() {
             assert!(text.contains(name) && (text.contains("ragscope models") || text.contains("--model")), "{text}");
         }
     }
-    // a generator makes no vector of a text
+    // each role wants its kind of model
+    let file = bundled("all-MiniLM-L6-v2.Q8_0.gguf");
+    let error = load_generator(&runtime(), &file, &generator_settings(), &StopFlag::default(), &mut |_| Flow::Continue);
+    assert!(matches!(error.err(), Some(LlmError::Unusable { reason, .. }) if reason.contains("vectors")));
     let file = bundled("ragscope-demo.F16.gguf");
     let error = load_embedder(&runtime(), &file, &embedder_settings(), &StopFlag::default(), &mut |_| Flow::Continue);
     assert!(matches!(error.err(), Some(LlmError::Unusable { reason, .. }) if reason.contains("embedding")));
