@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use ragscope::config::{Layers, Paths};
+use ragscope::engine::Worker;
+use ragscope::event::{Event, Flow, Outcome, Record, SESSION, StopFlag};
+
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/corpus")
 }
@@ -110,11 +114,14 @@ struct PreparedQuestion {
     shows: String,
 }
 
+fn prepared() -> Prepared {
+    let file = corpus().with_file_name("prepared.toml");
+    toml::from_str(&std::fs::read_to_string(file).expect("prepared.toml")).expect("prepared questions")
+}
+
 #[test]
 fn five_questions_are_prepared_under_presets_that_exist() {
-    let file = corpus().with_file_name("prepared.toml");
-    let text = std::fs::read_to_string(file).expect("prepared.toml");
-    let prepared: Prepared = toml::from_str(&text).expect("prepared questions");
+    let prepared = prepared();
     assert_eq!(prepared.question.len(), 5);
     let presets = ragscope::config::preset_names(Path::new(""));
     for entry in prepared.question {
@@ -127,8 +134,96 @@ fn five_questions_are_prepared_under_presets_that_exist() {
 
 #[test]
 fn the_settings_of_the_demo_are_settings() {
-    let mut layers = ragscope::config::Layers::defaults();
+    let mut layers = Layers::defaults();
     layers.lay_beneath(&corpus().with_file_name("ragscope.toml")).expect("known keys");
     let config = layers.config().expect("valid settings");
     assert!(config.chunker.tokens < 100, "the bundled generator reads short chunks only");
+}
+
+/// The demo as it is shown: its settings, the bundled models, an index of its own under `home`.
+struct Demo {
+    worker: Worker,
+    _home: tempfile::TempDir,
+}
+
+impl Demo {
+    fn open() -> Self {
+        let home = tempfile::tempdir().expect("a folder");
+        let mut layers = Layers::defaults();
+        layers.lay_beneath(&corpus().with_file_name("ragscope.toml")).expect("known keys");
+        let mut worker = Worker::new(layers, Paths::under(home.path().to_owned()), StopFlag::default());
+        let mut ignore = |_| Flow::Continue;
+        worker.open(Path::new("assets/demo/corpus"), false, &mut ignore).expect("the corpus opens");
+        let report = worker.update(&mut ignore).expect("the corpus is indexed").expect("nothing stops it");
+        assert_eq!(report.skipped, []);
+        Self { worker, _home: home }
+    }
+
+    fn ask(&mut self, question: &str, preset: &str) -> Vec<Record> {
+        let mut records = Vec::new();
+        let overrides = [("preset".to_owned(), preset.to_owned())];
+        let outcome = self.worker.ask(question, &overrides, &mut |record| {
+            if record.run != SESSION {
+                records.push(record);
+            }
+            Flow::Continue
+        });
+        assert_eq!(outcome.expect("it ran"), Outcome::Completed, "{question}");
+        records
+    }
+}
+
+fn answer_of(records: &[Record]) -> &str {
+    match records.last().map(|record| &record.event) {
+        Some(Event::RunFinished { answer, .. }) => answer,
+        other => panic!("the last record is {other:?}"),
+    }
+}
+
+#[test]
+fn the_bundled_models_answer_the_prepared_questions() {
+    let mut demo = Demo::open();
+    let mut wrong = Vec::new();
+    for entry in prepared().question {
+        let records = demo.ask(&entry.question, &entry.preset);
+        if answer_of(&records) != entry.answer {
+            wrong.push(format!("{} ({}): {}", entry.question, entry.preset, answer_of(&records)));
+        }
+    }
+    assert!(wrong.len() <= 1, "{wrong:#?}");
+}
+
+/// The recorded run of the prepared question `number`, from 1.
+fn run_file(number: usize, entry: &PreparedQuestion) -> PathBuf {
+    corpus().with_file_name("runs").join(format!("{number}-{}.jsonl", entry.preset))
+}
+
+#[test]
+fn the_recorded_runs_belong_to_the_prepared_questions() {
+    let here = env!("CARGO_MANIFEST_DIR");
+    for (number, entry) in (1..).zip(prepared().question) {
+        let file = run_file(number, &entry);
+        let text = std::fs::read_to_string(&file).expect("a recorded run");
+        assert!(!text.contains(here), "{} names a folder of the machine it was recorded on", file.display());
+        let records = ragscope::trace::read_run(&file).expect("a run that replays");
+        let Some(Event::RunStarted { question, preset, corpus: card, .. }) = records.first().map(|r| &r.event) else {
+            panic!("{} does not begin with a run", file.display());
+        };
+        assert_eq!((question, preset), (&entry.question, &entry.preset));
+        assert!(card.as_ref().is_none_or(|card| Path::new(&card.folder).is_relative()));
+        let right = answer_of(&records) == entry.answer;
+        assert_eq!(right, entry.preset != "closed-book", "{}: {}", entry.question, answer_of(&records));
+    }
+}
+
+/// Writes the recorded runs anew: `cargo test --test suite demo::record -- --ignored`.
+#[test]
+#[ignore = "writes into assets/demo/runs"]
+fn record_the_prepared_questions() {
+    let mut demo = Demo::open();
+    for (number, entry) in (1..).zip(prepared().question) {
+        let records = demo.ask(&entry.question, &entry.preset);
+        let lines: Vec<String> = records.iter().map(|r| serde_json::to_string(r).expect("JSON")).collect();
+        std::fs::write(run_file(number, &entry), lines.join("\n") + "\n").expect("written");
+    }
 }
