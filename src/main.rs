@@ -36,7 +36,7 @@ fn show(arguments: &Arguments) -> Result<Exit, Stopped> {
         }
         Some(Subcommands::Demo) => {
             let layers = demo::layers(&arguments.shared, &paths)?;
-            let suggestions = demo::questions()?.into_iter().map(|prepared| prepared.question).collect();
+            let suggestions = demo::questions()?.into_iter().map(suggestion).collect();
             open(layers, &paths, Some(demo::corpus()), suggestions)?;
         }
         _ => open(cli::layers(&arguments.shared, &paths)?, &paths, arguments.folder.clone(), Vec::new())?,
@@ -44,8 +44,17 @@ fn show(arguments: &Arguments) -> Result<Exit, Stopped> {
     Ok(Exit::Done)
 }
 
+fn suggestion(prepared: demo::Prepared) -> tui::Suggestion {
+    tui::Suggestion { question: prepared.question, preset: prepared.preset, shows: prepared.shows }
+}
+
 /// The screen over a running engine.
-fn open(layers: Layers, paths: &Paths, folder: Option<PathBuf>, suggestions: Vec<String>) -> Result<(), Stopped> {
+fn open(
+    layers: Layers,
+    paths: &Paths,
+    folder: Option<PathBuf>,
+    suggestions: Vec<tui::Suggestion>,
+) -> Result<(), Stopped> {
     let options = options(&layers, paths, suggestions)?;
     let stop = StopFlag::default();
     let (sender, records) = tokio::sync::mpsc::unbounded_channel();
@@ -60,7 +69,7 @@ fn open(layers: Layers, paths: &Paths, folder: Option<PathBuf>, suggestions: Vec
     Ok(shown?)
 }
 
-fn options(layers: &Layers, paths: &Paths, suggestions: Vec<String>) -> Result<tui::Options, Stopped> {
+fn options(layers: &Layers, paths: &Paths, suggestions: Vec<tui::Suggestion>) -> Result<tui::Options, Stopped> {
     let save_folder = std::env::current_dir().unwrap_or_else(|_| paths.state.clone());
     Ok(tui::Options { config: layers.config()?, paths: paths.clone(), save_folder, suggestions })
 }

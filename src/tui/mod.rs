@@ -39,7 +39,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use crate::event::{Command, Record, StopFlag};
 
 use app::Effect;
-pub use app::{App, Options};
+pub use app::{App, Options, Suggestion};
 use event_loop::{Inputs, drive};
 use terminal::Taken;
 use theme::Depth;

@@ -275,12 +275,13 @@ fn indexed(colour: Color) -> Color {
     let rgb = [i32::from(r), i32::from(g), i32::from(b)];
     let distance = |other: [i32; 3]| -> i32 { rgb.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum() };
     let step = |value: i32| (0..6).min_by_key(|i| (STEPS[*i] - value).abs()).unwrap_or(0);
-    let cube = rgb.map(step);
-    let grey = ((rgb.iter().sum::<i32>() / 3 - 3) / 10).clamp(0, 23);
-    let grey_value = 8 + 10 * grey;
     // a grey with a tinge would come out in another colour from the coarse cube
     let tinge = rgb.iter().max().unwrap_or(&0) - rgb.iter().min().unwrap_or(&0);
-    let index = if tinge < NEARLY_GREY || distance([grey_value; 3]) < distance(cube.map(|i| STEPS[i])) {
+    let mean = rgb.iter().sum::<i32>() / 3;
+    let cube = if tinge < NEARLY_GREY { [step(mean); 3] } else { rgb.map(step) };
+    let grey = ((mean - 3) / 10).clamp(0, 23);
+    let grey_value = 8 + 10 * grey;
+    let index = if distance([grey_value; 3]) < distance(cube.map(|i| STEPS[i])) {
         232 + grey as usize
     } else {
         16 + 36 * cube[0] + 6 * cube[1] + cube[2]
@@ -348,7 +349,7 @@ mod tests {
 
     #[test]
     fn the_nearest_indexed_colour() {
-        assert_eq!(indexed(Color::Rgb(255, 255, 255)), Color::Indexed(255));
+        assert_eq!(indexed(Color::Rgb(255, 255, 255)), Color::Indexed(231));
         assert_eq!(indexed(Color::Rgb(255, 0, 0)), Color::Indexed(196));
         assert_eq!(indexed(Color::Rgb(128, 128, 128)), Color::Indexed(244));
     }

@@ -11,7 +11,7 @@ use ragscope::event::{
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::Depth;
-use ragscope::tui::{App, Options, save, screen};
+use ragscope::tui::{App, Options, Suggestion, save, screen};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -102,10 +102,16 @@ fn options(home: &Path) -> Options {
         config: Layers::defaults().config().expect("the defaults"),
         paths: Paths::under(home.to_owned()),
         save_folder: PathBuf::from("saved"),
-        suggestions: vec![
-            "Where was the teacher of Mira Oakes born?".to_owned(),
-            "Which ship carried coal in 1871?".to_owned(),
-        ],
+        suggestions: [
+            ("Where was the teacher of Mira Oakes born?", "naive", "Two steps, each from a document of its own."),
+            ("Which ship carried coal in 1871?", "closed-book", "Without documents the model makes up a name."),
+        ]
+        .map(|(question, preset, shows)| Suggestion {
+            question: question.to_owned(),
+            preset: preset.to_owned(),
+            shows: shows.to_owned(),
+        })
+        .to_vec(),
     }
 }
 
@@ -131,8 +137,13 @@ fn key_event(name: &str) -> KeyEvent {
     KeyEvent::new(code, modifiers)
 }
 
+/// A run written by hand, with all that a run of this kind may hold.
 fn recorded() -> Vec<Record> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/runs/naive.jsonl");
+    run_of("naive.jsonl")
+}
+
+fn run_of(name: &str) -> Vec<Record> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/runs").join(name);
     let text = std::fs::read_to_string(file).expect("a recorded run");
     text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
 }
@@ -246,7 +257,13 @@ fn sessions() -> Event {
 /// A recorded run gives the same screen as the run while it happened.
 #[test]
 fn a_replayed_run_and_the_live_run_give_the_same_screens() {
-    let records = recorded();
+    // one written by hand, one recorded from the bundled models over the demo corpus
+    for name in ["naive.jsonl", "demo.jsonl"] {
+        replay_and_live_are_the_same(&run_of(name));
+    }
+}
+
+fn replay_and_live_are_the_same(records: &[Record]) {
     let live_until = |count: usize| {
         let mut live = Screen::new();
         live.apply(&records[..count]).press("tab").commands();
@@ -276,6 +293,8 @@ fn scenes() -> Vec<(&'static str, Screen)> {
     vec![
         ("loading", loading()),
         ("ready", ready()),
+        ("suggestion", at(ready(), "down down")),
+        ("first_indexing", first_indexing()),
         ("empty_folder", empty_folder()),
         ("indexing", indexing()),
         ("waiting", waiting()),
@@ -334,6 +353,12 @@ fn loading() -> Screen {
 
 fn indexing() -> Screen {
     let mut screen = ready();
+    screen.session(progress());
+    screen
+}
+
+fn first_indexing() -> Screen {
+    let mut screen = empty_folder();
     screen.session(progress());
     screen
 }
@@ -427,7 +452,9 @@ fn logged() -> Screen {
 fn replayed(steps: usize) -> Screen {
     let mut screen = Screen::with(|options| App::replaying(recorded(), options, Depth::True).expect("a screen"));
     screen.press("space");
-    (0..steps).for_each(|_| drop(screen.press(".")));
+    for _ in 0..steps {
+        screen.press(".");
+    }
     screen
 }
 
@@ -486,6 +513,26 @@ fn keys_do_what_they_say() {
         screen.app.take_effects(),
         [Effect::Stop, Effect::Send(ask("Where was the teacher of Mira Oakes born?", &[]))]
     );
+}
+
+#[test]
+fn suggestions_fill_the_input_and_bring_their_preset() {
+    let ask = |question: &str, overrides: &[(&str, &str)]| Command::Ask {
+        question: question.to_owned(),
+        overrides: overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+    };
+    let closed_book = [("preset", "closed-book")];
+    let cases = [
+        ("down enter", ask("Where was the teacher of Mira Oakes born?", &[])),
+        ("down down enter", ask("Which ship carried coal in 1871?", &closed_book)),
+        ("esc j j enter enter", ask("Which ship carried coal in 1871?", &closed_book)),
+        ("ctrl-p c o a l enter enter", ask("Which ship carried coal in 1871?", &closed_book)),
+    ];
+    for (keys, expected) in cases {
+        let mut screen = ready();
+        screen.press(keys);
+        assert_eq!(screen.commands(), [expected], "{keys}");
+    }
 }
 
 #[test]
@@ -823,14 +870,14 @@ fn happening() -> impl Strategy<Value = Happening> {
 fn happens(screen: &mut Screen, size: &mut (u16, u16), happening: &Happening) {
     let mouse = |kind, column, row| Input::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
     match happening {
-        Happening::Key(key) => drop(screen.press(key)),
-        Happening::Type(text) => drop(screen.type_text(text)),
+        Happening::Key(key) => _ = screen.press(key),
+        Happening::Type(text) => _ = screen.type_text(text),
         Happening::Size(width, height) => *size = (*width, *height),
-        Happening::Records(count) => drop(screen.apply(&recorded()[..(*count).min(35)])),
-        Happening::Progress => drop(screen.session(progress())),
-        Happening::Report => drop(screen.session(report())),
-        Happening::Source => drop(screen.session(source())),
-        Happening::Sessions => drop(screen.session(sessions())),
+        Happening::Records(count) => _ = screen.apply(&recorded()[..(*count).min(35)]),
+        Happening::Progress => _ = screen.session(progress()),
+        Happening::Report => _ = screen.session(report()),
+        Happening::Source => _ = screen.session(source()),
+        Happening::Sessions => _ = screen.session(sessions()),
         Happening::Click(x, y) => screen.app.handle(&mouse(MouseEventKind::Down(MouseButton::Left), *x, *y)),
         Happening::Wheel(x, y) => screen.app.handle(&mouse(MouseEventKind::ScrollDown, *x, *y)),
     }

@@ -5,8 +5,10 @@ use std::path::Path;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
 use crate::event::Command;
+use crate::tui::panes::Pane;
 use crate::tui::text;
 use crate::tui::theme::Tone;
+use crate::tui::viewport::Item;
 
 use super::{App, Effect, Focus};
 
@@ -74,8 +76,10 @@ impl App {
     }
 
     pub(in crate::tui) fn focus_input(&mut self) {
-        if let Some(question) = self.selected_suggestion() {
-            self.ui.input = typed(&question);
+        if self.offers()
+            && let Some(selected) = self.ui.scroll(Pane::Answer).selected.filter(|_| self.ui.pane == Pane::Answer)
+        {
+            self.take_suggestion(selected.row);
         }
         if self.has_engine() {
             self.ui.focus = Focus::Input;
@@ -83,10 +87,29 @@ impl App {
         }
     }
 
-    fn selected_suggestion(&self) -> Option<String> {
-        let before_first = self.scene().run.is_none() && self.ui.pending.is_none();
-        let selected = self.ui.scroll(self.ui.pane).selected?;
-        self.ui.suggestions.get(selected.row).filter(|_| before_first).cloned()
+    /// Are questions offered in the answer's place?
+    fn offers(&self) -> bool {
+        self.scene().run.is_none() && self.ui.pending.is_none() && !self.ui.suggestions.is_empty()
+    }
+
+    /// Puts a suggested question into the input, and its preset into the next run.
+    pub(super) fn take_suggestion(&mut self, number: usize) {
+        let Some(suggestion) = self.ui.suggestions.get(number).cloned() else { return };
+        self.ui.input = typed(&suggestion.question);
+        if self.ui.next_setting("preset").as_ref() != Some(&suggestion.preset) {
+            self.override_setting("preset", &suggestion.preset);
+        }
+        self.scroll_mut(Pane::Answer).selected = Some(Item { row: number, part: 0 });
+        self.tell(suggestion.shows, false);
+    }
+
+    /// The suggestion after the one in the input; None when something else is being typed.
+    fn next_suggestion(&self) -> Option<usize> {
+        let typed = self.ui.input.lines().join("\n");
+        let selected = self.ui.scroll(Pane::Answer).selected.map(|item| item.row);
+        let shown = selected.and_then(|row| self.ui.suggestions.get(row)).filter(|shown| shown.question == typed);
+        let next = if shown.is_some() { selected.map(|row| row + 1) } else { typed.is_empty().then_some(0) };
+        next.filter(|_| self.offers()).map(|next| next % self.ui.suggestions.len())
     }
 
     pub(in crate::tui) fn newline(&mut self) {
@@ -110,6 +133,10 @@ impl App {
 
     /// Down in the text, and through the history back to what was being typed.
     pub(in crate::tui) fn history_on(&mut self) {
+        if let Some(next) = self.next_suggestion().filter(|_| self.ui.recalled.is_none()) {
+            self.take_suggestion(next);
+            return;
+        }
         let Some((at, draft)) = self.ui.recalled.take() else {
             self.ui.input.move_cursor(CursorMove::Down);
             return;

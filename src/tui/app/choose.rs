@@ -72,7 +72,7 @@ impl App {
     }
 
     /// Notes a setting for the next run, after asking the configuration whether it makes sense.
-    fn override_setting(&mut self, key: &str, value: &str) {
+    pub(super) fn override_setting(&mut self, key: &str, value: &str) {
         if let Err(error) = self.check_setting(key, value) {
             self.tell(error, true);
             return;
@@ -178,6 +178,10 @@ impl App {
                     ),
                     false,
                 );
+            }
+            PaletteEntry::Suggestion(number, _) => {
+                self.take_suggestion(number);
+                self.ui.focus = super::Focus::Input;
             }
             PaletteEntry::Theme(name) => {
                 self.tell(format!("theme {name}"), false);

@@ -39,7 +39,17 @@ pub struct Options {
     /// Where runs and screens are saved.
     pub save_folder: PathBuf,
     /// Questions to offer before the first one.
-    pub suggestions: Vec<String>,
+    pub suggestions: Vec<Suggestion>,
+}
+
+/// A question to offer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggestion {
+    pub question: String,
+    /// The preset that it is meant for.
+    pub preset: String,
+    /// What to look at in the answer.
+    pub shows: String,
 }
 
 /// Something that must happen outside.

@@ -12,7 +12,7 @@ use crate::tui::state::setting;
 use crate::tui::theme::Theme;
 use crate::tui::viewport::{Content, Scroll};
 
-use super::Options;
+use super::{Options, Suggestion};
 
 /// Who has the keys when no overlay is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +130,7 @@ pub struct Ui {
     pub settings: Value,
     pub mouse: bool,
     pub player: Option<Player>,
-    pub suggestions: Vec<String>,
+    pub suggestions: Vec<Suggestion>,
     /// The names of all themes.
     pub themes: Vec<String>,
     /// Every preset with its settings.

@@ -14,6 +14,8 @@ pub enum Entry {
     Action(Action),
     Preset(String),
     Theme(String),
+    /// A suggested question by its number.
+    Suggestion(usize, String),
 }
 
 impl Entry {
@@ -25,6 +27,7 @@ impl Entry {
             }
             Self::Preset(name) => format!("preset {name}: for the next run"),
             Self::Theme(name) => format!("theme {name}"),
+            Self::Suggestion(_, question) => format!("ask: {question}"),
         }
     }
 }
@@ -54,7 +57,9 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
     let actions = Action::ALL.iter().filter(valid).copied().map(Entry::Action);
     let presets = scene.ui.presets().map(|name| Entry::Preset(name.to_owned()));
     let themes = scene.ui.themes.iter().map(|name| Entry::Theme(name.clone()));
-    actions.chain(presets.filter(move |_| !replaying)).chain(themes)
+    let suggestions = scene.ui.suggestions.iter().enumerate();
+    let suggestions = suggestions.map(|(number, suggestion)| Entry::Suggestion(number, suggestion.question.clone()));
+    actions.chain(presets.chain(suggestions).filter(move |_| !replaying)).chain(themes)
 }
 
 pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
@@ -62,7 +67,7 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     for (row, entry) in entries(scene).into_iter().enumerate() {
         let keys = match &entry {
             Entry::Action(action) => scene.keymap.sign(*action),
-            Entry::Preset(_) | Entry::Theme(_) => String::new(),
+            Entry::Preset(_) | Entry::Theme(_) | Entry::Suggestion(..) => String::new(),
         };
         let words = entry.words();
         let (name, doc) = words.split_once(": ").unwrap_or((&words, ""));

@@ -1,6 +1,6 @@
 //! What the answer pane says before there is an answer: how far the models and the index are, and what to do next.
 
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
 use crate::event::{CorpusCard, ModelRole};
 use crate::tui::keys::Action;
@@ -9,7 +9,7 @@ use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::viewport::{Content, Item};
 
-use super::Scene;
+use super::{Pane, Scene};
 
 pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
@@ -113,10 +113,10 @@ fn what_next(scene: &Scene<'_>) -> String {
             corpus.folder,
             sign(scene, Action::IndexReport)
         ),
-        Some(_) => "Ask something about this folder, and press enter.".to_owned(),
-        None if scene.state.indexing.is_some() => {
-            "The folder is being read. Ask already: what is indexed so far is used.".to_owned()
+        Some(corpus) if corpus.documents == 0 => {
+            "The folder is being read for the first time. Until that is done, an answer knows nothing of it.".to_owned()
         }
+        Some(_) => "Ask something about this folder, and press enter.".to_owned(),
         None => "Ask something, and press enter.".to_owned(),
     }
 }
@@ -130,9 +130,19 @@ fn suggestions(scene: &Scene<'_>, cells: usize, content: &mut Content) {
         return;
     }
     content.gap();
-    content.line(scene.span(Tone::Quiet, "   for example"));
-    for (row, question) in scene.ui.suggestions.iter().enumerate() {
-        let question = text::clip(question, cells.saturating_sub(6)).into_owned();
-        content.item(Item { row, part: 0 }, Line::from(vec![scene.span(Tone::Citation, format!("   · {question}"))]));
+    let take = format!("   for example ({} takes one)", sign(scene, Action::HistoryOn));
+    content.line(scene.span(Tone::Quiet, take));
+    for (row, suggestion) in scene.ui.suggestions.iter().enumerate() {
+        let item = Item { row, part: 0 };
+        let preset = format!("  {}", suggestion.preset);
+        let question = text::clip(&suggestion.question, cells.saturating_sub(6 + text::width(&preset))).into_owned();
+        let question = scene.span(Tone::Citation, format!("   · {question}"));
+        content.item(item, Line::from(vec![question, scene.span(Tone::Quiet, preset)]));
+        if scene.ui.scroll(Pane::Answer).selected == Some(item) {
+            for range in text::wrap(&suggestion.shows, cells.saturating_sub(6)) {
+                let shows = scene.span(Tone::Quiet, suggestion.shows[range].to_owned());
+                content.item(item, Line::from(vec![Span::raw("     "), shows]));
+            }
+        }
     }
 }
