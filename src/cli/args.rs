@@ -24,7 +24,10 @@ impl Arguments {
     /// when the flag is repeated after it.)
     #[must_use]
     pub fn declaration() -> clap::Command {
-        Self::command().mut_subcommands(Shared::augment_args)
+        Self::command().mut_subcommands(|command| {
+            let about = command.get_about().cloned().unwrap_or_default();
+            Shared::augment_args(command).about(about)
+        })
     }
 
     /// Read a command line, program name first.

@@ -121,8 +121,9 @@ fn sequences(loaded: &Loaded) -> u32 {
     if keeps_states(loaded) { WHOLE_SEQUENCES } else { SEQUENCES }
 }
 
+/// llama.cpp wants room in a batch, and so in the context, for one token of every sequence; it aborts without.
 fn batch_tokens(settings: &GeneratorSettings) -> u32 {
-    settings.batch_tokens.max(1)
+    settings.batch_tokens.max(SEQUENCES)
 }
 
 /// A context of the size that the settings ask for, or the largest up to the trained one that fits the memory.
@@ -153,7 +154,7 @@ fn context(loaded: &Loaded, settings: &GeneratorSettings, stop: &StopFlag) -> Re
 
 fn context_tokens(loaded: &Loaded, setting: u32) -> u32 {
     if setting > 0 {
-        return setting;
+        return setting.max(CONTEXT_STEP);
     }
     let trained = loaded.model.n_ctx_train().max(CONTEXT_STEP);
     let cell = load::cell_bytes(&loaded.metadata).max(1);

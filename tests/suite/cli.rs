@@ -3,10 +3,13 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{self, Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
-use ragscope::config::Paths;
-use ragscope::event::{Event, IndexPhase, Outcome, Record, SESSION};
+use ragscope::cli::Hub;
+use ragscope::config::{Layers, Paths};
+use ragscope::event::{Command, Event, IndexPhase, Outcome, Record, SESSION, StopFlag};
 use ragscope::index::Index;
 use ragscope::trace::{list_runs, read_run};
 use serde_json::Value;
@@ -42,8 +45,8 @@ impl Program {
         Paths::under(self.home.path().join("home"))
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ragscope"));
+    fn command(&self, arguments: &[&str]) -> process::Command {
+        let mut command = process::Command::new(env!("CARGO_BIN_EXE_ragscope"));
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("RAGSCOPE_")) {
             command.env_remove(name);
         }
@@ -86,9 +89,10 @@ impl Ended {
 
 #[test]
 fn commands_that_only_look_say_what_they_see() {
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 14] = [
         (&["--version"], "ragscope 0."),
-        (&["--help"], "Exit status: 0 done"),
+        (&["--help"], "Answer one question over a folder"),
+        (&["ask", "--help"], "--set <ROLE.KEY=VALUE>"),
         (&["models"], "ragscope-demo.F16.gguf"),
         (&["models", "--json"], "\"used_as\": \"embedder\""),
         (&["paths"], "sessions"),
@@ -218,7 +222,8 @@ fn an_unusable_model_is_named_with_what_to_do() {
     put("empty.gguf", b"");
     put("cut.gguf", &whole[..whole.len() / 2]);
     put("text.gguf", b"This is no model at all, only text.");
-    for name in ["./gone.gguf", "empty.gguf", "cut.gguf", "text.gguf", "no-such-model"] {
+    let names = ["./gone.gguf", "empty.gguf", "cut.gguf", "text.gguf", "no-such-model", "all-MiniLM-L6-v2.Q8_0"];
+    for name in names {
         for command in [&["ask", "notes", QUESTION][..], &["doctor"][..]] {
             let ended = program.run(&[command, &["--model", name]].concat());
             assert_eq!(ended.code, Some(1), "{command:?} {name}: {}", ended.stderr);
@@ -334,7 +339,7 @@ fn some_are_embedded(event: &Event) -> bool {
 }
 
 fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill is there");
+    let sent = process::Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill is there");
     assert!(sent.success());
 }
 
@@ -443,4 +448,79 @@ fn the_readme_names_every_command_and_preset() {
     for preset in ragscope::config::preset_names(Path::new("")) {
         assert!(text.contains(&format!("`{preset}`")), "preset {preset} is missing");
     }
+}
+
+#[test]
+fn settings_at_their_limits_never_crash() {
+    let cases = [
+        "generator.context_tokens=1",
+        "generator.batch_tokens=1",
+        "generator.batch_tokens=4000000000",
+        "generator.threads=4000000000",
+        "generator.temperature=-1.0",
+        "generator.top_p=0.0",
+        "retriever.k=0",
+        "retriever.pool=0",
+        "retriever.ef_search=0",
+        "retriever.k=4000000000",
+        "retriever.rrf_k=0.0",
+        "chunker.tokens=1",
+        "chunker.tokens=0",
+        "answer.max_tokens=0",
+        "answer.max_sentences=0",
+        "corpus.max_file_bytes=0",
+        "seed=18446744073709551615",
+    ];
+    let program = Program::new();
+    for setting in cases {
+        let ended = program.run(&["ask", "notes", QUESTION, "--set", setting]);
+        let refused = ended.code == Some(1) || ended.code == Some(2);
+        assert!(ended.code == Some(0) || refused, "{setting}: {:?} {}", ended.code, ended.stderr);
+        assert!(!ended.stderr.contains("panicked"), "{setting}: {}", ended.stderr);
+        assert!(!refused || ended.stderr.contains("error: "), "{setting}: {}", ended.stderr);
+    }
+}
+
+/// Take records until one satisfies `condition`.
+fn receive(records: &Receiver<Record>, condition: impl Fn(&Event) -> bool) -> Vec<Record> {
+    let mut taken = Vec::new();
+    loop {
+        taken.push(records.recv_timeout(Duration::from_secs(60)).expect("a record"));
+        if taken.last().is_some_and(|record| condition(&record.event)) {
+            return taken;
+        }
+    }
+}
+
+#[test]
+fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
+    let program = Program::new();
+    let (sender, records) = channel();
+    let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
+    let (hub, commands) =
+        Hub::start(Layers::defaults(), &program.paths(), &StopFlag::default(), sink).expect("started");
+    let ask = |question: &str| Command::Ask { question: question.to_owned(), overrides: Vec::new() };
+
+    commands.send(Command::Open { folder: program.corpus() }).expect("sent");
+    let mut session = receive(&records, |event| matches!(event, Event::IndexFinished { .. }));
+    commands.send(ask(QUESTION)).expect("sent");
+    let mut taken = receive(&records, |event| matches!(event, Event::RunFinished { .. }));
+    commands.send(ask(" ")).expect("sent");
+    taken.extend(receive(&records, |event| matches!(event, Event::OperationFailed { .. })));
+    commands.send(Command::ListSessions).expect("sent");
+    taken.extend(receive(&records, |event| matches!(event, Event::SessionsListed { .. })));
+    let (run, rest): (Vec<_>, Vec<_>) = taken.into_iter().partition(|record| record.run != SESSION);
+    session.extend(rest);
+    assert!(session.iter().map(|record| record.seq).eq(0..session.len() as u64), "the session has no gaps");
+
+    let Some(Event::SessionsListed { runs, .. }) = session.last().map(|record| &record.event) else { panic!() };
+    let [summary] = runs.as_slice() else { panic!("{runs:?}") };
+    let open = |file: &str| commands.send(Command::OpenRun { file: PathBuf::from(file) }).expect("sent");
+    open(&summary.file);
+    assert_eq!(receive(&records, |event| matches!(event, Event::RunFinished { .. })), run);
+    open("nothing.jsonl");
+    receive(&records, |event| matches!(event, Event::OperationFailed { error, .. } if error.contains("nothing.jsonl")));
+    drop(commands);
+    hub.end();
+    assert_eq!(list_runs(&program.paths().sessions()).expect("a list").len(), 1, "an opened run is not recorded again");
 }
