@@ -231,6 +231,9 @@ fn player_line(scene: &Scene<'_>, player: &Player, area: Rect, buffer: &mut Buff
     (&line).render(area, buffer);
 }
 
+/// Cells that the first hint needs.
+const SHORTEST_HINT: usize = 10;
+
 /// What is going on at the left, what can be done at the right.
 pub fn status(app: &App, scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     if let Some(field) = scene.ui.field.as_ref().filter(|field| field.purpose != Purpose::Palette) {
@@ -246,7 +249,8 @@ pub fn status(app: &App, scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         Some(notice) => (if notice.failed { Tone::Doubt } else { Tone::Notice }, text::one_line(&notice.text)),
         None => (Tone::Quiet, doing_words(scene)),
     };
-    let room = width.saturating_sub(left.width() + 1);
+    // the way to help stays in sight
+    let room = width.saturating_sub(left.width() + SHORTEST_HINT);
     left.push_span(scene.span(tone, text::clip(&says, room).into_owned()));
     let right = hints(app, scene, width.saturating_sub(left.width() + 2));
     ends(left, right, area, buffer);

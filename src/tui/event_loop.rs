@@ -29,14 +29,6 @@ pub struct Inputs {
     pub records: UnboundedReceiver<Record>,
 }
 
-/// Why the loop goes round.
-enum Woken {
-    Input(Input),
-    Record(Record),
-    Time,
-    Closed,
-}
-
 /// Runs the screen until it is left. `perform` does what must happen outside the screen and answers false to leave.
 ///
 /// # Errors
@@ -53,7 +45,7 @@ where
 {
     let frame = Duration::from_secs(1) / app.frames_per_second();
     let mut pace = Pace::new(frame);
-    let mut engine_gone = false;
+    let (mut engine_gone, mut played_until) = (false, Instant::now());
     loop {
         if app.take_changed() {
             pace.dirty = true;
@@ -62,20 +54,21 @@ where
             draw(terminal, app)?;
             pace.drawn();
         }
-        let clock = Instant::now();
-        let wake = pace.wake().into_iter().chain(app.next_due().map(|due| clock + due)).min();
-        let woken = tokio::select! {
+        let wake = pace.wake().into_iter().chain(app.next_due().map(|due| played_until + due)).min();
+        tokio::select! {
             biased;
-            input = inputs.terminal.recv() => input.map_or(Woken::Closed, Woken::Input),
-            record = inputs.records.recv(), if !engine_gone => record.map_or(Woken::Time, Woken::Record),
-            () = at(wake) => Woken::Time,
-        };
-        engine_gone |= inputs.records.is_closed() && inputs.records.is_empty();
-        match woken {
-            Woken::Closed => return Ok(()),
-            Woken::Input(input) => take_input(app, &mut pace, &input),
-            Woken::Record(record) => app.apply(&record),
-            Woken::Time => {}
+            input = inputs.terminal.recv() => match input {
+                Some(input) => take_input(app, &mut pace, &input),
+                None => return Ok(()),
+            },
+            record = inputs.records.recv(), if !engine_gone => match record {
+                Some(record) => app.apply(&record),
+                None => {
+                    engine_gone = true;
+                    app.tell("the engine has ended: leave and start again", true);
+                }
+            },
+            () = at(wake) => {}
         }
         while let Ok(input) = inputs.terminal.try_recv() {
             take_input(app, &mut pace, &input);
@@ -83,7 +76,8 @@ where
         for record in std::iter::from_fn(|| inputs.records.try_recv().ok()).take(RECORDS_AT_ONCE) {
             app.apply(&record);
         }
-        app.advance(clock.elapsed());
+        let now = Instant::now();
+        app.advance(now - std::mem::replace(&mut played_until, now));
         for effect in app.take_effects() {
             if !perform(effect, app) {
                 return Ok(());

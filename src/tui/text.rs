@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn search_ignores_case_and_keeps_offsets() {
         assert_eq!(matches("Tam tAM", "tam"), [0..3, 4..7]);
-        assert_eq!(matches("İstanbul", "stan"), [2..6]);
+        assert_eq!(matches("İstanbul istan", "stan"), [2..6, 11..15]);
         assert!(matches("x", "").is_empty());
     }
 

@@ -225,9 +225,8 @@ fn put_over(origin: &str, file: &ThemeFile, looks: &mut BTreeMap<&'static str, S
 }
 
 fn style_of(look: &Look, palette: &BTreeMap<String, String>) -> anyhow::Result<Style> {
-    let mut style = Style::default();
-    style.fg = look.fg.as_deref().map(|name| colour(name, palette)).transpose()?;
-    style.bg = look.bg.as_deref().map(|name| colour(name, palette)).transpose()?;
+    let named = |name: &Option<String>| name.as_deref().map(|name| colour(name, palette)).transpose();
+    let style = Style { fg: named(&look.fg)?, bg: named(&look.bg)?, ..Style::default() };
     let attributes = [
         (look.bold, Modifier::BOLD),
         (look.dim, Modifier::DIM),

@@ -53,7 +53,7 @@ fn step_row(scene: &Scene<'_>, (run, step): (&Run, &Step), top: f32, cells: usiz
     }
     line.push_span(scene.span(Tone::Text, format!(" {:.2}", uncertainty.value)));
     let measure =
-        if cells >= 56 { format!(" nats  {:<14}", measure(uncertainty.measure)) } else { " nats  ".to_owned() };
+        if cells >= 56 { format!(" nats  {:<15}", measure(uncertainty.measure)) } else { " nats  ".to_owned() };
     line.push_span(scene.span(Tone::Quiet, measure));
     if let Some(threshold) = uncertainty.threshold {
         let sign = if uncertainty.value > threshold { '>' } else { '≤' };

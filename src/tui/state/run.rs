@@ -354,7 +354,9 @@ impl Step {
         let start = (0..=at).rev().find(|i| begins(&self.tokens[*i])).unwrap_or(0);
         let end = (at + 1..self.tokens.len()).find(|i| begins(&self.tokens[*i])).unwrap_or(self.tokens.len());
         let word: String = self.tokens[start..end].iter().map(|token| token.text.as_str()).collect();
-        Some((one_line(word.trim()), token.entropy))
+        let word = one_line(word.trim());
+        let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
+        Some((if bare.is_empty() { word } else { bare.to_owned() }, token.entropy))
     }
 }
 
