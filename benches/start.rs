@@ -20,13 +20,13 @@ fn main() {
     report("bundled models ready", &mut ready);
 }
 
-/// One start with a fresh home: time to the first frame and until both models are named on the screen.
+/// One start with a fresh home: time to the first frame and until the screen calls both models ready.
 fn start() -> (Duration, Duration) {
     let home = tempfile::tempdir().expect("a folder");
     let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_ragscope"), &[], home.path(), SIZE);
     terminal.wait_for("ask>");
     let frame = terminal.started.elapsed();
-    terminal.wait_for("ragscope-demo");
+    terminal.wait("both models", |screen| screen.contents().matches("✓ ready").count() == 2);
     let ready = terminal.started.elapsed();
     terminal.send("\u{3}");
     let (_, left) = terminal.ended();

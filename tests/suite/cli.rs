@@ -2,90 +2,15 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{self, Child, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::path::Path;
+use std::process::{self, Child};
 
-use ragscope::cli::Hub;
-use ragscope::config::{Layers, Paths};
-use ragscope::event::{Command, Event, IndexPhase, Outcome, Record, SESSION, StopFlag};
+use ragscope::event::{Event, IndexPhase, Outcome, Record, SESSION};
 use ragscope::index::Index;
 use ragscope::trace::{list_runs, read_run};
 use serde_json::Value;
 
-const QUESTION: &str = "Where was Tam Reeve born?";
-const PEOPLE: &str = "# People\n\nMira Oakes was born in Harwenby. Tam Reeve was born in Lorbymouth.\n";
-
-/// The program with a home of its own, and a small corpus.
-struct Program {
-    home: tempfile::TempDir,
-}
-
-/// How it ended.
-struct Ended {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl Program {
-    fn new() -> Self {
-        let program = Self { home: tempfile::tempdir().expect("a folder") };
-        fs::create_dir(program.corpus()).expect("made");
-        fs::write(program.corpus().join("people.md"), PEOPLE).expect("written");
-        program
-    }
-
-    fn corpus(&self) -> PathBuf {
-        self.home.path().join("notes")
-    }
-
-    fn paths(&self) -> Paths {
-        Paths::under(self.home.path().join("home"))
-    }
-
-    fn command(&self, arguments: &[&str]) -> process::Command {
-        let mut command = process::Command::new(env!("CARGO_BIN_EXE_ragscope"));
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("RAGSCOPE_")) {
-            command.env_remove(name);
-        }
-        command
-            .args(arguments)
-            .current_dir(self.home.path())
-            .env("RAGSCOPE_HOME", self.home.path().join("home"))
-            .env("HOME", self.home.path())
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Ended {
-        let output = self.command(arguments).output().expect("started");
-        Ended {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).expect("UTF-8"),
-            stderr: String::from_utf8(output.stderr).expect("UTF-8"),
-        }
-    }
-
-    fn start(&self, arguments: &[&str]) -> Child {
-        self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started")
-    }
-}
-
-impl Ended {
-    fn records(&self) -> Vec<Record> {
-        self.stdout.lines().map(|line| serde_json::from_str(line).expect("a record a line")).collect()
-    }
-
-    /// `{"error": …, "advice": …}` and nothing else, on the last line.
-    fn failure(&self) -> (String, String) {
-        let object: Value = serde_json::from_str(self.stdout.lines().last().expect("a line")).expect("JSON");
-        let text = |key: &str| object[key].as_str().expect("text").to_owned();
-        assert_eq!(object.as_object().map(serde_json::Map::len), Some(2), "{object}");
-        (text("error"), text("advice"))
-    }
-}
+use super::program::{Program, QUESTION};
 
 #[test]
 fn commands_that_only_look_say_what_they_see() {
@@ -423,33 +348,6 @@ fn a_recorded_run_that_cannot_be_read_is_named() {
     }
 }
 
-/// The table of keys stands between two marks and comes from the list of actions.
-#[test]
-fn the_readme_lists_the_keys_of_the_screen() {
-    const MARKS: [&str; 2] = ["<!-- keys -->\n", "<!-- /keys -->"];
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let text = fs::read_to_string(&file).expect("a README");
-    let (before, rest) = text.split_once(MARKS[0]).expect("the first mark");
-    let (table, after) = rest.split_once(MARKS[1]).expect("the second mark");
-    let listed = ragscope::tui::keys::readme_table();
-    if std::env::var_os("UPDATE_README").is_some() {
-        fs::write(&file, [before, MARKS[0], &listed, MARKS[1], after].concat()).expect("written");
-    } else {
-        assert_eq!(table, listed, "run this test with UPDATE_README=1 to write the table from the list");
-    }
-}
-
-#[test]
-fn the_readme_names_every_command_and_preset() {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("a README");
-    for command in ragscope::cli::Arguments::declaration().get_subcommands() {
-        assert!(text.contains(&format!("`ragscope {}", command.get_name())), "{} is missing", command.get_name());
-    }
-    for preset in ragscope::config::preset_names(Path::new("")) {
-        assert!(text.contains(&format!("`{preset}`")), "preset {preset} is missing");
-    }
-}
-
 #[test]
 fn settings_at_their_limits_never_crash() {
     let cases = [
@@ -481,46 +379,53 @@ fn settings_at_their_limits_never_crash() {
     }
 }
 
-/// Take records until one satisfies `condition`.
-fn receive(records: &Receiver<Record>, condition: impl Fn(&Event) -> bool) -> Vec<Record> {
-    let mut taken = Vec::new();
-    loop {
-        taken.push(records.recv_timeout(Duration::from_secs(60)).expect("a record"));
-        if taken.last().is_some_and(|record| condition(&record.event)) {
-            return taken;
-        }
+#[test]
+fn a_damaged_index_is_never_served_and_is_rebuilt_on_request() {
+    let program = Program::new();
+    assert_eq!(program.run(&["index", "notes"]).code, Some(0));
+    let index =
+        fs::read_dir(program.paths().indexes()).expect("indexes").next().expect("one").expect("an entry").path();
+    let manifest = index.join("gen-1/manifest.json");
+    let mut bytes = fs::read(&manifest).expect("a manifest");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&manifest, bytes).expect("written");
+    for arguments in [&["ask", "notes", QUESTION][..], &["index", "notes"], &["doctor"]] {
+        let ended = program.run(arguments);
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert_eq!(ended.code, Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("damaged") && said.contains("--rebuild"), "{arguments:?}: {said}");
+    }
+    assert_eq!(program.run(&["index", "notes", "--rebuild"]).code, Some(0));
+    for arguments in [&["ask", "notes", QUESTION][..], &["doctor"]] {
+        assert_eq!(program.run(arguments).code, Some(0), "{arguments:?}");
     }
 }
 
 #[test]
-fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
+fn doctor_names_a_folder_that_cannot_be_written() {
     let program = Program::new();
-    let (sender, records) = channel();
-    let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
-    let (hub, commands) =
-        Hub::start(Layers::defaults(), &program.paths(), &StopFlag::default(), sink).expect("started");
-    let ask = |question: &str| Command::Ask { question: question.to_owned(), overrides: Vec::new() };
+    fs::create_dir_all(program.home.path().join("home")).expect("made");
+    fs::write(program.paths().state, "a file where a folder should be").expect("written");
+    let ended = program.run(&["doctor", "--json"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stdout);
+    let object: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let wrong: Vec<&Value> =
+        object["checks"].as_array().expect("a list").iter().filter(|check| check["state"] == "wrong").collect();
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    assert_eq!(wrong[0]["what"], "sessions");
+    assert!(wrong[0]["advice"].as_str().is_some_and(|advice| advice.contains("RAGSCOPE_HOME")), "{wrong:?}");
+}
 
-    commands.send(Command::Open { folder: program.corpus() }).expect("sent");
-    let mut session = receive(&records, |event| matches!(event, Event::IndexFinished { .. }));
-    commands.send(ask(QUESTION)).expect("sent");
-    let mut taken = receive(&records, |event| matches!(event, Event::RunFinished { .. }));
-    commands.send(ask(" ")).expect("sent");
-    taken.extend(receive(&records, |event| matches!(event, Event::OperationFailed { .. })));
-    commands.send(Command::ListSessions).expect("sent");
-    taken.extend(receive(&records, |event| matches!(event, Event::SessionsListed { .. })));
-    let (run, rest): (Vec<_>, Vec<_>) = taken.into_iter().partition(|record| record.run != SESSION);
-    session.extend(rest);
-    assert!(session.iter().map(|record| record.seq).eq(0..session.len() as u64), "the session has no gaps");
-
-    let Some(Event::SessionsListed { runs, .. }) = session.last().map(|record| &record.event) else { panic!() };
-    let [summary] = runs.as_slice() else { panic!("{runs:?}") };
-    let open = |file: &str| commands.send(Command::OpenRun { file: PathBuf::from(file) }).expect("sent");
-    open(&summary.file);
-    assert_eq!(receive(&records, |event| matches!(event, Event::RunFinished { .. })), run);
-    open("nothing.jsonl");
-    receive(&records, |event| matches!(event, Event::OperationFailed { error, .. } if error.contains("nothing.jsonl")));
-    drop(commands);
-    hub.end();
-    assert_eq!(list_runs(&program.paths().sessions()).expect("a list").len(), 1, "an opened run is not recorded again");
+#[test]
+fn the_demo_without_a_terminal_prints_one_run() {
+    let program = Program::new();
+    let ended = program.run(&["demo"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let prepared = ragscope::cli::demo::questions().expect("prepared questions");
+    let first = &prepared[0];
+    assert!(ended.stdout.starts_with(&first.question), "{}", ended.stdout);
+    for expected in [format!("answer: {}", first.answer), format!("expected: {}", first.answer), first.shows.clone()] {
+        assert!(ended.stdout.contains(&expected), "{expected}: {}", ended.stdout);
+    }
 }
