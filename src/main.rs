@@ -39,7 +39,10 @@ fn show(arguments: &Arguments) -> Result<Exit, Stopped> {
             let suggestions = demo::questions()?.into_iter().map(suggestion).collect();
             open(layers, &paths, Some(demo::corpus()), suggestions)?;
         }
-        _ => open(cli::layers(&arguments.shared, &paths)?, &paths, arguments.folder.clone(), Vec::new())?,
+        _ => {
+            arguments.folder.as_deref().map_or(Ok(()), cli::check_folder)?;
+            open(cli::layers(&arguments.shared, &paths)?, &paths, arguments.folder.clone(), Vec::new())?;
+        }
     }
     Ok(Exit::Done)
 }

@@ -24,6 +24,7 @@ pub use output::Output;
 
 use crate::config::{ConfigError, Layers, Paths};
 use text::RunText;
+pub use work::check_folder;
 use work::{Question, Work};
 
 /// Carry out a command that needs no screen. What goes wrong is told on the way out.

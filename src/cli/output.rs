@@ -92,7 +92,9 @@ impl Output {
             return;
         }
         progress.drawn_at = Some(Instant::now());
-        let columns = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns));
+        let columns = crossterm::terminal::size().map_or(0, |(columns, _)| usize::from(columns));
+        // some terminals do not know their size
+        let columns = if columns == 0 { 80 } else { columns };
         let _ = write!(io::stderr().lock(), "\r\x1b[2K{}", fit(&harmless(&line), columns.saturating_sub(1)));
         let _ = io::stderr().flush();
     }

@@ -7,6 +7,7 @@ use crate::engine::{Publish, Worker, WorkerError};
 use crate::event::{IndexReport, Outcome, harmless};
 use crate::index::IndexError;
 
+use super::args::Arguments;
 use super::failure::{Exit, Failure, Stopped};
 use super::interrupt::Interrupt;
 use super::observer::Observer;
@@ -116,13 +117,31 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Said before any model is loaded.
-fn check_folder(folder: &Path) -> Result<(), Failure> {
+/// A command that the name of a missing folder looks like; nothing below this likeness is offered.
+const LIKENESS: f64 = 0.8;
+
+/// Is there such a folder? Asked before any model is loaded and before the screen opens.
+///
+/// # Errors
+/// What is there instead, and the command that was perhaps meant.
+pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     let shown = folder.display();
     match folder.metadata() {
         Ok(about) if about.is_dir() => Ok(()),
         Ok(_) => Err(Failure::new(format!("{shown} is a file"), "name the folder that it is in")),
-        Err(error) => Err(Failure::new(format!("cannot open the folder {shown} ({error})"), "check the path")),
+        Err(error) => Err(Failure::new(format!("cannot open the folder {shown} ({error})"), advice(folder))),
+    }
+}
+
+fn advice(missing: &Path) -> String {
+    let name = missing.to_string_lossy();
+    let alike = |command: &clap::Command| strsim::jaro_winkler(command.get_name(), &name);
+    let declaration = Arguments::declaration();
+    match declaration.get_subcommands().max_by(|a, b| alike(a).total_cmp(&alike(b))) {
+        Some(command) if alike(command) > LIKENESS => {
+            format!("check the path, or did you mean the command `{}`?", command.get_name())
+        }
+        Some(_) | None => "check the path".to_owned(),
     }
 }
 

@@ -80,4 +80,3 @@ impl Ended {
         (text("error"), text("advice"))
     }
 }
-

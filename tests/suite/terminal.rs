@@ -95,20 +95,23 @@ fn the_screen_follows_the_size_of_the_terminal() {
 }
 
 #[test]
-fn what_goes_wrong_is_said_on_the_screen_with_what_to_do() {
+fn a_model_that_cannot_be_loaded_is_said_on_the_screen_with_what_to_do() {
     let home = home();
-    let cases: [(&[&str], [&str; 2]); 2] = [
-        (&["notes", "--model", "nothing.gguf"], ["nothing.gguf", "ragscope models"]),
-        (&["nowhere"], ["nowhere", "check the path"]),
-    ];
-    for (arguments, expected) in cases {
-        let mut terminal = start(home.path(), arguments);
-        for text in expected {
-            terminal.wait_for(text);
-        }
-        terminal.send("\u{3}");
-        assert_eq!(terminal.ended().1, Left::CLEAN);
-    }
+    let mut terminal = start(home.path(), &["notes", "--model", "nothing.gguf"]);
+    terminal.wait_for("nothing.gguf");
+    terminal.wait_for("ragscope models");
+    terminal.send("\u{3}");
+    assert_eq!(terminal.ended().1, Left::CLEAN);
+}
+
+#[test]
+fn a_folder_that_is_not_there_never_opens_the_screen() {
+    let home = home();
+    let terminal = start(home.path(), &["indx"]);
+    let said = terminal.wait_for("did you mean the command `index`?");
+    assert!(said.starts_with("error: cannot open the folder indx"), "{said}");
+    let (status, left) = terminal.ended();
+    assert_eq!((status.exit_code(), left), (1, Left::CLEAN));
 }
 
 #[test]
