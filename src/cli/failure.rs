@@ -4,7 +4,7 @@ use std::io;
 
 use crate::config::ConfigError;
 use crate::engine::WorkerError;
-use crate::event::harmless;
+use crate::event::{error_and_advice, harmless};
 use crate::llm::LlmError;
 use crate::trace::TraceError;
 
@@ -67,7 +67,7 @@ impl Failure {
     /// From a message that reads "what happened: what to do next", as those of this program do.
     #[must_use]
     pub fn from_message(message: &str) -> Self {
-        let (error, advice) = message.rsplit_once(": ").unwrap_or((message, ""));
+        let (error, advice) = error_and_advice(message);
         Self::new(error, advice)
     }
 }
@@ -104,7 +104,14 @@ macro_rules! from_messages {
     };
 }
 
-from_messages!(LlmError, TraceError, WorkerError);
+from_messages!(LlmError, TraceError);
+
+impl From<WorkerError> for Stopped {
+    fn from(error: WorkerError) -> Self {
+        let (error, advice) = error.told();
+        Failure::new(error, advice).into()
+    }
+}
 
 impl From<ConfigError> for Stopped {
     fn from(error: ConfigError) -> Self {

@@ -60,6 +60,7 @@ impl<'a> Work<'a> {
             return Err(Failure::usage("the question is empty", "type what you want to know").into());
         }
         check_folder(question.folder)?;
+        self.run(|worker, publish| worker.check_question(question.text, publish))?;
         if self.layers.config()?.retriever.kind != RetrieverKind::Off {
             self.prepare(question.folder)?;
         }

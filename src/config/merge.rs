@@ -59,7 +59,11 @@ impl Layers {
     /// # Errors
     /// An unreadable user file; unknown keys or values in either.
     pub fn load(paths: &Paths) -> Result<Self, ConfigError> {
-        Self::from_sources(paths, std::env::vars())
+        let readable = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            // a variable that is not Unicode is none of ours: our names are plain, and their values have to be
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        Self::from_sources(paths, std::env::vars_os().filter_map(readable))
     }
 
     fn from_sources(paths: &Paths, environment: impl Iterator<Item = (String, String)>) -> Result<Self, ConfigError> {

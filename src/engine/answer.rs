@@ -3,7 +3,7 @@
 use crate::config::AnswerPrompt;
 use crate::corpus::sentences;
 use crate::event::{Citation, Event, Flow};
-use crate::llm::{Decoding, End, Prompt, Sampling, StopRule, Token};
+use crate::llm::{Decoding, End, LlmError, Prompt, Sampling, StopRule, Token};
 
 use super::citations::Supports;
 use super::passages::{self, Passages};
@@ -36,16 +36,22 @@ pub fn write(run: &mut Run<'_>, gate: &mut dyn Gate, question: &str, passages: &
     let supports = Supports::of(passages);
     let mut steps = Steps::new(gate, &supports, config.answer.max_sentences);
     let decoding = decoding(run, config.answer.max_tokens);
-    let completion = run.complete("answer", &prompt, &decoding, &mut |publish, token| steps.push(publish, token))?;
+    let completion = run.complete("answer", &prompt, &decoding, &mut |publish, token| steps.push(publish, token));
     steps.finish(&mut |event| {
         run.emit(event);
         Flow::Continue
     });
-    let limit_reached = steps.full || matches!(completion.end, End::MaxTokens | End::ContextFull);
-    let (text, citations) = (steps.text.trim().to_owned(), std::mem::take(&mut steps.citations));
-    let short = short_answer(run, prompt, &text)?;
-    // stopping at the sentence limit is the program's doing, not the user's
-    Ok(Answer { short, text, citations, limit_reached })
+    let text = steps.text.trim().to_owned();
+    let answer = Answer { short: text.clone(), text, citations: steps.citations, limit_reached: steps.full };
+    // whatever fails from here on, what was written stays
+    run.keep(answer.clone());
+    let completion = completion?;
+    let limit_reached = answer.limit_reached || matches!(completion.end, End::MaxTokens | End::ContextFull);
+    let short = match completion.end {
+        End::ContextFull => after_phrase(&answer.text).unwrap_or_else(|| answer.text.clone()),
+        End::Turn | End::StopRule | End::MaxTokens | End::Stopped => short_answer(run, prompt, &answer.text)?,
+    };
+    Ok(Answer { short, limit_reached, ..answer })
 }
 
 fn decoding(run: &Run<'_>, max_tokens: u32) -> Decoding {
@@ -72,8 +78,12 @@ fn short_answer(run: &mut Run<'_>, prompt: Prompt, text: &str) -> Result<String,
         (AnswerPrompt::StepByStep, None) => {
             let prompt = Prompt { reply: format!(" {text}{ANSWER_LEAD}"), ..prompt };
             let decoding = decoding(run, SHORT_ANSWER_TOKENS);
-            let completion = run.complete("short answer", &prompt, &decoding, &mut |_, _| Flow::Continue)?;
-            Ok(trim_answer(&completion.text))
+            match run.complete("short answer", &prompt, &decoding, &mut |_, _| Flow::Continue) {
+                Ok(completion) => Ok(trim_answer(&completion.text)),
+                // the answer fills the context: what it says is all there is
+                Err(RunError::Model(LlmError::PromptTooLong { .. })) => Ok(text.to_owned()),
+                Err(error) => Err(error),
+            }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! One question answered, from `RunStarted` to `RunFinished`.
 
+use crate::config::prompts::Prompts;
 use crate::config::{Config, ConfigError};
 use crate::event::{Event, FORMAT, Flow, Outcome};
-use crate::llm::LlmError;
+use crate::llm::{Generator, LlmError};
 
 use super::answer;
 use super::passages;
@@ -33,15 +34,18 @@ pub enum AskError {
 /// Only before anything ran: an empty question, one that does not fit the context, no corpus where the preset needs one. What fails
 /// later ends the run with [`Outcome::Failed`].
 pub fn ask<'a>(
-    mut tools: Tools<'a>,
+    tools: Tools<'a>,
     question: &str,
     publish: &'a mut dyn FnMut(Event) -> Flow,
 ) -> Result<Outcome, AskError> {
-    let question = check(&mut tools, question)?;
+    let question = check_question(tools.config, tools.prompts, tools.generator, question)?;
+    if passages::needs_corpus(tools.config) && tools.corpus.is_none() {
+        return Err(AskError::NoCorpus { preset: tools.config.preset.clone() });
+    }
     let mut roles = Roles::of(tools.config);
     let mut run = Run::new(tools, publish);
-    run.emit(started(&run, &question));
-    let outcome = match answer_question(&mut run, &mut roles, &question) {
+    run.emit(started(&run, question));
+    let outcome = match answer_question(&mut run, &mut roles, question) {
         Ok(written) => run.finish(written),
         Err(error) => run.fail(&error),
     };
@@ -63,22 +67,24 @@ fn answer_question(run: &mut Run<'_>, roles: &mut Roles, question: &str) -> Resu
     Ok(answer)
 }
 
-/// The question, trimmed, when it can be asked.
-fn check(tools: &mut Tools<'_>, question: &str) -> Result<String, AskError> {
+/// The question, trimmed, when it can be asked: it says something and fits the context.
+pub(super) fn check_question<'q>(
+    config: &Config,
+    prompts: &Prompts,
+    generator: &dyn Generator,
+    question: &'q str,
+) -> Result<&'q str, AskError> {
     let question = question.trim();
     if question.is_empty() {
         return Err(AskError::EmptyQuestion);
     }
-    if passages::needs_corpus(tools.config) && tools.corpus.is_none() {
-        return Err(AskError::NoCorpus { preset: tools.config.preset.clone() });
-    }
-    let prompt = passages::prompt(tools.config, tools.prompts, question, &[])?;
-    let question_tokens = passages::count(tools.generator, &prompt)?;
-    let context_tokens = tools.generator.card().context_tokens;
-    if question_tokens > passages::available(tools.config, context_tokens) {
+    let prompt = passages::prompt(config, prompts, question, &[])?;
+    let question_tokens = passages::count(generator, &prompt)?;
+    let context_tokens = generator.card().context_tokens;
+    if question_tokens > passages::available(config, context_tokens) {
         return Err(AskError::QuestionTooLong { question_tokens, context_tokens });
     }
-    Ok(question.to_owned())
+    Ok(question)
 }
 
 fn started(run: &Run<'_>, question: &str) -> Event {

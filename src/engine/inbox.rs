@@ -74,6 +74,11 @@ impl Inbox {
         }
     }
 
+    /// What was taken up is done; see [`StopFlag::settled`].
+    pub(super) fn settled(&self) {
+        self.stop.settled();
+    }
+
     fn look(&self) -> Next {
         match self.commands.try_recv() {
             Ok(command) => Next::Command(command),

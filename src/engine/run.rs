@@ -54,11 +54,20 @@ pub struct Run<'a> {
     usage: RunUsage,
     started: Instant,
     stopped: bool,
+    /// The answer as far as it is written.
+    written: Answer,
 }
 
 impl<'a> Run<'a> {
     pub fn new(tools: Tools<'a>, publish: &'a mut dyn FnMut(Event) -> Flow) -> Self {
-        Self { tools, publish, usage: RunUsage::default(), started: Instant::now(), stopped: false }
+        Self {
+            tools,
+            publish,
+            usage: RunUsage::default(),
+            started: Instant::now(),
+            stopped: false,
+            written: Answer::default(),
+        }
     }
 
     /// Publish an event, and remember whether the observer wants to stop.
@@ -139,6 +148,11 @@ impl<'a> Run<'a> {
         corpus.index.search(query, vector, &self.tools.config.retriever).map(Some).map_err(RunError::Search)
     }
 
+    /// Remember what was written, so that a failure after it does not lose it.
+    pub fn keep(&mut self, answer: Answer) {
+        self.written = answer;
+    }
+
     /// Publish the end of a run that went through, and how it ended.
     pub fn finish(&mut self, answer: Answer) -> Outcome {
         let outcome = match (self.flow(), answer.limit_reached) {
@@ -161,7 +175,8 @@ impl<'a> Run<'a> {
                 advice: "rebuild the index with `ragscope index FOLDER --rebuild`".to_owned(),
             },
         };
-        self.finished(outcome, Answer::default())
+        let written = std::mem::take(&mut self.written);
+        self.finished(outcome, written)
     }
 
     fn finished(&mut self, outcome: Outcome, answer: Answer) -> Outcome {

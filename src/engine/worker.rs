@@ -5,13 +5,16 @@ use std::time::Instant;
 
 use crate::config::prompts::Prompts;
 use crate::config::{ConfigError, Layers, Paths, RetrieverSettings};
-use crate::event::{Command, CorpusCard, Event, Flow, IndexReport, Outcome, Record, Retrieval, SESSION, StopFlag};
+use crate::event::{
+    Command, CorpusCard, Event, Flow, IndexReport, Outcome, Record, Retrieval, SESSION, StopFlag, error_and_advice,
+};
 use crate::index::{Index, IndexError, Update};
 use crate::llm::LlmError;
 
-use super::ask::{AskError, ask};
+use super::ask::{AskError, ask, check_question};
 use super::inbox::{Inbox, Next};
 use super::models::{LoadedEmbedder, Models};
+use super::passages::needs_corpus;
 use super::run::{Corpus, Search, Tools};
 
 /// Where records go. The answer says whether to go on.
@@ -30,6 +33,33 @@ pub enum WorkerError {
     Ask(#[from] AskError),
     #[error("no corpus is open: name a folder")]
     NoCorpus,
+}
+
+impl WorkerError {
+    /// What happened, and what to do next.
+    #[must_use]
+    pub fn told(&self) -> (String, String) {
+        let text = self.to_string();
+        match self {
+            Self::Config(_) | Self::Ask(AskError::Config(_)) => {
+                (text, "`ragscope config` lists every setting".to_owned())
+            }
+            Self::Model(_) | Self::Index(_) | Self::Ask(_) | Self::NoCorpus => {
+                let (error, advice) = error_and_advice(&text);
+                (error.to_owned(), advice.to_owned())
+            }
+        }
+    }
+
+    /// Was it the user who ended it?
+    fn is_stop(&self) -> bool {
+        matches!(
+            self,
+            Self::Model(LlmError::Stopped)
+                | Self::Ask(AskError::Model(LlmError::Stopped))
+                | Self::Index(IndexError::Embedder(LlmError::Stopped))
+        )
+    }
 }
 
 /// Numbers and times the records of one run or of the session.
@@ -98,7 +128,12 @@ impl Worker {
         loop {
             let next = if chores.any() { commands.poll() } else { commands.wait() };
             match next {
-                Next::Command(command) => chores.update |= self.obey(command, publish),
+                Next::Command(command) => {
+                    chores.update |= self.obey(command, publish);
+                    // a corpus that could not be opened has nothing to bring up to date
+                    chores.update &= self.index.is_some();
+                    commands.settled();
+                }
                 Next::Nothing => self.do_chore(&mut chores, commands, publish),
                 Next::Gone => return,
             }
@@ -113,16 +148,22 @@ impl Worker {
         };
         let result =
             if chores.load { self.load(&mut publish) } else { self.update(&mut publish).map(|done| done.is_some()) };
-        // a stop without a command is the user's: the rest waits for the next start
         let again = matches!(result, Ok(false)) && commands.waiting();
-        if let Err(error) = result {
-            self.report(if chores.load { "load models" } else { "index" }, &error, &mut publish);
+        let operation = if chores.load { "load models" } else { "index" };
+        match result {
+            Err(error) => self.report(operation, &error, &mut publish),
+            // a stop without a command is the user's: the rest waits until it is asked for again
+            Ok(false) if !again => {
+                self.tell(Event::OperationStopped { operation: operation.to_owned() }, &mut publish);
+            }
+            Ok(_) => {}
         }
         if chores.load {
             chores.load = again;
         } else {
             chores.update = again;
         }
+        commands.settled();
     }
 
     /// Carry out one command. True when the index has to be brought up to date afterwards.
@@ -140,21 +181,18 @@ impl Worker {
             Command::ListSessions | Command::OpenRun { .. } => ("sessions", Ok(false)),
         };
         result.unwrap_or_else(|error| {
-            self.report(operation, &error, publish);
+            if error.is_stop() {
+                self.tell(Event::OperationStopped { operation: operation.to_owned() }, publish);
+            } else {
+                self.report(operation, &error, publish);
+            }
             false
         })
     }
 
     fn report(&mut self, operation: &str, error: &WorkerError, publish: Publish<'_>) {
-        // messages read "what happened: what to do next"
-        let text = error.to_string();
-        let (error, advice) = text.rsplit_once(": ").unwrap_or((text.as_str(), ""));
-        let event = Event::OperationFailed {
-            operation: operation.to_owned(),
-            error: error.to_owned(),
-            advice: advice.to_owned(),
-        };
-        self.tell(event, publish);
+        let (error, advice) = error.told();
+        self.tell(Event::OperationFailed { operation: operation.to_owned(), error, advice }, publish);
     }
 
     fn tell(&mut self, event: Event, publish: Publish<'_>) {
@@ -180,9 +218,14 @@ impl Worker {
     pub fn open(&mut self, folder: &Path, rebuild: bool, publish: Publish<'_>) -> Result<(), WorkerError> {
         // remembered before it can fail, so that a damaged index can be rebuilt
         self.folder = Some(folder.to_owned());
+        // dropped first: it holds the writer's lock
         self.index = None;
         let indexes = self.paths.indexes();
-        let index = if rebuild { Index::rebuild(folder, &indexes)? } else { Index::open(folder, &indexes)? };
+        let index = if rebuild {
+            Index::rebuild(folder, &indexes).inspect_err(|_| self.index = Index::open(folder, &indexes).ok())?
+        } else {
+            Index::open(folder, &indexes)?
+        };
         let corpus = index.card();
         self.index = Some(index);
         self.tell(Event::CorpusOpened { corpus }, publish);
@@ -229,8 +272,8 @@ impl Worker {
         let config = self.layers.with(overrides)?.config()?;
         let prompts = Prompts::new(&self.paths.config.join("prompts"));
         let session = &mut self.session;
-        let (generator, embedder) =
-            self.models.load(&config, self.index.is_some(), &mut |event| publish(session.record(event)))?;
+        let searches = needs_corpus(&config) && self.index.is_some();
+        let (generator, embedder) = self.models.load(&config, searches, &mut |event| publish(session.record(event)))?;
         let corpus = match (self.index.as_ref(), embedder) {
             (Some(index), Some(embedder)) => {
                 Some(Corpus { index: index as &dyn Search, embedder: &mut embedder.model })
@@ -240,6 +283,19 @@ impl Worker {
         let mut stamp = Stamp::new(run_id(question));
         let tools = Tools { config: &config, prompts: &prompts, generator, corpus };
         Ok(ask(tools, question, &mut |event| publish(stamp.record(event)))?)
+    }
+
+    /// Can this question be asked? Only the generator is loaded, to count tokens: long work can wait for the answer.
+    ///
+    /// # Errors
+    /// Settings, the generator, an empty question, one that does not fit the context.
+    pub fn check_question(&mut self, question: &str, publish: Publish<'_>) -> Result<(), WorkerError> {
+        let config = self.layers.config()?;
+        let prompts = Prompts::new(&self.paths.config.join("prompts"));
+        let session = &mut self.session;
+        let (generator, _) = self.models.load(&config, false, &mut |event| publish(session.record(event)))?;
+        check_question(&config, &prompts, generator, question)?;
+        Ok(())
     }
 
     fn open_source(&mut self, document: &str, lines: [u32; 2], publish: Publish<'_>) -> Result<(), WorkerError> {

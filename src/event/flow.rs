@@ -43,6 +43,12 @@ impl StopFlag {
         self.0.taken.fetch_add(1, Ordering::SeqCst);
     }
 
+    /// What ran is over, and so is a stop that was meant for it: work in the background may go on.
+    pub fn settled(&self) {
+        let taken = self.0.taken.load(Ordering::SeqCst);
+        let _ = self.0.stopped_through.compare_exchange(taken + 1, taken, Ordering::SeqCst, Ordering::SeqCst);
+    }
+
     /// Is what runs now to stop?
     #[must_use]
     pub fn is_set(&self) -> bool {
@@ -71,6 +77,20 @@ mod tests {
         assert!(stop.is_set(), "what runs now still stops");
         stop.taken();
         assert!(!stop.is_set(), "the next command is asked for after the stop");
+    }
+
+    #[test]
+    fn a_stop_is_over_with_what_it_stopped() {
+        let stop = StopFlag::default();
+        stop.sent();
+        stop.taken();
+        stop.sent();
+        stop.stop();
+        stop.settled();
+        stop.taken();
+        assert!(stop.is_set(), "the one that waited is stopped too");
+        stop.settled();
+        assert!(!stop.is_set(), "background work goes on");
     }
 
     #[test]

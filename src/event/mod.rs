@@ -12,7 +12,7 @@ mod text;
 pub use command::Command;
 pub use flow::{Flow, StopFlag};
 pub use payload::*;
-pub use text::harmless;
+pub use text::{error_and_advice, harmless};
 
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,9 @@ pub enum Event {
     IndexProgressed { progress: IndexProgress },
     /// The index agrees with the folder again.
     IndexFinished { report: IndexReport },
+    /// The user stopped something that is not a run: loading models, indexing (what is done stays, and the next update goes on
+    /// from there), a question before it began.
+    OperationStopped { operation: String },
     /// The text of a document was read for the source viewer.
     SourceOpened { source: Source },
     /// The recorded runs, newest first.

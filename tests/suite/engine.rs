@@ -189,6 +189,17 @@ fn questions_that_cannot_be_asked_are_refused_before_anything_runs() {
 }
 
 #[test]
+fn an_answer_that_fills_the_context_is_kept() {
+    let long = " Ropes hold and".repeat(30);
+    let mut generator = ScriptedGenerator::new().when("Context:", &long).with_context(106);
+    let settings = [("answer.max_tokens", "60"), ("retriever.k", "2")];
+    let (outcome, events) = run(&config(&settings), &mut generator, "Which ropes hold?", usize::MAX);
+    assert_eq!(outcome.expect("it ran"), Outcome::LimitReached);
+    let (text, answer, _) = finished(&events);
+    assert!(text.starts_with("Ropes hold and") && answer == text, "{text} / {answer}");
+}
+
+#[test]
 fn uncertainty_is_the_mean_token_entropy_of_the_sentence() {
     let mut generator =
         ScriptedGenerator::new().when("Context:", " Tam lived in Lorby. So the answer is X.").unsure_of("Lorby", 2.5);
@@ -302,7 +313,7 @@ mod worker {
         Worker::new(layers, paths, stop.clone()).serve(&inbox, &mut |record| {
             match record.event {
                 Event::RunFinished { outcome, .. } => ends.push(format!("{outcome:?}")),
-                Event::OperationFailed { operation, error, .. } => ends.push(format!("{operation} {error}")),
+                Event::OperationStopped { operation } => ends.push(format!("{operation} stopped")),
                 _ => {}
             }
             if stop.is_set() { Flow::Stop } else { Flow::Continue }

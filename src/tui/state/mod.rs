@@ -70,6 +70,7 @@ impl State {
             Event::CorpusOpened { corpus } => self.corpus = Some(harmless_corpus(corpus)),
             Event::IndexProgressed { progress } => self.indexing = Some(harmless_progress(progress)),
             Event::IndexFinished { report } => self.index_finished(report),
+            Event::OperationStopped { operation } => self.operation_stopped(operation),
             Event::SourceOpened { source } => {
                 self.source = Some(harmless_source(source));
                 self.sources_opened += 1;
@@ -114,6 +115,13 @@ impl State {
     #[must_use]
     pub fn running(&self) -> bool {
         self.run(None).is_some_and(|run| run.outcome.is_none())
+    }
+
+    fn operation_stopped(&mut self, operation: &str) {
+        self.indexing = None;
+        self.models.retain(|_, model| matches!(model, Model::Ready { .. }));
+        let text = format!("{}: stopped", one_line(operation));
+        self.log.push(Entry { failed: false, text, advice: String::new() });
     }
 
     fn model_ready(&mut self, card: &ModelCard, wall_ms: Option<u64>) {
