@@ -191,7 +191,7 @@ fn questions_that_cannot_be_asked_are_refused_before_anything_runs() {
 #[test]
 fn an_answer_that_fills_the_context_is_kept() {
     let long = " Ropes hold and".repeat(30);
-    let mut generator = ScriptedGenerator::new().when("Context:", &long).with_context(106);
+    let mut generator = ScriptedGenerator::new().when("Context:", &long).with_context(100);
     let settings = [("answer.max_tokens", "60"), ("retriever.k", "2")];
     let (outcome, events) = run(&config(&settings), &mut generator, "Which ropes hold?", usize::MAX);
     assert_eq!(outcome.expect("it ran"), Outcome::LimitReached);
