@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-use super::{CHOICES, Config, Paths};
+use super::{CHOICES, Config, Paths, RANGES};
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 const PRESETS: &[(&str, &str)] = &[
@@ -320,7 +320,7 @@ fn check_keys(origin: &str, table: &Table) -> Result<(), ConfigError> {
 /// Try the merged table as a whole, and name the one setting of this source that breaks it.
 fn check_values(origin: &str, table: &Table, merged: &Table) -> Result<(), ConfigError> {
     if merged.clone().try_into::<Config>().is_ok() {
-        return Ok(());
+        return check_ranges(origin, table);
     }
     for (key, value) in leaves(table) {
         let mut alone = defaults();
@@ -335,6 +335,26 @@ fn check_values(origin: &str, table: &Table, merged: &Table) -> Result<(), Confi
                 None => format!(": {}", error.message().trim()),
             };
             return Err(ConfigError::BadValue { origin: origin.to_owned(), key, value: text, hint });
+        }
+    }
+    Ok(())
+}
+
+/// A number out of its range would only fail later and elsewhere; `nan` is in no range.
+fn check_ranges(origin: &str, table: &Table) -> Result<(), ConfigError> {
+    for &(key, least, most) in RANGES {
+        let number = match get(table, key) {
+            Some(Value::Float(number)) => *number,
+            Some(Value::Integer(whole)) => *whole as f64,
+            _ => continue,
+        };
+        if !(least..=most).contains(&number) {
+            return Err(ConfigError::BadValue {
+                origin: origin.to_owned(),
+                key: key.to_owned(),
+                value: number.to_string(),
+                hint: format!(": give a number from {least} to {most}"),
+            });
         }
     }
     Ok(())
@@ -371,6 +391,9 @@ mod tests {
         assert_eq!(config.preset, "naive");
         let settings = settings_list();
         assert_eq!(settings.len(), leaves(&defaults()).len());
+        for (key, ..) in RANGES {
+            assert!(settings.iter().any(|setting| setting.key == *key), "{key} has a range and does not exist");
+        }
         for setting in settings {
             assert!(!setting.doc.is_empty(), "{} has no comment", setting.key);
             for choice in &setting.choices {
@@ -415,6 +438,9 @@ mod tests {
                 "`retriever.kind` cannot be `hybird`, did you mean `hybrid`?; known are off, hybrid",
             ),
             ("retriever.k", "many", "`retriever.k` cannot be `many`"),
+            ("retriever.k", "0", "`retriever.k` cannot be `0`: give a number from 1 to 1000"),
+            ("retriever.rrf_k", "nan", "`retriever.rrf_k` cannot be `NaN`"),
+            ("generator.top_p", "1.5", "`generator.top_p` cannot be `1.5`: give a number from 0 to 1"),
         ];
         for (key, value, expected) in cases {
             let mut layers = Layers::defaults();

@@ -181,6 +181,28 @@ pub struct RecordSettings {
     pub enabled: bool,
 }
 
+/// The numbers that a setting may be, both ends included.
+pub const RANGES: &[(&str, f64, f64)] = &[
+    ("generator.threads", 0.0, 1024.0),
+    ("generator.batch_tokens", 1.0, 65_536.0),
+    ("generator.temperature", 0.0, 100.0),
+    ("generator.top_p", 0.0, 1.0),
+    ("generator.min_p", 0.0, 1.0),
+    ("embedder.threads", 0.0, 1024.0),
+    ("chunker.tokens", 16.0, 65_536.0),
+    ("chunker.overlap_tokens", 0.0, 65_536.0),
+    ("retriever.k", 1.0, 1000.0),
+    ("retriever.pool", 1.0, 100_000.0),
+    ("retriever.keep", 0.0, 1000.0),
+    ("retriever.bm25_weight", 0.0, 1e6),
+    ("retriever.vector_weight", 0.0, 1e6),
+    ("retriever.rrf_k", 0.0, 1e6),
+    ("retriever.ef_search", 1.0, 100_000.0),
+    ("answer.max_sentences", 1.0, 10_000.0),
+    ("answer.max_tokens", 1.0, 1e6),
+    ("screen.frames_per_second", 1.0, 240.0),
+];
+
 /// Declares the choices of roles: the enum, its names in settings, and the list of them.
 macro_rules! choices {
     ($($(#[$doc:meta])* $kind:ident at $key:literal { $($(#[$choice_doc:meta])* $choice:ident = $name:literal),+ $(,)? })+) => {
