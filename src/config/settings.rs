@@ -198,7 +198,7 @@ pub const RANGES: &[(&str, f64, f64)] = &[
     ("retriever.vector_weight", 0.0, 1e6),
     ("retriever.rrf_k", 0.0, 1e6),
     ("retriever.ef_search", 1.0, 100_000.0),
-    ("answer.max_sentences", 1.0, 10_000.0),
+    ("answer.max_sentences", 1.0, 1e6),
     ("answer.max_tokens", 1.0, 1e6),
     ("screen.frames_per_second", 1.0, 240.0),
 ];
