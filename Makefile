@@ -9,6 +9,9 @@ FEATURES ?=
 demo: prerequisites
 	$(CARGO) run --locked --release --features "$(FEATURES)" -- demo
 
+# Tests run side by side, each with models on threads of its own: threads that spin while they wait would take the cores from
+# each other.
+test: export OMP_WAIT_POLICY = passive
 # Formatting, clippy as errors, then unit, integration, terminal and doc tests.
 test: prerequisites
 	$(CARGO) fmt --check
