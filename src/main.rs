@@ -4,7 +4,6 @@ use std::io::{IsTerminal, stdin, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use ragscope::cli::{self, Arguments, Exit, Hub, Output, Stopped, Subcommands, demo};
 use ragscope::config::{Layers, Paths};
 use ragscope::event::{Command, StopFlag};
@@ -65,8 +64,9 @@ fn open(
     let sink = Box::new(move |record| drop(sender.send(record)));
     let (hub, commands) = Hub::start(layers, paths, &stop, sink)?;
     if let Some(folder) = folder {
-        commands.send(Command::Open { folder }).context("the engine did not start")?;
+        commands.send(Command::Open { folder });
     }
+    let commands = Box::new(move |command| commands.send(command));
     let shown = tui::run(tui::Link { commands, records, stop }, options);
     hub.end();
     Ok(shown?)

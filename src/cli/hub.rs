@@ -1,8 +1,9 @@
 //! Between the screen and the engine thread.
 //!
-//! Commands about recorded runs are answered here, the rest goes to the worker. Records go to the screen and, when they belong
-//! to a run, to the recorder.
+//! Commands about recorded runs are answered here, on a thread of their own, the rest goes straight to the worker. Records go to
+//! the screen and, when they belong to a run, to the recorder.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::config::{Layers, Paths};
 use crate::engine::{Outbox, Worker, mailbox};
-use crate::event::{Command, Event, Record, SESSION, StopFlag};
+use crate::event::{Command, Event, Outcome, Record, RunUsage, SESSION, StopFlag};
 use crate::trace::{Recorder, list_runs, read_run};
 
 /// How long the screen's end waits for the engine to come to a clean end.
@@ -26,40 +27,39 @@ pub struct Hub {
     ended: Receiver<()>,
 }
 
+/// Where the screen's commands go. Dropping it ends the threads.
+pub struct Commands {
+    engine: Outbox,
+    library: Sender<Command>,
+    tee: Tee,
+}
+
 impl Hub {
-    /// Start the engine thread and the hub's own. The sender takes the screen's commands; dropping it ends both threads.
+    /// Start the engine thread and the one that reads recorded runs.
     ///
     /// # Errors
     /// Settings that cannot be used, or a system without threads to give.
-    pub fn start(
-        layers: Layers,
-        paths: &Paths,
-        stop: &StopFlag,
-        sink: Sink,
-    ) -> anyhow::Result<(Self, Sender<Command>)> {
+    pub fn start(layers: Layers, paths: &Paths, stop: &StopFlag, sink: Sink) -> anyhow::Result<(Self, Commands)> {
         let sessions = paths.sessions();
         let recorder = layers.config()?.record.enabled.then(|| Recorder::new(&sessions));
         let tee = Tee::new(recorder, sink);
-        let (outbox, inbox) = mailbox(stop);
-        let (commands, from_screen) = channel();
+        let (engine, inbox) = mailbox(stop);
         let (end, ended) = channel();
-        let (mut worker, publish, asked) =
-            (Worker::new(layers, paths.clone(), stop.clone()), tee.clone(), stop.clone());
+        let (mut worker, asked, heard) = (Worker::new(layers, paths.clone(), stop.clone()), stop.clone(), tee.clone());
         thread::Builder::new().name("engine".to_owned()).spawn(move || {
-            worker.serve(&inbox, &mut |record| {
-                publish.publish(record);
-                asked.flow()
+            guard(&heard, || {
+                worker.serve(&inbox, &mut |record| {
+                    heard.publish(record);
+                    asked.flow()
+                });
+                drop(worker);
             });
-            drop(worker);
             let _ = end.send(());
         })?;
-        let listener = stop.clone();
-        thread::Builder::new().name("hub".to_owned()).spawn(move || {
-            serve(&from_screen, &outbox, &sessions, &tee);
-            // the screen is gone: whatever runs has nobody to run for
-            listener.stop();
-        })?;
-        Ok((Self { stop: stop.clone(), ended }, commands))
+        let (library, requests) = channel();
+        let shown = tee.clone();
+        thread::Builder::new().name("library".to_owned()).spawn(move || lend(&requests, &sessions, &shown))?;
+        Ok((Self { stop: stop.clone(), ended }, Commands { engine, library, tee }))
     }
 
     /// Stop what runs and wait, within reason, until the engine has let go of its models and its index. An index that is being
@@ -72,21 +72,39 @@ impl Hub {
     }
 }
 
-/// Serve the screen until it is gone.
-fn serve(commands: &Receiver<Command>, outbox: &Outbox, sessions: &Path, tee: &Tee) {
-    for command in commands {
-        match command {
+impl Commands {
+    /// Send a command. What is for the engine is counted here, before anything else can happen, so that a stop reaches it
+    /// however soon it follows.
+    pub fn send(&self, command: Command) {
+        let taken = match command {
+            Command::ListSessions | Command::OpenRun { .. } => self.library.send(command).is_ok(),
+            Command::Ask { .. } | Command::Open { .. } | Command::Reindex { .. } | Command::OpenSource { .. } => {
+                self.engine.send(command)
+            }
+        };
+        if !taken {
+            self.tee.tell(failed("engine", "the engine has ended", ENDED_ADVICE));
+        }
+    }
+}
+
+const ENDED_ADVICE: &str = "start ragscope again; `ragscope paths` says where its log is";
+
+/// Run the engine, and when it panics end what it left open and say so.
+fn guard(tee: &Tee, engine: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(engine)) {
+        let said = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        tee.broke_off(&format!("the engine failed ({})", said.unwrap_or("without a word")));
+    }
+}
+
+/// Read recorded runs for the screen until it is gone.
+fn lend(requests: &Receiver<Command>, sessions: &Path, tee: &Tee) {
+    for request in requests {
+        match request {
             Command::ListSessions => tee.tell(list(sessions)),
             Command::OpenRun { file } => open(&file, tee),
-            Command::Ask { .. } | Command::Open { .. } | Command::Reindex { .. } | Command::OpenSource { .. } => {
-                if !outbox.send(command) {
-                    tee.tell(failed(
-                        "engine",
-                        "the engine thread has ended",
-                        "start ragscope again; its log may say why",
-                    ));
-                }
-            }
+            Command::Ask { .. } | Command::Open { .. } | Command::Reindex { .. } | Command::OpenSource { .. } => {}
         }
     }
 }
@@ -123,21 +141,44 @@ struct Ends {
     sink: Sink,
     started: Instant,
     next_session_seq: u64,
+    open: Option<OpenRun>,
+}
+
+/// A run that has not finished: what it takes to end it in its place.
+struct OpenRun {
+    /// The last record of it.
+    run: String,
+    seq: u64,
+    t_us: u64,
+    text: String,
 }
 
 impl Tee {
     fn new(recorder: Option<Recorder>, sink: Sink) -> Self {
-        Self(Arc::new(Mutex::new(Ends { recorder, sink, started: Instant::now(), next_session_seq: 0 })))
+        Self(Arc::new(Mutex::new(Ends { recorder, sink, started: Instant::now(), next_session_seq: 0, open: None })))
     }
 
     /// A record of the worker.
     fn publish(&self, record: Record) {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ends.follow(&record);
         let written = ends.recorder.as_mut().map_or(Ok(()), |recorder| recorder.write(&record));
         if let Err(error) = written {
             ends.tell(Event::Warned { text: format!("this run is not recorded: {error}") });
         }
         ends.pass(record);
+    }
+
+    /// The worker is gone: end the open run as failed, and say so.
+    fn broke_off(&self, error: &str) {
+        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner).open.take();
+        if let Some(OpenRun { run, seq, t_us, text }) = open {
+            let outcome = Outcome::Failed { error: error.to_owned(), advice: ENDED_ADVICE.to_owned() };
+            let (answer, citations, usage) = (String::new(), Vec::new(), RunUsage::default());
+            let event = Event::RunFinished { outcome, text: text.trim().to_owned(), answer, citations, usage };
+            self.publish(Record { seq: seq + 1, t_us, run, event });
+        }
+        self.tell(failed("engine", error, ENDED_ADVICE));
     }
 
     /// An event of the session.
@@ -155,6 +196,23 @@ impl Tee {
 }
 
 impl Ends {
+    /// Keep up with the run that is open.
+    fn follow(&mut self, record: &Record) {
+        match &record.event {
+            Event::RunFinished { .. } => self.open = None,
+            Event::RunStarted { .. } => {
+                self.open = Some(OpenRun { run: record.run.clone(), seq: 0, t_us: 0, text: String::new() });
+            }
+            _ => {}
+        }
+        if let Some(open) = self.open.as_mut().filter(|open| open.run == record.run) {
+            (open.seq, open.t_us) = (record.seq, record.t_us);
+            if let Event::TokenGenerated { text, .. } = &record.event {
+                open.text.push_str(text);
+            }
+        }
+    }
+
     fn tell(&mut self, event: Event) {
         self.pass(Record { seq: 0, t_us: 0, run: SESSION.to_owned(), event });
     }
@@ -166,5 +224,48 @@ impl Ends {
             self.next_session_seq += 1;
         }
         (self.sink)(record);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::FORMAT;
+
+    #[test]
+    fn a_panic_of_the_engine_ends_the_open_run_and_is_said() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (sender, records) = channel();
+        let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
+        let tee = Tee::new(Some(Recorder::new(home.path())), sink);
+        let record = |seq, event| Record { seq, t_us: seq, run: "r".to_owned(), event };
+        let started = Event::RunStarted {
+            format: FORMAT,
+            program: String::new(),
+            question: "Where?".to_owned(),
+            preset: String::new(),
+            settings: serde_json::Value::Null,
+            models: Vec::new(),
+            corpus: None,
+            seed: 1,
+            started_at: 1,
+        };
+        guard(&tee, || {
+            tee.publish(record(0, started));
+            tee.publish(record(
+                1,
+                Event::TokenGenerated { step: 1, text: " Lorby".to_owned(), logprob: 0.0, entropy: 0.0 },
+            ));
+            panic!("a wheel came off");
+        });
+        drop(tee);
+        let seen: Vec<Record> = records.iter().collect();
+        let Event::RunFinished { outcome: Outcome::Failed { error, .. }, text, .. } = &seen[2].event else {
+            panic!("{seen:?}")
+        };
+        assert!(error.contains("a wheel came off"), "{error}");
+        assert_eq!((text.as_str(), seen[2].seq, seen[2].run.as_str()), ("Lorby", 2, "r"));
+        assert!(matches!(&seen[3].event, Event::OperationFailed { operation, .. } if operation == "engine"));
+        assert_eq!(read_run(&home.path().join("r.jsonl")).expect("recorded"), seen[..3]);
     }
 }

@@ -136,8 +136,13 @@ pub fn completions(shell: clap_complete::Shell, out: &mut Output) -> Result<Exit
 
 /// Print the manual page: the program, then each command.
 pub fn manual(out: &mut Output) -> Result<Exit, Stopped> {
-    let mut page = Vec::new();
-    clap_mangen::Man::new(Arguments::declaration()).render(&mut page)?;
-    out.text(&String::from_utf8_lossy(&page))?;
+    let mut declaration = Arguments::declaration().disable_help_subcommand(true);
+    // gives each command its full name
+    declaration.build();
+    let mut pages = Vec::new();
+    for command in std::iter::once(&declaration).chain(declaration.get_subcommands()) {
+        clap_mangen::Man::new(command.clone()).render(&mut pages)?;
+    }
+    out.text(&String::from_utf8_lossy(&pages))?;
     Ok(Exit::Done)
 }

@@ -18,7 +18,7 @@ mod hub;
 
 pub use args::{Arguments, Shared, Subcommands};
 pub use failure::{Exit, Failure, Stopped};
-pub use hub::{Hub, Sink};
+pub use hub::{Commands, Hub, Sink};
 pub use interrupt::Interrupt;
 pub use output::Output;
 

@@ -159,6 +159,11 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
+/// A name as one line, whatever it holds.
+pub fn one_line(name: &str) -> String {
+    name.replace(['\n', '\t'], " ")
+}
+
 /// As much of the first line as fits the columns.
 fn fit(text: &str, columns: usize) -> String {
     let mut used = 0;

@@ -5,7 +5,7 @@ use std::io;
 
 use crate::event::{Citation, Context, Event, Evidence, Hit, Outcome, RunUsage, harmless};
 
-use super::output::{Output, duration};
+use super::output::{Output, duration, one_line};
 
 /// A fold over the events of one run that writes them as text; the default writes the answer alone.
 #[derive(Default)]
@@ -92,7 +92,7 @@ fn place(hit: &Hit) -> String {
     };
     let [first, last] = hit.chunk.lines;
     let lines = lines(first, last);
-    format!("{}:{lines}  {}  {}", hit.chunk.document, score("bm25", hit.bm25), score("vector", hit.vector))
+    format!("{}:{lines}  {}  {}", one_line(&hit.chunk.document), score("bm25", hit.bm25), score("vector", hit.vector))
 }
 
 /// The labels that the model did not write itself.
@@ -107,7 +107,9 @@ fn labels(citations: &[Citation]) -> String {
 fn sources(citations: &[Citation]) -> String {
     let mut lines_of: Vec<String> = citations
         .iter()
-        .map(|cited| format!("  [{}] {}:{}\n", cited.label, cited.file, lines(cited.first_line, cited.last_line)))
+        .map(|cited| {
+            format!("  [{}] {}:{}\n", cited.label, one_line(&cited.file), lines(cited.first_line, cited.last_line))
+        })
         .collect();
     lines_of.dedup();
     if !lines_of.is_empty() {

@@ -11,7 +11,7 @@ use super::args::Arguments;
 use super::failure::{Exit, Failure, Stopped};
 use super::interrupt::Interrupt;
 use super::observer::Observer;
-use super::output::{Output, duration};
+use super::output::{Output, duration, one_line};
 use super::text::RunText;
 
 /// What a question is asked with.
@@ -164,8 +164,7 @@ fn summary(folder: &Path, report: &IndexReport) -> String {
         text.push_str(&format!("{} skipped:\n", report.skipped.len()));
     }
     for file in &report.skipped {
-        // one line a file, whatever its name holds
-        text.push_str(&format!("  {}: {}\n", file.path.replace(['\n', '\t'], " "), file.reason));
+        text.push_str(&format!("  {}: {}\n", one_line(&file.path), file.reason));
     }
     text
 }

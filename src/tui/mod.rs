@@ -29,8 +29,6 @@ pub mod save;
 pub mod event_loop;
 pub mod terminal;
 
-use std::sync::mpsc::Sender;
-
 use anyhow::Context;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -46,7 +44,8 @@ use theme::Depth;
 
 /// The two ends that the screen holds of the engine.
 pub struct Link {
-    pub commands: Sender<Command>,
+    /// Takes commands, and never waits.
+    pub commands: Box<dyn Fn(Command)>,
     pub records: UnboundedReceiver<Record>,
     pub stop: StopFlag,
 }
@@ -59,8 +58,7 @@ pub fn run(link: Link, options: Options) -> anyhow::Result<()> {
     let app = App::new(options, Depth::of_environment())?;
     show(app, link.records, |effect| match effect {
         Effect::Stop => link.stop.stop(),
-        // an engine that is gone has said why in its last records
-        Effect::Send(command) => drop(link.commands.send(command)),
+        Effect::Send(command) => (link.commands)(command),
         _ => {}
     })
 }

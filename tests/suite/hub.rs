@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ragscope::cli::Hub;
 use ragscope::config::Layers;
-use ragscope::event::{Command, Event, Record, SESSION, StopFlag};
+use ragscope::event::{Command, Event, Outcome, Record, SESSION, StopFlag};
 use ragscope::trace::list_runs;
 
 use super::program::{Program, QUESTION};
@@ -31,13 +31,13 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
         Hub::start(Layers::defaults(), &program.paths(), &StopFlag::default(), sink).expect("started");
     let ask = |question: &str| Command::Ask { question: question.to_owned(), overrides: Vec::new() };
 
-    commands.send(Command::Open { folder: program.corpus() }).expect("sent");
+    commands.send(Command::Open { folder: program.corpus() });
     let mut session = receive(&records, |event| matches!(event, Event::IndexFinished { .. }));
-    commands.send(ask(QUESTION)).expect("sent");
+    commands.send(ask(QUESTION));
     let mut taken = receive(&records, |event| matches!(event, Event::RunFinished { .. }));
-    commands.send(ask(" ")).expect("sent");
+    commands.send(ask(" "));
     taken.extend(receive(&records, |event| matches!(event, Event::OperationFailed { .. })));
-    commands.send(Command::ListSessions).expect("sent");
+    commands.send(Command::ListSessions);
     taken.extend(receive(&records, |event| matches!(event, Event::SessionsListed { .. })));
     let (run, rest): (Vec<_>, Vec<_>) = taken.into_iter().partition(|record| record.run != SESSION);
     session.extend(rest);
@@ -45,7 +45,7 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
 
     let Some(Event::SessionsListed { runs, .. }) = session.last().map(|record| &record.event) else { panic!() };
     let [summary] = runs.as_slice() else { panic!("{runs:?}") };
-    let open = |file: &str| commands.send(Command::OpenRun { file: PathBuf::from(file) }).expect("sent");
+    let open = |file: &str| commands.send(Command::OpenRun { file: PathBuf::from(file) });
     open(&summary.file);
     assert_eq!(receive(&records, |event| matches!(event, Event::RunFinished { .. })), run);
     open("nothing.jsonl");
@@ -53,4 +53,30 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
     drop(commands);
     hub.end();
     assert_eq!(list_runs(&program.paths().sessions()).expect("a list").len(), 1, "an opened run is not recorded again");
+}
+
+#[test]
+fn a_stop_reaches_a_question_however_soon_it_follows() {
+    let program = Program::new();
+    let (sender, records) = channel();
+    let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
+    let stop = StopFlag::default();
+    let (hub, commands) = Hub::start(Layers::defaults(), &program.paths(), &stop, sink).expect("started");
+    let overrides = vec![("preset".to_owned(), "closed-book".to_owned())];
+    for _ in 0..20 {
+        // a recorded run that is being looked for must not hold the question up
+        commands.send(Command::ListSessions);
+        commands.send(Command::Ask { question: QUESTION.to_owned(), overrides: overrides.clone() });
+        stop.stop();
+        receive(&records, |event| match event {
+            Event::RunFinished { outcome, .. } => {
+                assert_eq!(*outcome, Outcome::Stopped);
+                true
+            }
+            Event::OperationStopped { operation } => operation == "ask",
+            _ => false,
+        });
+    }
+    drop(commands);
+    hub.end();
 }

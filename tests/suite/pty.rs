@@ -18,6 +18,7 @@ pub struct Terminal {
     keys: Box<dyn Write + Send>,
     screen: Arc<Screen>,
     /// When the process was started.
+    #[allow(dead_code)] // the bench of the start reads it
     pub started: Instant,
 }
 
