@@ -98,6 +98,10 @@ fn loaded_generator<'a>(
             let mut watch = Watch::new(ModelRole::Generator, &file, publish);
             let model = llm::load_generator(runtime, &file, settings, stop, &mut |f| watch.progress(f))?;
             watch.loaded(model.card());
+            if !model.shares_prefixes() {
+                let text = "this model keeps one state a prompt: prompts share nothing, so methods that ask much are slower";
+                let _ = (watch.publish)(Event::Warned { text: text.to_owned() });
+            }
             model
         }
     };

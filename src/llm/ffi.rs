@@ -17,6 +17,9 @@ use super::LlmError;
 use super::cells::Memory;
 use crate::event::StopFlag;
 
+/// Contexts have a multiple of this many cells.
+pub(super) const CONTEXT_STEP: u32 = 256;
+
 /// What a context is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
@@ -163,7 +166,8 @@ impl Context {
         let watcher: Box<Watcher> = Box::default();
         // SAFETY: returns a plain struct.
         let mut params = unsafe { sys::llama_context_default_params() };
-        params.n_ctx = shape.context_tokens;
+        // llama.cpp rounds the context up itself, but only after it has limited the batch to what was asked for
+        params.n_ctx = shape.context_tokens.next_multiple_of(CONTEXT_STEP);
         params.n_batch = shape.batch_tokens;
         params.n_ubatch = shape.batch_tokens;
         params.n_seq_max = shape.sequences;
@@ -210,6 +214,12 @@ impl Context {
         unsafe { sys::llama_n_ctx(self.raw.as_ptr()) as usize }
     }
 
+    /// Tokens of the largest batch: no more than were asked for.
+    pub fn batch_tokens(&self) -> usize {
+        // SAFETY: the context is live.
+        unsafe { sys::llama_n_batch(self.raw.as_ptr()).min(sys::llama_n_ubatch(self.raw.as_ptr())) as usize }
+    }
+
     /// Have tensors read during the decodes that follow; hand the watcher back with [`Self::unwatch`].
     pub fn watch(&mut self, watcher: Box<dyn Watch + Send>) {
         *self.watcher.get_mut() = Some(watcher);
@@ -242,7 +252,9 @@ impl Context {
             0 => Ok(Decoded::Done),
             1 => Ok(Decoded::NoRoom),
             2 => Ok(Decoded::Aborted),
-            code => Err(LlmError::Backend(format!("decoding failed with code {code}; its log says why"))),
+            code => Err(LlmError::Backend(format!(
+                "decoding failed with code {code}: its log says why (`ragscope paths` prints where it is); a smaller context or fewer GPU layers may help"
+            ))),
         }
     }
 

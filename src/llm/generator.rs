@@ -8,7 +8,7 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
 
 use super::cells::{Cells, Sharing};
-use super::ffi::{Batch, Context, Purpose, Shape};
+use super::ffi::{Batch, CONTEXT_STEP, Context, Purpose, Shape};
 use super::load::{self, Loaded, Placement};
 use super::numbers::{Candidates, Sampler};
 use super::runtime::{self, Runtime};
@@ -24,8 +24,6 @@ use crate::event::{CallUsage, Flow, ModelCard, ModelRole, StopFlag};
 const SEQUENCES: u32 = 64;
 /// The same for models whose sequences each take memory of their own, used or not.
 const WHOLE_SEQUENCES: u32 = 4;
-/// The smallest context that is worth a try, and the step of sizes.
-const CONTEXT_STEP: u32 = 256;
 /// Of the free memory, what the cache may take.
 const CACHE_SHARE: f64 = 0.5;
 /// Cells that stay filled between calls for prompts to come; more would slow every token down.
@@ -68,7 +66,7 @@ pub fn load_generator(
     }
     let template = Template::choose(&loaded.model, &settings.chat_template)?;
     let (context, shape) = context(&loaded, settings, stop)?;
-    let tokens = context.context_tokens();
+    let (tokens, batch_tokens) = (context.context_tokens(), context.batch_tokens());
     loaded.card.context_tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
     template.name().clone_into(&mut loaded.card.chat_template);
     let sharing = if keeps_states(&loaded) {
@@ -87,7 +85,7 @@ pub fn load_generator(
             context,
             cells: Cells::new(tokens, shape.sequences as usize, sharing),
             batch: Batch::default(),
-            batch_tokens: batch_tokens(settings) as usize,
+            batch_tokens,
         },
         model: loaded.model,
         template,
@@ -175,7 +173,7 @@ impl Generator for LlamaGenerator {
         let mut writer = Writer::new(&self.model, &self.template, decoding, jobs.len(), observe);
         let report = schedule::run(&mut self.evaluator, &jobs, &mut writer);
         let branches = writer.branches;
-        self.account(begun, &jobs, report.as_ref().ok(), written(&branches));
+        self.account(begun, report.as_ref().ok(), written(&branches));
         Ok(branches.into_iter().zip(report?.ends).map(|(branch, ended)| branch.finish(ended)).collect())
     }
 
@@ -209,6 +207,9 @@ impl LlamaGenerator {
         let prompt = Prompt::user("Answer with one word: is water wet, yes or no?");
         let decoding = Decoding { max_tokens: 1, sampling: Sampling::GREEDY, seed: 0, stop: StopRule::default() };
         let reply = self.complete(&[prompt], &decoding, &mut |_, _| Flow::Continue)?;
+        if reply.iter().any(|reply| reply.end == End::Stopped) {
+            return Err(LlmError::Stopped);
+        }
         if reply.iter().any(|reply| reply.text.starts_with(' ')) {
             self.reply_start = " ";
         }
@@ -232,14 +233,13 @@ impl LlamaGenerator {
     }
 
     /// Note the cost of a call, and leave no more in the cache than pays.
-    pub(super) fn account(&mut self, begun: Instant, jobs: &[Job], report: Option<&Report>, generated: usize) {
+    pub(super) fn account(&mut self, begun: Instant, report: Option<&Report>, generated: usize) {
         self.evaluator.cells.keep_at_most(KEPT_CELLS, &mut self.evaluator.context);
         let count = |tokens: usize| u32::try_from(tokens).unwrap_or(u32::MAX);
-        let evaluated = report.map_or(0, |report| report.evaluated);
-        let asked: usize = jobs.iter().map(|job| job.tokens.len()).sum();
+        let (evaluated, reused) = report.map_or((0, 0), |report| (report.evaluated, report.reused));
         self.usage = CallUsage {
             prompt_tokens_evaluated: count(evaluated),
-            prompt_tokens_reused: count(asked.saturating_sub(evaluated)),
+            prompt_tokens_reused: count(reused),
             tokens_generated: count(generated),
             wall_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
             context_used: count(self.evaluator.cells.in_use()),
@@ -257,6 +257,7 @@ impl LlamaGenerator {
     /// Forget every prompt evaluated so far: the next call shares nothing with earlier ones.
     pub fn clear_cache(&mut self) {
         self.evaluator.clear();
+        self.open.iter_mut().for_each(Evaluator::clear);
     }
 
     /// Do the books of the cache agree with llama.cpp's own? For tests of stops and failures.
@@ -281,8 +282,7 @@ pub(super) struct Branch {
     sampler: Sampler,
     stream: Stream,
     pub tokens: Vec<Token>,
-    /// Why it ended, and where its text does.
-    end: Option<(End, usize)>,
+    end: Option<End>,
 }
 
 /// Tokens of all branches.
@@ -322,8 +322,7 @@ impl Branch {
             Ended::ContextFull => End::ContextFull,
             Ended::Done | Ended::Stopped => End::Stopped,
         };
-        let (end, length) = self.end.unwrap_or((otherwise, self.stream.len()));
-        Completion { text: self.stream.finish(length), tokens: self.tokens, end }
+        Completion { text: self.stream.finish(), tokens: self.tokens, end: self.end.unwrap_or(otherwise) }
     }
 }
 
@@ -331,28 +330,28 @@ impl Reader for Writer<'_> {
     fn row(&mut self, job: usize, _position: usize, row: &Row) -> Next {
         let branch = &mut self.branches[job];
         if self.decoding.max_tokens == 0 {
-            branch.end = Some((End::MaxTokens, 0));
+            branch.end = Some(End::MaxTokens);
             return Next::End;
         }
         let drawn = branch.sampler.draw(row.logits, &row.distribution, &mut self.candidates);
         let id = i32::try_from(drawn).unwrap_or(i32::MAX);
         let vocabulary = self.model.vocab();
-        if vocabulary.is_eog(LlamaToken(id)) {
-            branch.end = Some((End::Turn, branch.stream.len()));
+        let turn_is_over = vocabulary.is_eog(LlamaToken(id));
+        if turn_is_over {
+            branch.end = Some(End::Turn);
+        } else if branch.stream.push(&vocabulary.token_to_piece(LlamaToken(id), false, None), &self.stops) {
+            branch.end = Some(End::StopRule);
+        } else if branch.tokens.len() + 1 >= self.decoding.max_tokens as usize {
+            branch.end = Some(End::MaxTokens);
+        }
+        let text = if branch.end.is_some() { branch.stream.give_rest() } else { branch.stream.give(&self.stops) };
+        if turn_is_over && text.is_empty() {
             return Next::End;
         }
-        let text = branch.stream.push(&vocabulary.token_to_piece(LlamaToken(id), false, None));
-        let added = text.len();
+        // the end of a turn is a token only where it sets text free that might have become a stop text
         let token = Token { id, text, logprob: row.logprob(drawn), entropy: row.distribution.entropy };
         let flow = (self.observe)(job, &token);
         branch.tokens.push(token);
-        branch.end = if let Some(at) = branch.stream.stop(&self.stops, added) {
-            Some((End::StopRule, at))
-        } else if branch.tokens.len() >= self.decoding.max_tokens as usize {
-            Some((End::MaxTokens, branch.stream.len()))
-        } else {
-            None
-        };
         match (flow, branch.end) {
             (Flow::Stop, _) => Next::Stop,
             (Flow::Continue, Some(_)) => Next::End,

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const COMPLAINTS: usize = 8;
+/// A log longer than this is begun anew at the next start.
+const MAX_BYTES: u64 = 1 << 20;
 
 struct Log {
     file: Option<File>,
@@ -24,7 +26,10 @@ pub(super) fn open(file: &Path) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    lock().file = Some(OpenOptions::new().create(true).append(true).open(file)?);
+    let long = std::fs::metadata(file).is_ok_and(|about| about.len() > MAX_BYTES);
+    let mut options = OpenOptions::new();
+    options.create(true);
+    lock().file = Some(if long { options.write(true).truncate(true) } else { options.append(true) }.open(file)?);
     Ok(())
 }
 

@@ -72,8 +72,10 @@ pub(super) struct Evaluator {
 pub(super) struct Report {
     /// One a job.
     pub ends: Vec<Ended>,
-    /// Prompt tokens that were evaluated; the others were shared or in the cache.
+    /// Prompt tokens that were evaluated.
     pub evaluated: usize,
+    /// Tokens of the prompts that were evaluated to their end, less those evaluated for them: they were shared or in the cache.
+    pub reused: usize,
 }
 
 #[derive(Debug)]
@@ -133,7 +135,7 @@ pub(super) fn run(on: &mut Evaluator, jobs: &[Job], reader: &mut dyn Reader) -> 
     let outcome = schedule.steps(reader);
     schedule.put_down();
     outcome?;
-    Ok(Report { ends: schedule.ends, evaluated: schedule.evaluated })
+    Ok(Report { reused: schedule.reused(), ends: schedule.ends, evaluated: schedule.evaluated })
 }
 
 impl Schedule<'_> {
@@ -266,7 +268,11 @@ impl Schedule<'_> {
                 Work::Run(_) => entry.to,
                 Work::Growth(job) => self.jobs[job].tokens.len().min(entry.to),
             };
-            self.evaluated += prompt_tokens.saturating_sub(entry.from);
+            let evaluated = prompt_tokens.saturating_sub(entry.from);
+            self.evaluated += evaluated;
+            if let Work::Run(node) = strand.work {
+                self.tree.nodes[node].evaluated += evaluated;
+            }
         }
         let mut grown = Vec::new();
         let mut ended = Vec::new();
@@ -372,6 +378,17 @@ impl Schedule<'_> {
             }
         }
         self.active.len() < begun
+    }
+
+    fn reused(&self) -> usize {
+        let mut reached = vec![false; self.jobs.len()];
+        let mut asked = 0;
+        for node in self.tree.nodes.iter().filter(|node| node.unread >= node.end()) {
+            asked += node.end() * node.ends.len();
+            node.ends.iter().for_each(|job| reached[*job] = true);
+        }
+        let for_them = self.tree.nodes.iter().filter(|node| node.readers.iter().any(|(job, _)| reached[*job]));
+        asked.saturating_sub(for_them.map(|node| node.evaluated).sum())
     }
 
     /// There is no room: what was begun last waits. Alone, it has filled the context.

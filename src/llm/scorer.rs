@@ -61,7 +61,7 @@ impl LlamaGenerator {
         let mut lookup = Lookup { jobs: &jobs, ends: &self.turn_ends, found: vec![Vec::new(); jobs.len()], targets };
         let report = schedule::run(&mut self.evaluator, &jobs, &mut lookup);
         let found = lookup.found;
-        self.account(begun, &jobs, report.as_ref().ok(), 0);
+        self.account(begun, report.as_ref().ok(), 0);
         match report?.ends.iter().all(|end| *end == Ended::Done) {
             true => Ok(found),
             false => Err(LlmError::Stopped),

@@ -224,7 +224,7 @@ impl Tap for LlamaGenerator {
         evaluator.context.unwatch();
         let TappedWriter { writer, read, .. } = writer;
         let branches = writer.branches;
-        self.account(begun, &jobs, report.as_ref().ok(), written(&branches));
+        self.account(begun, report.as_ref().ok(), written(&branches));
         let ends = report?.ends;
         let tapped = branches.into_iter().zip(ends).zip(read).map(|((branch, ended), (hidden, mut attention))| {
             // the row that chose the end of the turn belongs to no token

@@ -19,6 +19,8 @@ pub(super) struct Template {
     name: String,
     /// Texts that the vocabulary reads as control tokens, such as `<|im_end|>`.
     control_texts: Vec<String>,
+    /// Texts of the template that the vocabulary always reads as one token, even where control tokens are not read.
+    turn_texts: Vec<String>,
     /// What ends a turn when the vocabulary has no token for it.
     stop_texts: Vec<String>,
 }
@@ -43,7 +45,8 @@ impl Template {
             FALLBACK if !control_texts.iter().any(|text| text == "<|im_end|>") => vec!["<|im_end|>".to_owned()],
             _ => Vec::new(),
         };
-        Ok(Self { source, name: name.to_owned(), control_texts, stop_texts })
+        let turn_texts = turn_texts(model, &source)?;
+        Ok(Self { source, name: name.to_owned(), control_texts, turn_texts, stop_texts })
     }
 
     /// `gguf`, or the name of the template.
@@ -69,7 +72,21 @@ impl Template {
     }
 
     fn has_control_text(&self, text: &str) -> bool {
-        self.control_texts.iter().any(|control| text.contains(control.as_str()))
+        self.control_texts.iter().chain(&self.turn_texts).any(|control| text.contains(control.as_str()))
+    }
+
+    /// Tokens of a text that is read as plain text whatever it contains.
+    fn plain(&self, model: &LlamaModel, text: &str) -> Vec<i32> {
+        let mut all = Vec::new();
+        let mut rest = text;
+        // a turn mark is cut after its first character: neither half is one
+        while let Some(at) = self.turn_texts.iter().filter_map(|mark| rest.find(mark.as_str())).min() {
+            let cut = at + rest[at..].chars().next().map_or(1, char::len_utf8);
+            all.extend(tokens(model, &rest[..cut], false, false));
+            rest = &rest[cut..];
+        }
+        all.extend(tokens(model, rest, false, false));
+        all
     }
 
     /// Tokens where the texts of the prompt are read as plain text whatever they contain.
@@ -82,11 +99,11 @@ impl Template {
         while let Some((at, mark)) = MARK.iter().filter_map(|mark| Some((rest.find(mark)?, *mark))).min() {
             let text = if mark == MARK[0] { &prompt.system } else { &prompt.user };
             all.extend(tokens(model, &rest[..at], all.is_empty(), true));
-            all.extend(tokens(model, text, false, false));
+            all.extend(self.plain(model, text));
             rest = &rest[at + mark.len()..];
         }
         all.extend(tokens(model, rest, all.is_empty(), true));
-        all.extend(tokens(model, &prompt.reply, false, false));
+        all.extend(self.plain(model, &prompt.reply));
         Ok(all)
     }
 }
@@ -126,14 +143,27 @@ pub(super) fn tokens(model: &LlamaModel, text: &str, start: bool, control: bool)
 }
 
 fn control_texts(model: &LlamaModel) -> Vec<String> {
+    texts_of(model, &[LlamaTokenAttr::Control, LlamaTokenAttr::Unknown])
+}
+
+/// The user-defined tokens among the marks of the template. Other user-defined tokens (runs of spaces, mostly) are harmless.
+fn turn_texts(model: &LlamaModel, source: &LlamaChatTemplate) -> Result<Vec<String>, LlmError> {
+    let frame = apply(model, source, ["", "question"])?;
+    let defined = texts_of(model, &[LlamaTokenAttr::UserDefined]);
+    let is_mark =
+        |text: &String| !text.trim().is_empty() && frame.contains(text.as_str()) && !"question".contains(text.as_str());
+    Ok(defined.into_iter().filter(is_mark).collect())
+}
+
+fn texts_of(model: &LlamaModel, kinds: &[LlamaTokenAttr]) -> Vec<String> {
     let vocabulary = model.vocab();
-    let is_control = |token: &LlamaToken| {
-        let kind = vocabulary.attr(*token);
-        kind.contains(LlamaTokenAttr::Control) || kind.contains(LlamaTokenAttr::Unknown)
+    let is_wanted = |token: &LlamaToken| {
+        let attributes = vocabulary.attr(*token);
+        kinds.iter().any(|kind| attributes.contains(*kind))
     };
     let texts: HashSet<String> = vocabulary
         .tokens()
-        .filter(is_control)
+        .filter(is_wanted)
         .filter_map(|token| vocabulary.text(token)?.to_str().ok().map(str::to_owned))
         .filter(|text| !text.is_empty())
         .collect();

@@ -26,6 +26,8 @@ pub(super) struct Node {
     pub ends: Vec<usize>,
     /// Position of the first row that was not handed out yet: a run that is evaluated again after it was dropped hands out nothing twice.
     pub unread: usize,
+    /// Tokens that were evaluated to get to its end from the end of its parent, those of the parent included where they had been dropped.
+    pub evaluated: usize,
 }
 
 impl Node {
@@ -116,6 +118,7 @@ impl Tree {
             readers: upper.readers.clone(),
             ends: std::mem::take(&mut upper.ends),
             unread: 0,
+            evaluated: 0,
         };
         self.nodes.push(lower);
         let lower = self.nodes.len() - 1;

@@ -128,6 +128,33 @@ fn a_full_context_ends_a_continuation() {
     assert!(generator.cache_is_sound());
 }
 
+#[test]
+fn a_context_of_any_size_takes_prompts_up_to_it() {
+    for (context_tokens, words) in [(300, 400), (1, 200), (257, 450)] {
+        let settings = GeneratorSettings { context_tokens, ..generator_settings() };
+        let mut generator = generator_with(&settings, &StopFlag::default());
+        assert!(generator.card().context_tokens >= context_tokens);
+        assert!(!one(&mut generator, &Prompt::user("the ".repeat(words)), &greedy(3)).tokens.is_empty());
+    }
+}
+
+#[test]
+fn what_is_reused_is_counted_only_where_it_was() {
+    let mut generator = generator();
+    let prompts: Vec<Prompt> = ["How tall is the lighthouse?", "Who keeps it?"].map(question).to_vec();
+    let lengths: Vec<u32> =
+        prompts.iter().map(|prompt| generator.render(prompt).expect("a prompt").tokens.len() as u32).collect();
+    complete(&mut generator, &prompts, &greedy(4));
+    let both = generator.usage();
+    assert_eq!(both.prompt_tokens_evaluated + both.prompt_tokens_reused, lengths.iter().sum::<u32>());
+    let stop = StopFlag::default();
+    let mut stopped = generator_with(&generator_settings(), &stop);
+    stop.stop();
+    complete(&mut stopped, &prompts, &greedy(4));
+    let nothing = stopped.usage();
+    assert_eq!((nothing.prompt_tokens_evaluated, nothing.prompt_tokens_reused), (0, 0));
+}
+
 /// Pseudo-random numbers for histories of calls (a linear congruential generator: the same history every time).
 struct Dice(u64);
 
