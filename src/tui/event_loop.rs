@@ -55,40 +55,39 @@ where
             pace.drawn();
         }
         let wake = pace.wake().into_iter().chain(app.next_due().map(|due| played_until + due)).min();
+        let (mut input, mut record) = (None, None);
         tokio::select! {
             biased;
-            input = inputs.terminal.recv() => match input {
-                Some(input) => take_input(app, &mut pace, &input),
+            came = inputs.terminal.recv() => match came {
                 None => return Ok(()),
+                came => input = came,
             },
-            record = inputs.records.recv(), if !engine_gone => match record {
-                Some(record) => app.apply(&record),
+            came = inputs.records.recv(), if !engine_gone => match came {
                 None => {
                     engine_gone = true;
                     app.tell("the engine has ended: leave and start again", true);
                 }
+                came => record = came,
             },
             () = at(wake) => {}
         }
-        while let Ok(input) = inputs.terminal.try_recv() {
-            take_input(app, &mut pace, &input);
-        }
-        for record in std::iter::from_fn(|| inputs.records.try_recv().ok()).take(RECORDS_AT_ONCE) {
-            app.apply(&record);
-        }
+        // before the keys: time that passed while a replay was paused is not played
         let now = Instant::now();
         app.advance(now - std::mem::replace(&mut played_until, now));
+        for input in input.into_iter().chain(std::iter::from_fn(|| inputs.terminal.try_recv().ok())) {
+            app.handle(&input);
+            pace.urgent = true;
+        }
+        let waiting = std::iter::from_fn(|| inputs.records.try_recv().ok());
+        for record in record.into_iter().chain(waiting).take(RECORDS_AT_ONCE) {
+            app.apply(&record);
+        }
         for effect in app.take_effects() {
             if !perform(effect, app) {
                 return Ok(());
             }
         }
     }
-}
-
-fn take_input(app: &mut App, pace: &mut Pace, input: &Input) {
-    app.handle(input);
-    pace.urgent = true;
 }
 
 async fn at(wake: Option<Instant>) {

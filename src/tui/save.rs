@@ -22,9 +22,9 @@ pub fn markdown(run: &Run) -> String {
         let _ = writeln!(page, "**{}**\n", run.answer);
     }
     for step in &run.steps {
-        let labels: Vec<String> = step.citations.iter().map(|citation| format!("[{}]", citation.label)).collect();
+        let labels = step.citations.iter().map(|citation| format!(" [{}]", citation.label)).collect::<String>();
         let measured = step.uncertainty.as_ref().map_or(String::new(), |u| format!(" ({:.2} nats)", u.value));
-        let _ = writeln!(page, "{}. {} {}{measured}", step.step, step.text, labels.join(" "));
+        let _ = writeln!(page, "{}. {}{labels}{measured}", step.step, step.text);
     }
     sources(run, &mut page);
     lookups(run, &mut page);

@@ -132,6 +132,9 @@ impl App {
             Event::SourceOpened { .. } => self.source_arrived(),
             // what was said about it while it ran is over
             Event::RunFinished { .. } => self.ui.notice = self.ui.notice.take().filter(|notice| notice.failed),
+            Event::SessionsListed { .. } if matches!(self.ui.overlay, Some((Overlay::Sessions, _))) => {
+                self.select_first()
+            }
             Event::OperationFailed { .. } => self.told_of_failure(),
             Event::Warned { .. } => {
                 let text = self.state.log.last().map_or(String::new(), |entry| entry.text.clone());

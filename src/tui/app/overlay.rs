@@ -122,24 +122,24 @@ impl App {
 
     /// Wraps the document once for the width of the screen, and keeps the cited lines in sight until the person moves.
     pub(super) fn prepare_source(&mut self) {
-        let Some((overlay, mut scroll)) = self.ui.overlay.take() else { return };
-        let area = overlays::rows_area((&overlay, &scroll), &self.scene(), self.size);
-        let (cells, height) = (usize::from(area.width), usize::from(area.height));
-        let overlay = match overlay {
-            Overlay::Source(mut view) => {
-                let rows = view.rows.take().filter(|(width, _)| *width == cells);
-                let (_, rows) = rows.unwrap_or_else(|| (cells, overlays::source_rows(&view, &self.scene(), cells)));
-                if scroll.top == view.put_at {
-                    let cited = rows.items().next().and_then(|item| rows.rows_of(item));
-                    let above = cited.map_or(0, |cited| cited.start.saturating_sub(height / 4));
-                    view.put_at = above.min(rows.rows.len().saturating_sub(height));
-                    scroll.top = view.put_at;
-                }
-                view.rows = Some((cells, rows));
-                Overlay::Source(view)
-            }
-            other => other,
-        };
+        let Some((mut overlay, mut scroll)) = self.ui.overlay.take() else { return };
+        let cells = usize::from(overlays::rows_area((&overlay, &scroll), &self.scene(), self.size).width);
+        if let Overlay::Source(view) = &mut overlay
+            && view.rows.as_ref().is_none_or(|(width, _)| *width != cells)
+        {
+            view.rows = Some((cells, overlays::source_rows(view, &self.scene(), cells)));
+        }
+        // the height depends on the rows
+        let height = usize::from(overlays::rows_area((&overlay, &scroll), &self.scene(), self.size).height);
+        if let Overlay::Source(view) = &mut overlay
+            && let Some((_, rows)) = &view.rows
+            && scroll.top == view.put_at
+        {
+            let cited = rows.items().next().and_then(|item| rows.rows_of(item));
+            let above = cited.map_or(0, |cited| cited.start.saturating_sub(height / 4));
+            view.put_at = above.min(rows.rows.len().saturating_sub(height));
+            scroll.top = view.put_at;
+        }
         self.ui.overlay = Some((overlay, scroll));
     }
 

@@ -62,14 +62,15 @@ pub(super) fn frame((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>, s
     // header, input and status stay in sight
     let body = Rect { y: screen.y + 1.min(screen.height), height: screen.height.saturating_sub(3), ..screen };
     let columns = if columns + NARROWEST_MARGIN > body.width { body.width } else { columns };
-    let rows = match overlay {
-        Overlay::Source(_) | Overlay::Palette | Overlay::Settings => rows,
+    let cells = usize::from(columns.saturating_sub(2));
+    let needed = match overlay {
+        Overlay::Palette | Overlay::Settings => usize::from(rows),
+        Overlay::Source(view) => view.rows.as_ref().map_or(0, |(_, content)| content.rows.len()),
         Overlay::Prompts | Overlay::Sessions | Overlay::Help(_) | Overlay::Report | Overlay::Log => {
-            let cells = usize::from(columns.saturating_sub(2));
-            let needed = content((overlay, scroll), scene, cells).rows.len();
-            u16::try_from(needed + 2).unwrap_or(u16::MAX).clamp(FEWEST_ROWS, rows)
+            content((overlay, scroll), scene, cells).rows.len()
         }
     };
+    let rows = u16::try_from(needed + 2).unwrap_or(u16::MAX).clamp(FEWEST_ROWS, rows);
     layout::overlay(body, columns, rows)
 }
 

@@ -26,7 +26,7 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
 
 fn call_rows(scene: &Scene<'_>, row: usize, call: &Call, cells: usize, content: &mut Content) {
     let item = Item { row, part: 0 };
-    let title = format!("  call {}  {}", call.call, call.purpose);
+    let title = format!("  call {}  {}", row + 1, call.purpose);
     let role =
         format!("  {}  {}", call.role.name().replace('_', " "), text::counted(call.prompt_tokens.into(), "token"));
     content.item(item, Line::from(vec![scene.span(Tone::Strong, title), scene.span(Tone::Quiet, role)]));
@@ -49,6 +49,7 @@ fn call_rows(scene: &Scene<'_>, row: usize, call: &Call, cells: usize, content: 
 }
 
 pub(super) fn copied(scene: &Scene<'_>, scroll: &Scroll) -> Option<(String, String)> {
-    let call = scene.run?.calls.get(scroll.selected.unwrap_or_default().row)?;
-    Some((format!("the prompt of call {}", call.call), call.prompt.clone()))
+    let row = scroll.selected.unwrap_or_default().row;
+    let call = scene.run?.calls.get(row)?;
+    Some((format!("the prompt of call {}", row + 1), call.prompt.clone()))
 }

@@ -82,10 +82,15 @@ fn decision(uncertainty: &Uncertainty) -> (Tone, &'static str) {
     }
 }
 
-/// The selected sentence, else the last one.
+/// The selected sentence; else the one being written; else the one that was doubted most.
 fn selected_step<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Step> {
     let selected = scene.ui.scroll(Pane::Answer).selected.and_then(|item| run.steps.get(item.row));
-    selected.or(run.steps.last()).filter(|step| !step.tokens.is_empty())
+    let doubt = |step: &Step| step.uncertainty.as_ref().map_or(0.0, |uncertainty| uncertainty.value);
+    let telling = match run.outcome {
+        None => run.steps.last(),
+        Some(_) => run.steps.iter().max_by(|a, b| doubt(a).total_cmp(&doubt(b))),
+    };
+    selected.or(telling).filter(|step| !step.tokens.is_empty())
 }
 
 fn token_rows(scene: &Scene<'_>, step: &Step, cells: usize, content: &mut Content) {
