@@ -28,22 +28,25 @@ fn wants_screen(arguments: &Arguments) -> bool {
 
 fn show(arguments: &Arguments) -> Result<Exit, Stopped> {
     let paths = Paths::of_user();
-    match &arguments.command {
+    let ended = match &arguments.command {
         Some(Subcommands::Replay { file }) => {
             let records = trace::read_run(file)?;
-            tui::replay(records, options(&cli::layers(&arguments.shared, &paths)?, &paths, Vec::new())?)?;
+            tui::replay(records, options(&cli::layers(&arguments.shared, &paths)?, &paths, Vec::new())?)?
         }
         Some(Subcommands::Demo) => {
             let layers = demo::layers(&arguments.shared, &paths)?;
             let suggestions = demo::questions()?.into_iter().map(suggestion).collect();
-            open(layers, &paths, Some(demo::corpus()), suggestions)?;
+            open(layers, &paths, Some(demo::corpus()), suggestions)?
         }
         _ => {
             arguments.folder.as_deref().map_or(Ok(()), cli::check_folder)?;
-            open(cli::layers(&arguments.shared, &paths)?, &paths, arguments.folder.clone(), Vec::new())?;
+            open(cli::layers(&arguments.shared, &paths)?, &paths, arguments.folder.clone(), Vec::new())?
         }
-    }
-    Ok(Exit::Done)
+    };
+    Ok(match ended {
+        tui::Ended::Left => Exit::Done,
+        tui::Ended::Signal(number) => Exit::Signal(number),
+    })
 }
 
 fn suggestion(prepared: demo::Prepared) -> tui::Suggestion {
@@ -56,7 +59,7 @@ fn open(
     paths: &Paths,
     folder: Option<PathBuf>,
     suggestions: Vec<tui::Suggestion>,
-) -> Result<(), Stopped> {
+) -> Result<tui::Ended, Stopped> {
     let options = options(&layers, paths, suggestions)?;
     let stop = StopFlag::default();
     let (sender, records) = tokio::sync::mpsc::unbounded_channel();

@@ -16,6 +16,8 @@ pub enum Exit {
     Usage,
     /// By ctrl-c.
     Interrupted,
+    /// By the signal with this number.
+    Signal(u8),
 }
 
 impl Exit {
@@ -27,6 +29,7 @@ impl Exit {
             Self::Failed => 1,
             Self::Usage => 2,
             Self::Interrupted => 130,
+            Self::Signal(number) => 128_u8.saturating_add(number),
         }
     }
 }

@@ -292,12 +292,13 @@ fn doing_words(scene: &Scene<'_>) -> String {
     };
     let found = if scene.ui.needle.is_empty() { String::new() } else { format!("search \"{}\"   ", scene.ui.needle) };
     let behind = scene.ui.overlay.is_some() || scene.ui.pending.is_some();
-    let run = scene.run.filter(|_| !behind).map_or(String::new(), run_words);
+    let run = scene.run.filter(|_| !behind).map_or(String::new(), |run| run_words(scene, run));
     format!("{changed}{found}{run}")
 }
 
-fn run_words(run: &Run) -> String {
+fn run_words(scene: &Scene<'_>, run: &Run) -> String {
     let doing = match run.phase() {
+        phase if phase != Phase::Done && !scene.ui.goes_on(run) => return "a recording that was cut off".to_owned(),
         Phase::Starting => return "starting …".to_owned(),
         Phase::LookingUp => return "looking it up …".to_owned(),
         Phase::Reading => return "reading the prompt …".to_owned(),
@@ -313,10 +314,15 @@ fn run_words(run: &Run) -> String {
         Phase::Done => (run.usage.prompt_tokens_evaluated, run.usage.prompt_tokens_reused),
         _ => run.prompt_tokens(),
     };
-    match evaluated + reused {
-        0 => doing,
-        all => format!("{doing}, reused {:.0} % of prompt tokens", reused as f64 * 100.0 / all as f64),
-    }
+    let reused = match evaluated + reused {
+        0 => String::new(),
+        all => format!(", reused {:.0} % of prompt tokens", reused as f64 * 100.0 / all as f64),
+    };
+    let context = run.calls.iter().rev().find_map(|call| call.usage).filter(|usage| usage.context_tokens > 0);
+    let context = context.map_or(String::new(), |usage| {
+        format!(", context {} of {}", text::count(usage.context_used.into()), text::count(usage.context_tokens.into()))
+    });
+    format!("{doing}{reused}{context}")
 }
 
 fn ended_words(run: &Run) -> &'static str {

@@ -50,11 +50,21 @@ pub struct Link {
     pub stop: StopFlag,
 }
 
+/// How the screen ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Ended {
+    /// The person left it.
+    Left,
+    /// A signal with this number asked the process to end.
+    Signal(u8),
+}
+
 /// Shows the screen until it is left. The first frame comes before any record.
 ///
 /// # Errors
 /// A wrong theme or keymap, before the terminal is touched; a terminal that cannot be used.
-pub fn run(link: Link, options: Options) -> anyhow::Result<()> {
+pub fn run(link: Link, options: Options) -> anyhow::Result<Ended> {
     let app = App::new(options, Depth::of_environment())?;
     show(app, link.records, |effect| match effect {
         Effect::Stop => link.stop.stop(),
@@ -67,13 +77,13 @@ pub fn run(link: Link, options: Options) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// As [`run`].
-pub fn replay(records: Vec<Record>, options: Options) -> anyhow::Result<()> {
+pub fn replay(records: Vec<Record>, options: Options) -> anyhow::Result<Ended> {
     let app = App::replaying(records, options, Depth::of_environment())?;
     let (_nobody, nothing) = unbounded_channel();
     show(app, nothing, |_| {})
 }
 
-fn show(mut app: App, records: UnboundedReceiver<Record>, engine: impl Fn(Effect)) -> anyhow::Result<()> {
+fn show(mut app: App, records: UnboundedReceiver<Record>, engine: impl Fn(Effect)) -> anyhow::Result<Ended> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the screen")?;
     let taken = Taken::take(app.options().config.screen.mouse)
@@ -83,16 +93,16 @@ fn show(mut app: App, records: UnboundedReceiver<Record>, engine: impl Fn(Effect
     let mut perform = |effect: Effect, app: &mut App| outside(effect, app, &engine);
     let shown = runtime.block_on(async {
         tokio::select! {
-            shown = drive(&mut terminal, &mut app, inputs, &mut perform) => shown,
-            () = terminal::asked_to_end() => Ok(()),
+            shown = drive(&mut terminal, &mut app, inputs, &mut perform) => shown.map(|()| Ended::Left),
+            signal = terminal::asked_to_end() => Ok(Ended::Signal(signal)),
         }
     });
     let panics = taken.panics();
     // the terminal comes back before anything is reported
     drop(taken);
-    shown?;
+    let ended = shown?;
     anyhow::ensure!(panics.is_empty(), "a part of the program failed, please report it: {}", panics.join("; "));
-    Ok(())
+    Ok(ended)
 }
 
 /// Does what the screen asks of the outside; false when it is to be left.

@@ -17,6 +17,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// How long the reader of keys waits before it looks whether the screen is still there.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// The number of the interrupt signal.
+const INTERRUPT: u8 = 2;
+
 /// The terminal while the screen has it. Dropping gives it back.
 pub struct Taken {
     reading: Arc<AtomicBool>,
@@ -90,12 +93,12 @@ fn give_back(reading: &AtomicBool) {
 }
 
 /// A panic of the screen's own thread gives the terminal back before it is reported. A panic elsewhere must not write over the
-/// screen: it is kept for the end.
+/// screen: it is kept for the end. Once the screen is gone, panics are reported as ever.
 fn restore_on_panic(reading: Arc<AtomicBool>, panics: Arc<Mutex<Vec<String>>>) {
     let screen = std::thread::current().id();
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if std::thread::current().id() == screen {
+        if std::thread::current().id() == screen || !reading.load(Ordering::SeqCst) {
             give_back(&reading);
             report(panic);
         } else if let Ok(mut panics) = panics.lock() {
@@ -159,25 +162,25 @@ pub fn append_line(path: &Path, line: &str) -> io::Result<()> {
     writeln!(file, "{line}")
 }
 
-/// Ends when the process is asked to end.
-pub async fn asked_to_end() {
+/// Ends when the process is asked to end; gives the number of the signal.
+pub async fn asked_to_end() -> u8 {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
         let kinds = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()];
-        let [terminate, hangup, interrupt] = kinds.map(signal);
-        if let (Ok(mut terminate), Ok(mut hangup), Ok(mut interrupt)) = (terminate, hangup, interrupt) {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = hangup.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            return;
+        if let [Ok(mut terminate), Ok(mut hangup), Ok(mut interrupt)] = kinds.map(signal) {
+            let came = tokio::select! {
+                _ = terminate.recv() => SignalKind::terminate(),
+                _ = hangup.recv() => SignalKind::hangup(),
+                _ = interrupt.recv() => SignalKind::interrupt(),
+            };
+            return u8::try_from(came.as_raw_value()).unwrap_or(INTERRUPT);
         }
     }
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
+    INTERRUPT
 }
 
 #[cfg(test)]

@@ -9,11 +9,15 @@ use ragscope::event::{
     Citation, Command, CorpusCard, Event, Evidence, IndexPhase, IndexProgress, IndexReport, ModelCard, ModelRole,
     Outcome, Record, RunSummary, RunUsage, SESSION, SkippedFile, Source,
 };
+use ragscope::trace::{Recorder, read_run};
 use ragscope::tui::app::Effect;
+use ragscope::tui::terminal::Taken;
 use ragscope::tui::theme::Depth;
 use ragscope::tui::{App, Options, Suggestion, save, screen};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+
+use crate::pty::{Left, Terminal};
 
 const SIZES: [(u16, u16); 3] = [(200, 60), (100, 30), (60, 16)];
 
@@ -254,7 +258,8 @@ fn sessions() -> Event {
     }
 }
 
-/// A recorded run gives the same screen as the run while it happened.
+/// A run goes through the recorder, comes back from its file and is played; at every record the screen is, cell for cell, the one
+/// that showed the run while it happened.
 #[test]
 fn a_replayed_run_and_the_live_run_give_the_same_screens() {
     // one written by hand, one recorded from the bundled models over the demo corpus
@@ -264,18 +269,23 @@ fn a_replayed_run_and_the_live_run_give_the_same_screens() {
 }
 
 fn replay_and_live_are_the_same(records: &[Record]) {
-    let live_until = |count: usize| {
-        let mut live = Screen::new();
-        live.apply(&records[..count]).press("tab").commands();
-        live
-    };
-    let mut replayed = Screen::with(|options| App::replaying(Vec::new(), options, Depth::True).expect("a screen"));
-    for count in 1..=records.len() {
-        replayed.apply(&records[count - 1..count]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut recorder = Recorder::new(folder.path());
+    recorder.write(&records[0]).expect("recorded");
+    let file = recorder.file().expect("a file").to_owned();
+    records[1..].iter().for_each(|record| recorder.write(record).expect("recorded"));
+    let read = read_run(&file).expect("read back");
+    let mut replayed = Screen::with(|options| App::replaying(read, options, Depth::True).expect("a screen"));
+    replayed.press("space 0 space");
+    let mut live = Screen::new();
+    live.press("tab");
+    for (count, record) in records.iter().enumerate() {
+        live.apply(std::slice::from_ref(record));
+        replayed.press(".");
         for (width, height) in SIZES {
             // the input and the status line say how far the replay is
             let panes = Rect::new(0, 0, width, height - 2);
-            let (live, replayed) = (live_until(count).buffer(width, height), replayed.buffer(width, height));
+            let (live, replayed) = (live.buffer(width, height), replayed.buffer(width, height));
             for position in panes.positions() {
                 assert_eq!(live[position], replayed[position], "{position} after record {count} at {width}x{height}");
             }
@@ -426,7 +436,7 @@ fn opened_source() -> Screen {
 
 fn listed_sessions() -> Screen {
     let mut screen = answered();
-    screen.press("S").session(sessions()).press("j j");
+    screen.press("S").session(sessions()).press("j");
     screen
 }
 
@@ -647,6 +657,73 @@ fn a_recorded_run_appears_when_it_is_opened() {
 }
 
 #[test]
+fn only_what_happens_now_can_be_stopped() {
+    let stopped = |screen: &mut Screen| screen.app.take_effects().contains(&Effect::Stop);
+    // a recording that was cut off is not running
+    let mut screen = listed_sessions();
+    screen.press("enter").apply(&renamed(&recorded()[..15], "2")).shows("the recording ends here").press("esc");
+    assert!(!stopped(&mut screen));
+    // a finished recording hides no run that goes on
+    screen.apply(&renamed(&recorded()[..15], "live")).press("S").session(sessions()).press("j j enter");
+    screen.apply(&renamed(&recorded(), "3")).shows("answer  Aldmouth").press("esc");
+    assert!(stopped(&mut screen));
+    // an engine that failed ends what it was at
+    let failed = ("engine".to_owned(), "it panicked".to_owned(), "start again".to_owned());
+    screen.press("[").shows("being written");
+    screen.session(Event::OperationFailed { operation: failed.0, error: failed.1, advice: failed.2 });
+    screen.shows("✗ it panicked").press("esc");
+    assert!(!stopped(&mut screen));
+}
+
+#[test]
+fn a_source_comes_from_the_run_until_it_comes_from_the_file() {
+    let mut screen = answered();
+    screen.press("3 j o").shows("the document is being read").shows("12 ┃ Mira Oakes");
+    // another document than the one that is waited for
+    let Event::SourceOpened { source: mut other } = source() else { return };
+    "other.md".clone_into(&mut other.document);
+    screen.session(Event::SourceOpened { source: other }).shows("the document is being read");
+    screen.session(source()).shows("11 │ Line 11 of the document").hides("is being read");
+    // a document that cannot be read
+    let mut screen = answered();
+    let failed = ("open source".to_owned(), "people/oakes.md is gone".to_owned(), "update the index".to_owned());
+    screen.press("3 j o").session(Event::OperationFailed { operation: failed.0, error: failed.1, advice: failed.2 });
+    screen.shows("12 ┃ Mira Oakes").shows("people/oakes.md is gone");
+    // a run over another folder
+    let mut screen = answered();
+    screen.session(Event::CorpusOpened { corpus: CorpusCard { folder: "~/other".to_owned(), ..corpus() } });
+    screen.press("3 j o").shows("another folder").shows("12 ┃ Mira Oakes");
+    assert!(screen.commands().is_empty());
+}
+
+#[test]
+fn settings_that_no_run_reads_say_when_they_are_read() {
+    let mut screen = answered();
+    screen
+        .press("s / o v e r l a p enter enter")
+        .shows("chunker.overlap_tokens is read when a folder is indexed: set it in");
+}
+
+/// Run as a process of its own by the test below.
+#[test]
+#[ignore = "panics in a terminal of its own"]
+fn panics_in_the_screen() {
+    let _taken = Taken::take(true).expect("a terminal");
+    panic!("on purpose");
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_and_is_told() {
+    let home = tempfile::tempdir().expect("a folder");
+    let program = std::env::current_exe().expect("this program");
+    let arguments = ["screen::panics_in_the_screen", "--exact", "--ignored", "--nocapture"];
+    let terminal = Terminal::start(&program.display().to_string(), &arguments, home.path(), (24, 80));
+    terminal.wait_for("on purpose");
+    let (_, left) = terminal.ended();
+    assert_eq!(left, Left::CLEAN);
+}
+
+#[test]
 fn saving_asks_for_files() {
     let mut screen = answered();
     screen.press("e E");
@@ -661,7 +738,7 @@ fn saving_asks_for_files() {
     let [(run, markdown), (page, text)] = files.as_slice() else { panic!("{files:?}") };
     assert_eq!(
         (run.as_str(), page.as_str()),
-        ("saved/ragscope-2026-11-20-140311-teacher.md", "saved/ragscope-screen-1.txt")
+        ("saved/ragscope-2026-11-20-140311-teacher.md", "saved/ragscope-screen.txt")
     );
     assert!(markdown.contains("2. Tam Reeve was born in Aldmouth. [2] (0.40 nats)"), "{markdown}");
     assert!(markdown.contains("| ✗ | towns/aldmouth.md:1-22 | 2.950 (#6) | 0.602 (#5) | 0.479 |"), "{markdown}");

@@ -66,14 +66,14 @@ fn open_index_ask_stop_zoom_open_source_and_quit() {
 
 #[test]
 fn the_terminal_comes_back_after_a_signal() {
-    for signal in ["-TERM", "-HUP", "-INT"] {
+    for (signal, code) in [("-TERM", 143), ("-HUP", 129), ("-INT", 130)] {
         let home = home();
         let terminal = start(home.path(), &["notes"]);
         terminal.wait_for("2 files, 2 chunks");
         let sent = Command::new("kill").args([signal, &terminal.process().to_string()]).status();
         assert!(sent.expect("kill is there").success());
-        let (_, left) = terminal.ended();
-        assert_eq!(left, Left::CLEAN, "{signal}");
+        let (status, left) = terminal.ended();
+        assert_eq!((status.exit_code(), left), (code, Left::CLEAN), "{signal}");
     }
 }
 

@@ -22,11 +22,17 @@ impl App {
     }
 
     fn open_session(&mut self, item: Item) {
-        let file =
-            self.state.sessions.as_ref().and_then(|sessions| sessions.runs.get(item.row)).map(|run| run.file.clone());
-        if let Some(file) = file {
-            self.send(Command::OpenRun { file: file.into() });
+        let chosen = self.state.sessions.as_ref().and_then(|sessions| sessions.runs.get(item.row)).cloned();
+        let Some(chosen) = chosen else { return };
+        // a run of this session is here already, and may still be going on
+        if let Some(here) = self.state.runs.iter().position(|run| run.id == chosen.run) {
+            self.ui.turn = Some(here);
+            self.ui.overlay = None;
+            self.ui.forget_places();
+            return;
         }
+        self.ui.opened.push(chosen.run);
+        self.send(Command::OpenRun { file: chosen.file.into() });
     }
 
     pub(in crate::tui) fn change_back(&mut self) {
@@ -50,6 +56,11 @@ impl App {
     /// A choice goes to the next one; anything else is typed.
     fn change_setting(&mut self, item: Item, by: isize) {
         let Some(setting) = settings_list().into_iter().nth(item.row) else { return };
+        if let Some(when) = overlays::read_later(&setting.key) {
+            let file = self.options.paths.config_file();
+            self.tell(format!("{} is read {when}: set it in {}", setting.key, file.display()), true);
+            return;
+        }
         let current = overlays::current_value(&self.scene(), &setting);
         let choices = self.choices(&setting);
         if choices.is_empty() {

@@ -27,7 +27,13 @@ use super::theme::{Depth, Theme};
 use super::viewport::Scroll;
 
 pub(super) use ask::prompt;
-pub use ui::{Field, Focus, Notice, Overlay, Purpose, SourceView, Ui, Wanted};
+pub use ui::{Field, Focus, Notice, Origin, Overlay, Purpose, SourceView, Ui, Wanted};
+
+/// Names of operations that the screen waits for.
+const ASKING: &str = "ask";
+const OPENING_SOURCE: &str = "open source";
+/// The whole engine thread.
+const ENGINE: &str = "engine";
 
 /// What the screen needs to know from the program.
 #[derive(Debug, Clone)]
@@ -128,14 +134,14 @@ impl App {
         self.state.apply(record);
         self.changed |= self.frozen.is_none();
         match &record.event {
-            Event::RunStarted { .. } => self.run_appeared(),
-            Event::SourceOpened { .. } => self.source_arrived(),
-            // what was said about it while it ran is over
-            Event::RunFinished { .. } => self.ui.notice = self.ui.notice.take().filter(|notice| notice.failed),
+            Event::RunStarted { .. } => self.run_appeared(&record.run),
+            Event::SourceOpened { source } => self.source_arrived(source),
+            Event::RunFinished { .. } => self.run_ended(&record.run),
             Event::SessionsListed { .. } if matches!(self.ui.overlay, Some((Overlay::Sessions, _))) => {
                 self.select_first()
             }
-            Event::OperationFailed { .. } => self.told_of_failure(),
+            Event::OperationFailed { operation, .. } => self.told_of_failure(operation),
+            Event::OperationStopped { operation } if operation == ASKING => self.ui.pending = None,
             Event::Warned { .. } => {
                 let text = self.state.log.last().map_or(String::new(), |entry| entry.text.clone());
                 self.ui.notice = Some(Notice { text, failed: true });
@@ -144,8 +150,12 @@ impl App {
         }
     }
 
-    fn run_appeared(&mut self) {
-        self.ui.pending = None;
+    fn run_appeared(&mut self, run: &str) {
+        let recorded = self.ui.player.is_some() || self.ui.opened.iter().any(|opened| opened == run);
+        if !recorded {
+            self.ui.pending = None;
+            self.ui.live = Some(run.to_owned());
+        }
         self.ui.turn = None;
         self.ui.forget_places();
         // a recorded run that was chosen shows itself
@@ -154,8 +164,21 @@ impl App {
         }
     }
 
-    fn told_of_failure(&mut self) {
-        self.ui.pending = None;
+    fn run_ended(&mut self, run: &str) {
+        if self.ui.live.as_deref() == Some(run) {
+            self.ui.live = None;
+            // what was said about it while it ran is over
+            self.ui.notice = self.ui.notice.take().filter(|notice| notice.failed);
+        }
+    }
+
+    fn told_of_failure(&mut self, operation: &str) {
+        match operation {
+            ASKING => self.ui.pending = None,
+            OPENING_SOURCE => self.source_failed(),
+            ENGINE => (self.ui.pending, self.ui.live) = (None, None),
+            _ => {}
+        }
         if let Some(entry) = self.state.log.last() {
             let text =
                 if entry.advice.is_empty() { entry.text.clone() } else { format!("{}: {}", entry.text, entry.advice) };
@@ -221,7 +244,7 @@ impl App {
 
     /// Is a question being answered, or waiting for that?
     pub(super) fn running(&self) -> bool {
-        self.ui.player.is_none() && (self.ui.pending.is_some() || self.state.running())
+        self.ui.pending.is_some() || self.ui.live.is_some()
     }
 
     pub(super) fn layout(&self) -> Option<Layout> {

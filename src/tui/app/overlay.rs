@@ -1,11 +1,11 @@
 //! Opening what lies over the panes, and saving.
 
-use crate::event::{Citation, Command, Source};
+use crate::event::{Citation, Command, CorpusCard, Source};
 use crate::tui::panes::Pane;
 use crate::tui::viewport::{Item, Scroll};
 use crate::tui::{overlays, save};
 
-use super::{App, Effect, Overlay, SourceView, Wanted};
+use super::{App, Effect, Origin, Overlay, SourceView, Wanted};
 
 impl App {
     fn open(&mut self, overlay: Overlay) {
@@ -58,15 +58,25 @@ impl App {
             self.tell("nothing to open: select a hit or a sentence with a citation", true);
             return;
         };
-        let mut view = SourceView { wanted: wanted.clone(), source: None, recorded: false, put_at: 0, rows: None };
-        if self.ui.player.is_some() {
-            view.source = chunk.and_then(|chunk| self.recorded_source(chunk, &wanted));
-            view.recorded = true;
-        } else {
-            let Wanted { document, first_line, last_line } = wanted;
+        let source = chunk.and_then(|chunk| self.recorded_source(chunk, &wanted));
+        let origin = self.why_not_opened().map_or(Origin::Waiting, Origin::Recorded);
+        if origin == Origin::Waiting {
+            let Wanted { document, first_line, last_line } = wanted.clone();
             self.send(Command::OpenSource { document, first_line, last_line });
         }
+        let view = SourceView { wanted, source, origin, put_at: 0, rows: None };
         self.open(Overlay::Source(Box::new(view)));
+    }
+
+    /// Why the document itself is out of reach; None when it can be asked for.
+    fn why_not_opened(&self) -> Option<&'static str> {
+        if self.ui.player.is_some() {
+            return Some("a replay does not open documents");
+        }
+        let folder = |corpus: &CorpusCard| corpus.folder.clone();
+        let of_run = self.scene().run.and_then(|run| run.corpus.as_ref()).map(folder);
+        (of_run != self.state.corpus.as_ref().map(folder))
+            .then_some("the run was over another folder than the open one")
     }
 
     fn place_to_open(&self) -> Option<(Wanted, Option<u64>)> {
@@ -97,7 +107,7 @@ impl App {
         }
     }
 
-    /// The passage as the run recorded it, since a replay has no documents.
+    /// The passage as the run recorded it.
     fn recorded_source(&self, chunk: u64, wanted: &Wanted) -> Option<Source> {
         let hit = self.scene().run?.hit(chunk)?;
         Some(Source {
@@ -112,11 +122,28 @@ impl App {
     }
 
     /// A document was read: the viewer that waits for it takes it.
-    pub(super) fn source_arrived(&mut self) {
-        let Some(source) = self.state.source.clone() else { return };
-        if let Some((Overlay::Source(view), _)) = &mut self.ui.overlay {
-            view.source = Some(source);
-            view.rows = None;
+    pub(super) fn source_arrived(&mut self, came: &Source) {
+        // indexed anew since the run, the lines may have moved
+        let generation = |corpus: Option<&CorpusCard>| corpus.map(|corpus| corpus.generation);
+        let of_run = generation(self.scene().run.and_then(|run| run.corpus.as_ref()));
+        let moved = of_run != generation(self.state.corpus.as_ref());
+        let source = self.state.source.clone();
+        if let Some((Overlay::Source(view), _)) = &mut self.ui.overlay
+            && view.origin == Origin::Waiting
+            && view.wanted.document == came.document
+        {
+            view.source = source.map(|source| Source { changed: source.changed || moved, ..source });
+            (view.origin, view.rows) = (Origin::Document, None);
+        }
+    }
+
+    /// A document could not be read: what the run recorded stays, and the viewer says why.
+    pub(super) fn source_failed(&mut self) {
+        let why = self.state.log.last().map_or(String::new(), |entry| entry.text.clone());
+        if let Some((Overlay::Source(view), _)) = &mut self.ui.overlay
+            && view.origin == Origin::Waiting
+        {
+            (view.origin, view.rows) = (Origin::Failed(why), None);
         }
     }
 
@@ -148,16 +175,20 @@ impl App {
             self.tell("nothing has been asked yet", true);
             return;
         };
-        let name = format!("ragscope-{}.md", save::file_name(&run.id));
-        let (path, text) = (self.options.save_folder.join(name), save::markdown(run));
-        self.effects.push(Effect::Write { path, text });
+        let (name, text) = (format!("ragscope-{}", save::file_name(&run.id)), save::markdown(run));
+        self.write_new(&name, "md", text);
     }
 
     pub(in crate::tui) fn save_screen(&mut self) {
         let text = save::screen(self);
-        let names = (1_u32..).map(|number| self.options.save_folder.join(format!("ragscope-screen-{number}.txt")));
-        // the first free name, so that nothing is overwritten
-        if let Some(path) = names.into_iter().find(|path| !path.exists()) {
+        self.write_new("ragscope-screen", "txt", text);
+    }
+
+    /// Writes a file under the first free name, so that nothing is overwritten.
+    fn write_new(&mut self, name: &str, ending: &str, text: String) {
+        let numbered = (2_u32..).map(|number| format!("{name}-{number}.{ending}"));
+        let names = std::iter::once(format!("{name}.{ending}")).chain(numbered);
+        if let Some(path) = names.map(|name| self.options.save_folder.join(name)).find(|path| !path.exists()) {
             self.effects.push(Effect::Write { path, text });
         }
     }

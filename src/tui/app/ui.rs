@@ -8,7 +8,7 @@ use crate::event::Source;
 use crate::tui::keys::Context;
 use crate::tui::panes::Pane;
 use crate::tui::player::Player;
-use crate::tui::state::setting;
+use crate::tui::state::{Run, setting};
 use crate::tui::theme::Theme;
 use crate::tui::viewport::{Content, Scroll};
 
@@ -68,12 +68,25 @@ pub struct SourceView {
     pub wanted: Wanted,
     /// None until it has been read.
     pub source: Option<Source>,
-    /// True when it is the passage as a run recorded it.
-    pub recorded: bool,
+    /// Where the text comes from.
+    pub origin: Origin,
     /// Where the window was put; the person moved on when it stands elsewhere.
     pub put_at: usize,
     /// The rows, at the width in cells for which they were made.
     pub rows: Option<(usize, Content)>,
+}
+
+/// Where the text in the source viewer comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The passage as the run recorded it, until the document has been read.
+    Waiting,
+    /// The passage as the run recorded it: the reason why the document is not opened.
+    Recorded(&'static str),
+    /// The document could not be read: why.
+    Failed(String),
+    /// The document as it is now.
+    Document,
 }
 
 /// A line of text being typed, and what for.
@@ -111,6 +124,10 @@ pub struct Ui {
     pub(super) scrolls: [Scroll; 5],
     /// The run on the screen; None for the latest.
     pub turn: Option<usize>,
+    /// The run that is being answered now: recordings that are opened never are.
+    pub(super) live: Option<String>,
+    /// Recorded runs that were asked for, by their names.
+    pub(super) opened: Vec<String>,
     /// A question that was handed over and has not begun.
     pub pending: Option<String>,
     pub input: TextArea<'static>,
@@ -146,6 +163,8 @@ impl Ui {
             zoomed: false,
             scrolls: std::array::from_fn(|pane| if pane == 0 { Scroll::following() } else { Scroll::default() }),
             turn: None,
+            live: None,
+            opened: Vec::new(),
             pending: None,
             input: TextArea::default(),
             history: super::ask::read_history(&options.paths.history_file()),
@@ -163,6 +182,13 @@ impl Ui {
             themes: Theme::names(&options.paths.config.join("themes")),
             presets: presets(&options.paths.config.join("presets")),
         }
+    }
+
+    /// Is more of this run to come, from the engine or from the player?
+    #[must_use]
+    pub fn goes_on(&self, run: &Run) -> bool {
+        let played = self.player.as_ref().is_some_and(|player| player.position().0 < player.position().1);
+        run.outcome.is_none() && (played || self.live.as_ref() == Some(&run.id))
     }
 
     /// The place in a pane.

@@ -19,7 +19,7 @@ use super::viewport::{Content, Scroll};
 pub use palette::Entry as PaletteEntry;
 
 pub(super) use palette::entries as palette_entries;
-pub(super) use settings::{changed_settings, current_value};
+pub(super) use settings::{changed_settings, current_value, read_later};
 pub(super) use source::rows as source_rows;
 
 impl Overlay {

@@ -42,8 +42,9 @@ fn call_rows(scene: &Scene<'_>, row: usize, call: &Call, cells: usize, content: 
         )
     });
     content.line(scene.span(Tone::Quiet, text::clip(&usage, cells).into_owned()));
-    for range in text::wrap(&call.prompt, cells.saturating_sub(4)) {
-        let text = scene.span(Tone::Text, call.prompt[range].to_owned());
+    let prompt = text::many_lines(&call.prompt);
+    for range in text::wrap(prompt.trim_end_matches('\n'), cells.saturating_sub(4)) {
+        let text = scene.span(Tone::Text, prompt[range].to_owned());
         content.line(Line::from(vec![Span::raw("  "), scene.span(Tone::Border, "│ "), text]));
     }
 }

@@ -1,5 +1,6 @@
 use ratatui::text::Line;
 
+use crate::tui::keys::Action;
 use crate::tui::panes::Scene;
 use crate::tui::text;
 use crate::tui::theme::Tone;
@@ -8,12 +9,13 @@ use crate::tui::viewport::Content;
 pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     let Some(report) = &scene.state.report else {
+        let update = scene.keymap.sign(Action::Reindex);
         let says = match &scene.state.indexing {
-            Some(_) => "The folder is being indexed; the report comes when that is done.",
-            None => "Nothing was indexed since the screen opened. `u` brings the index up to date.",
+            Some(_) => "The folder is being indexed; the report comes when that is done.".to_owned(),
+            None => format!("Nothing was indexed since the screen opened. {update} brings the index up to date."),
         };
         content.gap();
-        content.paragraph(says, scene.style(Tone::Quiet), "   ", cells);
+        content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
         return content;
     };
     let corpus = &report.corpus;

@@ -38,8 +38,17 @@ fn setting_row(scene: &Scene<'_>, name: &str, known: &Setting, cells: usize) -> 
     let value = current_value(scene, known);
     let before = value_before(scene, known);
     let changed = value != before;
-    let (sign, tone) = if changed { ("● ", Tone::Doubt) } else { ("  ", Tone::Text) };
-    let before = if changed { format!("   was {before}") } else { String::new() };
+    let later = read_later(&known.key);
+    let (sign, tone) = match (changed, later) {
+        (true, None) => ("● ", Tone::Doubt),
+        (false, None) => ("  ", Tone::Text),
+        (_, Some(_)) => ("  ", Tone::Quiet),
+    };
+    let before = match (changed, later) {
+        (_, Some(when)) => format!("   read {when}"),
+        (true, None) => format!("   was {before}"),
+        (false, None) => String::new(),
+    };
     let choices = match known.choices.as_slice() {
         [] | [_] => String::new(),
         several => format!("   {}", several.join(" | ")),
@@ -53,6 +62,18 @@ fn setting_row(scene: &Scene<'_>, name: &str, known: &Setting, cells: usize) -> 
         scene.span(tone, format!("{sign}{value}")),
         scene.span(Tone::Quiet, more),
     ])
+}
+
+/// When a setting is read that no single run reads; None for all others.
+pub(in crate::tui) fn read_later(key: &str) -> Option<&'static str> {
+    const WITH_THE_INDEX: &[&str] = &["chunker.", "corpus.", "embedder.model"];
+    const AT_THE_START: &[&str] = &["record.", "screen.frames_per_second"];
+    let is_one_of = |names: &[&str]| names.iter().any(|name| key.starts_with(name));
+    if is_one_of(WITH_THE_INDEX) {
+        Some("when a folder is indexed")
+    } else {
+        is_one_of(AT_THE_START).then_some("when the program starts")
+    }
 }
 
 /// The value that the next run will have.
@@ -73,7 +94,8 @@ pub(in crate::tui) fn changed_settings(scene: &Scene<'_>) -> usize {
     if scene.ui.overrides.is_empty() {
         return 0;
     }
-    let of_runs = settings_list().into_iter().filter(|known| !known.key.starts_with("screen."));
+    let of_runs = settings_list().into_iter();
+    let of_runs = of_runs.filter(|known| !known.key.starts_with("screen.") && read_later(&known.key).is_none());
     of_runs.filter(|known| current_value(scene, known) != value_before(scene, known)).count()
 }
 

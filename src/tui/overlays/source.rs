@@ -1,6 +1,7 @@
 use ratatui::text::Line;
 
-use crate::tui::app::SourceView;
+use crate::tui::app::{Origin, SourceView};
+use crate::tui::keys::Action;
 use crate::tui::panes::Scene;
 use crate::tui::text;
 use crate::tui::theme::Tone;
@@ -17,25 +18,11 @@ pub(super) fn title(view: &SourceView) -> String {
 /// The document, each line with its number, wrapped; the wanted lines are one item.
 pub(in crate::tui) fn rows(view: &SourceView, scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
-    let Some(source) = &view.source else {
-        content.line(
-            scene.span(
-                Tone::Quiet,
-                if view.recorded { "   the run did not record this passage" } else { "   reading …" },
-            ),
-        );
-        return content;
-    };
-    if view.recorded {
-        let says = "The passage as the run recorded it; a replay does not open the document.";
-        content.paragraph(says, scene.style(Tone::Quiet), "  ", cells);
+    if let Some((tone, says)) = remark(view, scene) {
+        content.paragraph(&says, scene.style(tone), "  ", cells);
         content.gap();
     }
-    if source.changed {
-        let says = "! The file changed since it was indexed: these lines may not be what was retrieved. `u` in a pane brings the index up to date.";
-        content.paragraph(says, scene.style(Tone::Doubt), "  ", cells);
-        content.gap();
-    }
+    let Some(source) = &view.source else { return content };
     let digits = (source.from_line as usize + source.lines.len()).to_string().len().max(3);
     let room = cells.saturating_sub(digits + 5);
     for (line, number) in source.lines.iter().zip(source.from_line..) {
@@ -62,6 +49,26 @@ pub(in crate::tui) fn rows(view: &SourceView, scene: &Scene<'_>, cells: usize) -
         }
     }
     content
+}
+
+/// What must be said about the text.
+fn remark(view: &SourceView, scene: &Scene<'_>) -> Option<(Tone, String)> {
+    let recorded = match view.source {
+        Some(_) => "The passage as the run recorded it",
+        None => "The run did not record this passage",
+    };
+    match &view.origin {
+        Origin::Waiting => Some((Tone::Quiet, format!("{recorded}; the document is being read …"))),
+        Origin::Recorded(why) => Some((Tone::Quiet, format!("{recorded}; {why}."))),
+        Origin::Failed(why) => Some((Tone::Doubt, format!("! {recorded}. {why}"))),
+        Origin::Document => view.source.as_ref().filter(|source| source.changed).map(|_| {
+            let update = scene.keymap.sign(Action::Reindex);
+            let says = format!(
+                "! The file may have changed since this run looked it up. {update} brings the index up to date."
+            );
+            (Tone::Doubt, says)
+        }),
+    }
 }
 
 pub(super) fn copied(view: &SourceView) -> Option<(String, String)> {

@@ -28,6 +28,7 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     }
     match &run.outcome {
         Some(outcome) => outcome_rows(scene, run, outcome, cells, &mut content),
+        None if !scene.ui.goes_on(run) => note(scene, &mut content, cells, (Tone::Quiet, "■ the recording ends here")),
         None if run.steps.is_empty() => content.line(scene.span(Tone::Quiet, format!("    {}", doing(run.phase())))),
         None => {}
     }
@@ -52,7 +53,7 @@ fn doing(phase: Phase) -> &'static str {
 fn sentence_rows(scene: &Scene<'_>, (run, row, step): (&Run, usize, &Step), cells: usize, content: &mut Content) {
     let item = Item { row, part: 0 };
     let mut sentence = step.text.clone();
-    let writing = step.uncertainty.is_none() && run.outcome.is_none() && row + 1 == run.steps.len();
+    let writing = step.uncertainty.is_none() && scene.ui.goes_on(run) && row + 1 == run.steps.len();
     let marks = if writing { "▌".to_owned() } else { unwritten_labels(step) };
     let marks_at = sentence.len();
     if !marks.is_empty() {

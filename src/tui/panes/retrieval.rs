@@ -1,6 +1,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::event::{DropReason, Fusion, Hit, Ranked, Retrieval};
+use crate::tui::keys::Action;
 use crate::tui::state::{Lookup, Run};
 use crate::tui::text;
 use crate::tui::theme::Tone;
@@ -76,12 +77,9 @@ fn lookup_rows(
     content.line(scene.span(Tone::Quiet, format!(" {found}")));
     if retrieval.hits.is_empty() {
         content.gap();
-        content.paragraph(
-            "Nothing in this folder matches. Try other words, or see with `I` what was indexed.",
-            scene.style(Tone::Text),
-            "   ",
-            columns.cells,
-        );
+        let report = scene.keymap.sign(Action::IndexReport);
+        let says = format!("Nothing in this folder matches. Try other words, or see with {report} what was indexed.");
+        content.paragraph(&says, scene.style(Tone::Text), "   ", columns.cells);
         return;
     }
     content.line(scene.span(Tone::Quiet, head(columns)));

@@ -43,7 +43,7 @@ fn full_bar(run: &Run) -> f32 {
 fn step_row(scene: &Scene<'_>, (run, step): (&Run, &Step), top: f32, cells: usize) -> Line<'static> {
     let mut line = Line::from(scene.span(Tone::Strong, format!(" {:<4}", format!("s{}", step.step))));
     let Some(uncertainty) = &step.uncertainty else {
-        let says = if run.outcome.is_none() { "being written" } else { "not finished" };
+        let says = if scene.ui.goes_on(run) { "being written" } else { "not finished" };
         line.push_span(scene.span(Tone::Track, "░".repeat(bar_cells(cells))));
         line.push_span(scene.span(Tone::Quiet, format!(" {says}")));
         return line;
@@ -86,9 +86,9 @@ fn decision(uncertainty: &Uncertainty) -> (Tone, &'static str) {
 fn selected_step<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Step> {
     let selected = scene.ui.scroll(Pane::Answer).selected.and_then(|item| run.steps.get(item.row));
     let doubt = |step: &Step| step.uncertainty.as_ref().map_or(0.0, |uncertainty| uncertainty.value);
-    let telling = match run.outcome {
-        None => run.steps.last(),
-        Some(_) => run.steps.iter().max_by(|a, b| doubt(a).total_cmp(&doubt(b))),
+    let telling = match scene.ui.goes_on(run) {
+        true => run.steps.last(),
+        false => run.steps.iter().max_by(|a, b| doubt(a).total_cmp(&doubt(b))),
     };
     selected.or(telling).filter(|step| !step.tokens.is_empty())
 }

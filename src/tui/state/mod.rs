@@ -7,7 +7,9 @@ mod run;
 
 use std::collections::BTreeMap;
 
-use crate::event::{CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelRole, Record, RunSummary, Source};
+use crate::event::{
+    CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelRole, Outcome, Record, RunSummary, Source,
+};
 
 pub use run::{Call, Lookup, Phase, Run, Step, Token, setting};
 
@@ -49,8 +51,6 @@ pub struct State {
     pub report: Option<IndexReport>,
     /// The document that was opened last.
     pub source: Option<Source>,
-    /// How many documents have been opened: tells a new one from the old.
-    pub sources_opened: u64,
     pub sessions: Option<Sessions>,
     pub log: Vec<Entry>,
     /// Runs in the order in which they first appeared.
@@ -73,13 +73,15 @@ impl State {
             Event::OperationStopped { operation } => self.operation_stopped(operation),
             Event::SourceOpened { source } => {
                 self.source = Some(harmless_source(source));
-                self.sources_opened += 1;
             }
             Event::SessionsListed { folder, runs } => {
                 let runs = runs.iter().map(harmless_summary).collect();
                 self.sessions = Some(Sessions { folder: one_line(folder), runs });
             }
             Event::OperationFailed { operation, error, advice } => {
+                if operation == "engine" {
+                    self.engine_failed(error, advice);
+                }
                 let text = format!("{operation}: {error}");
                 self.log.push(Entry { failed: true, text: one_line(&text), advice: one_line(advice) });
             }
@@ -111,10 +113,12 @@ impl State {
         self.runs.get(index.or(self.latest)?)
     }
 
-    /// Is a question being answered?
-    #[must_use]
-    pub fn running(&self) -> bool {
-        self.run(None).is_some_and(|run| run.outcome.is_none())
+    /// Nothing more comes of what was under way.
+    fn engine_failed(&mut self, error: &str, advice: &str) {
+        self.indexing = None;
+        for run in self.runs.iter_mut().filter(|run| run.outcome.is_none()) {
+            run.outcome = Some(Outcome::Failed { error: one_line(error), advice: one_line(advice) });
+        }
     }
 
     fn operation_stopped(&mut self, operation: &str) {

@@ -60,6 +60,7 @@ pub struct Call {
     pub call: u32,
     pub purpose: String,
     pub role: ModelRole,
+    /// The exact text, for copying; whoever draws it makes it harmless.
     pub prompt: String,
     pub prompt_tokens: u32,
     /// Once the call is over.
@@ -153,7 +154,7 @@ impl Run {
                     call: *call,
                     purpose: one_line(purpose),
                     role: *role,
-                    prompt: harmless_text(prompt),
+                    prompt: prompt.clone(),
                     prompt_tokens: *prompt_tokens,
                     usage: None,
                 });
