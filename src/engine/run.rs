@@ -11,11 +11,18 @@ use super::answer::Answer;
 
 /// A corpus that can be searched.
 pub trait Search {
-    /// The chunks nearest to a query, by its words and by its vector.
+    /// The chunks nearest to a query, by its words and by its vector. `embedder` is the fingerprint of the model that made the
+    /// vector: when the index holds those of another one, words alone decide.
     ///
     /// # Errors
     /// When the index cannot be read.
-    fn search(&self, query: &str, vector: &[f32], settings: &RetrieverSettings) -> anyhow::Result<Retrieval>;
+    fn search(
+        &self,
+        query: &str,
+        vector: &[f32],
+        embedder: &str,
+        settings: &RetrieverSettings,
+    ) -> anyhow::Result<Retrieval>;
 
     /// The corpus and the state of its index.
     fn card(&self) -> CorpusCard;
@@ -145,7 +152,8 @@ impl<'a> Run<'a> {
         let vectors = corpus.embedder.embed(&[query])?;
         let vector = vectors.first().map(Vec::as_slice).unwrap_or_default();
         self.usage.retrievals += 1;
-        corpus.index.search(query, vector, &self.tools.config.retriever).map(Some).map_err(RunError::Search)
+        let embedder = &corpus.embedder.card().fingerprint;
+        corpus.index.search(query, vector, embedder, &self.tools.config.retriever).map(Some).map_err(RunError::Search)
     }
 
     /// Remember what was written, so that a failure after it does not lose it.

@@ -307,8 +307,14 @@ impl Worker {
 }
 
 impl Search for Index {
-    fn search(&self, query: &str, vector: &[f32], settings: &RetrieverSettings) -> anyhow::Result<Retrieval> {
-        Ok(Self::search(self, query, vector, settings)?)
+    fn search(
+        &self,
+        query: &str,
+        vector: &[f32],
+        embedder: &str,
+        settings: &RetrieverSettings,
+    ) -> anyhow::Result<Retrieval> {
+        Ok(Self::search(self, query, vector, embedder, settings)?)
     }
 
     fn card(&self) -> CorpusCard {

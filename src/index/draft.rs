@@ -87,12 +87,18 @@ impl Draft {
     }
 
     /// Write everything down and make it the generation in use. `tidy` takes the time to merge what lies in many pieces.
-    pub fn publish(
-        mut self,
-        layout: &Layout,
-        vectors: &VectorStore,
-        tidy: bool,
-    ) -> Result<(Manifest, Pointer), FileError> {
+    pub fn publish(self, layout: &Layout, vectors: &VectorStore, tidy: bool) -> Result<(Manifest, Pointer), FileError> {
+        let folder = self.folder.clone();
+        let before = layout.current()?;
+        self.write(layout, vectors, tidy).inspect_err(|_| {
+            // a full disk gets its bytes back, unless the last rename was done before the failure
+            if layout.current().is_ok_and(|now| now == before) {
+                let _ = fs::remove_dir_all(&folder);
+            }
+        })
+    }
+
+    fn write(mut self, layout: &Layout, vectors: &VectorStore, tidy: bool) -> Result<(Manifest, Pointer), FileError> {
         self.lexical.finish(tidy)?;
         vectors.sync()?;
         let file = vectors.file().file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -26,10 +26,6 @@ pub enum IndexError {
     Read { file: String, reason: String },
     #[error("{document} is not in the index of {folder}: index the folder again if the file is new")]
     UnknownDocument { document: String, folder: String },
-    #[error(
-        "the query's vector has {found} numbers and the index holds {expected}: it was made with another embedder; index the folder again"
-    )]
-    OtherEmbedder { found: usize, expected: usize },
     #[error(transparent)]
     Corpus(#[from] CorpusError),
     #[error(transparent)]

@@ -95,14 +95,22 @@ impl Layout {
         replace(&self.current_file(), text.as_bytes())
     }
 
+    /// A number that no generation has: neither the one in use here, nor the one that `current` names (they differ when the new one
+    /// could not be opened), nor one that a killed process left.
+    pub fn next_generation(&self, in_use: u64) -> Result<u64, FileError> {
+        let named = self.current()?.map_or(0, |pointer| pointer.generation);
+        let entries = fs::read_dir(&self.root).map_err(|error| FileError::read(&self.root, error))?;
+        let left = entries.flatten().filter_map(|entry| number(&entry.file_name().to_string_lossy()));
+        Ok(left.chain([named, in_use]).max().unwrap_or(0) + 1)
+    }
+
     /// Delete every generation but those in `generations`, and every vector file that is not in `vectors`. What cannot be
     /// deleted now is deleted next time.
     pub fn sweep(&self, generations: &[u64], vectors: &[&str]) {
         let Ok(entries) = fs::read_dir(&self.root) else { return };
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let number = name.strip_prefix("gen-").and_then(|number| number.parse().ok());
-            if number.is_some_and(|number| !generations.contains(&number)) {
+            if number(&name).is_some_and(|number| !generations.contains(&number)) {
                 let _ = fs::remove_dir_all(entry.path());
             } else if name.starts_with("vectors-") && !vectors.contains(&name.as_str()) {
                 let _ = fs::remove_file(entry.path());
@@ -126,10 +134,14 @@ impl Layout {
     }
 }
 
+/// The number of a generation, by the name of its folder.
+fn number(name: &str) -> Option<u64> {
+    name.strip_prefix("gen-")?.parse().ok()
+}
+
 fn parse_pointer(text: &str) -> Option<Pointer> {
     let (name, manifest) = text.strip_suffix('\n')?.split_once(' ')?;
-    let generation = name.strip_prefix("gen-")?.parse().ok()?;
-    Some(Pointer { generation, manifest: manifest.to_owned() })
+    Some(Pointer { generation: number(name)?, manifest: manifest.to_owned() })
 }
 
 /// Lower-case letters and digits of a folder name, for people who look into the indexes folder.

@@ -1,9 +1,9 @@
 //! Chunks become findable: tantivy (BM25) and hnsw_rs (vectors) over a chunk store, on disk, in generations.
 //!
-//! In reading order: a folder's index lies in a [`layout`]; [`Index::update`] plans ([`update`]), reads ahead ([`reading`]), embeds
-//! what is new ([`embedding`], [`vectors`]) and writes a [`draft`], which becomes a [`generation`] by one atomic rename;
-//! [`Index::search`] asks the words ([`lexical`], [`analyser`]) and the vectors ([`vectors`], [`graph`]) and fuses both lists
-//! ([`fusion`]). A kill at any moment leaves the generation before usable and no text is embedded twice.
+//! In reading order: a folder's index lies in a `layout`; [`Index::update`] plans (`update`), reads ahead (`reading`), embeds
+//! what is new (`embedding`, `vectors`) and writes a `draft`, which becomes a `generation` by one atomic rename;
+//! [`Index::search`] asks the words (`lexical`, `analyser`) and the vectors (`vectors`, `graph`) and fuses both lists
+//! (`fusion`). A kill at any moment leaves the generation before usable and no text is embedded twice.
 //!
 //! This module knows nothing of generation of text.
 
@@ -66,8 +66,6 @@ pub struct Index {
     /// The generation in use; None before the first one.
     generation: Option<Generation>,
     vectors: Option<VectorStore>,
-    /// The vectors are of another embedder than the one that an update was asked for with.
-    other_embedder: bool,
 }
 
 impl Index {
@@ -110,7 +108,7 @@ impl Index {
             Lock::Refused(error) => return Err(error.of(&name)),
         };
         let (pointer, generation, vectors) = (None, None, None);
-        Ok(Self { name, canonical, layout, lock, pointer, generation, vectors, other_embedder: false })
+        Ok(Self { name, canonical, layout, lock, pointer, generation, vectors })
     }
 
     /// Load the generation in use, if it is another than the loaded one.
@@ -137,18 +135,19 @@ impl Index {
     }
 
     /// Be the writer, or say who is.
-    fn take_lock(&mut self, recipe: &Recipe) -> Result<(), IndexError> {
-        let mut refused = None;
-        if self.lock.is_none() {
-            match self.layout.lock(&self.canonical) {
-                Lock::Held(lock) => self.lock = Some(lock),
-                Lock::Elsewhere => refused = Some(IndexError::InUse { folder: self.name.clone() }),
-                Lock::Refused(error) => refused = Some(error.of(&self.name)),
-            }
-            self.refresh().map_err(|error| error.of(&self.name))?;
+    fn take_lock(&mut self) -> Result<(), IndexError> {
+        if self.lock.is_some() {
+            return Ok(());
         }
-        self.other_embedder = self.manifest().is_some_and(|manifest| manifest.embedder() != recipe.embedder);
-        refused.map_or(Ok(()), Err)
+        let lock = match self.layout.lock(&self.canonical) {
+            Lock::Held(lock) => Ok(lock),
+            Lock::Elsewhere => Err(IndexError::InUse { folder: self.name.clone() }),
+            Lock::Refused(error) => Err(error.of(&self.name)),
+        };
+        // the writer before may have published since
+        self.refresh().map_err(|error| error.of(&self.name))?;
+        self.lock = Some(lock?);
+        Ok(())
     }
 
     fn manifest(&self) -> Option<&Manifest> {
@@ -174,7 +173,14 @@ impl Index {
 
     /// The vectors that an update with this recipe adds to.
     fn take_vectors(&mut self, recipe: &Recipe, width: usize) -> Result<VectorStore, FileError> {
-        let file = self.layout.root.join(self.vectors_name(recipe));
+        let name = self.vectors_name(recipe);
+        let file = self.layout.root.join(&name);
+        if let Some(card) = self.manifest().map(|now| now.vectors.clone()).filter(|card| card.file == name) {
+            if self.vectors.is_none() {
+                // the rows in use come first and must all be whole
+                self.vectors = Some(VectorStore::read(&file, &recipe.embedder, card.width as usize, card.rows)?);
+            }
+        }
         if let Some(mut vectors) = self.vectors.take_if(|vectors| vectors.file() == file) {
             return match vectors.recover_tail() {
                 Ok(()) => Ok(vectors),
@@ -206,7 +212,6 @@ impl Index {
         let (number, file) = (pointer.generation, manifest.vectors.file.clone());
         let generation = Generation::load(&folder, manifest)?;
         self.pointer = Some(pointer);
-        self.other_embedder = false;
         let before = self.generation.replace(generation).map(|before| before.manifest).unwrap_or_default();
         self.layout.sweep(&[number, before.generation], &[&file, &before.vectors.file]);
         Ok(())
@@ -226,11 +231,18 @@ impl Index {
     }
 
     /// The `settings.pool` best chunks for a query by its words and by its vector (of length 1), fused. The query is plain text.
-    /// While the index still holds the vectors of another embedder, words alone decide.
+    /// `embedder` is the fingerprint of the model that made the vector: when the index holds those of another one, words alone
+    /// decide.
     ///
     /// # Errors
-    /// A vector of another width than the index holds; files of the index that cannot be read.
-    pub fn search(&self, query: &str, vector: &[f32], settings: &RetrieverSettings) -> Result<Retrieval, IndexError> {
+    /// Files of the index that cannot be read.
+    pub fn search(
+        &self,
+        query: &str,
+        vector: &[f32],
+        embedder: &str,
+        settings: &RetrieverSettings,
+    ) -> Result<Retrieval, IndexError> {
         let started = Instant::now();
         let pool = settings.pool as usize;
         let (mut bm25, mut near, mut hits) = (Vec::new(), Vec::new(), Vec::new());
@@ -238,10 +250,9 @@ impl Index {
             let damaged = |error: tantivy::TantivyError| FileError::damaged(&self.layout.root, error).of(&self.name);
             let words = analyser::query_words(query, generation.languages.iter().map(String::as_str));
             bm25 = listed(generation.lexical.search(&words, pool).map_err(damaged)?);
-            if let Some(vectors) = self.vectors.as_ref().filter(|_| !self.other_embedder) {
-                if vector.len() != vectors.width() {
-                    return Err(IndexError::OtherEmbedder { found: vector.len(), expected: vectors.width() });
-                }
+            let comparable = generation.manifest.embedder() == embedder;
+            let vectors = self.vectors.as_ref().filter(|vectors| comparable && vectors.width() == vector.len());
+            if let Some(vectors) = vectors {
                 near = listed(generation.nearest(vectors, vector, pool, settings.ef_search as usize));
             }
             for fused in fusion::fuse(&bm25, &near, settings).into_iter().take(pool) {

@@ -91,13 +91,14 @@ impl Index {
     ) -> Result<Update, IndexError> {
         let started = Instant::now();
         let recipe = Recipe { chunker: config.chunker.clone(), embedder: embedder.card().fingerprint.clone() };
-        self.take_lock(&recipe)?;
+        self.take_lock()?;
         let walked = match corpus::walk(&self.canonical, &config.corpus, publish) {
             Ok(walked) => walked,
             Err(CorpusError::Stopped) => return Ok(Update::Interrupted),
             Err(error) => return Err(error.into()),
         };
-        let plan = Plan::compare(self.manifest(), self.goes_on(&recipe), walked, self.layout.root.parent());
+        let indexes = self.layout.root.parent().and_then(|indexes| indexes.canonicalize().ok());
+        let plan = Plan::compare(self.manifest(), self.goes_on(&recipe), walked, indexes.as_deref());
         let embedding = Embedding::new(embedder, Progress::new(publish), &plan.candidates);
         let mut run = Run { index: self, recipe, counter, embedding, draft: None, report: Counts::default() };
         match run.all(plan) {
@@ -253,7 +254,7 @@ impl Run<'_> {
         if self.draft.is_none() {
             let before = self.index.manifest();
             let base = before.filter(|_| !self.is_new());
-            let number = before.map_or(0, |before| before.generation) + 1;
+            let number = self.index.layout.next_generation(before.map_or(0, |before| before.generation))?;
             let next_chunk = before.map_or(0, |before| before.next_chunk);
             let mut draft = Draft::begin(&self.index.layout, number, self.recipe.clone(), base)?;
             draft.manifest.next_chunk = next_chunk;
@@ -364,7 +365,8 @@ mod tests {
     fn nearest(index: &Index, i: u32) -> String {
         let mut settings = Layers::defaults().config().expect("the defaults").retriever;
         settings.bm25_weight = 0.0;
-        let found = index.search("", &direction(&format!("Number {i} is here")), &settings).expect("an answer");
+        let found =
+            index.search("", &direction(&format!("Number {i} is here")), "directions", &settings).expect("an answer");
         found.hits[0].chunk.document.clone()
     }
 

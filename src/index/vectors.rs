@@ -69,15 +69,14 @@ impl VectorStore {
         }
     }
 
-    /// Read whatever is whole in a file and cut the rest off, for going on where a kill stopped the work.
+    /// Read whatever is whole in a file that no generation uses and cut the rest off, for going on where a kill stopped the work.
     pub fn recover(file: &Path, embedder: &str, width: usize) -> Result<Self, FileError> {
         let mut store = Self::empty(file, embedder, width);
-        store.load(None)?;
-        store.cut_tail()?;
+        store.recover_tail()?;
         Ok(store)
     }
 
-    /// The rows that lie behind those in memory, as [`Self::recover`] does.
+    /// Read what is whole behind the rows in memory and cut the rest off.
     pub fn recover_tail(&mut self) -> Result<(), FileError> {
         self.load(None)?;
         self.cut_tail()
@@ -215,7 +214,7 @@ impl VectorStore {
         let file = self.file.clone();
         let mut input = File::open(&file).map_err(|error| missing_or_unreadable(&file, &error))?;
         let mut found = [0; HEADER_BYTES as usize];
-        let whole = input.read_exact(&mut found).is_ok();
+        let whole = read_whole(&mut input, &mut found).map_err(|error| FileError::read(&file, error))?;
         if !whole || found != header(&self.embedder, self.width) {
             return Err(FileError::damaged(&file, "its header is not that of this embedder"));
         }
@@ -223,7 +222,11 @@ impl VectorStore {
         let mut input = BufReader::with_capacity(1 << 20, input);
         let mut record = vec![0; self.record_bytes()];
         let (body_bytes, key_bytes) = (record.len() - CHECK_BYTES, size_of::<Key>());
-        while limit.is_none_or(|limit| self.rows < limit) && input.read_exact(&mut record).is_ok() {
+        while limit.is_none_or(|limit| self.rows < limit) {
+            // a medium that cannot be read now must not pass for the end of the file: what lies behind would be cut off
+            if !read_whole(&mut input, &mut record).map_err(|error| FileError::read(&file, error))? {
+                break;
+            }
             let (body, check) = record.split_at(body_bytes);
             if first::<CHECK_BYTES>(blake3::hash(body)) != check {
                 break;
@@ -239,6 +242,15 @@ impl VectorStore {
     fn cut_tail(&self) -> Result<(), FileError> {
         let cut = || File::options().write(true).open(&self.file)?.set_len(self.end());
         cut().map_err(|error| FileError::write(&self.file, error))
+    }
+}
+
+/// Fill `bytes`; false when the file ends before they are full.
+fn read_whole(input: &mut impl std::io::Read, bytes: &mut [u8]) -> std::io::Result<bool> {
+    match input.read_exact(bytes) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

@@ -10,7 +10,13 @@ use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
 struct Shelf(Vec<&'static str>);
 
 impl Search for Shelf {
-    fn search(&self, query: &str, _vector: &[f32], settings: &RetrieverSettings) -> anyhow::Result<Retrieval> {
+    fn search(
+        &self,
+        query: &str,
+        _vector: &[f32],
+        _embedder: &str,
+        settings: &RetrieverSettings,
+    ) -> anyhow::Result<Retrieval> {
         let hit = |(rank, text): (u32, &&str)| Hit {
             chunk: ChunkText {
                 id: u64::from(rank) * 10,

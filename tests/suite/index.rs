@@ -220,12 +220,13 @@ fn a_folder_without_documents_has_an_empty_index() {
 
 #[test]
 fn an_index_inside_its_folder_is_not_part_of_it() {
-    let corpus = Corpus::with(&[("a.md", "Ann grows apples.")]);
-    let indexes = corpus.folder().join("indexes");
+    let corpus = Corpus::with(&[("a.md", "Ann grows apples."), ("sub/b.md", "Bob teaches physics.")]);
+    // by another way to the same place
+    let indexes = corpus.folder().join("sub/../indexes");
     let mut index = Index::open(&corpus.folder(), &indexes).expect("opened");
     let mut embedder = WordEmbedder::new("one");
     update(&mut index, &mut embedder);
-    assert_eq!(counts(&update(&mut index, &mut embedder)), [0, 0, 1, 0, 0, 0]);
+    assert_eq!(counts(&update(&mut index, &mut embedder)), [0, 0, 2, 0, 0, 0]);
 }
 
 #[test]

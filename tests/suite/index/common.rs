@@ -175,6 +175,6 @@ pub fn update_with(index: &mut Index, config: &Config, embedder: &mut dyn Embedd
 /// The documents that a question finds, best first.
 pub fn documents(index: &Index, embedder: &mut dyn Embedder, question: &str) -> Vec<String> {
     let vector = embedder.embed(&[question]).expect("a vector").remove(0);
-    let found = index.search(question, &vector, &config().retriever).expect("an answer");
+    let found = index.search(question, &vector, &embedder.card().fingerprint, &config().retriever).expect("an answer");
     found.hits.into_iter().map(|hit| hit.chunk.document).collect()
 }
