@@ -4,6 +4,8 @@
 //! `name: value unit` for `benches/RESULTS.md`; the search latency also goes through criterion. The large index stays in the
 //! target folder, so that the next run begins at once.
 
+#![allow(clippy::print_stdout)] // figures go to stdout
+
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -254,7 +256,7 @@ impl Space {
     /// The unit vector of item `i`.
     fn vector(&self, i: u64) -> Vec<f32> {
         let mut random = Random::new(i ^ 0x7ec7);
-        let centre = Random::new(random.next() % CLUSTERS ^ 0xce27).normals(DIRECTIONS);
+        let centre = Random::new((random.next() % CLUSTERS) ^ 0xce27).normals(DIRECTIONS);
         let inside = random.normals(DIRECTIONS);
         let mut vector: Vec<f32> = random.normals(WIDTH).into_iter().map(|noise| noise * 0.5).collect();
         for ((direction, centre), inside) in self.directions.iter().zip(centre).zip(inside) {

@@ -163,6 +163,7 @@ pub struct AnswerSettings {
     pub prompt: AnswerPrompt,
     pub max_sentences: u32,
     pub max_tokens: u32,
+    pub attribution: bool,
 }
 
 /// How the screen looks and moves.

@@ -5,10 +5,11 @@ use crate::corpus::sentences;
 use crate::event::{Citation, Event, Flow};
 use crate::llm::{Decoding, End, LlmError, Prompt, Sampling, StopRule, Token};
 
+use super::attribution;
 use super::citations::Supports;
 use super::passages::{self, Passages};
 use super::roles::Gate;
-use super::run::{Run, RunError};
+use super::run::{Call, Run, RunError};
 
 /// What introduces the short answer at the end of a step-by-step reply.
 const ANSWER_PHRASE: &str = "the answer is";
@@ -35,8 +36,10 @@ pub fn write(run: &mut Run<'_>, gate: &mut dyn Gate, question: &str, passages: &
     let prompt = passages::prompt(config, run.tools.prompts, question, &texts)?;
     let supports = Supports::of(passages);
     let mut steps = Steps::new(gate, &supports, config.answer.max_sentences);
+    let attend_to = if config.answer.attribution { passages::lines(&texts) } else { Vec::new() };
     let decoding = decoding(run, config.answer.max_tokens);
-    let completion = run.complete("answer", &prompt, &decoding, &mut |publish, token| steps.push(publish, token));
+    let call = Call { purpose: "answer", prompt: &prompt, decoding, attend_to: &attend_to };
+    let tapped = run.complete(&call, &mut |publish, token| steps.push(publish, token));
     steps.finish(&mut |event| {
         run.emit(event);
         Flow::Continue
@@ -45,7 +48,9 @@ pub fn write(run: &mut Run<'_>, gate: &mut dyn Gate, question: &str, passages: &
     let answer = Answer { short: text.clone(), text, citations: steps.citations, limit_reached: steps.full };
     // whatever fails from here on, what was written stays
     run.keep(answer.clone());
-    let completion = completion?;
+    let (lengths, tapped) = (steps.lengths, tapped?);
+    attribution::publish(run, passages, &lengths, &tapped.attention);
+    let completion = tapped.completion;
     let limit_reached = answer.limit_reached || matches!(completion.end, End::MaxTokens | End::ContextFull);
     let short = match completion.end {
         End::ContextFull => after_phrase(&answer.text).unwrap_or_else(|| answer.text.clone()),
@@ -78,8 +83,9 @@ fn short_answer(run: &mut Run<'_>, prompt: Prompt, text: &str) -> Result<String,
         (AnswerPrompt::StepByStep, None) => {
             let prompt = Prompt { reply: format!(" {text}{ANSWER_LEAD}"), ..prompt };
             let decoding = decoding(run, SHORT_ANSWER_TOKENS);
-            match run.complete("short answer", &prompt, &decoding, &mut |_, _| Flow::Continue) {
-                Ok(completion) => Ok(trim_answer(&completion.text)),
+            let call = Call { purpose: "short answer", prompt: &prompt, decoding, attend_to: &[] };
+            match run.complete(&call, &mut |_, _| Flow::Continue) {
+                Ok(tapped) => Ok(trim_answer(&tapped.completion.text)),
                 // the answer fills the context: what it says is all there is
                 Err(RunError::Model(LlmError::PromptTooLong { .. })) => Ok(text.to_owned()),
                 Err(error) => Err(error),
@@ -105,6 +111,8 @@ struct Steps<'a> {
     supports: &'a Supports,
     max_sentences: u32,
     step: u32,
+    /// Tokens of each finished step.
+    lengths: Vec<usize>,
     /// Tokens and text of the step under way.
     tokens: Vec<Token>,
     sentence: String,
@@ -120,6 +128,7 @@ impl<'a> Steps<'a> {
             supports,
             max_sentences,
             step: 0,
+            lengths: Vec::new(),
             tokens: Vec::new(),
             sentence: String::new(),
             text: String::new(),
@@ -186,6 +195,7 @@ impl<'a> Steps<'a> {
                 self.citations.push(citation.clone());
             }
         }
+        self.lengths.push(self.tokens.len());
         self.tokens.clear();
         self.sentence.clear();
         self.full = self.step >= self.max_sentences;

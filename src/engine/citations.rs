@@ -141,7 +141,9 @@ mod tests {
             ],
         };
         let supports = Supports::of(&passages);
-        let cases: [(&str, &[(u32, u32, u32)]); 5] = [
+        /// Label, first and last line of each expected citation.
+        type Cited = &'static [(u32, u32, u32)];
+        let cases: [(&str, Cited); 5] = [
             ("Tam Reeve came from Lorby [1].", &[(1, 3, 4)]),
             ("Both say so [1, 2].", &[(1, 3, 4), (2, 7, 9)]),
             ("Tam Reeve was born in Aldmouth.", &[(2, 7, 8)]),

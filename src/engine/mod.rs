@@ -5,6 +5,7 @@
 
 mod answer;
 mod ask;
+mod attribution;
 mod citations;
 mod inbox;
 mod models;

@@ -65,9 +65,7 @@ fn label(generator: &mut dyn Generator, hits: &[Hit]) -> Result<Vec<ContextChunk
 
 /// The prompt of the answer, with passages or from memory.
 pub fn prompt(config: &Config, prompts: &Prompts, question: &str, passages: &[&str]) -> Result<Prompt, ConfigError> {
-    let lines: Vec<String> =
-        (1..).zip(passages).map(|(label, text)| format!("[{label}] {}", fold_white_space(text))).collect();
-    let lines = lines.join("\n");
+    let lines = lines(passages).join("\n");
     let text = match (config.answer.prompt, passages.is_empty()) {
         (AnswerPrompt::StepByStep, true) => prompts.fill(PromptName::StepByStep, &[("c", ""), ("q", question)])?,
         (AnswerPrompt::StepByStep, false) => {
@@ -77,6 +75,11 @@ pub fn prompt(config: &Config, prompts: &Prompts, question: &str, passages: &[&s
         (AnswerPrompt::QaShort, false) => prompts.fill(PromptName::QaShort, &[("c", &lines), ("q", question)])?,
     };
     Ok(Prompt::user(text))
+}
+
+/// The passages as the prompt shows them, each with its label.
+pub fn lines(passages: &[&str]) -> Vec<String> {
+    (1..).zip(passages).map(|(label, text)| format!("[{label}] {}", fold_white_space(text))).collect()
 }
 
 /// Tokens of a prompt, chat template included.

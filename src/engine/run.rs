@@ -1,11 +1,12 @@
 //! What every role of a run works with: the models, the corpus, the settings, and the stream of events.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use crate::config::prompts::Prompts;
 use crate::config::{Config, ConfigError, RetrieverSettings};
 use crate::event::{CallUsage, CorpusCard, Event, Flow, ModelCard, ModelRole, Outcome, Retrieval, RunUsage};
-use crate::llm::{Completion, Decoding, Embedder, End, Generator, LlmError, Prompt, Token};
+use crate::llm::{Completion, Decoding, Embedder, End, Generator, LlmError, Prompt, Tap, Tapped, Taps, Token};
 
 use super::answer::Answer;
 
@@ -28,11 +29,16 @@ pub trait Search {
     fn card(&self) -> CorpusCard;
 }
 
+/// A generator that can be looked into.
+pub trait OpenGenerator: Generator + Tap {}
+
+impl<G: Generator + Tap> OpenGenerator for G {}
+
 /// The parts that a run borrows.
 pub struct Tools<'a> {
     pub config: &'a Config,
     pub prompts: &'a Prompts,
-    pub generator: &'a mut dyn Generator,
+    pub generator: &'a mut dyn OpenGenerator,
     /// None where no corpus is open.
     pub corpus: Option<Corpus<'a>>,
 }
@@ -42,6 +48,19 @@ pub struct Corpus<'a> {
     pub index: &'a dyn Search,
     pub embedder: &'a mut dyn Embedder,
 }
+
+/// A call of the generator.
+pub struct Call<'a> {
+    /// What it is for, as the prompt inspector shows it.
+    pub purpose: &'a str,
+    pub prompt: &'a Prompt,
+    pub decoding: Decoding,
+    /// Texts of the prompt, in order, whose share of the attention is wanted; empty for none.
+    pub attend_to: &'a [String],
+}
+
+/// Sees each token of a call, with a way to publish what follows from it.
+pub type TokenObserver<'o> = dyn FnMut(&mut dyn FnMut(Event) -> Flow, &Token) -> Flow + 'o;
 
 /// What ends a run early.
 #[derive(Debug, thiserror::Error)]
@@ -100,22 +119,18 @@ impl<'a> Run<'a> {
     }
 
     /// One call of the generator, published with its exact prompt and its cost. `observe` sees each token.
-    pub fn complete(
-        &mut self,
-        purpose: &str,
-        prompt: &Prompt,
-        decoding: &Decoding,
-        observe: &mut dyn FnMut(&mut dyn FnMut(Event) -> Flow, &Token) -> Flow,
-    ) -> Result<Completion, RunError> {
+    pub fn complete(&mut self, call: &Call<'_>, observe: &mut TokenObserver<'_>) -> Result<Tapped, RunError> {
         if self.stopped {
-            return Ok(Completion { text: String::new(), tokens: Vec::new(), end: End::Stopped });
+            let completion = Completion { text: String::new(), tokens: Vec::new(), end: End::Stopped };
+            return Ok(Tapped { completion, hidden: Vec::new(), attention: Vec::new() });
         }
-        let rendered = self.tools.generator.render(prompt)?;
-        let call = self.usage.model_calls;
+        let rendered = self.tools.generator.render(call.prompt)?;
+        let taps = Taps { hidden: Vec::new(), attention: parts(&rendered.text, call.attend_to) };
+        let number = self.usage.model_calls;
         self.usage.model_calls += 1;
         self.emit(Event::ModelCalled {
-            call,
-            purpose: purpose.to_owned(),
+            call: number,
+            purpose: call.purpose.to_owned(),
             role: ModelRole::Generator,
             prompt: rendered.text,
             prompt_tokens: u32::try_from(rendered.tokens.len()).unwrap_or(u32::MAX),
@@ -127,14 +142,20 @@ impl<'a> Run<'a> {
             *stopped |= flow == Flow::Stop;
             flow
         };
-        let completions =
-            self.tools
-                .generator
-                .complete(std::slice::from_ref(prompt), decoding, &mut |_branch, token| observe(&mut publish, token))?;
+        let mut observe = |_branch: usize, token: &Token| observe(&mut publish, token);
+        let prompts = std::slice::from_ref(call.prompt);
+        let generator = &mut *self.tools.generator;
+        let tapped = if taps.attention.is_empty() {
+            // nothing is asked for: the plain call, with flash attention
+            let bare = |completion| Tapped { completion, hidden: Vec::new(), attention: Vec::new() };
+            generator.complete(prompts, &call.decoding, &mut observe)?.into_iter().map(bare).collect()
+        } else {
+            generator.complete_tapped(prompts, &call.decoding, &taps, &mut observe)?
+        };
         let usage = self.tools.generator.usage();
         self.count(usage);
-        self.emit(Event::ModelCallFinished { call, usage });
-        completions
+        self.emit(Event::ModelCallFinished { call: number, usage });
+        tapped
             .into_iter()
             .next()
             .ok_or_else(|| LlmError::Backend("the generator gave no completion for a prompt".to_owned()).into())
@@ -205,4 +226,18 @@ impl Corpus<'_> {
     pub fn card(&self) -> CorpusCard {
         self.index.card()
     }
+}
+
+/// Where the texts stand in the prompt; none at all when one of them is not there word for word (a template may change text).
+fn parts(prompt: &str, texts: &[String]) -> Vec<Vec<Range<usize>>> {
+    let mut from = 0;
+    let found: Option<Vec<Range<usize>>> = texts
+        .iter()
+        .map(|text| {
+            let start = from + prompt.get(from..)?.find(text.as_str())?;
+            from = start + text.len();
+            Some(start..from)
+        })
+        .collect();
+    found.filter(|parts| !parts.is_empty()).into_iter().collect()
 }

@@ -104,6 +104,8 @@ pub enum Event {
     TokenGenerated { step: u32, text: String, logprob: f32, entropy: f32 },
     /// A sentence of the answer is complete. `text` repeats the tokens of the step, trimmed.
     StepFinished { step: u32, text: String, uncertainty: Uncertainty, citations: Vec<Citation> },
+    /// What a sentence of the answer attended to while it was written. Attention is a hint, not a cause.
+    StepAttributed { step: u32, chunks: Vec<AttendedChunk> },
     /// Last record of every run.
     RunFinished {
         outcome: Outcome,

@@ -322,6 +322,17 @@ pub enum Decision {
     LookUp,
 }
 
+/// How much of a sentence's attention went to a chunk of the context.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct AttendedChunk {
+    /// The label of the chunk in the context.
+    pub label: u32,
+    pub chunk: u64,
+    /// Share of the attention that went to any chunk, in 0..=1: mean over layers, heads and the sentence's tokens. The rest of the
+    /// prompt and the first token, which drinks attention whatever it says, are left out.
+    pub share: f32,
+}
+
 /// A place that supports a sentence of the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Citation {

@@ -2,8 +2,12 @@
 //! behave like the real ones in what the traits promise: streaming, stop rules, limits, stopping, order.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
-use super::{Completion, Decoding, Embedder, End, Generator, LlmError, Prompt, Rendered, Scorer, Token};
+use super::{
+    Completion, Decoding, Embedder, End, Generator, Layers, LlmError, Prompt, Rendered, Scorer, Tap, Tapped, Taps,
+    Token,
+};
 use crate::event::{CallUsage, Flow, ModelCard, ModelRole};
 
 /// A generator that replies from a script.
@@ -184,6 +188,48 @@ impl Scorer for ScriptedGenerator {
         };
         Ok(prompts.iter().zip(continuations).map(scored).collect())
     }
+}
+
+/// Attention goes to the parts that hold the token's word, evenly. There are no layers, so there are no hidden states.
+impl Tap for ScriptedGenerator {
+    fn complete_tapped(
+        &mut self,
+        prompts: &[Prompt],
+        decoding: &Decoding,
+        taps: &Taps,
+        observe: &mut dyn FnMut(usize, &Token) -> Flow,
+    ) -> Result<Vec<Tapped>, LlmError> {
+        let completions = self.complete(prompts, decoding, observe)?;
+        completions
+            .into_iter()
+            .zip(prompts)
+            .enumerate()
+            .map(|(branch, (completion, prompt))| {
+                let text = self.render(prompt)?.text;
+                let parts: Vec<&str> =
+                    taps.attention.get(branch).into_iter().flatten().map(|part| &text[part.clone()]).collect();
+                let attention = completion.tokens.iter().map(|token| looks_at(&token.text, &parts)).collect();
+                Ok(Tapped { completion, hidden: Vec::new(), attention })
+            })
+            .collect()
+    }
+
+    fn attend(&mut self, text: &str, parts: &[Range<usize>], _layers: Layers) -> Result<Vec<Vec<f32>>, LlmError> {
+        let parts: Vec<&str> = parts.iter().map(|part| &text[part.clone()]).collect();
+        Ok(parts.iter().map(|part| looks_at(part, &parts)).collect())
+    }
+
+    fn attend_vectors(&mut self, vectors: &[Vec<f32>], _layers: Layers) -> Result<Vec<Vec<f32>>, LlmError> {
+        Ok(vectors.iter().map(|_| vec![1.0 / vectors.len() as f32; vectors.len()]).collect())
+    }
+}
+
+/// The share of each part, by the words that it has in common with `text`.
+fn looks_at(text: &str, parts: &[&str]) -> Vec<f32> {
+    let shared = |part: &&str| words(text).filter(|word| part.contains(word.trim())).count() as f32;
+    let counts: Vec<f32> = parts.iter().map(shared).collect();
+    let all: f32 = counts.iter().sum::<f32>().max(1.0);
+    counts.into_iter().map(|count| count / all).collect()
 }
 
 /// An embedder that adds up hashed words: texts that share words are near each other.

@@ -206,6 +206,27 @@ fn an_answer_that_fills_the_context_is_kept() {
 }
 
 #[test]
+fn each_sentence_is_attributed_to_the_chunks_it_attends_to() {
+    let reply = " Mira Oakes was a student of Tam Reeve. Born in Aldmouth.";
+    for (setting, expected) in [("true", vec![(1, 1), (2, 2)]), ("false", Vec::new())] {
+        let mut generator = ScriptedGenerator::new().when("Aldmouth. So the", " X").when("Context:", reply);
+        let (_, events) = run(&config(&[("answer.attribution", setting)]), &mut generator, "Where?", usize::MAX);
+        let strongest: Vec<(u32, u32)> = events
+            .iter()
+            .filter_map(|event| match event {
+                Event::StepAttributed { step, chunks } => {
+                    assert!((chunks.iter().map(|chunk| chunk.share).sum::<f32>() - 1.0).abs() < 1e-5);
+                    let best = chunks.iter().max_by(|a, b| a.share.total_cmp(&b.share)).expect("chunks");
+                    Some((*step, best.label))
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(strongest, expected, "attribution {setting}");
+    }
+}
+
+#[test]
 fn uncertainty_is_the_mean_token_entropy_of_the_sentence() {
     let mut generator =
         ScriptedGenerator::new().when("Context:", " Tam lived in Lorby. So the answer is X.").unsure_of("Lorby", 2.5);

@@ -245,7 +245,7 @@ fn sessions() -> Event {
         run: number.to_string(),
         started_at: 1_795_183_391 - number * 4_000,
         question: question.to_owned(),
-        preset: if number % 2 == 0 { "naive" } else { "closed-book" }.to_owned(),
+        preset: if number.is_multiple_of(2) { "naive" } else { "closed-book" }.to_owned(),
         answer: answer.map(str::to_owned),
     };
     Event::SessionsListed {

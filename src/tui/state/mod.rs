@@ -97,6 +97,7 @@ impl State {
             | Event::StepStarted { .. }
             | Event::TokenGenerated { .. }
             | Event::StepFinished { .. }
+            | Event::StepAttributed { .. }
             | Event::RunFinished { .. } => {
                 // nearly always the latest one, so look from the end
                 if let Some(run) = self.runs.iter_mut().rev().find(|run| run.id == record.run) {

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::event::{
-    CallUsage, Citation, Context, CorpusCard, DropReason, Event, Hit, ModelCard, ModelRole, Outcome, QueryWord, Record,
-    Retrieval, RunUsage, Uncertainty,
+    AttendedChunk, CallUsage, Citation, Context, CorpusCard, DropReason, Event, Hit, ModelCard, ModelRole, Outcome,
+    QueryWord, Record, Retrieval, RunUsage, Uncertainty,
 };
 
 use super::{harmless_corpus, harmless_text, one_line};
@@ -77,6 +77,8 @@ pub struct Step {
     /// Once the sentence is complete.
     pub uncertainty: Option<Uncertainty>,
     pub citations: Vec<Citation>,
+    /// What the sentence attended to, where that was measured; strongest first.
+    pub attended: Vec<AttendedChunk>,
 }
 
 /// A token of the answer; nats.
@@ -177,6 +179,11 @@ impl Run {
                 known.uncertainty = Some(uncertainty.clone());
                 known.citations = citations.clone();
             }
+            Event::StepAttributed { step, chunks } => {
+                let mut chunks = chunks.clone();
+                chunks.sort_by(|a, b| b.share.total_cmp(&a.share));
+                self.step(*step).attended = chunks;
+            }
             Event::RunFinished { outcome, text, answer, citations, usage } => {
                 self.outcome = Some(outcome.clone());
                 self.text = harmless_text(text);
@@ -253,6 +260,7 @@ impl Run {
                 text: String::new(),
                 uncertainty: None,
                 citations: Vec::new(),
+                attended: Vec::new(),
             });
             self.steps.len() - 1
         });
