@@ -99,7 +99,8 @@ fn loaded_generator<'a>(
             let model = llm::load_generator(runtime, &file, settings, stop, &mut |f| watch.progress(f))?;
             watch.loaded(model.card());
             if !model.shares_prefixes() {
-                let text = "this model keeps one state a prompt: prompts share nothing, so methods that ask much are slower";
+                let text =
+                    "this model keeps one state a prompt: prompts share nothing, so methods that ask much are slower";
                 let _ = (watch.publish)(Event::Warned { text: text.to_owned() });
             }
             model
