@@ -37,20 +37,40 @@ impl Draft {
             share(&layout.generation(base.generation), &folder, &base.files)?;
         }
         let shared = manifest.files.drain(..).map(|file| (file.name.clone(), file)).collect();
+        if manifest.program != Manifest::PROGRAM {
+            manifest.skipped.clear();
+            manifest.program = Manifest::PROGRAM.to_owned();
+        }
         (manifest.format, manifest.generation, manifest.recipe) = (FORMAT, number, Some(recipe));
         Ok(Self { lexical: LexicalWriter::open(&lexical)?, folder, manifest, shared })
     }
 
-    /// Put a document in, in the place of what there was of it. `rows` holds the row of each chunk's vector.
-    pub fn put(&mut self, path: &str, entry: DocumentEntry, chunks: Vec<Chunk>, rows: &[u32]) -> Result<(), FileError> {
+    /// Put a document in, in the place of what there was of it. `rows` holds the row of each chunk's vector; a chunk without one is
+    /// left out and noted.
+    pub fn put(
+        &mut self,
+        path: &str,
+        mut entry: DocumentEntry,
+        chunks: Vec<Chunk>,
+        rows: &[Option<u32>],
+    ) -> Result<(), FileError> {
         self.remove(path);
-        for (chunk, row) in chunks.into_iter().zip(rows) {
-            let id = self.manifest.next_chunk;
-            self.manifest.next_chunk += 1;
+        self.manifest.skipped.remove(path);
+        let all = chunks.len();
+        entry.chunks = 0;
+        for (chunk, row) in chunks.into_iter().zip(rows).filter_map(|(chunk, row)| row.map(|row| (chunk, row))) {
+            let id = self.manifest.next_chunk + u64::from(entry.chunks);
+            entry.chunks += 1;
             let Chunk { bytes, lines, headings, tokens, text } = chunk;
             let chunk = ChunkText { id, document: path.to_owned(), headings, bytes, lines, tokens, text };
-            self.lexical.add(&chunk, *row, &entry.language)?;
+            self.lexical.add(&chunk, row, &entry.language)?;
         }
+        let left_out = all - entry.chunks as usize;
+        if left_out > 0 {
+            entry.note =
+                Some(format!("{left_out} of its {all} chunks are left out: the embedder gave no vector for them"));
+        }
+        self.manifest.next_chunk += u64::from(entry.chunks);
         self.manifest.chunks += u64::from(entry.chunks);
         self.manifest.documents.insert(path.to_owned(), entry);
         Ok(())

@@ -80,14 +80,14 @@ impl<'a> Embedding<'a> {
         self.bytes.done += bytes;
     }
 
-    /// The rows of the vectors of every chunk, by document. Vectors that are not in `vectors` come from `former` or else from the
+    /// The rows of the vectors of every chunk, by document; None where the embedder gave none. Vectors that are not in `vectors` come from `former` or else from the
     /// embedder, and are on disk before more are asked for.
     pub fn rows(
         &mut self,
         documents: &[ReadDocument],
         vectors: &mut VectorStore,
         former: Option<&VectorStore>,
-    ) -> Result<Vec<Vec<u32>>, Halt> {
+    ) -> Result<Vec<Vec<Option<u32>>>, Halt> {
         let keys: Vec<Vec<Key>> = documents
             .par_iter()
             .map(|document| document.chunks.iter().map(|chunk| vectors.key(&chunk.text)).collect())
@@ -103,8 +103,7 @@ impl<'a> Embedding<'a> {
         self.embed(&new, vectors)?;
         // a stop is heard here too, but these documents are done
         let _ = self.tell(documents.last().map(|document| document.path.as_str()));
-        let row = |key| vectors.find(key).ok_or_else(|| FileError::damaged(vectors.file(), "a vector is gone").into());
-        keys.iter().map(|keys| keys.iter().map(row).collect()).collect()
+        Ok(keys.iter().map(|keys| keys.iter().map(|key| vectors.find(key)).collect()).collect())
     }
 
     fn embed(&mut self, new: &[NewText<'_>], vectors: &mut VectorStore) -> Result<(), Halt> {
@@ -120,8 +119,8 @@ impl<'a> Embedding<'a> {
                 let reason = format!("the embedder gave {} vectors for {} texts", found.len(), texts.len());
                 return Err(FileError::write(vectors.file(), reason).into());
             }
-            let new: Vec<(Key, Vec<f32>)> = call.iter().map(|new| new.key).zip(found).collect();
-            vectors.append(&new)?;
+            let new = call.iter().map(|new| new.key).zip(found).filter(|(_, vector)| is_direction(vector));
+            vectors.append(&new.collect::<Vec<(Key, Vec<f32>)>>())?;
             self.embedded += call.len() as u64;
             rest = after;
         }
@@ -168,6 +167,12 @@ impl<'a> Embedding<'a> {
         let Share { done, all } = self.bytes;
         if done == 0 { self.chunks } else { (self.chunks as f64 * (all as f64 / done as f64).max(1.0)) as u64 }
     }
+}
+
+/// Is it what an embedder promises, a vector of length 1? A text on which it failed has none, and costs its chunk, not the run.
+fn is_direction(vector: &[f32]) -> bool {
+    let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
+    (length - 1.0).abs() < 0.05
 }
 
 /// Copy the vectors that only the former file has.

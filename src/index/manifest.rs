@@ -30,6 +30,20 @@ pub(super) struct Manifest {
     pub files: Vec<StoredFile>,
     /// By path inside the corpus.
     pub documents: BTreeMap<String, DocumentEntry>,
+    /// Files that hold no text, by path: they are not read again until they change.
+    #[serde(default)]
+    pub skipped: BTreeMap<String, SkippedEntry>,
+    /// Version of the program that skipped them; another one may read more.
+    #[serde(default)]
+    pub program: String,
+}
+
+/// A file without text as it was when it was read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct SkippedEntry {
+    pub bytes: u64,
+    pub modified_ns: u64,
+    pub reason: String,
 }
 
 /// What chunks and vectors were made with. Another recipe makes other chunks.
@@ -72,6 +86,7 @@ pub(super) struct DocumentEntry {
 
 impl Manifest {
     pub const FILE: &str = "manifest.json";
+    pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
     /// Fingerprint of the embedder that made the vectors.
     pub fn embedder(&self) -> &str {

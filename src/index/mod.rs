@@ -1,6 +1,6 @@
 //! Chunks become findable: tantivy (BM25) and hnsw_rs (vectors) over a chunk store, on disk, in generations.
 //!
-//! In reading order: a folder's index lies in a `layout`; [`Index::update`] plans (`update`), reads ahead (`reading`), embeds
+//! In reading order: a folder's index lies in a `layout`; [`Index::update`] plans (`plan`, `update`), reads ahead (`reading`), embeds
 //! what is new (`embedding`, `vectors`) and writes a `draft`, which becomes a `generation` by one atomic rename;
 //! [`Index::search`] asks the words (`lexical`, `analyser`) and the vectors (`vectors`, `graph`) and fuses both lists
 //! (`fusion`). A kill at any moment leaves the generation before usable and no text is embedded twice.
@@ -11,6 +11,7 @@ mod error;
 mod layout;
 mod manifest;
 mod update;
+mod plan;
 mod reading;
 mod embedding;
 mod progress;

@@ -29,7 +29,10 @@ pub(super) enum Outcome {
     /// Its content is what was indexed; only its time changed.
     Same(FoundFile),
     Document(Box<ReadDocument>),
-    Skipped(SkippedFile),
+    /// It could not be read now; perhaps it can the next time.
+    Unreadable(SkippedFile),
+    /// It is not text, for this reason.
+    NoText(FoundFile, String),
 }
 
 pub(super) struct ReadDocument {
@@ -100,9 +103,9 @@ fn outcome(candidate: &Candidate, settings: &ChunkerSettings, counter: &TokenCou
     let read = catch_unwind(AssertUnwindSafe(|| read(candidate, settings, counter)));
     read.unwrap_or_else(|_| {
         let reason = "ragscope failed on it: please report this file".to_owned();
-        Ok(Outcome::Skipped(SkippedFile { path: candidate.file.path.clone(), reason }))
+        Ok(Outcome::Unreadable(SkippedFile { path: candidate.file.path.clone(), reason }))
     })
-    .unwrap_or_else(Outcome::Skipped)
+    .unwrap_or_else(Outcome::Unreadable)
 }
 
 fn read(candidate: &Candidate, settings: &ChunkerSettings, counter: &TokenCounter) -> Result<Outcome, SkippedFile> {
@@ -116,9 +119,10 @@ fn read(candidate: &Candidate, settings: &ChunkerSettings, counter: &TokenCounte
     if candidate.known.as_ref() == Some(&blake3) {
         return Ok(Outcome::Same(file.clone()));
     }
-    let skipped = |reason| SkippedFile { path: file.path.clone(), reason };
-    let document = Document::new(&file.path, bytes).map_err(skipped)?;
-    Ok(cut(file, &document, blake3, (settings, counter)))
+    Ok(match Document::new(&file.path, bytes) {
+        Ok(document) => cut(file, &document, blake3, (settings, counter)),
+        Err(reason) => Outcome::NoText(file.clone(), reason),
+    })
 }
 
 fn cut(

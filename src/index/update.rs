@@ -1,19 +1,19 @@
 //! Bring an index up to date with its folder: what changed is read, split, embedded and written; what did not is shared.
 
-use std::path::Path;
 use std::time::Instant;
 
 use super::draft::Draft;
 use super::embedding::Embedding;
 use super::error::FileError;
 use super::graph::Graph;
-use super::manifest::{Manifest, Recipe};
+use super::manifest::{Recipe, SkippedEntry};
+use super::plan::Plan;
 use super::progress::{Position, Progress};
 use super::reading::{Candidate, Outcome, ReadDocument, Reader};
 use super::vectors::VectorStore;
 use super::{Index, IndexError, Update};
 use crate::config::Config;
-use crate::corpus::{self, CorpusError, TokenCounter, Walked};
+use crate::corpus::{self, CorpusError, FoundFile, TokenCounter};
 use crate::event::{Event, Flow, IndexPhase, IndexReport, SkippedFile};
 use crate::llm::{Embedder, LlmError};
 
@@ -43,38 +43,6 @@ impl From<LlmError> for Halt {
     }
 }
 
-/// What there is to do.
-struct Plan {
-    candidates: Vec<Candidate>,
-    /// Documents whose file is gone.
-    removed: Vec<String>,
-    unchanged: u64,
-    skipped: Vec<SkippedFile>,
-}
-
-impl Plan {
-    /// Size and time tell whether a file has to be looked into; its checksum will tell whether it changed.
-    fn compare(before: Option<&Manifest>, goes_on: bool, walked: Walked, indexes: Option<&Path>) -> Self {
-        let mut gone = before.map(|before| before.documents.clone()).unwrap_or_default();
-        let mut plan = Self { candidates: Vec::new(), removed: Vec::new(), unchanged: 0, skipped: walked.skipped };
-        // an index that lies inside the corpus is not part of it
-        let own = |file: &Path| indexes.is_some_and(|indexes| file.starts_with(indexes));
-        for file in walked.files.into_iter().filter(|found| !own(&found.file)) {
-            match gone.remove(&file.path).filter(|_| goes_on) {
-                Some(entry) if (entry.bytes, entry.modified_ns) == (file.bytes, file.modified_ns) => {
-                    plan.unchanged += 1
-                }
-                Some(entry) if entry.bytes == file.bytes => {
-                    plan.candidates.push(Candidate { file, known: Some(entry.blake3) });
-                }
-                _ => plan.candidates.push(Candidate { file, known: None }),
-            }
-        }
-        plan.removed = gone.into_keys().collect();
-        plan
-    }
-}
-
 impl Index {
     /// Bring the index up to date with the folder. The generation in use answers until the new one is whole. When `publish` answers
     /// [`Flow::Stop`], what is done so far is kept and [`Update::Interrupted`] comes back; the next call goes on from there.
@@ -99,11 +67,19 @@ impl Index {
         };
         let indexes = self.layout.root.parent().and_then(|indexes| indexes.canonicalize().ok());
         let plan = Plan::compare(self.manifest(), self.goes_on(&recipe), walked, indexes.as_deref());
+        let before = self.card().generation;
         let embedding = Embedding::new(embedder, Progress::new(publish), &plan.candidates);
         let mut run = Run { index: self, recipe, counter, embedding, draft: None, report: Counts::default() };
         match run.all(plan) {
             Ok(()) => {}
-            Err(Halt::Stopped) => return Ok(Update::Interrupted),
+            Err(Halt::Stopped) => {
+                let corpus = self.card();
+                if corpus.generation != before {
+                    // whoever shows the corpus has more to show; a second stop means nothing now
+                    let _ = publish(Event::CorpusOpened { corpus });
+                }
+                return Ok(Update::Interrupted);
+            }
             Err(Halt::Files(error)) => return Err(error.of(&self.name)),
             Err(Halt::Embedder(error)) => return Err(error.into()),
         }
@@ -149,13 +125,12 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn all(&mut self, plan: Plan) -> Result<(), Halt> {
+    fn all(&mut self, mut plan: Plan) -> Result<(), Halt> {
         self.report.unchanged = plan.unchanged;
-        self.report.skipped = plan.skipped;
-        let nothing = plan.candidates.is_empty() && plan.removed.is_empty();
-        if !nothing || self.is_new() || self.graph_is_due() {
+        self.report.skipped = std::mem::take(&mut plan.skipped);
+        if !plan.is_empty() || self.is_new() || self.graph_is_due() {
             let mut vectors = self.index.take_vectors(&self.recipe, self.embedding.width())?;
-            let done = self.change(plan.candidates, plan.removed, &mut vectors);
+            let done = self.change(plan, &mut vectors);
             self.index.keep_vectors(vectors);
             if let Some(unfinished) = self.draft.take() {
                 unfinished.discard();
@@ -165,17 +140,15 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn change(
-        &mut self,
-        candidates: Vec<Candidate>,
-        removed: Vec<String>,
-        vectors: &mut VectorStore,
-    ) -> Result<(), Halt> {
-        self.report.removed = removed.len() as u64;
-        for path in removed {
+    fn change(&mut self, plan: Plan, vectors: &mut VectorStore) -> Result<(), Halt> {
+        self.report.removed = plan.removed.len() as u64;
+        for path in plan.removed {
             self.draft()?.remove(&path);
         }
-        let read = self.read(candidates, vectors);
+        for path in plan.forgotten {
+            self.draft()?.manifest.skipped.remove(&path);
+        }
+        let read = self.read(plan.candidates, vectors);
         if matches!(read, Err(Halt::Stopped)) && self.may_publish_part() {
             self.publish(vectors, false)?;
         }
@@ -201,7 +174,8 @@ impl Run<'_> {
                         self.embedding.passed(file.bytes);
                         self.draft()?.touch(&file);
                     }
-                    Outcome::Skipped(skipped) => self.skip(skipped)?,
+                    Outcome::Unreadable(skipped) => self.skip(skipped)?,
+                    Outcome::NoText(file, reason) => self.skip_until_it_changes(&file, reason)?,
                     Outcome::Document(document) => documents.push(*document),
                 }
             }
@@ -226,7 +200,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn put(&mut self, document: ReadDocument, rows: &[u32]) -> Result<(), Halt> {
+    fn skip_until_it_changes(&mut self, file: &FoundFile, reason: String) -> Result<(), Halt> {
+        let entry = SkippedEntry { bytes: file.bytes, modified_ns: file.modified_ns, reason: reason.clone() };
+        self.embedding.passed(file.bytes);
+        self.draft()?.manifest.skipped.insert(file.path.clone(), entry);
+        self.skip(SkippedFile { path: file.path.clone(), reason })
+    }
+
+    fn put(&mut self, document: ReadDocument, rows: &[Option<u32>]) -> Result<(), Halt> {
         let ReadDocument { path, entry, chunks } = document;
         let before = self.index.manifest();
         let same_recipe = before.is_some_and(|before| before.recipe.as_ref() == Some(&self.recipe));
@@ -294,6 +275,7 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
     use super::*;
     use crate::config::Layers;

@@ -27,7 +27,7 @@ fn only_what_changed_is_indexed_again() {
     let mut embedder = WordEmbedder::new("one");
     let mut index = corpus.open();
     type Step = (&'static str, fn(&Corpus), Counts, u64);
-    let steps: [Step; 9] = [
+    let steps: [Step; 13] = [
         ("first", |_| {}, [3, 0, 0, 0, 3, 0], 1),
         ("nothing", |_| {}, [0, 0, 3, 0, 0, 0], 1),
         ("one changed", |c| c.write("b.md", "Bob teaches chemistry now."), [0, 1, 2, 0, 1, 0], 2),
@@ -36,7 +36,11 @@ fn only_what_changed_is_indexed_again() {
         ("touched", |c| c.touch("a.md"), [0, 0, 4, 0, 0, 0], 5),
         ("same text twice", |c| c.write("g.md", "Cara sails."), [1, 0, 4, 0, 0, 1], 6),
         ("deleted", |c| c.remove("c.md"), [0, 0, 4, 1, 0, 0], 7),
-        ("an empty file", |c| c.write("h.md", ""), [0, 0, 4, 0, 0, 0], 7),
+        ("an empty file", |c| c.write("h.md", ""), [0, 0, 4, 0, 0, 0], 8),
+        ("the empty file again", |_| {}, [0, 0, 4, 0, 0, 0], 8),
+        ("it gets text", |c| c.write("h.md", "Hal sings."), [1, 0, 4, 0, 1, 0], 9),
+        ("it is emptied", |c| c.write("h.md", ""), [0, 0, 4, 1, 0, 0], 10),
+        ("it is gone", |c| c.remove("h.md"), [0, 0, 4, 0, 0, 0], 11),
     ];
     for (what, change, expected, generation) in steps {
         change(&corpus);
@@ -199,6 +203,11 @@ fn what_cannot_be_indexed_is_reported_and_the_rest_is_indexed() {
     }
     assert!(report.skipped.iter().all(|skipped| !skipped.reason.is_empty()));
     assert!(skipped.is_sorted());
+    let again = update(&mut index, &mut embedder);
+    assert_eq!(again.corpus.generation, report.corpus.generation, "what holds no text is not read again");
+    let mut both = report.skipped;
+    both.retain(|skipped| skipped.path != "vanishing.md");
+    assert_eq!(again.skipped, both);
 }
 
 #[test]
@@ -216,6 +225,19 @@ fn a_folder_without_documents_has_an_empty_index() {
     let gone = index.update(&config(), &mut embedder, &common::counter(), &mut |_| Flow::Continue);
     assert!(gone.is_err(), "a folder that is gone leaves the index as it is");
     assert_eq!(index.card().generation, 1);
+}
+
+#[test]
+fn a_text_without_a_vector_costs_its_chunk_only() {
+    let corpus = Corpus::with(&[("good.md", "Ann grows apples."), ("odd.md", "This text has no vector.")]);
+    let mut index = corpus.open();
+    let mut embedder = WordEmbedder::new("one");
+    embedder.fails_on = "no vector";
+    let report = update(&mut index, &mut embedder);
+    assert_eq!((report.corpus.documents, report.corpus.chunks), (2, 1));
+    assert!(report.skipped.iter().any(|skipped| skipped.path == "odd.md" && skipped.reason.contains("1 of its 1")));
+    assert_eq!(common::documents(&index, &mut embedder, "apples"), ["good.md"]);
+    assert_eq!(corpus.open().card().chunks, 1);
 }
 
 #[test]
