@@ -227,5 +227,24 @@ fn key_to_frame(_: &mut Criterion) {
     eprintln!("frames drawn: {}", frames.len());
 }
 
-criterion_group!(benches, draw, fold, key_to_frame);
+/// Leaves the screen alone for a second and counts what was drawn after the first frame.
+fn idle(_: &mut Criterion) {
+    let (keys, terminal_events) = unbounded_channel();
+    let (_records, incoming) = unbounded_channel();
+    let drawn = Arc::new(Mutex::new(Vec::new()));
+    let backend = Watched { inner: TestBackend::new(SIZE.0, SIZE.1), drawn: Arc::clone(&drawn) };
+    let screen = std::thread::spawn(move || {
+        let mut terminal = Terminal::new(backend).expect("a terminal");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let inputs = Inputs { terminal: terminal_events, records: incoming };
+        runtime.block_on(drive(&mut terminal, &mut full(), inputs, &mut |_, _| true)).expect("the screen");
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    drop(keys);
+    screen.join().expect("the screen");
+    let frames = drawn.lock().expect("not poisoned").len();
+    eprintln!("frames drawn in a second in which nothing changed: {}", frames.saturating_sub(1));
+}
+
+criterion_group!(benches, draw, fold, key_to_frame, idle);
 criterion_main!(benches);
