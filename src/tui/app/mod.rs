@@ -23,6 +23,7 @@ use super::layout::{Layout, Needs, layout};
 use super::panes::{Pane, Scene};
 use super::player::Player;
 use super::state::State;
+use super::text;
 use super::theme::{Depth, Theme};
 use super::viewport::Scroll;
 
@@ -141,7 +142,7 @@ impl App {
                 self.select_first()
             }
             Event::OperationFailed { operation, .. } => self.told_of_failure(operation),
-            Event::OperationStopped { operation } if operation == ASKING => self.ui.pending = None,
+            Event::OperationStopped { operation } => self.told_of_stop(operation),
             Event::Warned { .. } => {
                 let text = self.state.log.last().map_or(String::new(), |entry| entry.text.clone());
                 self.ui.notice = Some(Notice { text, failed: true });
@@ -170,6 +171,13 @@ impl App {
             // what was said about it while it ran is over
             self.ui.notice = self.ui.notice.take().filter(|notice| notice.failed);
         }
+    }
+
+    fn told_of_stop(&mut self, operation: &str) {
+        if operation == ASKING {
+            self.ui.pending = None;
+        }
+        self.tell(format!("stopped: {}", text::one_line(operation)), false);
     }
 
     fn told_of_failure(&mut self, operation: &str) {
