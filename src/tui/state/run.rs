@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::event::{
     AttendedChunk, CallUsage, Citation, Context, CorpusCard, DropReason, Event, Hit, ModelCard, ModelRole, Outcome,
-    QueryWord, Record, Retrieval, RunUsage, Uncertainty,
+    Record, Retrieval, RunUsage, Uncertainty,
 };
 
 use super::{harmless_corpus, harmless_text, one_line};
@@ -21,8 +21,6 @@ pub struct Run {
     pub corpus: Option<CorpusCard>,
     pub seed: u64,
     pub started_at: u64,
-    /// Time of the last record, microseconds since the run started.
-    pub t_us: u64,
     pub lookups: Vec<Lookup>,
     pub calls: Vec<Call>,
     pub steps: Vec<Step>,
@@ -40,8 +38,6 @@ pub struct Run {
 pub struct Lookup {
     pub step: u32,
     pub query: String,
-    pub writer: String,
-    pub words: Vec<QueryWord>,
     pub retrieval: Option<Retrieval>,
     pub context: Option<Context>,
     /// By chunk: its label in the context, or why it is not there.
@@ -128,7 +124,6 @@ impl Run {
             corpus: corpus.as_ref().map(harmless_corpus),
             seed: *seed,
             started_at: *started_at,
-            t_us: record.t_us,
             lookups: Vec::new(),
             calls: Vec::new(),
             steps: Vec::new(),
@@ -142,12 +137,8 @@ impl Run {
     }
 
     pub(super) fn apply(&mut self, record: &Record) {
-        self.t_us = record.t_us;
         match &record.event {
-            Event::QueryWritten { step, query, writer, words } => {
-                let lookup = self.lookup(*step);
-                (lookup.query, lookup.writer, lookup.words) = (one_line(query), one_line(writer), words.clone());
-            }
+            Event::QueryWritten { step, query, .. } => self.lookup(*step).query = one_line(query),
             Event::RetrievalFinished { step, retrieval } => self.lookup(*step).found(retrieval),
             Event::ContextBuilt { step, context } => self.lookup(*step).built(context),
             Event::ModelCalled { call, purpose, role, prompt, prompt_tokens } => {
@@ -282,15 +273,7 @@ pub fn setting(settings: &Value, key: &str) -> Option<String> {
 
 impl Lookup {
     fn new(step: u32) -> Self {
-        Self {
-            step,
-            query: String::new(),
-            writer: String::new(),
-            words: Vec::new(),
-            retrieval: None,
-            context: None,
-            places: BTreeMap::new(),
-        }
+        Self { step, query: String::new(), retrieval: None, context: None, places: BTreeMap::new() }
     }
 
     /// Paths stay as they are, so that the document can be asked for by its name; whoever draws one makes it harmless.

@@ -1,0 +1,247 @@
+//! Keys, the mouse and pasting do what they say.
+
+use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ragscope::event::{Command, CorpusCard, Event};
+use ragscope::tui::app::Effect;
+
+use super::scenes::{listed_sessions, opened_source, replayed};
+use super::stage::*;
+
+#[test]
+fn keys_do_what_they_say() {
+    let mut screen = ready();
+    // asking
+    screen.type_text("Who was q?").shows("ask> Who was q?").press("enter");
+    let ask = |question: &str, overrides: &[(&str, &str)]| Command::Ask {
+        question: question.to_owned(),
+        overrides: overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+    };
+    assert_eq!(screen.commands(), [ask("Who was q?", &[])]);
+    screen.shows("starting").press("up").shows("ask> Who was q?").press("down").hides("ask> Who was q?");
+    // an answer comes and is stopped
+    screen.apply(&recorded()[..15]).press("esc");
+    assert_eq!(screen.app.take_effects(), [Effect::Stop]);
+    screen.apply(&recorded()[15..]).press("esc").shows("i to type a question");
+    // asking while an answer comes stops that one first
+    screen.apply(&renamed(&recorded()[..15], "b")).press("r");
+    assert_eq!(
+        screen.app.take_effects(),
+        [Effect::Stop, Effect::Send(ask("Where was the teacher of Mira Oakes born?", &[]))]
+    );
+}
+
+#[test]
+fn suggestions_fill_the_input_and_bring_their_preset() {
+    let ask = |question: &str, overrides: &[(&str, &str)]| Command::Ask {
+        question: question.to_owned(),
+        overrides: overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+    };
+    let closed_book = [("preset", "closed-book")];
+    let cases = [
+        ("down enter", ask("Where was the teacher of Mira Oakes born?", &[])),
+        ("down down enter", ask("Which ship carried coal in 1871?", &closed_book)),
+        ("esc j j enter enter", ask("Which ship carried coal in 1871?", &closed_book)),
+        ("ctrl-p c o a l enter enter", ask("Which ship carried coal in 1871?", &closed_book)),
+    ];
+    for (keys, expected) in cases {
+        let mut screen = ready();
+        screen.press(keys);
+        assert_eq!(screen.commands(), [expected], "{keys}");
+    }
+}
+
+#[test]
+fn a_changed_setting_goes_with_the_next_question() {
+    let mut screen = answered();
+    screen.press("s / c h u n k s space t h a t enter esc").hides("Settings");
+    // the first row is the preset: it is a choice
+    screen.press("s enter").shows("was naive").press("r");
+    let Some(Command::Ask { overrides, .. }) = screen.commands().pop() else { panic!("no question") };
+    assert_eq!(overrides, [("preset".to_owned(), "closed-book".to_owned())]);
+    // the second is the seed: it is typed, checked and may be taken back
+    screen.apply(&renamed(&recorded(), "b")).press("s j enter backspace x enter").shows("cannot be");
+    screen.press("enter backspace 7 enter").shows("was 1").press("backspace").hides("was 1");
+}
+
+#[test]
+fn sources_open_at_citations_and_hits() {
+    let wanted = |document: &str, first_line, last_line| Command::OpenSource {
+        document: document.to_owned(),
+        first_line,
+        last_line,
+    };
+    let cases = [
+        ("1 o", wanted("people/oakes.md", 12, 14)),
+        ("1 j j j o", wanted("people/reeve.md", 3, 9)),
+        ("2 G o", wanted("people/reeve.md", 3, 9)),
+        ("3 o", wanted("people/oakes.md", 12, 14)),
+        ("3 j j j o", wanted("school.md", 3, 5)),
+    ];
+    for (keys, expected) in cases {
+        let mut screen = answered();
+        screen.press(keys);
+        assert_eq!(screen.commands(), [expected], "{keys}");
+    }
+    opened_source()
+        .shows("people/oakes.md:12-14")
+        .shows("12 ┃ Mira Oakes was a student")
+        .press("/ t i d e s enter")
+        .shows("match 1 of");
+    // a replay shows what was recorded
+    let mut screen = replayed(30);
+    screen.press("3 j o").shows("as the run recorded it").shows("12 ┃ Mira Oakes");
+}
+
+#[test]
+fn copying_says_what_was_copied() {
+    let cases = [
+        (
+            "1 y",
+            "the answer",
+            "Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Aldmouth. So the answer is Aldmouth.",
+        ),
+        ("1 j y", "sentence 1", "Mira Oakes was a student of Tam Reeve."),
+        ("1 j j y", "citation [1]", "people/oakes.md:12-14"),
+        ("3 y", "the query", "Where was the teacher of Mira Oakes born?"),
+    ];
+    for (keys, what, text) in cases {
+        let mut screen = answered();
+        screen.press(keys).shows(&format!("copied {what} ({} characters)", text.chars().count()));
+        assert_eq!(screen.app.take_effects(), [Effect::Copy(text.to_owned())], "{keys}");
+    }
+}
+
+#[test]
+fn the_mouse_focuses_selects_and_scrolls() {
+    let mut screen = answered();
+    let mouse = |kind, column, row| Input::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+    let click = MouseEventKind::Down(MouseButton::Left);
+    screen.buffer(200, 60);
+    screen.app.handle(&mouse(click, 10, 36));
+    screen.shows("▸3 Retrieval").shows("People › Tam Reeve › Early life");
+    screen.app.handle(&mouse(click, 10, 4));
+    screen.shows("▸1 Answer").shows("└ [1] people/oakes.md:12-14");
+    screen.buffer(100, 30);
+    screen.app.handle(&mouse(MouseEventKind::ScrollDown, 10, 20));
+    let text = screen.text(100, 30);
+    assert!(!text.contains("query \"") && text.contains("ships.md"), "{text}");
+    screen.app.handle(&mouse(click, 3, 58));
+    screen.press("m").shows("mouse released: m takes it back");
+    assert_eq!(screen.app.take_effects(), [Effect::Mouse(false)]);
+}
+
+#[test]
+fn a_frozen_screen_stays_while_the_run_goes_on() {
+    let mut screen = ready();
+    screen.apply(&recorded()[..15]).press("tab f").apply(&recorded()[15..]);
+    screen.shows("frozen: f goes on").hides("So the answer is").press("f").shows("So the answer is");
+}
+
+#[test]
+fn earlier_runs_stay_within_reach() {
+    let mut screen = answered();
+    screen
+        .apply(&renamed(&recorded()[..3], "b"))
+        .shows("run 2 of 2")
+        .hides("Aldmouth.")
+        .press("tab [")
+        .shows("run 1 of 2")
+        .shows("answer  Aldmouth");
+    screen.press("[").shows("this is the first run").press("]").shows("run 2 of 2");
+}
+
+#[test]
+fn a_recorded_run_appears_when_it_is_opened() {
+    let mut screen = listed_sessions();
+    screen.commands();
+    screen.press("enter");
+    assert_eq!(screen.commands(), [Command::OpenRun { file: "/state/sessions/2.jsonl".into() }]);
+    screen.apply(&renamed(&recorded(), "2")).hides("Recorded runs").shows("run 2 of 2");
+    // once more: it takes its old place
+    screen.apply(&renamed(&recorded(), "2")).shows("run 2 of 2");
+}
+
+#[test]
+fn only_what_happens_now_can_be_stopped() {
+    let stopped = |screen: &mut Screen| screen.app.take_effects().contains(&Effect::Stop);
+    // a recording that was cut off is not running
+    let mut screen = listed_sessions();
+    screen.press("enter").apply(&renamed(&recorded()[..15], "2")).shows("the recording ends here").press("esc");
+    assert!(!stopped(&mut screen));
+    // a finished recording hides no run that goes on
+    screen.apply(&renamed(&recorded()[..15], "live")).press("S").session(sessions()).press("j j enter");
+    screen.apply(&renamed(&recorded(), "3")).shows("answer  Aldmouth").press("esc");
+    assert!(stopped(&mut screen));
+    // an engine that failed ends what it was at
+    let failed = ("engine".to_owned(), "it panicked".to_owned(), "start again".to_owned());
+    screen.press("[").shows("being written");
+    screen.session(Event::OperationFailed { operation: failed.0, error: failed.1, advice: failed.2 });
+    screen.shows("✗ it panicked").press("esc");
+    assert!(!stopped(&mut screen));
+}
+
+#[test]
+fn a_source_comes_from_the_run_until_it_comes_from_the_file() {
+    let mut screen = answered();
+    screen.press("3 j o").shows("the document is being read").shows("12 ┃ Mira Oakes");
+    // another document than the one that is waited for
+    let Event::SourceOpened { source: mut other } = source() else { return };
+    "other.md".clone_into(&mut other.document);
+    screen.session(Event::SourceOpened { source: other }).shows("the document is being read");
+    screen.session(source()).shows("11 │ Line 11 of the document").hides("is being read");
+    // a document that cannot be read
+    let mut screen = answered();
+    let failed = ("open source".to_owned(), "people/oakes.md is gone".to_owned(), "update the index".to_owned());
+    screen.press("3 j o").session(Event::OperationFailed { operation: failed.0, error: failed.1, advice: failed.2 });
+    screen.shows("12 ┃ Mira Oakes").shows("people/oakes.md is gone");
+    // a run over another folder
+    let mut screen = answered();
+    screen.session(Event::CorpusOpened { corpus: CorpusCard { folder: "~/other".to_owned(), ..corpus() } });
+    screen.press("3 j o").shows("another folder").shows("12 ┃ Mira Oakes");
+    assert!(screen.commands().is_empty());
+}
+
+#[test]
+fn settings_that_no_run_reads_say_when_they_are_read() {
+    let mut screen = answered();
+    screen
+        .press("s / o v e r l a p enter enter")
+        .shows("chunker.overlap_tokens is read when a folder is indexed: set it in");
+}
+
+#[test]
+fn saving_asks_for_files() {
+    let mut screen = answered();
+    screen.press("e E");
+    let files: Vec<(String, String)> = screen
+        .app
+        .take_effects()
+        .into_iter()
+        .filter_map(|effect| {
+            if let Effect::Write { path, text } = effect { Some((path.display().to_string(), text)) } else { None }
+        })
+        .collect();
+    let [(run, markdown), (page, text)] = files.as_slice() else { panic!("{files:?}") };
+    assert_eq!(
+        (run.as_str(), page.as_str()),
+        ("saved/ragscope-2026-11-20-140311-teacher.md", "saved/ragscope-screen.txt")
+    );
+    assert!(markdown.contains("2. Tam Reeve was born in Aldmouth. [2] (0.40 nats)"), "{markdown}");
+    assert!(markdown.contains("| ✗ | towns/aldmouth.md:1-22 | 2.950 (#6) | 0.602 (#5) | 0.479 |"), "{markdown}");
+    assert!(text.contains("╭▸1 Answer") && text.contains("│  3 So the answer is Aldmouth.  [2]"), "{text}");
+}
+
+#[test]
+fn the_palette_finds_by_letters() {
+    let mut screen = answered();
+    screen.press("ctrl-p z o o m enter").shows("▸1 Answer").hides("2 Uncertainty ─");
+    screen.press("z ctrl-p").type_text("theme light").press("enter").shows("theme light").hides("Commands");
+}
+
+#[test]
+fn pasting_goes_into_the_input_and_steers_nothing() {
+    let mut screen = ready();
+    screen.app.handle(&Input::Paste("one\r\ntwo\x1b[31m".to_owned()));
+    screen.shows("ask> one").shows("two␛[31m").press("enter");
+    assert!(matches!(screen.commands().as_slice(), [Command::Ask { question, .. }] if question == "one\ntwo␛[31m"));
+}

@@ -1,0 +1,192 @@
+//! States of the screen that are worth looking at.
+
+use ragscope::event::{CorpusCard, Event, ModelRole, Outcome, Record, RunUsage};
+use ragscope::tui::App;
+use ragscope::tui::theme::Depth;
+
+use super::stage::*;
+
+/// Every pane and overlay in a state worth looking at.
+pub fn scenes() -> Vec<(&'static str, Screen)> {
+    let at = |screen: Screen, keys: &str| {
+        let mut screen = screen;
+        screen.press(keys);
+        screen
+    };
+    vec![
+        ("loading", loading()),
+        ("ready", ready()),
+        ("suggestion", at(ready(), "down down")),
+        ("first_indexing", first_indexing()),
+        ("empty_folder", empty_folder()),
+        ("indexing", indexing()),
+        ("waiting", waiting()),
+        ("streaming", streaming()),
+        ("answered", answered()),
+        ("answer_citation", at(answered(), "j j")),
+        ("uncertainty", at(answered(), "2 j j")),
+        ("retrieval_hit", at(answered(), "3 j j")),
+        ("retrieval_dropped", at(answered(), "3 j j j j j j j j")),
+        ("retrieval_zoomed", at(answered(), "3 z")),
+        ("links", at(answered(), "4")),
+        ("refinement", at(answered(), "5")),
+        ("closed_book", closed_book()),
+        ("stopped", ended(Outcome::Stopped)),
+        ("limit", ended(Outcome::LimitReached)),
+        (
+            "failed",
+            ended(Outcome::Failed {
+                error: "the prompt has 2,311 tokens and the context holds 2,048".to_owned(),
+                advice: "shorten the question, or raise generator.context_tokens".to_owned(),
+            }),
+        ),
+        ("second_run", second_run()),
+        ("source", opened_source()),
+        ("source_reading", at(answered(), "3 j o")),
+        ("prompts", at(answered(), "p j")),
+        ("settings", at(answered(), "s j j j j j")),
+        ("settings_changed", at(answered(), "s enter")),
+        ("settings_typed", at(answered(), "s j enter 7")),
+        ("sessions", listed_sessions()),
+        ("help", at(answered(), "?")),
+        ("help_input", at(ready(), "f1")),
+        ("palette", at(answered(), "ctrl-p")),
+        ("palette_typed", at(answered(), ": s o u r")),
+        ("report", reported()),
+        ("log", logged()),
+        ("search", at(answered(), "3 / a l d")),
+        ("search_taken", at(answered(), "3 / a l d enter n")),
+        ("banners", at(answered(), "f m")),
+        ("replay", replayed(12)),
+        ("typing", typing()),
+    ]
+}
+
+pub fn loading() -> Screen {
+    let mut screen = Screen::new();
+    screen.session(Event::ModelLoaded { model: models(&recorded())[1].clone(), wall_ms: 96 }).session(
+        Event::ModelLoadProgressed {
+            role: ModelRole::Generator,
+            file: "ragscope-demo.F16.gguf".to_owned(),
+            fraction: 0.43,
+        },
+    );
+    screen
+}
+
+pub fn indexing() -> Screen {
+    let mut screen = ready();
+    screen.session(progress());
+    screen
+}
+
+pub fn first_indexing() -> Screen {
+    let mut screen = empty_folder();
+    screen.session(progress());
+    screen
+}
+
+pub fn empty_folder() -> Screen {
+    let mut screen = ready();
+    screen.session(Event::CorpusOpened { corpus: CorpusCard { documents: 0, chunks: 0, ..corpus() } });
+    screen
+}
+
+pub fn waiting() -> Screen {
+    let mut screen = loading();
+    screen.type_text("Who was Tam Reeve?").press("enter");
+    screen
+}
+
+pub fn streaming() -> Screen {
+    let mut screen = ready();
+    let records = recorded();
+    let second_sentence =
+        records.iter().position(|r| matches!(r.event, Event::StepStarted { step: 2 })).expect("a second sentence");
+    screen.apply(&records[..second_sentence + 5]);
+    screen
+}
+
+pub fn ended(outcome: Outcome) -> Screen {
+    let mut screen = streaming();
+    let (text, answer) = ("Mira Oakes was a student of Tam Reeve. Tam Reeve was".to_owned(), String::new());
+    let event = Event::RunFinished { outcome, text, answer, citations: Vec::new(), usage: RunUsage::default() };
+    let last = &recorded()[0];
+    screen.apply(&[Record { seq: 99, t_us: 400_000, run: last.run.clone(), event }]).press("esc");
+    screen
+}
+
+pub fn closed_book() -> Screen {
+    let mut screen = ready();
+    let records = recorded().into_iter().filter_map(|mut record| {
+        match &mut record.event {
+            Event::RunStarted { preset, settings, .. } => {
+                "closed-book".clone_into(preset);
+                settings["retriever"]["kind"] = "off".into();
+            }
+            Event::StepFinished { citations, .. } | Event::RunFinished { citations, .. } => citations.clear(),
+            Event::QueryWritten { .. } | Event::RetrievalFinished { .. } | Event::ContextBuilt { .. } => return None,
+            _ => {}
+        }
+        Some(record)
+    });
+    let records: Vec<Record> = records.collect();
+    screen.apply(&records).press("esc 3");
+    screen
+}
+
+pub fn second_run() -> Screen {
+    let mut screen = answered();
+    screen.apply(&renamed(&recorded()[..20], "another")).press("[");
+    screen
+}
+
+pub fn opened_source() -> Screen {
+    let mut screen = answered();
+    screen.press("3 j o").session(source());
+    screen
+}
+
+pub fn listed_sessions() -> Screen {
+    let mut screen = answered();
+    screen.press("S").session(sessions()).press("j");
+    screen
+}
+
+pub fn reported() -> Screen {
+    let mut screen = answered();
+    screen.session(report()).press("I");
+    screen
+}
+
+pub fn logged() -> Screen {
+    let mut screen = answered();
+    screen
+        .session(Event::Warned { text: "the index is read only: another ragscope writes it".to_owned() })
+        .session(Event::OperationFailed {
+            operation: "open source".to_owned(),
+            error: "people/oakes.md is gone".to_owned(),
+            advice: "bring the index up to date".to_owned(),
+        })
+        .press("L");
+    screen
+}
+
+pub fn replayed(steps: usize) -> Screen {
+    let mut screen = Screen::with(|options| App::replaying(recorded(), options, Depth::True).expect("a screen"));
+    screen.press("space");
+    for _ in 0..steps {
+        screen.press(".");
+    }
+    screen
+}
+
+pub fn typing() -> Screen {
+    let mut screen = answered();
+    screen
+        .press("i")
+        .type_text("A question that is so long that it needs more than one row of a narrow screen, and then a second")
+        .press("ctrl-j");
+    screen.type_text("line");
+    screen
+}

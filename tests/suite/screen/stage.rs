@@ -1,0 +1,252 @@
+//! A screen with keys to press and records to happen, and the events that make it interesting.
+
+use std::path::{Path, PathBuf};
+
+use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
+use ragscope::config::{Layers, Paths};
+use ragscope::event::{
+    Command, CorpusCard, Event, IndexPhase, IndexProgress, IndexReport, ModelCard, Record, RunSummary, SESSION,
+    SkippedFile, Source,
+};
+use ragscope::tui::app::Effect;
+use ragscope::tui::theme::Depth;
+use ragscope::tui::{App, Options, Suggestion, save, screen};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// The screen with what is needed to press keys and to look.
+pub struct Screen {
+    pub app: App,
+    session_seq: u64,
+    _home: tempfile::TempDir,
+}
+
+impl Screen {
+    pub fn new() -> Self {
+        Self::with(|options| App::new(options, Depth::True).expect("a screen"))
+    }
+
+    pub fn with(make: impl FnOnce(Options) -> App) -> Self {
+        let home = tempfile::tempdir().expect("a folder");
+        let app = make(options(home.path()));
+        let mut screen = Self { app, session_seq: 0, _home: home };
+        screen.resize(200, 60);
+        screen
+    }
+
+    pub fn resize(&mut self, width: u16, height: u16) -> &mut Self {
+        self.app.resize(width, height);
+        self
+    }
+
+    pub fn apply(&mut self, records: &[Record]) -> &mut Self {
+        records.iter().for_each(|record| self.app.apply(record));
+        self
+    }
+
+    pub fn session(&mut self, event: Event) -> &mut Self {
+        self.app.apply(&Record { seq: self.session_seq, t_us: 0, run: SESSION.to_owned(), event });
+        self.session_seq += 1;
+        self
+    }
+
+    /// Presses keys by name, separated by spaces.
+    pub fn press(&mut self, keys: &str) -> &mut Self {
+        keys.split(' ').for_each(|key| self.app.handle(&Input::Key(key_event(key))));
+        self
+    }
+
+    pub fn type_text(&mut self, text: &str) -> &mut Self {
+        text.chars().for_each(|c| self.app.handle(&Input::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE))));
+        self
+    }
+
+    pub fn buffer(&mut self, width: u16, height: u16) -> Buffer {
+        self.app.resize(width, height);
+        self.app.prepare();
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+        screen::draw(&self.app, &mut buffer);
+        buffer
+    }
+
+    pub fn text(&mut self, width: u16, height: u16) -> String {
+        save::rows(&self.buffer(width, height))
+    }
+
+    /// Does the screen show this?
+    #[track_caller]
+    pub fn shows(&mut self, expected: &str) -> &mut Self {
+        let text = self.text(200, 60);
+        assert!(text.contains(expected), "no {expected:?} on\n{text}");
+        self
+    }
+
+    #[track_caller]
+    pub fn hides(&mut self, unexpected: &str) -> &mut Self {
+        let text = self.text(200, 60);
+        assert!(!text.contains(unexpected), "{unexpected:?} on\n{text}");
+        self
+    }
+
+    pub fn commands(&mut self) -> Vec<Command> {
+        let effects = self.app.take_effects().into_iter();
+        effects.filter_map(|effect| if let Effect::Send(command) = effect { Some(command) } else { None }).collect()
+    }
+}
+
+fn options(home: &Path) -> Options {
+    Options {
+        config: Layers::defaults().config().expect("the defaults"),
+        paths: Paths::under(home.to_owned()),
+        save_folder: PathBuf::from("saved"),
+        suggestions: [
+            ("Where was the teacher of Mira Oakes born?", "naive", "Two steps, each from a document of its own."),
+            ("Which ship carried coal in 1871?", "closed-book", "Without documents the model makes up a name."),
+        ]
+        .map(|(question, preset, shows)| Suggestion {
+            question: question.to_owned(),
+            preset: preset.to_owned(),
+            shows: shows.to_owned(),
+        })
+        .to_vec(),
+    }
+}
+
+fn key_event(name: &str) -> KeyEvent {
+    let (modifiers, name) = match name.split_once('-').filter(|(_, rest)| !rest.is_empty()) {
+        Some(("ctrl", rest)) => (KeyModifiers::CONTROL, rest),
+        Some(("shift", rest)) => (KeyModifiers::SHIFT, rest),
+        Some(("alt", rest)) => (KeyModifiers::ALT, rest),
+        _ => (KeyModifiers::NONE, name),
+    };
+    let code = match name {
+        "enter" => KeyCode::Enter,
+        "esc" => KeyCode::Esc,
+        "tab" => KeyCode::Tab,
+        "space" => KeyCode::Char(' '),
+        "up" => KeyCode::Up,
+        "down" => KeyCode::Down,
+        "f1" => KeyCode::F(1),
+        "pagedown" => KeyCode::PageDown,
+        "backspace" => KeyCode::Backspace,
+        sign => KeyCode::Char(sign.chars().next().expect("a sign")),
+    };
+    KeyEvent::new(code, modifiers)
+}
+
+/// A run written by hand, with all that a run of this kind may hold.
+pub fn recorded() -> Vec<Record> {
+    run_of("naive.jsonl")
+}
+
+pub fn run_of(name: &str) -> Vec<Record> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/runs").join(name);
+    let text = std::fs::read_to_string(file).expect("a recorded run");
+    text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+}
+
+/// The same run under another name.
+pub fn renamed(records: &[Record], name: &str) -> Vec<Record> {
+    records.iter().map(|record| Record { run: name.to_owned(), ..record.clone() }).collect()
+}
+
+pub fn models(records: &[Record]) -> Vec<ModelCard> {
+    match &records[0].event {
+        Event::RunStarted { models, .. } => models.clone(),
+        _ => Vec::new(),
+    }
+}
+
+pub fn corpus() -> CorpusCard {
+    CorpusCard { folder: "~/notes".to_owned(), documents: 412, chunks: 9_118, generation: 3, read_only: false }
+}
+
+pub fn ready() -> Screen {
+    let mut screen = Screen::new();
+    for model in models(&recorded()) {
+        screen.session(Event::ModelLoaded { model, wall_ms: 214 });
+    }
+    screen.session(Event::CorpusOpened { corpus: corpus() });
+    screen
+}
+
+/// A screen that has answered, the keys in the panes.
+pub fn answered() -> Screen {
+    let mut screen = ready();
+    screen.apply(&recorded()).press("esc");
+    screen
+}
+
+pub fn progress() -> Event {
+    Event::IndexProgressed {
+        progress: IndexProgress {
+            phase: IndexPhase::Embedding,
+            done: 1_203,
+            total: Some(9_118),
+            file: Some("people/oakes.md".to_owned()),
+            rate_per_s: Some(310.4),
+            left_ms: Some(25_500),
+        },
+    }
+}
+
+pub fn report() -> Event {
+    let skipped =
+        [("photo.md", "it is not text"), ("big/log.txt", "74,213,004 bytes are more than corpus.max_file_bytes")];
+    Event::IndexFinished {
+        report: IndexReport {
+            corpus: corpus(),
+            added: 12,
+            changed: 3,
+            unchanged: 397,
+            removed: 1,
+            embedded: 301,
+            reused: 8_817,
+            skipped: skipped
+                .map(|(path, reason)| SkippedFile { path: path.to_owned(), reason: reason.to_owned() })
+                .to_vec(),
+            wall_ms: 4_210,
+        },
+    }
+}
+
+pub fn source() -> Event {
+    let lines = (1..=60).map(|line| match line {
+        12 => "Mira Oakes was a student of Tam Reeve at the harbour school. She kept the".to_owned(),
+        13 => "notebooks of her teacher and copied the tide tables every spring.".to_owned(),
+        _ if line % 5 == 0 => String::new(),
+        _ => format!(
+            "Line {line} of the document says something about the harbour, the tides and the people who watched them."
+        ),
+    });
+    Event::SourceOpened {
+        source: Source {
+            document: "people/oakes.md".to_owned(),
+            path: "/home/me/notes/people/oakes.md".to_owned(),
+            lines: lines.collect(),
+            from_line: 1,
+            first_line: 12,
+            last_line: 14,
+            changed: false,
+        },
+    }
+}
+
+pub fn sessions() -> Event {
+    let run = |number: u64, question: &str, answer: Option<&str>| RunSummary {
+        file: format!("/state/sessions/{number}.jsonl"),
+        run: number.to_string(),
+        started_at: 1_795_183_391 - number * 4_000,
+        question: question.to_owned(),
+        preset: if number.is_multiple_of(2) { "naive" } else { "closed-book" }.to_owned(),
+        answer: answer.map(str::to_owned),
+    };
+    Event::SessionsListed {
+        folder: "/state/sessions".to_owned(),
+        runs: vec![
+            run(1, "Where was the teacher of Mira Oakes born?", Some("Aldmouth")),
+            run(2, "Which ship carried coal in 1871?", Some("the Mira")),
+            run(3, "Who taught in Lorby for eleven years?", None),
+        ],
+    }
+}
