@@ -249,9 +249,9 @@ fn generation(bench: &mut Bench) {
     let bare = Bare::new(GENERATOR);
     let mut context = bare.context(2048, 512, false);
     let best = quickest(
-        ROUNDS,
+        4 * ROUNDS,
         &mut [&mut || bare_generation(&mut context, &tokens, written), &mut || {
-            our_generation(&mut bench.generator, &prompt, 200).0
+            our_generation(&mut bench.generator, &prompt, written).0
         }],
     );
     let rate = |time: Duration| (written - 1) as f64 / time.as_secs_f64();

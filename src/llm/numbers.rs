@@ -77,6 +77,20 @@ fn exponentials(logits: &[f32], largest: f32) -> (f32, f32) {
     (sums.iter().sum(), weighted.iter().sum())
 }
 
+/// Sum of e^(sharpness d) over d = logit - largest.
+fn weight(logits: &[f32], largest: f32, sharpness: f32) -> f32 {
+    let mut sums = [0.0_f32; LANES];
+    let chunks = logits.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for lane in 0..LANES {
+            sums[lane] += exp(floor_exponent((chunk[lane] - largest) * sharpness));
+        }
+    }
+    let rest: f32 = rest.iter().map(|logit| exp(floor_exponent((logit - largest) * sharpness))).sum();
+    sums.iter().sum::<f32>() + rest
+}
+
 /// Keeps NaN, so that it is found in the sum.
 #[inline(always)]
 fn floor_exponent(below: f32) -> f32 {
@@ -138,6 +152,9 @@ impl Sampler {
         if self.sampling.temperature <= 0.0 {
             return distribution.best;
         }
+        if self.keeps_all() {
+            return self.draw_from_all(logits, distribution, candidates);
+        }
         candidates.clear();
         candidates.extend(
             logits.iter().enumerate().map(|(token, logit)| (token as u32, (logit - distribution.log_sum).exp())),
@@ -154,6 +171,34 @@ impl Sampler {
             left -= f64::from(*share);
             if left < 0.0 {
                 return *token as usize;
+            }
+        }
+        distribution.best
+    }
+
+    fn keeps_all(&self) -> bool {
+        self.sampling.top_k == 0 && self.sampling.top_p >= 1.0 && self.sampling.min_p <= 0.0
+    }
+
+    /// A draw without cuts: which block first, then which token of it, so that no list of candidates is made.
+    fn draw_from_all(&mut self, logits: &[f32], distribution: &Distribution, blocks: &mut Candidates) -> usize {
+        let largest = logits[distribution.best];
+        let sharpness = 1.0 / self.sampling.temperature;
+        blocks.clear();
+        blocks.extend((0..).zip(logits.chunks(BLOCK).map(|block| weight(block, largest, sharpness))));
+        let whole: f64 = blocks.iter().map(|(_, weight)| f64::from(*weight)).sum();
+        let mut left = self.random.share() * whole;
+        for (block, weight) in blocks.iter() {
+            if left >= f64::from(*weight) {
+                left -= f64::from(*weight);
+                continue;
+            }
+            let start = *block as usize * BLOCK;
+            for (token, logit) in logits.iter().enumerate().skip(start).take(BLOCK) {
+                left -= f64::from(exp(floor_exponent((logit - largest) * sharpness)));
+                if left < 0.0 {
+                    return token;
+                }
             }
         }
         distribution.best
