@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::generator::LlamaGenerator;
-use super::schedule::{self, Ended, Next, Reader, Row};
+use super::schedule::{self, Ended, Next, Reader, Report, Row};
 use super::tree::Job;
 use super::{LlmError, Prompt, Scorer, template};
 
@@ -23,7 +23,7 @@ impl Scorer for LlamaGenerator {
                 wanted.push(self.wanted(prompt, &rendered, label, true)?);
             }
         }
-        let likelihoods = self.likelihoods(wanted)?;
+        let likelihoods = self.likelihoods(wanted, labels.len())?;
         let sums: Vec<f64> = likelihoods.iter().map(|row| row.iter().map(|ln_p| f64::from(*ln_p)).sum()).collect();
         Ok(sums.chunks(labels.len().max(1)).map(normalised).collect())
     }
@@ -34,7 +34,7 @@ impl Scorer for LlamaGenerator {
             let rendered = self.template.render(&self.model, prompt)?.tokens;
             wanted.push(self.wanted(prompt, &rendered, continuation, false)?);
         }
-        self.likelihoods(wanted)
+        self.likelihoods(wanted, 1)
     }
 }
 
@@ -54,16 +54,52 @@ impl LlamaGenerator {
         Ok(Wanted { job: Job { first_row: rendered.len() - 1, tokens, growth: 0 }, targets })
     }
 
-    /// Log-probabilities of the targets of each job; of the end of the turn where a row comes after the last target.
-    fn likelihoods(&mut self, wanted: Vec<Wanted>) -> Result<Vec<Vec<f32>>, LlmError> {
+    /// Log-probabilities of the targets of each job; of the end of the turn where a row comes after the last target. Jobs come in
+    /// groups that share a prompt.
+    fn likelihoods(&mut self, mut wanted: Vec<Wanted>, group: usize) -> Result<Vec<Vec<f32>>, LlmError> {
         let begun = Instant::now();
+        let mut found = Vec::with_capacity(wanted.len());
+        let mut whole = Report { ends: Vec::new(), evaluated: 0, reused: 0 };
+        let mut failed = None;
+        while failed.is_none() && !wanted.is_empty() {
+            let later = wanted.split_off(self.side_by_side(&wanted, group));
+            match self.likelihoods_together(std::mem::replace(&mut wanted, later)) {
+                Ok((part, report)) => {
+                    whole.evaluated += report.evaluated;
+                    whole.reused += report.reused;
+                    found.extend(part);
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        self.account(begun, Some(&whole), 0);
+        failed.map_or(Ok(found), Err)
+    }
+
+    /// How many jobs at the front fit side by side with a sequence each and one for the prompt of each group: more would push prompts out
+    /// of the cache before all their labels were looked up. What later ones share stays in the cache.
+    fn side_by_side(&self, wanted: &[Wanted], group: usize) -> usize {
+        let cells = &self.evaluator.cells;
+        let (mut sequences, mut tokens, mut jobs) = (0, 0, 0);
+        for together in wanted.chunks(group.max(1)) {
+            sequences += together.len() + 1;
+            tokens += together.iter().map(|one| one.job.tokens.len() - one.job.first_row).sum::<usize>();
+            tokens += together.first().map_or(0, |one| one.job.first_row);
+            if jobs > 0 && (sequences > cells.sequences() || tokens > cells.total()) {
+                break;
+            }
+            jobs += together.len();
+        }
+        jobs
+    }
+
+    fn likelihoods_together(&mut self, wanted: Vec<Wanted>) -> Result<(Vec<Vec<f32>>, Report), LlmError> {
         let (jobs, targets): (Vec<Job>, Vec<Vec<i32>>) = wanted.into_iter().map(|one| (one.job, one.targets)).unzip();
         let mut lookup = Lookup { jobs: &jobs, ends: &self.turn_ends, found: vec![Vec::new(); jobs.len()], targets };
-        let report = schedule::run(&mut self.evaluator, &jobs, &mut lookup);
+        let report = schedule::run(&mut self.evaluator, &jobs, &mut lookup)?;
         let found = lookup.found;
-        self.account(begun, report.as_ref().ok(), 0);
-        match report?.ends.iter().all(|end| *end == Ended::Done) {
-            true => Ok(found),
+        match report.ends.iter().all(|end| *end == Ended::Done) {
+            true => Ok((found, report)),
             false => Err(LlmError::Stopped),
         }
     }

@@ -201,3 +201,19 @@ fn the_generator_reranks_and_judges() {
     let judged = judge.judge("Who keeps it?", &[("Mara", "Mara"), ("Mara", "Voss")]).expect("judgements");
     assert!(judged.iter().all(|one| (one.entailment + one.neutral + one.contradiction - 1.0).abs() < 1e-5));
 }
+
+#[test]
+fn many_decisions_evaluate_each_prompt_once() {
+    let mut generator = generator();
+    let prompts: Vec<Prompt> = (0..40).map(|n| grade(&format!("{CONTEXT} Entry {n}."))).collect();
+    let together = generator.classify(&prompts, &GRADES).expect("grades");
+    let usage = generator.usage();
+    // what each prompt has of its own, its end and the labels, and the shared start once
+    assert!(usage.prompt_tokens_evaluated < 40 * 40, "{usage:?}");
+    generator.clear_cache();
+    let alone = generator.classify(&prompts[39..], &GRADES).expect("grades");
+    for (together, alone) in together[39].iter().zip(&alone[0]) {
+        assert!((together - alone).abs() < 5e-3, "{together} {alone}");
+    }
+    assert!(generator.cache_is_sound());
+}
