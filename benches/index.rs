@@ -109,8 +109,8 @@ fn rescan() {
 fn indexing_rate() {
     let home = tempfile::tempdir().expect("a folder");
     let folder = home.path().join("docs");
-    for i in 0..4 {
-        let document: String = (0..120).map(|line| text(i * 1000 + line) + "\n\n").collect();
+    for i in 0..2 {
+        let document: String = (0..60).map(|line| text(i * 1000 + line) + "\n\n").collect();
         write(&folder.join(format!("{i}.txt")), &document);
     }
     let runtime = Runtime::start(&home.path().join("log")).expect("llama.cpp starts");
