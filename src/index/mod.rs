@@ -176,11 +176,10 @@ impl Index {
     fn take_vectors(&mut self, recipe: &Recipe, width: usize) -> Result<VectorStore, FileError> {
         let name = self.vectors_name(recipe);
         let file = self.layout.root.join(&name);
-        if let Some(card) = self.manifest().map(|now| now.vectors.clone()).filter(|card| card.file == name) {
-            if self.vectors.is_none() {
-                // the rows in use come first and must all be whole
-                self.vectors = Some(VectorStore::read(&file, &recipe.embedder, card.width as usize, card.rows)?);
-            }
+        let in_use = self.manifest().map(|now| now.vectors.clone()).filter(|card| card.file == name);
+        if let (None, Some(card)) = (&self.vectors, in_use) {
+            // the rows in use come first and must all be whole
+            self.vectors = Some(VectorStore::read(&file, &recipe.embedder, card.width as usize, card.rows)?);
         }
         if let Some(mut vectors) = self.vectors.take_if(|vectors| vectors.file() == file) {
             return match vectors.recover_tail() {
