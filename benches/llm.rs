@@ -417,7 +417,7 @@ fn measurement(bench: &mut Bench) {
         })
         .collect();
     let labels = ["entailment", "contradiction", "neutral"];
-    let mut writing = |generator: &mut LlamaGenerator, apart: bool| {
+    let writing = |generator: &mut LlamaGenerator, apart: bool| {
         run_calls(generator, &rephrasings, apart, &mut |generator, prompts| {
             complete(generator, prompts, &decoding(40, 0.0));
         }) + run_calls(generator, &answers, apart, &mut |generator, prompts| {
