@@ -1,4 +1,5 @@
-//! Models by role behind small traits. `llama.rs` drives llama.cpp, and every `unsafe` block is in `ffi.rs`.
+//! Models by role behind small traits. A generator's prompts become a tree of token runs (`tree`) that a schedule (`schedule`) drives
+//! through llama.cpp with a cache whose books it keeps (`cells`); every `unsafe` block is in `ffi`.
 //!
 //! This module knows nothing of retrieval: it turns prompts into text, labels into probabilities and text into vectors.
 
