@@ -27,7 +27,7 @@ const WHOLE_SEQUENCES: u32 = 4;
 /// Of the free memory, what the cache may take.
 const CACHE_SHARE: f64 = 0.5;
 /// Cells that stay filled between calls for prompts to come; more would slow every token down.
-const KEPT_CELLS: usize = 8192;
+pub(super) const KEPT_CELLS: usize = 8192;
 
 /// A generator on llama.cpp. One thread uses it at a time.
 pub struct LlamaGenerator {
@@ -235,6 +235,12 @@ impl LlamaGenerator {
     /// Note the cost of a call, and leave no more in the cache than pays.
     pub(super) fn account(&mut self, begun: Instant, report: Option<&Report>, generated: usize) {
         self.evaluator.cells.keep_at_most(KEPT_CELLS, &mut self.evaluator.context);
+        let used = self.evaluator.cells.in_use();
+        self.account_for(begun, report, generated, used);
+    }
+
+    /// Note the cost of a call that left `used` cells of its cache in use.
+    pub(super) fn account_for(&mut self, begun: Instant, report: Option<&Report>, generated: usize, used: usize) {
         let count = |tokens: usize| u32::try_from(tokens).unwrap_or(u32::MAX);
         let (evaluated, reused) = report.map_or((0, 0), |report| (report.evaluated, report.reused));
         self.usage = CallUsage {
@@ -242,7 +248,7 @@ impl LlamaGenerator {
             prompt_tokens_reused: count(reused),
             tokens_generated: count(generated),
             wall_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
-            context_used: count(self.evaluator.cells.in_use()),
+            context_used: count(used),
             context_tokens: self.card.context_tokens,
         };
     }

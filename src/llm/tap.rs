@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::cells::{Cells, Memory};
 use super::ffi::{Batch, Context, Decoded, Purpose, Shape, Tensor, Watch};
-use super::generator::{LlamaGenerator, Writer, written};
+use super::generator::{KEPT_CELLS, LlamaGenerator, Writer, written};
 use super::schedule::{self, Evaluator, Next, Place, Reader, Row};
 use super::tree::Job;
 use super::{Decoding, Hidden, HiddenAt, Layers, LlmError, Prompt, Rendered, Tap, Tapped, Taps, Token, log, template};
@@ -222,9 +222,11 @@ impl Tap for LlamaGenerator {
         evaluator.context.watch(Box::new(Watcher(readings)));
         let report = schedule::run(evaluator, &jobs, &mut writer);
         evaluator.context.unwatch();
+        evaluator.cells.keep_at_most(KEPT_CELLS, &mut evaluator.context);
+        let used = evaluator.cells.in_use();
         let TappedWriter { writer, read, .. } = writer;
         let branches = writer.branches;
-        self.account(begun, report.as_ref().ok(), written(&branches));
+        self.account_for(begun, report.as_ref().ok(), written(&branches), used);
         let ends = report?.ends;
         let tapped = branches.into_iter().zip(ends).zip(read).map(|((branch, ended), (hidden, mut attention))| {
             // the row that chose the end of the turn belongs to no token
