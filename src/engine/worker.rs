@@ -280,6 +280,10 @@ impl Worker {
             }
             (Some(_), None) | (None, _) => None,
         };
+        if corpus.as_ref().is_some_and(|corpus| corpus.card().chunks == 0) {
+            let text = "nothing is indexed yet: this answer comes without documents, ask again when indexing is done";
+            let _ = publish(session.record(Event::Warned { text: text.to_owned() }));
+        }
         let mut stamp = Stamp::new(run_id(question));
         let tools = Tools { config: &config, prompts: &prompts, generator, corpus };
         Ok(ask(tools, question, &mut |event| publish(stamp.record(event)))?)
