@@ -187,11 +187,15 @@ impl Layers {
 /// The presets by name: the built-in ones, then the user's.
 #[must_use]
 pub fn preset_names(presets_folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = PRESETS.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let mut own: Vec<String> = std::fs::read_dir(presets_folder)
-        .into_iter()
-        .flatten()
-        .flatten()
+    names_with_own(PRESETS, presets_folder)
+}
+
+/// The names of embedded files, then those of the TOML files that the user has beside them in `folder`, sorted.
+#[must_use]
+pub fn names_with_own(built_in: &[(&str, &str)], folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = built_in.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut own: Vec<String> = files
         .filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".toml")?.to_owned()))
         .filter(|name| !names.contains(name))
         .collect();

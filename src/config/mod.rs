@@ -9,6 +9,6 @@ mod paths;
 pub mod prompts;
 mod settings;
 
-pub use merge::{ConfigError, Layers, Setting, defaults_toml, nearest, preset_names, settings_list};
+pub use merge::{ConfigError, Layers, Setting, defaults_toml, names_with_own, nearest, preset_names, settings_list};
 pub use paths::{Paths, assets_folder};
 pub use settings::*;

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use ratatui::style::{Color, Modifier, Style};
 use serde::Deserialize;
 
-use crate::config::nearest;
+use crate::config::{names_with_own, nearest};
 
 const BUILT_IN: &[(&str, &str)] = &[
     ("dark", include_str!("../../assets/themes/dark.toml")),
@@ -153,15 +153,7 @@ impl Theme {
     /// The names that can be chosen: built-in ones, then the user's.
     #[must_use]
     pub fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<String> = BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
-        let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut own: Vec<String> = files
-            .filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".toml")?.to_owned()))
-            .filter(|name| !names.contains(name))
-            .collect();
-        own.sort();
-        names.extend(own);
-        names
+        names_with_own(BUILT_IN, folder)
     }
 
     /// The look of a role, for what is written over the screen: the background of [`Tone::Text`] stays out of it, so that text on a
