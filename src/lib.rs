@@ -10,6 +10,7 @@
 //! | [`llm`] | the models by role, on llama.cpp |
 //! | [`corpus`] | a folder becomes documents, sentences and chunks |
 //! | [`index`] | chunks become findable: BM25 and vectors, on disk |
+//! | [`methods`] | the five papers and the measures they share |
 //! | [`engine`] | the run: `ask()`, straight down the page, and the thread that owns the models |
 //! | [`cli`] | subcommands, JSON lines, plain text |
 //! | [`tui`] | the screen: a fold over records |
@@ -23,6 +24,7 @@ pub mod trace;
 pub mod llm;
 pub mod corpus;
 pub mod index;
+pub mod methods;
 pub mod engine;
 pub mod cli;
 pub mod tui;

@@ -35,6 +35,22 @@ prompts! {
     QaClosed = "qa_closed",
     /// One short sentence at a time, with or without passages.
     StepByStep = "step_by_step",
+    /// The same text, said another way.
+    Rephrase = "rephrase",
+    /// Does one answer entail another?
+    Entailment = "entailment",
+    /// Does the context suffice for the question?
+    SelfEvaluate = "self_evaluate",
+    /// The relevance of a passage, from 0 to 10.
+    Grade = "grade",
+    /// The same, with a first rating to check.
+    GradeReflect = "grade_reflect",
+    /// The same, as a critic of names, dates and numbers, with two ratings to check.
+    GradeCritic = "grade_critic",
+    /// Is a text relevant to the question, 1 or 0?
+    JudgeRelevant = "judge_relevant",
+    /// The question as a short search query.
+    RewriteQuery = "rewrite_query",
 }
 
 /// The prompts in force.

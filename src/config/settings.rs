@@ -18,7 +18,8 @@ pub struct Config {
     pub retriever: RetrieverSettings,
     pub linker: Role<LinkerKind>,
     pub filter: Role<FilterKind>,
-    pub reranker: Role<RerankerKind>,
+    pub reranker: RerankerSettings,
+    pub judge: JudgeSettings,
     pub understanding: Role<UnderstandingKind>,
     pub refiner: Role<RefinerKind>,
     pub gate: Role<GateKind>,
@@ -120,6 +121,24 @@ impl<'de> Deserialize<'de> for GpuLayers {
         deserializer.deserialize_any(Visitor)
     }
 }
+
+/// Who orders the hits again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RerankerSettings {
+    pub kind: RerankerKind,
+    pub model: String,
+}
+
+/// The entailment judge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JudgeSettings {
+    pub model: String,
+}
+
+/// The name of a model that stands for the generator itself, asked with a prompt.
+pub const THE_GENERATOR: &str = "generator";
 
 /// Which files become documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -250,6 +269,8 @@ choices! {
     RerankerKind at "reranker.kind" {
         /// Nobody.
         Off = "off",
+        /// The reranker.
+        Model = "model",
     }
     /// Who measures whether the model understands its context.
     UnderstandingKind at "understanding.kind" {

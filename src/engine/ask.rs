@@ -59,7 +59,7 @@ fn answer_question(run: &mut Run<'_>, roles: &mut Roles, question: &str) -> Resu
     let found = roles.linker.apply(run, question, found)?;
     let found = roles.filter.apply(run, question, found)?;
     let found = roles.reranker.apply(run, question, found)?;
-    let passages = passages::fit(run, question, found)?;
+    let passages = passages::choose(run, question, found)?;
     roles.understanding.measure(run, question, &passages)?;
     let passages = roles.refiner.refine(run, question, passages)?;
     let answer = answer::write(run, roles.gate.as_mut(), question, &passages)?;

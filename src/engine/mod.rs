@@ -6,6 +6,7 @@
 mod answer;
 mod ask;
 mod attribution;
+mod calls;
 mod citations;
 mod inbox;
 mod models;
@@ -16,5 +17,5 @@ mod worker;
 
 pub use ask::{AskError, ask};
 pub use inbox::{Inbox, Outbox, mailbox};
-pub use run::{Corpus, Search, Tools};
+pub use run::{Corpus, Tools};
 pub use worker::{Publish, Stamp, Worker, WorkerError};

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::config::{Config, EmbedderSettings, GeneratorSettings, Paths};
+use crate::config::{Config, EmbedderSettings, GeneratorSettings, Paths, RerankerKind, THE_GENERATOR};
 use crate::corpus::TokenCounter;
 use crate::event::{Event, Flow, ModelCard, ModelRole, StopFlag};
-use crate::llm::{self, Embedder, Generator, LlamaEmbedder, LlamaGenerator, LlmError, Runtime};
+use crate::llm::{self, Embedder, Generator, LlamaClassifier, LlamaEmbedder, LlamaGenerator, LlmError, Runtime};
 
 /// The models by role, with the settings that they were loaded with.
 pub struct Models {
@@ -15,6 +15,16 @@ pub struct Models {
     runtime: Option<Runtime>,
     generator: Option<(GeneratorSettings, LlamaGenerator)>,
     embedder: Option<(EmbedderSettings, LoadedEmbedder)>,
+    reranker: Option<(EmbedderSettings, LlamaClassifier)>,
+    judge: Option<(EmbedderSettings, LlamaClassifier)>,
+}
+
+/// The models of a run. The reranker and the entailment judge are `None` where the generator takes their place.
+pub struct Loaded<'a> {
+    pub generator: &'a mut LlamaGenerator,
+    pub embedder: Option<&'a mut LoadedEmbedder>,
+    pub reranker: Option<&'a mut LlamaClassifier>,
+    pub judge: Option<&'a mut LlamaClassifier>,
 }
 
 /// The embedder, and the counter of its tokens.
@@ -26,28 +36,38 @@ pub struct LoadedEmbedder {
 impl Models {
     /// Nothing is loaded yet.
     pub fn new(paths: Paths, stop: StopFlag) -> Self {
-        Self { paths, stop, runtime: None, generator: None, embedder: None }
+        Self { paths, stop, runtime: None, generator: None, embedder: None, reranker: None, judge: None }
     }
 
-    /// Load what the configuration names and is not loaded yet: the generator, and the embedder when a corpus is to be searched.
+    /// Load what the configuration names and is not loaded yet: the generator, the embedder when a corpus is to be searched, and the
+    /// reranker and the entailment judge where they are models of their own.
     pub fn load(
         &mut self,
         config: &Config,
         with_embedder: bool,
         publish: &mut dyn FnMut(Event) -> Flow,
-    ) -> Result<(&mut LlamaGenerator, Option<&mut LoadedEmbedder>), LlmError> {
+    ) -> Result<Loaded<'_>, LlmError> {
         if with_embedder {
             self.embedder(config, publish)?;
         }
-        let generator = loaded_generator(
-            &mut self.generator,
-            runtime(&mut self.runtime, &self.paths)?,
-            &self.paths,
-            (&config.generator, &self.stop),
-            publish,
-        )?;
-        let embedder = self.embedder.as_mut().filter(|_| with_embedder).map(|(_, embedder)| embedder);
-        Ok((generator, embedder))
+        let runtime = runtime(&mut self.runtime, &self.paths)?;
+        let (paths, stop) = (&self.paths, &self.stop);
+        let reranker = Some(config.reranker.model.as_str()).filter(|_| config.reranker.kind == RerankerKind::Model);
+        let judge = Some(config.judge.model.as_str());
+        for (role, name, slot) in
+            [(ModelRole::Reranker, reranker, &mut self.reranker), (ModelRole::EntailmentJudge, judge, &mut self.judge)]
+        {
+            let settings = name
+                .filter(|name| *name != THE_GENERATOR)
+                .map(|name| EmbedderSettings { model: name.to_owned(), ..config.embedder.clone() });
+            load_classifier(slot, (runtime, paths, stop), role, settings, publish)?;
+        }
+        Ok(Loaded {
+            generator: loaded_generator(&mut self.generator, runtime, paths, (&config.generator, stop), publish)?,
+            embedder: self.embedder.as_mut().filter(|_| with_embedder).map(|(_, embedder)| embedder),
+            reranker: self.reranker.as_mut().map(|(_, model)| model),
+            judge: self.judge.as_mut().map(|(_, model)| model),
+        })
     }
 
     /// The embedder alone, as indexing needs it.
@@ -80,6 +100,28 @@ fn runtime<'a>(slot: &'a mut Option<Runtime>, paths: &Paths) -> Result<&'a Runti
         None => Runtime::start(&paths.log_file())?,
     };
     Ok(slot.insert(runtime))
+}
+
+/// Make the slot hold the classifier of these settings; without settings, none.
+fn load_classifier(
+    slot: &mut Option<(EmbedderSettings, LlamaClassifier)>,
+    (runtime, paths, stop): (&Runtime, &Paths, &StopFlag),
+    role: ModelRole,
+    settings: Option<EmbedderSettings>,
+    publish: &mut dyn FnMut(Event) -> Flow,
+) -> Result<(), LlmError> {
+    if slot.as_ref().map(|(loaded, _)| loaded) == settings.as_ref() {
+        return Ok(());
+    }
+    *slot = None;
+    if let Some(settings) = settings {
+        let file = llm::discover::resolve(&settings.model, paths)?;
+        let mut watch = Watch::new(role, &file, publish);
+        let model = llm::load_classifier(runtime, &file, (role, &settings), stop, &mut |f| watch.progress(f))?;
+        watch.loaded(model.card());
+        *slot = Some((settings, model));
+    }
+    Ok(())
 }
 
 fn loaded_generator<'a>(

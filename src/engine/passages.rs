@@ -13,6 +13,8 @@ use super::run::{Run, RunError};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Passages {
     pub hits: Vec<Hit>,
+    /// Chunks that were found and earned a place, but ranked below the cut: best first.
+    pub spare: Vec<Hit>,
 }
 
 /// Does the preset look things up at all?
@@ -23,10 +25,13 @@ pub fn needs_corpus(config: &Config) -> bool {
     }
 }
 
-/// Keep as many of the best chunks as fit beside the question and the answer, and publish the context.
-pub fn fit(run: &mut Run<'_>, question: &str, found: Found) -> Result<Passages, RunError> {
+/// Keep the best `retriever.k` chunks, as many of them as fit beside the question and the answer, and publish the context.
+pub fn choose(run: &mut Run<'_>, question: &str, found: Found) -> Result<Passages, RunError> {
+    let k = run.tools.config.retriever.k;
     let available_tokens = available(run.tools.config, run.tools.generator.card().context_tokens);
     let (mut hits, mut dropped) = (found.kept, found.dropped);
+    let spare = hits.split_off(hits.len().min(k as usize));
+    dropped.extend(spare.iter().map(|hit| DroppedChunk { chunk: hit.chunk.id, reason: DropReason::BelowK { k } }));
     let mut cut = Vec::new();
     let prompt_tokens = loop {
         let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
@@ -45,11 +50,11 @@ pub fn fit(run: &mut Run<'_>, question: &str, found: Found) -> Result<Passages, 
         cut.reverse();
         cut.append(&mut dropped);
         run.emit(Event::ContextBuilt {
-            step: 0,
+            step: run.step,
             context: Context { chunks, dropped: cut, prompt_tokens, available_tokens },
         });
     }
-    Ok(Passages { hits })
+    Ok(Passages { hits, spare })
 }
 
 fn label(generator: &mut dyn Generator, hits: &[Hit]) -> Result<Vec<ContextChunk>, RunError> {

@@ -5,9 +5,10 @@ use crate::config::{
     UnderstandingKind, UtilityKind,
 };
 use crate::event::{
-    Decision, DropReason, DroppedChunk, Event, Hit, QueryWord, Uncertainty, UncertaintyMeasure, WordOrigin,
+    Decision, DroppedChunk, Event, Hit, QueryWord, RerankedChunk, Uncertainty, UncertaintyMeasure, WordOrigin,
 };
 use crate::llm::Token;
+use crate::methods::ModelCalls;
 
 use super::passages::Passages;
 use super::run::{Run, RunError};
@@ -95,6 +96,7 @@ impl Roles {
             },
             reranker: match config.reranker.kind {
                 RerankerKind::Off => Box::new(Off),
+                RerankerKind::Model => Box::new(ByModel),
             },
             understanding: match config.understanding.kind {
                 UnderstandingKind::Off => Box::new(Off),
@@ -166,25 +168,41 @@ impl QueryWriter for QuestionAsQuery {
             .collect();
         // without a retriever nobody looks anything up, so there is no query to tell of
         if run.tools.config.retriever.kind != RetrieverKind::Off {
-            run.emit(Event::QueryWritten { step: 0, query: question.to_owned(), writer: "question".to_owned(), words });
+            run.emit(Event::QueryWritten {
+                step: run.step,
+                query: question.to_owned(),
+                writer: "question".to_owned(),
+                words,
+            });
         }
         Ok(question.to_owned())
     }
 }
 
-/// BM25 and vectors, fused: the best `k` go on, the others are shown as dropped.
+/// BM25 and vectors, fused. The stages after it choose among all that it keeps.
 struct Hybrid;
 
 impl Retriever for Hybrid {
     fn retrieve(&mut self, run: &mut Run<'_>, query: &str) -> Result<Found, RunError> {
         let Some(mut retrieval) = run.search(query)? else { return Ok(Found::default()) };
         let settings = &run.tools.config.retriever;
-        let k = settings.k;
-        retrieval.hits.truncate(settings.keep.max(k) as usize);
-        run.emit(Event::RetrievalFinished { step: 0, retrieval: retrieval.clone() });
-        let below = retrieval.hits.split_off(retrieval.hits.len().min(k as usize));
-        let dropped =
-            below.iter().map(|hit| DroppedChunk { chunk: hit.chunk.id, reason: DropReason::BelowK { k } }).collect();
-        Ok(Found { kept: retrieval.hits, dropped })
+        retrieval.hits.truncate(settings.keep.max(settings.k) as usize);
+        run.emit(Event::RetrievalFinished { step: run.step, retrieval: retrieval.clone() });
+        Ok(Found { kept: retrieval.hits, dropped: Vec::new() })
+    }
+}
+
+/// What is left is ordered by how well it fits the question.
+struct ByModel;
+
+impl HitStage for ByModel {
+    fn apply(&mut self, run: &mut Run<'_>, question: &str, found: Found) -> Result<Found, RunError> {
+        let texts: Vec<&str> = found.kept.iter().map(|hit| hit.chunk.text.as_str()).collect();
+        let scores = run.rerank(question, &texts)?;
+        let mut ranked: Vec<(f32, Hit)> = scores.into_iter().zip(found.kept).collect();
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let told = ranked.iter().map(|(score, hit)| RerankedChunk { chunk: hit.chunk.id, score: *score }).collect();
+        run.emit(Event::ChunksReranked { step: run.step, ranked: told });
+        Ok(Found { kept: ranked.into_iter().map(|(_, hit)| hit).collect(), ..found })
     }
 }

@@ -4,35 +4,22 @@ use std::ops::Range;
 use std::time::Instant;
 
 use crate::config::prompts::Prompts;
-use crate::config::{Config, ConfigError, RetrieverSettings};
+use crate::config::{Config, ConfigError};
 use crate::event::{CallUsage, CorpusCard, Event, Flow, ModelCard, ModelRole, Outcome, Retrieval, RunUsage};
-use crate::llm::{Completion, Decoding, Embedder, End, Generator, LlmError, Prompt, Tap, Tapped, Taps, Token};
+use crate::index::Search;
+use crate::llm::{
+    Completion, Decoding, Embedder, End, EntailmentJudge, Generator, LlmError, Prompt, Reranker, Scorer, Tap, Tapped,
+    Taps, Token,
+};
+use crate::methods::MethodError;
 
 use super::answer::Answer;
+use super::calls::Judged;
 
-/// A corpus that can be searched.
-pub trait Search {
-    /// The chunks nearest to a query, by its words and by its vector. `embedder` is the fingerprint of the model that made the
-    /// vector: when the index holds those of another one, words alone decide.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    fn search(
-        &self,
-        query: &str,
-        vector: &[f32],
-        embedder: &str,
-        settings: &RetrieverSettings,
-    ) -> anyhow::Result<Retrieval>;
+/// A generator with all that is asked of it: text, probabilities, a look inside.
+pub trait OpenGenerator: Generator + Scorer + Tap {}
 
-    /// The corpus and the state of its index.
-    fn card(&self) -> CorpusCard;
-}
-
-/// A generator that can be looked into.
-pub trait OpenGenerator: Generator + Tap {}
-
-impl<G: Generator + Tap> OpenGenerator for G {}
+impl<G: Generator + Scorer + Tap> OpenGenerator for G {}
 
 /// The parts that a run borrows.
 pub struct Tools<'a> {
@@ -41,6 +28,10 @@ pub struct Tools<'a> {
     pub generator: &'a mut dyn OpenGenerator,
     /// None where no corpus is open.
     pub corpus: Option<Corpus<'a>>,
+    /// None where the generator reranks.
+    pub reranker: Option<&'a mut dyn Reranker>,
+    /// None where the generator judges entailment.
+    pub judge: Option<&'a mut dyn EntailmentJudge>,
 }
 
 /// An open corpus with the model that made its vectors.
@@ -73,26 +64,41 @@ pub enum RunError {
     Search(anyhow::Error),
 }
 
+impl From<MethodError> for RunError {
+    fn from(error: MethodError) -> Self {
+        match error {
+            MethodError::Model(error) => Self::Model(error),
+            MethodError::Prompt(error) => Self::Config(error),
+        }
+    }
+}
+
 /// A run under way.
 pub struct Run<'a> {
     pub tools: Tools<'a>,
+    /// The sentence of the answer that the work is for; 0 before the first.
+    pub step: u32,
     publish: &'a mut dyn FnMut(Event) -> Flow,
     usage: RunUsage,
     started: Instant,
     stopped: bool,
     /// The answer as far as it is written.
     written: Answer,
+    /// What the entailment judge said in this run.
+    pub(super) judged: Judged,
 }
 
 impl<'a> Run<'a> {
     pub fn new(tools: Tools<'a>, publish: &'a mut dyn FnMut(Event) -> Flow) -> Self {
         Self {
             tools,
+            step: 0,
             publish,
             usage: RunUsage::default(),
             started: Instant::now(),
             stopped: false,
             written: Answer::default(),
+            judged: Judged::default(),
         }
     }
 
@@ -114,8 +120,11 @@ impl<'a> Run<'a> {
 
     /// The models of this run.
     pub fn models(&self) -> Vec<ModelCard> {
-        let embedder = self.tools.corpus.as_ref().map(|corpus| corpus.embedder.card().clone());
-        std::iter::once(self.tools.generator.card().clone()).chain(embedder).collect()
+        let tools = &self.tools;
+        let embedder = tools.corpus.as_ref().map(|corpus| corpus.embedder.card().clone());
+        let reranker = tools.reranker.as_ref().map(|reranker| reranker.card().clone());
+        let judge = tools.judge.as_ref().map(|judge| judge.card().clone());
+        std::iter::once(tools.generator.card().clone()).chain(embedder).chain(reranker).chain(judge).collect()
     }
 
     /// One call of the generator, published with its exact prompt and its cost. `observe` sees each token.
@@ -126,15 +135,7 @@ impl<'a> Run<'a> {
         }
         let rendered = self.tools.generator.render(call.prompt)?;
         let taps = Taps { hidden: Vec::new(), attention: parts(&rendered.text, call.attend_to) };
-        let number = self.usage.model_calls;
-        self.usage.model_calls += 1;
-        self.emit(Event::ModelCalled {
-            call: number,
-            purpose: call.purpose.to_owned(),
-            role: ModelRole::Generator,
-            prompt: rendered.text,
-            prompt_tokens: u32::try_from(rendered.tokens.len()).unwrap_or(u32::MAX),
-        });
+        let first = self.tell_calls(call.purpose, std::slice::from_ref(call.prompt))?;
         let (publish, stopped) = (&mut *self.publish, &mut self.stopped);
         // a stop rule of the caller ends the completion too, but only the observer of the run stops the run
         let mut publish = |event| {
@@ -152,19 +153,47 @@ impl<'a> Run<'a> {
         } else {
             generator.complete_tapped(prompts, &call.decoding, &taps, &mut observe)?
         };
-        let usage = self.tools.generator.usage();
-        self.count(usage);
-        self.emit(Event::ModelCallFinished { call: number, usage });
+        self.tell_cost(first);
         tapped
             .into_iter()
             .next()
             .ok_or_else(|| LlmError::Backend("the generator gave no completion for a prompt".to_owned()).into())
     }
 
-    fn count(&mut self, call: CallUsage) {
-        self.usage.prompt_tokens_evaluated += u64::from(call.prompt_tokens_evaluated);
-        self.usage.prompt_tokens_reused += u64::from(call.prompt_tokens_reused);
-        self.usage.tokens_generated += u64::from(call.tokens_generated);
+    /// Tell what the generator is asked; prompts that are the same are one call with branches. Gives the number of the first call.
+    pub(super) fn tell_calls(&mut self, purpose: &str, prompts: &[Prompt]) -> Result<u32, RunError> {
+        let first = self.usage.model_calls;
+        let mut distinct: Vec<(&Prompt, u32)> = Vec::new();
+        for prompt in prompts {
+            match distinct.iter_mut().find(|(known, _)| *known == prompt) {
+                Some((_, branches)) => *branches += 1,
+                None => distinct.push((prompt, 1)),
+            }
+        }
+        for (prompt, branches) in distinct {
+            let rendered = self.tools.generator.render(prompt)?;
+            let call = self.usage.model_calls;
+            self.usage.model_calls += 1;
+            self.emit(Event::ModelCalled {
+                call,
+                purpose: purpose.to_owned(),
+                role: ModelRole::Generator,
+                prompt: rendered.text,
+                prompt_tokens: u32::try_from(rendered.tokens.len()).unwrap_or(u32::MAX),
+                branches,
+            });
+        }
+        Ok(first)
+    }
+
+    /// Tell and count what the calls since number `first` cost together.
+    pub(super) fn tell_cost(&mut self, first: u32) {
+        let usage: CallUsage = self.tools.generator.usage();
+        self.usage.prompt_tokens_evaluated += u64::from(usage.prompt_tokens_evaluated);
+        self.usage.prompt_tokens_reused += u64::from(usage.prompt_tokens_reused);
+        self.usage.tokens_generated += u64::from(usage.tokens_generated);
+        let calls = self.usage.model_calls - first;
+        self.emit(Event::ModelCallFinished { call: first, calls, usage });
     }
 
     /// Search the corpus; None when none is open.

@@ -4,18 +4,16 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::config::prompts::Prompts;
-use crate::config::{ConfigError, Layers, Paths, RetrieverSettings};
-use crate::event::{
-    Command, CorpusCard, Event, Flow, IndexReport, Outcome, Record, Retrieval, SESSION, StopFlag, error_and_advice,
-};
-use crate::index::{Index, IndexError, Update};
-use crate::llm::LlmError;
+use crate::config::{ConfigError, Layers, Paths};
+use crate::event::{Command, Event, Flow, IndexReport, Outcome, Record, SESSION, StopFlag, error_and_advice};
+use crate::index::{Index, IndexError, Search, Update};
+use crate::llm::{EntailmentJudge, LlmError, Reranker};
 
 use super::ask::{AskError, ask, check_question};
 use super::inbox::{Inbox, Next};
 use super::models::{LoadedEmbedder, Models};
 use super::passages::needs_corpus;
-use super::run::{Corpus, Search, Tools};
+use super::run::{Corpus, Tools};
 
 /// Where records go. The answer says whether to go on.
 pub type Publish<'a> = &'a mut dyn FnMut(Record) -> Flow;
@@ -273,8 +271,8 @@ impl Worker {
         let prompts = Prompts::new(&self.paths.config.join("prompts"));
         let session = &mut self.session;
         let searches = needs_corpus(&config) && self.index.is_some();
-        let (generator, embedder) = self.models.load(&config, searches, &mut |event| publish(session.record(event)))?;
-        let corpus = match (self.index.as_ref(), embedder) {
+        let loaded = self.models.load(&config, searches, &mut |event| publish(session.record(event)))?;
+        let corpus = match (self.index.as_ref(), loaded.embedder) {
             (Some(index), Some(embedder)) => {
                 Some(Corpus { index: index as &dyn Search, embedder: &mut embedder.model })
             }
@@ -285,7 +283,14 @@ impl Worker {
             let _ = publish(session.record(Event::Warned { text: text.to_owned() }));
         }
         let mut stamp = Stamp::new(run_id(question));
-        let tools = Tools { config: &config, prompts: &prompts, generator, corpus };
+        let tools = Tools {
+            config: &config,
+            prompts: &prompts,
+            generator: loaded.generator,
+            corpus,
+            reranker: loaded.reranker.map(|model| model as &mut dyn Reranker),
+            judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
+        };
         Ok(ask(tools, question, &mut |event| publish(stamp.record(event)))?)
     }
 
@@ -297,8 +302,8 @@ impl Worker {
         let config = self.layers.config()?;
         let prompts = Prompts::new(&self.paths.config.join("prompts"));
         let session = &mut self.session;
-        let (generator, _) = self.models.load(&config, false, &mut |event| publish(session.record(event)))?;
-        check_question(&config, &prompts, generator, question)?;
+        let loaded = self.models.load(&config, false, &mut |event| publish(session.record(event)))?;
+        check_question(&config, &prompts, loaded.generator, question)?;
         Ok(())
     }
 
@@ -307,22 +312,6 @@ impl Worker {
         let source = index.source(document, lines)?;
         self.tell(Event::SourceOpened { source }, publish);
         Ok(())
-    }
-}
-
-impl Search for Index {
-    fn search(
-        &self,
-        query: &str,
-        vector: &[f32],
-        embedder: &str,
-        settings: &RetrieverSettings,
-    ) -> anyhow::Result<Retrieval> {
-        Ok(Self::search(self, query, vector, embedder, settings)?)
-    }
-
-    fn card(&self) -> CorpusCard {
-        Self::card(self)
     }
 }
 

@@ -17,7 +17,7 @@ pub use text::{error_and_advice, harmless};
 use serde::{Deserialize, Serialize};
 
 /// Version of the run format. A reader accepts any minor version of its own major one.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// The `run` of records that belong to no question: loading, indexing, sources opened on the screen.
 pub const SESSION: &str = "session";
@@ -92,12 +92,27 @@ pub enum Event {
     QueryWritten { step: u32, query: String, writer: String, words: Vec<QueryWord> },
     /// The index answered a query. Hits are in fused order, best first.
     RetrievalFinished { step: u32, retrieval: Retrieval },
+    /// The reranker ordered what was left, best first.
+    ChunksReranked { step: u32, ranked: Vec<RerankedChunk> },
     /// The context of the next model call was put together.
     ContextBuilt { step: u32, context: Context },
-    /// A prompt was handed to a model: the exact text.
-    ModelCalled { call: u32, purpose: String, role: ModelRole, prompt: String, prompt_tokens: u32 },
-    /// The call is over.
-    ModelCallFinished { call: u32, usage: CallUsage },
+    /// A prompt was handed to a model: the exact text. `branches` continuations of it are sampled.
+    ModelCalled {
+        call: u32,
+        purpose: String,
+        role: ModelRole,
+        prompt: String,
+        prompt_tokens: u32,
+        #[serde(default = "one")]
+        branches: u32,
+    },
+    /// A batch of calls is over: `calls` of them, from `call` on. The cost is that of them all.
+    ModelCallFinished {
+        call: u32,
+        #[serde(default = "one")]
+        calls: u32,
+        usage: CallUsage,
+    },
     /// A sentence of the answer begins.
     StepStarted { step: u32 },
     /// A token of the answer. Log-probability and entropy in nats, under the model's own distribution at temperature 1.
@@ -120,4 +135,9 @@ pub enum Event {
     /// Written by a newer program; kept out of the way.
     #[serde(other)]
     Unknown,
+}
+
+/// What a record says that was written before calls came in batches.
+fn one() -> u32 {
+    1
 }

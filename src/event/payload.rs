@@ -240,6 +240,14 @@ pub struct Hit {
     pub fused: Ranked,
 }
 
+/// What the reranker says of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RerankedChunk {
+    pub chunk: u64,
+    /// How well it fits the question, in 0..=1.
+    pub score: f32,
+}
+
 /// A chunk as the prompt shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextChunk {

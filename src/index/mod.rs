@@ -22,11 +22,13 @@ mod analyser;
 mod lexical;
 mod graph;
 mod fusion;
+mod search;
 mod source;
 mod health;
 
 pub use error::IndexError;
 pub use health::{Health, health};
+pub use search::Search;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,11 +1,12 @@
-//! The reranker and the entailment judge: a sequence-classification GGUF, or the generator asked with a prompt.
+//! The reranker and the entailment judge as sequence-classification GGUFs. Without such a model the generator is asked with a prompt
+//! ([`super::Scorer::classify`]).
 
 use std::path::Path;
 
 use super::ffi::{Pooling, class_label};
 use super::pool::Pool;
 use super::runtime::Runtime;
-use super::{LlmError, Prompt, Scorer, template};
+use super::{LlmError, template};
 use crate::config::EmbedderSettings;
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
 
@@ -16,6 +17,9 @@ pub trait Reranker {
     /// # Errors
     /// [`LlmError::Stopped`]; llama.cpp's own failures.
     fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError>;
+
+    /// What the model is.
+    fn card(&self) -> &ModelCard;
 }
 
 /// Says whether one answer entails another.
@@ -25,6 +29,9 @@ pub trait EntailmentJudge {
     /// # Errors
     /// [`LlmError::Stopped`]; llama.cpp's own failures.
     fn judge(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, LlmError>;
+
+    /// What the model is.
+    fn card(&self) -> &ModelCard;
 }
 
 /// Probabilities of the three judgements; they sum to 1.
@@ -35,32 +42,24 @@ pub struct Entailment {
     pub contradiction: f32,
 }
 
-/// The generator as reranker: the probability of "1" against "0".
-pub struct GeneratorReranker<'a, Ask> {
-    pub scorer: &'a mut dyn Scorer,
-    /// The prompt that asks whether a text (second) helps with a question (first).
-    pub ask: Ask,
-}
+impl Entailment {
+    /// The three labels, as a generator is asked for them.
+    pub const LABELS: [&str; 3] = ["entailment", "neutral", "contradiction"];
 
-impl<Ask: Fn(&str, &str) -> Prompt> Reranker for GeneratorReranker<'_, Ask> {
-    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError> {
-        let prompts: Vec<Prompt> = texts.iter().map(|text| (self.ask)(question, text)).collect();
-        Ok(self.scorer.classify(&prompts, &["1", "0"])?.into_iter().map(|row| row[0]).collect())
+    /// The judgement of a generator: a row of [`super::Scorer::classify`] over [`Self::LABELS`].
+    #[must_use]
+    pub fn of_row(row: &[f32]) -> Self {
+        let at = |label: usize| row.get(label).copied().unwrap_or_default();
+        Self { entailment: at(0), neutral: at(1), contradiction: at(2) }
     }
-}
 
-/// The generator as entailment judge.
-pub struct GeneratorJudge<'a, Ask> {
-    pub scorer: &'a mut dyn Scorer,
-    /// The prompt that asks, for a question, whether one answer entails another.
-    pub ask: Ask,
-}
+    /// What is known without a judge: a text entails itself.
+    pub const CERTAIN: Self = Self { entailment: 1.0, neutral: 0.0, contradiction: 0.0 };
 
-impl<Ask: Fn(&str, &str, &str) -> Prompt> EntailmentJudge for GeneratorJudge<'_, Ask> {
-    fn judge(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, LlmError> {
-        let prompts: Vec<Prompt> = pairs.iter().map(|(a, b)| (self.ask)(question, a, b)).collect();
-        let rows = self.scorer.classify(&prompts, &["entailment", "neutral", "contradiction"])?;
-        Ok(rows.iter().map(|row| Entailment { entailment: row[0], neutral: row[1], contradiction: row[2] }).collect())
+    /// Is entailment the likeliest of the three?
+    #[must_use]
+    pub fn is_entailed(&self) -> bool {
+        self.entailment > self.neutral.max(self.contradiction)
     }
 }
 
@@ -143,6 +142,10 @@ impl LlamaClassifier {
 }
 
 impl Reranker for LlamaClassifier {
+    fn card(&self) -> &ModelCard {
+        self.card()
+    }
+
     fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError> {
         let pairs: Vec<_> = texts.iter().map(|text| (question.to_owned(), (*text).to_owned())).collect();
         let rows = self.classes(&pairs)?;
@@ -155,6 +158,10 @@ impl Reranker for LlamaClassifier {
 }
 
 impl EntailmentJudge for LlamaClassifier {
+    fn card(&self) -> &ModelCard {
+        self.card()
+    }
+
     fn judge(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, LlmError> {
         let Some(classes) = self.judgements else {
             return Err(LlmError::Backend(format!(

@@ -2,8 +2,9 @@
 
 use ragscope::config::prompts::Prompts;
 use ragscope::config::{Config, Layers, RetrieverSettings};
-use ragscope::engine::{AskError, Corpus, Search, Tools, ask};
+use ragscope::engine::{AskError, Corpus, Tools, ask};
 use ragscope::event::{ChunkText, CorpusCard, DropReason, Event, Flow, Hit, Outcome, Ranked, Retrieval};
+use ragscope::index::Search;
 use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
 
 /// Chunks in the order in which every query finds them.
@@ -41,6 +42,10 @@ impl Search for Shelf {
         })
     }
 
+    fn vectors(&self, chunks: &[u64]) -> Vec<Option<Vec<f32>>> {
+        chunks.iter().map(|_| None).collect()
+    }
+
     fn card(&self) -> CorpusCard {
         CorpusCard { folder: "notes".to_owned(), documents: 1, chunks: 3, generation: 1, read_only: false }
     }
@@ -68,8 +73,14 @@ fn run(
     let prompts = Prompts::new(folder.path());
     let (shelf, mut embedder) = (Shelf(SHELF.to_vec()), ScriptedEmbedder::new(8));
     let mut events = Vec::new();
-    let tools =
-        Tools { config, prompts: &prompts, generator, corpus: Some(Corpus { index: &shelf, embedder: &mut embedder }) };
+    let tools = Tools {
+        config,
+        prompts: &prompts,
+        generator,
+        corpus: Some(Corpus { index: &shelf, embedder: &mut embedder }),
+        reranker: None,
+        judge: None,
+    };
     let outcome = ask(tools, question, &mut |event| {
         events.push(event);
         if events.len() > stop_at { Flow::Stop } else { Flow::Continue }

@@ -10,8 +10,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("llm", &["event", "config"]),
     ("corpus", &["event", "config", "llm"]),
     ("index", &["event", "config", "llm", "corpus"]),
-    ("engine", &["event", "config", "llm", "corpus", "index"]),
-    ("cli", &["event", "config", "trace", "llm", "corpus", "index", "engine"]),
+    ("methods", &["event", "config", "llm", "corpus", "index"]),
+    ("engine", &["event", "config", "llm", "corpus", "index", "methods"]),
+    ("cli", &["event", "config", "trace", "llm", "corpus", "index", "methods", "engine"]),
     ("tui", &["event", "config"]),
 ];
 

@@ -27,12 +27,21 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
 fn call_rows(scene: &Scene<'_>, row: usize, call: &Call, cells: usize, content: &mut Content) {
     let item = Item { row, part: 0 };
     let title = format!("  call {}  {}", row + 1, call.purpose);
-    let role =
+    let mut role =
         format!("  {}  {}", call.role.name().replace('_', " "), text::counted(call.prompt_tokens.into(), "token"));
+    if call.branches > 1 {
+        role.push_str(&format!("  sampled {} times", call.branches));
+    }
     content.item(item, Line::from(vec![scene.span(Tone::Strong, title), scene.span(Tone::Quiet, role)]));
-    let usage = call.usage.map_or("  in progress …".to_owned(), |usage| {
+    let (first, calls) = call.batch.unwrap_or((call.call, 1));
+    let pending = match call.batch {
+        Some(_) => format!("  evaluated together with call {}", first + 1),
+        None => "  in progress …".to_owned(),
+    };
+    let together = if calls > 1 { format!("these {calls} calls together: ") } else { String::new() };
+    let usage = call.usage.map_or(pending, |usage| {
         format!(
-            "  evaluated {}, reused {}, generated {}, {}, context {} of {}",
+            "  {together}evaluated {}, reused {}, generated {}, {}, context {} of {}",
             text::count(usage.prompt_tokens_evaluated.into()),
             text::count(usage.prompt_tokens_reused.into()),
             text::count(usage.tokens_generated.into()),

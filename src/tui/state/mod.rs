@@ -91,6 +91,7 @@ impl State {
             Event::RunStarted { .. } => self.run_started(record),
             Event::QueryWritten { .. }
             | Event::RetrievalFinished { .. }
+            | Event::ChunksReranked { .. }
             | Event::ContextBuilt { .. }
             | Event::ModelCalled { .. }
             | Event::ModelCallFinished { .. }

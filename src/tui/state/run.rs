@@ -59,8 +59,12 @@ pub struct Call {
     /// The exact text, for copying; whoever draws it makes it harmless.
     pub prompt: String,
     pub prompt_tokens: u32,
-    /// Once the call is over.
+    /// Continuations that are sampled.
+    pub branches: u32,
+    /// Once the call is over; of a batch the first call carries what all of it cost.
     pub usage: Option<CallUsage>,
+    /// Once the call is over: the first call of its batch, and how many they are.
+    pub batch: Option<(u32, u32)>,
 }
 
 /// A sentence of the answer.
@@ -141,7 +145,7 @@ impl Run {
             Event::QueryWritten { step, query, .. } => self.lookup(*step).query = one_line(query),
             Event::RetrievalFinished { step, retrieval } => self.lookup(*step).found(retrieval),
             Event::ContextBuilt { step, context } => self.lookup(*step).built(context),
-            Event::ModelCalled { call, purpose, role, prompt, prompt_tokens } => {
+            Event::ModelCalled { call, purpose, role, prompt, prompt_tokens, branches } => {
                 self.decoding.last_token_us = None;
                 self.calls.push(Call {
                     call: *call,
@@ -149,12 +153,17 @@ impl Run {
                     role: *role,
                     prompt: prompt.clone(),
                     prompt_tokens: *prompt_tokens,
+                    branches: *branches,
                     usage: None,
+                    batch: None,
                 });
             }
-            Event::ModelCallFinished { call, usage } => {
-                if let Some(known) = self.calls.iter_mut().rev().find(|known| known.call == *call) {
-                    known.usage = Some(*usage);
+            Event::ModelCallFinished { call, calls, usage } => {
+                let batch = *call..call.saturating_add(*calls);
+                for known in self.calls.iter_mut().rev().filter(|known| batch.contains(&known.call)) {
+                    // the first of a batch carries what all of it cost
+                    known.usage = Some(*usage).filter(|_| known.call == *call);
+                    known.batch = Some((*call, *calls));
                 }
             }
             Event::StepStarted { step } => {

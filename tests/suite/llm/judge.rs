@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ragscope::event::{Flow, ModelRole, StopFlag};
-use ragscope::llm::{
-    EntailmentJudge, Generator, GeneratorJudge, GeneratorReranker, LlmError, Prompt, Reranker, Scorer, load_classifier,
-};
+use ragscope::llm::{EntailmentJudge, Generator, LlmError, Prompt, Reranker, Scorer, load_classifier};
 
 use super::{
     CONTEXT, bundled, embedder_settings, generator, generator_settings, generator_with, greedy, next_command, one,
@@ -178,28 +176,6 @@ fn a_classification_model_reranks_and_judges() {
         let text = error.expect("an error").to_string();
         assert!(text.contains(part), "{text}");
     }
-}
-
-#[test]
-fn the_generator_reranks_and_judges() {
-    let mut generator = generator();
-    let ask = |question: &str, text: &str| {
-        Prompt::user(format!(
-            "Determine whether the knowledge is relevant to the question. Output 1 if it is relevant and 0 if it is not.\nKnowledge: {text}\nQuestion: {question}"
-        ))
-    };
-    let mut reranker = GeneratorReranker { scorer: &mut generator, ask };
-    let scores =
-        reranker.rerank("Who keeps the lighthouse?", &["Mara Voss keeps the lighthouse.", "x"]).expect("scores");
-    assert!(scores.len() == 2 && scores.iter().all(|score| (0.0..=1.0).contains(score)), "{scores:?}");
-    let ask = |question: &str, a: &str, b: &str| {
-        Prompt::user(format!(
-            "We are evaluating answers to the question {question}\nHere are two possible answers:\nPossible Answer 1: {a}\nPossible Answer 2: {b}\nDoes Possible Answer 1 semantically entail Possible Answer 2? Respond with ONLY entailment, contradiction, or neutral."
-        ))
-    };
-    let mut judge = GeneratorJudge { scorer: &mut generator, ask };
-    let judged = judge.judge("Who keeps it?", &[("Mara", "Mara"), ("Mara", "Voss")]).expect("judgements");
-    assert!(judged.iter().all(|one| (one.entailment + one.neutral + one.contradiction - 1.0).abs() < 1e-5));
 }
 
 #[test]

@@ -1,0 +1,49 @@
+//! What a question needs of an index.
+
+use super::Index;
+use crate::config::RetrieverSettings;
+use crate::event::{CorpusCard, Retrieval};
+
+/// A corpus that can be searched.
+pub trait Search {
+    /// The chunks nearest to a query, by its words and by its vector. `embedder` is the fingerprint of the model that made the
+    /// vector: when the index holds those of another one, words alone decide.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    fn search(
+        &self,
+        query: &str,
+        vector: &[f32],
+        embedder: &str,
+        settings: &RetrieverSettings,
+    ) -> anyhow::Result<Retrieval>;
+
+    /// The stored unit vector of each chunk; `None` for a chunk that the index does not hold.
+    fn vectors(&self, chunks: &[u64]) -> Vec<Option<Vec<f32>>>;
+
+    /// The corpus and the state of its index.
+    fn card(&self) -> CorpusCard;
+}
+
+impl Search for Index {
+    fn search(
+        &self,
+        query: &str,
+        vector: &[f32],
+        embedder: &str,
+        settings: &RetrieverSettings,
+    ) -> anyhow::Result<Retrieval> {
+        Ok(Self::search(self, query, vector, embedder, settings)?)
+    }
+
+    fn vectors(&self, chunks: &[u64]) -> Vec<Option<Vec<f32>>> {
+        let (generation, vectors) = (self.generation.as_ref(), self.vectors.as_ref());
+        let row = |chunk: &u64| Some(vectors?.row(generation?.place(*chunk)?.row).to_vec());
+        chunks.iter().map(row).collect()
+    }
+
+    fn card(&self) -> CorpusCard {
+        Self::card(self)
+    }
+}

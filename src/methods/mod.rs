@@ -1,0 +1,85 @@
+//! The five papers and the measures they share, one paper one file, cited at its top.
+//!
+//! A method returns values and knows nothing of the run: what it asks of the models goes through [`ModelCalls`], which whoever runs
+//! it implements (the run tells every call; a test replies from a script).
+
+mod meaning;
+
+pub use meaning::{Clusters, Meaning, discrete_semantic_entropy, sequence_likelihoods};
+
+use crate::config::ConfigError;
+use crate::config::prompts::PromptName;
+use crate::llm::{Completion, Decoding, Entailment, LlmError, Prompt};
+
+/// The calls that a method makes of the models. Each is one batch: what its prompts share is evaluated once.
+///
+/// `purpose` says what a call is for, as the prompt inspector shows it.
+pub trait ModelCalls {
+    /// The prompt with its values filled in.
+    ///
+    /// # Errors
+    /// A user's prompt file that cannot be read.
+    fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError>;
+
+    /// Continue each prompt to its end; branch `i` samples with `decoding.seed + i`.
+    ///
+    /// # Errors
+    /// [`LlmError::Stopped`] when the user stops; the failures of the generator.
+    fn complete(
+        &mut self,
+        purpose: &str,
+        prompts: &[Prompt],
+        decoding: &Decoding,
+    ) -> Result<Vec<Completion>, MethodError>;
+
+    /// Probability of each label as the whole reply to each prompt, one row a prompt.
+    ///
+    /// # Errors
+    /// As [`crate::llm::Scorer::classify`].
+    fn classify(&mut self, purpose: &str, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, MethodError>;
+
+    /// Log-probability of each token of each continuation, nats.
+    ///
+    /// # Errors
+    /// As [`crate::llm::Scorer::score`].
+    fn score(
+        &mut self,
+        purpose: &str,
+        prompts: &[Prompt],
+        continuations: &[&str],
+    ) -> Result<Vec<Vec<f32>>, MethodError>;
+
+    /// How the second answer of each pair follows from the first, for this question: what the entailment judge says, once a pair and
+    /// run. Answers that differ in case, spaces and a final period only are entailed without a call.
+    ///
+    /// # Errors
+    /// [`LlmError::Stopped`]; the failures of the judge.
+    fn entail(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError>;
+
+    /// How well each text fits the question, in 0..=1: what the reranker says.
+    ///
+    /// # Errors
+    /// [`LlmError::Stopped`]; the failures of the reranker.
+    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, MethodError>;
+
+    /// Unit vectors of the embedder, one a text.
+    ///
+    /// # Errors
+    /// No embedder is loaded; [`LlmError::Stopped`]; its failures.
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, MethodError>;
+}
+
+/// What a method can fail with.
+#[derive(Debug, thiserror::Error)]
+pub enum MethodError {
+    #[error(transparent)]
+    Model(#[from] LlmError),
+    #[error(transparent)]
+    Prompt(#[from] ConfigError),
+}
+
+/// The cosine of two vectors of length 1.
+#[must_use]
+pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
