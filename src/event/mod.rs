@@ -8,11 +8,13 @@ mod command;
 mod flow;
 mod payload;
 mod text;
+mod utility;
 
 pub use command::Command;
 pub use flow::{Flow, StopFlag};
 pub use payload::*;
 pub use text::{error_and_advice, harmless};
+pub use utility::*;
 
 use serde::{Deserialize, Serialize};
 

@@ -27,6 +27,7 @@ pub use discover::{FoundModel, Place, discover, resolve};
 pub use embedder::{LlamaEmbedder, load_embedder};
 pub use generator::{LlamaGenerator, load_generator};
 pub use judge::{Entailment, EntailmentJudge, LlamaClassifier, Reranker, load_classifier};
+pub use numbers::Random;
 pub use runtime::{Device, Runtime};
 
 use crate::event::{CallUsage, Flow, ModelCard};

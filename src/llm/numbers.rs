@@ -119,11 +119,22 @@ fn exp(x: f32) -> f32 {
 
 /// A source of random numbers: SplitMix64 (Steele, Lea and Flood 2014), 64 bits of state.
 #[derive(Debug, Clone)]
-struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
+    /// The numbers that follow from a seed, the same every time.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A whole number below `count`, which is not 0.
+    pub fn below(&mut self, count: usize) -> usize {
+        ((self.share() * count as f64) as usize).min(count.saturating_sub(1))
+    }
+
     /// A number in 0..1.
-    fn share(&mut self) -> f64 {
+    pub fn share(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -144,7 +155,7 @@ pub(super) type Candidates = Vec<(u32, f32)>;
 
 impl Sampler {
     pub fn new(sampling: Sampling, seed: u64) -> Self {
-        Self { sampling, random: Random(seed) }
+        Self { sampling, random: Random::new(seed) }
     }
 
     /// Draw a token. The cuts look at the distribution at temperature 1, then the temperature applies to what is left.

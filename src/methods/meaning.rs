@@ -3,7 +3,6 @@
 //! Clusters of meaning and their entropy after Kuhn, Gal and Farquhar, "Semantic Uncertainty" (2023); the discrete form after Farquhar
 //! et al. in Nature 630 (2024). The strict rule: two answers mean the same when each entails the other.
 
-use super::{MethodError, ModelCalls};
 use crate::llm::Completion;
 
 /// An answer as answers are compared: without case, outer and doubled spaces, and a final period.
@@ -31,58 +30,18 @@ pub struct Clusters {
 impl Clusters {
     /// Each answer joins the first cluster whose founder it is equivalent to, and never moves afterwards. `equivalent(answer,
     /// founder)` is asked in that order.
-    ///
-    /// # Errors
-    /// What `equivalent` fails with.
-    pub fn by<E>(answers: usize, mut equivalent: impl FnMut(usize, usize) -> Result<bool, E>) -> Result<Self, E> {
+    #[must_use]
+    pub fn by(answers: usize, mut equivalent: impl FnMut(usize, usize) -> bool) -> Self {
         let mut clusters = Self { of: Vec::with_capacity(answers), founders: Vec::new() };
         for answer in 0..answers {
-            let mut joined = None;
-            for (cluster, founder) in clusters.founders.iter().enumerate() {
-                if equivalent(answer, *founder)? {
-                    joined = Some(cluster);
-                    break;
-                }
-            }
+            let joined = clusters.founders.iter().position(|founder| equivalent(answer, *founder));
             let cluster = joined.unwrap_or_else(|| {
                 clusters.founders.push(answer);
                 clusters.founders.len() - 1
             });
             clusters.of.push(cluster);
         }
-        Ok(clusters)
-    }
-
-    /// The clusters of answers to a question by bidirectional entailment. Distinct answers are judged in one batch, so that what the
-    /// prompts share is evaluated once.
-    ///
-    /// # Errors
-    /// What the entailment judge fails with.
-    pub fn judged(calls: &mut dyn ModelCalls, question: &str, answers: &[&str]) -> Result<Self, MethodError> {
-        let mut distinct: Vec<(Meaning, &str)> = Vec::new();
-        let place: Vec<usize> = answers
-            .iter()
-            .map(|answer| {
-                let meaning = Meaning::of(answer);
-                distinct.iter().position(|(known, _)| *known == meaning).unwrap_or_else(|| {
-                    distinct.push((meaning, answer));
-                    distinct.len() - 1
-                })
-            })
-            .collect();
-        let count = distinct.len();
-        let pairs: Vec<(usize, usize)> =
-            (0..count).flat_map(|a| (0..count).filter(move |b| a != *b).map(move |b| (a, b))).collect();
-        let texts: Vec<(&str, &str)> = pairs.iter().map(|(a, b)| (distinct[*a].1, distinct[*b].1)).collect();
-        let judged = calls.entail(question, &texts)?;
-        let mut entails = vec![true; count * count];
-        for ((a, b), judgement) in pairs.into_iter().zip(judged) {
-            entails[a * count + b] = judgement.is_entailed();
-        }
-        Self::by(answers.len(), |answer, founder| {
-            let (a, b) = (place[answer], place[founder]);
-            Ok(entails[a * count + b] && entails[b * count + a])
-        })
+        clusters
     }
 
     /// The number of answers in each cluster.
@@ -93,6 +52,16 @@ impl Clusters {
             .enumerate()
             .map(|(cluster, _)| self.of.iter().filter(|of| **of == cluster).count())
             .collect()
+    }
+
+    /// The weight of the answers in each cluster.
+    #[must_use]
+    pub fn masses(&self, weights: &[f64]) -> Vec<f64> {
+        let mut masses = vec![0.0; self.founders.len()];
+        for (cluster, weight) in self.of.iter().zip(weights) {
+            masses[*cluster] += weight;
+        }
+        masses
     }
 }
 

@@ -4,8 +4,10 @@
 //! it implements (the run tells every call; a test replies from a script).
 
 mod meaning;
+mod uncertainty;
 
 pub use meaning::{Clusters, Meaning, discrete_semantic_entropy, sequence_likelihoods};
+pub use uncertainty::{Agreement, mean_logprob, perplexity, sampled_uncertainty, semantic_entropy};
 
 use crate::config::ConfigError;
 use crate::config::prompts::PromptName;

@@ -8,6 +8,7 @@ mod llm;
 mod corpus;
 mod index;
 mod trace;
+mod methods;
 mod engine;
 mod program;
 mod cli;

@@ -1,0 +1,100 @@
+//! What a lookup was worth to the model (SePer), and how uncertain its sampled answers are.
+
+use serde::{Deserialize, Serialize};
+
+/// Which of the two forms of SePer a meter goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SePerForm {
+    /// Each sample counts as far as it and a reference answer entail each other.
+    Soft,
+    /// Clusters of meaning count as a whole, or not at all.
+    Hard,
+}
+
+/// How far a lookup moved the model's belief toward the reference answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Utility {
+    pub form: SePerForm,
+    /// The answers that the belief is measured toward.
+    pub references: Vec<String>,
+    /// True when nobody gave a reference: the run's own answer stands in.
+    pub own_answer: bool,
+    /// The belief in each context that was measured. The first is without documents, the second with all chunks of the context, then
+    /// come each chunk alone and the context without each of them; a context that occurs twice is measured once.
+    pub beliefs: Vec<Belief>,
+    /// Belief with all chunks less belief without documents, in -1..=1. Negative: the lookup misled.
+    pub delta: f32,
+    /// The chunks of the context, in the order of their labels.
+    pub hits: Vec<HitUtility>,
+}
+
+/// What one chunk was worth.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct HitUtility {
+    /// The label of the chunk in the context, from 1.
+    pub label: u32,
+    pub chunk: u64,
+    /// Belief with this chunk alone less belief without documents, in -1..=1.
+    pub alone: f32,
+    /// Belief with all chunks less belief with all others, in -1..=1.
+    pub left_out: f32,
+}
+
+/// What the model believes in a context, from sampled answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Belief {
+    /// The chunks of the context, in order; empty for none.
+    pub chunks: Vec<u64>,
+    /// SePer in both forms, in 0..=1.
+    pub soft: f32,
+    pub hard: f32,
+    pub samples: Vec<BeliefSample>,
+    /// The most likely answer.
+    pub greedy: String,
+    pub uncertainty: SampledUncertainty,
+}
+
+impl Belief {
+    /// SePer in one of its forms.
+    #[must_use]
+    pub fn seper(&self, form: SePerForm) -> f32 {
+        match form {
+            SePerForm::Soft => self.soft,
+            SePerForm::Hard => self.hard,
+        }
+    }
+}
+
+/// A sampled answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BeliefSample {
+    pub text: String,
+    /// Its likelihood, normalised over the samples.
+    pub weight: f32,
+    /// The cluster of meaning that it belongs to, from 0.
+    pub cluster: u32,
+    /// How far it and the nearest reference entail each other, in 0..=1.
+    pub entailment: f32,
+    /// Does its cluster's founder mean what a reference means?
+    pub matches: bool,
+}
+
+/// How uncertain the model is of an answer that was sampled several times.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SampledUncertainty {
+    /// Entropy of the sizes of the clusters of meaning, nats.
+    pub discrete_semantic_entropy: f32,
+    /// Entropy of the likelihoods of the clusters of meaning, nats.
+    pub semantic_entropy: f32,
+    /// DENSE-RAG's semantic entropy over degrees of agreement, nats.
+    pub degree_entropy: f32,
+    /// Share of pairs that do not agree, in 0..=1.
+    pub degree: f32,
+    /// About how many meanings there are, from 1.
+    pub eigenvalue: f32,
+    /// Mean over the samples of the mean log-probability of their tokens, nats.
+    pub mean_logprob: f32,
+    /// Perplexity at that log-probability.
+    pub perplexity: f32,
+}
