@@ -152,12 +152,14 @@ pub struct CorpusSettings {
 }
 
 /// How documents are cut into chunks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChunkerSettings {
     pub kind: ChunkerKind,
     pub tokens: u32,
     pub overlap_tokens: u32,
+    pub similarity: f32,
+    pub characters: u32,
 }
 
 /// How chunks are found.
@@ -211,6 +213,8 @@ pub const RANGES: &[(&str, f64, f64)] = &[
     ("embedder.threads", 0.0, 1024.0),
     ("chunker.tokens", 16.0, 65_536.0),
     ("chunker.overlap_tokens", 0.0, 65_536.0),
+    ("chunker.similarity", -1.0, 1.0),
+    ("chunker.characters", 0.0, 1e6),
     ("retriever.k", 1.0, 1000.0),
     ("retriever.pool", 1.0, 100_000.0),
     ("retriever.keep", 0.0, 1000.0),
@@ -242,6 +246,10 @@ choices! {
     ChunkerKind at "chunker.kind" {
         /// Recursive cuts at a fixed number of tokens with an overlap.
         Fixed = "fixed",
+        /// Between sentences whose meaning differs.
+        Semantic = "semantic",
+        /// At a fixed number of tokens; by meaning for a question whose context is not understood.
+        Adaptive = "adaptive",
     }
     /// Who rewrites the question.
     RewriterKind at "rewriter.kind" {

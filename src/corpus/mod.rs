@@ -1,6 +1,6 @@
 //! A folder becomes documents, and documents become sentences and chunks.
 //!
-//! In reading order: [`walk`] lists the files, [`read`] makes a [`Document`] of one, [`sentences`] and [`cut`] take it apart,
+//! In reading order: [`walk`] lists the files, [`read`] makes a [`Document`] of one, [`sentences`] and a [`Cutting`] take it apart,
 //! and a [`TokenCounter`] says how long a text is for the embedder.
 //!
 //! This module knows nothing of vectors or of generation. Document text is data: it is kept as it is in the file, and made
@@ -18,7 +18,7 @@ mod sentence;
 mod tokens;
 mod chunk;
 
-pub use chunk::{Chunk, cut};
+pub use chunk::{Chunk, Cutting, FixedCut, SemanticCut, Sentences, chunks_at, cut};
 pub use document::{Document, read, source_lines};
 pub use format::Format;
 pub use sentence::{fold_white_space, sentences};

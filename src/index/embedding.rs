@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
+use super::cutting::CutDocument;
 use super::error::FileError;
 use super::progress::{Position, Progress};
-use super::reading::{Candidate, ReadDocument};
+use super::reading::Candidate;
 use super::update::Halt;
 use super::vectors::{Key, VectorStore};
 use crate::event::{Flow, IndexPhase};
-use crate::llm::Embedder;
+use crate::llm::{Embedder, LlmError};
 
 /// The observer is asked between calls of the embedder, so a call is to take about this long on any device.
 const CALL_TIME: Duration = Duration::from_millis(200);
@@ -40,12 +41,17 @@ struct Share {
     all: u64,
 }
 
-/// A text without a vector.
-struct NewText<'a> {
-    key: Key,
-    text: &'a str,
-    tokens: u32,
-    document: &'a str,
+/// A text for the embedder.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Text<'a> {
+    pub text: &'a str,
+    pub tokens: u32,
+}
+
+/// Texts without a vector, in the order in which they are embedded, with their keys and the documents that they are in.
+struct NewTexts<'a> {
+    texts: Vec<Text<'a>>,
+    of: Vec<(Key, &'a str)>,
 }
 
 impl<'a> Embedding<'a> {
@@ -69,6 +75,11 @@ impl<'a> Embedding<'a> {
         self.embedder.card().width as usize
     }
 
+    /// Fingerprint of the model.
+    pub fn fingerprint(&self) -> &str {
+        &self.embedder.card().fingerprint
+    }
+
     /// Chunks that were embedded, and chunks whose vector was known.
     pub fn counts(&self) -> (u64, u64) {
         (self.embedded, self.reused)
@@ -84,7 +95,7 @@ impl<'a> Embedding<'a> {
     /// embedder, and are on disk before more are asked for.
     pub fn rows(
         &mut self,
-        documents: &[ReadDocument],
+        documents: &[CutDocument],
         vectors: &mut VectorStore,
         former: Option<&VectorStore>,
     ) -> Result<Vec<Vec<Option<u32>>>, Halt> {
@@ -99,39 +110,46 @@ impl<'a> Embedding<'a> {
         let chunks = keys.iter().map(Vec::len).sum::<usize>() as u64;
         documents.iter().for_each(|document| self.passed(document.entry.bytes));
         self.chunks += chunks;
-        self.reused += chunks - new.len() as u64;
+        self.reused += chunks - new.texts.len() as u64;
         self.embed(&new, vectors)?;
         // a stop is heard here too, but these documents are done
         let _ = self.tell(documents.last().map(|document| document.path.as_str()));
         Ok(keys.iter().map(|keys| keys.iter().map(|key| vectors.find(key)).collect()).collect())
     }
 
-    fn embed(&mut self, new: &[NewText<'_>], vectors: &mut VectorStore) -> Result<(), Halt> {
-        let mut rest = new;
-        while let Some(next) = rest.first() {
-            self.tell(Some(next.document))?;
-            let (call, after) = rest.split_at(self.call_texts(rest));
-            let texts: Vec<&str> = call.iter().map(|new| new.text).collect();
-            let started = Instant::now();
-            let found = self.embedder.embed(&texts)?;
-            self.adapt(started.elapsed());
-            if found.len() != texts.len() {
-                let reason = format!("the embedder gave {} vectors for {} texts", found.len(), texts.len());
-                return Err(FileError::write(vectors.file(), reason).into());
-            }
-            let new = call.iter().map(|new| new.key).zip(found).filter(|(_, vector)| is_direction(vector));
+    fn embed(&mut self, new: &NewTexts<'_>, vectors: &mut VectorStore) -> Result<(), Halt> {
+        let (mut texts, mut of) = (new.texts.as_slice(), new.of.as_slice());
+        while let Some((_, document)) = of.first() {
+            let (found, after) = self.call(texts, document)?;
+            let (called, of_after) = of.split_at(found.len());
+            let new = called.iter().map(|(key, _)| *key).zip(found).filter(|(_, vector)| is_direction(vector));
             vectors.append(&new.collect::<Vec<(Key, Vec<f32>)>>())?;
-            self.embedded += call.len() as u64;
-            rest = after;
+            self.embedded += called.len() as u64;
+            (texts, of) = (after, of_after);
         }
         Ok(())
     }
 
+    /// The vectors of as many texts from the front as go into one call, and the texts that are left. The observer hears of it first.
+    pub fn call<'t>(&mut self, texts: &'t [Text<'t>], document: &str) -> Result<(Vec<Vec<f32>>, &'t [Text<'t>]), Halt> {
+        self.tell(Some(document))?;
+        let (call, after) = texts.split_at(self.call_texts(texts));
+        let call: Vec<&str> = call.iter().map(|text| text.text).collect();
+        let started = Instant::now();
+        let found = self.embedder.embed(&call)?;
+        self.adapt(started.elapsed());
+        if found.len() != call.len() {
+            let reason = format!("it gave {} vectors for {} texts", found.len(), call.len());
+            return Err(LlmError::Backend(format!("the embedder failed: {reason}")).into());
+        }
+        Ok((found, after))
+    }
+
     /// How many texts from the front go into one call.
-    fn call_texts(&self, rest: &[NewText<'_>]) -> usize {
-        let mut tokens = 0;
-        let fits = |new: &&NewText<'_>| {
-            tokens += new.tokens.max(1);
+    fn call_texts(&self, rest: &[Text<'_>]) -> usize {
+        let mut tokens = 0_u32;
+        let fits = |text: &&Text<'_>| {
+            tokens = tokens.saturating_add(text.tokens.max(1));
             tokens <= self.call_tokens
         };
         rest.iter().take_while(fits).count().max(1)
@@ -189,16 +207,17 @@ fn carry_over<'a>(
 }
 
 /// Every text without a vector, once, long ones together with long ones: a batch of equal lengths wastes least.
-fn new_texts<'a>(documents: &'a [ReadDocument], keys: &[Vec<Key>], vectors: &VectorStore) -> Vec<NewText<'a>> {
+fn new_texts<'a>(documents: &'a [CutDocument], keys: &[Vec<Key>], vectors: &VectorStore) -> NewTexts<'a> {
     let mut seen = HashSet::new();
     let mut new = Vec::new();
     for (document, keys) in documents.iter().zip(keys) {
         for (chunk, key) in document.chunks.iter().zip(keys) {
             if vectors.find(key).is_none() && seen.insert(*key) {
-                new.push(NewText { key: *key, text: &chunk.text, tokens: chunk.tokens, document: &document.path });
+                new.push((Text { text: &chunk.text, tokens: chunk.tokens }, (*key, document.path.as_str())));
             }
         }
     }
-    new.sort_by_key(|new| std::cmp::Reverse(new.tokens));
-    new
+    new.sort_by_key(|(text, _)| std::cmp::Reverse(text.tokens));
+    let (texts, of) = new.into_iter().unzip();
+    NewTexts { texts, of }
 }

@@ -6,6 +6,7 @@
 //!   corpus          the canonical path of the folder
 //!   current         name of the generation in use and the checksum of its manifest; changed by one rename
 //!   vectors-*       append-only vectors by content, shared by generations
+//!   cuts            where documents were cut by meaning
 //!   gen-<n>/        manifest.json, graph, lexical/ (tantivy)
 //! ```
 
@@ -13,6 +14,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::cuts::Cuts;
 use super::error::FileError;
 
 /// The folder of one index.
@@ -126,7 +128,14 @@ impl Layout {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(FileError::write(&pointer, error)),
             _ => self.sweep(&[], &[]),
         }
+        // only a cache: what cannot be deleted is right all the same
+        let _ = fs::remove_file(self.cuts());
         Ok(())
+    }
+
+    /// Where documents were cut by meaning.
+    pub fn cuts(&self) -> PathBuf {
+        self.root.join(Cuts::FILE)
     }
 
     fn current_file(&self) -> PathBuf {

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::FileError;
-use crate::config::ChunkerSettings;
+use crate::corpus::Cutting;
 
 /// Changes whenever older files can no longer be read, or would be searched wrongly (the analyser counts).
 pub(super) const FORMAT: u32 = 1;
@@ -49,7 +49,7 @@ pub(super) struct SkippedEntry {
 /// What chunks and vectors were made with. Another recipe makes other chunks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Recipe {
-    pub chunker: ChunkerSettings,
+    pub chunker: Cutting,
     /// Fingerprint of the embedder.
     pub embedder: String,
 }

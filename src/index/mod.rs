@@ -1,8 +1,8 @@
 //! Chunks become findable: tantivy (BM25) and hnsw_rs (vectors) over a chunk store, on disk, in generations.
 //!
-//! In reading order: a folder's index lies in a `layout`; [`Index::update`] plans (`plan`, `update`), reads ahead (`reading`), embeds
-//! what is new (`embedding`, `vectors`) and writes a `draft`, which becomes a `generation` by one atomic rename;
-//! [`Index::search`] asks the words (`lexical`, `analyser`) and the vectors (`vectors`, `graph`) and fuses both lists
+//! In reading order: a folder's index lies in a `layout`; [`Index::update`] plans (`plan`, `update`), reads ahead (`reading`), cuts by
+//! meaning what is to be cut so (`cutting`, `cuts`), embeds what is new (`embedding`, `vectors`) and writes a `draft`, which becomes a
+//! `generation` by one atomic rename; [`Index::recut`] cuts documents again for one question; [`Index::search`] asks the words (`lexical`, `analyser`) and the vectors (`vectors`, `graph`) and fuses both lists
 //! (`fusion`). A kill at any moment leaves the generation before usable and no text is embedded twice.
 //!
 //! This module knows nothing of generation of text.
@@ -13,6 +13,8 @@ mod manifest;
 mod update;
 mod plan;
 mod reading;
+mod cuts;
+mod cutting;
 mod embedding;
 mod progress;
 mod vectors;
@@ -23,23 +25,28 @@ mod lexical;
 mod graph;
 mod fusion;
 mod search;
+mod recut;
 mod source;
 mod health;
 
 pub use error::IndexError;
 pub use health::{Health, health};
+pub use recut::Recut;
 pub use search::Search;
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use cuts::Cuts;
 use draft::Draft;
 use error::FileError;
 use fusion::Listed;
 use generation::Generation;
 use layout::{Layout, Lock, Pointer};
 use manifest::{Manifest, Recipe};
+use recut::Kept;
 use vectors::VectorStore;
 
 use crate::config::RetrieverSettings;
@@ -69,6 +76,10 @@ pub struct Index {
     /// The generation in use; None before the first one.
     generation: Option<Generation>,
     vectors: Option<VectorStore>,
+    /// Where documents were cut by meaning.
+    cuts: RefCell<Cuts>,
+    /// What was cut again for questions.
+    recuts: RefCell<Kept>,
 }
 
 impl Index {
@@ -111,7 +122,8 @@ impl Index {
             Lock::Refused(error) => return Err(error.of(&name)),
         };
         let (pointer, generation, vectors) = (None, None, None);
-        Ok(Self { name, canonical, layout, lock, pointer, generation, vectors })
+        let (cuts, recuts) = (RefCell::new(Cuts::new(layout.cuts())), RefCell::default());
+        Ok(Self { name, canonical, layout, lock, pointer, generation, vectors, cuts, recuts })
     }
 
     /// Load the generation in use, if it is another than the loaded one.

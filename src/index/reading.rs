@@ -8,8 +8,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use rayon::prelude::*;
 
 use super::manifest::DocumentEntry;
-use crate::config::ChunkerSettings;
-use crate::corpus::{self, Chunk, Document, FoundFile, TokenCounter};
+use crate::corpus::{self, Chunk, Cutting, Document, FoundFile, SemanticCut, Sentences, TokenCounter};
 use crate::event::SkippedFile;
 
 /// A batch ends with whichever comes first. Three of them are in memory at a time: one being read, one waiting, one embedded.
@@ -38,7 +37,14 @@ pub(super) enum Outcome {
 pub(super) struct ReadDocument {
     pub path: String,
     pub entry: DocumentEntry,
-    pub chunks: Vec<Chunk>,
+    pub body: Body,
+}
+
+/// A document as far as it can be taken apart without an embedder.
+pub(super) enum Body {
+    Chunks(Vec<Chunk>),
+    /// To be joined by their vectors.
+    Sentences(Document, Sentences, SemanticCut),
 }
 
 /// Batches of outcomes, in the order of the candidates. Dropping it ends the reading.
@@ -48,7 +54,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub fn start(candidates: Vec<Candidate>, settings: ChunkerSettings, counter: TokenCounter) -> Self {
+    pub fn start(candidates: Vec<Candidate>, cutting: Cutting, counter: TokenCounter) -> Self {
         let (sender, batches) = sync_channel(1);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
@@ -56,7 +62,7 @@ impl Reader {
         std::thread::spawn(move || {
             for batch in batches_of(&candidates) {
                 let one = |candidate: &Candidate| {
-                    (!stopped.load(Ordering::Relaxed)).then(|| outcome(candidate, &settings, &counter))
+                    (!stopped.load(Ordering::Relaxed)).then(|| outcome(candidate, cutting, &counter))
                 };
                 let Some(outcomes) = batch.par_iter().map(one).collect::<Option<Vec<Outcome>>>() else { return };
                 if sender.send(outcomes).is_err() {
@@ -98,9 +104,9 @@ fn batches_of(candidates: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
     })
 }
 
-fn outcome(candidate: &Candidate, settings: &ChunkerSettings, counter: &TokenCounter) -> Outcome {
+fn outcome(candidate: &Candidate, cutting: Cutting, counter: &TokenCounter) -> Outcome {
     // a fault in a parser costs one document, not the run
-    let read = catch_unwind(AssertUnwindSafe(|| read(candidate, settings, counter)));
+    let read = catch_unwind(AssertUnwindSafe(|| read(candidate, cutting, counter)));
     read.unwrap_or_else(|_| {
         let reason = "ragscope failed on it: please report this file".to_owned();
         Ok(Outcome::Unreadable(SkippedFile { path: candidate.file.path.clone(), reason }))
@@ -108,39 +114,40 @@ fn outcome(candidate: &Candidate, settings: &ChunkerSettings, counter: &TokenCou
     .unwrap_or_else(Outcome::Unreadable)
 }
 
-fn read(candidate: &Candidate, settings: &ChunkerSettings, counter: &TokenCounter) -> Result<Outcome, SkippedFile> {
+fn read(candidate: &Candidate, cutting: Cutting, counter: &TokenCounter) -> Result<Outcome, SkippedFile> {
     let file = &candidate.file;
     let Ok(bytes) = std::fs::read(&file.file) else {
         // reads again, for the reason; should it succeed now, the missing checksum has the file indexed again next time
         let document = corpus::read(file)?;
-        return Ok(cut(file, &document, String::new(), (settings, counter)));
+        return Ok(cut(file, document, String::new(), (cutting, counter)));
     };
     let blake3 = blake3::hash(&bytes).to_hex().to_string();
     if candidate.known.as_ref() == Some(&blake3) {
         return Ok(Outcome::Same(file.clone()));
     }
     Ok(match Document::new(&file.path, bytes) {
-        Ok(document) => cut(file, &document, blake3, (settings, counter)),
+        Ok(document) => cut(file, document, blake3, (cutting, counter)),
         Err(reason) => Outcome::NoText(file.clone(), reason),
     })
 }
 
-fn cut(
-    file: &FoundFile,
-    document: &Document,
-    blake3: String,
-    (settings, counter): (&ChunkerSettings, &TokenCounter),
-) -> Outcome {
-    let chunks = corpus::cut(document, settings, counter);
+fn cut(file: &FoundFile, document: Document, blake3: String, (cutting, counter): (Cutting, &TokenCounter)) -> Outcome {
     let entry = DocumentEntry {
         bytes: file.bytes,
         modified_ns: file.modified_ns,
         blake3,
         language: document.language.to_owned(),
-        chunks: chunks.len() as u32,
+        chunks: 0,
         note: document.note.clone(),
     };
-    Outcome::Document(Box::new(ReadDocument { path: file.path.clone(), entry, chunks }))
+    let body = match cutting {
+        Cutting::Fixed(cut) => Body::Chunks(corpus::cut(&document, cut, counter)),
+        Cutting::Semantic(cut) => {
+            let sentences = Sentences::of(&document, cut, counter);
+            Body::Sentences(document, sentences, cut)
+        }
+    };
+    Outcome::Document(Box::new(ReadDocument { path: file.path.clone(), entry, body }))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::cutting::{CutDocument, Cutter};
 use super::draft::Draft;
 use super::embedding::Embedding;
 use super::error::FileError;
@@ -9,11 +10,11 @@ use super::graph::Graph;
 use super::manifest::{Recipe, SkippedEntry};
 use super::plan::Plan;
 use super::progress::{Position, Progress};
-use super::reading::{Candidate, Outcome, ReadDocument, Reader};
+use super::reading::{Candidate, Outcome, Reader};
 use super::vectors::VectorStore;
 use super::{Index, IndexError, Update};
 use crate::config::Config;
-use crate::corpus::{self, CorpusError, FoundFile, TokenCounter};
+use crate::corpus::{self, CorpusError, Cutting, FoundFile, TokenCounter};
 use crate::event::{Event, Flow, IndexPhase, IndexReport, SkippedFile};
 use crate::llm::{Embedder, LlmError};
 
@@ -58,7 +59,8 @@ impl Index {
         publish: &mut dyn FnMut(Event) -> Flow,
     ) -> Result<Update, IndexError> {
         let started = Instant::now();
-        let recipe = Recipe { chunker: config.chunker.clone(), embedder: embedder.card().fingerprint.clone() };
+        let chunker = Cutting::of_index(&config.chunker);
+        let recipe = Recipe { chunker, embedder: embedder.card().fingerprint.clone() };
         self.take_lock()?;
         let walked = match corpus::walk(&self.canonical, &config.corpus, publish) {
             Ok(walked) => walked,
@@ -164,7 +166,7 @@ impl Run<'_> {
 
     fn read(&mut self, candidates: Vec<Candidate>, vectors: &mut VectorStore) -> Result<(), Halt> {
         let mut left = candidates.len();
-        for batch in Reader::start(candidates, self.recipe.chunker.clone(), self.counter.clone()) {
+        for batch in Reader::start(candidates, self.recipe.chunker, self.counter.clone()) {
             left -= batch.len();
             let mut documents = Vec::new();
             for outcome in batch {
@@ -179,6 +181,10 @@ impl Run<'_> {
                     Outcome::Document(document) => documents.push(*document),
                 }
             }
+            let cuts = self.index.cuts.get_mut();
+            let mut cutter = Cutter { embedding: &mut self.embedding, cuts, counter: self.counter };
+            let documents: Vec<CutDocument> =
+                documents.into_iter().map(|document| cutter.cut(document)).collect::<Result<_, Halt>>()?;
             let rows = self.embedding.rows(&documents, vectors, self.index.vectors.as_ref())?;
             for (document, rows) in documents.into_iter().zip(rows) {
                 self.put(document, &rows)?;
@@ -207,8 +213,8 @@ impl Run<'_> {
         self.skip(SkippedFile { path: file.path.clone(), reason })
     }
 
-    fn put(&mut self, document: ReadDocument, rows: &[Option<u32>]) -> Result<(), Halt> {
-        let ReadDocument { path, entry, chunks } = document;
+    fn put(&mut self, document: CutDocument, rows: &[Option<u32>]) -> Result<(), Halt> {
+        let CutDocument { path, entry, chunks } = document;
         let before = self.index.manifest();
         let same_recipe = before.is_some_and(|before| before.recipe.as_ref() == Some(&self.recipe));
         let count = match before.and_then(|before| before.documents.get(&path)) {

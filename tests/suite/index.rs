@@ -5,6 +5,7 @@ mod damage;
 mod kills;
 mod real;
 mod search;
+mod semantic;
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -4,8 +4,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use ragscope::config::{ChunkerKind, ChunkerSettings};
-use ragscope::corpus::{Chunk, Document, TokenCounter, cut, sentences};
+use ragscope::corpus::{Chunk, Document, FixedCut, SemanticCut, Sentences, TokenCounter, chunks_at, cut, sentences};
 
 use super::model;
 
@@ -13,7 +12,7 @@ static COUNTER: LazyLock<TokenCounter> =
     LazyLock::new(|| TokenCounter::from_gguf(&model("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder"));
 
 fn chunks(document: &Document, tokens: u32, overlap_tokens: u32) -> Vec<Chunk> {
-    cut(document, &ChunkerSettings { kind: ChunkerKind::Fixed, tokens, overlap_tokens }, &COUNTER)
+    cut(document, FixedCut { tokens, overlap_tokens }, &COUNTER)
 }
 
 fn document(path: &str, file: impl AsRef<[u8]>) -> Document {
@@ -195,6 +194,24 @@ proptest! {
     }
 
     #[test]
+    fn any_text_cut_by_meaning_is_covered_in_order_and_within_the_limit(
+        text in any_text(), tokens in 1_u32..200, near in prop::collection::vec(-1.0_f32..1.0, 0..300)
+    ) {
+        prop_assume!(!text.trim().is_empty());
+        let cut = SemanticCut { tokens, similarity: 0.0, characters: 0 };
+        if let Ok(document) = Document::new("a.md", text.into_bytes()) {
+            let sentences = Sentences::of(&document, cut, &COUNTER);
+            let mut after = 0;
+            for place in sentences.join(&document, &near, cut, &COUNTER) {
+                prop_assert!(document.text[after..place.start].trim().is_empty());
+                prop_assert!(COUNTER.count(&document.text[place.clone()]) <= tokens.clamp(16, COUNTER.room()));
+                after = place.end;
+            }
+            prop_assert!(document.text[after..].trim().is_empty());
+        }
+    }
+
+    #[test]
     fn any_page_gives_chunks_inside_it(text in any_text()) {
         let page = text.replace("- ", "<li>").replace("| ", "<td>").replace("# ", "<h2>");
         if let Ok(document) = Document::new("a.html", page.clone().into_bytes()) {
@@ -224,5 +241,53 @@ proptest! {
             after = place.end;
         }
         prop_assert!(text[after..].trim().is_empty());
+    }
+}
+
+#[test]
+fn sentences_join_while_they_are_near_and_the_chunk_is_short() {
+    const CUT: SemanticCut = SemanticCut { tokens: 512, similarity: 0.6, characters: 0 };
+    let (a, b, c) = ("Ann sails on Monday.", "Bob sings in the hall.", "Cara grows apples in her garden.");
+    let short = SemanticCut { characters: 43, ..CUT };
+    let strict = SemanticCut { similarity: 0.8, ..CUT };
+    // 16 is the least that a chunk may have: two of these sentences and their full stops fit
+    let few = SemanticCut { tokens: 0, ..CUT };
+    let cases: Vec<(&str, Vec<&str>, Vec<f32>, SemanticCut, Vec<String>)> = vec![
+        ("all near", vec![a, b, c], vec![0.9, 0.6], CUT, vec![format!("{a} {b} {c}")]),
+        ("just too far", vec![a, b, c], vec![0.9, 0.599], CUT, vec![format!("{a} {b}"), c.into()]),
+        ("a higher threshold", vec![a, b, c], vec![0.79, 0.8], strict, vec![a.into(), format!("{b} {c}")]),
+        ("too many characters", vec![a, b, c], vec![1.0, 1.0], short, vec![format!("{a} {b}"), c.into()]),
+        ("too many tokens", vec![a, b, c], vec![1.0, 1.0], few, vec![format!("{a} {b}"), c.into()]),
+        ("no number", vec![a, b], vec![f32::NAN], CUT, vec![a.into(), b.into()]),
+        ("no vectors", vec![a, b], vec![], CUT, vec![a.into(), b.into()]),
+        ("one sentence", vec![a], vec![], CUT, vec![a.into()]),
+    ];
+    for (what, texts, similarities, cut, expected) in cases {
+        let document = document("a.txt", texts.join(" "));
+        let sentences = Sentences::of(&document, cut, &COUNTER);
+        assert_eq!(sentences.texts(&document).map(|(text, _)| text).collect::<Vec<_>>(), texts, "{what}");
+        let places = sentences.join(&document, &similarities, cut, &COUNTER);
+        let found: Vec<String> = chunks_at(&document, &places, &COUNTER).into_iter().map(|chunk| chunk.text).collect();
+        assert_eq!(found, expected, "{what}");
+    }
+}
+
+#[test]
+fn a_heading_begins_a_chunk_and_stays_with_what_is_below_it() {
+    let cut = SemanticCut { tokens: 512, similarity: 0.5, characters: 0 };
+    let text = "# One\n\n## Two\n\nAnn sails. Bob sings.\n\n## Three\n\nCara paints.\n";
+    let document = document("a.md", text);
+    let sentences = Sentences::of(&document, cut, &COUNTER);
+    for near in [1.0, 0.0] {
+        let similarities = vec![near; sentences.count() - 1];
+        let places = sentences.join(&document, &similarities, cut, &COUNTER);
+        let chunks: Vec<&str> = places.into_iter().map(|place| &document.text[place]).collect();
+        let first = if near > 0.5 {
+            vec!["# One\n\n## Two\n\nAnn sails. Bob sings."]
+        } else {
+            vec!["# One\n\n## Two\n\nAnn sails.", "Bob sings."]
+        };
+        assert_eq!(chunks[..first.len()], first, "cosine {near}");
+        assert_eq!(chunks[first.len()..], ["## Three\n\nCara paints."], "cosine {near}");
     }
 }
