@@ -12,6 +12,7 @@
 //! | [`index`] | chunks become findable: BM25 and vectors, on disk |
 //! | [`methods`] | the five papers and the measures they share |
 //! | [`engine`] | the run: `ask()`, straight down the page, and the thread that owns the models |
+//! | [`eval`] | question files, figures and tables: which preset is better on which documents |
 //! | [`cli`] | subcommands, JSON lines, plain text |
 //! | [`tui`] | the screen: a fold over records |
 //!
@@ -26,5 +27,6 @@ pub mod corpus;
 pub mod index;
 pub mod methods;
 pub mod engine;
+pub mod eval;
 pub mod cli;
 pub mod tui;

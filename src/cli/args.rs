@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use super::eval::Evaluation;
+
 /// Ask your documents with a local model, and watch why it answers what it answers.
 ///
 /// Without a command the screen opens, on FOLDER when one is given. Nothing is sent over the network.
@@ -108,6 +110,8 @@ pub enum Subcommands {
         /// What you want to know
         question: String,
     },
+    /// Ask every question of a file under each preset of `--preset a,b`, and compare
+    Eval(Evaluation),
     /// Show a recorded run again; without a terminal, print it
     Replay {
         /// A file of the sessions folder

@@ -35,6 +35,12 @@ pub fn corpus() -> PathBuf {
     folder().join("corpus")
 }
 
+/// The questions about it, with their answers.
+#[must_use]
+pub fn question_file() -> PathBuf {
+    folder().join("questions.jsonl")
+}
+
 /// The settings of the user with those of the demo beneath and the flags on top.
 ///
 /// # Errors

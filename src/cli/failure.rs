@@ -4,6 +4,7 @@ use std::io;
 
 use crate::config::ConfigError;
 use crate::engine::WorkerError;
+use crate::eval::EvalError;
 use crate::event::{error_and_advice, harmless};
 use crate::llm::LlmError;
 use crate::trace::TraceError;
@@ -107,7 +108,7 @@ macro_rules! from_messages {
     };
 }
 
-from_messages!(LlmError, TraceError);
+from_messages!(LlmError, TraceError, EvalError);
 
 impl From<WorkerError> for Stopped {
     fn from(error: WorkerError) -> Self {

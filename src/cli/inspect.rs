@@ -81,7 +81,7 @@ fn table<const N: usize>(rows: &[[String; N]]) -> String {
 
 /// Print where everything is.
 pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
-    let all: [(&str, PathBuf); 10] = [
+    let all: [(&str, PathBuf); 11] = [
         ("settings", paths.config_file()),
         ("keymap", paths.keymap_file()),
         ("presets", paths.config.join("presets")),
@@ -89,6 +89,7 @@ pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
         ("models", paths.models()),
         ("indexes", paths.indexes()),
         ("sessions", paths.sessions()),
+        ("evaluations", paths.evaluations()),
         ("history", paths.history_file()),
         ("log", paths.log_file()),
         ("assets", assets_folder()),

@@ -14,6 +14,7 @@ mod replay;
 mod inspect;
 mod doctor;
 pub mod demo;
+mod eval;
 mod hub;
 
 pub use args::{Arguments, Shared, Subcommands};
@@ -80,6 +81,7 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
         Some(Subcommands::Ask { folder, question }) => {
             Work::new(layers()?, &paths, out)?.ask(Question { folder, text: question, shown: RunText::default() })
         }
+        Some(Subcommands::Eval(what)) => eval::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Demo) => demo::print(&arguments.shared, &paths, out),
         Some(Subcommands::Doctor) => doctor::run(layers(), &paths, out),
         Some(Subcommands::Man) => inspect::manual(out),

@@ -86,8 +86,14 @@ impl Output {
 
     /// Show how far loading or indexing is; other events leave the line alone.
     pub fn progress(&mut self, event: &Event) {
+        if let Some(line) = progress_line(event) {
+            self.progress_line(|| line);
+        }
+    }
+
+    /// Show this line as the progress, unless the last one is too young.
+    pub fn progress_line(&mut self, line: impl FnOnce() -> String) {
         let Some(progress) = self.progress.as_mut() else { return };
-        let Some(line) = progress_line(event) else { return };
         if progress.drawn_at.is_some_and(|drawn_at| drawn_at.elapsed() < PROGRESS_EVERY) {
             return;
         }
@@ -95,7 +101,7 @@ impl Output {
         let columns = crossterm::terminal::size().map_or(0, |(columns, _)| usize::from(columns));
         // some terminals do not know their size
         let columns = if columns == 0 { 80 } else { columns };
-        let _ = write!(io::stderr().lock(), "\r\x1b[2K{}", fit(&harmless(&line), columns.saturating_sub(1)));
+        let _ = write!(io::stderr().lock(), "\r\x1b[2K{}", fit(&harmless(&line()), columns.saturating_sub(1)));
         let _ = io::stderr().flush();
     }
 

@@ -73,6 +73,12 @@ impl Paths {
         self.state.join("sessions")
     }
 
+    /// Evaluations, finished and interrupted.
+    #[must_use]
+    pub fn evaluations(&self) -> PathBuf {
+        self.state.join("evaluations")
+    }
+
     /// Questions asked before, for the input line.
     #[must_use]
     pub fn history_file(&self) -> PathBuf {

@@ -24,7 +24,7 @@ pub struct Config {
     pub refiner: Role<RefinerKind>,
     pub gate: Role<GateKind>,
     pub query: Role<QueryKind>,
-    pub utility: Role<UtilityKind>,
+    pub utility: UtilitySettings,
     pub answer: AnswerSettings,
     pub screen: ScreenSettings,
     pub record: RecordSettings,
@@ -137,6 +137,19 @@ pub struct JudgeSettings {
     pub model: String,
 }
 
+/// The utility meter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UtilitySettings {
+    pub kind: UtilityKind,
+    pub samples: u32,
+    pub temperature: f32,
+    pub max_tokens: u32,
+    pub references: Vec<String>,
+    pub several: SeveralReferences,
+    pub each_chunk: bool,
+}
+
 /// The name of a model that stands for the generator itself, asked with a prompt.
 pub const THE_GENERATOR: &str = "generator";
 
@@ -222,6 +235,9 @@ pub const RANGES: &[(&str, f64, f64)] = &[
     ("retriever.vector_weight", 0.0, 1e6),
     ("retriever.rrf_k", 0.0, 1e6),
     ("retriever.ef_search", 1.0, 100_000.0),
+    ("utility.samples", 1.0, 1000.0),
+    ("utility.temperature", 0.01, 100.0),
+    ("utility.max_tokens", 1.0, 1e6),
     ("answer.max_sentences", 1.0, 1e6),
     ("answer.max_tokens", 1.0, 1e6),
     ("screen.frames_per_second", 1.0, 240.0),
@@ -304,6 +320,17 @@ choices! {
     UtilityKind at "utility.kind" {
         /// Nobody.
         Off = "off",
+        /// SePer, each sample by its own entailment.
+        Soft = "soft",
+        /// SePer, by clusters of meaning.
+        Hard = "hard",
+    }
+    /// What becomes of several reference answers.
+    SeveralReferences at "utility.several" {
+        /// The nearest counts.
+        Best = "best",
+        /// Their mean.
+        Mean = "mean",
     }
     /// The prompt of the answer.
     AnswerPrompt at "answer.prompt" {

@@ -63,6 +63,7 @@ fn answer_question(run: &mut Run<'_>, roles: &mut Roles, question: &str) -> Resu
     roles.understanding.measure(run, question, &passages)?;
     let passages = roles.refiner.refine(run, question, passages)?;
     let answer = answer::write(run, roles.gate.as_mut(), question, &passages)?;
+    run.keep(answer.clone());
     roles.utility.measure(run, question, &passages)?;
     Ok(answer)
 }

@@ -13,6 +13,7 @@ mod models;
 mod passages;
 mod roles;
 mod run;
+mod utility;
 mod worker;
 
 pub use ask::{AskError, ask};

@@ -70,8 +70,18 @@ fn label(generator: &mut dyn Generator, hits: &[Hit]) -> Result<Vec<ContextChunk
 
 /// The prompt of the answer, with passages or from memory.
 pub fn prompt(config: &Config, prompts: &Prompts, question: &str, passages: &[&str]) -> Result<Prompt, ConfigError> {
+    prompt_of(config.answer.prompt, prompts, question, passages)
+}
+
+/// The prompt of this kind.
+pub fn prompt_of(
+    kind: AnswerPrompt,
+    prompts: &Prompts,
+    question: &str,
+    passages: &[&str],
+) -> Result<Prompt, ConfigError> {
     let lines = lines(passages).join("\n");
-    let text = match (config.answer.prompt, passages.is_empty()) {
+    let text = match (kind, passages.is_empty()) {
         (AnswerPrompt::StepByStep, true) => prompts.fill(PromptName::StepByStep, &[("c", ""), ("q", question)])?,
         (AnswerPrompt::StepByStep, false) => {
             prompts.fill(PromptName::StepByStep, &[("c", &format!("Context:\n{lines}\n")), ("q", question)])?

@@ -5,13 +5,15 @@ use crate::config::{
     UnderstandingKind, UtilityKind,
 };
 use crate::event::{
-    Decision, DroppedChunk, Event, Hit, QueryWord, RerankedChunk, Uncertainty, UncertaintyMeasure, WordOrigin,
+    Decision, DroppedChunk, Event, Hit, QueryWord, RerankedChunk, SePerForm, Uncertainty, UncertaintyMeasure,
+    WordOrigin,
 };
 use crate::llm::Token;
 use crate::methods::ModelCalls;
 
 use super::passages::Passages;
 use super::run::{Run, RunError};
+use super::utility::SePer;
 
 /// What the stages between the retriever and the context hand on.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -109,6 +111,8 @@ impl Roles {
             },
             utility: match config.utility.kind {
                 UtilityKind::Off => Box::new(Off),
+                UtilityKind::Soft => Box::new(SePer(SePerForm::Soft)),
+                UtilityKind::Hard => Box::new(SePer(SePerForm::Hard)),
             },
         }
     }

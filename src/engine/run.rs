@@ -211,6 +211,11 @@ impl<'a> Run<'a> {
         self.written = answer;
     }
 
+    /// The answer as far as it is written.
+    pub fn written(&self) -> &Answer {
+        &self.written
+    }
+
     /// Publish the end of a run that went through, and how it ended.
     pub fn finish(&mut self, answer: Answer) -> Outcome {
         let outcome = match (self.flow(), answer.limit_reached) {

@@ -123,6 +123,13 @@ pub enum Event {
     StepFinished { step: u32, text: String, uncertainty: Uncertainty, citations: Vec<Citation> },
     /// What a sentence of the answer attended to while it was written. Attention is a hint, not a cause.
     StepAttributed { step: u32, chunks: Vec<AttendedChunk> },
+    /// What the context was worth to the model. A finished run can be measured later, by a record of the session: `of` is that run.
+    UtilityMeasured {
+        #[serde(default)]
+        of: Option<String>,
+        step: u32,
+        utility: Utility,
+    },
     /// Last record of every run.
     RunFinished {
         outcome: Outcome,

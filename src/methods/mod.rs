@@ -5,8 +5,10 @@
 
 mod meaning;
 mod uncertainty;
+mod seper;
 
 pub use meaning::{Clusters, Meaning, discrete_semantic_entropy, sequence_likelihoods};
+pub use seper::{Believed, believed, contexts, judge_ahead};
 pub use uncertainty::{Agreement, mean_logprob, perplexity, sampled_uncertainty, semantic_entropy};
 
 use crate::config::ConfigError;

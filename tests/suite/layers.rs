@@ -12,7 +12,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("index", &["event", "config", "llm", "corpus"]),
     ("methods", &["event", "config", "llm", "corpus", "index"]),
     ("engine", &["event", "config", "llm", "corpus", "index", "methods"]),
-    ("cli", &["event", "config", "trace", "llm", "corpus", "index", "methods", "engine"]),
+    ("eval", &["event", "config", "llm", "corpus", "index", "methods", "engine"]),
+    ("cli", &["event", "config", "trace", "llm", "corpus", "index", "methods", "engine", "eval"]),
     ("tui", &["event", "config"]),
 ];
 

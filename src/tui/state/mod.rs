@@ -8,7 +8,7 @@ mod run;
 use std::collections::BTreeMap;
 
 use crate::event::{
-    CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelRole, Outcome, Record, RunSummary, Source,
+    CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelRole, Outcome, Record, RunSummary, Source, Utility,
 };
 
 pub use run::{Call, Lookup, Phase, Run, Step, Token, setting};
@@ -105,6 +105,12 @@ impl State {
                     run.apply(record);
                 }
             }
+            Event::UtilityMeasured { of, utility, .. } => {
+                let run = of.as_ref().unwrap_or(&record.run);
+                if let Some(run) = self.runs.iter_mut().rev().find(|known| known.id == *run) {
+                    run.utility = Some(harmless_utility(utility));
+                }
+            }
             Event::Unknown => {}
         }
     }
@@ -196,6 +202,16 @@ fn harmless_summary(run: &RunSummary) -> RunSummary {
         answer: run.answer.as_deref().map(one_line),
         ..run.clone()
     }
+}
+
+fn harmless_utility(utility: &Utility) -> Utility {
+    let mut utility = utility.clone();
+    utility.references.iter_mut().for_each(|text| *text = one_line(text));
+    for belief in &mut utility.beliefs {
+        belief.greedy = one_line(&belief.greedy);
+        belief.samples.iter_mut().for_each(|sample| sample.text = one_line(&sample.text));
+    }
+    utility
 }
 
 /// The text of a passage or a prompt, made harmless.

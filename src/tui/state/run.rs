@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::event::{
     AttendedChunk, CallUsage, Citation, Context, CorpusCard, DropReason, Event, Hit, ModelCard, ModelRole, Outcome,
-    Record, Retrieval, RunUsage, Uncertainty,
+    Record, Retrieval, RunUsage, Uncertainty, Utility,
 };
 
 use super::{harmless_corpus, harmless_text, one_line};
@@ -30,6 +30,8 @@ pub struct Run {
     pub answer: String,
     pub citations: Vec<Citation>,
     pub usage: RunUsage,
+    /// What the context was worth, once that was measured.
+    pub utility: Option<Utility>,
     decoding: DecodingClock,
 }
 
@@ -136,6 +138,7 @@ impl Run {
             answer: String::new(),
             citations: Vec::new(),
             usage: RunUsage::default(),
+            utility: None,
             decoding: DecodingClock::default(),
         })
     }

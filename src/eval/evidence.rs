@@ -1,0 +1,86 @@
+//! Where the evidence of questions is: in the corpus, and in chunks.
+
+use std::collections::HashSet;
+
+use rayon::prelude::*;
+
+use super::questions::{Evidence, Question};
+use crate::corpus::{Document, fold_white_space, sentences};
+
+/// The evidence of one question, taken apart into sentences: a chunk holds a piece when it says it word for word.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pieces(Vec<String>);
+
+impl Pieces {
+    /// The sentences of a question's evidence, each once.
+    #[must_use]
+    pub fn of(question: &Question) -> Self {
+        let mut pieces: Vec<String> = Vec::new();
+        for evidence in &question.evidence {
+            for sentence in sentences(&evidence.quote, "en") {
+                let piece = fold_white_space(&evidence.quote[sentence]);
+                if !piece.is_empty() && !pieces.contains(&piece) {
+                    pieces.push(piece);
+                }
+            }
+        }
+        Self(pieces)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Is there none?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The pieces that a text holds, by number.
+    #[must_use]
+    pub fn held_by(&self, text: &str) -> Vec<usize> {
+        let text = fold_white_space(text);
+        (0..self.0.len()).filter(|piece| text.contains(&self.0[*piece])).collect()
+    }
+}
+
+/// Which evidence the documents of a corpus hold.
+#[derive(Debug, Default)]
+pub struct Places {
+    missing: Vec<String>,
+}
+
+impl Places {
+    /// Look for the evidence of every question in the documents: in the one that it names, else in all of them.
+    #[must_use]
+    pub fn look(questions: &[Question], documents: &[Document]) -> Self {
+        let texts: Vec<(&str, String)> =
+            documents.par_iter().map(|document| (&*document.path, fold_white_space(&document.text))).collect();
+        let all: Vec<(&str, &Evidence)> = questions
+            .iter()
+            .flat_map(|question| question.evidence.iter().map(|evidence| (&*question.id, evidence)))
+            .collect();
+        let is_there = |evidence: &Evidence| {
+            let quote = fold_white_space(&evidence.quote);
+            let in_file = |path: &str| evidence.file.as_deref().is_none_or(|file| file == path);
+            texts.iter().any(|(path, text)| in_file(path) && text.contains(&quote))
+        };
+        let missing = all.par_iter().filter(|(_, evidence)| !is_there(evidence)).map(|(id, evidence)| {
+            let place = evidence.file.as_deref().map_or_else(|| "the corpus".to_owned(), str::to_owned);
+            format!("{id}: {place} does not hold “{}”", evidence.quote)
+        });
+        let mut listed = HashSet::new();
+        Self {
+            missing: missing.collect::<Vec<String>>().into_iter().filter(|line| listed.insert(line.clone())).collect(),
+        }
+    }
+
+    /// The evidence that is nowhere, each with the question that wants it.
+    #[must_use]
+    pub fn missing(&self) -> &[String] {
+        &self.missing
+    }
+}

@@ -1,0 +1,162 @@
+//! A report as tables in Markdown.
+
+use super::metrics::Interval;
+use super::report::{Comparison, Correlation, PresetSummary, RankSummary, Report};
+
+/// The tables of a report.
+#[must_use]
+pub fn tables(report: &Report) -> String {
+    let mut text = format!("{} questions", report.questions);
+    if report.unanswerable > 0 {
+        text.push_str(&format!(", {} of them without an answer in the corpus", report.unanswerable));
+    }
+    text.push_str("\n\n");
+    let presets = &report.presets;
+    text.push_str(&table(&ANSWERS, presets.iter().map(answers)));
+    kinds(presets, &mut text);
+    let lists = presets.iter().flat_map(|preset| {
+        let of =
+            |list, summary: &Option<RankSummary>| summary.as_ref().map(|summary| ranks(&preset.preset, list, summary));
+        [of("found", &preset.found), of("context", &preset.context)].into_iter().flatten()
+    });
+    section("Evidence in the chunks that were found and in the context", &RANKS, lists.collect(), &mut text);
+    let mut measured = Vec::new();
+    for preset in presets {
+        measured.extend(preset.uncertainty.iter().map(|one| {
+            let (auroc, auarc) = (optional(one.auroc), optional(one.auarc));
+            vec![preset.preset.clone(), one.measure.name().to_owned(), one.questions.to_string(), auroc, auarc]
+        }));
+    }
+    section("How well uncertainty tells wrong answers from right ones", &UNCERTAINTY, measured, &mut text);
+    let utility = presets.iter().filter_map(|preset| Some((preset, preset.utility.as_ref()?)));
+    let utility = utility.flat_map(|(preset, utility)| {
+        let both = utility.whole.iter().zip(&utility.every);
+        both.map(|(whole, every)| correlation(&preset.preset, whole, every)).collect::<Vec<Vec<String>>>()
+    });
+    section("Pearson's correlation with the share of evidence in the context", &UTILITY, utility.collect(), &mut text);
+    let comparisons = report.comparisons.iter().map(comparison).collect();
+    section("Differences, with 95 % intervals (paired bootstrap)", &COMPARISON, comparisons, &mut text);
+    let costs = presets.iter().map(cost).collect();
+    section("Cost of a question", &COST, costs, &mut text);
+    text
+}
+
+const ANSWERS: [&str; 8] = ["preset", "questions", "failed", "exact match", "F1", "substring", "ROUGE-L", "METEOR"];
+const RANKS: [&str; 12] = [
+    "preset",
+    "chunks",
+    "mean number",
+    "R@1",
+    "R@3",
+    "R@5",
+    "R@10",
+    "P@1",
+    "IE@1",
+    "IE@3",
+    "IE@5",
+    "MRR · nDCG · share",
+];
+const UNCERTAINTY: [&str; 5] = ["preset", "measure", "questions", "AUROC", "AUARC"];
+const UTILITY: [&str; 6] = ["preset", "measure", "whole contexts", "Pearson", "every context", "Pearson"];
+const COMPARISON: [&str; 6] = ["preset", "against", "exact match", "F1", "tokens", "seconds"];
+const COST: [&str; 7] =
+    ["preset", "lookups", "model calls", "prompt tokens evaluated", "reused", "tokens generated", "seconds"];
+
+fn section(title: &str, head: &[&str], rows: Vec<Vec<String>>, text: &mut String) {
+    if !rows.is_empty() {
+        text.push_str(&format!("\n**{title}**\n\n{}", table(head, rows.into_iter())));
+    }
+}
+
+/// A table whose columns line up in plain text, too.
+fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let head = head.iter().map(|name| (*name).to_owned()).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!(" {cell:<width$} |"));
+        format!("|{}\n", cells.collect::<String>())
+    };
+    let rule: String = widths.iter().map(|width| format!("{}|", "-".repeat(width + 2))).collect();
+    format!("{}|{rule}\n{}", line(&rows[0]), rows[1..].iter().map(line).collect::<String>())
+}
+
+fn share(value: f64) -> String {
+    format!("{:.1} %", 100.0 * value)
+}
+
+fn optional(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
+}
+
+fn answers(preset: &PresetSummary) -> Vec<String> {
+    let scores = &preset.scores;
+    let shares = [scores.exact_match, scores.f1, scores.substring, scores.rouge_l, scores.meteor].map(share);
+    let counts = [preset.answered.to_string(), preset.failed.len().to_string()];
+    std::iter::once(preset.preset.clone()).chain(counts).chain(shares).collect()
+}
+
+/// Exact match by kind of question: a row a kind, a column a preset.
+fn kinds(presets: &[PresetSummary], text: &mut String) {
+    let Some(first) = presets.first().filter(|preset| !preset.kinds.is_empty()) else { return };
+    let head: Vec<&str> =
+        ["kind", "questions"].into_iter().chain(presets.iter().map(|preset| &*preset.preset)).collect();
+    let row = |kind: &String| {
+        let of = |preset: &PresetSummary| {
+            preset.kinds.get(kind).map_or_else(|| "-".to_owned(), |kind| share(kind.exact_match))
+        };
+        let questions = first.kinds[kind].questions.to_string();
+        [kind.clone(), questions].into_iter().chain(presets.iter().map(of)).collect()
+    };
+    section("Exact match by kind of question", &head, first.kinds.keys().map(row).collect(), text);
+}
+
+fn ranks(preset: &str, list: &str, summary: &RankSummary) -> Vec<String> {
+    let mut row = vec![preset.to_owned(), list.to_owned(), format!("{:.1}", summary.chunks)];
+    row.extend(summary.recall.iter().map(|recall| share(*recall)));
+    row.push(share(summary.precision[0]));
+    row.extend(summary.ie.iter().take(3).map(|ie| share(*ie)));
+    row.push(format!("{:.3} · {:.3} · {}", summary.mrr, summary.ndcg, share(summary.share)));
+    row
+}
+
+fn correlation(preset: &str, whole: &Correlation, every: &Correlation) -> Vec<String> {
+    vec![
+        preset.to_owned(),
+        whole.of.to_owned(),
+        whole.contexts.to_string(),
+        optional(whole.pearson),
+        every.contexts.to_string(),
+        optional(every.pearson),
+    ]
+}
+
+fn comparison(one: &Comparison) -> Vec<String> {
+    let interval = |interval: &Interval, unit: f64, digits: usize| {
+        let [mean, low, high] = [interval.mean, interval.low, interval.high].map(|value| value * unit);
+        let clear = if interval.is_clear() { " *" } else { "" };
+        format!("{mean:+.digits$} [{low:+.digits$}, {high:+.digits$}]{clear}")
+    };
+    vec![
+        one.preset.clone(),
+        one.against.clone(),
+        interval(&one.exact_match, 100.0, 1),
+        interval(&one.f1, 100.0, 1),
+        interval(&one.tokens, 1.0, 0),
+        interval(&one.wall_ms, 0.001, 2),
+    ]
+}
+
+fn cost(preset: &PresetSummary) -> Vec<String> {
+    let cost = &preset.cost;
+    vec![
+        preset.preset.clone(),
+        format!("{:.2}", cost.retrievals),
+        format!("{:.1}", cost.model_calls),
+        format!("{:.0}", cost.prompt_tokens_evaluated),
+        format!("{:.0}", cost.prompt_tokens_reused),
+        format!("{:.0}", cost.tokens_generated),
+        format!("{:.2}", cost.wall_ms / 1000.0),
+    ]
+}

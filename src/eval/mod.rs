@@ -1,0 +1,39 @@
+//! Evaluation: which preset is better on a person's own documents, and what each lookup was worth.
+//!
+//! In reading order: [`QuestionSet`] reads a file of questions, [`Places`] finds their evidence in the corpus, [`run`] asks each question
+//! under each preset and writes one [`Row`] of figures an answer into a [`Journal`], which survives a kill, and a [`Report`] sums the
+//! rows up, as a table in Markdown or as a page of HTML with plots.
+
+mod questions;
+mod evidence;
+mod metrics;
+mod row;
+mod journal;
+mod runner;
+mod report;
+mod markdown;
+
+pub use evidence::Places;
+pub use journal::Journal;
+pub use markdown::tables;
+pub use metrics::{
+    DEPTHS, Interval, RankScores, TextScores, accuracy_by_coverage, auarc, auroc, declines, exact_match, f1, meteor,
+    normalised, paired_bootstrap, pearson, rouge_l, substring,
+};
+pub use questions::{Evidence, Question, QuestionSet};
+pub use report::{Comparison, PresetSummary, Report};
+pub use row::{Measure, Row};
+pub use runner::{Answers, Ended, Plan, Progress, run};
+
+/// What an evaluation can fail with before it begins. Every message says what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum EvalError {
+    #[error(
+        "{file} is no question file ({reason}): give JSON lines with `question` and `answers`, or a file of SQuAD, HotpotQA or NQ-open"
+    )]
+    Questions { file: String, reason: String },
+    #[error("the journal {file} cannot be used ({reason}): check the disk, or start over with --fresh")]
+    Journal { file: String, reason: String },
+    #[error("another ragscope writes the journal {file}: wait for it, or stop it")]
+    InUse { file: String },
+}

@@ -1,0 +1,121 @@
+//! Asking every question under every preset.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use super::EvalError;
+use super::evidence::Pieces;
+use super::journal::Journal;
+use super::questions::Question;
+use super::row::{Row, Watched};
+use crate::event::{Event, Flow};
+
+/// What is asked, under which presets.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub presets: Vec<String>,
+    pub questions: Vec<Question>,
+}
+
+impl Plan {
+    /// The questions that the journal does not hold under this preset.
+    fn left_under(&self, preset: &str, journal: &Journal) -> Vec<&Question> {
+        let known: HashSet<&str> =
+            journal.rows().iter().filter(|row| row.preset == preset).map(|row| row.id.as_str()).collect();
+        self.questions.iter().filter(|question| !known.contains(question.id.as_str())).collect()
+    }
+
+    /// How many answers the journal does not hold.
+    #[must_use]
+    pub fn left(&self, journal: &Journal) -> usize {
+        self.presets.iter().map(|preset| self.left_under(preset, journal).len()).sum()
+    }
+}
+
+/// Answers questions under one preset.
+pub trait Answers {
+    /// Answer one question and publish what happens. The message of an error goes into the journal, and the rest goes on.
+    ///
+    /// # Errors
+    /// Whatever keeps the question from being asked.
+    fn answer(&mut self, question: &Question, publish: &mut dyn FnMut(&Event) -> Flow) -> anyhow::Result<()>;
+}
+
+/// How far an evaluation is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    pub preset: String,
+    /// Answers in the journal, and all that are wanted.
+    pub done: usize,
+    pub total: usize,
+    /// Mean time of a question in this process, once there is one.
+    pub each: Option<Duration>,
+}
+
+/// How an evaluation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Every question has its row.
+    Complete,
+    /// The observer said stop; what is in the journal stays.
+    Stopped,
+}
+
+/// Ask what the journal does not hold yet, preset by preset. `open` prepares a preset, and is asked only for those with work left;
+/// `observe` hears of progress before every question, and of each token's worth of work within one.
+///
+/// # Errors
+/// What `open` fails with; a journal that cannot be written.
+pub fn run<'a, E: From<EvalError>>(
+    plan: &Plan,
+    journal: &mut Journal,
+    open: &mut dyn FnMut(&str) -> Result<Box<dyn Answers + 'a>, E>,
+    observe: &mut dyn FnMut(&Progress) -> Flow,
+) -> Result<Ended, E> {
+    let (total, started) = (plan.presets.len() * plan.questions.len(), Instant::now());
+    let mut asked = 0_u32;
+    for preset in &plan.presets {
+        let left = plan.left_under(preset, journal);
+        if left.is_empty() {
+            continue;
+        }
+        let mut answers = open(preset)?;
+        for question in left {
+            let each = started.elapsed().checked_div(asked);
+            let progress = Progress { preset: preset.clone(), done: journal.rows().len(), total, each };
+            match answered(preset, question, answers.as_mut(), &mut || observe(&progress)) {
+                Some(row) => journal.push(row)?,
+                None => return Ok(Ended::Stopped),
+            }
+            asked += 1;
+        }
+    }
+    Ok(Ended::Complete)
+}
+
+/// The row of one question; None when the observer stopped it.
+fn answered(
+    preset: &str,
+    question: &Question,
+    answers: &mut dyn Answers,
+    observe: &mut dyn FnMut() -> Flow,
+) -> Option<Row> {
+    let (mut watched, mut stopped) = (Watched::default(), observe() == Flow::Stop);
+    if stopped {
+        return None;
+    }
+    let asked = answers.answer(question, &mut |event| {
+        watched.see(event);
+        let flow = observe();
+        stopped |= flow == Flow::Stop;
+        flow
+    });
+    if stopped {
+        return None;
+    }
+    let mut row = watched.row(preset, question, &Pieces::of(question));
+    if let Err(error) = asked {
+        row.error = Some(format!("{error:#}"));
+    }
+    Some(row)
+}
