@@ -10,6 +10,7 @@ const DEFAULTS: &str = include_str!("../../config/default.toml");
 const PRESETS: &[(&str, &str)] = &[
     ("closed-book", include_str!("../../config/presets/closed-book.toml")),
     ("naive", include_str!("../../config/presets/naive.toml")),
+    ("dense-rag", include_str!("../../config/presets/dense-rag.toml")),
 ];
 const ENVIRONMENT_PREFIX: &str = "RAGSCOPE_";
 
@@ -435,7 +436,7 @@ mod tests {
     fn mistakes_name_the_nearest_known_name() {
         let cases = [
             ("retreiver.k", "8", "unknown setting `retreiver.k`, did you mean `retriever.k`?"),
-            ("preset", "naiv", "unknown preset `naiv`, did you mean `naive`?; known are closed-book, naive"),
+            ("preset", "naiv", "unknown preset `naiv`, did you mean `naive`?; known are closed-book, naive, dense-rag"),
             (
                 "retriever.kind",
                 "hybird",

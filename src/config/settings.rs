@@ -20,8 +20,8 @@ pub struct Config {
     pub filter: Role<FilterKind>,
     pub reranker: RerankerSettings,
     pub judge: JudgeSettings,
-    pub understanding: Role<UnderstandingKind>,
-    pub refiner: Role<RefinerKind>,
+    pub understanding: UnderstandingSettings,
+    pub refiner: RefinerSettings,
     pub gate: Role<GateKind>,
     pub query: Role<QueryKind>,
     pub utility: UtilitySettings,
@@ -190,6 +190,30 @@ pub struct RetrieverSettings {
     pub ef_search: u32,
 }
 
+/// Who measures whether the model understands its context.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnderstandingSettings {
+    pub kind: UnderstandingKind,
+    pub threshold: f32,
+    pub answer_tokens: u32,
+    pub check_rephrasings: bool,
+    pub retry_temperature: f32,
+}
+
+/// Who repairs the context, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefinerSettings {
+    pub kind: RefinerKind,
+    pub pool: u32,
+    pub max_rounds: u32,
+    pub stop: RefinerStop,
+    pub prune: bool,
+    pub refill: RefillKind,
+    pub self_evaluate: bool,
+}
+
 /// How the answer is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -238,6 +262,11 @@ pub const RANGES: &[(&str, f64, f64)] = &[
     ("utility.samples", 1.0, 1000.0),
     ("utility.temperature", 0.01, 100.0),
     ("utility.max_tokens", 1.0, 1e6),
+    ("understanding.threshold", 0.0, 100.0),
+    ("understanding.answer_tokens", 1.0, 4096.0),
+    ("understanding.retry_temperature", 0.0, 100.0),
+    ("refiner.pool", 0.0, 1000.0),
+    ("refiner.max_rounds", 1.0, 100.0),
     ("answer.max_sentences", 1.0, 1e6),
     ("answer.max_tokens", 1.0, 1e6),
     ("screen.frames_per_second", 1.0, 240.0),
@@ -300,10 +329,30 @@ choices! {
     UnderstandingKind at "understanding.kind" {
         /// Nobody.
         Off = "off",
+        /// Do the answers agree when chunks are said another way?
+        Dense = "dense",
     }
     /// Who repairs the context.
     RefinerKind at "refiner.kind" {
         /// Nobody.
+        Off = "off",
+        /// Rounds of dropping what the answer does not need and adding what is like that which it does.
+        Dense = "dense",
+    }
+    /// When a refined context is good enough.
+    RefinerStop at "refiner.stop" {
+        /// It is certain, and the model calls it sufficient.
+        And = "and",
+        /// It is certain, or the model calls it sufficient.
+        Or = "or",
+    }
+    /// Beside which chunks new ones are added.
+    RefillKind at "refiner.refill" {
+        /// The necessary ones.
+        Necessary = "necessary",
+        /// The certain ones.
+        Certain = "certain",
+        /// None: chunks are only dropped.
         Off = "off",
     }
     /// Who decides that a sentence needs a lookup.

@@ -4,6 +4,7 @@ use crate::config::AnswerPrompt;
 use crate::corpus::sentences;
 use crate::event::{Citation, Event, Flow};
 use crate::llm::{Decoding, End, LlmError, Prompt, Sampling, StopRule, Token};
+use crate::methods::context_lines;
 
 use super::attribution;
 use super::citations::Supports;
@@ -36,7 +37,7 @@ pub fn write(run: &mut Run<'_>, gate: &mut dyn Gate, question: &str, passages: &
     let prompt = passages::prompt(config, run.tools.prompts, question, &texts)?;
     let supports = Supports::of(passages);
     let mut steps = Steps::new(gate, &supports, config.answer.max_sentences);
-    let attend_to = if config.answer.attribution { passages::lines(&texts) } else { Vec::new() };
+    let attend_to = if config.answer.attribution { context_lines(&texts) } else { Vec::new() };
     let decoding = decoding(run, config.answer.max_tokens);
     let call = Call { purpose: "answer", prompt: &prompt, decoding, attend_to: &attend_to };
     let tapped = run.complete(&call, &mut |publish, token| steps.push(publish, token));

@@ -60,8 +60,9 @@ fn answer_question(run: &mut Run<'_>, roles: &mut Roles, question: &str) -> Resu
     let found = roles.filter.apply(run, question, found)?;
     let found = roles.reranker.apply(run, question, found)?;
     let passages = passages::choose(run, question, found)?;
-    roles.understanding.measure(run, question, &passages)?;
-    let passages = roles.refiner.refine(run, question, passages)?;
+    let understood = roles.understanding.measure(run, question, &passages)?;
+    let (passages, understood) = roles.chunker.recut(run, question, passages, understood)?;
+    let passages = roles.refiner.refine(run, question, passages, understood)?;
     let answer = answer::write(run, roles.gate.as_mut(), question, &passages)?;
     run.keep(answer.clone());
     roles.utility.measure(run, question, &passages)?;

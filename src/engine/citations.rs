@@ -139,7 +139,7 @@ mod tests {
                 hit("Mira Oakes lives in Lorby.\nShe paints.", [3, 4]),
                 hit("Tam Reeve was born\nin Aldmouth.\nHe taught Mira.", [7, 9]),
             ],
-            spare: Vec::new(),
+            ..Passages::default()
         };
         let supports = Supports::of(&passages);
         /// Label, first and last line of each expected citation.

@@ -3,6 +3,7 @@
 //! `ask` puts the roles of a preset in a row; each role is a small trait whose `Off` does nothing, so nobody asks whether a role
 //! is enabled. Only this module emits events. It does not know who listens, and it is not async.
 
+mod adaptive;
 mod answer;
 mod ask;
 mod attribution;
@@ -11,8 +12,10 @@ mod citations;
 mod inbox;
 mod models;
 mod passages;
+mod refiner;
 mod roles;
 mod run;
+mod understanding;
 mod utility;
 mod worker;
 

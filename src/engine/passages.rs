@@ -5,6 +5,7 @@ use crate::config::{AnswerPrompt, Config, ConfigError, RetrieverKind};
 use crate::corpus::fold_white_space;
 use crate::event::{Context, ContextChunk, DropReason, DroppedChunk, Event, Hit};
 use crate::llm::{Generator, LlmError, Prompt};
+use crate::methods::context_lines;
 
 use super::roles::Found;
 use super::run::{Run, RunError};
@@ -15,6 +16,8 @@ pub struct Passages {
     pub hits: Vec<Hit>,
     /// Chunks that were found and earned a place, but ranked below the cut: best first.
     pub spare: Vec<Hit>,
+    /// Every chunk that was found and is not among the hits, with the reason.
+    pub dropped: Vec<DroppedChunk>,
 }
 
 /// Does the preset look things up at all?
@@ -28,33 +31,52 @@ pub fn needs_corpus(config: &Config) -> bool {
 /// Keep the best `retriever.k` chunks, as many of them as fit beside the question and the answer, and publish the context.
 pub fn choose(run: &mut Run<'_>, question: &str, found: Found) -> Result<Passages, RunError> {
     let k = run.tools.config.retriever.k;
-    let available_tokens = available(run.tools.config, run.tools.generator.card().context_tokens);
-    let (mut hits, mut dropped) = (found.kept, found.dropped);
+    let (mut hits, dropped) = (found.kept, found.dropped);
     let spare = hits.split_off(hits.len().min(k as usize));
-    dropped.extend(spare.iter().map(|hit| DroppedChunk { chunk: hit.chunk.id, reason: DropReason::BelowK { k } }));
+    let below_k = spare.iter().map(|hit| DroppedChunk { chunk: hit.chunk.id, reason: DropReason::BelowK { k } });
     let mut cut = Vec::new();
-    let prompt_tokens = loop {
-        let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
-        let needed_tokens =
-            count(run.tools.generator, &prompt(run.tools.config, run.tools.prompts, question, &texts)?)?;
+    loop {
+        let (needed_tokens, available_tokens) = room(run, question, &hits)?;
         match hits.pop_if(|_| needed_tokens > available_tokens) {
             Some(hit) => cut.push(DroppedChunk {
                 chunk: hit.chunk.id,
                 reason: DropReason::ContextFull { needed_tokens, available_tokens },
             }),
-            None => break needed_tokens,
+            None => break,
         }
-    };
-    if needs_corpus(run.tools.config) {
-        let chunks = label(run.tools.generator, &hits)?;
-        cut.reverse();
-        cut.append(&mut dropped);
-        run.emit(Event::ContextBuilt {
-            step: run.step,
-            context: Context { chunks, dropped: cut, prompt_tokens, available_tokens },
-        });
     }
-    Ok(Passages { hits, spare })
+    cut.reverse();
+    cut.extend(dropped);
+    cut.extend(below_k);
+    let passages = Passages { hits, spare, dropped: cut };
+    publish(run, question, &passages)?;
+    Ok(passages)
+}
+
+/// Tell the context, where documents are looked up at all.
+pub fn publish(run: &mut Run<'_>, question: &str, passages: &Passages) -> Result<(), RunError> {
+    if needs_corpus(run.tools.config) {
+        let (prompt_tokens, available_tokens) = room(run, question, &passages.hits)?;
+        let chunks = label(run.tools.generator, &passages.hits)?;
+        let dropped = passages.dropped.clone();
+        let context = Context { chunks, dropped, prompt_tokens, available_tokens };
+        run.emit(Event::ContextBuilt { step: run.step, context });
+    }
+    Ok(())
+}
+
+/// Does the prompt of the answer hold these chunks?
+pub fn fits(run: &Run<'_>, question: &str, hits: &[Hit]) -> Result<bool, RunError> {
+    let (needed_tokens, available_tokens) = room(run, question, hits)?;
+    Ok(needed_tokens <= available_tokens)
+}
+
+/// Tokens of the prompt of the answer over these chunks, and room for it.
+fn room(run: &Run<'_>, question: &str, hits: &[Hit]) -> Result<(u32, u32), RunError> {
+    let tools = &run.tools;
+    let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
+    let needed = count(tools.generator, &prompt(tools.config, tools.prompts, question, &texts)?)?;
+    Ok((needed, available(tools.config, tools.generator.card().context_tokens)))
 }
 
 fn label(generator: &mut dyn Generator, hits: &[Hit]) -> Result<Vec<ContextChunk>, RunError> {
@@ -80,7 +102,7 @@ pub fn prompt_of(
     question: &str,
     passages: &[&str],
 ) -> Result<Prompt, ConfigError> {
-    let lines = lines(passages).join("\n");
+    let lines = context_lines(passages).join("\n");
     let text = match (kind, passages.is_empty()) {
         (AnswerPrompt::StepByStep, true) => prompts.fill(PromptName::StepByStep, &[("c", ""), ("q", question)])?,
         (AnswerPrompt::StepByStep, false) => {
@@ -90,11 +112,6 @@ pub fn prompt_of(
         (AnswerPrompt::QaShort, false) => prompts.fill(PromptName::QaShort, &[("c", &lines), ("q", question)])?,
     };
     Ok(Prompt::user(text))
-}
-
-/// The passages as the prompt shows them, each with its label.
-pub fn lines(passages: &[&str]) -> Vec<String> {
-    (1..).zip(passages).map(|(label, text)| format!("[{label}] {}", fold_white_space(text))).collect()
 }
 
 /// Tokens of a prompt, chat template included.

@@ -1,8 +1,8 @@
 //! The roles of a run. Each is a small trait; `Off` does nothing, so an ablation is one word of configuration.
 
 use crate::config::{
-    Config, FilterKind, GateKind, LinkerKind, QueryKind, RefinerKind, RerankerKind, RetrieverKind, RewriterKind,
-    UnderstandingKind, UtilityKind,
+    ChunkerKind, Config, FilterKind, GateKind, LinkerKind, QueryKind, RefinerKind, RerankerKind, RetrieverKind,
+    RewriterKind, UnderstandingKind, UtilityKind,
 };
 use crate::event::{
     Decision, DroppedChunk, Event, Hit, QueryWord, RerankedChunk, SePerForm, Uncertainty, UncertaintyMeasure,
@@ -11,8 +11,11 @@ use crate::event::{
 use crate::llm::Token;
 use crate::methods::ModelCalls;
 
+use super::adaptive::Adaptive;
 use super::passages::Passages;
+use super::refiner::Rounds;
 use super::run::{Run, RunError};
+use super::understanding::{Dense, Understood};
 use super::utility::SePer;
 
 /// What the stages between the retriever and the context hand on.
@@ -44,14 +47,41 @@ pub trait HitStage {
     fn apply(&mut self, run: &mut Run<'_>, question: &str, found: Found) -> Result<Found, RunError>;
 }
 
-/// Measures something about the passages, and changes nothing: understanding meter and utility meter.
-pub trait Meter {
-    fn measure(&mut self, run: &mut Run<'_>, question: &str, passages: &Passages) -> Result<(), RunError>;
+/// Measures whether the model understands its passages. None where nobody did, or where it cannot be measured.
+pub trait UnderstandingMeter {
+    fn measure(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        passages: &Passages,
+    ) -> Result<Option<Understood>, RunError>;
+}
+
+/// Cuts the documents behind the hits again for one question.
+pub trait QuestionChunker {
+    fn recut(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        passages: Passages,
+        understood: Option<Understood>,
+    ) -> Result<(Passages, Option<Understood>), RunError>;
 }
 
 /// Repairs the passages.
 pub trait Refiner {
-    fn refine(&mut self, run: &mut Run<'_>, question: &str, passages: Passages) -> Result<Passages, RunError>;
+    fn refine(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        passages: Passages,
+        understood: Option<Understood>,
+    ) -> Result<Passages, RunError>;
+}
+
+/// Measures something about the passages, and changes nothing.
+pub trait Meter {
+    fn measure(&mut self, run: &mut Run<'_>, question: &str, passages: &Passages) -> Result<(), RunError>;
 }
 
 /// Says how unsure the model was of a sentence, and whether to look something up.
@@ -70,7 +100,8 @@ pub struct Roles {
     pub linker: Box<dyn HitStage>,
     pub filter: Box<dyn HitStage>,
     pub reranker: Box<dyn HitStage>,
-    pub understanding: Box<dyn Meter>,
+    pub understanding: Box<dyn UnderstandingMeter>,
+    pub chunker: Box<dyn QuestionChunker>,
     pub refiner: Box<dyn Refiner>,
     pub gate: Box<dyn Gate>,
     pub utility: Box<dyn Meter>,
@@ -102,9 +133,15 @@ impl Roles {
             },
             understanding: match config.understanding.kind {
                 UnderstandingKind::Off => Box::new(Off),
+                UnderstandingKind::Dense => Box::new(Dense),
+            },
+            chunker: match config.chunker.kind {
+                ChunkerKind::Fixed | ChunkerKind::Semantic => Box::new(Off),
+                ChunkerKind::Adaptive => Box::new(Adaptive),
             },
             refiner: match config.refiner.kind {
                 RefinerKind::Off => Box::new(Off),
+                RefinerKind::Dense => Box::new(Rounds),
             },
             gate: match config.gate.kind {
                 GateKind::Off => Box::new(Off),
@@ -142,8 +179,37 @@ impl Meter for Off {
     }
 }
 
+impl UnderstandingMeter for Off {
+    fn measure(
+        &mut self,
+        _run: &mut Run<'_>,
+        _question: &str,
+        _passages: &Passages,
+    ) -> Result<Option<Understood>, RunError> {
+        Ok(None)
+    }
+}
+
+impl QuestionChunker for Off {
+    fn recut(
+        &mut self,
+        _run: &mut Run<'_>,
+        _question: &str,
+        passages: Passages,
+        understood: Option<Understood>,
+    ) -> Result<(Passages, Option<Understood>), RunError> {
+        Ok((passages, understood))
+    }
+}
+
 impl Refiner for Off {
-    fn refine(&mut self, _run: &mut Run<'_>, _question: &str, passages: Passages) -> Result<Passages, RunError> {
+    fn refine(
+        &mut self,
+        _run: &mut Run<'_>,
+        _question: &str,
+        passages: Passages,
+        _understood: Option<Understood>,
+    ) -> Result<Passages, RunError> {
         Ok(passages)
     }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use crate::config::prompts::Prompts;
 use crate::config::{Config, ConfigError};
+use crate::corpus::TokenCounter;
 use crate::event::{CallUsage, CorpusCard, Event, Flow, ModelCard, ModelRole, Outcome, Retrieval, RunUsage};
 use crate::index::Search;
 use crate::llm::{
@@ -15,6 +16,7 @@ use crate::methods::MethodError;
 
 use super::answer::Answer;
 use super::calls::Judged;
+use super::understanding::Contexts;
 
 /// A generator with all that is asked of it: text, probabilities, a look inside.
 pub trait OpenGenerator: Generator + Scorer + Tap {}
@@ -38,6 +40,8 @@ pub struct Tools<'a> {
 pub struct Corpus<'a> {
     pub index: &'a dyn Search,
     pub embedder: &'a mut dyn Embedder,
+    /// Counts the embedder's tokens.
+    pub counter: &'a TokenCounter,
 }
 
 /// A call of the generator.
@@ -86,6 +90,8 @@ pub struct Run<'a> {
     written: Answer,
     /// What the entailment judge said in this run.
     pub(super) judged: Judged,
+    /// What is known of contexts that were measured in this run.
+    pub(super) contexts: Contexts,
 }
 
 impl<'a> Run<'a> {
@@ -99,6 +105,7 @@ impl<'a> Run<'a> {
             stopped: false,
             written: Answer::default(),
             judged: Judged::default(),
+            contexts: Contexts::default(),
         }
     }
 

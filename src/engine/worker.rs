@@ -274,7 +274,7 @@ impl Worker {
         let loaded = self.models.load(&config, searches, &mut |event| publish(session.record(event)))?;
         let corpus = match (self.index.as_ref(), loaded.embedder) {
             (Some(index), Some(embedder)) => {
-                Some(Corpus { index: index as &dyn Search, embedder: &mut embedder.model })
+                Some(Corpus { index: index as &dyn Search, embedder: &mut embedder.model, counter: &embedder.counter })
             }
             (Some(_), None) | (None, _) => None,
         };

@@ -8,12 +8,14 @@ mod command;
 mod flow;
 mod payload;
 mod text;
+mod understanding;
 mod utility;
 
 pub use command::Command;
 pub use flow::{Flow, StopFlag};
 pub use payload::*;
 pub use text::{error_and_advice, harmless};
+pub use understanding::*;
 pub use utility::*;
 
 use serde::{Deserialize, Serialize};
@@ -98,6 +100,21 @@ pub enum Event {
     ChunksReranked { step: u32, ranked: Vec<RerankedChunk> },
     /// The context of the next model call was put together.
     ContextBuilt { step: u32, context: Context },
+    /// Documents behind the hits were cut again by meaning, because the context was not understood. The chunks that were found among the
+    /// new ones follow in a [`Event::RetrievalFinished`].
+    DocumentsRecut { step: u32, documents: Vec<RecutDocument>, similarity: f32, most_tokens: u32 },
+    /// A context was measured. Contexts of a step are counted from 1: each is a round.
+    UnderstandingMeasured { step: u32, round: u32, understanding: Understanding },
+    /// A context could not be measured.
+    UnderstandingSkipped { step: u32, round: u32, reason: Unmeasured },
+    /// The model said whether the context of a round suffices for the question. No probability: the question did not fit.
+    ContextEvaluated { step: u32, round: u32, sufficient: bool, probability: Option<f32> },
+    /// What each chunk of a round is to its answer.
+    ChunksClassified { step: u32, round: u32, chunks: Vec<ClassifiedChunk> },
+    /// The context of a round was repaired: what the next round measures.
+    ContextRefined { step: u32, round: u32, dropped: Vec<u64>, added: Vec<AddedChunk> },
+    /// Refinement is over. The context of the best round goes on.
+    RefinementFinished { step: u32, best: u32, end: RefinementEnd },
     /// A prompt was handed to a model: the exact text. `branches` continuations of it are sampled.
     ModelCalled {
         call: u32,

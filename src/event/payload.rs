@@ -273,6 +273,8 @@ pub enum DropReason {
     BelowK { k: u32 },
     /// The prompt would not have fitted the context.
     ContextFull { needed_tokens: u32, available_tokens: u32 },
+    /// A round of refinement found that the answer does not need it.
+    Unnecessary { round: u32 },
 }
 
 /// The passages of a prompt.

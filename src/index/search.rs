@@ -1,8 +1,10 @@
 //! What a question needs of an index.
 
-use super::Index;
+use super::{Index, Recut};
 use crate::config::RetrieverSettings;
+use crate::corpus::{SemanticCut, TokenCounter};
 use crate::event::{CorpusCard, Retrieval};
+use crate::llm::{Embedder, LlmError};
 
 /// A corpus that can be searched.
 pub trait Search {
@@ -21,6 +23,18 @@ pub trait Search {
 
     /// The stored unit vector of each chunk; `None` for a chunk that the index does not hold.
     fn vectors(&self, chunks: &[u64]) -> Vec<Option<Vec<f32>>>;
+
+    /// Documents cut again by meaning, one result a document.
+    ///
+    /// # Errors
+    /// [`LlmError::Stopped`]; the failures of the embedder.
+    fn recut(
+        &self,
+        documents: &[&str],
+        cut: SemanticCut,
+        embedder: &mut dyn Embedder,
+        counter: &TokenCounter,
+    ) -> Result<Vec<Recut>, LlmError>;
 
     /// The corpus and the state of its index.
     fn card(&self) -> CorpusCard;
@@ -41,6 +55,16 @@ impl Search for Index {
         let (generation, vectors) = (self.generation.as_ref(), self.vectors.as_ref());
         let row = |chunk: &u64| Some(vectors?.row(generation?.place(*chunk)?.row).to_vec());
         chunks.iter().map(row).collect()
+    }
+
+    fn recut(
+        &self,
+        documents: &[&str],
+        cut: SemanticCut,
+        embedder: &mut dyn Embedder,
+        counter: &TokenCounter,
+    ) -> Result<Vec<Recut>, LlmError> {
+        Self::recut(self, documents, cut, embedder, counter)
     }
 
     fn card(&self) -> CorpusCard {

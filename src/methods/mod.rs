@@ -3,6 +3,7 @@
 //! A method returns values and knows nothing of the run: what it asks of the models goes through [`ModelCalls`], which whoever runs
 //! it implements (the run tells every call; a test replies from a script).
 
+pub mod dense;
 mod meaning;
 mod uncertainty;
 mod seper;
@@ -13,6 +14,7 @@ pub use uncertainty::{Agreement, mean_logprob, perplexity, sampled_uncertainty, 
 
 use crate::config::ConfigError;
 use crate::config::prompts::PromptName;
+use crate::corpus::fold_white_space;
 use crate::llm::{Completion, Decoding, Entailment, LlmError, Prompt};
 
 /// The calls that a method makes of the models. Each is one batch: what its prompts share is evaluated once.
@@ -80,6 +82,12 @@ pub enum MethodError {
     Model(#[from] LlmError),
     #[error(transparent)]
     Prompt(#[from] ConfigError),
+}
+
+/// The passages of a context as prompts show them: a line each, with its label.
+#[must_use]
+pub fn context_lines(passages: &[&str]) -> Vec<String> {
+    (1..).zip(passages).map(|(label, text)| format!("[{label}] {}", fold_white_space(text))).collect()
 }
 
 /// The cosine of two vectors of length 1.

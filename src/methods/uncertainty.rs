@@ -81,7 +81,7 @@ impl Agreement {
     #[must_use]
     pub fn degree_entropy(&self) -> f64 {
         let count = self.rows.len().max(1) as f64;
-        let surprise = |degree: &f64| -(degree / count).ln();
+        let surprise = |degree: &f64| (count / degree).ln();
         (self.degrees().iter().map(surprise).sum::<f64>() / count).max(0.0)
     }
 

@@ -1,11 +1,21 @@
 //! The run, told by its events, with scripted models and a corpus of a few lines.
 
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
 use ragscope::config::prompts::Prompts;
 use ragscope::config::{Config, Layers, RetrieverSettings};
+use ragscope::corpus::{SemanticCut, TokenCounter};
 use ragscope::engine::{AskError, Corpus, Tools, ask};
 use ragscope::event::{ChunkText, CorpusCard, DropReason, Event, Flow, Hit, Outcome, Ranked, Retrieval};
-use ragscope::index::Search;
+use ragscope::index::{Recut, Search};
 use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
+use ragscope::llm::{Embedder, LlmError};
+
+static COUNTER: LazyLock<TokenCounter> = LazyLock::new(|| {
+    let embedder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/all-MiniLM-L6-v2.Q8_0.gguf");
+    TokenCounter::from_gguf(&embedder).expect("the embedder")
+});
 
 /// Chunks in the order in which every query finds them.
 struct Shelf(Vec<&'static str>);
@@ -46,6 +56,30 @@ impl Search for Shelf {
         chunks.iter().map(|_| None).collect()
     }
 
+    /// Each sentence of the shelf is a chunk of its own.
+    fn recut(
+        &self,
+        documents: &[&str],
+        _cut: SemanticCut,
+        embedder: &mut dyn Embedder,
+        _counter: &TokenCounter,
+    ) -> Result<Vec<Recut>, LlmError> {
+        let texts: Vec<&str> = self.0.iter().flat_map(|text| text.split_inclusive(". ")).map(str::trim).collect();
+        let vectors = embedder.embed(&texts)?;
+        let chunk = |(line, text): (u32, &str)| ChunkText {
+            id: (1 << 52) + u64::from(line),
+            document: "people.md".to_owned(),
+            headings: Vec::new(),
+            bytes: [0, text.len() as u64],
+            lines: [line, line],
+            tokens: 8,
+            text: text.to_owned(),
+        };
+        let chunks = (1..).zip(texts).map(chunk).zip(vectors).collect();
+        assert_eq!(documents, ["people.md"], "each document once");
+        Ok(vec![Recut { document: "people.md".to_owned(), chunks: Ok(Arc::new(chunks)), sentences: 4, known: false }])
+    }
+
     fn card(&self) -> CorpusCard {
         CorpusCard { folder: "notes".to_owned(), documents: 1, chunks: 3, generation: 1, read_only: false }
     }
@@ -77,7 +111,7 @@ fn run(
         config,
         prompts: &prompts,
         generator,
-        corpus: Some(Corpus { index: &shelf, embedder: &mut embedder }),
+        corpus: Some(Corpus { index: &shelf, embedder: &mut embedder, counter: &COUNTER }),
         reranker: None,
         judge: None,
     };

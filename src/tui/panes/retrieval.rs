@@ -164,6 +164,7 @@ fn reason_in_short(reason: &DropReason) -> String {
     match reason {
         DropReason::BelowK { k } => format!("below k = {k}"),
         DropReason::ContextFull { .. } => "context full".to_owned(),
+        DropReason::Unnecessary { round } => format!("pruned, round {round}"),
     }
 }
 
@@ -172,6 +173,11 @@ fn reason_in_full(reason: &DropReason, hit: &Hit) -> String {
         DropReason::BelowK { k } => format!("✗ dropped: it ranks {}, and the context takes {k}", hit.fused.rank),
         DropReason::ContextFull { needed_tokens, available_tokens } => {
             format!("✗ dropped: the prompt would have {needed_tokens} tokens, and there is room for {available_tokens}")
+        }
+        DropReason::Unnecessary { round } => {
+            format!(
+                "✗ pruned after round {round}: the model did not understand it, and without it the answer is the same"
+            )
         }
     }
 }

@@ -3,6 +3,7 @@
 //! [`State::apply`] is a pure fold: the same records give the same state, live or replayed. Text becomes harmless here, once,
 //! on its way in.
 
+mod refinement;
 mod run;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use crate::event::{
     CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelRole, Outcome, Record, RunSummary, Source, Utility,
 };
 
+pub use refinement::{Change, Refinement, Round};
 pub use run::{Call, Lookup, Phase, Run, Step, Token, setting};
 
 use super::text::{many_lines, one_line};
@@ -93,6 +95,13 @@ impl State {
             | Event::RetrievalFinished { .. }
             | Event::ChunksReranked { .. }
             | Event::ContextBuilt { .. }
+            | Event::DocumentsRecut { .. }
+            | Event::UnderstandingMeasured { .. }
+            | Event::UnderstandingSkipped { .. }
+            | Event::ContextEvaluated { .. }
+            | Event::ChunksClassified { .. }
+            | Event::ContextRefined { .. }
+            | Event::RefinementFinished { .. }
             | Event::ModelCalled { .. }
             | Event::ModelCallFinished { .. }
             | Event::StepStarted { .. }

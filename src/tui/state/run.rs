@@ -7,7 +7,7 @@ use crate::event::{
     Record, Retrieval, RunUsage, Uncertainty, Utility,
 };
 
-use super::{harmless_corpus, harmless_text, one_line};
+use super::{Refinement, harmless_corpus, harmless_text, one_line};
 
 /// One question and all that happened to it.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +22,7 @@ pub struct Run {
     pub seed: u64,
     pub started_at: u64,
     pub lookups: Vec<Lookup>,
+    pub refinement: Refinement,
     pub calls: Vec<Call>,
     pub steps: Vec<Step>,
     pub outcome: Option<Outcome>,
@@ -131,6 +132,7 @@ impl Run {
             seed: *seed,
             started_at: *started_at,
             lookups: Vec::new(),
+            refinement: Refinement::default(),
             calls: Vec::new(),
             steps: Vec::new(),
             outcome: None,
@@ -148,6 +150,17 @@ impl Run {
             Event::QueryWritten { step, query, .. } => self.lookup(*step).query = one_line(query),
             Event::RetrievalFinished { step, retrieval } => self.lookup(*step).found(retrieval),
             Event::ContextBuilt { step, context } => self.lookup(*step).built(context),
+            Event::DocumentsRecut { step, .. } => {
+                // what is found among the new chunks stands beside what was found before
+                self.lookups.push(Lookup::new(*step));
+                self.refinement.apply(&record.event);
+            }
+            Event::UnderstandingMeasured { .. }
+            | Event::UnderstandingSkipped { .. }
+            | Event::ContextEvaluated { .. }
+            | Event::ChunksClassified { .. }
+            | Event::ContextRefined { .. }
+            | Event::RefinementFinished { .. } => self.refinement.apply(&record.event),
             Event::ModelCalled { call, purpose, role, prompt, prompt_tokens, branches } => {
                 self.decoding.last_token_us = None;
                 self.calls.push(Call {
@@ -248,7 +261,7 @@ impl Run {
     }
 
     fn lookup(&mut self, step: u32) -> &mut Lookup {
-        let place = self.lookups.iter().position(|lookup| lookup.step == step).unwrap_or_else(|| {
+        let place = self.lookups.iter().rposition(|lookup| lookup.step == step).unwrap_or_else(|| {
             self.lookups.push(Lookup::new(step));
             self.lookups.len() - 1
         });

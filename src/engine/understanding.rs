@@ -1,0 +1,133 @@
+//! Whether the model understands its context, measured by DENSE and told as it is.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use super::passages::Passages;
+use super::roles::UnderstandingMeter;
+use super::run::{Run, RunError};
+use crate::corpus::fold_white_space;
+use crate::event::{ContextOrigin, Event, Hit, JudgedReplies, Understanding, VariedChunk};
+use crate::llm::Entailment;
+use crate::methods::dense::{self, Measured, Passage, Rephrasings};
+
+/// A context that was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Understood {
+    /// Its number among the measured contexts of the step, from 1.
+    pub round: u32,
+    pub origin: ContextOrigin,
+    pub measured: Measured,
+}
+
+/// What is known of the contexts of a run.
+#[derive(Debug, Default)]
+pub struct Contexts {
+    rephrasings: Rephrasings,
+    /// The step of the last measured context, and its number.
+    last: (u32, u32),
+    /// Unit vectors of chunks that are in no index.
+    pub vectors: HashMap<u64, Vec<f32>>,
+}
+
+/// DENSE: the answers of the context and of its variants, and how far they agree.
+pub struct Dense;
+
+impl UnderstandingMeter for Dense {
+    fn measure(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        passages: &Passages,
+    ) -> Result<Option<Understood>, RunError> {
+        measure(run, question, &passages.hits, ContextOrigin::Retrieved)
+    }
+}
+
+/// The texts of chunks as the method takes them: in one line, as the prompt shows them.
+pub fn lines(hits: &[Hit]) -> Vec<(String, u32)> {
+    hits.iter().map(|hit| (fold_white_space(&hit.chunk.text), hit.chunk.tokens)).collect()
+}
+
+/// The same, borrowed.
+pub fn passages(lines: &[(String, u32)]) -> Vec<Passage<'_>> {
+    lines.iter().map(|(text, tokens)| Passage { text, tokens: *tokens }).collect()
+}
+
+/// Measure a context and tell what came of it. None, which is told too, when it cannot be measured.
+pub fn measure(
+    run: &mut Run<'_>,
+    question: &str,
+    hits: &[Hit],
+    origin: ContextOrigin,
+) -> Result<Option<Understood>, RunError> {
+    let (step, started, config) = (run.step, Instant::now(), run.tools.config);
+    let round = if run.contexts.last.0 == step { run.contexts.last.1 + 1 } else { 1 };
+    run.contexts.last = (step, round);
+    let lines = lines(hits);
+    let mut rephrasings = std::mem::take(&mut run.contexts.rephrasings);
+    let settings = (&config.understanding, config.seed);
+    let measured = dense::measure(run, question, &passages(&lines), &mut rephrasings, settings);
+    run.contexts.rephrasings = rephrasings;
+    match measured? {
+        Err(reason) => {
+            run.emit(Event::UnderstandingSkipped { step, round, reason });
+            Ok(None)
+        }
+        Ok(measured) => {
+            let understanding = Understanding {
+                origin,
+                chunks: (0..hits.len()).map(|at| varied(&hits[at], at, &measured)).collect(),
+                replies: measured.replies.clone(),
+                matrix: measured
+                    .agreement
+                    .rows()
+                    .iter()
+                    .map(|row| row.iter().map(|link| *link as f32).collect())
+                    .collect(),
+                judgements: measured.judgements.iter().map(judged).collect(),
+                dse: measured.dse as f32,
+                threshold: config.understanding.threshold,
+                certain: measured.is_certain(&config.understanding),
+                wall_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            };
+            run.emit(Event::UnderstandingMeasured { step, round, understanding });
+            Ok(Some(Understood { round, origin, measured }))
+        }
+    }
+}
+
+fn varied(hit: &Hit, at: usize, measured: &Measured) -> VariedChunk {
+    let rephrased = &measured.rephrased[at];
+    let certainty = |judged: &Entailment| finite(judged.entailment);
+    VariedChunk {
+        label: number(at + 1),
+        chunk: hit.chunk.id,
+        rephrasing: rephrased.text.clone().ok(),
+        fault: rephrased.text.as_ref().err().copied(),
+        attempts: rephrased.attempts,
+        entailed: rephrased.judged.as_ref().map(|both| both.each_ref().map(certainty)),
+        reply: measured.reply_of[at].map(number),
+        certain: measured.is_certain_of(at),
+    }
+}
+
+fn judged(pair: &dense::JudgedPair) -> JudgedReplies {
+    let Entailment { entailment, neutral, contradiction } = pair.judged;
+    JudgedReplies {
+        a: number(pair.a),
+        b: number(pair.b),
+        entailment: finite(entailment),
+        neutral: finite(neutral),
+        contradiction: finite(contradiction),
+    }
+}
+
+/// Events hold finite numbers only, whatever a judge says.
+fn finite(number: f32) -> f32 {
+    if number.is_finite() { number } else { 0.0 }
+}
+
+fn number(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
+}

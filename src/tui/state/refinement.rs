@@ -1,0 +1,93 @@
+use crate::event::{
+    AddedChunk, ClassifiedChunk, Event, RecutDocument, RefinementEnd, Understanding, Unmeasured, VariedChunk,
+};
+
+use super::{harmless_text, one_line};
+
+/// The measured contexts of a run and what became of each.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Refinement {
+    pub rounds: Vec<Round>,
+    /// The documents that were cut again.
+    pub recut: Vec<RecutDocument>,
+    /// The best round and why it ended, once refinement is over.
+    pub finished: Option<(u32, RefinementEnd)>,
+}
+
+/// A context that was measured, or could not be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    pub step: u32,
+    pub round: u32,
+    pub measured: Result<Understanding, Unmeasured>,
+    /// Did the model call it sufficient, and with which probability?
+    pub evaluated: Option<(bool, Option<f32>)>,
+    pub classes: Vec<ClassifiedChunk>,
+    /// What was dropped and what was added to make the next one.
+    pub change: Option<Change>,
+}
+
+/// What a round did to its context.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Change {
+    pub dropped: Vec<u64>,
+    pub added: Vec<AddedChunk>,
+}
+
+impl Refinement {
+    pub(super) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::DocumentsRecut { documents, .. } => {
+                let harmless = |known: &RecutDocument| RecutDocument {
+                    document: one_line(&known.document),
+                    fault: known.fault.as_deref().map(one_line),
+                    ..known.clone()
+                };
+                self.recut = documents.iter().map(harmless).collect();
+            }
+            Event::UnderstandingMeasured { step, round, understanding } => {
+                self.begin((*step, *round), Ok(harmless(understanding)));
+            }
+            Event::UnderstandingSkipped { step, round, reason } => self.begin((*step, *round), Err(*reason)),
+            Event::ContextEvaluated { step, round, sufficient, probability } => {
+                self.round((*step, *round), |round| round.evaluated = Some((*sufficient, *probability)));
+            }
+            Event::ChunksClassified { step, round, chunks } => {
+                let harmless = |chunk: &ClassifiedChunk| ClassifiedChunk {
+                    without: chunk.without.as_deref().map(harmless_text),
+                    ..chunk.clone()
+                };
+                self.round((*step, *round), |round| round.classes = chunks.iter().map(harmless).collect());
+            }
+            Event::ContextRefined { step, round, dropped, added } => {
+                let change = Change { dropped: dropped.clone(), added: added.clone() };
+                self.round((*step, *round), |round| round.change = Some(change));
+            }
+            Event::RefinementFinished { best, end, .. } => self.finished = Some((*best, *end)),
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, (step, round): (u32, u32), measured: Result<Understanding, Unmeasured>) {
+        let (evaluated, classes, change) = (None, Vec::new(), None);
+        self.rounds.push(Round { step, round, measured, evaluated, classes, change });
+    }
+
+    fn round(&mut self, place: (u32, u32), change: impl FnOnce(&mut Round)) {
+        if let Some(round) = self.rounds.iter_mut().rev().find(|known| (known.step, known.round) == place) {
+            change(round);
+        }
+    }
+}
+
+fn harmless(understanding: &Understanding) -> Understanding {
+    let varied = |chunk: &VariedChunk| VariedChunk {
+        rephrasing: chunk.rephrasing.as_deref().map(harmless_text),
+        ..chunk.clone()
+    };
+    Understanding {
+        chunks: understanding.chunks.iter().map(varied).collect(),
+        replies: understanding.replies.iter().map(|reply| one_line(reply.trim())).collect(),
+        ..understanding.clone()
+    }
+}
