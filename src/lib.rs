@@ -11,6 +11,7 @@
 //! | [`corpus`] | a folder becomes documents, sentences and chunks |
 //! | [`index`] | chunks become findable: BM25 and vectors, on disk |
 //! | [`methods`] | the five papers and the measures they share |
+//! | [`probe`] | a small network that reads hidden states: features, training, weights file |
 //! | [`engine`] | the run: `ask()`, straight down the page, and the thread that owns the models |
 //! | [`eval`] | question files, figures and tables: which preset is better on which documents |
 //! | [`cli`] | subcommands, JSON lines, plain text |
@@ -26,6 +27,7 @@ pub mod llm;
 pub mod corpus;
 pub mod index;
 pub mod methods;
+pub mod probe;
 pub mod engine;
 pub mod eval;
 pub mod cli;

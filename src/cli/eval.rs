@@ -251,7 +251,7 @@ impl Answers for UnderPreset {
     fn answer(&mut self, question: &Question, publish: &mut dyn FnMut(&Event) -> Flow) -> anyhow::Result<()> {
         let references = toml::Value::from(question.answers.clone()).to_string();
         let overrides = [("utility.references".to_owned(), references)];
-        let outcome = self.worker.ask(&question.question, &overrides, &mut |record| publish(&record.event))?;
+        let outcome = self.worker.ask(&question.question, &[], &overrides, &mut |record| publish(&record.event))?;
         match outcome {
             Outcome::Completed | Outcome::LimitReached | Outcome::Stopped => Ok(()),
             Outcome::Failed { error, .. } => Err(anyhow::anyhow!(error)),

@@ -249,6 +249,7 @@ mod tests {
             corpus: None,
             seed: 1,
             started_at: 1,
+            confirmed: Vec::new(),
         };
         guard(&tee, || {
             tee.publish(record(0, started));

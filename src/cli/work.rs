@@ -65,7 +65,7 @@ impl<'a> Work<'a> {
             self.prepare(question.folder)?;
         }
         self.observer.show_as(question.shown);
-        let outcome = self.run(|worker, publish| worker.ask(question.text, &[], publish))?;
+        let outcome = self.run(|worker, publish| worker.ask(question.text, &[], &[], publish))?;
         self.observer.tell_recording()?;
         match outcome {
             Outcome::Completed | Outcome::LimitReached => Ok(Exit::Done),

@@ -11,6 +11,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("closed-book", include_str!("../../config/presets/closed-book.toml")),
     ("naive", include_str!("../../config/presets/naive.toml")),
     ("dense-rag", include_str!("../../config/presets/dense-rag.toml")),
+    ("searag", include_str!("../../config/presets/searag.toml")),
 ];
 const ENVIRONMENT_PREFIX: &str = "RAGSCOPE_";
 

@@ -67,6 +67,12 @@ impl Paths {
         self.data.join("models")
     }
 
+    /// Probes that were trained here.
+    #[must_use]
+    pub fn probes(&self) -> PathBuf {
+        self.data.join("probes")
+    }
+
     /// Recorded runs.
     #[must_use]
     pub fn sessions(&self) -> PathBuf {

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Fusion;
+use crate::event::{Fusion, StatePosition};
 
 /// All settings. Each field is explained in `config/default.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,8 +22,9 @@ pub struct Config {
     pub judge: JudgeSettings,
     pub understanding: UnderstandingSettings,
     pub refiner: RefinerSettings,
-    pub gate: Role<GateKind>,
-    pub query: Role<QueryKind>,
+    pub gate: GateSettings,
+    pub query: QuerySettings,
+    pub probe: ProbeSettings,
     pub utility: UtilitySettings,
     pub answer: AnswerSettings,
     pub screen: ScreenSettings,
@@ -180,6 +181,7 @@ pub struct ChunkerSettings {
 #[serde(deny_unknown_fields)]
 pub struct RetrieverSettings {
     pub kind: RetrieverKind,
+    pub at_start: bool,
     pub k: u32,
     pub pool: u32,
     pub keep: u32,
@@ -212,6 +214,47 @@ pub struct RefinerSettings {
     pub prune: bool,
     pub refill: RefillKind,
     pub self_evaluate: bool,
+}
+
+/// Who decides that a sentence needs a lookup, and what follows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GateSettings {
+    pub kind: GateKind,
+    pub threshold: f32,
+    pub token_entropy_threshold: f32,
+    pub semantic_entropy_threshold: f32,
+    pub probe: String,
+    pub delta: f32,
+    pub expand_by: u32,
+    pub expand_to: u32,
+}
+
+/// How queries are written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuerySettings {
+    pub kind: QueryKind,
+    pub alpha: f32,
+}
+
+/// How a probe is trained, and how sentences are sampled for their semantic entropy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeSettings {
+    pub position: StatePosition,
+    pub samples: u32,
+    pub temperature: f32,
+    pub questions: u32,
+    pub passages: ProbePassages,
+    pub lambda: f64,
+    pub hidden: u32,
+    pub dropout: f64,
+    pub learning_rate: f64,
+    pub weight_decay: f64,
+    pub batch: u32,
+    pub epochs: u32,
+    pub patience: u32,
 }
 
 /// How the answer is written.
@@ -267,6 +310,24 @@ pub const RANGES: &[(&str, f64, f64)] = &[
     ("understanding.retry_temperature", 0.0, 100.0),
     ("refiner.pool", 0.0, 1000.0),
     ("refiner.max_rounds", 1.0, 100.0),
+    ("gate.threshold", 0.0, 1.0),
+    ("gate.token_entropy_threshold", 0.0, 100.0),
+    ("gate.semantic_entropy_threshold", 0.0, 100.0),
+    ("gate.delta", 0.0, 100.0),
+    ("gate.expand_by", 0.0, 1000.0),
+    ("gate.expand_to", 0.0, 1000.0),
+    ("query.alpha", 0.0, 100.0),
+    ("probe.samples", 2.0, 1000.0),
+    ("probe.temperature", 0.01, 100.0),
+    ("probe.questions", 1.0, 1e6),
+    ("probe.lambda", 0.0, 1e6),
+    ("probe.hidden", 1.0, 65_536.0),
+    ("probe.dropout", 0.0, 0.99),
+    ("probe.learning_rate", 1e-9, 1.0),
+    ("probe.weight_decay", 0.0, 1.0),
+    ("probe.batch", 1.0, 65_536.0),
+    ("probe.epochs", 1.0, 1e6),
+    ("probe.patience", 1.0, 1e6),
     ("answer.max_sentences", 1.0, 1e6),
     ("answer.max_tokens", 1.0, 1e6),
     ("screen.frames_per_second", 1.0, 240.0),
@@ -282,7 +343,11 @@ macro_rules! choices {
         )+
 
         /// The settings that are a choice among names, with those names.
-        pub const CHOICES: &[(&str, &[&str])] = &[$(($key, &[$($name),+])),+, ("retriever.fusion", &["weighted", "rrf"])];
+        pub const CHOICES: &[(&str, &[&str])] = &[
+            $(($key, &[$($name),+])),+,
+            ("retriever.fusion", &["weighted", "rrf"]),
+            ("probe.position", &["first_token", "last_prompt_token"]),
+        ];
     };
 }
 
@@ -359,11 +424,32 @@ choices! {
     GateKind at "gate.kind" {
         /// Nobody: uncertainty is measured and shown, nothing follows.
         Off = "off",
+        /// The probe, from the model's hidden states.
+        Probe = "probe",
+        /// The mean entropy of the sentence's tokens.
+        TokenEntropy = "token_entropy",
+        /// The semantic entropy of sampled sentences.
+        SemanticEntropy = "semantic_entropy",
     }
     /// Who writes the query.
     QueryKind at "query.kind" {
         /// The question is the query.
         Question = "question",
+        /// The confirmed sentence before the doubted one.
+        LastSentence = "last_sentence",
+        /// The doubted sentence itself.
+        UncertainSentence = "uncertain_sentence",
+        /// The question and all that was written.
+        FullHistory = "full_history",
+        /// What is uncertain of the doubted sentence, behind what it is about.
+        UncertaintyAware = "uncertainty_aware",
+    }
+    /// The passages from which doubted sentences are written again while a probe is trained.
+    ProbePassages at "probe.passages" {
+        /// What the retriever finds.
+        Retrieved = "retrieved",
+        /// The places that the questions name as evidence.
+        Supporting = "supporting",
     }
     /// Who measures what a lookup was worth.
     UtilityKind at "utility.kind" {

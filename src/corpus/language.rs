@@ -55,7 +55,8 @@ const LANGUAGES: &[(Lang, &str)] = &[
 ];
 
 /// ISO 639-1 code of the language of `text`; English when it is too short or too mixed to tell.
-pub(super) fn language(text: &str) -> &'static str {
+#[must_use]
+pub fn language(text: &str) -> &'static str {
     let sample = &text[..text.floor_char_boundary(SAMPLE_BYTES)];
     if sample.chars().filter(|c| c.is_alphabetic()).count() < ENOUGH_LETTERS && sample.is_ascii() {
         return DEFAULT;

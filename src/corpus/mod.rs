@@ -21,6 +21,7 @@ mod chunk;
 pub use chunk::{Chunk, Cutting, FixedCut, SemanticCut, Sentences, chunks_at, cut};
 pub use document::{Document, read, source_lines};
 pub use format::Format;
+pub use language::language;
 pub use sentence::{fold_white_space, sentences};
 pub use tokens::TokenCounter;
 pub use walk::{FoundFile, Walked, locate, walk};

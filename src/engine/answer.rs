@@ -1,16 +1,18 @@
 //! Writing the answer, sentence by sentence.
-
-use crate::config::AnswerPrompt;
-use crate::corpus::sentences;
-use crate::event::{Citation, Event, Flow};
-use crate::llm::{Decoding, End, LlmError, Prompt, Sampling, StopRule, Token};
-use crate::methods::context_lines;
+//!
+//! A completion streams on while the gate keeps its sentences at once, and ends with the first sentence that the gate has to be asked
+//! about; `doubt` settles that one, and the next completion goes on from what is confirmed. Without a gate one completion writes it all.
 
 use super::attribution;
 use super::citations::Supports;
 use super::passages::{self, Passages};
-use super::roles::Gate;
+use super::roles::{Draft, Roles};
 use super::run::{Call, Run, RunError};
+use super::steps::{KeepAtOnce, Sentence, Steps};
+use crate::config::AnswerPrompt;
+use crate::event::{Citation, Decision, Flow};
+use crate::llm::{Decoding, End, LlmError, Prompt, Sampling, StopRule};
+use crate::methods::context_lines;
 
 /// What introduces the short answer at the end of a step-by-step reply.
 const ANSWER_PHRASE: &str = "the answer is";
@@ -28,36 +30,173 @@ pub struct Answer {
     pub citations: Vec<Citation>,
     /// A limit of the settings cut it off.
     pub limit_reached: bool,
+    /// The steps that were looked up, with the passages that each was written from in the end.
+    pub lookups: Vec<(u32, Passages)>,
 }
 
-/// Write the answer and publish it token by token and sentence by sentence.
-pub fn write(run: &mut Run<'_>, gate: &mut dyn Gate, question: &str, passages: &Passages) -> Result<Answer, RunError> {
-    let config = run.tools.config;
-    let texts: Vec<&str> = passages.hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
-    let prompt = passages::prompt(config, run.tools.prompts, question, &texts)?;
-    let supports = Supports::of(passages);
-    let mut steps = Steps::new(gate, &supports, config.answer.max_sentences);
-    let attend_to = if config.answer.attribution { context_lines(&texts) } else { Vec::new() };
-    let decoding = decoding(run, config.answer.max_tokens);
-    let call = Call { purpose: "answer", prompt: &prompt, decoding, attend_to: &attend_to };
-    let tapped = run.complete(&call, &mut |publish, token| steps.push(publish, token));
-    steps.finish(&mut |event| {
-        run.emit(event);
-        Flow::Continue
-    });
-    let text = steps.text.trim().to_owned();
-    let answer = Answer { short: text.clone(), text, citations: steps.citations, limit_reached: steps.full };
-    // whatever fails from here on, what was written stays
+/// Write the answer and publish it token by token and sentence by sentence. It begins with the `confirmed` sentences.
+pub fn write(
+    run: &mut Run<'_>,
+    roles: &mut Roles,
+    question: &str,
+    passages: &Passages,
+    confirmed: &[String],
+) -> Result<Answer, RunError> {
+    let mut writing = Writing::new(question, passages, confirmed);
+    let end = writing.go_on(run, roles);
+    let text = writing.text.trim().to_owned();
+    let Writing { citations, limit_reached, lookups, .. } = writing;
+    let answer = Answer { short: text.clone(), text, citations, limit_reached, lookups };
+    // whatever failed or fails from here on, what was written stays
     run.keep(answer.clone());
-    let (lengths, tapped) = (steps.lengths, tapped?);
-    attribution::publish(run, passages, &lengths, &tapped.attention);
-    let completion = tapped.completion;
-    let limit_reached = answer.limit_reached || matches!(completion.end, End::MaxTokens | End::ContextFull);
-    let short = match completion.end {
+    let short = match end? {
         End::ContextFull => after_phrase(&answer.text).unwrap_or_else(|| answer.text.clone()),
-        End::Turn | End::StopRule | End::MaxTokens | End::Stopped => short_answer(run, prompt, &answer.text)?,
+        End::Turn | End::StopRule | End::MaxTokens | End::Stopped => {
+            short_answer(run, question, passages, &answer.text)?
+        }
     };
-    Ok(Answer { short, limit_reached, ..answer })
+    Ok(Answer { short, ..answer })
+}
+
+/// An answer under way.
+pub struct Writing<'w> {
+    pub question: &'w str,
+    /// The passages that each sentence is first written from; none where only doubted sentences are looked up.
+    passages: &'w Passages,
+    /// What is confirmed: sentence by sentence, and as it was written.
+    pub confirmed: Vec<String>,
+    text: String,
+    citations: Vec<Citation>,
+    pub lookups: Vec<(u32, Passages)>,
+    tokens: usize,
+    limit_reached: bool,
+}
+
+/// What one completion wrote beyond what it confirmed.
+pub struct Written {
+    /// The sentence that the gate has to be asked about.
+    pub draft: Option<Draft>,
+    pub end: End,
+}
+
+impl<'w> Writing<'w> {
+    fn new(question: &'w str, passages: &'w Passages, confirmed: &[String]) -> Self {
+        Self {
+            question,
+            passages,
+            confirmed: confirmed.to_vec(),
+            text: confirmed.iter().map(|sentence| format!(" {sentence}")).collect(),
+            citations: Vec::new(),
+            lookups: Vec::new(),
+            tokens: 0,
+            limit_reached: false,
+        }
+    }
+
+    /// Write until the answer is complete, a limit is reached or the user stops. How the last completion ended.
+    fn go_on(&mut self, run: &mut Run<'_>, roles: &mut Roles) -> Result<End, RunError> {
+        loop {
+            let known = self.confirmed.len();
+            let passages = self.passages;
+            let keep = |tokens: &[_]| roles.gate.at_once(tokens).filter(|said| said.decision != Decision::LookUp);
+            let written = match self.stream(run, roles, passages, &keep) {
+                // the answer fills the context: what it says is all there is
+                Err(RunError::Model(LlmError::PromptTooLong { .. })) if !self.text.is_empty() => {
+                    self.limit_reached = true;
+                    return Ok(End::ContextFull);
+                }
+                written => written?,
+            };
+            let end = match written.draft {
+                Some(draft) => self.settle(run, roles, draft, written.end)?,
+                None => written.end,
+            };
+            self.limit_reached |= matches!(end, End::MaxTokens | End::ContextFull);
+            self.limit_reached |= self.confirmed.len() >= run.tools.config.answer.max_sentences as usize;
+            // a completion that was stopped behind a sentence is gone on from; one that came to its own end is over
+            if end != End::Stopped || run.stopped() || self.limit_reached || self.is_complete(known) {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// Nothing new came, a sentence came again, or the answer phrase came.
+    fn is_complete(&self, known: usize) -> bool {
+        let (before, new) = self.confirmed.split_at(known);
+        new.is_empty() || new.iter().any(|sentence| before.contains(sentence) || after_phrase(sentence).is_some())
+    }
+
+    /// One completion from what is confirmed. Sentences that are kept at once are confirmed on the way.
+    pub fn stream(
+        &mut self,
+        run: &mut Run<'_>,
+        roles: &Roles,
+        passages: &Passages,
+        keep: KeepAtOnce<'_>,
+    ) -> Result<Written, RunError> {
+        let config = run.tools.config;
+        let left = (config.answer.max_tokens as usize).saturating_sub(self.tokens);
+        if left == 0 {
+            return Ok(Written { draft: None, end: End::MaxTokens });
+        }
+        let texts = passages.texts();
+        let bare = passages::prompt(config, run.tools.prompts, self.question, &texts)?;
+        let prompt = Prompt { reply: self.reply(), ..bare };
+        let attend_to = if config.answer.attribution { context_lines(&texts) } else { Vec::new() };
+        let call = Call {
+            purpose: "answer",
+            prompt: &prompt,
+            decoding: decoding(run, u32::try_from(left).unwrap_or(u32::MAX)),
+            attend_to: &attend_to,
+            hidden: &roles.gate.taps(run),
+        };
+        let supports = Supports::of(passages);
+        let first = u32::try_from(self.confirmed.len() + 1).unwrap_or(u32::MAX);
+        let mut steps = Steps::new(keep, &supports, first, config.answer.max_sentences);
+        let tapped = run.complete(&call, &mut |publish, token| steps.push(publish, token));
+        let _ = steps.finish(&mut |event| {
+            run.emit(event);
+            Flow::Continue
+        });
+        let mut sentences = steps.sentences;
+        let lengths: Vec<(u32, usize)> =
+            sentences.iter().map(|sentence| (sentence.step, sentence.tokens.len())).collect();
+        self.tokens += lengths.iter().map(|(_, length)| length).sum::<usize>();
+        let draft = sentences.pop_if(|sentence| sentence.uncertainty.is_none());
+        sentences.into_iter().for_each(|sentence| self.confirm(sentence));
+        match (tapped, draft) {
+            (Ok(tapped), draft) => {
+                attribution::publish(run, passages, &lengths, &tapped.attention);
+                let end = tapped.completion.end;
+                let draft = draft.map(|sentence| Draft { sentence, prompt, hidden: tapped.hidden });
+                Ok(Written { draft, end })
+            }
+            (Err(error), draft) => {
+                // what was written before it failed stays written
+                draft.into_iter().for_each(|sentence| self.confirm(sentence));
+                Err(error)
+            }
+        }
+    }
+
+    /// The reply so far, as it is put before the model again.
+    fn reply(&self) -> String {
+        match self.text.trim() {
+            "" => String::new(),
+            text => format!(" {text}"),
+        }
+    }
+
+    /// The sentence is part of the answer.
+    pub fn confirm(&mut self, sentence: Sentence) {
+        self.confirmed.push(sentence.text().to_owned());
+        self.text.push_str(&sentence.raw);
+        for citation in sentence.citations {
+            if !self.citations.contains(&citation) {
+                self.citations.push(citation);
+            }
+        }
+    }
 }
 
 fn decoding(run: &Run<'_>, max_tokens: u32) -> Decoding {
@@ -76,15 +215,16 @@ fn decoding(run: &Run<'_>, max_tokens: u32) -> Decoding {
 }
 
 /// The short answer in the text; a step-by-step reply that never came to it is led there with one more completion.
-fn short_answer(run: &mut Run<'_>, prompt: Prompt, text: &str) -> Result<String, RunError> {
+fn short_answer(run: &mut Run<'_>, question: &str, passages: &Passages, text: &str) -> Result<String, RunError> {
     match (run.tools.config.answer.prompt, after_phrase(text)) {
         (_, Some(short)) => Ok(short),
         (AnswerPrompt::QaShort, None) => Ok(text.to_owned()),
         (AnswerPrompt::StepByStep, None) if run.stopped() || text.is_empty() => Ok(text.to_owned()),
         (AnswerPrompt::StepByStep, None) => {
-            let prompt = Prompt { reply: format!(" {text}{ANSWER_LEAD}"), ..prompt };
+            let bare = passages::prompt(run.tools.config, run.tools.prompts, question, &passages.texts())?;
+            let prompt = Prompt { reply: format!(" {text}{ANSWER_LEAD}"), ..bare };
             let decoding = decoding(run, SHORT_ANSWER_TOKENS);
-            let call = Call { purpose: "short answer", prompt: &prompt, decoding, attend_to: &[] };
+            let call = Call { purpose: "short answer", prompt: &prompt, decoding, attend_to: &[], hidden: &[] };
             match run.complete(&call, &mut |_, _| Flow::Continue) {
                 Ok(tapped) => Ok(trim_answer(&tapped.completion.text)),
                 // the answer fills the context: what it says is all there is
@@ -104,104 +244,6 @@ fn after_phrase(text: &str) -> Option<String> {
 fn trim_answer(text: &str) -> String {
     let first_line = text.trim().lines().next().unwrap_or_default();
     first_line.trim_start_matches(':').trim().trim_end_matches('.').to_owned()
-}
-
-/// Cuts the stream of tokens into steps, one a sentence.
-struct Steps<'a> {
-    gate: &'a mut dyn Gate,
-    supports: &'a Supports,
-    max_sentences: u32,
-    step: u32,
-    /// Tokens of each finished step.
-    lengths: Vec<usize>,
-    /// Tokens and text of the step under way.
-    tokens: Vec<Token>,
-    sentence: String,
-    text: String,
-    citations: Vec<Citation>,
-    full: bool,
-}
-
-impl<'a> Steps<'a> {
-    fn new(gate: &'a mut dyn Gate, supports: &'a Supports, max_sentences: u32) -> Self {
-        Self {
-            gate,
-            supports,
-            max_sentences,
-            step: 0,
-            lengths: Vec::new(),
-            tokens: Vec::new(),
-            sentence: String::new(),
-            text: String::new(),
-            citations: Vec::new(),
-            full: false,
-        }
-    }
-
-    fn push(&mut self, publish: &mut dyn FnMut(Event) -> Flow, token: &Token) -> Flow {
-        if self.begins_sentence(&token.text) && self.end_step(publish) == Flow::Stop {
-            return Flow::Stop;
-        }
-        if self.full {
-            return Flow::Stop;
-        }
-        if self.tokens.is_empty() {
-            self.step += 1;
-            if publish(Event::StepStarted { step: self.step }) == Flow::Stop {
-                return Flow::Stop;
-            }
-        }
-        self.sentence.push_str(&token.text);
-        self.text.push_str(&token.text);
-        self.tokens.push(token.clone());
-        publish(Event::TokenGenerated {
-            step: self.step,
-            text: token.text.clone(),
-            logprob: token.logprob,
-            entropy: token.entropy,
-        })
-    }
-
-    fn finish(&mut self, publish: &mut dyn FnMut(Event) -> Flow) {
-        let _ = self.end_step(publish);
-    }
-
-    /// Does `next` open a new sentence? The splitter is asked only where a sentence can end, since it costs more than a token.
-    fn begins_sentence(&self, next: &str) -> bool {
-        if next.trim().is_empty() || self.sentence.trim().is_empty() {
-            return false;
-        }
-        let spaced = next.starts_with(char::is_whitespace) || self.sentence.ends_with(char::is_whitespace);
-        let ended = self.sentence.trim_end().ends_with(['.', '!', '?', '…', '。', '！', '？', '"', '”', ')', ']', '»']);
-        if self.sentence.ends_with('\n') {
-            return true;
-        }
-        if !ended || !(spaced || self.sentence.ends_with(['。', '！', '？'])) {
-            return false;
-        }
-        let both = format!("{}{next}", self.sentence);
-        let border = self.sentence.trim_end().len();
-        sentences(&both, "").iter().any(|range| range.start >= border && both[border..range.start].trim().is_empty())
-    }
-
-    fn end_step(&mut self, publish: &mut dyn FnMut(Event) -> Flow) -> Flow {
-        if self.tokens.is_empty() {
-            return Flow::Continue;
-        }
-        let text = self.sentence.trim().to_owned();
-        let uncertainty = self.gate.judge(&self.tokens);
-        let citations = self.supports.cite(&text);
-        for citation in &citations {
-            if !self.citations.iter().any(|known| known == citation) {
-                self.citations.push(citation.clone());
-            }
-        }
-        self.lengths.push(self.tokens.len());
-        self.tokens.clear();
-        self.sentence.clear();
-        self.full = self.step >= self.max_sentences;
-        publish(Event::StepFinished { step: self.step, text, uncertainty, citations })
-    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use crate::event::{Event, FORMAT, Flow, Outcome};
 use crate::llm::{Generator, LlmError};
 
 use super::answer;
-use super::passages;
-use super::roles::Roles;
+use super::passages::{self, Passages, looks_up_at_start};
+use super::roles::{Need, Roles};
 use super::run::{Run, RunError, Tools};
 
 /// Why a question was not asked at all. Nothing was published.
@@ -27,7 +27,7 @@ pub enum AskError {
     Model(#[from] LlmError),
 }
 
-/// Answer `question`: the run as a person would tell it. Every event goes to `publish`; when it answers [`Flow::Stop`] the run
+/// Answer `question`: the run as a person would tell it. The answer begins with the `confirmed` sentences. Every event goes to `publish`; when it answers [`Flow::Stop`] the run
 /// ends within one decode step, and what was written so far stays.
 ///
 /// # Errors
@@ -36,25 +36,58 @@ pub enum AskError {
 pub fn ask<'a>(
     tools: Tools<'a>,
     question: &str,
+    confirmed: &[String],
     publish: &'a mut dyn FnMut(Event) -> Flow,
 ) -> Result<Outcome, AskError> {
     let question = check_question(tools.config, tools.prompts, tools.generator, question)?;
     if passages::needs_corpus(tools.config) && tools.corpus.is_none() {
         return Err(AskError::NoCorpus { preset: tools.config.preset.clone() });
     }
-    let mut roles = Roles::of(tools.config);
+    let mut roles = Roles::of(&tools);
     let mut run = Run::new(tools, publish);
-    run.emit(started(&run, question));
-    let outcome = match answer_question(&mut run, &mut roles, question) {
+    run.emit(started(&run, question, confirmed));
+    tell_gate(&mut run, &roles);
+    let outcome = match answer_question(&mut run, &mut roles, question, confirmed) {
         Ok(written) => run.finish(written),
         Err(error) => run.fail(&error),
     };
     Ok(outcome)
 }
 
-fn answer_question(run: &mut Run<'_>, roles: &mut Roles, question: &str) -> Result<answer::Answer, RunError> {
-    let rewritten = roles.rewriter.rewrite(run, question)?;
-    let query = roles.query_writer.write(run, &rewritten)?;
+fn answer_question(
+    run: &mut Run<'_>,
+    roles: &mut Roles,
+    question: &str,
+    confirmed: &[String],
+) -> Result<answer::Answer, RunError> {
+    let passages = match looks_up_at_start(run.tools.config) {
+        true => look_up(run, roles, &Need { question, confirmed, doubted: None })?.passages,
+        false => Passages::default(),
+    };
+    let answer = answer::write(run, roles, question, &passages, confirmed)?;
+    run.keep(answer.clone());
+    roles.utility.measure(run, question, &passages)?;
+    for (step, passages) in &answer.lookups {
+        run.step = *step;
+        roles.utility.measure(run, question, passages)?;
+    }
+    Ok(answer)
+}
+
+/// What was looked up, and what it brought.
+pub struct LookUp {
+    pub query: String,
+    pub passages: Passages,
+}
+
+/// One lookup, from the query to the repaired context: at the start, or for a doubted sentence.
+pub fn look_up(run: &mut Run<'_>, roles: &mut Roles, need: &Need<'_>) -> Result<LookUp, RunError> {
+    let question = need.question;
+    let rewritten = match need.doubted {
+        None => roles.rewriter.rewrite(run, question)?,
+        Some(_) => question.to_owned(),
+    };
+    let query = roles.query_writer.write(run, &Need { question: &rewritten, ..*need })?;
     let found = roles.retriever.retrieve(run, &query)?;
     let found = roles.linker.apply(run, question, found)?;
     let found = roles.filter.apply(run, question, found)?;
@@ -63,10 +96,16 @@ fn answer_question(run: &mut Run<'_>, roles: &mut Roles, question: &str) -> Resu
     let understood = roles.understanding.measure(run, question, &passages)?;
     let (passages, understood) = roles.chunker.recut(run, question, passages, understood)?;
     let passages = roles.refiner.refine(run, question, passages, understood)?;
-    let answer = answer::write(run, roles.gate.as_mut(), question, &passages)?;
-    run.keep(answer.clone());
-    roles.utility.measure(run, question, &passages)?;
-    Ok(answer)
+    Ok(LookUp { query, passages })
+}
+
+/// Say which gate decides, and why it is not the one of the settings.
+fn tell_gate(run: &mut Run<'_>, roles: &Roles) {
+    let Some(gate) = roles.gate.card(run) else { return };
+    if let Some(reason) = &gate.fallback {
+        run.emit(Event::Warned { text: format!("the gate reads the token entropy instead of the probe: {reason}") });
+    }
+    run.emit(Event::GateChosen { gate });
 }
 
 /// The question, trimmed, when it can be asked: it says something and fits the context.
@@ -89,7 +128,7 @@ pub(super) fn check_question<'q>(
     Ok(question)
 }
 
-fn started(run: &Run<'_>, question: &str) -> Event {
+fn started(run: &Run<'_>, question: &str, confirmed: &[String]) -> Event {
     let config: &Config = run.tools.config;
     Event::RunStarted {
         format: FORMAT,
@@ -103,5 +142,6 @@ fn started(run: &Run<'_>, question: &str) -> Event {
         started_at: std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(0, |elapsed| elapsed.as_secs()),
+        confirmed: confirmed.to_vec(),
     }
 }

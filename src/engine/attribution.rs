@@ -8,12 +8,12 @@ use crate::event::{AttendedChunk, Event};
 use super::passages::Passages;
 use super::run::Run;
 
-/// Publish the attention of every step. `lengths` holds the tokens of each step, `attention` one row a token of the answer and in
-/// it one number a passage; without rows nothing was asked for.
-pub fn publish(run: &mut Run<'_>, passages: &Passages, lengths: &[usize], attention: &[Vec<f32>]) {
+/// Publish the attention of every step of a completion. `lengths` holds each step with the number of its tokens, `attention` one row a
+/// token and in it one number a passage; without rows nothing was asked for.
+pub fn publish(run: &mut Run<'_>, passages: &Passages, lengths: &[(u32, usize)], attention: &[Vec<f32>]) {
     let mut rows = attention.iter();
-    for (step, length) in (1..).zip(lengths) {
-        let rows: Vec<&Vec<f32>> = rows.by_ref().take(*length).collect();
+    for &(step, length) in lengths {
+        let rows: Vec<&Vec<f32>> = rows.by_ref().take(length).collect();
         if let Some(shares) = shares(&rows, passages.hits.len()) {
             let chunks = (1..)
                 .zip(&passages.hits)

@@ -122,6 +122,7 @@ fn method_error(error: RunError) -> MethodError {
     match error {
         RunError::Model(error) => error.into(),
         RunError::Config(error) => error.into(),
+        RunError::Probe(error) => LlmError::Backend(error.to_string()).into(),
         RunError::Search(error) => LlmError::Backend(format!("{error:#}")).into(),
     }
 }

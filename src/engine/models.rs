@@ -3,10 +3,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::config::{Config, EmbedderSettings, GeneratorSettings, Paths, RerankerKind, THE_GENERATOR};
+use crate::config::{
+    Config, EmbedderSettings, GateKind, GeneratorSettings, Paths, RerankerKind, THE_GENERATOR, assets_folder,
+};
 use crate::corpus::TokenCounter;
 use crate::event::{Event, Flow, ModelCard, ModelRole, StopFlag};
 use crate::llm::{self, Embedder, Generator, LlamaClassifier, LlamaEmbedder, LlamaGenerator, LlmError, Runtime};
+use crate::probe::{self, Probe, ProbeError};
 
 /// The models by role, with the settings that they were loaded with.
 pub struct Models {
@@ -52,7 +55,10 @@ impl Models {
         }
         let runtime = runtime(&mut self.runtime, &self.paths)?;
         let (paths, stop) = (&self.paths, &self.stop);
-        let reranker = Some(config.reranker.model.as_str()).filter(|_| config.reranker.kind == RerankerKind::Model);
+        // a gate that doubts takes more passages and orders them anew
+        let orders = config.reranker.kind == RerankerKind::Model
+            || (config.gate.kind != GateKind::Off && config.gate.expand_by > 0);
+        let reranker = Some(config.reranker.model.as_str()).filter(|_| orders);
         let judge = Some(config.judge.model.as_str());
         for (role, name, slot) in
             [(ModelRole::Reranker, reranker, &mut self.reranker), (ModelRole::EntailmentJudge, judge, &mut self.judge)]
@@ -92,6 +98,29 @@ impl Models {
         };
         Ok(&mut self.embedder.insert((settings.clone(), embedder)).1)
     }
+}
+
+/// The probe that the settings name for this generator.
+///
+/// # Errors
+/// None is asked for, none was trained, or the one that is named does not fit.
+pub fn loaded_probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Result<Probe, ProbeError> {
+    let none = || ProbeError::None { generator: generator.file.clone() };
+    let settings = &config.gate;
+    if settings.kind != GateKind::Probe {
+        return Err(none());
+    }
+    let folders = [paths.probes(), assets_folder().join("probes")];
+    let file = match settings.probe.as_str() {
+        "auto" => probe::find(&folders, generator).ok_or_else(none)?,
+        named => {
+            let beside = folders.iter().map(|folder| folder.join(named)).find(|file| file.is_file());
+            beside.unwrap_or_else(|| named.into())
+        }
+    };
+    let probe = Probe::load(&file)?;
+    probe.check(&file, generator, config.probe.position)?;
+    Ok(probe)
 }
 
 fn runtime<'a>(slot: &'a mut Option<Runtime>, paths: &Paths) -> Result<&'a Runtime, LlmError> {

@@ -20,12 +20,24 @@ pub struct Passages {
     pub dropped: Vec<DroppedChunk>,
 }
 
+impl Passages {
+    /// What they say, in the order of their labels.
+    pub fn texts(&self) -> Vec<&str> {
+        self.hits.iter().map(|hit| hit.chunk.text.as_str()).collect()
+    }
+}
+
 /// Does the preset look things up at all?
 pub fn needs_corpus(config: &Config) -> bool {
     match config.retriever.kind {
         RetrieverKind::Off => false,
         RetrieverKind::Hybrid => true,
     }
+}
+
+/// Is the question looked up before anything is written?
+pub fn looks_up_at_start(config: &Config) -> bool {
+    needs_corpus(config) && config.retriever.at_start
 }
 
 /// Keep the best `retriever.k` chunks, as many of them as fit beside the question and the answer, and publish the context.

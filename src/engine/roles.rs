@@ -1,20 +1,20 @@
 //! The roles of a run. Each is a small trait; `Off` does nothing, so an ablation is one word of configuration.
 
 use crate::config::{
-    ChunkerKind, Config, FilterKind, GateKind, LinkerKind, QueryKind, RefinerKind, RerankerKind, RetrieverKind,
+    ChunkerKind, Config, FilterKind, GateKind, LinkerKind, RefinerKind, RerankerKind, RetrieverKind,
     RewriterKind, UnderstandingKind, UtilityKind,
 };
-use crate::event::{
-    Decision, DroppedChunk, Event, Hit, QueryWord, RerankedChunk, SePerForm, Uncertainty, UncertaintyMeasure,
-    WordOrigin,
-};
-use crate::llm::Token;
+use crate::event::{DroppedChunk, Event, GateCard, Hit, RerankedChunk, SePerForm, Uncertainty};
+use crate::llm::{Hidden, HiddenAt, Prompt, Token};
 use crate::methods::ModelCalls;
 
 use super::adaptive::Adaptive;
+use super::gate::{ByProbe, BySampling, ByTokenEntropy, Measuring};
 use super::passages::Passages;
+use super::queries::ByKind;
 use super::refiner::Rounds;
-use super::run::{Run, RunError};
+use super::run::{Run, RunError, Tools};
+use super::steps::Sentence;
 use super::understanding::{Dense, Understood};
 use super::utility::SePer;
 
@@ -32,9 +32,19 @@ pub trait Rewriter {
     fn rewrite(&mut self, run: &mut Run<'_>, question: &str) -> Result<String, RunError>;
 }
 
+/// What a lookup is needed for.
+#[derive(Clone, Copy)]
+pub struct Need<'n> {
+    pub question: &'n str,
+    /// The sentences of the answer so far.
+    pub confirmed: &'n [String],
+    /// The sentence that was doubted; None before the answer begins.
+    pub doubted: Option<&'n Sentence>,
+}
+
 /// Writes the query of a lookup.
 pub trait QueryWriter {
-    fn write(&mut self, run: &mut Run<'_>, question: &str) -> Result<String, RunError>;
+    fn write(&mut self, run: &mut Run<'_>, need: &Need<'_>) -> Result<String, RunError>;
 }
 
 /// Looks chunks up.
@@ -84,9 +94,34 @@ pub trait Meter {
     fn measure(&mut self, run: &mut Run<'_>, question: &str, passages: &Passages) -> Result<(), RunError>;
 }
 
+/// A sentence that is not part of the answer yet.
+pub struct Draft {
+    pub sentence: Sentence,
+    /// What it was written from, the confirmed sentences before it included.
+    pub prompt: Prompt,
+    /// The hidden states that the gate asked for.
+    pub hidden: Vec<Hidden>,
+}
+
 /// Says how unsure the model was of a sentence, and whether to look something up.
 pub trait Gate {
-    fn judge(&mut self, tokens: &[Token]) -> Uncertainty;
+    /// What it measures and where it draws the line; None when nothing follows from it.
+    fn card(&self, _run: &Run<'_>) -> Option<GateCard> {
+        None
+    }
+
+    /// The hidden states that it reads.
+    fn taps(&self, _run: &Run<'_>) -> Vec<HiddenAt> {
+        Vec::new()
+    }
+
+    /// What it says of a sentence from the tokens alone, while the stream goes on; None when it has to be asked.
+    fn at_once(&self, _tokens: &[Token]) -> Option<Uncertainty> {
+        None
+    }
+
+    /// What it says of a sentence.
+    fn judge(&mut self, run: &mut Run<'_>, question: &str, draft: &Draft) -> Result<Uncertainty, RunError>;
 }
 
 /// A role that is switched off.
@@ -109,13 +144,15 @@ pub struct Roles {
 
 impl Roles {
     /// The roles as the settings name them.
-    pub fn of(config: &Config) -> Self {
+    pub fn of(tools: &Tools<'_>) -> Self {
+        let config: &Config = tools.config;
         Self {
             rewriter: match config.rewriter.kind {
                 RewriterKind::Off => Box::new(Off),
             },
-            query_writer: match config.query.kind {
-                QueryKind::Question => Box::new(QuestionAsQuery),
+            query_writer: match (config.query.kind, config.retriever.kind) {
+                (_, RetrieverKind::Off) => Box::new(Off),
+                (kind, RetrieverKind::Hybrid) => Box::new(ByKind(kind)),
             },
             retriever: match config.retriever.kind {
                 RetrieverKind::Off => Box::new(Off),
@@ -144,7 +181,13 @@ impl Roles {
                 RefinerKind::Dense => Box::new(Rounds),
             },
             gate: match config.gate.kind {
-                GateKind::Off => Box::new(Off),
+                GateKind::Off => Box::new(Measuring),
+                GateKind::TokenEntropy => Box::new(ByTokenEntropy::new(config, None)),
+                GateKind::SemanticEntropy => Box::new(BySampling),
+                GateKind::Probe => match &tools.probe {
+                    Ok(_) => Box::new(ByProbe),
+                    Err(reason) => Box::new(ByTokenEntropy::new(config, Some(reason.clone()))),
+                },
             },
             utility: match config.utility.kind {
                 UtilityKind::Off => Box::new(Off),
@@ -214,38 +257,10 @@ impl Refiner for Off {
     }
 }
 
-/// Without a gate the mean token entropy is still measured and shown; nothing follows from it.
-impl Gate for Off {
-    fn judge(&mut self, tokens: &[Token]) -> Uncertainty {
-        let sum: f32 = tokens.iter().map(|token| token.entropy).sum();
-        Uncertainty {
-            measure: UncertaintyMeasure::TokenEntropy,
-            value: sum / tokens.len().max(1) as f32,
-            threshold: None,
-            decision: Decision::Measured,
-        }
-    }
-}
-
-/// The question is the query.
-struct QuestionAsQuery;
-
-impl QueryWriter for QuestionAsQuery {
-    fn write(&mut self, run: &mut Run<'_>, question: &str) -> Result<String, RunError> {
-        let words = question
-            .split_whitespace()
-            .map(|word| QueryWord { text: word.to_owned(), origin: WordOrigin::Question })
-            .collect();
-        // without a retriever nobody looks anything up, so there is no query to tell of
-        if run.tools.config.retriever.kind != RetrieverKind::Off {
-            run.emit(Event::QueryWritten {
-                step: run.step,
-                query: question.to_owned(),
-                writer: "question".to_owned(),
-                words,
-            });
-        }
-        Ok(question.to_owned())
+/// Without a retriever nobody looks anything up, so there is no query to tell of.
+impl QueryWriter for Off {
+    fn write(&mut self, _run: &mut Run<'_>, need: &Need<'_>) -> Result<String, RunError> {
+        Ok(need.question.to_owned())
     }
 }
 
@@ -267,12 +282,18 @@ struct ByModel;
 
 impl HitStage for ByModel {
     fn apply(&mut self, run: &mut Run<'_>, question: &str, found: Found) -> Result<Found, RunError> {
-        let texts: Vec<&str> = found.kept.iter().map(|hit| hit.chunk.text.as_str()).collect();
-        let scores = run.rerank(question, &texts)?;
-        let mut ranked: Vec<(f32, Hit)> = scores.into_iter().zip(found.kept).collect();
-        ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let told = ranked.iter().map(|(score, hit)| RerankedChunk { chunk: hit.chunk.id, score: *score }).collect();
-        run.emit(Event::ChunksReranked { step: run.step, ranked: told });
-        Ok(Found { kept: ranked.into_iter().map(|(_, hit)| hit).collect(), ..found })
+        let kept = reranked(run, question, found.kept)?;
+        Ok(Found { kept, ..found })
     }
+}
+
+/// The hits in the order in which the reranker thinks that they fit `text`, best first; told as an event.
+pub fn reranked(run: &mut Run<'_>, text: &str, hits: Vec<Hit>) -> Result<Vec<Hit>, RunError> {
+    let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
+    let scores = run.rerank(text, &texts)?;
+    let mut ranked: Vec<(f32, Hit)> = scores.into_iter().zip(hits).collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let told = ranked.iter().map(|(score, hit)| RerankedChunk { chunk: hit.chunk.id, score: *score }).collect();
+    run.emit(Event::ChunksReranked { step: run.step, ranked: told });
+    Ok(ranked.into_iter().map(|(_, hit)| hit).collect())
 }

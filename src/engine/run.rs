@@ -9,10 +9,11 @@ use crate::corpus::TokenCounter;
 use crate::event::{CallUsage, CorpusCard, Event, Flow, ModelCard, ModelRole, Outcome, Retrieval, RunUsage};
 use crate::index::Search;
 use crate::llm::{
-    Completion, Decoding, Embedder, End, EntailmentJudge, Generator, LlmError, Prompt, Reranker, Scorer, Tap, Tapped,
-    Taps, Token,
+    Completion, Decoding, Embedder, End, EntailmentJudge, Generator, HiddenAt, LlmError, Prompt, Reranker, Scorer, Tap,
+    Tapped, Taps, Token,
 };
 use crate::methods::MethodError;
+use crate::probe::{Probe, ProbeError};
 
 use super::answer::Answer;
 use super::calls::Judged;
@@ -34,6 +35,8 @@ pub struct Tools<'a> {
     pub reranker: Option<&'a mut dyn Reranker>,
     /// None where the generator judges entailment.
     pub judge: Option<&'a mut dyn EntailmentJudge>,
+    /// The probe of the generator, or why there is none.
+    pub probe: Result<&'a Probe, String>,
 }
 
 /// An open corpus with the model that made its vectors.
@@ -52,6 +55,8 @@ pub struct Call<'a> {
     pub decoding: Decoding,
     /// Texts of the prompt, in order, whose share of the attention is wanted; empty for none.
     pub attend_to: &'a [String],
+    /// Positions whose hidden states are wanted.
+    pub hidden: &'a [HiddenAt],
 }
 
 /// Sees each token of a call, with a way to publish what follows from it.
@@ -64,6 +69,8 @@ pub enum RunError {
     Model(#[from] LlmError),
     #[error(transparent)]
     Config(#[from] ConfigError),
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
     #[error("{0:#}")]
     Search(anyhow::Error),
 }
@@ -141,7 +148,7 @@ impl<'a> Run<'a> {
             return Ok(Tapped { completion, hidden: Vec::new(), attention: Vec::new() });
         }
         let rendered = self.tools.generator.render(call.prompt)?;
-        let taps = Taps { hidden: Vec::new(), attention: parts(&rendered.text, call.attend_to) };
+        let taps = Taps { hidden: call.hidden.to_vec(), attention: parts(&rendered.text, call.attend_to) };
         let first = self.tell_calls(call.purpose, std::slice::from_ref(call.prompt))?;
         let (publish, stopped) = (&mut *self.publish, &mut self.stopped);
         // a stop rule of the caller ends the completion too, but only the observer of the run stops the run
@@ -153,7 +160,7 @@ impl<'a> Run<'a> {
         let mut observe = |_branch: usize, token: &Token| observe(&mut publish, token);
         let prompts = std::slice::from_ref(call.prompt);
         let generator = &mut *self.tools.generator;
-        let tapped = if taps.attention.is_empty() {
+        let tapped = if taps == Taps::default() {
             // nothing is asked for: the plain call, with flash attention
             let bare = |completion| Tapped { completion, hidden: Vec::new(), attention: Vec::new() };
             generator.complete(prompts, &call.decoding, &mut observe)?.into_iter().map(bare).collect()
@@ -237,7 +244,7 @@ impl<'a> Run<'a> {
     pub fn fail(&mut self, error: &RunError) -> Outcome {
         let outcome = match error {
             RunError::Model(LlmError::Stopped) => Outcome::Stopped,
-            RunError::Model(_) | RunError::Config(_) => {
+            RunError::Model(_) | RunError::Config(_) | RunError::Probe(_) => {
                 Outcome::Failed { error: error.to_string(), advice: "run `ragscope doctor`".to_owned() }
             }
             RunError::Search(_) => Outcome::Failed {

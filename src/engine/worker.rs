@@ -7,11 +7,11 @@ use crate::config::prompts::Prompts;
 use crate::config::{ConfigError, Layers, Paths};
 use crate::event::{Command, Event, Flow, IndexReport, Outcome, Record, SESSION, StopFlag, error_and_advice};
 use crate::index::{Index, IndexError, Search, Update};
-use crate::llm::{EntailmentJudge, LlmError, Reranker};
+use crate::llm::{EntailmentJudge, Generator, LlmError, Reranker};
 
 use super::ask::{AskError, ask, check_question};
 use super::inbox::{Inbox, Next};
-use super::models::{LoadedEmbedder, Models};
+use super::models::{LoadedEmbedder, Models, loaded_probe};
 use super::passages::needs_corpus;
 use super::run::{Corpus, Tools};
 
@@ -167,8 +167,8 @@ impl Worker {
     /// Carry out one command. True when the index has to be brought up to date afterwards.
     fn obey(&mut self, command: Command, publish: Publish<'_>) -> bool {
         let (operation, result) = match command {
-            Command::Ask { question, overrides } => {
-                ("ask", self.ask(&question, &overrides, publish).map(|_outcome| false))
+            Command::Ask { question, confirmed, overrides } => {
+                ("ask", self.ask(&question, &confirmed, &overrides, publish).map(|_outcome| false))
             }
             Command::Open { folder } => ("open", self.open(&folder, false, publish).map(|()| true)),
             Command::Reindex { rebuild } => ("index", self.open_again(rebuild, publish).map(|()| true)),
@@ -257,13 +257,15 @@ impl Worker {
         }
     }
 
-    /// Answer a question over the open corpus, with `overrides` laid over the settings for this run.
+    /// Answer a question over the open corpus, with `overrides` laid over the settings for this run. The answer begins with the
+    /// `confirmed` sentences.
     ///
     /// # Errors
     /// Before anything ran: settings, models, or the question itself. What fails later ends the run as failed.
     pub fn ask(
         &mut self,
         question: &str,
+        confirmed: &[String],
         overrides: &[(String, String)],
         publish: Publish<'_>,
     ) -> Result<Outcome, WorkerError> {
@@ -283,6 +285,7 @@ impl Worker {
             let _ = publish(session.record(Event::Warned { text: text.to_owned() }));
         }
         let mut stamp = Stamp::new(run_id(question));
+        let probe = loaded_probe(&config, &self.paths, loaded.generator.card());
         let tools = Tools {
             config: &config,
             prompts: &prompts,
@@ -290,8 +293,9 @@ impl Worker {
             corpus,
             reranker: loaded.reranker.map(|model| model as &mut dyn Reranker),
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
+            probe: probe.as_ref().map_err(ToString::to_string),
         };
-        Ok(ask(tools, question, &mut |event| publish(stamp.record(event)))?)
+        Ok(ask(tools, question, confirmed, &mut |event| publish(stamp.record(event)))?)
     }
 
     /// Can this question be asked? Only the generator is loaded, to count tokens: long work can wait for the answer.

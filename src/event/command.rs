@@ -5,8 +5,9 @@ use std::path::PathBuf;
 /// Stopping is not a command: it must overtake the queue, so it travels as a [`super::StopFlag`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// Answer a question over the open corpus. `overrides` are `key = value` settings on top of the configuration.
-    Ask { question: String, overrides: Vec<(String, String)> },
+    /// Answer a question over the open corpus, beginning with the `confirmed` sentences. `overrides` are `key = value` settings on top
+    /// of the configuration.
+    Ask { question: String, confirmed: Vec<String>, overrides: Vec<(String, String)> },
     /// Open a folder: use its index and bring it up to date.
     Open { folder: PathBuf },
     /// Bring the index of the open corpus up to date; `rebuild` throws the old one away first.

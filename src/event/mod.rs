@@ -7,6 +7,7 @@
 mod command;
 mod flow;
 mod payload;
+mod probe;
 mod text;
 mod understanding;
 mod utility;
@@ -14,6 +15,7 @@ mod utility;
 pub use command::Command;
 pub use flow::{Flow, StopFlag};
 pub use payload::*;
+pub use probe::*;
 pub use text::{error_and_advice, harmless};
 pub use understanding::*;
 pub use utility::*;
@@ -75,6 +77,10 @@ pub enum Event {
     OperationFailed { operation: String, error: String, advice: String },
     /// A setting was refused or fell back; the program goes on.
     Warned { text: String },
+    /// The training of a probe moved on.
+    ProbeProgressed { progress: ProbeProgress },
+    /// A probe was trained and written to `file`.
+    ProbeTrained { probe: ProbeCard, file: String, wall_ms: u64 },
 
     // ── run ────────────────────────────────────────────────────────────────────────────────────────────────────────
     /// First record of every run: all that is needed to repeat it.
@@ -91,9 +97,22 @@ pub enum Event {
         seed: u64,
         /// Seconds since 1970-01-01 UTC.
         started_at: u64,
+        /// Sentences that the answer was to begin with, taken over from another run; steps count on after them.
+        #[serde(default)]
+        confirmed: Vec<String>,
     },
+    /// Who decides after each sentence whether to look something up, where somebody does.
+    GateChosen { gate: GateCard },
     /// The query writer made the text to look up.
-    QueryWritten { step: u32, query: String, writer: String, words: Vec<QueryWord> },
+    QueryWritten {
+        step: u32,
+        query: String,
+        writer: String,
+        words: Vec<QueryWord>,
+        /// Where the doubt of the sentence begins that the query is for, when the writer looked for it.
+        #[serde(default)]
+        region: Option<DoubtedRegion>,
+    },
     /// The index answered a query. Hits are in fused order, best first.
     RetrievalFinished { step: u32, retrieval: Retrieval },
     /// The reranker ordered what was left, best first.
@@ -132,7 +151,7 @@ pub enum Event {
         calls: u32,
         usage: CallUsage,
     },
-    /// A sentence of the answer begins.
+    /// A sentence of the answer begins. When the step is known already, its sentence was doubted and this one takes its place.
     StepStarted { step: u32 },
     /// A token of the answer. Log-probability and entropy in nats, under the model's own distribution at temperature 1.
     TokenGenerated { step: u32, text: String, logprob: f32, entropy: f32 },

@@ -168,6 +168,15 @@ pub struct QueryWord {
     pub origin: WordOrigin,
 }
 
+/// The part of a sentence that the model was unsure of.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DoubtedRegion {
+    /// Mean of the word entropies + alpha times their deviation, nats: SEARAG, equation 5.
+    pub threshold: f32,
+    /// The first word above it, counted from 0; the region ends with the sentence. None when no word is: all of it is the region.
+    pub first_word: Option<u32>,
+}
+
 /// Where a word of a query came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -318,6 +327,10 @@ pub struct Uncertainty {
 pub enum UncertaintyMeasure {
     /// Mean entropy of the sentence's token distributions, nats.
     TokenEntropy,
+    /// Discrete semantic entropy of sampled sentences, nats.
+    SemanticEntropy,
+    /// What the probe reads in the hidden states, in 0..=1.
+    Probe,
 }
 
 /// What a gate decided about a sentence.
@@ -326,10 +339,12 @@ pub enum UncertaintyMeasure {
 pub enum Decision {
     /// No gate: measured only.
     Measured,
-    /// Sure enough.
+    /// Kept: sure enough, or as good as a lookup could make it.
     Keep,
-    /// Doubted: look something up.
+    /// Doubted: look something up and write it again.
     LookUp,
+    /// Doubted more than before the lookup: take more passages, order them anew and write it again.
+    Expand,
 }
 
 /// How much of a sentence's attention went to a chunk of the context.

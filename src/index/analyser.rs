@@ -30,6 +30,12 @@ pub(super) fn query_words<'a>(text: &str, languages: impl Iterator<Item = &'a st
     distinct
 }
 
+/// Does the word say something, for who knows the language's stop words?
+#[must_use]
+pub fn is_content_word(word: &str, language: &str) -> bool {
+    !words(word, language, Pairs::Alone).is_empty()
+}
+
 fn words(text: &str, language: &str, pairs: Pairs) -> Vec<Token> {
     let mut words = Vec::new();
     analyser(language, pairs).token_stream(text).process(&mut |token| words.push(token.clone()));

@@ -83,6 +83,7 @@ mod tests {
     fn settings(fusion: Fusion) -> RetrieverSettings {
         RetrieverSettings {
             kind: RetrieverKind::Hybrid,
+            at_start: true,
             k: 3,
             pool: 10,
             keep: 20,

@@ -29,6 +29,7 @@ mod recut;
 mod source;
 mod health;
 
+pub use analyser::is_content_word;
 pub use error::IndexError;
 pub use health::{Health, health};
 pub use recut::Recut;

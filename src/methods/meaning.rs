@@ -3,6 +3,7 @@
 //! Clusters of meaning and their entropy after Kuhn, Gal and Farquhar, "Semantic Uncertainty" (2023); the discrete form after Farquhar
 //! et al. in Nature 630 (2024). The strict rule: two answers mean the same when each entails the other.
 
+use super::{MethodError, ModelCalls};
 use crate::llm::Completion;
 
 /// An answer as answers are compared: without case, outer and doubled spaces, and a final period.
@@ -42,6 +43,34 @@ impl Clusters {
             clusters.of.push(cluster);
         }
         clusters
+    }
+
+    /// The clusters of answers to a question by bidirectional entailment, for who needs nothing but the clusters: each founder is
+    /// compared with the answers that are left, all at once, and back only with those that it entails. The same clusters as those of an
+    /// [`Agreement`](super::Agreement), for at most half of its calls.
+    ///
+    /// # Errors
+    /// What the entailment judge fails with.
+    pub fn judged(calls: &mut dyn ModelCalls, question: &str, answers: &[&str]) -> Result<Self, MethodError> {
+        let mut of: Vec<Option<usize>> = vec![None; answers.len()];
+        let mut founders = Vec::new();
+        while let Some(founder) = of.iter().position(Option::is_none) {
+            let mut alike: Vec<usize> = (founder + 1..answers.len()).filter(|answer| of[*answer].is_none()).collect();
+            for back in [false, true] {
+                let pairs: Vec<(&str, &str)> = alike
+                    .iter()
+                    .map(|answer| (answers[founder], answers[*answer]))
+                    .map(|(a, b)| if back { (b, a) } else { (a, b) })
+                    .collect();
+                let mut judged = calls.entail(question, &pairs)?.into_iter();
+                alike.retain(|_| judged.next().is_some_and(|judgement| judgement.is_entailed()));
+            }
+            for member in alike.into_iter().chain([founder]) {
+                of[member] = Some(founders.len());
+            }
+            founders.push(founder);
+        }
+        Ok(Self { of: of.into_iter().flatten().collect(), founders })
     }
 
     /// The number of answers in each cluster.

@@ -7,6 +7,8 @@ pub mod dense;
 mod meaning;
 mod uncertainty;
 mod seper;
+pub mod query;
+pub mod searag;
 
 pub use meaning::{Clusters, Meaning, discrete_semantic_entropy, sequence_likelihoods};
 pub use seper::{Believed, believed, contexts, judge_ahead};
@@ -88,6 +90,23 @@ pub enum MethodError {
 #[must_use]
 pub fn context_lines(passages: &[&str]) -> Vec<String> {
     (1..).zip(passages).map(|(label, text)| format!("[{label}] {}", fold_white_space(text))).collect()
+}
+
+/// Area under the ROC curve: how often a true case scores above a false one, ties counting half (Mann and Whitney). None when only
+/// one class occurs.
+#[must_use]
+pub fn auroc(scores: &[f64], truth: &[bool]) -> Option<f64> {
+    let mut order: Vec<(f64, bool)> = scores.iter().copied().zip(truth.iter().copied()).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut wins, mut false_below) = (0.0, 0.0);
+    for ties in order.chunk_by(|a, b| a.0 == b.0) {
+        let positives = ties.iter().filter(|(_, truth)| *truth).count() as f64;
+        let negatives = ties.len() as f64 - positives;
+        wins += positives * (false_below + negatives / 2.0);
+        false_below += negatives;
+    }
+    let positives = order.len() as f64 - false_below;
+    (positives > 0.0 && false_below > 0.0).then(|| wins / (positives * false_below))
 }
 
 /// The cosine of two vectors of length 1.

@@ -162,7 +162,7 @@ impl Demo {
     fn ask(&mut self, question: &str, preset: &str) -> Vec<Record> {
         let mut records = Vec::new();
         let overrides = [("preset".to_owned(), preset.to_owned())];
-        let outcome = self.worker.ask(question, &overrides, &mut |record| {
+        let outcome = self.worker.ask(question, &[], &overrides, &mut |record| {
             if record.run != SESSION {
                 records.push(record);
             }

@@ -88,7 +88,7 @@ impl Search for Shelf {
 const SHELF: [&str; 4] =
     ["Mira Oakes was a student of Tam Reeve.", "Tam Reeve was born in Aldmouth.", "Ships sail.", "Ropes hold."];
 
-fn config(settings: &[(&str, &str)]) -> Config {
+pub fn config(settings: &[(&str, &str)]) -> Config {
     let mut layers = Layers::defaults();
     for (key, value) in settings {
         layers.set("test", key, value).expect("a known key");
@@ -97,10 +97,20 @@ fn config(settings: &[(&str, &str)]) -> Config {
 }
 
 /// Ask over [`SHELF`] and give the events; `stop_at` is the number of the event that is answered with a stop.
-fn run(
+pub fn run(
     config: &Config,
     generator: &mut ScriptedGenerator,
     question: &str,
+    stop_at: usize,
+) -> (Result<Outcome, AskError>, Vec<Event>) {
+    run_from(config, generator, (question, &[]), stop_at)
+}
+
+/// [`run`], with the sentences that the answer begins with.
+pub fn run_from(
+    config: &Config,
+    generator: &mut ScriptedGenerator,
+    (question, confirmed): (&str, &[String]),
     stop_at: usize,
 ) -> (Result<Outcome, AskError>, Vec<Event>) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -114,15 +124,16 @@ fn run(
         corpus: Some(Corpus { index: &shelf, embedder: &mut embedder, counter: &COUNTER }),
         reranker: None,
         judge: None,
+        probe: Err("no probe in this test".to_owned()),
     };
-    let outcome = ask(tools, question, &mut |event| {
+    let outcome = ask(tools, question, confirmed, &mut |event| {
         events.push(event);
         if events.len() > stop_at { Flow::Stop } else { Flow::Continue }
     });
     (outcome, events)
 }
 
-fn names(events: &[Event]) -> Vec<String> {
+pub fn names(events: &[Event]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for event in events {
         let json = serde_json::to_value(event).expect("an event is JSON");
@@ -134,7 +145,7 @@ fn names(events: &[Event]) -> Vec<String> {
     names
 }
 
-fn finished(events: &[Event]) -> (&str, &str, Vec<(u32, u32)>) {
+pub fn finished(events: &[Event]) -> (&str, &str, Vec<(u32, u32)>) {
     match events.last() {
         Some(Event::RunFinished { text, answer, citations, .. }) => {
             (text, answer, citations.iter().map(|cited| (cited.label, cited.first_line)).collect())
@@ -344,11 +355,15 @@ mod worker {
             }
         };
         until(&mut told, &|event| matches!(event, Event::IndexFinished { report } if report.added == 2));
-        outbox.send(Command::Ask { question: "Where was the Silver Heron built?".to_owned(), overrides: Vec::new() });
+        outbox.send(Command::Ask {
+            question: "Where was the Silver Heron built?".to_owned(),
+            confirmed: Vec::new(),
+            overrides: Vec::new(),
+        });
         until(&mut told, &|event| matches!(event, Event::RunFinished { .. }));
         outbox.send(Command::OpenSource { document: "people.md".to_owned(), first_line: 3, last_line: 3 });
         until(&mut told, &|event| matches!(event, Event::SourceOpened { .. }));
-        outbox.send(Command::Ask { question: String::new(), overrides: Vec::new() });
+        outbox.send(Command::Ask { question: String::new(), confirmed: Vec::new(), overrides: Vec::new() });
         until(&mut told, &|event| matches!(event, Event::OperationFailed { .. }));
         drop(outbox);
         thread.join().expect("the worker ends when nobody sends any more");
@@ -374,7 +389,11 @@ mod worker {
         let (outbox, inbox) = mailbox(&stop);
         let overrides = vec![("preset".to_owned(), "closed-book".to_owned())];
         for question in ["Who wrote Silver Notes?", "Who founded Corex Mills?"] {
-            outbox.send(Command::Ask { question: question.to_owned(), overrides: overrides.clone() });
+            outbox.send(Command::Ask {
+                question: question.to_owned(),
+                confirmed: Vec::new(),
+                overrides: overrides.clone(),
+            });
             if question.contains("wrote") {
                 // pressed before the worker has taken the question up: it must not be lost, nor hit the next question
                 stop.stop();

@@ -29,7 +29,8 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
     let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
     let (hub, commands) =
         Hub::start(Layers::defaults(), &program.paths(), &StopFlag::default(), sink).expect("started");
-    let ask = |question: &str| Command::Ask { question: question.to_owned(), overrides: Vec::new() };
+    let ask =
+        |question: &str| Command::Ask { question: question.to_owned(), confirmed: Vec::new(), overrides: Vec::new() };
 
     commands.send(Command::Open { folder: program.corpus() });
     let mut session = receive(&records, |event| matches!(event, Event::IndexFinished { .. }));
@@ -66,7 +67,11 @@ fn a_stop_reaches_a_question_however_soon_it_follows() {
     for _ in 0..20 {
         // a recorded run that is being looked for must not hold the question up
         commands.send(Command::ListSessions);
-        commands.send(Command::Ask { question: QUESTION.to_owned(), overrides: overrides.clone() });
+        commands.send(Command::Ask {
+            question: QUESTION.to_owned(),
+            confirmed: Vec::new(),
+            overrides: overrides.clone(),
+        });
         stop.stop();
         receive(&records, |event| match event {
             Event::RunFinished { outcome, .. } => {

@@ -10,6 +10,7 @@ mod index;
 mod trace;
 mod methods;
 mod engine;
+mod searag;
 mod program;
 mod cli;
 mod hub;

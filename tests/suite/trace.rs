@@ -21,6 +21,7 @@ fn started(format: FormatVersion, question: &str, started_at: u64) -> Event {
         corpus: None,
         seed: 1,
         started_at,
+        confirmed: Vec::new(),
     }
 }
 

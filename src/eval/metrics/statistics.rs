@@ -19,19 +19,8 @@ pub fn mean(values: &[f64]) -> f64 {
 /// The probability that a wrong answer is more uncertain than a right one; ties count half. None unless there are both.
 #[must_use]
 pub fn auroc(uncertainty: &[f64], correct: &[bool]) -> Option<f64> {
-    let of =
-        |wanted: bool| uncertainty.iter().zip(correct).filter(move |(_, is)| **is == wanted).map(|(value, _)| *value);
-    let (mut right, wrong): (Vec<f64>, Vec<f64>) = (of(true).collect(), of(false).collect());
-    if right.is_empty() || wrong.is_empty() {
-        return None;
-    }
-    right.sort_by(f64::total_cmp);
-    let above = |value: &f64| {
-        let below = right.partition_point(|other| other < value);
-        let equal = right.partition_point(|other| other <= value) - below;
-        below as f64 + equal as f64 / 2.0
-    };
-    Some(wrong.iter().map(above).sum::<f64>() / (right.len() * wrong.len()) as f64)
+    let wrong: Vec<bool> = correct.iter().map(|correct| !correct).collect();
+    crate::methods::auroc(uncertainty, &wrong)
 }
 
 /// The mean accuracy of the m most certain answers, for each m from 1 on. Answers of the same uncertainty share their accuracy, so that

@@ -72,7 +72,7 @@ impl App {
         self.ui.forget_places();
         self.ui.pending = Some(text::many_lines(&question));
         let overrides = self.ui.overrides.clone();
-        self.send(Command::Ask { question, overrides });
+        self.send(Command::Ask { question, confirmed: Vec::new(), overrides });
     }
 
     pub(in crate::tui) fn focus_input(&mut self) {

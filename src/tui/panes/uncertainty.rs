@@ -71,6 +71,8 @@ fn bar_cells(cells: usize) -> usize {
 fn measure(measure: UncertaintyMeasure) -> &'static str {
     match measure {
         UncertaintyMeasure::TokenEntropy => "token entropy",
+        UncertaintyMeasure::SemanticEntropy => "semantic entropy",
+        UncertaintyMeasure::Probe => "probe",
     }
 }
 
@@ -79,6 +81,7 @@ fn decision(uncertainty: &Uncertainty) -> (Tone, &'static str) {
         Decision::Measured => (Tone::Quiet, "measured"),
         Decision::Keep => (Tone::Good, "✓ keep"),
         Decision::LookUp => (Tone::Doubt, "? look up"),
+        Decision::Expand => (Tone::Doubt, "? look further"),
     }
 }
 

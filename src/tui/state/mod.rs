@@ -108,6 +108,7 @@ impl State {
             | Event::TokenGenerated { .. }
             | Event::StepFinished { .. }
             | Event::StepAttributed { .. }
+            | Event::GateChosen { .. }
             | Event::RunFinished { .. } => {
                 // nearly always the latest one, so look from the end
                 if let Some(run) = self.runs.iter_mut().rev().find(|run| run.id == record.run) {
@@ -120,7 +121,8 @@ impl State {
                     run.utility = Some(harmless_utility(utility));
                 }
             }
-            Event::Unknown => {}
+            // probes are trained on the command line
+            Event::ProbeProgressed { .. } | Event::ProbeTrained { .. } | Event::Unknown => {}
         }
     }
 

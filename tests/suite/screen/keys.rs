@@ -14,6 +14,7 @@ fn keys_do_what_they_say() {
     screen.type_text("Who was q?").shows("ask> Who was q?").press("enter");
     let ask = |question: &str, overrides: &[(&str, &str)]| Command::Ask {
         question: question.to_owned(),
+        confirmed: Vec::new(),
         overrides: overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
     };
     assert_eq!(screen.commands(), [ask("Who was q?", &[])]);
@@ -34,6 +35,7 @@ fn keys_do_what_they_say() {
 fn suggestions_fill_the_input_and_bring_their_preset() {
     let ask = |question: &str, overrides: &[(&str, &str)]| Command::Ask {
         question: question.to_owned(),
+        confirmed: Vec::new(),
         overrides: overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
     };
     let closed_book = [("preset", "closed-book")];

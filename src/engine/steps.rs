@@ -1,0 +1,111 @@
+//! Cuts the stream of tokens into steps, one a sentence.
+
+use super::citations::Supports;
+use crate::corpus::sentences;
+use crate::event::{Citation, Event, Flow, Uncertainty};
+use crate::llm::Token;
+
+/// A sentence as it came from the generator.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sentence {
+    pub step: u32,
+    /// As it was written, white space and all.
+    pub raw: String,
+    pub tokens: Vec<Token>,
+    pub citations: Vec<Citation>,
+    /// What the gate said of it while the stream went on; None when it is still to be judged.
+    pub uncertainty: Option<Uncertainty>,
+}
+
+impl Sentence {
+    /// What it says.
+    pub fn text(&self) -> &str {
+        self.raw.trim()
+    }
+
+    /// The event that tells of it.
+    pub fn finished(&self, uncertainty: Uncertainty) -> Event {
+        let (step, text, citations) = (self.step, self.text().to_owned(), self.citations.clone());
+        Event::StepFinished { step, text, uncertainty, citations }
+    }
+}
+
+/// Says of a sentence, from its tokens, that it is kept; None when that takes more than a look.
+pub type KeepAtOnce<'a> = &'a dyn Fn(&[Token]) -> Option<Uncertainty>;
+
+/// The steps of one completion. It ends with the first sentence that is not kept at once.
+pub struct Steps<'a> {
+    keep: KeepAtOnce<'a>,
+    supports: &'a Supports,
+    /// The last step that there may be.
+    last: u32,
+    /// The step under way, its tokens and its text.
+    step: u32,
+    tokens: Vec<Token>,
+    raw: String,
+    /// The finished sentences; only the last one can be unjudged.
+    pub sentences: Vec<Sentence>,
+    ended: bool,
+}
+
+impl<'a> Steps<'a> {
+    /// Steps from number `first` to number `last`.
+    pub fn new(keep: KeepAtOnce<'a>, supports: &'a Supports, first: u32, last: u32) -> Self {
+        let (tokens, raw, sentences) = (Vec::new(), String::new(), Vec::new());
+        Self { keep, supports, last, step: first, tokens, raw, sentences, ended: false }
+    }
+
+    /// Take the next token in.
+    pub fn push(&mut self, publish: &mut dyn FnMut(Event) -> Flow, token: &Token) -> Flow {
+        if self.begins_sentence(&token.text) && self.finish(publish) == Flow::Stop {
+            return Flow::Stop;
+        }
+        if self.ended {
+            return Flow::Stop;
+        }
+        if self.tokens.is_empty() && publish(Event::StepStarted { step: self.step }) == Flow::Stop {
+            return Flow::Stop;
+        }
+        self.raw.push_str(&token.text);
+        self.tokens.push(token.clone());
+        publish(Event::TokenGenerated {
+            step: self.step,
+            text: token.text.clone(),
+            logprob: token.logprob,
+            entropy: token.entropy,
+        })
+    }
+
+    /// The sentence under way is over.
+    pub fn finish(&mut self, publish: &mut dyn FnMut(Event) -> Flow) -> Flow {
+        if self.tokens.is_empty() {
+            return Flow::Continue;
+        }
+        let (raw, tokens) = (std::mem::take(&mut self.raw), std::mem::take(&mut self.tokens));
+        let (citations, uncertainty) = (self.supports.cite(raw.trim()), (self.keep)(&tokens));
+        let sentence = Sentence { step: self.step, raw, tokens, citations, uncertainty };
+        self.ended = sentence.uncertainty.is_none() || self.step >= self.last;
+        self.step += 1;
+        let event = sentence.uncertainty.clone().map(|uncertainty| sentence.finished(uncertainty));
+        self.sentences.push(sentence);
+        event.map_or(Flow::Continue, publish)
+    }
+
+    /// Does `next` open a new sentence? The splitter is asked only where a sentence can end, since it costs more than a token.
+    fn begins_sentence(&self, next: &str) -> bool {
+        if next.trim().is_empty() || self.raw.trim().is_empty() {
+            return false;
+        }
+        let spaced = next.starts_with(char::is_whitespace) || self.raw.ends_with(char::is_whitespace);
+        let ended = self.raw.trim_end().ends_with(['.', '!', '?', '…', '。', '！', '？', '"', '”', ')', ']', '»']);
+        if self.raw.ends_with('\n') {
+            return true;
+        }
+        if !ended || !(spaced || self.raw.ends_with(['。', '！', '？'])) {
+            return false;
+        }
+        let both = format!("{}{next}", self.raw);
+        let border = self.raw.trim_end().len();
+        sentences(&both, "").iter().any(|range| range.start >= border && both[border..range.start].trim().is_empty())
+    }
+}

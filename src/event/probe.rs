@@ -1,0 +1,102 @@
+//! Gates and the probe, as events tell of them.
+
+use serde::{Deserialize, Serialize};
+
+use super::UncertaintyMeasure;
+
+/// Which token's hidden states a probe reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StatePosition {
+    /// The first token of the sentence.
+    FirstToken,
+    /// The token before it, which predicts it.
+    LastPromptToken,
+}
+
+/// The gate of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GateCard {
+    /// What it measures. Not what the settings name, when that could not be had.
+    pub measure: UncertaintyMeasure,
+    /// Sentences above it are doubted; in the measure's own unit.
+    pub threshold: f32,
+    /// The probe that it reads.
+    pub probe: Option<ProbeCard>,
+    /// Why it measures something else than the settings say.
+    pub fallback: Option<String>,
+}
+
+/// What a probe is for, how it was trained and how good it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeCard {
+    /// Version of the weights file.
+    pub format: u32,
+    /// File name and fingerprint of the generator whose states it reads.
+    pub generator: String,
+    pub fingerprint: String,
+    /// Layers of the generator, all but the first of which are read, and the width of each.
+    pub layers: u32,
+    pub width: u32,
+    pub position: StatePosition,
+    /// Units of the hidden layer.
+    pub hidden: u32,
+    /// The semantic entropy that parts certain from uncertain sentences, nats, and the weight of the variance term that found it.
+    pub entropy_threshold: f64,
+    pub lambda: f64,
+    /// Sentences sampled for each entropy.
+    pub samples: u32,
+    pub seed: u64,
+    /// What it was trained on: questions, and sentences of each class before the larger class was cut to the smaller.
+    pub questions: u64,
+    pub certain: u64,
+    pub uncertain: u64,
+    /// On sentences of questions that training never saw; None when there were none.
+    pub held_out: Option<ProbeFigures>,
+}
+
+/// How well uncertain sentences are told from certain ones.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ProbeFigures {
+    pub questions: u64,
+    pub sentences: u64,
+    /// Sentences whose sampled semantic entropy is above the threshold.
+    pub uncertain: u64,
+    /// Area under the ROC curve of the probe; None when only one class occurs.
+    pub auroc: Option<f64>,
+    /// Share of right decisions of the probe at 0.5.
+    pub accuracy: f64,
+    /// The same area for the mean token entropy.
+    pub token_entropy_auroc: Option<f64>,
+    /// The same area for the semantic entropy of a second, independent set of samples: the most that can be hoped for.
+    pub semantic_entropy_auroc: Option<f64>,
+    /// Microseconds of one reading of the probe, median.
+    pub reading_us: u64,
+}
+
+/// What the training of a probe does now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbePhase {
+    /// The generator writes questions about the corpus.
+    WritingQuestions,
+    /// Questions are answered sentence by sentence, and each sentence is sampled.
+    Collecting,
+    /// The network is trained; units are epochs.
+    Training,
+}
+
+/// How far the training of a probe is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeProgress {
+    pub phase: ProbePhase,
+    /// Finished questions or epochs, and all of them.
+    pub done: u64,
+    pub total: u64,
+    /// Sentences collected so far.
+    pub sentences: u64,
+    /// Loss on the validation part, while the network is trained.
+    pub loss: Option<f32>,
+    /// Estimated milliseconds until the phase ends, once measured.
+    pub left_ms: Option<u64>,
+}

@@ -1,0 +1,121 @@
+//! The probe: a small network that reads hidden states of the generator and says how uncertain it is of the sentence that begins.
+//!
+//! SEARAG, section 3.1 and appendices A and B. In reading order: `features` are made of hidden states; `samples` are collected, one a
+//! sentence, and kept in a `journal`; `train` fits the `network` and says how good it is; `weights` keeps it in a file, which is refused
+//! for any other generator.
+//!
+//! This module asks nothing of a model and knows nothing of a run: whoever collects samples hands them over.
+
+mod features;
+mod journal;
+mod network;
+mod train;
+mod weights;
+
+pub use features::{features, position};
+pub use journal::{Journal, Sample, Walked};
+pub use network::Network;
+pub use train::{Epoch, train};
+pub use weights::find;
+
+use std::path::Path;
+
+use crate::event::{ModelCard, ProbeCard, StatePosition};
+use crate::methods::searag::Standard;
+
+/// Version of the weights file.
+pub const FORMAT: u32 = 1;
+
+/// A trained probe.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    pub card: ProbeCard,
+    standard: Standard,
+    network: Network,
+}
+
+/// What can go wrong with a probe. Every message says what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    #[error("the probe {file} cannot be read ({reason}): train it again with `ragscope probe train`")]
+    Unreadable { file: String, reason: String },
+    #[error("the probe {file} cannot be written ({reason}): check the folder and the space on its disk")]
+    Unwritable { file: String, reason: String },
+    #[error("the probe {file} does not fit ({reason}): train one for this model with `ragscope probe train`")]
+    Unfit { file: String, reason: String },
+    #[error("no probe was trained for {generator}: `ragscope probe train FOLDER` makes one")]
+    None { generator: String },
+    #[error(
+        "{certain} certain and {uncertain} uncertain sentences are too few to train on, each needs {needed}: ask more questions (probe.questions, or --questions with a longer file)"
+    )]
+    TooFew { certain: usize, uncertain: usize, needed: usize },
+    #[error("the network cannot be computed ({0}): train the probe again")]
+    Arithmetic(#[from] candle_core::Error),
+    #[error("stopped")]
+    Stopped,
+}
+
+impl Probe {
+    /// Read a weights file.
+    ///
+    /// # Errors
+    /// A file that is missing, damaged, or of a newer format.
+    pub fn load(file: &Path) -> Result<Self, ProbeError> {
+        weights::load(file)
+    }
+
+    /// Write a weights file; a kill leaves the old one or the new one.
+    ///
+    /// # Errors
+    /// What the disk refuses.
+    pub fn save(&self, file: &Path) -> Result<(), ProbeError> {
+        weights::save(self, file)
+    }
+
+    /// Does it read this generator at this position? The reason why not.
+    ///
+    /// # Errors
+    /// [`ProbeError::Unfit`].
+    pub fn check(&self, file: &Path, generator: &ModelCard, position: StatePosition) -> Result<(), ProbeError> {
+        let card = &self.card;
+        let reason = if card.fingerprint != generator.fingerprint {
+            format!("it was trained for {}, the generator is {}, another file", card.generator, generator.file)
+        } else if (card.layers, card.width) != (generator.layers, generator.width) {
+            format!(
+                "it reads {} layers of width {}, the generator has {} of width {}",
+                card.layers, card.width, generator.layers, generator.width
+            )
+        } else if card.position != position {
+            format!("it reads the {}, probe.position asks for the {}", name(card.position), name(position))
+        } else {
+            return Ok(());
+        };
+        Err(ProbeError::Unfit { file: file.display().to_string(), reason })
+    }
+
+    /// How uncertain the generator is of the sentence, in 0..=1: 1 - sigmoid(logit), since label 1 means certain.
+    ///
+    /// # Errors
+    /// Features of another width.
+    pub fn uncertainty(&self, features: &[f32]) -> Result<f32, ProbeError> {
+        let expected = self.standard.mean.len();
+        if features.len() != expected {
+            let reason = format!("it reads {expected} numbers, the generator gave {}", features.len());
+            return Err(ProbeError::Unfit { file: self.card.generator.clone(), reason });
+        }
+        let logit = self.network.logit(&self.standard.apply(features))?;
+        let uncertainty = 1.0 / (1.0 + logit.exp());
+        if uncertainty.is_finite() {
+            return Ok(uncertainty);
+        }
+        let reason = "its numbers are not finite".to_owned();
+        Err(ProbeError::Unreadable { file: format!("for {}", self.card.generator), reason })
+    }
+}
+
+fn name(position: StatePosition) -> &'static str {
+    match position {
+        StatePosition::FirstToken => "first token",
+        StatePosition::LastPromptToken => "last token of the prompt",
+    }
+}
