@@ -1,8 +1,8 @@
 //! The roles of a run. Each is a small trait; `Off` does nothing, so an ablation is one word of configuration.
 
 use crate::config::{
-    ChunkerKind, Config, FilterKind, GateKind, LinkerKind, RefinerKind, RerankerKind, RetrieverKind,
-    RewriterKind, UnderstandingKind, UtilityKind,
+    ChunkerKind, Config, FilterKind, GateKind, LinkerKind, RefinerKind, RerankerKind, RetrieverKind, RewriterKind,
+    UnderstandingKind, UtilityKind,
 };
 use crate::event::{DroppedChunk, Event, GateCard, Hit, RerankedChunk, SePerForm, Uncertainty};
 use crate::llm::{Hidden, HiddenAt, Prompt, Token};

@@ -17,8 +17,9 @@ impl Pieces {
     pub fn of(question: &Question) -> Self {
         let mut pieces: Vec<String> = Vec::new();
         for evidence in &question.evidence {
-            for sentence in sentences(&evidence.quote, "en") {
-                let piece = fold_white_space(&evidence.quote[sentence]);
+            let quote = plain(&evidence.quote);
+            for sentence in sentences(&quote, "en") {
+                let piece = fold_white_space(&quote[sentence]);
                 if !piece.is_empty() && !pieces.contains(&piece) {
                     pieces.push(piece);
                 }
@@ -47,6 +48,27 @@ impl Pieces {
     }
 }
 
+/// A quote as the text of a document has it: what was copied out of a page of HTML loses its tags.
+fn plain(quote: &str) -> String {
+    let mut plain = String::with_capacity(quote.len());
+    let mut rest = quote;
+    while let Some((before, tag)) = rest.split_once('<') {
+        let is_tag = tag.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
+        plain.push_str(before);
+        match tag.split_once('>').filter(|_| is_tag) {
+            Some((_, after)) => {
+                plain.push(' ');
+                rest = after;
+            }
+            None => {
+                plain.push('<');
+                rest = tag;
+            }
+        }
+    }
+    plain + rest
+}
+
 /// Which evidence the documents of a corpus hold.
 #[derive(Debug, Default)]
 pub struct Places {
@@ -64,7 +86,7 @@ impl Places {
             .flat_map(|question| question.evidence.iter().map(|evidence| (&*question.id, evidence)))
             .collect();
         let is_there = |evidence: &Evidence| {
-            let quote = fold_white_space(&evidence.quote);
+            let quote = fold_white_space(&plain(&evidence.quote));
             let in_file = |path: &str| evidence.file.as_deref().is_none_or(|file| file == path);
             texts.iter().any(|(path, text)| in_file(path) && text.contains(&quote))
         };

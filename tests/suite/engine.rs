@@ -1,5 +1,7 @@
 //! The run, told by its events, with scripted models and a corpus of a few lines.
 
+mod utility;
+
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
@@ -110,12 +112,23 @@ pub fn run(
 pub fn run_from(
     config: &Config,
     generator: &mut ScriptedGenerator,
+    asked: (&str, &[String]),
+    stop_at: usize,
+) -> (Result<Outcome, AskError>, Vec<Event>) {
+    run_over(&SHELF, config, generator, asked, stop_at)
+}
+
+/// The same over other chunks.
+fn run_over(
+    chunks: &[&'static str],
+    config: &Config,
+    generator: &mut ScriptedGenerator,
     (question, confirmed): (&str, &[String]),
     stop_at: usize,
 ) -> (Result<Outcome, AskError>, Vec<Event>) {
     let folder = tempfile::tempdir().expect("a folder");
     let prompts = Prompts::new(folder.path());
-    let (shelf, mut embedder) = (Shelf(SHELF.to_vec()), ScriptedEmbedder::new(8));
+    let (shelf, mut embedder) = (Shelf(chunks.to_vec()), ScriptedEmbedder::new(8));
     let mut events = Vec::new();
     let tools = Tools {
         config,

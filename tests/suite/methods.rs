@@ -1,5 +1,6 @@
 //! The methods against golden numbers (`tests/data/vectors`, each file with its formula and where it comes from) and scripted replies.
 
+mod seper;
 mod uncertainty;
 
 use std::path::Path;
@@ -7,21 +8,21 @@ use std::path::Path;
 use serde_json::Value;
 
 /// A file of golden numbers.
-fn vectors(name: &str) -> Value {
+pub fn vectors(name: &str) -> Value {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/vectors").join(name);
     let text = std::fs::read_to_string(&file).expect("golden numbers");
     serde_json::from_str(&text).expect("JSON")
 }
 
-fn list(value: &Value) -> &[Value] {
+pub fn list(value: &Value) -> &[Value] {
     value.as_array().expect("a list")
 }
 
-fn number(value: &Value) -> f64 {
+pub fn number(value: &Value) -> f64 {
     value.as_f64().expect("a number")
 }
 
-fn numbers(value: &Value) -> Vec<f64> {
+pub fn numbers(value: &Value) -> Vec<f64> {
     list(value).iter().map(number).collect()
 }
 
@@ -30,7 +31,7 @@ fn places(value: &Value) -> Vec<usize> {
 }
 
 #[track_caller]
-fn near(found: f64, golden: &Value, what: &str) {
+pub fn near(found: f64, golden: &Value, what: &str) {
     let golden = number(golden);
     assert!((found - golden).abs() < 1e-6, "{what}: {found}, not {golden}");
 }

@@ -1,0 +1,20 @@
+//! Evaluation: metrics against golden numbers, question files good and bad, journals that survive kills, and the command.
+
+mod command;
+mod journal;
+mod metrics;
+mod questions;
+
+use ragscope::eval::Question;
+
+/// A question without evidence.
+fn question(id: &str, answers: &[&str]) -> Question {
+    Question {
+        id: id.to_owned(),
+        question: format!("What is {id}?"),
+        answers: answers.iter().map(|answer| (*answer).to_owned()).collect(),
+        evidence: Vec::new(),
+        kind: String::new(),
+        split: String::new(),
+    }
+}

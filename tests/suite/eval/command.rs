@@ -1,0 +1,104 @@
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::program::Program;
+
+/// A program with a question file of so many questions about its corpus.
+fn with_questions(count: usize) -> (Program, PathBuf) {
+    let program = Program::new();
+    let file = program.home.path().join("questions.jsonl");
+    let line = |number: usize| {
+        format!(
+            "{{\"id\": \"n{number}\", \"question\": \"Where was Tam Reeve born, {number}?\", \"answers\": [\"Lorbymouth\"], \
+             \"evidence\": [\"Tam Reeve was born in Lorbymouth.\"], \"kind\": \"one-hop\", \"split\": \"{}\"}}\n",
+            if number.is_multiple_of(2) { "even" } else { "odd" }
+        )
+    };
+    fs::write(&file, (1..=count).map(line).collect::<String>()).expect("written");
+    (program, file)
+}
+
+fn journal(program: &Program) -> Option<PathBuf> {
+    let folder = fs::read_dir(program.paths().evaluations()).ok()?;
+    folder.flatten().map(|entry| entry.path()).next()
+}
+
+fn lines(program: &Program) -> usize {
+    journal(program).and_then(|file| fs::read_to_string(file).ok()).map_or(0, |text| text.matches('\n').count())
+}
+
+#[test]
+fn presets_are_compared_on_a_question_file() {
+    let (program, file) = with_questions(3);
+    let file = file.to_str().expect("UTF-8");
+    let arguments = ["eval", file, "--corpus", "notes", "--preset", "naive, closed-book"];
+    let ended = program.run(&arguments);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for part in ["| naive ", "| closed-book ", "| one-hop ", "AUROC", "Differences", "Cost of a question"] {
+        assert!(ended.stdout.contains(part), "no {part} in:\n{}", ended.stdout);
+    }
+    assert!(ended.stdout.starts_with("3 questions\n"), "{}", ended.stdout);
+    assert_eq!(lines(&program), 1 + 6);
+
+    let ended = program.run(&[&arguments[..], &["--json", "--split", "odd", "--samples", "3"]].concat());
+    let report: Value = serde_json::from_str(&ended.stdout).expect("one object");
+    assert_eq!((&report["questions"], report["presets"].as_array().map(Vec::len)), (&Value::from(2), Some(2)));
+    let naive = &report["presets"][0];
+    assert_eq!(naive["context"]["share"], 1.0, "the corpus is one chunk: {naive}");
+    assert_eq!(naive["cost"]["retrievals"], 1.0);
+    let measures: Vec<&str> =
+        naive["uncertainty"].as_array().expect("measures").iter().filter_map(|one| one["measure"].as_str()).collect();
+    assert!(measures.contains(&"token_entropy") && measures.contains(&"eigenvalue"), "{measures:?}");
+    assert_eq!(naive["utility"]["whole"][0]["contexts"], 2);
+    assert_eq!(report["presets"][1]["context"], Value::Null, "nothing was looked up");
+    assert_eq!(report["comparisons"][0]["questions"], 2);
+}
+
+#[test]
+fn a_killed_evaluation_goes_on_where_it_was() {
+    let (program, file) = with_questions(30);
+    let file = file.to_str().expect("UTF-8");
+    let arguments = ["eval", file, "--corpus", "notes", "--preset", "closed-book", "--json"];
+    let mut child = program.start(&arguments);
+    let started = Instant::now();
+    while lines(&program) < 6 {
+        assert!(started.elapsed() < Duration::from_secs(60), "nothing was answered");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().expect("killed");
+    child.wait().expect("its end");
+    let before = fs::read_to_string(journal(&program).expect("a journal")).expect("lines");
+    let kept = before.matches('\n').count() - 1;
+    assert!(kept < 30, "it was too fast to be killed");
+
+    let ended = program.run(&arguments);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains(&format!("going on after {kept} answers")), "{}", ended.stderr);
+    let report: Value = serde_json::from_str(&ended.stdout).expect("one object");
+    assert_eq!(report["presets"][0]["answered"], 30);
+    let after = fs::read_to_string(journal(&program).expect("a journal")).expect("lines");
+    let whole = &before[..=before.rfind('\n').expect("a line")];
+    assert!(after.starts_with(whole) && after.matches('\n').count() == 31, "rows were written twice");
+}
+
+#[test]
+fn wrong_usage_says_what_to_do() {
+    let (program, file) = with_questions(2);
+    let file = file.to_str().expect("UTF-8");
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&["eval", file, "--corpus", "notes", "--preset", "naif"], 2, "did you mean `naive`"),
+        (&["eval", file, "--corpus", "notes", "--split", "test"], 2, "the splits of this file are: even, odd"),
+        (&["eval", file], 2, "--corpus"),
+        (&["eval", "notes/people.md", "--corpus", "notes"], 1, "is no question file"),
+        (&["eval", file, "--corpus", "gone"], 1, "cannot open the folder gone"),
+        (&["eval", file, "--corpus", "notes", "--preset", ","], 2, "no preset is named"),
+    ];
+    for (arguments, code, part) in cases {
+        let ended = program.run(arguments);
+        assert_eq!(ended.code, Some(*code), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(part), "{arguments:?}: {}", ended.stderr);
+    }
+}
