@@ -1,6 +1,7 @@
 //! The run, told by its events, with scripted models and a corpus of a few lines.
 
 mod utility;
+mod dense;
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
@@ -118,9 +119,9 @@ pub fn run_from(
     run_over(&SHELF, config, generator, asked, stop_at)
 }
 
-/// The same over other chunks.
-fn run_over(
-    chunks: &[&'static str],
+/// [`run_from`], over other chunks.
+pub fn run_over(
+    shelf: &[&'static str],
     config: &Config,
     generator: &mut ScriptedGenerator,
     (question, confirmed): (&str, &[String]),
@@ -128,7 +129,7 @@ fn run_over(
 ) -> (Result<Outcome, AskError>, Vec<Event>) {
     let folder = tempfile::tempdir().expect("a folder");
     let prompts = Prompts::new(folder.path());
-    let (shelf, mut embedder) = (Shelf(chunks.to_vec()), ScriptedEmbedder::new(8));
+    let (shelf, mut embedder) = (Shelf(shelf.to_vec()), ScriptedEmbedder::new(8));
     let mut events = Vec::new();
     let tools = Tools {
         config,

@@ -1,6 +1,7 @@
 //! The methods against golden numbers (`tests/data/vectors`, each file with its formula and where it comes from) and scripted replies.
 
 mod seper;
+mod dense;
 mod uncertainty;
 
 use std::path::Path;

@@ -1,0 +1,159 @@
+//! DENSE over a script: what it asks, what it counts, and what it decides.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use ragscope::config::prompts::PromptName;
+use ragscope::config::{Layers, RefillKind, RefinerStop};
+use ragscope::event::ChunkClass;
+use ragscope::llm::{Completion, Decoding, End, Entailment, Prompt};
+use ragscope::methods::dense::{Added, Passage, Rephrasings, Standing, change, measure};
+use ragscope::methods::{Meaning, MethodError, ModelCalls, discrete_semantic_entropy};
+
+/// Answers the i-th context with the i-th reply; two replies entail each other when they begin with the same letter.
+struct Script {
+    replies: Vec<String>,
+    /// Calls by purpose: how many prompts each had.
+    calls: BTreeMap<String, Vec<usize>>,
+    judged: usize,
+}
+
+impl ModelCalls for Script {
+    fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError> {
+        let values: Vec<String> = values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        Ok(Prompt::user(format!("{} {}", name.name(), values.join(" "))))
+    }
+
+    fn complete(
+        &mut self,
+        purpose: &str,
+        prompts: &[Prompt],
+        _decoding: &Decoding,
+    ) -> Result<Vec<Completion>, MethodError> {
+        self.calls.entry(purpose.to_owned()).or_default().push(prompts.len());
+        let text = |at: usize, prompt: &Prompt| match prompt.user.strip_prefix("rephrase t=") {
+            Some(chunk) => format!("{chunk}, said another way"),
+            None => self.replies[at].clone(),
+        };
+        let complete = |(at, prompt)| Completion { text: text(at, prompt), tokens: Vec::new(), end: End::Turn };
+        Ok(prompts.iter().enumerate().map(complete).collect())
+    }
+
+    fn classify(&mut self, _: &str, _: &[Prompt], _: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+        unreachable!("nothing is classified here")
+    }
+
+    fn score(&mut self, _: &str, _: &[Prompt], _: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+        unreachable!("nothing is scored here")
+    }
+
+    fn entail(&mut self, _question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError> {
+        self.judged += pairs.iter().filter(|(a, b)| Meaning::of(a) != Meaning::of(b)).count();
+        let says = |(a, b): &(&str, &str)| {
+            let entailment = if a.chars().next() == b.chars().next() { 0.8 } else { 0.1 };
+            Entailment { entailment, neutral: 0.9 - entailment, contradiction: 0.1 }
+        };
+        Ok(pairs.iter().map(says).collect())
+    }
+
+    fn rerank(&mut self, _: &str, _: &[&str]) -> Result<Vec<f32>, MethodError> {
+        unreachable!("nothing is ranked here")
+    }
+
+    fn embed(&mut self, _: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+        unreachable!("nothing is embedded here")
+    }
+}
+
+fn passages(texts: &[String]) -> Vec<Passage<'_>> {
+    texts.iter().map(|text| Passage { text, tokens: 8 }).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn dse_is_the_discrete_semantic_entropy_where_the_judge_sees_equivalences(classes in prop::collection::vec(0_u8..6, 2..9)) {
+        let replies: Vec<String> =
+            classes.iter().enumerate().map(|(at, class)| format!("{}{at}", char::from(b'a' + class))).collect();
+        let texts: Vec<String> = (1..replies.len()).map(|at| format!("chunk {at}")).collect();
+        let mut script = Script { replies, calls: BTreeMap::new(), judged: 0 };
+        let settings = Layers::defaults().config().expect("the defaults").understanding;
+        let found = measure(&mut script, "Who?", &passages(&texts), &mut Rephrasings::default(), (&settings, 1));
+        let measured = found.expect("no failure").expect("it can be measured");
+        let sizes: Vec<usize> = (0..6).map(|class| classes.iter().filter(|known| **known == class).count()).collect();
+        prop_assert!((measured.dse - discrete_semantic_entropy(&sizes)).abs() < 1e-9, "{} for {sizes:?}", measured.dse);
+        for (chunk, class) in classes[1..].iter().enumerate() {
+            prop_assert_eq!(measured.is_certain_of(chunk), Some(*class == classes[0]));
+        }
+    }
+}
+
+#[test]
+fn everything_of_a_kind_is_asked_in_one_call_and_kept_for_the_next_round() {
+    let texts: Vec<String> = (1..=5).map(|at| format!("chunk {at}")).collect();
+    let replies = ["yes", "Yes.", "no", "yes", "no", "maybe"].map(str::to_owned).to_vec();
+    let mut script = Script { replies, calls: BTreeMap::new(), judged: 0 };
+    let settings = Layers::defaults().config().expect("the defaults").understanding;
+    let mut rephrasings = Rephrasings::default();
+    for round in 0..2 {
+        let found = measure(&mut script, "Is it?", &passages(&texts), &mut rephrasings, (&settings, 1));
+        let measured = found.expect("no failure").expect("it can be measured");
+        assert_eq!(measured.replies.len(), 6);
+        // three distinct answers, both ways
+        assert_eq!(measured.judgements.len(), 6);
+        assert_eq!(script.calls["rephrase"], [5], "round {round}");
+        assert_eq!(script.calls["understanding"], vec![6; round + 1]);
+    }
+}
+
+#[test]
+fn a_round_drops_and_adds_by_class() {
+    use ChunkClass::{Certain, Necessary, Unmeasured, Unnecessary};
+    let defaults = Layers::defaults().config().expect("the defaults").refiner;
+    let only_prune = ragscope::config::RefinerSettings { refill: RefillKind::Off, ..defaults.clone() };
+    let beside_certain = ragscope::config::RefinerSettings { refill: RefillKind::Certain, ..defaults.clone() };
+    let keep_all = ragscope::config::RefinerSettings { prune: false, ..defaults.clone() };
+    let all = [Certain, Necessary, Unnecessary, Unmeasured];
+    let cases = [
+        ("the paper's", &all[..], &defaults, vec![2], vec![(1, 0)]),
+        ("two necessary ones take two", &[Necessary, Necessary], &defaults, vec![], vec![(0, 0), (1, 1)]),
+        ("only pruning", &all, &only_prune, vec![2], vec![]),
+        ("beside certain ones", &all, &beside_certain, vec![2], vec![(0, 0)]),
+        ("no pruning", &all, &keep_all, vec![], vec![(1, 0)]),
+        ("never empty", &[Unnecessary, Unnecessary], &defaults, vec![1], vec![]),
+        ("nothing to do", &[Certain, Unmeasured], &defaults, vec![], vec![]),
+        ("no candidate is left", &[Necessary, Necessary, Necessary], &defaults, vec![], vec![(0, 0), (1, 1)]),
+    ];
+    for (what, classes, settings, dropped, added) in cases {
+        let found = change(classes, settings, |_, taken| (0..2).find(|at| !taken.contains(at)).map(|at| (at, 0.5)));
+        let expected: Vec<Added> =
+            added.into_iter().map(|(beside, candidate)| Added { candidate, beside, cosine: 0.5 }).collect();
+        assert_eq!((found.dropped, found.added), (dropped, expected), "{what}");
+    }
+}
+
+#[test]
+fn the_best_context_is_the_least_uncertain_and_a_sufficient_one_is_not_given_up() {
+    let standing = |dse, sufficient| Standing { dse, sufficient };
+    for (new, best, beats) in [
+        (standing(0.1, false), standing(0.3, false), true),
+        (standing(0.3, false), standing(0.3, false), false),
+        (standing(0.1, true), standing(0.3, true), true),
+        (standing(0.1, false), standing(0.3, true), false),
+        (standing(0.1, true), standing(0.3, false), true),
+        (standing(0.4, true), standing(0.3, false), false),
+    ] {
+        assert_eq!(new.beats(&best), beats, "{new:?} and {best:?}");
+    }
+    for (dse, sufficient, and, or) in [
+        (0.1, true, true, true),
+        (0.2, true, true, true),
+        (0.1, false, false, true),
+        (0.3, true, false, true),
+        (0.3, false, false, false),
+    ] {
+        let standing = standing(dse, sufficient);
+        assert_eq!((standing.suffices(0.2, RefinerStop::And), standing.suffices(0.2, RefinerStop::Or)), (and, or));
+    }
+}
