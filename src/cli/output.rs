@@ -130,6 +130,7 @@ fn index_line(progress: &IndexProgress) -> String {
         IndexPhase::Reading => ("reading", "files"),
         IndexPhase::Embedding => ("embedding", "chunks"),
         IndexPhase::Writing => ("writing", "chunks"),
+        IndexPhase::Linking => ("linking", "chunks"),
     };
     let mut line = match progress.total {
         Some(total) => format!("{doing} {} of {total} {unit}", progress.done),

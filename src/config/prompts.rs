@@ -31,6 +31,8 @@ macro_rules! prompts {
 prompts! {
     /// The answer alone, from passages.
     QaShort = "qa_short",
+    /// The answer alone, from passages and nothing else.
+    QaGrounded = "qa_grounded",
     /// The answer alone, from memory.
     QaClosed = "qa_closed",
     /// One short sentence at a time, with or without passages.

@@ -14,10 +14,10 @@ pub struct Config {
     pub embedder: EmbedderSettings,
     pub corpus: CorpusSettings,
     pub chunker: ChunkerSettings,
-    pub rewriter: Role<RewriterKind>,
+    pub rewriter: RewriterSettings,
     pub retriever: RetrieverSettings,
-    pub linker: Role<LinkerKind>,
-    pub filter: Role<FilterKind>,
+    pub linker: LinkerSettings,
+    pub filter: FilterSettings,
     pub reranker: RerankerSettings,
     pub judge: JudgeSettings,
     pub understanding: UnderstandingSettings,
@@ -123,6 +123,43 @@ impl<'de> Deserialize<'de> for GpuLayers {
     }
 }
 
+/// Who rewrites the question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RewriterSettings {
+    pub kind: RewriterKind,
+    pub least_cosine: f32,
+}
+
+/// Who ties chunks together, and how what is tied together is found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkerSettings {
+    pub kind: LinkerKind,
+    pub model: String,
+    pub links: u32,
+    pub window: u32,
+    pub direction: LinkDirection,
+    pub candidates: u32,
+    pub relatives: u32,
+    pub join: LinkJoin,
+}
+
+/// Who drops chunks, and what they have to reach.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FilterSettings {
+    pub kind: FilterKind,
+    pub prefilter: PrefilterKind,
+    pub most_cosine: f32,
+    pub grade_weight: f32,
+    pub reflect_weight: f32,
+    pub critic_weight: f32,
+    pub least_variance: f32,
+    pub fallback: u32,
+    pub least_probability: f32,
+}
+
 /// Who orders the hits again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -153,6 +190,12 @@ pub struct UtilitySettings {
 
 /// The name of a model that stands for the generator itself, asked with a prompt.
 pub const THE_GENERATOR: &str = "generator";
+
+/// The name of the linker's model that stands for the one that goes with its kind.
+pub const AUTO_MODEL: &str = "auto";
+
+/// The bundled model that reads one vector a chunk.
+pub const SENTENCE_MODEL: &str = "ragscope-sentences.F16.gguf";
 
 /// Which files become documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -262,6 +305,7 @@ pub struct ProbeSettings {
 #[serde(deny_unknown_fields)]
 pub struct AnswerSettings {
     pub prompt: AnswerPrompt,
+    pub order: PassageOrder,
     pub max_sentences: u32,
     pub max_tokens: u32,
     pub attribution: bool,
@@ -328,6 +372,18 @@ pub const RANGES: &[(&str, f64, f64)] = &[
     ("probe.batch", 1.0, 65_536.0),
     ("probe.epochs", 1.0, 1e6),
     ("probe.patience", 1.0, 1e6),
+    ("rewriter.least_cosine", -1.0, 1.0),
+    ("linker.links", 1.0, 1000.0),
+    ("linker.window", 16.0, 65_536.0),
+    ("linker.candidates", 0.0, 1000.0),
+    ("linker.relatives", 0.0, 1000.0),
+    ("filter.most_cosine", 0.0, 1.0),
+    ("filter.grade_weight", 0.0, 1e6),
+    ("filter.reflect_weight", 0.0, 1e6),
+    ("filter.critic_weight", 0.0, 1e6),
+    ("filter.least_variance", 0.0, 1.0),
+    ("filter.fallback", 1.0, 1000.0),
+    ("filter.least_probability", 0.0, 1.0),
     ("answer.max_sentences", 1.0, 1e6),
     ("answer.max_tokens", 1.0, 1e6),
     ("screen.frames_per_second", 1.0, 240.0),
@@ -365,6 +421,8 @@ choices! {
     RewriterKind at "rewriter.kind" {
         /// Nobody.
         Off = "off",
+        /// The generator adds keywords.
+        Generator = "generator",
     }
     /// Who finds chunks.
     RetrieverKind at "retriever.kind" {
@@ -377,11 +435,40 @@ choices! {
     LinkerKind at "linker.kind" {
         /// Nobody.
         Off = "off",
+        /// A generator that reads the text of the chunks.
+        Tokens = "tokens",
+        /// A model that reads one vector a chunk.
+        Sentence = "sentence",
+    }
+    /// Which way attention ties.
+    LinkDirection at "linker.direction" {
+        /// The stronger of both ways counts for both.
+        Both = "both",
+        /// Each chunk is tied to what it attends to: of a causal model, what comes before it.
+        Back = "back",
+    }
+    /// How a hit is joined with its relatives.
+    LinkJoin at "linker.join" {
+        /// One text a relative.
+        Pairs = "pairs",
+        /// One text with all relatives.
+        All = "all",
     }
     /// Who drops chunks.
     FilterKind at "filter.kind" {
         /// Nobody.
         Off = "off",
+        /// Redundancy, three grades, dynamic threshold.
+        Graded = "graded",
+        /// One question a chunk: relevant or not.
+        Binary = "binary",
+    }
+    /// Who drops chunks by their words before they are graded.
+    PrefilterKind at "filter.prefilter" {
+        /// Nobody.
+        Off = "off",
+        /// Cosine of TF-IDF vectors.
+        TfIdf = "tf_idf",
     }
     /// Who orders the hits again.
     RerankerKind at "reranker.kind" {
@@ -473,5 +560,14 @@ choices! {
         StepByStep = "step_by_step",
         /// The answer alone.
         QaShort = "qa_short",
+        /// The answer alone, from the passages and nothing else.
+        QaGrounded = "qa_grounded",
+    }
+    /// The order of the passages in the prompt.
+    PassageOrder at "answer.order" {
+        /// Best first.
+        BestFirst = "best_first",
+        /// The best first and last, the others between them: models read the middle least.
+        Edges = "edges",
     }
 }

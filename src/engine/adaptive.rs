@@ -46,7 +46,7 @@ impl QuestionChunker for Adaptive {
             wall_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
         };
         run.emit(Event::RetrievalFinished { step: run.step, retrieval: retrieval.clone() });
-        let passages = passages::choose(run, question, Found { kept: retrieval.hits, dropped: Vec::new() })?;
+        let passages = passages::choose(run, question, Found { kept: retrieval.hits, ..Found::default() })?;
         let understood = understanding::measure(run, question, &passages.hits, ContextOrigin::Recut)?;
         Ok((passages, understood))
     }

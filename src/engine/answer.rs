@@ -218,7 +218,7 @@ fn decoding(run: &Run<'_>, max_tokens: u32) -> Decoding {
 fn short_answer(run: &mut Run<'_>, question: &str, passages: &Passages, text: &str) -> Result<String, RunError> {
     match (run.tools.config.answer.prompt, after_phrase(text)) {
         (_, Some(short)) => Ok(short),
-        (AnswerPrompt::QaShort, None) => Ok(text.to_owned()),
+        (AnswerPrompt::QaShort | AnswerPrompt::QaGrounded, None) => Ok(text.to_owned()),
         (AnswerPrompt::StepByStep, None) if run.stopped() || text.is_empty() => Ok(text.to_owned()),
         (AnswerPrompt::StepByStep, None) => {
             let bare = passages::prompt(run.tools.config, run.tools.prompts, question, &passages.texts())?;

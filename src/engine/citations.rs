@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::corpus::sentences;
-use crate::event::{Citation, Evidence, Hit};
+use crate::event::{ChunkPart, Citation, Evidence, Hit};
 
 use super::passages::Passages;
 
@@ -89,14 +89,19 @@ fn citation(label: u32, hit: &Hit) -> Citation {
 
 /// The lines of a sentence: counted inside the chunk where its text runs line by line with the file, else those of the chunk.
 fn lines(hit: &Hit, range: std::ops::Range<usize>) -> [u32; 2] {
-    let [first, last] = hit.chunk.lines;
+    let chunk = &hit.chunk;
+    let own = |part: &&ChunkPart| range.start < part.text[1] as usize;
+    let (whole, [first, last]) = match chunk.parts.iter().find(own) {
+        Some(part) => (part.text[0] as usize..part.text[1] as usize, part.lines),
+        None => (0..chunk.text.len(), chunk.lines),
+    };
     let ends = |text: &str| u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX);
-    let text = hit.chunk.text.as_str();
+    let text = &chunk.text[whole.clone()];
     if ends(text.trim_end()) != last.saturating_sub(first) {
         return [first, last];
     }
-    let start = first + ends(&text[..range.start]);
-    [start, start + ends(text[range].trim_end())]
+    let start = first + ends(&chunk.text[whole.start..range.start.max(whole.start)]);
+    [start, (start + ends(chunk.text[range].trim_end())).min(last)]
 }
 
 fn words(text: &str) -> HashSet<String> {
@@ -128,6 +133,7 @@ mod tests {
             lines,
             tokens: 1,
             text: text.to_owned(),
+            parts: Vec::new(),
         };
         Hit { chunk, bm25: None, vector: None, fused: Ranked { score: 1.0, rank: 1 } }
     }

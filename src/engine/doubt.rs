@@ -106,5 +106,5 @@ fn expand(run: &mut Run<'_>, question: &str, query: &str, found: &Passages) -> R
     let below = |chunk| DroppedChunk { chunk, reason: DropReason::BelowK { k } };
     let dropped = left.iter().map(|hit| below(hit.chunk.id)).collect();
     let kept = reranked(run, query, found.hits.iter().chain(taken).cloned().collect())?;
-    passages::choose(run, question, Found { kept, dropped }).map(Some)
+    passages::choose(run, question, Found { kept, dropped, ..Found::default() }).map(Some)
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::config::{
-    Config, EmbedderSettings, GateKind, GeneratorSettings, Paths, RerankerKind, THE_GENERATOR, assets_folder,
+    AUTO_MODEL, Config, EmbedderSettings, GateKind, GeneratorSettings, LinkerKind, Paths, RerankerKind, SENTENCE_MODEL,
+    THE_GENERATOR, assets_folder,
 };
 use crate::corpus::TokenCounter;
 use crate::event::{Event, Flow, ModelCard, ModelRole, StopFlag};
@@ -20,14 +21,16 @@ pub struct Models {
     embedder: Option<(EmbedderSettings, LoadedEmbedder)>,
     reranker: Option<(EmbedderSettings, LlamaClassifier)>,
     judge: Option<(EmbedderSettings, LlamaClassifier)>,
+    linker: Option<(GeneratorSettings, LlamaGenerator)>,
 }
 
-/// The models of a run. The reranker and the entailment judge are `None` where the generator takes their place.
+/// The models of a run. The reranker, the entailment judge and the linker are `None` where the generator takes their place.
 pub struct Loaded<'a> {
     pub generator: &'a mut LlamaGenerator,
     pub embedder: Option<&'a mut LoadedEmbedder>,
     pub reranker: Option<&'a mut LlamaClassifier>,
     pub judge: Option<&'a mut LlamaClassifier>,
+    pub linker: Option<&'a mut LlamaGenerator>,
 }
 
 /// The embedder, and the counter of its tokens.
@@ -39,7 +42,7 @@ pub struct LoadedEmbedder {
 impl Models {
     /// Nothing is loaded yet.
     pub fn new(paths: Paths, stop: StopFlag) -> Self {
-        Self { paths, stop, runtime: None, generator: None, embedder: None, reranker: None, judge: None }
+        Self { paths, stop, runtime: None, generator: None, embedder: None, reranker: None, judge: None, linker: None }
     }
 
     /// Load what the configuration names and is not loaded yet: the generator, the embedder when a corpus is to be searched, and the
@@ -68,8 +71,28 @@ impl Models {
                 .map(|name| EmbedderSettings { model: name.to_owned(), ..config.embedder.clone() });
             load_classifier(slot, (runtime, paths, stop), role, settings, publish)?;
         }
+        let linker = linker_settings(config);
+        if linker.is_none() {
+            self.linker = None;
+        }
         Ok(Loaded {
-            generator: loaded_generator(&mut self.generator, runtime, paths, (&config.generator, stop), publish)?,
+            linker: match &linker {
+                None => None,
+                Some(settings) => Some(loaded_generator(
+                    &mut self.linker,
+                    runtime,
+                    paths,
+                    (ModelRole::Linker, settings, stop),
+                    publish,
+                )?),
+            },
+            generator: loaded_generator(
+                &mut self.generator,
+                runtime,
+                paths,
+                (ModelRole::Generator, &config.generator, stop),
+                publish,
+            )?,
             embedder: self.embedder.as_mut().filter(|_| with_embedder).map(|(_, embedder)| embedder),
             reranker: self.reranker.as_mut().map(|(_, model)| model),
             judge: self.judge.as_mut().map(|(_, model)| model),
@@ -153,11 +176,22 @@ fn load_classifier(
     Ok(())
 }
 
+/// What the linker's own model is loaded with; None where the generator links, or nobody does.
+fn linker_settings(config: &Config) -> Option<GeneratorSettings> {
+    let linker = &config.linker;
+    let model = match (linker.kind, linker.model.as_str()) {
+        (LinkerKind::Off, _) | (LinkerKind::Tokens, AUTO_MODEL | THE_GENERATOR) => return None,
+        (LinkerKind::Sentence, AUTO_MODEL) => SENTENCE_MODEL,
+        (LinkerKind::Tokens | LinkerKind::Sentence, name) => name,
+    };
+    Some(GeneratorSettings { model: model.to_owned(), context_tokens: 0, ..config.generator.clone() })
+}
+
 fn loaded_generator<'a>(
     slot: &'a mut Option<(GeneratorSettings, LlamaGenerator)>,
     runtime: &Runtime,
     paths: &Paths,
-    (settings, stop): (&GeneratorSettings, &StopFlag),
+    (role, settings, stop): (ModelRole, &GeneratorSettings, &StopFlag),
     publish: &mut dyn FnMut(Event) -> Flow,
 ) -> Result<&'a mut LlamaGenerator, LlmError> {
     // the old model goes first: two large ones may not fit side by side
@@ -166,10 +200,10 @@ fn loaded_generator<'a>(
         Some((_, generator)) => generator,
         None => {
             let file = llm::discover::resolve(&settings.model, paths)?;
-            let mut watch = Watch::new(ModelRole::Generator, &file, publish);
+            let mut watch = Watch::new(role, &file, publish);
             let model = llm::load_generator(runtime, &file, settings, stop, &mut |f| watch.progress(f))?;
-            watch.loaded(model.card());
-            if !model.shares_prefixes() {
+            watch.loaded(&ModelCard { role, ..model.card().clone() });
+            if role == ModelRole::Generator && !model.shares_prefixes() {
                 let text =
                     "this model keeps one state a prompt: prompts share nothing, so methods that ask much are slower";
                 let _ = (watch.publish)(Event::Warned { text: text.to_owned() });

@@ -1,11 +1,11 @@
 //! The passages of a prompt, cut by whole chunks to what the context holds.
 
 use crate::config::prompts::{PromptName, Prompts};
-use crate::config::{AnswerPrompt, Config, ConfigError, RetrieverKind};
+use crate::config::{AnswerPrompt, Config, ConfigError, PassageOrder, RetrieverKind};
 use crate::corpus::fold_white_space;
-use crate::event::{Context, ContextChunk, DropReason, DroppedChunk, Event, Hit};
+use crate::event::{Context, ContextChunk, DropReason, DroppedChunk, Event, Hit, Stage};
 use crate::llm::{Generator, LlmError, Prompt};
-use crate::methods::context_lines;
+use crate::methods::{context_lines, joined};
 
 use super::roles::Found;
 use super::run::{Run, RunError};
@@ -43,8 +43,10 @@ pub fn looks_up_at_start(config: &Config) -> bool {
 /// Keep the best `retriever.k` chunks, as many of them as fit beside the question and the answer, and publish the context.
 pub fn choose(run: &mut Run<'_>, question: &str, found: Found) -> Result<Passages, RunError> {
     let k = run.tools.config.retriever.k;
-    let (mut hits, dropped) = (found.kept, found.dropped);
-    let spare = hits.split_off(hits.len().min(k as usize));
+    let Found { kept: mut hits, mut dropped, spare: set_aside } = found;
+    let mut spare = hits.split_off(hits.len().min(k as usize));
+    spare.extend(set_aside);
+    let mut hits = merge(run, hits, &mut dropped);
     let below_k = spare.iter().map(|hit| DroppedChunk { chunk: hit.chunk.id, reason: DropReason::BelowK { k } });
     let mut cut = Vec::new();
     loop {
@@ -60,7 +62,7 @@ pub fn choose(run: &mut Run<'_>, question: &str, found: Found) -> Result<Passage
     cut.reverse();
     cut.extend(dropped);
     cut.extend(below_k);
-    let passages = Passages { hits, spare, dropped: cut };
+    let passages = Passages { hits: ordered(hits, run.tools.config.answer.order), spare, dropped: cut };
     publish(run, question, &passages)?;
     Ok(passages)
 }
@@ -89,6 +91,34 @@ fn room(run: &Run<'_>, question: &str, hits: &[Hit]) -> Result<(u32, u32), RunEr
     let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
     let needed = count(tools.generator, &prompt(tools.config, tools.prompts, question, &texts)?)?;
     Ok((needed, available(tools.config, tools.generator.card().context_tokens)))
+}
+
+/// Joined texts that share a chunk become one.
+fn merge(run: &mut Run<'_>, hits: Vec<Hit>, dropped: &mut Vec<DroppedChunk>) -> Vec<Hit> {
+    let (hits, absorbed) = joined::merge(hits);
+    if !absorbed.is_empty() {
+        let gone =
+            absorbed.iter().map(|gone| DroppedChunk { chunk: gone.text, reason: DropReason::Absorbed { by: gone.by } });
+        let gone: Vec<DroppedChunk> = gone.collect();
+        let merged = hits.iter().filter(|hit| absorbed.iter().any(|gone| gone.by == hit.chunk.id));
+        run.emit(Event::ChunksMerged { step: run.step, merged: merged.cloned().collect() });
+        let kept = hits.iter().map(|hit| hit.chunk.id).collect();
+        run.emit(Event::StageFinished { step: run.step, stage: Stage::Merged, kept, dropped: gone.clone() });
+        dropped.extend(gone);
+    }
+    hits
+}
+
+/// The passages as the prompt has them, of passages with the best first.
+fn ordered(hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
+    match order {
+        PassageOrder::BestFirst => hits,
+        PassageOrder::Edges => {
+            let (front, mut back): (Vec<_>, Vec<_>) = hits.into_iter().enumerate().partition(|(rank, _)| rank % 2 == 0);
+            back.reverse();
+            front.into_iter().chain(back).map(|(_, hit)| hit).collect()
+        }
+    }
 }
 
 fn label(generator: &mut dyn Generator, hits: &[Hit]) -> Result<Vec<ContextChunk>, RunError> {
@@ -120,8 +150,11 @@ pub fn prompt_of(
         (AnswerPrompt::StepByStep, false) => {
             prompts.fill(PromptName::StepByStep, &[("c", &format!("Context:\n{lines}\n")), ("q", question)])?
         }
-        (AnswerPrompt::QaShort, true) => prompts.fill(PromptName::QaClosed, &[("q", question)])?,
+        (AnswerPrompt::QaShort | AnswerPrompt::QaGrounded, true) => {
+            prompts.fill(PromptName::QaClosed, &[("q", question)])?
+        }
         (AnswerPrompt::QaShort, false) => prompts.fill(PromptName::QaShort, &[("c", &lines), ("q", question)])?,
+        (AnswerPrompt::QaGrounded, false) => prompts.fill(PromptName::QaGrounded, &[("c", &lines), ("q", question)])?,
     };
     Ok(Prompt::user(text))
 }

@@ -17,6 +17,7 @@ use super::run::{Run, RunError, Tools};
 use super::steps::Sentence;
 use super::understanding::{Dense, Understood};
 use super::utility::SePer;
+use super::{filter, linker, rewriter};
 
 /// What the stages between the retriever and the context hand on.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,6 +26,8 @@ pub struct Found {
     pub kept: Vec<Hit>,
     /// The chunks that fell out, with the reason.
     pub dropped: Vec<DroppedChunk>,
+    /// Chunks that a stage set aside because others come first, best first.
+    pub spare: Vec<Hit>,
 }
 
 /// Rewrites the question before the lookup.
@@ -149,6 +152,7 @@ impl Roles {
         Self {
             rewriter: match config.rewriter.kind {
                 RewriterKind::Off => Box::new(Off),
+                RewriterKind::Generator => Box::new(rewriter::ByGenerator),
             },
             query_writer: match (config.query.kind, config.retriever.kind) {
                 (_, RetrieverKind::Off) => Box::new(Off),
@@ -160,9 +164,12 @@ impl Roles {
             },
             linker: match config.linker.kind {
                 LinkerKind::Off => Box::new(Off),
+                LinkerKind::Tokens | LinkerKind::Sentence => Box::new(linker::ByAttention),
             },
             filter: match config.filter.kind {
                 FilterKind::Off => Box::new(Off),
+                FilterKind::Graded => Box::new(filter::Graded),
+                FilterKind::Binary => Box::new(filter::Binary),
             },
             reranker: match config.reranker.kind {
                 RerankerKind::Off => Box::new(Off),
@@ -273,7 +280,7 @@ impl Retriever for Hybrid {
         let settings = &run.tools.config.retriever;
         retrieval.hits.truncate(settings.keep.max(settings.k) as usize);
         run.emit(Event::RetrievalFinished { step: run.step, retrieval: retrieval.clone() });
-        Ok(Found { kept: retrieval.hits, dropped: Vec::new() })
+        Ok(Found { kept: retrieval.hits, ..Found::default() })
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Tools<'a> {
     pub corpus: Option<Corpus<'a>>,
     /// None where the generator reranks.
     pub reranker: Option<&'a mut dyn Reranker>,
+    /// None where the generator shows which chunks belong together, or nobody does.
+    pub linker: Option<&'a mut dyn OpenGenerator>,
     /// None where the generator judges entailment.
     pub judge: Option<&'a mut dyn EntailmentJudge>,
     /// The probe of the generator, or why there is none.
@@ -138,7 +140,9 @@ impl<'a> Run<'a> {
         let embedder = tools.corpus.as_ref().map(|corpus| corpus.embedder.card().clone());
         let reranker = tools.reranker.as_ref().map(|reranker| reranker.card().clone());
         let judge = tools.judge.as_ref().map(|judge| judge.card().clone());
-        std::iter::once(tools.generator.card().clone()).chain(embedder).chain(reranker).chain(judge).collect()
+        let linker = tools.linker.as_ref().map(|linker| ModelCard { role: ModelRole::Linker, ..linker.card().clone() });
+        let others = embedder.into_iter().chain(reranker).chain(judge).chain(linker);
+        std::iter::once(tools.generator.card().clone()).chain(others).collect()
     }
 
     /// One call of the generator, published with its exact prompt and its cost. `observe` sees each token.

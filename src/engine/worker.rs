@@ -4,16 +4,20 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::config::prompts::Prompts;
-use crate::config::{ConfigError, Layers, Paths};
-use crate::event::{Command, Event, Flow, IndexReport, Outcome, Record, SESSION, StopFlag, error_and_advice};
-use crate::index::{Index, IndexError, Search, Update};
-use crate::llm::{EntailmentJudge, Generator, LlmError, Reranker};
+use crate::config::{Config, ConfigError, Layers, LinkerKind, Paths};
+use crate::event::{
+    Command, Event, Flow, IndexReport, LinkReport, Outcome, Record, SESSION, StopFlag, error_and_advice,
+};
+use crate::index::{Index, IndexError, LinkRecipe, Search, Update};
+use crate::llm::{Embedder as _, EntailmentJudge, Generator, LlmError, Reranker};
 
 use super::ask::{AskError, ask, check_question};
+use super::chores::{self, Chores};
 use super::inbox::{Inbox, Next};
-use super::models::{LoadedEmbedder, Models, loaded_probe};
+use super::linking::{self, link_all};
+use super::models::{Loaded, LoadedEmbedder, Models, loaded_probe};
 use super::passages::needs_corpus;
-use super::run::{Corpus, Tools};
+use super::run::{Corpus, OpenGenerator, Tools};
 
 /// Where records go. The answer says whether to go on.
 pub type Publish<'a> = &'a mut dyn FnMut(Record) -> Flow;
@@ -31,6 +35,8 @@ pub enum WorkerError {
     Ask(#[from] AskError),
     #[error("no corpus is open: name a folder")]
     NoCorpus,
+    #[error("nothing ties chunks together in these settings: set linker.kind to tokens or sentence")]
+    NoLinker,
 }
 
 impl WorkerError {
@@ -42,7 +48,7 @@ impl WorkerError {
             Self::Config(_) | Self::Ask(AskError::Config(_)) => {
                 (text, "`ragscope config` lists every setting".to_owned())
             }
-            Self::Model(_) | Self::Index(_) | Self::Ask(_) | Self::NoCorpus => {
+            Self::Model(_) | Self::Index(_) | Self::Ask(_) | Self::NoCorpus | Self::NoLinker => {
                 let (error, advice) = error_and_advice(&text);
                 (error.to_owned(), advice.to_owned())
             }
@@ -94,18 +100,6 @@ pub struct Worker {
     index: Option<Index>,
 }
 
-/// What the thread does while nobody asks for anything.
-struct Chores {
-    load: bool,
-    update: bool,
-}
-
-impl Chores {
-    fn any(&self) -> bool {
-        self.load || self.update
-    }
-}
-
 impl Worker {
     /// A worker that has loaded nothing yet.
     #[must_use]
@@ -122,61 +116,41 @@ impl Worker {
 
     /// Serve commands until the sender is gone. Loading and indexing give way to a command within one batch.
     pub fn serve(&mut self, commands: &Inbox, publish: Publish<'_>) {
-        let mut chores = Chores { load: true, update: false };
+        let mut chores = Chores { load: true, ..Chores::default() };
         loop {
             let next = if chores.any() { commands.poll() } else { commands.wait() };
             match next {
                 Next::Command(command) => {
-                    chores.update |= self.obey(command, publish);
-                    // a corpus that could not be opened has nothing to bring up to date
-                    chores.update &= self.index.is_some();
+                    chores.add(self.obey(command, publish));
+                    if self.index.is_none() {
+                        chores.without_corpus();
+                    }
                     commands.settled();
                 }
-                Next::Nothing => self.do_chore(&mut chores, commands, publish),
+                Next::Nothing => chores::work(self, &mut chores, commands, publish),
                 Next::Gone => return,
             }
         }
     }
 
-    /// One piece of background work: first the models, so that the first question does not wait for them, then the index.
-    fn do_chore(&mut self, chores: &mut Chores, commands: &Inbox, publish: Publish<'_>) {
-        let mut publish = |record| match (publish(record), commands.waiting()) {
-            (Flow::Continue, false) => Flow::Continue,
-            (Flow::Stop, _) | (_, true) => Flow::Stop,
-        };
-        let result =
-            if chores.load { self.load(&mut publish) } else { self.update(&mut publish).map(|done| done.is_some()) };
-        let again = matches!(result, Ok(false)) && commands.waiting();
-        let operation = if chores.load { "load models" } else { "index" };
-        match result {
-            Err(error) => self.report(operation, &error, &mut publish),
-            // a stop without a command is the user's: the rest waits until it is asked for again
-            Ok(false) if !again => {
-                self.tell(Event::OperationStopped { operation: operation.to_owned() }, &mut publish);
-            }
-            Ok(_) => {}
-        }
-        if chores.load {
-            chores.load = again;
-        } else {
-            chores.update = again;
-        }
-        commands.settled();
-    }
-
-    /// Carry out one command. True when the index has to be brought up to date afterwards.
-    fn obey(&mut self, command: Command, publish: Publish<'_>) -> bool {
+    /// Carry out one command, and say what is to be done afterwards.
+    fn obey(&mut self, command: Command, publish: Publish<'_>) -> Chores {
+        let none = Chores::default;
+        let update = || Chores { update: true, ..Chores::default() };
         let (operation, result) = match command {
             Command::Ask { question, confirmed, overrides } => {
-                ("ask", self.ask(&question, &confirmed, &overrides, publish).map(|_outcome| false))
+                let asked = self.ask(&question, &confirmed, &overrides, publish);
+                // hits came with the links that were there; the rest of the corpus follows
+                let links = self.index.is_some() && self.wants_links(&overrides).unwrap_or(false);
+                ("ask", asked.map(|_outcome| Chores { link: links.then_some(overrides), ..none() }))
             }
-            Command::Open { folder } => ("open", self.open(&folder, false, publish).map(|()| true)),
-            Command::Reindex { rebuild } => ("index", self.open_again(rebuild, publish).map(|()| true)),
+            Command::Open { folder } => ("open", self.open(&folder, false, publish).map(|()| update())),
+            Command::Reindex { rebuild } => ("index", self.open_again(rebuild, publish).map(|()| update())),
             Command::OpenSource { document, first_line, last_line } => {
-                ("open source", self.open_source(&document, [first_line, last_line], publish).map(|()| false))
+                ("open source", self.open_source(&document, [first_line, last_line], publish).map(|()| none()))
             }
             // the recorded runs belong to the front end's side of the channel
-            Command::ListSessions | Command::OpenRun { .. } => ("sessions", Ok(false)),
+            Command::ListSessions | Command::OpenRun { .. } => ("sessions", Ok(none())),
         };
         result.unwrap_or_else(|error| {
             if error.is_stop() {
@@ -184,21 +158,21 @@ impl Worker {
             } else {
                 self.report(operation, &error, publish);
             }
-            false
+            none()
         })
     }
 
-    fn report(&mut self, operation: &str, error: &WorkerError, publish: Publish<'_>) {
+    pub(super) fn report(&mut self, operation: &str, error: &WorkerError, publish: Publish<'_>) {
         let (error, advice) = error.told();
         self.tell(Event::OperationFailed { operation: operation.to_owned(), error, advice }, publish);
     }
 
-    fn tell(&mut self, event: Event, publish: Publish<'_>) {
+    pub(super) fn tell(&mut self, event: Event, publish: Publish<'_>) {
         let _ = publish(self.session.record(event));
     }
 
     /// Load the models of the configuration. False when it was interrupted.
-    fn load(&mut self, publish: Publish<'_>) -> Result<bool, WorkerError> {
+    pub(super) fn load(&mut self, publish: Publish<'_>) -> Result<bool, WorkerError> {
         let config = self.layers.config()?;
         let (session, models) = (&mut self.session, &mut self.models);
         match models.load(&config, true, &mut |event| publish(session.record(event))) {
@@ -274,6 +248,9 @@ impl Worker {
         let session = &mut self.session;
         let searches = needs_corpus(&config) && self.index.is_some();
         let loaded = self.models.load(&config, searches, &mut |event| publish(session.record(event)))?;
+        if let (Some(index), Some(recipe)) = (self.index.as_mut(), recipe(&config, &loaded)) {
+            index.use_links(&recipe)?;
+        }
         let corpus = match (self.index.as_ref(), loaded.embedder) {
             (Some(index), Some(embedder)) => {
                 Some(Corpus { index: index as &dyn Search, embedder: &mut embedder.model, counter: &embedder.counter })
@@ -292,10 +269,48 @@ impl Worker {
             generator: loaded.generator,
             corpus,
             reranker: loaded.reranker.map(|model| model as &mut dyn Reranker),
+            linker: loaded.linker.map(|model| model as &mut dyn OpenGenerator),
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             probe: probe.as_ref().map_err(ToString::to_string),
         };
         Ok(ask(tools, question, confirmed, &mut |event| publish(stamp.record(event)))?)
+    }
+
+    /// Does a question with these overrides look for links?
+    pub(super) fn wants_links(&self, overrides: &[(String, String)]) -> Result<bool, WorkerError> {
+        Ok(self.layers.with(overrides)?.config()?.linker.kind != LinkerKind::Off)
+    }
+
+    /// Link the documents of the open corpus that have no links yet, with `overrides` laid over the settings; `rebuild` throws the
+    /// links away first that this linker made. `None` when it was interrupted; what is linked stays, and the next call goes on from
+    /// there. Links that another model made are told of and left alone: without `rebuild` nothing is linked then.
+    ///
+    /// # Errors
+    /// No corpus is open; the linker is off; a model or the index fails.
+    pub fn link(
+        &mut self,
+        overrides: &[(String, String)],
+        rebuild: bool,
+        publish: Publish<'_>,
+    ) -> Result<Option<LinkReport>, WorkerError> {
+        let config = self.layers.with(overrides)?.config()?;
+        let index = self.index.as_mut().ok_or(WorkerError::NoCorpus)?;
+        let session = &mut self.session;
+        let mut tell = |event| publish(session.record(event));
+        let loaded = match self.models.load(&config, true, &mut tell) {
+            Err(LlmError::Stopped) => return Ok(None),
+            loaded => loaded?,
+        };
+        let recipe = recipe(&config, &loaded).ok_or(WorkerError::NoLinker)?;
+        if rebuild {
+            index.forget_links(&recipe)?;
+        }
+        index.use_links(&recipe)?;
+        let model: &mut dyn OpenGenerator = match loaded.linker {
+            Some(model) => model,
+            None => loaded.generator,
+        };
+        link_all(index, model, &config.linker, &mut tell)
     }
 
     /// Can this question be asked? Only the generator is loaded, to count tokens: long work can wait for the answer.
@@ -317,6 +332,13 @@ impl Worker {
         self.tell(Event::SourceOpened { source }, publish);
         Ok(())
     }
+}
+
+/// What the links of these settings are made with; None where nobody links.
+fn recipe(config: &Config, loaded: &Loaded<'_>) -> Option<LinkRecipe> {
+    let model = loaded.linker.as_deref().unwrap_or(loaded.generator);
+    let embedder = loaded.embedder.as_ref().filter(|_| config.linker.kind != LinkerKind::Off)?;
+    Some(linking::recipe(&config.linker, model.card(), embedder.model.card()))
 }
 
 /// Seconds since 1970 and a few letters of a hash: sorts by time, and two questions of one second differ.

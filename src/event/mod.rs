@@ -69,6 +69,8 @@ pub enum Event {
     /// The user stopped something that is not a run: loading models, indexing (what is done stays, and the next update goes on
     /// from there), a question before it began.
     OperationStopped { operation: String },
+    /// The chunks of every document are linked, as far as that was possible.
+    LinksFinished { report: LinkReport },
     /// The text of a document was read for the source viewer.
     SourceOpened { source: Source },
     /// The recorded runs, newest first.
@@ -103,6 +105,9 @@ pub enum Event {
     },
     /// Who decides after each sentence whether to look something up, where somebody does.
     GateChosen { gate: GateCard },
+    /// The question was written anew for the lookup. `cosine` is its likeness with the question, None for an empty one; one below
+    /// `least_cosine` is not used.
+    QuestionRewritten { question: String, rewritten: String, cosine: Option<f32>, least_cosine: f32, used: bool },
     /// The query writer made the text to look up.
     QueryWritten {
         step: u32,
@@ -115,6 +120,19 @@ pub enum Event {
     },
     /// The index answered a query. Hits are in fused order, best first.
     RetrievalFinished { step: u32, retrieval: Retrieval },
+    /// The links between chunks of a document were read, because a hit lies in it.
+    LinksRead { step: u32, links: DocumentLinks },
+    /// Hits were joined with chunks that they are linked with. Best first.
+    ChunksLinked { step: u32, linked: Vec<LinkedText> },
+    /// Three judges graded each text. When the scores lie close together (`is_tight`), the threshold is their mean plus their
+    /// deviation, else their mean; when it let nothing through, the best few were kept (`fell_back`).
+    ChunksGraded { step: u32, graded: Vec<GradedChunk>, threshold: f32, is_tight: bool, fell_back: bool },
+    /// A judge said of each text whether it is relevant. When nothing was, everything was kept (`fell_back`).
+    ChunksJudged { step: u32, judged: Vec<JudgedChunk>, least_probability: f32, fell_back: bool },
+    /// A stage between the retriever and the context is over: what it left, in order, and what fell out.
+    StageFinished { step: u32, stage: Stage, kept: Vec<u64>, dropped: Vec<DroppedChunk> },
+    /// Joined texts with a chunk in common became one. The texts that came of it.
+    ChunksMerged { step: u32, merged: Vec<Hit> },
     /// The reranker ordered what was left, best first.
     ChunksReranked { step: u32, ranked: Vec<RerankedChunk> },
     /// The context of the next model call was put together.

@@ -14,11 +14,13 @@ pub enum ModelRole {
     Reranker,
     /// Judges whether one answer entails another.
     EntailmentJudge,
+    /// Shows by its attention which chunks belong together.
+    Linker,
 }
 
 impl ModelRole {
     /// Every role, in the order in which they are shown.
-    pub const ALL: [Self; 4] = [Self::Generator, Self::Embedder, Self::Reranker, Self::EntailmentJudge];
+    pub const ALL: [Self; 5] = [Self::Generator, Self::Embedder, Self::Reranker, Self::EntailmentJudge, Self::Linker];
 
     /// The name in settings and on the screen.
     #[must_use]
@@ -28,6 +30,7 @@ impl ModelRole {
             Self::Embedder => "embedder",
             Self::Reranker => "reranker",
             Self::EntailmentJudge => "entailment_judge",
+            Self::Linker => "linker",
         }
     }
 }
@@ -87,6 +90,8 @@ pub enum IndexPhase {
     Embedding,
     /// Writing the new generation.
     Writing,
+    /// Reading the attention between the chunks of documents.
+    Linking,
 }
 
 /// How far indexing is.
@@ -228,6 +233,122 @@ pub struct ChunkText {
     /// Tokens by the embedder's vocabulary.
     pub tokens: u32,
     pub text: String,
+    /// Of a text that was joined of several chunks of its document, the chunks, in order; then `bytes` and `lines` reach from the first
+    /// to the last. Empty for a chunk as it is in the index.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<ChunkPart>,
+}
+
+/// A chunk inside a joined text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChunkPart {
+    pub chunk: u64,
+    /// Bytes and lines of the file, as in [`ChunkText`].
+    pub bytes: [u64; 2],
+    pub lines: [u32; 2],
+    /// Bytes of the joined text that are its own: start, and one past the end.
+    pub text: [u64; 2],
+}
+
+/// A weighted tie to another chunk of the same document.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// The other chunk, by its place in the document, from 0.
+    pub to: u32,
+    /// Share of the attention that either pays to the other, in 0..=1.
+    pub weight: f32,
+}
+
+/// Chunks of a document with the links between them, as far as they are drawn: all of a short document, of a long one what lies
+/// around the chunks in question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DocumentLinks {
+    /// Path inside the corpus.
+    pub document: String,
+    /// Place of the first of `chunks` in the document, from 0, and the number of chunks that the document has.
+    pub first: u32,
+    pub of: u32,
+    pub chunks: Vec<LinkedChunk>,
+}
+
+/// A chunk and its strongest links.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkedChunk {
+    pub chunk: u64,
+    /// Lines of the file, from 1, both inclusive.
+    pub lines: [u32; 2],
+    /// Strongest first.
+    pub links: Vec<Link>,
+}
+
+/// A text that a linker made of a hit and relatives of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkedText {
+    /// The joined text, with the scores of the hit that it grew from.
+    pub hit: Hit,
+    /// The hit that it grew from.
+    pub seed: u64,
+    pub relatives: Vec<Relative>,
+}
+
+/// A chunk that a hit is linked with.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Relative {
+    pub chunk: u64,
+    pub weight: f32,
+}
+
+/// What linking did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkReport {
+    pub corpus: CorpusCard,
+    /// The linker, and the file of the model whose attention was read.
+    pub linker: String,
+    pub model: String,
+    /// Documents and chunks that have links now.
+    pub documents: u64,
+    pub chunks: u64,
+    /// Documents that were linked in this run, and that were linked before.
+    pub linked: u64,
+    pub known: u64,
+    /// Documents that could not be linked, and why.
+    pub skipped: Vec<SkippedFile>,
+    pub wall_ms: u64,
+}
+
+/// A stage between the retriever and the context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Hits were joined with what they are linked with.
+    Linked,
+    /// Texts with nearly the words of a better one fell out.
+    Alike,
+    /// Texts with nearly the vector of a better one fell out.
+    Redundant,
+    /// Three judges graded what was left, and a threshold followed from their grades.
+    Graded,
+    /// A judge said what is relevant.
+    Judged,
+    /// Joined texts with a chunk in common became one.
+    Merged,
+}
+
+/// The grades of a text, each in 0..=1: relevance, the same after reflection, the critic.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GradedChunk {
+    pub chunk: u64,
+    pub grades: [f32; 3],
+    /// The grades by their weights.
+    pub score: f32,
+}
+
+/// What the judge of relevance says of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct JudgedChunk {
+    pub chunk: u64,
+    /// Probability that it is relevant.
+    pub probability: f32,
 }
 
 /// Score and rank in one list. Ranks count from 1.
@@ -284,6 +405,14 @@ pub enum DropReason {
     ContextFull { needed_tokens: u32, available_tokens: u32 },
     /// A round of refinement found that the answer does not need it.
     Unnecessary { round: u32 },
+    /// It says what a better chunk says.
+    Redundant { twin: u64, cosine: f32 },
+    /// Its score did not reach the threshold that followed from all scores.
+    BelowThreshold { score: f32, threshold: f32 },
+    /// The judge of relevance did not find it relevant.
+    Irrelevant { probability: f32, least_probability: f32 },
+    /// Its chunks are part of another text now.
+    Absorbed { by: u64 },
 }
 
 /// The passages of a prompt.

@@ -62,7 +62,8 @@ impl Draft {
             let id = self.manifest.next_chunk + u64::from(entry.chunks);
             entry.chunks += 1;
             let Chunk { bytes, lines, headings, tokens, text } = chunk;
-            let chunk = ChunkText { id, document: path.to_owned(), headings, bytes, lines, tokens, text };
+            let (document, parts) = (path.to_owned(), Vec::new());
+            let chunk = ChunkText { id, document, headings, bytes, lines, tokens, text, parts };
             self.lexical.add(&chunk, row, &entry.language)?;
         }
         let left_out = all - entry.chunks as usize;

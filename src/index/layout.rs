@@ -7,6 +7,7 @@
 //!   current         name of the generation in use and the checksum of its manifest; changed by one rename
 //!   vectors-*       append-only vectors by content, shared by generations
 //!   cuts            where documents were cut by meaning
+//!   links-*         append-only links by content, one file a linker's recipe
 //!   gen-<n>/        manifest.json, graph, lexical/ (tantivy)
 //! ```
 
@@ -130,7 +131,8 @@ impl Layout {
         }
         // only a cache: what cannot be deleted is right all the same
         let _ = fs::remove_file(self.cuts());
-        Ok(())
+        let remove = |file: &PathBuf| fs::remove_file(file).map_err(|error| FileError::write(file, error));
+        super::links::files(self).iter().try_for_each(remove)
     }
 
     /// Where documents were cut by meaning.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use tantivy::collector::TopDocs;
+use tantivy::collector::{DocSetCollector, TopDocs};
 use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::indexer::NoMergePolicy;
 use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
@@ -110,6 +110,15 @@ impl Lexical {
         }
         listed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         Ok(listed)
+    }
+
+    /// The chunks of a document, by id.
+    pub fn document(&self, document: &str) -> tantivy::Result<Vec<ChunkText>> {
+        let query = TermQuery::new(Term::from_field_text(self.fields.document, document), IndexRecordOption::Basic);
+        let found = self.searcher.search(&query, &DocSetCollector)?;
+        let mut chunks = found.into_iter().map(|address| self.chunk(address)).collect::<tantivy::Result<Vec<_>>>()?;
+        chunks.sort_unstable_by_key(|chunk| chunk.id);
+        Ok(chunks)
     }
 
     /// The chunk at a place, as it was stored.

@@ -26,12 +26,17 @@ mod graph;
 mod fusion;
 mod search;
 mod recut;
+mod links;
+mod linked;
 mod source;
 mod health;
 
 pub use analyser::is_content_word;
 pub use error::IndexError;
 pub use health::{Health, health};
+pub use linked::LinkedState;
+pub use links::{ChunkLinks, LinkRecipe};
+pub use progress::{Position, Progress};
 pub use recut::Recut;
 pub use search::Search;
 
@@ -46,6 +51,7 @@ use error::FileError;
 use fusion::Listed;
 use generation::Generation;
 use layout::{Layout, Lock, Pointer};
+use links::LinkStore;
 use manifest::{Manifest, Recipe};
 use recut::Kept;
 use vectors::VectorStore;
@@ -81,6 +87,8 @@ pub struct Index {
     cuts: RefCell<Cuts>,
     /// What was cut again for questions.
     recuts: RefCell<Kept>,
+    /// The links in use; None until a linker is named.
+    links: RefCell<Option<LinkStore>>,
 }
 
 impl Index {
@@ -124,7 +132,8 @@ impl Index {
         };
         let (pointer, generation, vectors) = (None, None, None);
         let (cuts, recuts) = (RefCell::new(Cuts::new(layout.cuts())), RefCell::default());
-        Ok(Self { name, canonical, layout, lock, pointer, generation, vectors, cuts, recuts })
+        let links = RefCell::default();
+        Ok(Self { name, canonical, layout, lock, pointer, generation, vectors, cuts, recuts, links })
     }
 
     /// Load the generation in use, if it is another than the loaded one.
@@ -245,6 +254,11 @@ impl Index {
         }
     }
 
+    /// The chunk store does not hold what it should.
+    fn damaged(&self, error: tantivy::TantivyError) -> IndexError {
+        FileError::damaged(&self.layout.root, error).of(&self.name)
+    }
+
     /// The `settings.pool` best chunks for a query by its words and by its vector (of length 1), fused. The query is plain text.
     /// `embedder` is the fingerprint of the model that made the vector: when the index holds those of another one, words alone
     /// decide.
@@ -262,7 +276,7 @@ impl Index {
         let pool = settings.pool as usize;
         let (mut bm25, mut near, mut hits) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(generation) = &self.generation {
-            let damaged = |error: tantivy::TantivyError| FileError::damaged(&self.layout.root, error).of(&self.name);
+            let damaged = |error| self.damaged(error);
             let words = analyser::query_words(query, generation.languages.iter().map(String::as_str));
             bm25 = listed(generation.lexical.search(&words, pool).map_err(damaged)?);
             let comparable = generation.manifest.embedder() == embedder;

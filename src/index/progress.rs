@@ -9,14 +9,14 @@ const EVERY: Duration = Duration::from_millis(125);
 const MEASURED_AFTER: Duration = Duration::from_millis(500);
 
 /// Publishes progress at most eight times a second and remembers whether the observer wants to stop.
-pub(super) struct Progress<'a> {
+pub struct Progress<'a> {
     publish: &'a mut dyn FnMut(Event) -> Flow,
     last: Option<Instant>,
     stopped: bool,
 }
 
 /// Where a phase is. `done` and `total` as in [`IndexProgress`].
-pub(super) struct Position<'a> {
+pub struct Position<'a> {
     pub phase: IndexPhase,
     pub done: u64,
     pub total: Option<u64>,
@@ -26,6 +26,7 @@ pub(super) struct Position<'a> {
 }
 
 impl<'a> Progress<'a> {
+    /// Nothing was told yet.
     pub fn new(publish: &'a mut dyn FnMut(Event) -> Flow) -> Self {
         Self { publish, last: None, stopped: false }
     }

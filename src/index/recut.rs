@@ -138,6 +138,7 @@ fn embedded(
             lines,
             tokens,
             text,
+            parts: Vec::new(),
         }
     };
     Ok(chunks.into_iter().map(named).zip(vectors).collect())

@@ -1,9 +1,9 @@
 //! What a question needs of an index.
 
-use super::{Index, Recut};
+use super::{ChunkLinks, Index, Recut};
 use crate::config::RetrieverSettings;
 use crate::corpus::{SemanticCut, TokenCounter};
-use crate::event::{CorpusCard, Retrieval};
+use crate::event::{ChunkText, CorpusCard, Retrieval};
 use crate::llm::{Embedder, LlmError};
 
 /// A corpus that can be searched.
@@ -36,6 +36,24 @@ pub trait Search {
         counter: &TokenCounter,
     ) -> Result<Vec<Recut>, LlmError>;
 
+    /// The chunks of a document, in its order; none for a document that is not in the index.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    fn document(&self, path: &str) -> anyhow::Result<Vec<ChunkText>>;
+
+    /// The links between the chunks of a document that the linker in use made, by their order; None while there are none.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    fn links(&self, document: &str) -> anyhow::Result<Option<ChunkLinks>>;
+
+    /// Keep the links of a document.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    fn keep_links(&self, document: &str, links: &ChunkLinks) -> anyhow::Result<()>;
+
     /// The corpus and the state of its index.
     fn card(&self) -> CorpusCard;
 }
@@ -65,6 +83,18 @@ impl Search for Index {
         counter: &TokenCounter,
     ) -> Result<Vec<Recut>, LlmError> {
         Self::recut(self, documents, cut, embedder, counter)
+    }
+
+    fn document(&self, path: &str) -> anyhow::Result<Vec<ChunkText>> {
+        Ok(Self::document(self, path)?)
+    }
+
+    fn links(&self, document: &str) -> anyhow::Result<Option<ChunkLinks>> {
+        Ok(Self::links(self, document)?)
+    }
+
+    fn keep_links(&self, document: &str, links: &ChunkLinks) -> anyhow::Result<()> {
+        Ok(Self::keep_links(self, document, links)?)
     }
 
     fn card(&self) -> CorpusCard {

@@ -4,11 +4,14 @@
 //! it implements (the run tells every call; a test replies from a script).
 
 pub mod dense;
+pub mod chunkrag;
+pub mod joined;
 mod meaning;
 mod uncertainty;
 mod seper;
 pub mod query;
 pub mod searag;
+pub mod saki;
 
 pub use meaning::{Clusters, Meaning, discrete_semantic_entropy, sequence_likelihoods};
 pub use seper::{Believed, believed, contexts, judge_ahead};

@@ -136,13 +136,14 @@ fn phase_words(phase: IndexPhase) -> &'static str {
         IndexPhase::Reading => "reading",
         IndexPhase::Embedding => "embedding",
         IndexPhase::Writing => "writing",
+        IndexPhase::Linking => "linking",
     }
 }
 
 fn done_words(progress: &IndexProgress) -> String {
     let unit = match progress.phase {
         IndexPhase::Scanning | IndexPhase::Reading => "files",
-        IndexPhase::Embedding | IndexPhase::Writing => "chunks",
+        IndexPhase::Embedding | IndexPhase::Writing | IndexPhase::Linking => "chunks",
     };
     match progress.total {
         Some(total) => format!("{} of {} {unit}", text::count(progress.done), text::count(total)),

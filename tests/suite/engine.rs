@@ -11,7 +11,7 @@ use ragscope::config::{Config, Layers, RetrieverSettings};
 use ragscope::corpus::{SemanticCut, TokenCounter};
 use ragscope::engine::{AskError, Corpus, Tools, ask};
 use ragscope::event::{ChunkText, CorpusCard, DropReason, Event, Flow, Hit, Outcome, Ranked, Retrieval};
-use ragscope::index::{Recut, Search};
+use ragscope::index::{ChunkLinks, Recut, Search};
 use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
 use ragscope::llm::{Embedder, LlmError};
 
@@ -23,14 +23,8 @@ static COUNTER: LazyLock<TokenCounter> = LazyLock::new(|| {
 /// Chunks in the order in which every query finds them.
 struct Shelf(Vec<&'static str>);
 
-impl Search for Shelf {
-    fn search(
-        &self,
-        query: &str,
-        _vector: &[f32],
-        _embedder: &str,
-        settings: &RetrieverSettings,
-    ) -> anyhow::Result<Retrieval> {
+impl Shelf {
+    fn hits(&self) -> Vec<Hit> {
         let hit = |(rank, text): (u32, &&str)| Hit {
             chunk: ChunkText {
                 id: u64::from(rank) * 10,
@@ -40,15 +34,28 @@ impl Search for Shelf {
                 lines: [rank, rank],
                 tokens: 8,
                 text: (*text).to_owned(),
+                parts: Vec::new(),
             },
             bm25: Some(Ranked { score: 1.0, rank }),
             vector: None,
             fused: Ranked { score: 1.0 / rank as f32, rank },
         };
+        (1..).zip(&self.0).map(hit).collect()
+    }
+}
+
+impl Search for Shelf {
+    fn search(
+        &self,
+        query: &str,
+        _vector: &[f32],
+        _embedder: &str,
+        settings: &RetrieverSettings,
+    ) -> anyhow::Result<Retrieval> {
         Ok(Retrieval {
             query: query.to_owned(),
             fusion: settings.fusion,
-            hits: (1..).zip(&self.0).map(hit).collect(),
+            hits: self.hits(),
             bm25_found: 1,
             vector_found: 0,
             wall_us: 1,
@@ -77,10 +84,23 @@ impl Search for Shelf {
             lines: [line, line],
             tokens: 8,
             text: text.to_owned(),
+            parts: Vec::new(),
         };
         let chunks = (1..).zip(texts).map(chunk).zip(vectors).collect();
         assert_eq!(documents, ["people.md"], "each document once");
         Ok(vec![Recut { document: "people.md".to_owned(), chunks: Ok(Arc::new(chunks)), sentences: 4, known: false }])
+    }
+
+    fn document(&self, _path: &str) -> anyhow::Result<Vec<ChunkText>> {
+        Ok(self.hits().into_iter().map(|hit| hit.chunk).collect())
+    }
+
+    fn links(&self, _document: &str) -> anyhow::Result<Option<ChunkLinks>> {
+        Ok(None)
+    }
+
+    fn keep_links(&self, _document: &str, _links: &ChunkLinks) -> anyhow::Result<()> {
+        Ok(())
     }
 
     fn card(&self) -> CorpusCard {
@@ -137,6 +157,7 @@ pub fn run_over(
         generator,
         corpus: Some(Corpus { index: &shelf, embedder: &mut embedder, counter: &COUNTER }),
         reranker: None,
+        linker: None,
         judge: None,
         probe: Err("no probe in this test".to_owned()),
     };

@@ -2,6 +2,9 @@
 
 mod seper;
 mod dense;
+mod calls;
+mod chunkrag;
+mod saki;
 mod uncertainty;
 
 use std::path::Path;

@@ -142,7 +142,7 @@ fn hit_row(scene: &Scene<'_>, lookup: &Lookup, (hit, best): (&Hit, f32), columns
         }
     }
     if let Some(reason) = dropped {
-        line.push_span(scene.span(Tone::Quiet, format!("  {}", reason_in_short(reason))));
+        line.push_span(scene.span(Tone::Quiet, format!("  {}", reason_in_short(reason, lookup))));
     }
     line
 }
@@ -160,15 +160,24 @@ fn short(score: f32, digits: usize) -> String {
     if score.abs() < 1.0 { text.replacen("0.", ".", 1) } else { text }
 }
 
-fn reason_in_short(reason: &DropReason) -> String {
+fn reason_in_short(reason: &DropReason, lookup: &Lookup) -> String {
     match reason {
         DropReason::BelowK { k } => format!("below k = {k}"),
         DropReason::ContextFull { .. } => "context full".to_owned(),
         DropReason::Unnecessary { round } => format!("pruned, round {round}"),
+        DropReason::Redundant { twin, cosine } => match lookup.label(*twin) {
+            Some(label) => format!("same as [{label}]"),
+            None => format!("twin, cos {}", short(*cosine, 2)),
+        },
+        DropReason::BelowThreshold { score, threshold } => {
+            format!("{} < {}", short(*score, 2), short(*threshold, 2))
+        }
+        DropReason::Irrelevant { probability, .. } => format!("irrelevant {}", short(*probability, 2)),
+        DropReason::Absorbed { .. } => "merged".to_owned(),
     }
 }
 
-fn reason_in_full(reason: &DropReason, hit: &Hit) -> String {
+fn reason_in_full(reason: &DropReason, hit: &Hit, lookup: &Lookup) -> String {
     match reason {
         DropReason::BelowK { k } => format!("✗ dropped: it ranks {}, and the context takes {k}", hit.fused.rank),
         DropReason::ContextFull { needed_tokens, available_tokens } => {
@@ -179,6 +188,28 @@ fn reason_in_full(reason: &DropReason, hit: &Hit) -> String {
                 "✗ pruned after round {round}: the model did not understand it, and without it the answer is the same"
             )
         }
+        DropReason::Redundant { twin, cosine } => {
+            format!("✗ dropped: it says what {} says (cosine {})", name_of(*twin, lookup), short(*cosine, 3))
+        }
+        DropReason::BelowThreshold { score, threshold } => {
+            format!("✗ dropped: its score {} is below the threshold {}", short(*score, 3), short(*threshold, 3))
+        }
+        DropReason::Irrelevant { probability, least_probability } => format!(
+            "✗ dropped: the judge finds it relevant with {}, and {} is asked for",
+            short(*probability, 3),
+            short(*least_probability, 3)
+        ),
+        DropReason::Absorbed { by } => format!("✗ its chunks are part of {}", name_of(*by, lookup)),
+    }
+}
+
+/// A text of the same lookup, by its label or else its place.
+fn name_of(text: u64, lookup: &Lookup) -> String {
+    let hit = || lookup.hits().iter().find(|hit| hit.chunk.id == text);
+    match (lookup.label(text), hit()) {
+        (Some(label), _) => format!("[{label}]"),
+        (None, Some(hit)) => place(&hit.chunk.document, hit.chunk.lines[0], hit.chunk.lines[1]),
+        (None, None) => "another text".to_owned(),
     }
 }
 
@@ -211,7 +242,7 @@ fn detail_rows(
         &[],
     );
     if let Some(reason) = lookup.dropped(hit.chunk.id) {
-        put(&reason_in_full(reason, hit), Tone::Doubt, &[]);
+        put(&reason_in_full(reason, hit, lookup), Tone::Doubt, &[]);
     }
     put(hit.chunk.text.trim_end(), Tone::Text, &text::content_words(&lookup.query));
 }

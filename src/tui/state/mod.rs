@@ -72,6 +72,7 @@ impl State {
             Event::CorpusOpened { corpus } => self.corpus = Some(harmless_corpus(corpus)),
             Event::IndexProgressed { progress } => self.indexing = Some(harmless_progress(progress)),
             Event::IndexFinished { report } => self.index_finished(report),
+            Event::LinksFinished { .. } => self.indexing = None,
             Event::OperationStopped { operation } => self.operation_stopped(operation),
             Event::SourceOpened { source } => {
                 self.source = Some(harmless_source(source));
@@ -91,8 +92,15 @@ impl State {
                 self.log.push(Entry { failed: false, text: one_line(text), advice: String::new() });
             }
             Event::RunStarted { .. } => self.run_started(record),
-            Event::QueryWritten { .. }
+            Event::QuestionRewritten { .. }
+            | Event::QueryWritten { .. }
             | Event::RetrievalFinished { .. }
+            | Event::LinksRead { .. }
+            | Event::ChunksLinked { .. }
+            | Event::ChunksGraded { .. }
+            | Event::ChunksJudged { .. }
+            | Event::StageFinished { .. }
+            | Event::ChunksMerged { .. }
             | Event::ChunksReranked { .. }
             | Event::ContextBuilt { .. }
             | Event::DocumentsRecut { .. }

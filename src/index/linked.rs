@@ -1,0 +1,112 @@
+//! The links of an index: which documents have them, and those of one document.
+
+use std::collections::HashSet;
+
+use super::links::{DocumentKey, LinkStore, document_key};
+use super::manifest::DocumentEntry;
+use super::{ChunkLinks, Index, IndexError, LinkRecipe};
+use crate::event::ChunkText;
+
+/// How far the links of an index are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LinkedState {
+    /// Documents with links, and their chunks.
+    pub documents: u64,
+    pub chunks: u64,
+    /// Documents without links yet: path and number of chunks, in the order of their paths.
+    pub unlinked: Vec<(String, u32)>,
+    /// Links that the same linker made with another model are there: they do not count, and stay until [`Index::forget_links`].
+    pub other_models: Vec<LinkRecipe>,
+}
+
+impl Index {
+    /// Use the links of this recipe from now on. A process that may not write the index keeps new ones in memory.
+    ///
+    /// # Errors
+    /// Files of the index that cannot be read or written.
+    pub fn use_links(&mut self, recipe: &LinkRecipe) -> Result<(), IndexError> {
+        let in_use = self.links.borrow().as_ref().is_some_and(|links| links.recipe == *recipe);
+        if !in_use {
+            let writable = self.lock.is_some();
+            let links = LinkStore::open(&self.layout, recipe, writable).map_err(|error| error.of(&self.name))?;
+            self.links.replace(Some(links));
+        }
+        Ok(())
+    }
+
+    /// Throw the links away that this linker made, with whatever model.
+    ///
+    /// # Errors
+    /// [`IndexError::InUse`] when another process writes the index; files that cannot be deleted.
+    pub fn forget_links(&mut self, recipe: &LinkRecipe) -> Result<(), IndexError> {
+        self.take_lock()?;
+        self.links.replace(None);
+        LinkStore::forget(&self.layout, recipe).map_err(|error| error.of(&self.name))
+    }
+
+    /// How far the links in use are.
+    #[must_use]
+    pub fn linked(&self) -> LinkedState {
+        let mut state = LinkedState::default();
+        let links = self.links.borrow();
+        let (Some(links), Some(manifest)) = (links.as_ref(), self.manifest()) else { return state };
+        state.other_models = LinkStore::of_other_models(&self.layout, &links.recipe);
+        for (path, entry) in &manifest.documents {
+            if self.key_of(entry).is_some_and(|key| links.holds(&key)) {
+                state.documents += 1;
+                state.chunks += u64::from(entry.chunks);
+            } else {
+                state.unlinked.push((path.clone(), entry.chunks));
+            }
+        }
+        state
+    }
+
+    /// Give the disk the bytes back of links whose documents are gone, when they are the greater part.
+    ///
+    /// # Errors
+    /// Files of the index that cannot be written.
+    pub fn tidy_links(&self) -> Result<(), IndexError> {
+        let entries = self.manifest().into_iter().flat_map(|manifest| manifest.documents.values());
+        let alive: HashSet<DocumentKey> = entries.filter_map(|entry| self.key_of(entry)).collect();
+        let mut links = self.links.borrow_mut();
+        links.as_mut().map_or(Ok(()), |links| links.tidy(&alive)).map_err(|error| error.of(&self.name))
+    }
+
+    /// The chunks of a document, in its order; none for a document that is not in the index.
+    ///
+    /// # Errors
+    /// Files of the index that cannot be read.
+    pub fn document(&self, path: &str) -> Result<Vec<ChunkText>, IndexError> {
+        let Some(generation) = &self.generation else { return Ok(Vec::new()) };
+        generation.lexical.document(path).map_err(|error| self.damaged(error))
+    }
+
+    /// The links between the chunks of a document, by their order; None while there are none.
+    ///
+    /// # Errors
+    /// Files of the index that cannot be read.
+    pub fn links(&self, document: &str) -> Result<Option<ChunkLinks>, IndexError> {
+        let (links, Some(key)) = (self.links.borrow(), self.key(document)) else { return Ok(None) };
+        links.as_ref().map_or(Ok(None), |links| links.get(&key)).map_err(|error| error.of(&self.name))
+    }
+
+    /// Keep the links of a document. When this returns, a kill no longer loses them.
+    ///
+    /// # Errors
+    /// Files of the index that cannot be written.
+    pub fn keep_links(&self, document: &str, made: &ChunkLinks) -> Result<(), IndexError> {
+        let (mut links, Some(key)) = (self.links.borrow_mut(), self.key(document)) else { return Ok(()) };
+        links.as_mut().map_or(Ok(()), |links| links.put(key, made)).map_err(|error| error.of(&self.name))
+    }
+
+    fn key(&self, document: &str) -> Option<DocumentKey> {
+        self.key_of(self.manifest()?.documents.get(document)?)
+    }
+
+    fn key_of(&self, entry: &DocumentEntry) -> Option<DocumentKey> {
+        // what is cut by meaning depends on the embedder, too
+        let cut = serde_json::to_string(self.manifest()?.recipe.as_ref()?).ok()?;
+        Some(document_key(&entry.blake3, &cut, entry.chunks))
+    }
+}
