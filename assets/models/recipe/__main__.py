@@ -1,0 +1,90 @@
+"""One command a model: `python -m recipe generator|sentences|reranker|embedder|evaluate|list`, run in `assets/models`."""
+import argparse
+import json
+from pathlib import Path
+
+from . import preflight
+
+MODELS = Path(__file__).resolve().parents[1]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="python -m recipe", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    def command(name, help, minutes):
+        made = commands.add_parser(name, help=help)
+        made.add_argument("--work", type=Path, default=Path("work") / name, help="where checkpoints go; a run is continued from there")
+        made.add_argument("--seed", type=int, default=1)
+        if minutes:
+            made.add_argument("--minutes", type=float, default=minutes, help="length of the training; the learning rate falls over it")
+            made.add_argument("--threads", type=int, default=0, help="processor threads; 0 takes all")
+        return made
+
+    made = command("generator", "train the generator and write its GGUF", 180.0)
+    made.add_argument("--size", choices=("S", "M"), default="S")
+    made.add_argument("--start", type=Path, help="a GGUF or checkpoint of this recipe to go on from")
+    made.add_argument("--plain", action="store_true", help="do not fuse the blocks (no C++ compiler)")
+    made.add_argument("--peak", type=float, default=0.01, help="highest learning rate of Muon")
+    made.add_argument("--out", type=Path, default=MODELS / "ragscope-demo.F16.gguf")
+    made = command("sentences", "train the sentence-level model and write its GGUF", 6.0)
+    made.add_argument("--documents", type=Path, nargs="*", default=[Path("/usr/share/doc"), Path("/usr/share/man/man1"), Path("/usr/share/man/man7")])
+    made.add_argument("--files", type=int, default=300, help="how many runs of units to take from the documents")
+    made.add_argument("--worlds", type=int, default=60, help="how many worlds' articles to add")
+    made.add_argument("--out", type=Path, default=MODELS / "ragscope-sentences.F16.gguf")
+    made = command("reranker", "train the reranker and write its GGUF", 15.0)
+    made.add_argument("--questions", type=Path, nargs="*", default=[], help="nq-open-oracle.jsonl.gz files")
+    made.add_argument("--xquad", type=Path, help="xquad.en.json, for evaluation alone")
+    made.add_argument("--out", type=Path, default=MODELS / "ragscope-reranker.Q8_0.gguf")
+    made = command("embedder", "convert all-MiniLM-L6-v2 from its PyPI package", None)
+    made.add_argument("--out", type=Path, default=MODELS / "all-MiniLM-L6-v2.Q8_0.gguf")
+    made = command("evaluate", "examine a generator on held-out worlds and the demo's questions", None)
+    made.add_argument("--model", type=Path, default=MODELS / "ragscope-demo.F16.gguf", help="a GGUF or checkpoint of this recipe")
+    made.add_argument("--groups", type=int, default=600, help="groups of held-out examples")
+    made.add_argument("--split", choices=("tune", "held_out"), default="held_out", help="of the demo's questions")
+    commands.add_parser("list", help="write the sizes and sums of the model files into MODELS.md")
+    return parser.parse_args()
+
+
+def main():
+    asked = arguments()
+    if asked.command == "generator":
+        preflight.check(f"generator {asked.size}", filter(None, [asked.start]))
+        from . import export, train
+
+        trained = train.run(asked.work, size=asked.size, minutes=asked.minutes, seed=asked.seed, start=asked.start, peak=asked.peak,
+                            threads=asked.threads, fuse=not asked.plain)
+        export.generator(trained, asked.out)
+    elif asked.command == "sentences":
+        preflight.check("sentences", asked.documents)
+        from . import export, sentences
+
+        trained = sentences.run(asked.work, asked.documents, seed=asked.seed, minutes=asked.minutes, files=asked.files, worlds=asked.worlds,
+                                threads=asked.threads)
+        export.sentences(trained, asked.out)
+    elif asked.command == "reranker":
+        preflight.check("reranker", [*asked.questions, *filter(None, [asked.xquad])])
+        from . import export, reranker
+
+        tests = {"demo": reranker.demo_questions()} | ({"xquad": reranker.xquad(asked.xquad)} if asked.xquad else {})
+        trained = reranker.run(asked.work, asked.questions, tests, seed=asked.seed, minutes=asked.minutes, threads=asked.threads)
+        export.reranker(trained, asked.out)
+    elif asked.command == "embedder":
+        preflight.check("embedder")
+        from . import minilm_to_gguf
+
+        minilm_to_gguf.convert(asked.out)
+    elif asked.command == "list":
+        preflight.packages()
+        from . import listing
+
+        listing.write()
+    else:
+        preflight.check("evaluate", [asked.model])
+        from . import evaluate
+
+        print(json.dumps(evaluate.examine(asked.model, asked.groups, asked.seed, asked.split), indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""Chunks and contexts as the program makes them: two or three sentences, white space folded, one line a passage."""
+import re
+from dataclasses import dataclass
+
+from .prose import SENTENCES, TAILS
+from .world import RELATIONS, capital, say
+
+
+@dataclass(frozen=True)
+class Chunk:
+    facts: tuple
+    text: str
+
+
+def wording(dice, fact):
+    return dice.randrange(len(RELATIONS[fact.relation].statements))
+
+
+def with_pronoun(sentence, subject, pronoun):
+    """The sentence with its subject as a pronoun, where the subject leads it or owns what leads it."""
+    possessive = {"He": "his", "She": "her", "It": "its"}[pronoun]
+    for name in (f"The {subject}", subject):
+        if sentence.startswith(name + " "):
+            return pronoun + sentence[len(name):]
+    found = re.match(rf"The ([a-z ]+?) of (?:the )?{re.escape(subject)} (.*)", sentence)
+    return f"{capital(possessive)} {found[1]} {found[2]}" if found else sentence
+
+
+def with_tail(dice, sentence):
+    return f"{sentence[:-1]}, {dice.choice(TAILS)}."
+
+
+class Writer:
+    """Writes a world's facts as documents would."""
+
+    def __init__(self, world, prose=()):
+        self.world, self.dice, self.prose = world, world.dice, prose or SENTENCES
+
+    def chunk(self, facts):
+        """One chunk over the facts. Consecutive facts of one subject may share a sentence or go on with a pronoun."""
+        dice, style = self.dice, self.dice.random()
+        subject = facts[0].subject
+        alone = all(fact.subject == subject for fact in facts)
+        if alone and len(facts) > 1 and style < 0.05:
+            text = f"# {subject} " + " ".join(f"- {RELATIONS[fact.relation].label}: {fact.object}" for fact in facts)
+        elif alone and style < 0.18:
+            text = f"# {subject} " + self.sentences(facts)
+        else:
+            text = self.sentences(facts)
+        return Chunk(tuple(facts), text)
+
+    def sentences(self, facts):
+        dice, said, last = self.dice, [], None
+        by_pronoun = dice.random() < 0.35
+        filler = dice.random() < 0.18
+        for fact in facts:
+            sentence = say(fact, wording(dice, fact))
+            if by_pronoun and fact.subject == last:
+                sentence = with_pronoun(sentence, fact.subject, self.world.pronoun[fact.subject])
+            if dice.random() < 0.04:
+                sentence = with_tail(dice, sentence)
+            said.append(sentence)
+            last = fact.subject
+        if filler:
+            # Never between a name and its pronoun.
+            said.insert(dice.choice((0, len(said))), dice.choice(self.prose))
+        return " ".join(said)
+
+    def table(self, kind):
+        """A Markdown table over the things of a kind, folded into one line, and the facts that stand in it."""
+        dice, world = self.dice, self.world
+        names = world.things[kind]
+        relations = [name for name, one in RELATIONS.items() if one.subject == kind]
+        columns = dice.sample(relations, dice.randint(1, 2))
+        facts, rows = [], []
+        for name in names:
+            told = {fact.relation: fact for fact in world.by_subject.get(name, ())}
+            if all(column in told for column in columns):
+                facts += [told[column] for column in columns]
+                rows.append(" | ".join([name] + [told[column].object for column in columns]))
+        head = " | ".join([capital(kind)] + [RELATIONS[column].label for column in columns])
+        rule = " | ".join(["---"] * (len(columns) + 1))
+        return Chunk(tuple(facts), " ".join(f"| {row} |" for row in [head, rule, *rows])) if len(rows) > 1 else None
+
+    def about(self, subject, count, need=(), without=()):
+        """Facts of an article about a subject: those needed and others, in any order."""
+        dice = self.dice
+        facts = [fact for fact in self.world.by_subject[subject] if fact not in need and fact not in without]
+        chosen = list(need) + dice.sample(facts, min(len(facts), max(0, count - len(need))))
+        dice.shuffle(chosen)
+        return chosen
+
+    def context(self, need, count, size=3, without=(), tables=0.08):
+        """About `count` chunks that hold the needed facts, none of `without`, and else what a search would bring up: other facts
+        about the same things and about things of their kind."""
+        dice, world, chunks = self.dice, self.world, []
+        waiting = list(need)
+        while waiting:
+            fact = waiting.pop()
+            kind = RELATIONS[fact.relation].subject
+            table = self.table(kind) if dice.random() < tables else None
+            if table and fact in table.facts and not set(table.facts) & set(without):
+                chunks.append(table)
+                continue
+            together = [other for other in waiting if other.subject == fact.subject and dice.random() < 0.4]
+            waiting = [other for other in waiting if other not in together]
+            chunks.append(self.chunk(self.about(fact.subject, dice.randint(1, size), [fact, *together], without)))
+        subjects = [fact.subject for fact in [*need, *without]]
+        for _ in range(20):
+            if len(chunks) >= count:
+                break
+            near = dice.choice(subjects) if subjects else None
+            if near and dice.random() < 0.65:
+                kind = next(kind for kind, names in world.things.items() if near in names)
+                subject = near if dice.random() < 0.35 else dice.choice(world.things[kind])
+            else:
+                subject = dice.choice(list(world.by_subject))
+            told = {fact for chunk in chunks for fact in chunk.facts}
+            facts = self.about(subject, dice.randint(1, size), (), set(without) | told) if subject in world.by_subject else []
+            if facts:
+                chunks.append(self.chunk(facts))
+        dice.shuffle(chunks)
+        return chunks
+
+
+def passages(chunks):
+    """The chunks as the lines of a prompt's context."""
+    return "\n".join(f"[{label}] {chunk.text}" for label, chunk in enumerate(chunks, 1))
+
+
+def facts_of(chunks):
+    return {fact for chunk in chunks for fact in chunk.facts}
+

@@ -1,0 +1,99 @@
+"""all-MiniLM-L6-v2 in torch, read from the shipped GGUF, so that what is trained on top meets the very vectors of the program."""
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+EMBEDDER = Path(__file__).resolve().parents[1] / "all-MiniLM-L6-v2.Q8_0.gguf"
+WIDTH, HEADS, INNER, LAYERS, EPS = 384, 12, 1536, 6, 1e-12
+START, END, PADDING = 101, 102, 0
+LONGEST_TOKENS = 256
+
+
+def tensors(path=EMBEDDER):
+    """Every tensor of the file as float32, by name."""
+    import gguf
+
+    reader = gguf.GGUFReader(path)
+    return {one.name: torch.from_numpy(gguf.quants.dequantize(one.data, one.tensor_type).copy()).float() for one in reader.tensors}
+
+
+def tokenizer(path=EMBEDDER):
+    """The WordPiece tokenizer that llama.cpp makes of the file's vocabulary (it marks beginnings of words, WordPiece the rest)."""
+    import gguf
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    field = gguf.GGUFReader(path).get_field("tokenizer.ggml.tokens")
+    words = [bytes(field.parts[at]).decode() for at in field.data]
+    special = {word for word in words if word.startswith("[") and word.endswith("]") and len(word) > 2}
+    vocabulary = {}
+    for at, word in enumerate(words):
+        plain = word if word in special else word[1:] if word.startswith("▁") else f"##{word}"
+        vocabulary[plain] = at
+    made = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    made.normalizer = normalizers.BertNormalizer(lowercase=True)
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return made
+
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attn_q, self.attn_k, self.attn_v, self.attn_output = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
+        self.attn_output_norm, self.layer_output_norm = nn.LayerNorm(WIDTH, EPS), nn.LayerNorm(WIDTH, EPS)
+        self.ffn_up, self.ffn_down = nn.Linear(WIDTH, INNER), nn.Linear(INNER, WIDTH)
+
+    def forward(self, x, mask):
+        rows, length, _ = x.shape
+        q, k, v = (part(x).view(rows, length, HEADS, -1).transpose(1, 2) for part in (self.attn_q, self.attn_k, self.attn_v))
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).reshape(rows, length, WIDTH)
+        x = self.attn_output_norm(x + self.attn_output(y))
+        return self.layer_output_norm(x + self.ffn_down(F.gelu(self.ffn_up(x))))
+
+
+class MiniLm(nn.Module):
+    """Hidden states of the last of `layers` layers."""
+
+    def __init__(self, layers=LAYERS, path=EMBEDDER):
+        super().__init__()
+        weights = tensors(path)
+        self.token_embd = nn.Embedding(*weights["token_embd.weight"].shape)
+        self.position_embd = nn.Embedding(*weights["position_embd.weight"].shape)
+        self.token_types = nn.Embedding(*weights["token_types.weight"].shape)
+        self.token_embd_norm = nn.LayerNorm(WIDTH, EPS)
+        self.blk = nn.ModuleList(Layer() for _ in range(layers))
+        known = self.state_dict().keys()
+        self.load_state_dict({name: weight for name, weight in weights.items() if name in known}, strict=True)
+
+    def forward(self, tokens):
+        """`tokens`: (rows, length), padded with `PADDING`."""
+        real = tokens != PADDING
+        x = self.token_embd(tokens) + self.position_embd.weight[: tokens.shape[1]] + self.token_types.weight[0]
+        x, mask = self.token_embd_norm(x), real[:, None, None, :]
+        for layer in self.blk:
+            x = layer(x, mask)
+        return x
+
+
+def rows_of(ids, longest=LONGEST_TOKENS):
+    """Token lists as one padded tensor."""
+    length = min(longest, max(map(len, ids)))
+    return torch.tensor([one[:length] + [PADDING] * (length - len(one)) for one in ids])
+
+
+@torch.no_grad()
+def embed(texts, model=None, words=None, batch=32):
+    """L2-normalised means of the hidden states, (texts, 384), in order."""
+    model, words = model or MiniLm(), words or tokenizer()
+    model.eval()
+    ids = [[START, *words.encode(text).ids[: LONGEST_TOKENS - 2], END] for text in texts]
+    order, vectors = sorted(range(len(ids)), key=lambda at: len(ids[at])), torch.empty(len(ids), WIDTH)
+    for at in range(0, len(order), batch):
+        here = order[at: at + batch]
+        tokens = rows_of([ids[one] for one in here])
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=False):
+            hidden = model(tokens)
+        real = (tokens != PADDING).unsqueeze(-1)
+        vectors[here] = F.normalize((hidden * real).sum(1) / real.sum(1), dim=-1)
+    return vectors

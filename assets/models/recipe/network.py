@@ -1,0 +1,127 @@
+"""The network: a llama decoder (RMS norm, rotary positions, grouped keys and values, gated feed-forward)."""
+from dataclasses import asdict, dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+@dataclass
+class Shape:
+    width: int = 256
+    layers: int = 6
+    heads: int = 8
+    kv_heads: int = 4
+    feed_forward: int = 704
+    vocabulary: int = 5454
+    positions: int = 2048
+    rope_base: float = 10000.0
+
+    @property
+    def head_width(self):
+        return self.width // self.heads
+
+
+# S trains in hours on two cores, M in minutes on a GPU.
+SIZES = {"S": Shape(), "M": Shape(width=512, layers=10, heads=8, kv_heads=4, feed_forward=1408)}
+
+
+def narrow(x):
+    """`x` in the width that products are computed in: cast once here, not again for every product that reads it."""
+    kind = x.device.type
+    return x.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else x
+
+
+class Block(nn.Module):
+    def __init__(self, shape):
+        super().__init__()
+        self.shape = shape
+        inner = shape.kv_heads * shape.head_width
+
+        def linear(inputs, outputs):
+            return nn.Linear(inputs, outputs, bias=False)
+
+        self.attn_norm = nn.RMSNorm(shape.width, eps=1e-5)
+        self.attn_q, self.attn_k = linear(shape.width, shape.width), linear(shape.width, inner)
+        self.attn_v, self.attn_output = linear(shape.width, inner), linear(shape.width, shape.width)
+        self.ffn_norm = nn.RMSNorm(shape.width, eps=1e-5)
+        self.ffn_gate, self.ffn_up = linear(shape.width, shape.feed_forward), linear(shape.width, shape.feed_forward)
+        self.ffn_down = linear(shape.feed_forward, shape.width)
+        nn.init.zeros_(self.attn_output.weight)
+        nn.init.zeros_(self.ffn_down.weight)
+
+    def forward(self, x, turn, mask):
+        rows, length, _ = x.shape
+        shape, h = self.shape, narrow(self.attn_norm(x))
+
+        def split(z, heads):
+            return z.view(rows, length, heads, shape.head_width).transpose(1, 2)
+
+        def rope(z):
+            # Neighbouring pairs turn together, as llama.cpp does for this architecture: no permutation at export.
+            a, b = z[..., 0::2], z[..., 1::2]
+            cos, sin = turn
+            return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2)
+
+        q, k = rope(split(self.attn_q(h), shape.heads)), rope(split(self.attn_k(h), shape.kv_heads))
+        v, repeats = split(self.attn_v(h), shape.kv_heads), shape.heads // shape.kv_heads
+        k, v = k.repeat_interleave(repeats, 1), v.repeat_interleave(repeats, 1)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
+        x = x + self.attn_output(y.transpose(1, 2).reshape(rows, length, -1))
+        h = narrow(self.ffn_norm(x))
+        return x + self.ffn_down(F.silu(self.ffn_gate(h)) * self.ffn_up(h))
+
+
+class Decoder(nn.Module):
+    """Hidden states of tokens (`embed=True`) or of vectors given as they are."""
+
+    def __init__(self, shape, embed=True):
+        super().__init__()
+        self.shape = shape
+        if embed:
+            self.token_embd = nn.Embedding(shape.vocabulary, shape.width)
+            nn.init.normal_(self.token_embd.weight, std=0.02)
+        self.blk = nn.ModuleList(Block(shape) for _ in range(shape.layers))
+        self.output_norm = nn.RMSNorm(shape.width, eps=1e-5)
+        angles = torch.arange(shape.positions)[:, None] / shape.rope_base ** (torch.arange(0, shape.head_width, 2) / shape.head_width)
+        self.register_buffer("cos", angles.cos(), persistent=False)
+        self.register_buffer("sin", angles.sin(), persistent=False)
+
+    def forward(self, x, positions=None, mask=None):
+        """`x`: tokens (rows, length) or vectors (rows, length, width). `positions`: (rows, length), else 0, 1, …
+        `mask`: (rows, 1, length, length), true where a position may look, else causal."""
+        h = self.token_embd(x) if x.ndim == 2 else x
+        if positions is None:
+            turn = narrow(self.cos[: x.shape[1]]), narrow(self.sin[: x.shape[1]])
+        else:
+            turn = narrow(self.cos[positions].unsqueeze(1)), narrow(self.sin[positions].unsqueeze(1))
+        for block in self.blk:
+            h = block(h, turn, mask)
+        return self.output_norm(h)
+
+    def logits(self, hidden):
+        return hidden @ self.token_embd.weight.T
+
+    def save(self, path, **more):
+        torch.save({"shape": asdict(self.shape), "weights": self.state_dict(), **more}, path)
+
+
+def load(path, embed=True):
+    """A saved decoder and what was saved beside it."""
+    saved = torch.load(path, map_location="cpu", weights_only=True)
+    model = Decoder(Shape(**saved["shape"]), embed)
+    model.load_state_dict(saved["weights"])
+    return model, saved
+
+
+def from_gguf(path, kv_heads=4, heads=8):
+    """A decoder with the weights of a GGUF file of this recipe, to go on training from."""
+    import gguf
+
+    reader = gguf.GGUFReader(path)
+    weights = {tensor.name: torch.from_numpy(tensor.data.copy()).float() for tensor in reader.tensors}
+    vocabulary, width = weights["token_embd.weight"].shape
+    layers = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("blk."))
+    model = Decoder(Shape(width, layers, heads, kv_heads, weights["blk.0.ffn_up.weight"].shape[0], vocabulary))
+    model.load_state_dict(weights)
+    return model

@@ -1,0 +1,129 @@
+"""The sentence-level model: a small decoder that reads one unit vector a position and points at the vector of the next unit.
+
+Training is contrastive: the hidden state of a unit must be nearer to the next unit's vector than to those of the document's later
+units and of other documents. llama.cpp feeds the vectors as they are (`batch.embd`), so they are neither scaled nor projected here.
+"""
+import json
+import random
+import time
+
+import torch
+import torch.nn.functional as F
+
+from . import documents, minilm, network
+
+SHAPE = network.Shape(width=384, layers=3, heads=6, kv_heads=6, feed_forward=768, vocabulary=512)
+CANDIDATES = 20
+TEMPERATURE = 0.07
+ROWS, HELD_OUT_ONE_IN = 24, 8
+STRANGERS = 64
+
+
+def collect(out, folders, seed, files, worlds):
+    """Unit vectors of every document, made once: `[(source, units, 384)]` for training and for evaluation."""
+    cache = out / "units.pt"
+    if cache.exists():
+        saved = torch.load(cache, weights_only=True)
+        return saved["train"], saved["held_out"]
+    dice, model, words = random.Random(seed), minilm.MiniLm(), minilm.tokenizer()
+    found = documents.installed(folders, dice, files)
+    names = sorted({source for source, _ in found})
+    dice.shuffle(names)
+    kept = set(names[: len(names) // HELD_OUT_ONE_IN])
+    train = [("files", units) for source, units in found if source not in kept]
+    train += [("worlds", units) for units in documents.of_worlds(dice, worlds)]
+    held_out = [("files", units) for source, units in found if source in kept]
+    held_out += [("worlds", units) for units in documents.of_worlds(dice, worlds // HELD_OUT_ONE_IN, evaluation=True)]
+    made = []
+    for name, docs in (("held out", held_out), ("train", train)):
+        began, vectors = time.monotonic(), []
+        for at, (kind, units) in enumerate(docs):
+            vectors.append((kind, minilm.embed(units, model, words)))
+            if at % 20 == 0:
+                print(f"embedding {name}: {at}/{len(docs)}, {time.monotonic() - began:.0f} s", flush=True)
+        made.append(vectors)
+    out.mkdir(parents=True, exist_ok=True)
+    torch.save({"train": made[1], "held_out": made[0]}, cache)
+    return made[1], made[0]
+
+
+def batches(train, dice):
+    """Rows of one length: documents cut at a random place, so that every unit comes at many positions."""
+    while True:
+        chosen = dice.sample(train, ROWS)
+        length = min(len(vectors) for _, vectors in chosen)
+        length = dice.randint(min(12, length), length)
+        starts = [dice.randint(0, len(vectors) - length) for _, vectors in chosen]
+        yield torch.stack([vectors[start: start + length] for (_, vectors), start in zip(chosen, starts)])
+
+
+def loss_of(model, rows, dice):
+    """Cross-entropy of the next unit among the document's later units and some units of the other documents."""
+    count, length, _ = rows.shape
+    hidden = F.normalize(model(rows)[:, :-1].float(), dim=-1)
+    own = torch.einsum("bih,bjh->bij", hidden, rows[:, 1:]) / TEMPERATURE
+    # Units that were read already are no candidates: the task would be to remember them.
+    own = own.masked_fill(torch.ones(length - 1, length - 1, dtype=torch.bool).tril(-1), float("-inf"))
+    strangers = rows[torch.randint(count, (STRANGERS,)), torch.randint(length, (STRANGERS,))]
+    others = torch.einsum("bih,sh->bis", hidden, strangers) / TEMPERATURE
+    same = (rows[:, 1:, None] * strangers[None, None]).sum(-1) > 0.999
+    logits = torch.cat((own, others.masked_fill(same, float("-inf"))), -1)
+    targets = torch.arange(length - 1).expand(count, -1)
+    return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+@torch.no_grad()
+def evaluate(model, held_out, seed=5):
+    """Share of first places of the next unit among 20 of the document that were not read yet, of the model and of the plain vectors."""
+    dice, right, asked = random.Random(seed), {}, {}
+    model.eval()
+    for kind, vectors in held_out:
+        hidden = F.normalize(model(vectors[None])[0].float(), dim=-1)
+        for at in range(len(vectors) - 1):
+            later = list(range(at + 2, len(vectors)))
+            if len(later) < CANDIDATES - 1:
+                break
+            candidates = vectors[[at + 1, *dice.sample(later, CANDIDATES - 1)]]
+            asked[kind] = asked.get(kind, 0) + 1
+            for who, query in (("model", hidden[at]), ("embedder", vectors[at])):
+                right[kind, who] = right.get((kind, who), 0) + int((candidates @ query).argmax() == 0)
+    model.train()
+    return {kind: {"asked": count, **{who: round(right[kind, who] / count, 4) for who in ("model", "embedder")}} for kind, count in asked.items()}
+
+
+def run(out, folders, *, seed=1, minutes=6.0, files=300, worlds=60, peak=1e-3, threads=0):
+    """Train for the minutes given (the vectors are made before); leaves `out`/sentences.pt."""
+    torch.manual_seed(seed)
+    if threads:
+        torch.set_num_threads(threads)
+    dice = random.Random(seed)
+    train, held_out = collect(out, folders, seed, files, worlds)
+    model = network.Decoder(SHAPE, embed=False)
+    # Not Muon: at so few positions a batch its products would cost more than the network's.
+    optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=0.05)
+    best, step, began, shown = -1.0, 0, time.monotonic(), 0.0
+    for rows in batches(train, dice):
+        elapsed = (time.monotonic() - began) / 60
+        if elapsed > minutes:
+            break
+        share = peak * min(1, (step + 1) / 30) * max(0.02, 1 - elapsed / minutes)
+        for group in optimizer.param_groups:
+            group["lr"] = share
+        loss = loss_of(model, rows, dice)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        step += 1
+        if elapsed - shown > 0.5:
+            shown, scores = elapsed, evaluate(model, held_out)
+            print(f"{elapsed:.1f} min, step {step}, loss {loss.item():.3f}", json.dumps(scores), flush=True)
+            if (score := sum(one["model"] * one["asked"] for one in scores.values())) > best:
+                best = score
+                model.save(out / "sentences.pt")
+    scores = evaluate(model, held_out)
+    print(json.dumps(scores), flush=True)
+    if sum(one["model"] * one["asked"] for one in scores.values()) >= best:
+        model.save(out / "sentences.pt")
+    return out / "sentences.pt"
+
