@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::config::{Config, Layers, Paths};
+use crate::config::{Config, Layers, Paths, assets_folder};
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag, harmless};
 use crate::index::{Health, health};
+use crate::llm::bundled::listed;
 use crate::llm::{Embedder, Generator, LlmError, Runtime, load_embedder, load_generator, resolve};
 
 use super::failure::{Exit, Failure, Stopped};
@@ -72,6 +73,7 @@ pub fn run(layers: Result<Layers, Stopped>, paths: &Paths, out: &mut Output) -> 
         Err(stopped) => return Err(stopped),
     };
     checks.extend(folders(paths));
+    checks.push(bundled_models(&assets_folder().join("models")));
     match Runtime::start(&paths.log_file()) {
         Ok(runtime) => {
             checks.push(devices(&runtime));
@@ -153,6 +155,26 @@ fn try_writing(folder: &Path) -> std::io::Result<()> {
     let written = fs::write(&probe, b"ragscope doctor\n");
     let removed = fs::remove_file(&probe);
     written.and(removed)
+}
+
+/// Whether the shipped files are whole: a damaged weight may load and only answer worse.
+fn bundled_models(folder: &Path) -> Check {
+    let (what, mut names, mut wrong) = ("bundled models", Vec::new(), Vec::new());
+    for model in listed() {
+        match model.is_unchanged(folder) {
+            Ok(true) => names.push(model.file),
+            Ok(false) => wrong.push(format!("{} differs from the file that MODELS.md lists", model.file)),
+            Err(error) => wrong.push(format!("{} cannot be read ({error})", model.file)),
+        }
+    }
+    if wrong.is_empty() {
+        return Check::good(what, format!("as MODELS.md lists them: {}", names.join(", ")));
+    }
+    let advice = format!(
+        "fetch it again (`git checkout -- assets/models` in the checkout) into {}; after a training of your own write its sums into MODELS.md",
+        folder.display()
+    );
+    Check::poor(what, wrong.join("; "), &advice)
 }
 
 fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> [Check; 2] {

@@ -5,6 +5,7 @@
 
 pub mod gguf;
 pub mod discover;
+pub mod bundled;
 mod log;
 mod ffi;
 mod runtime;

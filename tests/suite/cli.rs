@@ -418,6 +418,36 @@ fn doctor_names_a_folder_that_cannot_be_written() {
 }
 
 #[test]
+fn doctor_names_a_bundled_model_that_was_changed() {
+    let program = Program::new();
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models");
+    let assets = program.home.path().join("assets");
+    fs::create_dir_all(assets.join("models")).expect("made");
+    for file in fs::read_dir(&shipped).expect("models").map(|entry| entry.expect("an entry").path()) {
+        if file.extension().is_some_and(|extension| extension == "gguf") {
+            fs::copy(&file, assets.join("models").join(file.file_name().expect("a name"))).expect("copied");
+        }
+    }
+    let check = || {
+        let output = program.command(&["doctor", "--json"]).env("RAGSCOPE_ASSETS", &assets).output().expect("started");
+        let object: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let checks = object["checks"].as_array().expect("a list").clone();
+        checks.into_iter().find(|check| check["what"] == "bundled models").expect("a check of the bundled models")
+    };
+    assert_eq!(check()["state"], "good", "{}", check());
+    let generator = assets.join("models/ragscope-demo.F16.gguf");
+    let mut bytes = fs::read(&generator).expect("a copy");
+    fs::remove_file(&generator).expect("removed");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&generator, bytes).expect("written");
+    let found = check();
+    assert_eq!(found["state"], "poor", "{found}");
+    assert!(found["found"].as_str().is_some_and(|text| text.starts_with("ragscope-demo.F16.gguf differs")), "{found}");
+    assert!(found["advice"].as_str().is_some_and(|advice| advice.contains("MODELS.md")), "{found}");
+}
+
+#[test]
 fn the_demo_without_a_terminal_prints_one_run() {
     let program = Program::new();
     let ended = program.run(&["demo"]);

@@ -1,9 +1,9 @@
 //! Hidden states and attention.
 
-use ragscope::event::Flow;
-use ragscope::llm::{Generator, HiddenAt, Layers, LlamaGenerator, Prompt, Tap, Taps};
+use ragscope::event::{Flow, StopFlag};
+use ragscope::llm::{Embedder, Generator, HiddenAt, Layers, LlamaGenerator, Prompt, Tap, Taps, load_generator};
 
-use super::{complete, dot, generator, greedy, one, question};
+use super::{bundled, complete, dot, embedder, generator, generator_settings, greedy, one, question, runtime};
 
 #[test]
 fn hidden_states_do_not_depend_on_the_company() {
@@ -85,4 +85,31 @@ fn vectors_in_place_of_tokens_attend_to_each_other() {
         assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-3 && row[at + 1..].iter().all(|later| *later == 0.0));
     }
     assert!(generator.attend_vectors(&[vec![0.0; 384]], Layers::All).is_err());
+}
+
+#[test]
+fn the_sentence_model_reads_the_embedders_vectors() {
+    let units = [
+        "The lighthouse stands on Sherk Island. It is 40 metres tall.",
+        "Mara Voss keeps it. She was born in Lorby.",
+        "The harbour has two cranes. One of them is red.",
+        "The lighthouse was built in 1871. Nobody remembers the builder.",
+        "Bread is baked before four. It is gone by seven.",
+    ];
+    let vectors = embedder().embed(&units).expect("vectors");
+    let file = bundled("ragscope-sentences.F16.gguf");
+    let mut model =
+        load_generator(&runtime(), &file, &generator_settings(), &StopFlag::default(), &mut |_| Flow::Continue)
+            .expect("the bundled sentence-level model");
+    assert_eq!(model.card().width, embedder().card().width);
+    let rows = model.attend_vectors(&vectors, Layers::All).expect("attention");
+    assert_eq!((rows.len(), rows[0].len()), (units.len(), units.len()));
+    for (at, row) in rows.iter().enumerate() {
+        assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-3, "{row:?}");
+        assert!(row.iter().all(|share| *share >= 0.0) && row[at + 1..].iter().all(|later| *later == 0.0), "{row:?}");
+    }
+    // what a unit says changes where the later ones look
+    let swapped: Vec<Vec<f32>> = [0, 4, 2, 3, 1].map(|at| vectors[at].clone()).to_vec();
+    let other = model.attend_vectors(&swapped, Layers::All).expect("attention");
+    assert!((0..4).any(|at| (rows[3][at] - other[3][at]).abs() > 1e-3), "{:?} {:?}", rows[3], other[3]);
 }
