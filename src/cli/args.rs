@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::eval::Evaluation;
+use super::probe::ProbeCommand;
 
 /// Ask your documents with a local model, and watch why it answers what it answers.
 ///
@@ -26,10 +27,7 @@ impl Arguments {
     /// when the flag is repeated after it.)
     #[must_use]
     pub fn declaration() -> clap::Command {
-        Self::command().mut_subcommands(|command| {
-            let about = command.get_about().cloned().unwrap_or_default();
-            Shared::augment_args(command).about(about)
-        })
+        Self::command().mut_subcommands(with_shared)
     }
 
     /// Read a command line, program name first.
@@ -39,11 +37,19 @@ impl Arguments {
     pub fn read(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Self, clap::Error> {
         let matches = Self::declaration().try_get_matches_from(line)?;
         let mut arguments = Self::from_arg_matches(&matches)?;
-        if let Some((_, inner)) = matches.subcommand() {
+        let mut outer = &matches;
+        while let Some((_, inner)) = outer.subcommand() {
             arguments.shared.lay_over(Shared::from_arg_matches(inner)?);
+            outer = inner;
         }
         Ok(arguments)
     }
+}
+
+/// The shared flags on a command and on those below it.
+fn with_shared(command: clap::Command) -> clap::Command {
+    let about = command.get_about().cloned().unwrap_or_default();
+    Shared::augment_args(command).about(about).mut_subcommands(with_shared)
 }
 
 const EXIT_CODES: &str = "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.";
@@ -112,6 +118,9 @@ pub enum Subcommands {
     },
     /// Ask every question of a file under each preset of `--preset a,b`, and compare
     Eval(Evaluation),
+    /// Train and look at the probe, which says how unsure the model is of a sentence
+    #[command(subcommand)]
+    Probe(ProbeCommand),
     /// Show a recorded run again; without a terminal, print it
     Replay {
         /// A file of the sessions folder

@@ -15,6 +15,7 @@ mod inspect;
 mod doctor;
 pub mod demo;
 mod eval;
+mod probe;
 mod hub;
 
 pub use args::{Arguments, Shared, Subcommands};
@@ -82,6 +83,7 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
             Work::new(layers()?, &paths, out)?.ask(Question { folder, text: question, shown: RunText::default() })
         }
         Some(Subcommands::Eval(what)) => eval::run(what, &arguments.shared, &paths, out),
+        Some(Subcommands::Probe(what)) => probe::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Demo) => demo::print(&arguments.shared, &paths, out),
         Some(Subcommands::Doctor) => doctor::run(layers(), &paths, out),
         Some(Subcommands::Man) => inspect::manual(out),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use unicode_width::UnicodeWidthChar;
 
-use crate::event::{Event, IndexPhase, IndexProgress, harmless};
+use crate::event::{Event, IndexPhase, IndexProgress, ProbePhase, ProbeProgress, harmless};
 
 use super::failure::Failure;
 
@@ -84,7 +84,7 @@ impl Output {
         }
     }
 
-    /// Show how far loading or indexing is; other events leave the line alone.
+    /// Show how far loading, indexing or training is; other events leave the line alone.
     pub fn progress(&mut self, event: &Event) {
         if let Some(line) = progress_line(event) {
             self.progress_line(|| line);
@@ -120,6 +120,7 @@ fn progress_line(event: &Event) -> Option<String> {
             Some(format!("loading {} {file} {:.0} %", role.name(), fraction * 100.0))
         }
         Event::IndexProgressed { progress } => Some(index_line(progress)),
+        Event::ProbeProgressed { progress } => Some(probe_line(progress)),
         _ => None,
     }
 }
@@ -144,6 +145,24 @@ fn index_line(progress: &IndexProgress) -> String {
     }
     if let Some(file) = &progress.file {
         line.push_str(&format!("  {file}"));
+    }
+    line
+}
+
+fn probe_line(progress: &ProbeProgress) -> String {
+    let (done, total) = (progress.done, progress.total);
+    let mut line = match progress.phase {
+        ProbePhase::WritingQuestions => format!("writing questions, {done} of {total}"),
+        ProbePhase::Collecting => {
+            format!("asking question {done} of {total}, {} sentences collected", progress.sentences)
+        }
+        ProbePhase::Training => format!("training, pass {done} of at most {total}"),
+    };
+    if let Some(loss) = progress.loss {
+        line.push_str(&format!(", loss {loss:.4}"));
+    }
+    if let Some(left_ms) = progress.left_ms {
+        line.push_str(&format!(", {} left", duration(left_ms)));
     }
     line
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::config::{Layers, Paths, RetrieverKind};
-use crate::engine::{Publish, Worker, WorkerError};
+use crate::engine::{ProbeQuestion, Publish, TrainedProbe, Worker, WorkerError};
 use crate::event::{IndexReport, Outcome, harmless};
 use crate::index::IndexError;
 
@@ -74,6 +74,17 @@ impl<'a> Work<'a> {
             Outcome::Failed { .. } if self.observer.out.json => Ok(Exit::Failed),
             Outcome::Failed { error, advice } => Err(Failure::new(error, advice).into()),
         }
+    }
+
+    /// Train a probe on questions about a folder.
+    pub fn train_probe(
+        mut self,
+        folder: &Path,
+        questions: Vec<ProbeQuestion>,
+        file: Option<&Path>,
+    ) -> Result<TrainedProbe, Stopped> {
+        self.prepare(folder)?;
+        self.run(|worker, publish| worker.train_probe(questions, file, publish))
     }
 
     /// Open the folder and bring its index up to date, as far as this process may write it.

@@ -191,6 +191,9 @@ pub struct UtilitySettings {
 /// The name of a model that stands for the generator itself, asked with a prompt.
 pub const THE_GENERATOR: &str = "generator";
 
+/// The name of a judge that needs no model: it compares words.
+pub const THE_WORDS: &str = "words";
+
 /// The name of the linker's model that stands for the one that goes with its kind.
 pub const AUTO_MODEL: &str = "auto";
 

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::run::{Run, RunError};
+use crate::config::THE_WORDS;
 use crate::config::prompts::PromptName;
 use crate::event::Flow;
 use crate::llm::{Completion, Decoding, End, Entailment, LlmError, Prompt};
-use crate::methods::{Meaning, MethodError, ModelCalls};
+use crate::methods::{Meaning, MethodError, ModelCalls, entailed_by_words};
 
 /// What the entailment judge said, by question and pair.
 pub type Judged = HashMap<(String, Meaning, Meaning), Entailment>;
@@ -75,6 +76,9 @@ impl ModelCalls for Run<'_> {
         }
         let judged = match self.tools.judge.as_mut() {
             _ if new.is_empty() => Vec::new(),
+            None if self.tools.config.judge.model == THE_WORDS => {
+                new.iter().map(|at| entailed_by_words(pairs[*at].0, pairs[*at].1)).collect()
+            }
             Some(judge) => {
                 let texts: Vec<(&str, &str)> = new.iter().map(|at| pairs[*at]).collect();
                 judge.judge(question, &texts)?

@@ -122,7 +122,7 @@ impl Gate for ByProbe {
     }
 }
 
-fn judged(measure: UncertaintyMeasure, value: f32, threshold: f32) -> Uncertainty {
+pub fn judged(measure: UncertaintyMeasure, value: f32, threshold: f32) -> Uncertainty {
     let decision = if value > threshold { Decision::LookUp } else { Decision::Keep };
     Uncertainty { measure, value, threshold: Some(threshold).filter(|threshold| threshold.is_finite()), decision }
 }

@@ -18,6 +18,7 @@ mod linker;
 mod linking;
 mod models;
 mod passages;
+mod probing;
 mod queries;
 mod refiner;
 mod rewriter;
@@ -30,5 +31,6 @@ mod worker;
 
 pub use ask::{AskError, ask};
 pub use inbox::{Inbox, Outbox, mailbox};
+pub use probing::{ProbeQuestion, TrainedProbe};
 pub use run::{Corpus, Tools};
 pub use worker::{Publish, Stamp, Worker, WorkerError};

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::config::{
     AUTO_MODEL, Config, EmbedderSettings, GateKind, GeneratorSettings, LinkerKind, Paths, RerankerKind, SENTENCE_MODEL,
-    THE_GENERATOR, assets_folder,
+    THE_GENERATOR, THE_WORDS, assets_folder,
 };
 use crate::corpus::TokenCounter;
 use crate::event::{Event, Flow, ModelCard, ModelRole, StopFlag};
@@ -45,6 +45,11 @@ impl Models {
         Self { paths, stop, runtime: None, generator: None, embedder: None, reranker: None, judge: None, linker: None }
     }
 
+    /// What stops the models.
+    pub fn stop_flag(&self) -> StopFlag {
+        self.stop.clone()
+    }
+
     /// Load what the configuration names and is not loaded yet: the generator, the embedder when a corpus is to be searched, and the
     /// reranker and the entailment judge where they are models of their own.
     pub fn load(
@@ -67,7 +72,7 @@ impl Models {
             [(ModelRole::Reranker, reranker, &mut self.reranker), (ModelRole::EntailmentJudge, judge, &mut self.judge)]
         {
             let settings = name
-                .filter(|name| *name != THE_GENERATOR)
+                .filter(|name| ![THE_GENERATOR, THE_WORDS].contains(name))
                 .map(|name| EmbedderSettings { model: name.to_owned(), ..config.embedder.clone() });
             load_classifier(slot, (runtime, paths, stop), role, settings, publish)?;
         }

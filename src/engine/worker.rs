@@ -10,6 +10,7 @@ use crate::event::{
 };
 use crate::index::{Index, IndexError, LinkRecipe, Search, Update};
 use crate::llm::{Embedder as _, EntailmentJudge, Generator, LlmError, Reranker};
+use crate::probe::ProbeError;
 
 use super::ask::{AskError, ask, check_question};
 use super::chores::{self, Chores};
@@ -33,6 +34,8 @@ pub enum WorkerError {
     Index(#[from] IndexError),
     #[error(transparent)]
     Ask(#[from] AskError),
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
     #[error("no corpus is open: name a folder")]
     NoCorpus,
     #[error("nothing ties chunks together in these settings: set linker.kind to tokens or sentence")]
@@ -48,7 +51,7 @@ impl WorkerError {
             Self::Config(_) | Self::Ask(AskError::Config(_)) => {
                 (text, "`ragscope config` lists every setting".to_owned())
             }
-            Self::Model(_) | Self::Index(_) | Self::Ask(_) | Self::NoCorpus | Self::NoLinker => {
+            Self::Model(_) | Self::Index(_) | Self::Ask(_) | Self::Probe(_) | Self::NoCorpus | Self::NoLinker => {
                 let (error, advice) = error_and_advice(&text);
                 (error.to_owned(), advice.to_owned())
             }
@@ -92,12 +95,12 @@ impl Stamp {
 
 /// The owner of the models and of the index.
 pub struct Worker {
-    layers: Layers,
-    paths: Paths,
-    session: Stamp,
-    models: Models,
+    pub(super) layers: Layers,
+    pub(super) paths: Paths,
+    pub(super) session: Stamp,
+    pub(super) models: Models,
     folder: Option<PathBuf>,
-    index: Option<Index>,
+    pub(super) index: Option<Index>,
 }
 
 impl Worker {

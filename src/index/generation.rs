@@ -72,6 +72,11 @@ impl Generation {
         self.manifest.vectors.rows - self.used_rows
     }
 
+    /// Every chunk, by id.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
     pub fn place(&self, id: u64) -> Option<Place> {
         self.places.binary_search_by_key(&id, |place| place.id).ok().map(|at| self.places[at])
     }

@@ -57,7 +57,8 @@ use recut::Kept;
 use vectors::VectorStore;
 
 use crate::config::RetrieverSettings;
-use crate::event::{CorpusCard, Hit, IndexReport, Retrieval};
+use crate::event::{ChunkText, CorpusCard, Hit, IndexReport, Retrieval};
+use crate::llm::Random;
 
 /// So many vectors of chunks that are gone are never worth a new file.
 const WASTE_ROWS: u32 = if cfg!(test) { 8 } else { 4096 };
@@ -257,6 +258,24 @@ impl Index {
     /// The chunk store does not hold what it should.
     fn damaged(&self, error: tantivy::TantivyError) -> IndexError {
         FileError::damaged(&self.layout.root, error).of(&self.name)
+    }
+
+    /// So many chunks, chosen at random; all of them when there are no more.
+    ///
+    /// # Errors
+    /// Files of the index that cannot be read.
+    pub fn sample(&self, count: usize, random: &mut Random) -> Result<Vec<ChunkText>, IndexError> {
+        let Some(generation) = &self.generation else { return Ok(Vec::new()) };
+        let mut places = generation.places().to_vec();
+        for at in 0..count.min(places.len()) {
+            let other = at + random.below(places.len() - at);
+            places.swap(at, other);
+        }
+        places.truncate(count);
+        places
+            .iter()
+            .map(|place| generation.lexical.chunk(place.address).map_err(|error| self.damaged(error)))
+            .collect()
     }
 
     /// The `settings.pool` best chunks for a query by its words and by its vector (of length 1), fused. The query is plain text.

@@ -3,8 +3,12 @@
 //! Clusters of meaning and their entropy after Kuhn, Gal and Farquhar, "Semantic Uncertainty" (2023); the discrete form after Farquhar
 //! et al. in Nature 630 (2024). The strict rule: two answers mean the same when each entails the other.
 
+use std::collections::HashSet;
+
 use super::{MethodError, ModelCalls};
-use crate::llm::Completion;
+use crate::corpus::language;
+use crate::index::is_content_word;
+use crate::llm::{Completion, Entailment};
 
 /// An answer as answers are compared: without case, outer and doubled spaces, and a final period.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,6 +21,18 @@ impl Meaning {
         let words: Vec<&str> = answer.split_whitespace().collect();
         Self(words.join(" ").trim_end_matches('.').trim_end().to_lowercase())
     }
+}
+
+/// Entailment without a model: an answer entails another when it holds all its content words. Two answers mean the same, then, when their
+/// content words are the same; a paraphrase in other words counts as another meaning.
+#[must_use]
+pub fn entailed_by_words(a: &str, b: &str) -> Entailment {
+    let words = |text: &str| -> HashSet<String> {
+        let language = language(text);
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| is_content_word(word, language));
+        words.map(str::to_lowercase).collect()
+    };
+    if words(b).is_subset(&words(a)) { Entailment::CERTAIN } else { Entailment::of_row(&[0.0, 1.0, 0.0]) }
 }
 
 /// Which cluster each answer belongs to.

@@ -13,7 +13,7 @@ pub mod query;
 pub mod searag;
 pub mod saki;
 
-pub use meaning::{Clusters, Meaning, discrete_semantic_entropy, sequence_likelihoods};
+pub use meaning::{Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, sequence_likelihoods};
 pub use seper::{Believed, believed, contexts, judge_ahead};
 pub use uncertainty::{Agreement, mean_logprob, perplexity, sampled_uncertainty, semantic_entropy};
 

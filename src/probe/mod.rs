@@ -16,7 +16,7 @@ pub use features::{features, position};
 pub use journal::{Journal, Sample, Walked};
 pub use network::Network;
 pub use train::{Epoch, train};
-pub use weights::find;
+pub use weights::{describe, files, find};
 
 use std::path::Path;
 
@@ -49,6 +49,10 @@ pub enum ProbeError {
         "{certain} certain and {uncertain} uncertain sentences are too few to train on, each needs {needed}: ask more questions (probe.questions, or --questions with a longer file)"
     )]
     TooFew { certain: usize, uncertain: usize, needed: usize },
+    #[error(
+        "the generator wrote no usable question about any of {asked} passages: give it questions with --questions FILE"
+    )]
+    NoQuestions { asked: usize },
     #[error("the network cannot be computed ({0}): train the probe again")]
     Arithmetic(#[from] candle_core::Error),
     #[error("stopped")]

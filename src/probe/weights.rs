@@ -53,7 +53,7 @@ pub(super) fn load(file: &Path) -> Result<Probe, ProbeError> {
         file: file.display().to_string(),
         reason: reason.to_string(),
     };
-    let card = card(file)?;
+    let card = describe(file)?;
     let bytes = std::fs::read(file).map_err(|error| unreadable(&error))?;
     let mut tensors: BTreeMap<String, Tensor> = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)
         .map_err(|error| unreadable(&error))?
@@ -76,7 +76,10 @@ pub(super) fn load(file: &Path) -> Result<Probe, ProbeError> {
 }
 
 /// What a weights file says of itself; the tensors are not read.
-fn card(file: &Path) -> Result<ProbeCard, ProbeError> {
+///
+/// # Errors
+/// A file that is missing, damaged, or of a newer format.
+pub fn describe(file: &Path) -> Result<ProbeCard, ProbeError> {
     let unreadable = |reason: &dyn std::fmt::Display| ProbeError::Unreadable {
         file: file.display().to_string(),
         reason: reason.to_string(),
@@ -100,14 +103,19 @@ fn card(file: &Path) -> Result<ProbeCard, ProbeError> {
     serde_json::from_value(described).map_err(|error| unreadable(&error))
 }
 
-/// The first weights file in `folders`, by name, that was trained for this generator. Files that cannot be read are passed over.
+/// The weights files of a folder, by name.
+#[must_use]
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|file| file.extension().is_some_and(|ending| ending == ENDING)).collect();
+    files.sort();
+    files
+}
+
+/// The first weights file in `folders` that was trained for this generator. Files that cannot be read are passed over.
 #[must_use]
 pub fn find(folders: &[PathBuf], generator: &ModelCard) -> Option<PathBuf> {
-    folders.iter().find_map(|folder| {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        let mut files: Vec<PathBuf> =
-            entries.filter(|file| file.extension().is_some_and(|ending| ending == ENDING)).collect();
-        files.sort();
-        files.into_iter().find(|file| card(file).is_ok_and(|card| card.fingerprint == generator.fingerprint))
-    })
+    let fits = |file: &PathBuf| describe(file).is_ok_and(|card| card.fingerprint == generator.fingerprint);
+    folders.iter().flat_map(|folder| files(folder)).find(fits)
 }

@@ -1,0 +1,164 @@
+//! `probe`: train the probe of a generator, and say what a weights file is for and how good it is.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use crate::config::{Paths, assets_folder};
+use crate::engine::ProbeQuestion;
+use crate::eval::QuestionSet;
+use crate::event::{ProbeCard, StatePosition, harmless};
+use crate::probe::{self, ProbeError};
+
+use super::args::Shared;
+use super::failure::{Exit, Failure, Stopped};
+use super::output::Output;
+use super::work::Work;
+use super::{check_folder, demo};
+
+/// The name of the part of a question file that is kept out of training.
+const HELD_OUT: &str = "held_out";
+
+/// What to do with probes.
+#[derive(Debug, Clone, Subcommand)]
+pub enum ProbeCommand {
+    /// Train the probe of the generator on questions about a folder
+    Train(Training),
+    /// Print what a weights file is for and how good it is; without a file, all that are found
+    Show {
+        /// A weights file
+        file: Option<PathBuf>,
+    },
+}
+
+/// What to train on.
+#[derive(Debug, Clone, Args)]
+pub struct Training {
+    /// Folder of documents
+    #[arg(required_unless_present = "demo")]
+    pub folder: Option<PathBuf>,
+    /// The bundled corpus with its settings
+    #[arg(long, conflicts_with = "folder")]
+    pub demo: bool,
+    /// Question file as for `eval`, may be repeated; those of the split `held_out` measure the probe. Without one the generator writes
+    /// questions itself
+    #[arg(long, value_name = "FILE")]
+    pub questions: Vec<PathBuf>,
+    /// Where to write the weights; without it, among your own probes
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Carry out `probe`.
+pub fn run(what: &ProbeCommand, flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+    match what {
+        ProbeCommand::Train(training) => train(training, flags, paths, out),
+        ProbeCommand::Show { file } => show(file.as_deref(), paths, out),
+    }
+}
+
+fn train(what: &Training, flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+    let layers = if what.demo { demo::layers(flags, paths)? } else { super::layers(flags, paths)? };
+    let folder = what.folder.clone().unwrap_or_else(demo::corpus);
+    check_folder(&folder)?;
+    let mut questions: Vec<ProbeQuestion> = Vec::new();
+    for file in &what.questions {
+        let set = QuestionSet::read(file)?;
+        for remark in &set.remarks {
+            out.remark(&format!("{}: {remark}", file.display()));
+        }
+        for question in set.questions {
+            if !questions.iter().any(|known| known.question == question.question) {
+                questions.push(ProbeQuestion {
+                    question: question.question,
+                    evidence: question.evidence.into_iter().map(|place| place.quote).collect(),
+                    held_out: question.split == HELD_OUT,
+                });
+            }
+        }
+    }
+    let trained = Work::new(layers, paths, out)?.train_probe(&folder, questions, what.out.as_deref())?;
+    if !out.json {
+        out.text(&harmless(&described(&trained.file, &trained.card)))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// A weights file as `probe show --json` prints it.
+#[derive(Serialize)]
+struct Shown {
+    file: PathBuf,
+    probe: Option<ProbeCard>,
+    /// Why it cannot be read.
+    error: Option<String>,
+}
+
+fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+    let folders = [paths.probes(), assets_folder().join("probes")];
+    let read = |file: PathBuf| (probe::describe(&file), file);
+    let found: Vec<(Result<ProbeCard, ProbeError>, PathBuf)> = match file {
+        Some(file) => vec![read(file.to_owned())],
+        None => folders.iter().flat_map(|folder| probe::files(folder)).map(read).collect(),
+    };
+    if let (Some(_), Some((Err(error), _))) = (file, found.first()) {
+        return Err(Failure::from_message(&error.to_string()).into());
+    }
+    if out.json {
+        let shown = found.into_iter().map(|(card, file)| match card {
+            Ok(card) => Shown { file, probe: Some(card), error: None },
+            Err(error) => Shown { file, probe: None, error: Some(error.to_string()) },
+        });
+        out.json_pretty(&serde_json::json!({ "probes": shown.collect::<Vec<_>>() }))?;
+        return Ok(Exit::Done);
+    }
+    if found.is_empty() {
+        out.text("No probe is here: `ragscope probe train FOLDER` makes one.\n")?;
+    }
+    for (card, file) in &found {
+        match card {
+            Ok(card) => out.text(&harmless(&described(file, card)))?,
+            Err(error) => out.text(&harmless(&format!("{error}\n")))?,
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn described(file: &Path, card: &ProbeCard) -> String {
+    let position = match card.position {
+        StatePosition::FirstToken => "the first token of a sentence",
+        StatePosition::LastPromptToken => "the token before a sentence",
+    };
+    let mut text = format!(
+        "{}\n  for {} (fingerprint {}), {} layers of width {}\n  reads {position} in every layer but the first; {} hidden units; seed {}\n  certain up to a semantic entropy of {:.3} nats over {} samples (lambda {})\n  trained on {} questions: {} certain and {} uncertain sentences\n",
+        file.display(),
+        card.generator,
+        &card.fingerprint[..card.fingerprint.len().min(12)],
+        card.layers,
+        card.width,
+        card.hidden,
+        card.seed,
+        card.entropy_threshold,
+        card.samples,
+        card.lambda,
+        card.questions,
+        card.certain,
+        card.uncertain,
+    );
+    let Some(figures) = card.held_out else {
+        return text + "  not measured: no question was held out\n";
+    };
+    let area = |area: Option<f64>| area.map_or("-".to_owned(), |area| format!("{area:.3}"));
+    text.push_str(&format!(
+        "  held out: {} sentences of {} questions, {} of them uncertain\n    AUROC   probe {}   token entropy {}   sampled again {}\n    right at 0.5: {:.1} %; one reading takes {:.2} ms\n",
+        figures.sentences,
+        figures.questions,
+        figures.uncertain,
+        area(figures.auroc),
+        area(figures.token_entropy_auroc),
+        area(figures.semantic_entropy_auroc),
+        figures.accuracy * 100.0,
+        figures.reading_us as f64 / 1e3,
+    ));
+    text
+}
