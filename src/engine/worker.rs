@@ -6,8 +6,7 @@ use std::time::Instant;
 use crate::config::prompts::Prompts;
 use crate::config::{Config, ConfigError, Layers, LinkerKind, Paths};
 use crate::event::{
-    ChunkText, Command, Event, Flow, IndexReport, Link, LinkReport, Outcome, Record, SESSION, SoughtLookup, StopFlag,
-    error_and_advice,
+    Command, Event, Flow, IndexReport, LinkReport, Outcome, Record, SESSION, StopFlag, error_and_advice,
 };
 use crate::index::{Index, IndexError, LinkRecipe, Search, Update};
 use crate::llm::{Embedder as _, EntailmentJudge, Generator, LlmError, Reranker};
@@ -152,9 +151,6 @@ impl Worker {
             Command::Reindex { rebuild } => ("index", self.open_again(rebuild, publish).map(|()| update())),
             Command::OpenSource { document, first_line, last_line } => {
                 ("open source", self.open_source(&document, [first_line, last_line], publish).map(|()| none()))
-            }
-            Command::Seek { phrase, queries, overrides } => {
-                ("seek", self.seek(&phrase, &queries, &overrides, publish).map(|_sought| none()))
             }
             // the recorded runs belong to the front end's side of the channel
             Command::ListSessions | Command::OpenRun { .. } => ("sessions", Ok(none())),
@@ -331,50 +327,6 @@ impl Worker {
         let loaded = self.models.load(&config, false, &mut |event| publish(session.record(event)))?;
         check_question(&config, &prompts, loaded.generator, question)?;
         Ok(())
-    }
-
-    /// The documents of the open corpus, by path.
-    #[must_use]
-    pub fn documents(&self) -> Vec<String> {
-        self.index.as_ref().map(Index::documents).unwrap_or_default()
-    }
-
-    /// The chunks of a document, each with its links; without any while the document is not linked.
-    ///
-    /// # Errors
-    /// No corpus is open; the index cannot be read.
-    pub fn document_links(&self, document: &str) -> Result<Vec<(ChunkText, Vec<Link>)>, WorkerError> {
-        let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
-        let chunks = index.document(document)?;
-        let links = index.links(document)?.unwrap_or_else(|| vec![Vec::new(); chunks.len()]);
-        Ok(chunks.into_iter().zip(links).collect())
-    }
-
-    /// Look for a phrase among the chunks of the open corpus, and in the lists of these queries, and tell where it stands.
-    ///
-    /// # Errors
-    /// No corpus is open; settings; the embedder or the index fails.
-    pub fn seek(
-        &mut self,
-        phrase: &str,
-        queries: &[(u32, String)],
-        overrides: &[(String, String)],
-        publish: Publish<'_>,
-    ) -> Result<Vec<SoughtLookup>, WorkerError> {
-        let config = self.layers.with(overrides)?.config()?;
-        let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
-        let session = &mut self.session;
-        let embedder = self.models.embedder(&config, &mut |event| publish(session.record(event)))?;
-        let texts: Vec<&str> = queries.iter().map(|(_, query)| query.as_str()).collect();
-        let vectors = embedder.model.embed(&texts)?;
-        let fingerprint = embedder.model.card().fingerprint.clone();
-        let mut lookups = Vec::new();
-        for ((step, query), vector) in queries.iter().zip(&vectors) {
-            let chunks = index.seek(phrase, query, (vector, &fingerprint), &config.retriever)?;
-            lookups.push(SoughtLookup { step: *step, query: query.clone(), pool: config.retriever.pool, chunks });
-        }
-        self.tell(Event::ChunksSought { phrase: phrase.to_owned(), lookups: lookups.clone() }, publish);
-        Ok(lookups)
     }
 
     fn open_source(&mut self, document: &str, lines: [u32; 2], publish: Publish<'_>) -> Result<(), WorkerError> {

@@ -14,8 +14,6 @@ pub enum Command {
     Reindex { rebuild: bool },
     /// Read a document of the corpus for the source viewer. `document` is the path inside the corpus.
     OpenSource { document: String, first_line: u32, last_line: u32 },
-    /// Look for a phrase among the chunks, and in the lists of these queries: step and text. `overrides` as those of the run.
-    Seek { phrase: String, queries: Vec<(u32, String)>, overrides: Vec<(String, String)> },
     /// List the recorded runs.
     ListSessions,
     /// Send the records of a recorded run.

@@ -28,7 +28,6 @@ mod search;
 mod recut;
 mod links;
 mod linked;
-mod seek;
 mod source;
 mod health;
 

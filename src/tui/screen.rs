@@ -62,14 +62,21 @@ fn pane_note(app: &App, scene: &Scene<'_>, pane: Pane) -> String {
             format!("run {at} of {}", shown.runs.len())
         }
         (Pane::Retrieval, Some(run)) => {
-            let kept = run
-                .lookups
+            // chunks that were cut again took the place of the first ones
+            let replaced = |at: usize| run.lookups.get(at + 1).is_some_and(|next| next.recut);
+            let last: Vec<_> = (0..run.lookups.len()).filter(|at| !replaced(*at)).map(|at| &run.lookups[at]).collect();
+            let kept = last
                 .iter()
                 .filter_map(|lookup| lookup.context.as_ref())
                 .map(|context| context.chunks.len())
                 .sum::<usize>();
-            let hits = run.lookups.iter().map(|lookup| lookup.hits().len()).sum::<usize>();
+            let hits = last.iter().map(|lookup| lookup.hits().len()).sum::<usize>();
             if hits > 0 { format!("{kept} of {hits} in the context") } else { String::new() }
+        }
+        (Pane::Refinement, Some(run)) => {
+            let measured = run.refinement.rounds.iter().filter_map(|round| round.measured.as_ref().ok());
+            let entropies: Vec<String> = measured.map(|measured| format!("{:.2}", measured.dse)).collect();
+            if entropies.is_empty() { String::new() } else { format!("DSE {}", entropies.join(" → ")) }
         }
         _ => String::new(),
     }

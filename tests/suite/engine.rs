@@ -1,7 +1,7 @@
 //! The run, told by its events, with scripted models and a corpus of a few lines.
 
 mod utility;
-mod dense;
+pub mod dense;
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};

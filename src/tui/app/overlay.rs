@@ -1,6 +1,6 @@
 //! Opening what lies over the panes, and saving.
 
-use crate::event::{Citation, Command, CorpusCard, Source};
+use crate::event::{Citation, Command, CorpusCard, Hit, Source};
 use crate::tui::panes::Pane;
 use crate::tui::viewport::{Item, Scroll};
 use crate::tui::{overlays, save};
@@ -89,12 +89,18 @@ impl App {
             };
             (wanted, Some(citation.chunk))
         };
+        let of_hit = |hit: &Hit| {
+            let [first_line, last_line] = hit.chunk.lines;
+            Some((Wanted { document: hit.chunk.document.clone(), first_line, last_line }, Some(hit.chunk.id)))
+        };
         match self.ui.pane {
             Pane::Retrieval => {
                 let selected = self.ui.scroll(Pane::Retrieval).selected.unwrap_or(Item { row: 0, part: 1 });
-                let hit = run.lookups.get(selected.row)?.hits().get(selected.part.checked_sub(1)?)?;
-                let [first_line, last_line] = hit.chunk.lines;
-                Some((Wanted { document: hit.chunk.document.clone(), first_line, last_line }, Some(hit.chunk.id)))
+                of_hit(run.lookups.get(selected.row)?.hits().get(selected.part.checked_sub(1)?)?)
+            }
+            Pane::Refinement if self.ui.scroll(Pane::Refinement).selected.is_some_and(|item| item.part > 0) => {
+                let selected = self.ui.scroll(Pane::Refinement).selected?;
+                of_hit(run.hit(run.refinement.chunk(selected.row, selected.part)?)?)
             }
             Pane::Answer | Pane::Uncertainty | Pane::Links | Pane::Refinement => {
                 match self.ui.scroll(Pane::Answer).selected {

@@ -68,7 +68,8 @@ impl Pane {
         match self {
             Self::Answer | Self::Uncertainty => answer::copied(scene),
             Self::Retrieval => retrieval::copied(scene),
-            Self::Links | Self::Refinement => None,
+            Self::Refinement => refinement::copied(scene),
+            Self::Links => None,
         }
     }
 }

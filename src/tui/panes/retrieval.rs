@@ -73,7 +73,7 @@ fn lookup_rows(
         content.line(scene.span(Tone::Quiet, "       looking it up …"));
         return;
     };
-    let found = text::clip(&fusion_words(run, retrieval), columns.cells.saturating_sub(1)).into_owned();
+    let found = text::clip(&fusion_words(run, lookup, retrieval), columns.cells.saturating_sub(1)).into_owned();
     content.line(scene.span(Tone::Quiet, format!(" {found}")));
     if retrieval.hits.is_empty() {
         content.gap();
@@ -98,7 +98,11 @@ fn lookup_rows(
     }
 }
 
-fn fusion_words(run: &Run, retrieval: &Retrieval) -> String {
+fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieval) -> String {
+    if lookup.recut {
+        let hits = text::counted(retrieval.hits.len() as u64, "hit");
+        return format!("{hits} by meaning, among chunks cut again · {:.1} ms", retrieval.wall_us as f64 / 1e3);
+    }
     let setting = |key: &str| run.setting(&format!("retriever.{key}")).unwrap_or_default();
     let fusion = match retrieval.fusion {
         Fusion::Weighted => format!("weighted {} bm25 + {} vectors", setting("bm25_weight"), setting("vector_weight")),
@@ -155,7 +159,7 @@ fn list(ranked: Option<Ranked>, digits: usize, columns: &Columns) -> String {
 }
 
 /// `.713` for a share, `8.10` for a score.
-fn short(score: f32, digits: usize) -> String {
+pub(super) fn short(score: f32, digits: usize) -> String {
     let text = format!("{score:.digits$}");
     if score.abs() < 1.0 { text.replacen("0.", ".", 1) } else { text }
 }

@@ -35,6 +35,15 @@ pub struct Change {
 }
 
 impl Refinement {
+    /// The chunk of a round by its place, from 1: those of the context, then those that were added.
+    #[must_use]
+    pub fn chunk(&self, round: usize, place: usize) -> Option<u64> {
+        let round = self.rounds.get(round)?;
+        let measured = round.measured.as_ref().ok()?;
+        let added = round.change.iter().flat_map(|change| &change.added).map(|added| added.chunk);
+        measured.chunks.iter().map(|chunk| chunk.chunk).chain(added).nth(place.checked_sub(1)?)
+    }
+
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
             Event::DocumentsRecut { documents, .. } => {

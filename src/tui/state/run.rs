@@ -43,6 +43,8 @@ pub struct Lookup {
     pub query: String,
     pub retrieval: Option<Retrieval>,
     pub context: Option<Context>,
+    /// Is it among chunks that were cut again for this question?
+    pub recut: bool,
     /// By chunk: its label in the context, or why it is not there.
     places: BTreeMap<u64, Place>,
 }
@@ -152,7 +154,7 @@ impl Run {
             Event::ContextBuilt { step, context } => self.lookup(*step).built(context),
             Event::DocumentsRecut { step, .. } => {
                 // what is found among the new chunks stands beside what was found before
-                self.lookups.push(Lookup::new(*step));
+                self.lookups.push(Lookup { recut: true, ..Lookup::new(*step) });
                 self.refinement.apply(&record.event);
             }
             Event::UnderstandingMeasured { .. }
@@ -298,7 +300,7 @@ pub fn setting(settings: &Value, key: &str) -> Option<String> {
 
 impl Lookup {
     fn new(step: u32) -> Self {
-        Self { step, query: String::new(), retrieval: None, context: None, places: BTreeMap::new() }
+        Self { step, query: String::new(), retrieval: None, context: None, recut: false, places: BTreeMap::new() }
     }
 
     /// Paths stay as they are, so that the document can be asked for by its name; whoever draws one makes it harmless.

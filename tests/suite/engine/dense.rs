@@ -302,3 +302,53 @@ fn numbers_of_events_are_finite_and_events_are_read_back() {
         assert_eq!(read, event);
     }
 }
+
+/// A run whose context is cut again, then repaired: one chunk goes, another comes, and the answer no longer depends on the wording.
+pub fn repaired_run() -> Vec<Event> {
+    let shelf = [
+        "Mira Oakes was a student of Tam Reeve. Ropes hold.",
+        "Tam Reeve was born in Aldmouth.",
+        "Ships sail. The sea is near Aldmouth.",
+    ];
+    let mut generator = rephrasing()
+        .when("Text: The sea", "Near Aldmouth is the sea.")
+        .when("[3] Tam Reeve was born", "Aldmouth")
+        .when("[3] In Aldmouth Tam", "Aldmouth")
+        .when("In Aldmouth Tam", "a place in the hills")
+        .when("What ships", "a ship")
+        .when("[2] A student of", "Tam Reeve")
+        .when("What ropes", "a rope")
+        .when("[2] Ropes", "unknown")
+        .when("based on provided context", "Aldmouth")
+        .judging("Aldmouth\nPossible Answer 2: a place", "entailment", 0.62)
+        .judging("Possible Answer 1: ", "neutral", 0.71)
+        .judging("[3] Tam", "yes", 0.84)
+        .judging("Does the context contain enough", "no", 0.77);
+    run_over(&shelf, &config(&settings(&[])), &mut generator, (QUESTION, &[]), usize::MAX).1
+}
+
+#[test]
+fn a_context_is_cut_again_then_pruned_and_refilled() {
+    let events = repaired_run();
+    let rounds: Vec<(ContextOrigin, bool, usize)> =
+        measured(&events).iter().map(|round| (round.origin, round.certain, round.replies.len())).collect();
+    assert_eq!(
+        rounds,
+        [(ContextOrigin::Retrieved, false, 4), (ContextOrigin::Recut, false, 4), (ContextOrigin::Refined, true, 4)]
+    );
+    let change = events.iter().find_map(|event| match event {
+        Event::ContextRefined { round, dropped, added, .. } => Some((*round, dropped.len(), added.len())),
+        _ => None,
+    });
+    assert_eq!(change, Some((2, 1, 1)));
+    assert_eq!(refined(&events), Some((3, RefinementEnd::Sufficient)));
+    let evaluated: Vec<bool> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::ContextEvaluated { sufficient, .. } => Some(*sufficient),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(evaluated, [false, true]);
+    assert_eq!(finished(&events).1, "Aldmouth");
+}

@@ -30,6 +30,9 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("retrieval_zoomed", at(answered(), "3 z")),
         ("links", at(answered(), "4")),
         ("refinement", at(answered(), "5")),
+        ("refinement_rounds", at(repaired(), "5")),
+        ("refinement_round", at(repaired(), "5 z j j j j j")),
+        ("refinement_chunk", at(repaired(), "5 z j j j j j j j")),
         ("closed_book", closed_book()),
         ("stopped", ended(Outcome::Stopped)),
         ("limit", ended(Outcome::LimitReached)),
@@ -133,6 +136,30 @@ pub fn closed_book() -> Screen {
     let records: Vec<Record> = records.collect();
     screen.apply(&records).press("esc 3");
     screen
+}
+
+/// A run whose context was cut again and repaired.
+pub fn repaired() -> Screen {
+    let mut screen = ready();
+    let record = |(seq, event)| Record { seq, t_us: seq * 1000, run: "repaired".to_owned(), event };
+    let records: Vec<Record> = (0..).zip(timeless(crate::engine::dense::repaired_run())).map(record).collect();
+    screen.apply(&records).press("esc");
+    screen
+}
+
+/// The same at any time and on any machine.
+fn timeless(events: Vec<Event>) -> impl Iterator<Item = Event> {
+    events.into_iter().map(|mut event| {
+        match &mut event {
+            Event::RetrievalFinished { retrieval, .. } => retrieval.wall_us = 1000,
+            Event::UnderstandingMeasured { understanding, .. } => understanding.wall_ms = 100,
+            Event::ModelCallFinished { usage, .. } => usage.wall_us = 1000,
+            Event::RunFinished { usage, .. } => usage.wall_ms = 1000,
+            Event::RunStarted { started_at, program, .. } => (*started_at, *program) = (1_700_000_000, "1".to_owned()),
+            _ => {}
+        }
+        event
+    })
 }
 
 pub fn second_run() -> Screen {
