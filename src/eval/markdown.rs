@@ -2,6 +2,7 @@
 
 use super::metrics::Interval;
 use super::report::{Comparison, Correlation, PresetSummary, RankSummary, Report};
+use super::understanding::UnderstandingSummary;
 
 /// The tables of a report.
 #[must_use]
@@ -34,6 +35,8 @@ pub fn tables(report: &Report) -> String {
         both.map(|(whole, every)| correlation(&preset.preset, whole, every)).collect::<Vec<Vec<String>>>()
     });
     section("Pearson's correlation with the share of evidence in the context", &UTILITY, utility.collect(), &mut text);
+    let understanding = report.understanding.iter().map(understood).collect();
+    section("Questions whose context was understood, and others", &UNDERSTANDING, understanding, &mut text);
     let comparisons = report.comparisons.iter().map(comparison).collect();
     section("Differences, with 95 % intervals (paired bootstrap)", &COMPARISON, comparisons, &mut text);
     let costs = presets.iter().map(cost).collect();
@@ -58,6 +61,18 @@ const RANKS: [&str; 12] = [
 ];
 const UNCERTAINTY: [&str; 5] = ["preset", "measure", "questions", "AUROC", "AUARC"];
 const UTILITY: [&str; 6] = ["preset", "measure", "whole contexts", "Pearson", "every context", "Pearson"];
+const UNDERSTANDING: [&str; 10] = [
+    "preset",
+    "context",
+    "questions",
+    "exact match",
+    "of the first preset",
+    "rounds",
+    "model calls",
+    "prompt tokens evaluated · reused",
+    "seconds (measuring)",
+    "times the first preset (measuring)",
+];
 const COMPARISON: [&str; 6] = ["preset", "against", "exact match", "F1", "tokens", "seconds"];
 const COST: [&str; 7] =
     ["preset", "lookups", "model calls", "prompt tokens evaluated", "reused", "tokens generated", "seconds"];
@@ -129,6 +144,22 @@ fn correlation(preset: &str, whole: &Correlation, every: &Correlation) -> Vec<St
         optional(whole.pearson),
         every.contexts.to_string(),
         optional(every.pearson),
+    ]
+}
+
+fn understood(one: &UnderstandingSummary) -> Vec<String> {
+    let times = |wall_ms: f64| wall_ms / one.wall_ms_of_first.max(1.0);
+    vec![
+        one.preset.clone(),
+        if one.certain { "certain" } else { "uncertain" }.to_owned(),
+        one.questions.to_string(),
+        share(one.exact_match),
+        share(one.exact_match_of_first),
+        format!("{:.1}", one.rounds),
+        format!("{:.1}", one.model_calls),
+        format!("{:.0} · {:.0}", one.prompt_tokens_evaluated, one.prompt_tokens_reused),
+        format!("{:.2} ({:.2})", one.wall_ms / 1000.0, one.measuring_ms / 1000.0),
+        format!("{:.1} ({:.1})", times(one.wall_ms), times(one.measuring_ms)),
     ]
 }
 

@@ -8,6 +8,7 @@ mod questions;
 mod evidence;
 mod metrics;
 mod row;
+mod understanding;
 mod journal;
 mod runner;
 mod report;
@@ -24,6 +25,7 @@ pub use questions::{Evidence, Question, QuestionSet};
 pub use report::{Comparison, PresetSummary, Report};
 pub use row::{Measure, Row};
 pub use runner::{Answers, Ended, Plan, Progress, run};
+pub use understanding::{UnderstandingSummary, Understood};
 
 /// What an evaluation can fail with before it begins. Every message says what to do next.
 #[derive(Debug, thiserror::Error)]

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::metrics::{DEPTHS, Interval, RankScores, TextScores, auarc, auroc, mean, paired_bootstrap, pearson};
 use super::row::{ContextUtility, Measure, Row};
+use super::understanding::UnderstandingSummary;
 
 /// What an evaluation came to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,6 +17,8 @@ pub struct Report {
     pub presets: Vec<PresetSummary>,
     /// Each further preset against the first.
     pub comparisons: Vec<Comparison>,
+    /// By preset, the questions whose context was understood, then the others.
+    pub understanding: Vec<UnderstandingSummary>,
     /// What is wrong with the question file, entry by entry.
     pub remarks: Vec<String>,
     /// Evidence that no document holds.
@@ -134,6 +137,7 @@ impl Report {
             unanswerable: first.iter().filter(|row| row.unanswerable).count(),
             presets: presets.iter().zip(&by_preset).map(|(preset, rows)| PresetSummary::of(preset, rows)).collect(),
             comparisons: by_preset.iter().skip(1).filter_map(|rows| Comparison::of(rows, first)).collect(),
+            understanding: by_preset.iter().flat_map(|rows| UnderstandingSummary::of(rows, first)).collect(),
             remarks: Vec::new(),
             missing_evidence: Vec::new(),
         }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::evidence::Pieces;
 use super::metrics::{RankScores, TextScores};
 use super::questions::Question;
+use super::understanding::Understood;
 use crate::event::{Belief, Event, Outcome, RunUsage, Utility};
 use crate::methods::{mean_logprob, perplexity};
 
@@ -41,6 +42,7 @@ measures! {
     TokenEntropy = "token entropy" "Mean entropy of the token distributions of the answer, nats.";
     Logprob = "mean log-probability" "Mean log-probability of the answer's tokens, negated, nats.";
     Perplexity = "perplexity" "Perplexity of the answer.";
+    Dense = "DENSE" "Entropy of the answers to the context with one chunk said another way at a time, nats.";
     DiscreteSemanticEntropy = "discrete semantic entropy" "Entropy of the sizes of the clusters of sampled answers, nats.";
     SemanticEntropy = "semantic entropy" "Entropy of the likelihoods of the clusters of sampled answers, nats.";
     DegreeEntropy = "degree entropy" "DENSE-RAG's entropy over degrees of agreement, of sampled answers, nats.";
@@ -75,6 +77,9 @@ pub struct Row {
     pub confidence: Option<f64>,
     /// What each measured context did to the model's belief; the first is the whole context.
     pub utility: Vec<ContextUtility>,
+    /// How the context was understood, where that was measured.
+    #[serde(default)]
+    pub understood: Option<Understood>,
     pub usage: RunUsage,
 }
 
@@ -108,6 +113,7 @@ pub struct Watched {
     /// Log-probability and entropy of the tokens, by sentence: a sentence that is written again starts over.
     tokens: BTreeMap<u32, Vec<(f32, f32)>>,
     utility: Option<Utility>,
+    understood: Option<Understood>,
     answer: String,
     usage: RunUsage,
     outcome: Option<Outcome>,
@@ -116,6 +122,7 @@ pub struct Watched {
 impl Watched {
     /// See one event.
     pub fn see(&mut self, event: &Event) {
+        Understood::see(&mut self.understood, event);
         match event {
             Event::RetrievalFinished { retrieval, .. } => {
                 self.searched = true;
@@ -173,6 +180,7 @@ impl Watched {
             uncertainty: self.uncertainty(&tokens, logprob),
             confidence: logprob.map(f64::exp),
             utility: self.utility(question, evidence),
+            understood: self.understood,
             usage: self.usage,
             answer: self.answer,
             error,
@@ -191,6 +199,9 @@ impl Watched {
             measured.insert(Measure::TokenEntropy, entropy / tokens.len() as f64);
             measured.insert(Measure::Logprob, -logprob);
             measured.insert(Measure::Perplexity, perplexity(logprob));
+        }
+        if let Some(understood) = self.understood {
+            measured.insert(Measure::Dense, understood.dse);
         }
         // the second belief is that with all chunks; without documents there is one belief
         let belief = self.utility.as_ref().and_then(|utility| utility.beliefs.get(1).or(utility.beliefs.first()));

@@ -69,7 +69,11 @@ mod tests {
         let listed = listed();
         assert!(listed.len() >= 2, "{listed:?}");
         for model in &listed {
-            assert!(model.is_unchanged(&shipped).expect("a bundled file"), "{} is not what MODELS.md lists", model.file);
+            assert!(
+                model.is_unchanged(&shipped).expect("a bundled file"),
+                "{} is not what MODELS.md lists",
+                model.file
+            );
         }
         let folder = tempfile::tempdir().expect("a folder");
         let copy = folder.path().join(listed[0].file);

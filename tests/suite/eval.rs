@@ -4,6 +4,7 @@ mod command;
 mod journal;
 mod metrics;
 mod questions;
+mod understanding;
 
 use ragscope::eval::Question;
 
