@@ -78,9 +78,11 @@ impl Commands {
     pub fn send(&self, command: Command) {
         let taken = match command {
             Command::ListSessions | Command::OpenRun { .. } => self.library.send(command).is_ok(),
-            Command::Ask { .. } | Command::Open { .. } | Command::Reindex { .. } | Command::OpenSource { .. } => {
-                self.engine.send(command)
-            }
+            Command::Ask { .. }
+            | Command::Open { .. }
+            | Command::Reindex { .. }
+            | Command::OpenSource { .. }
+            | Command::MeasureUtility { .. } => self.engine.send(command),
         };
         if !taken {
             self.tee.tell(failed("engine", "the engine has ended", ENDED_ADVICE));
@@ -104,7 +106,11 @@ fn lend(requests: &Receiver<Command>, sessions: &Path, tee: &Tee) {
         match request {
             Command::ListSessions => tee.tell(list(sessions)),
             Command::OpenRun { file } => open(&file, tee),
-            Command::Ask { .. } | Command::Open { .. } | Command::Reindex { .. } | Command::OpenSource { .. } => {}
+            Command::Ask { .. }
+            | Command::Open { .. }
+            | Command::Reindex { .. }
+            | Command::OpenSource { .. }
+            | Command::MeasureUtility { .. } => {}
         }
     }
 }

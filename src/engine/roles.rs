@@ -4,7 +4,7 @@ use crate::config::{
     ChunkerKind, Config, FilterKind, GateKind, LinkerKind, RefinerKind, RerankerKind, RetrieverKind, RewriterKind,
     UnderstandingKind, UtilityKind,
 };
-use crate::event::{DroppedChunk, Event, GateCard, Hit, RerankedChunk, SePerForm, Uncertainty};
+use crate::event::{DroppedChunk, Event, GateCard, Hit, RerankedChunk, Uncertainty};
 use crate::llm::{Hidden, HiddenAt, Prompt, Token};
 use crate::methods::ModelCalls;
 
@@ -198,8 +198,7 @@ impl Roles {
             },
             utility: match config.utility.kind {
                 UtilityKind::Off => Box::new(Off),
-                UtilityKind::Soft => Box::new(SePer(SePerForm::Soft)),
-                UtilityKind::Hard => Box::new(SePer(SePerForm::Hard)),
+                UtilityKind::Soft | UtilityKind::Hard => Box::new(SePer::of(config.utility.kind)),
             },
         }
     }

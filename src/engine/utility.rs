@@ -2,49 +2,102 @@
 
 use super::passages::{self, Passages};
 use super::roles::Meter;
-use super::run::{Run, RunError};
-use crate::config::AnswerPrompt;
-use crate::event::{Belief, BeliefSample, Event, Hit, HitUtility, SePerForm, Utility};
+use super::run::{Run, RunError, Tools};
+use crate::config::{AnswerPrompt, UtilityKind};
+use crate::event::{Belief, BeliefSample, Event, Flow, Hit, HitUtility, SePerForm, Utility};
 use crate::llm::{Completion, Decoding, Prompt, Sampling, StopRule};
 use crate::methods::{Believed, ModelCalls, believed, contexts, judge_ahead, sampled_uncertainty};
 
 /// Measures the context of a run toward the reference answers of the settings, or toward the answer that the run gave.
-pub struct SePer(pub SePerForm);
+pub struct SePer {
+    form: SePerForm,
+    /// The belief without documents: the same for every lookup of a question.
+    closed: Option<Belief>,
+}
+
+impl SePer {
+    /// A meter that goes by this form; nothing is measured yet.
+    pub fn new(form: SePerForm) -> Self {
+        Self { form, closed: None }
+    }
+
+    /// The form that the settings name; soft where they name none.
+    pub fn of(kind: UtilityKind) -> Self {
+        Self::new(match kind {
+            UtilityKind::Hard => SePerForm::Hard,
+            UtilityKind::Soft | UtilityKind::Off => SePerForm::Soft,
+        })
+    }
+
+    /// What these chunks are worth; None where there is no answer to measure toward. `own` is the answer that stands in when the
+    /// settings name none.
+    pub fn utility(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        hits: &[Hit],
+        own: &str,
+    ) -> Result<Option<Utility>, RunError> {
+        let settings = &run.tools.config.utility;
+        let is_text = |text: &&str| !text.is_empty();
+        let given: Vec<&str> = settings.references.iter().map(|text| text.trim()).filter(is_text).collect();
+        let own_answer = given.is_empty();
+        let references = if own_answer { Some(own.trim()).filter(is_text).into_iter().collect() } else { given };
+        if references.is_empty() {
+            return Ok(None);
+        }
+        let references: Vec<String> = references.into_iter().map(str::to_owned).collect();
+        let mut contexts = contexts(hits.len());
+        if !settings.each_chunk {
+            // without documents, and with all of them
+            contexts.truncate(2);
+        }
+        let new = &contexts[usize::from(self.closed.is_some())..];
+        let measured = beliefs(run, question, &references, hits, new)?;
+        let beliefs: Vec<Belief> = self.closed.iter().cloned().chain(measured).collect();
+        self.closed = beliefs.first().cloned();
+        Ok(Some(summed_up(self.form, &contexts, (references, own_answer), hits, beliefs)))
+    }
+}
+
+/// A finished run whose context is to be measured.
+pub struct Measured<'a> {
+    pub run: &'a str,
+    pub question: &'a str,
+    /// The chunks of its context, in the order of their labels.
+    pub hits: &'a [Hit],
+    /// The answer that it gave.
+    pub own: &'a str,
+}
+
+/// What the context of a finished run was worth.
+pub fn of_finished_run<'a>(
+    tools: Tools<'a>,
+    measured: &Measured<'_>,
+    publish: &'a mut dyn FnMut(Event) -> Flow,
+) -> Result<Option<Utility>, RunError> {
+    let mut meter = SePer::of(tools.config.utility.kind);
+    let mut run = Run::new(tools, publish);
+    meter.utility(&mut run, measured.question, measured.hits, measured.own)
+}
 
 impl Meter for SePer {
     fn measure(&mut self, run: &mut Run<'_>, question: &str, passages: &Passages) -> Result<(), RunError> {
         let own = run.written().short.clone();
-        if let Some(utility) = utility(run, self.0, question, &passages.hits, &own)? {
+        if let Some(utility) = self.utility(run, question, &passages.hits, &own)? {
             run.emit(Event::UtilityMeasured { of: None, step: run.step, utility });
         }
         Ok(())
     }
 }
 
-/// What these chunks are worth; None where there is no answer to measure toward. `own` is the answer that stands in when the settings
-/// name none.
-pub fn utility(
-    run: &mut Run<'_>,
+fn summed_up(
     form: SePerForm,
-    question: &str,
+    contexts: &[Vec<usize>],
+    (references, own_answer): (Vec<String>, bool),
     hits: &[Hit],
-    own: &str,
-) -> Result<Option<Utility>, RunError> {
-    let settings = &run.tools.config.utility;
-    let is_text = |text: &&str| !text.is_empty();
-    let given: Vec<&str> = settings.references.iter().map(|text| text.trim()).filter(is_text).collect();
-    let own_answer = given.is_empty();
-    let references = if own_answer { Some(own.trim()).filter(is_text).into_iter().collect() } else { given };
-    if references.is_empty() {
-        return Ok(None);
-    }
-    let references: Vec<String> = references.into_iter().map(str::to_owned).collect();
-    let mut contexts = contexts(hits.len());
-    if !settings.each_chunk {
-        // without documents, and with all of them
-        contexts.truncate(2);
-    }
-    let beliefs = beliefs(run, question, &references, hits, &contexts)?;
+    beliefs: Vec<Belief>,
+) -> Utility {
     let all: Vec<usize> = (0..hits.len()).collect();
     let seper = |context: &[usize]| {
         let measured = contexts.iter().position(|known| known == context);
@@ -61,7 +114,7 @@ pub fn utility(
         })
     };
     let hits = hits.iter().enumerate().filter_map(worth).collect();
-    Ok(Some(Utility { form, references, own_answer, delta: whole - none, hits, beliefs }))
+    Utility { form, references, own_answer, delta: whole - none, hits, beliefs }
 }
 
 /// The belief in each context. All samples are one call, and so are all judgements.
@@ -90,6 +143,9 @@ fn beliefs(
         stop: StopRule { texts: vec!["\n".to_owned()] },
     };
     let (sampled, likeliest) = (decoding(sampling), decoding(Sampling::GREEDY));
+    if prompts.is_empty() {
+        return Ok(Vec::new());
+    }
     let sampled = ModelCalls::complete(run, "utility samples", &repeated, &sampled)?;
     let greedy = ModelCalls::complete(run, "utility", &prompts, &likeliest)?;
     let sets: Vec<&[Completion]> = sampled.chunks(samples).collect();

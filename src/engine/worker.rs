@@ -18,7 +18,8 @@ use super::inbox::{Inbox, Next};
 use super::linking::{self, link_all};
 use super::models::{Loaded, LoadedEmbedder, Models, loaded_probe};
 use super::passages::needs_corpus;
-use super::run::{Corpus, OpenGenerator, Tools};
+use super::run::{Corpus, OpenGenerator, RunError, Tools};
+use super::utility::{self, Measured};
 
 /// Where records go. The answer says whether to go on.
 pub type Publish<'a> = &'a mut dyn FnMut(Record) -> Flow;
@@ -40,6 +41,19 @@ pub enum WorkerError {
     NoCorpus,
     #[error("nothing ties chunks together in these settings: set linker.kind to tokens or sentence")]
     NoLinker,
+    #[error("the run gave no answer to measure toward: type the right one")]
+    NothingToMeasure,
+}
+
+impl From<RunError> for WorkerError {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Model(error) => Self::Model(error),
+            RunError::Config(error) => Self::Config(error),
+            RunError::Search(error) => Self::Model(LlmError::Backend(format!("{error:#}"))),
+            RunError::Probe(reason) => Self::Probe(reason),
+        }
+    }
 }
 
 impl WorkerError {
@@ -51,7 +65,13 @@ impl WorkerError {
             Self::Config(_) | Self::Ask(AskError::Config(_)) => {
                 (text, "`ragscope config` lists every setting".to_owned())
             }
-            Self::Model(_) | Self::Index(_) | Self::Ask(_) | Self::Probe(_) | Self::NoCorpus | Self::NoLinker => {
+            Self::Model(_)
+            | Self::Index(_)
+            | Self::Ask(_)
+            | Self::Probe(_)
+            | Self::NoCorpus
+            | Self::NoLinker
+            | Self::NothingToMeasure => {
                 let (error, advice) = error_and_advice(&text);
                 (error.to_owned(), advice.to_owned())
             }
@@ -151,6 +171,10 @@ impl Worker {
             Command::Reindex { rebuild } => ("index", self.open_again(rebuild, publish).map(|()| update())),
             Command::OpenSource { document, first_line, last_line } => {
                 ("open source", self.open_source(&document, [first_line, last_line], publish).map(|()| none()))
+            }
+            Command::MeasureUtility { run, question, hits, own, overrides } => {
+                let measured = Measured { run: &run, question: &question, hits: &hits, own: &own };
+                ("measure", self.measure(&measured, &overrides, publish).map(|()| none()))
             }
             // the recorded runs belong to the front end's side of the channel
             Command::ListSessions | Command::OpenRun { .. } => ("sessions", Ok(none())),
@@ -327,6 +351,38 @@ impl Worker {
         let loaded = self.models.load(&config, false, &mut |event| publish(session.record(event)))?;
         check_question(&config, &prompts, loaded.generator, question)?;
         Ok(())
+    }
+
+    /// Measure what the context of a finished run was worth, and tell it as a record of the session.
+    fn measure(
+        &mut self,
+        measured: &Measured<'_>,
+        overrides: &[(String, String)],
+        publish: Publish<'_>,
+    ) -> Result<(), WorkerError> {
+        let config = self.layers.with(overrides)?.config()?;
+        let prompts = Prompts::new(&self.paths.config.join("prompts"));
+        let session = &mut self.session;
+        let loaded = self.models.load(&config, false, &mut |event| publish(session.record(event)))?;
+        let tools = Tools {
+            config: &config,
+            prompts: &prompts,
+            generator: loaded.generator,
+            corpus: None,
+            reranker: None,
+            linker: None,
+            judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
+            probe: Err("a measurement needs none".to_owned()),
+        };
+        // the calls are no part of that run; a stop reaches into them by its own way
+        let utility = utility::of_finished_run(tools, measured, &mut |_| Flow::Continue)?;
+        match utility {
+            Some(utility) => {
+                self.tell(Event::UtilityMeasured { of: Some(measured.run.to_owned()), step: 0, utility }, publish);
+                Ok(())
+            }
+            None => Err(WorkerError::NothingToMeasure),
+        }
     }
 
     fn open_source(&mut self, document: &str, lines: [u32; 2], publish: Publish<'_>) -> Result<(), WorkerError> {

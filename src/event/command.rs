@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use super::Hit;
+
 /// What the screen asks of the engine thread. The answers are records.
 ///
 /// Stopping is not a command: it must overtake the queue, so it travels as a [`super::StopFlag`].
@@ -14,6 +16,9 @@ pub enum Command {
     Reindex { rebuild: bool },
     /// Read a document of the corpus for the source viewer. `document` is the path inside the corpus.
     OpenSource { document: String, first_line: u32, last_line: u32 },
+    /// Measure what the context of a finished run was worth to the model. `hits` are its chunks in the order of their labels; `own` is the
+    /// answer that the run gave, for want of a right one in `overrides`.
+    MeasureUtility { run: String, question: String, hits: Vec<Hit>, own: String, overrides: Vec<(String, String)> },
     /// List the recorded runs.
     ListSessions,
     /// Send the records of a recorded run.

@@ -261,6 +261,7 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
     let name = match &field.purpose {
         Purpose::Search => " search: ".to_owned(),
         Purpose::Setting(key) => format!(" {key} = "),
+        Purpose::Reference => " the right answer: ".to_owned(),
         Purpose::Palette => String::new(),
     };
     let taken = (text::width(&name) as u16).min(area.width);
@@ -360,6 +361,8 @@ fn useful(app: &App, scene: &Scene<'_>) -> Vec<(Action, &'static str)> {
         (Some((Overlay::Settings, _)), _) => &[(Back, "close"), (Choose, "change"), (RunChanged, "run again")],
         (Some((Overlay::Sessions, _)), _) => &[(Back, "close"), (Choose, "open")],
         (Some((Overlay::Palette, _)), _) => &[(Back, "close"), (Choose, "do it")],
+        (Some((Overlay::Utility, _)), _) => &[(Back, "close"), (Choose, "another answer"), (Copy, "copy")],
+        (Some((Overlay::Comparison, _)), _) => &[(Back, "close"), (Choose, "ask under this preset"), (Copy, "copy")],
         (Some((Overlay::Help(_) | Overlay::Log | Overlay::Report | Overlay::Prompts | Overlay::Source(_), _)), _) => {
             &[(Back, "close"), (Search, "search"), (Copy, "copy")]
         }

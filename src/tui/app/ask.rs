@@ -61,8 +61,13 @@ impl App {
         }
     }
 
-    /// Hands a question over; one that is being answered gives way.
+    /// Hands a question over, with the settings changed on the screen; one that is being answered gives way.
     fn put(&mut self, question: String) {
+        self.put_with(question, Vec::new());
+    }
+
+    /// The same with further settings for this run alone.
+    pub(super) fn put_with(&mut self, question: String, settings: Vec<(String, String)>) {
         if self.running() {
             self.effects.push(Effect::Stop);
         }
@@ -71,7 +76,7 @@ impl App {
         self.ui.turn = None;
         self.ui.forget_places();
         self.ui.pending = Some(text::many_lines(&question));
-        let overrides = self.ui.overrides.clone();
+        let overrides = [self.ui.overrides.clone(), settings].concat();
         self.send(Command::Ask { question, confirmed: Vec::new(), overrides });
     }
 

@@ -17,6 +17,8 @@ impl App {
             Overlay::Settings => self.change_setting(item, 1),
             Overlay::Sessions => self.open_session(item),
             Overlay::Palette => self.accept_field(),
+            Overlay::Utility => self.choose_reference(item),
+            Overlay::Comparison => self.ask_under(item),
             Overlay::Source(_) | Overlay::Prompts | Overlay::Help(_) | Overlay::Report | Overlay::Log => {}
         }
     }
@@ -163,6 +165,7 @@ impl App {
         match &field.purpose {
             Purpose::Search => self.go_to_match(0),
             Purpose::Setting(key) => self.override_setting(key, field.typed().trim()),
+            Purpose::Reference => self.measure_toward(field.typed().trim()),
             Purpose::Palette => {
                 self.ui.overlay = None;
                 if let Some(entry) = entry {

@@ -3,12 +3,14 @@
 
 mod ask;
 mod choose;
+mod comparison;
 mod input;
 mod look;
 mod mouse;
 mod overlay;
 mod replay;
 mod ui;
+mod utility;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,6 +35,7 @@ pub use ui::{Field, Focus, Notice, Origin, Overlay, Purpose, SourceView, Ui, Wan
 /// Names of operations that the screen waits for.
 const ASKING: &str = "ask";
 const OPENING_SOURCE: &str = "open source";
+const MEASURING: &str = "measure";
 /// The whole engine thread.
 const ENGINE: &str = "engine";
 
@@ -138,6 +141,7 @@ impl App {
             Event::RunStarted { .. } => self.run_appeared(&record.run),
             Event::SourceOpened { source } => self.source_arrived(source),
             Event::RunFinished { .. } => self.run_ended(&record.run),
+            Event::UtilityMeasured { of: Some(_), .. } => self.ui.measuring = None,
             Event::SessionsListed { .. } if matches!(self.ui.overlay, Some((Overlay::Sessions, _))) => {
                 self.select_first()
             }
@@ -174,8 +178,10 @@ impl App {
     }
 
     fn told_of_stop(&mut self, operation: &str) {
-        if operation == ASKING {
-            self.ui.pending = None;
+        match operation {
+            ASKING => self.ui.pending = None,
+            MEASURING => self.ui.measuring = None,
+            _ => {}
         }
         self.tell(format!("stopped: {}", text::one_line(operation)), false);
     }
@@ -184,7 +190,8 @@ impl App {
         match operation {
             ASKING => self.ui.pending = None,
             OPENING_SOURCE => self.source_failed(),
-            ENGINE => (self.ui.pending, self.ui.live) = (None, None),
+            MEASURING => self.ui.measuring = None,
+            ENGINE => (self.ui.pending, self.ui.live, self.ui.measuring) = (None, None, None),
             _ => {}
         }
         if let Some(entry) = self.state.log.last() {
@@ -250,9 +257,9 @@ impl App {
         self.frozen.is_some()
     }
 
-    /// Is a question being answered, or waiting for that?
+    /// Is a question being answered, or waiting for that, or a context being measured?
     pub(super) fn running(&self) -> bool {
-        self.ui.pending.is_some() || self.ui.live.is_some()
+        self.ui.pending.is_some() || self.ui.live.is_some() || self.ui.measuring.is_some()
     }
 
     pub(super) fn layout(&self) -> Option<Layout> {

@@ -8,7 +8,7 @@ use crate::tui::{overlays, save};
 use super::{App, Effect, Origin, Overlay, SourceView, Wanted};
 
 impl App {
-    fn open(&mut self, overlay: Overlay) {
+    pub(super) fn open(&mut self, overlay: Overlay) {
         self.ui.field = None;
         self.ui.needle.clear();
         self.ui.overlay = Some((overlay, Scroll::default()));

@@ -40,6 +40,8 @@ pub enum Overlay {
     Palette,
     Report,
     Log,
+    Utility,
+    Comparison,
 }
 
 impl Overlay {
@@ -48,7 +50,7 @@ impl Overlay {
     pub fn contexts(&self) -> &'static [Context] {
         match self {
             Self::Settings => &[Context::Settings, Context::Choosing],
-            Self::Sessions | Self::Palette => &[Context::Choosing],
+            Self::Sessions | Self::Palette | Self::Utility | Self::Comparison => &[Context::Choosing],
             Self::Source(_) | Self::Prompts | Self::Help(_) | Self::Report | Self::Log => &[],
         }
     }
@@ -103,6 +105,8 @@ pub enum Purpose {
     Palette,
     /// A value of the setting with this name.
     Setting(String),
+    /// A right answer, to measure the utility of the context toward.
+    Reference,
 }
 
 impl Field {
@@ -128,6 +132,8 @@ pub struct Ui {
     pub(super) live: Option<String>,
     /// Recorded runs that were asked for, by their names.
     pub(super) opened: Vec<String>,
+    /// The run whose context is being measured.
+    pub measuring: Option<String>,
     /// A question that was handed over and has not begun.
     pub pending: Option<String>,
     pub input: TextArea<'static>,
@@ -165,6 +171,7 @@ impl Ui {
             turn: None,
             live: None,
             opened: Vec::new(),
+            measuring: None,
             pending: None,
             input: TextArea::default(),
             history: super::ask::read_history(&options.paths.history_file()),

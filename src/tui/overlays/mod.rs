@@ -1,5 +1,6 @@
 //! What lies over the panes. As panes do, each turns what it is shown into rows.
 
+mod comparison;
 mod help;
 mod log;
 mod palette;
@@ -8,6 +9,7 @@ mod report;
 mod sessions;
 mod settings;
 mod source;
+mod utility;
 
 use ratatui::layout::Rect;
 
@@ -16,11 +18,13 @@ use super::layout;
 use super::panes::Scene;
 use super::viewport::{Content, Scroll};
 
+pub(super) use comparison::other_presets;
 pub use palette::Entry as PaletteEntry;
 
 pub(super) use palette::entries as palette_entries;
 pub(super) use settings::{changed_settings, current_value, read_later};
 pub(super) use source::rows as source_rows;
+pub(super) use utility::{REFERENCE, why_not as why_not_measured};
 
 impl Overlay {
     /// The title in its frame.
@@ -35,13 +39,16 @@ impl Overlay {
             Self::Palette => "Commands".to_owned(),
             Self::Report => "Index".to_owned(),
             Self::Log => "Warnings and failures".to_owned(),
+            Self::Utility => "What the context was worth".to_owned(),
+            Self::Comparison => "Runs of this question side by side".to_owned(),
         }
     }
 
     /// Columns and rows that it wants.
     fn wants(&self) -> (u16, u16) {
         match self {
-            Self::Source(_) | Self::Prompts => (130, 90),
+            Self::Source(_) | Self::Prompts | Self::Utility => (130, 90),
+            Self::Comparison => (170, 90),
             Self::Settings => (110, 90),
             Self::Sessions => (130, 60),
             Self::Help(_) => (76, 60),
@@ -66,9 +73,13 @@ pub(super) fn frame((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>, s
     let needed = match overlay {
         Overlay::Palette | Overlay::Settings => usize::from(rows),
         Overlay::Source(view) => view.rows.as_ref().map_or(0, |(_, content)| content.rows.len()),
-        Overlay::Prompts | Overlay::Sessions | Overlay::Help(_) | Overlay::Report | Overlay::Log => {
-            content((overlay, scroll), scene, cells).rows.len()
-        }
+        Overlay::Prompts
+        | Overlay::Sessions
+        | Overlay::Help(_)
+        | Overlay::Report
+        | Overlay::Log
+        | Overlay::Utility
+        | Overlay::Comparison => content((overlay, scroll), scene, cells).rows.len(),
     };
     let rows = u16::try_from(needed + 2).unwrap_or(u16::MAX).clamp(FEWEST_ROWS, rows);
     layout::overlay(body, columns, rows)
@@ -100,6 +111,8 @@ pub(super) fn content((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>,
         Overlay::Palette => palette::content(scene, cells),
         Overlay::Report => report::content(scene, cells),
         Overlay::Log => log::content(scene, cells),
+        Overlay::Utility => utility::content(scene, scroll, cells),
+        Overlay::Comparison => comparison::content(scene, cells),
     }
 }
 
@@ -112,6 +125,8 @@ pub(super) fn copied((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>) 
         Overlay::Sessions => sessions::copied(scene, scroll),
         Overlay::Report => report::copied(scene),
         Overlay::Log => log::copied(scene),
+        Overlay::Utility => utility::copied(scene),
+        Overlay::Comparison => comparison::copied(scene),
         Overlay::Help(_) | Overlay::Palette => None,
     }
 }

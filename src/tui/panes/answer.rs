@@ -125,7 +125,7 @@ fn citation_row(scene: &Scene<'_>, citation: &Citation, cells: usize) -> Line<'s
 }
 
 /// A place in a document as a person reads it.
-pub(super) fn place(document: &str, first: u32, last: u32) -> String {
+pub(in crate::tui) fn place(document: &str, first: u32, last: u32) -> String {
     format!("{}:{}", text::one_line(document), text::lines(first, last))
 }
 

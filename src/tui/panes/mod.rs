@@ -8,6 +8,8 @@ mod retrieval;
 mod role_off;
 mod uncertainty;
 
+pub(super) use answer::place;
+
 use ratatui::style::Style;
 use ratatui::text::Span;
 

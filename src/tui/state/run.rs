@@ -262,6 +262,14 @@ impl Run {
         self.lookups.iter().rev().find_map(|lookup| lookup.hits().iter().find(|hit| hit.chunk.id == chunk))
     }
 
+    /// The chunks of the last context, in the order of their labels.
+    #[must_use]
+    pub fn context_hits(&self) -> Vec<&Hit> {
+        let context = self.lookups.iter().rev().find_map(|lookup| lookup.context.as_ref());
+        let chunks = context.map_or(&[][..], |context| &context.chunks);
+        chunks.iter().filter_map(|part| self.hit(part.chunk)).collect()
+    }
+
     fn lookup(&mut self, step: u32) -> &mut Lookup {
         let place = self.lookups.iter().rposition(|lookup| lookup.step == step).unwrap_or_else(|| {
             self.lookups.push(Lookup::new(step));

@@ -4,7 +4,7 @@ use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, Mo
 use ragscope::event::{Command, CorpusCard, Event};
 use ragscope::tui::app::Effect;
 
-use super::scenes::{listed_sessions, opened_source, replayed};
+use super::scenes::{closed_book, listed_sessions, opened_source, replayed, streaming};
 use super::stage::*;
 
 #[test]
@@ -249,4 +249,56 @@ fn pasting_goes_into_the_input_and_steers_nothing() {
     screen.app.handle(&Input::Paste("one\r\ntwo\x1b[31m".to_owned()));
     screen.shows("ask> one").shows("two␛[31m").press("enter");
     assert!(matches!(screen.commands().as_slice(), [Command::Ask { question, .. }] if question == "one\ntwo␛[31m"));
+}
+
+#[test]
+fn a_finished_run_is_measured_once_and_toward_another_answer_when_one_is_typed() {
+    let measured = |screen: &mut Screen| -> Vec<(usize, Vec<(String, String)>)> {
+        let commands = screen.commands().into_iter();
+        commands
+            .map(|command| match command {
+                Command::MeasureUtility { run, question, hits, own, overrides } => {
+                    assert_eq!((run, own.as_str()), (recorded()[0].run.clone(), "Aldmouth"));
+                    assert_eq!(question, "Where was the teacher of Mira Oakes born?");
+                    (hits.len(), overrides)
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    };
+    let mut screen = answered();
+    screen.press("w").shows("Measuring: 10 answers").press("esc w");
+    assert_eq!(measured(&mut screen), [(3, Vec::new())], "what is being measured is not measured again");
+    screen.session(utility(&recorded()[0].run)).shows("utility toward the model's own answer").press("esc w");
+    assert_eq!(measured(&mut screen), []);
+    screen.press("enter").shows("the right answer:").type_text("Lorby \"x\"").press("enter").shows("Measuring");
+    let sent = measured(&mut screen);
+    assert_eq!((sent.len(), &sent[0].1[0].0), (1, &"utility.references".to_owned()));
+    // a quotation mark does not end the text
+    let value: toml::Table = format!("v = {}", sent[0].1[0].1).parse().expect("TOML");
+    assert_eq!(value["v"].as_array().map(Vec::as_slice), Some(&[toml::Value::from("Lorby \"x\"")][..]));
+    // a stop ends it, and so does a failure
+    screen.press("esc esc");
+    assert!(screen.app.take_effects().contains(&Effect::Stop));
+    screen.session(Event::OperationStopped { operation: "measure".to_owned() }).hides("stopping");
+
+    let mut screen = streaming();
+    screen.press("tab w").shows("The run is not over yet.");
+    assert_eq!(screen.commands(), []);
+    let mut screen = closed_book();
+    screen.press("w").shows("Nothing was looked up in this run");
+    assert_eq!(screen.commands(), []);
+}
+
+#[test]
+fn the_question_is_asked_under_another_preset_from_the_comparison() {
+    let mut screen = answered();
+    screen.press("c").shows("ask it under another preset").press("enter");
+    let asked = screen.commands();
+    let [Command::Ask { question, overrides, .. }] = asked.as_slice() else { panic!("{asked:?}") };
+    assert_eq!(question, "Where was the teacher of Mira Oakes born?");
+    assert_eq!(overrides.len(), 1);
+    let (key, preset) = &overrides[0];
+    assert!(key == "preset" && preset != "naive", "{overrides:?}");
+    screen.shows("Runs of this question side by side");
 }

@@ -57,6 +57,10 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("palette_typed", at(answered(), ": s o u r")),
         ("report", reported()),
         ("log", logged()),
+        ("utility", measured("")),
+        ("utility_samples", measured("j j j")),
+        ("utility_typed", measured("enter L o r b y")),
+        ("comparison", compared()),
         ("search", at(answered(), "3 / a l d")),
         ("search_taken", at(answered(), "3 / a l d enter n")),
         ("banners", at(answered(), "f m")),
@@ -215,5 +219,36 @@ pub fn typing() -> Screen {
         .type_text("A question that is so long that it needs more than one row of a narrow screen, and then a second")
         .press("ctrl-j");
     screen.type_text("line");
+    screen
+}
+
+/// A run whose context was measured: one chunk holds the answer, one misled.
+pub fn measured(keys: &str) -> Screen {
+    let mut screen = answered();
+    screen.press("w").session(utility(&recorded()[0].run));
+    if !keys.is_empty() {
+        screen.press(keys);
+    }
+    screen
+}
+
+/// The same question under two presets, with another answer and another context.
+pub fn compared() -> Screen {
+    let mut screen = answered();
+    let records = renamed(&recorded(), "another").into_iter().map(|mut record| {
+        match &mut record.event {
+            Event::RunStarted { preset, settings, .. } => {
+                "closed-book".clone_into(preset);
+                settings["retriever"]["k"] = 1.into();
+            }
+            Event::StepFinished { step: 2, text, .. } => "Tam Reeve was born in Harwenby.".clone_into(text),
+            Event::ContextBuilt { context, .. } => context.chunks.truncate(1),
+            Event::RunFinished { answer, .. } => "Harwenby".clone_into(answer),
+            _ => {}
+        }
+        record
+    });
+    let records: Vec<Record> = records.collect();
+    screen.apply(&records).press("c");
     screen
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
 use ragscope::config::{Layers, Paths};
 use ragscope::event::{
-    Command, CorpusCard, Event, IndexPhase, IndexProgress, IndexReport, ModelCard, Record, RunSummary, SESSION,
-    SkippedFile, Source,
+    Belief, BeliefSample, Command, CorpusCard, Event, HitUtility, IndexPhase, IndexProgress, IndexReport, ModelCard,
+    Record, RunSummary, SESSION, SampledUncertainty, SePerForm, SkippedFile, Source, Utility,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::Depth;
@@ -249,4 +249,58 @@ pub fn sessions() -> Event {
             run(3, "Who taught in Lorby for eleven years?", None),
         ],
     }
+}
+
+/// What the three chunks of the recorded run were worth: the first misled, the second holds the answer.
+pub fn utility(run: &str) -> Event {
+    let context = recorded().into_iter().find_map(|record| match record.event {
+        Event::ContextBuilt { context, .. } => Some(context),
+        _ => None,
+    });
+    let chunks: Vec<u64> = context.expect("a context").chunks.iter().map(|part| part.chunk).collect();
+    let belief = |chunks: &[u64], right: u8| {
+        let sample = |place: u8| BeliefSample {
+            text: if place < right { "Aldmouth" } else { "Lorby" }.to_owned(),
+            weight: 0.1,
+            cluster: u32::from(place >= right && right > 0),
+            entailment: if place < right { 0.98 } else { 0.02 },
+            matches: place < right,
+        };
+        let share = f32::from(right) / 10.0;
+        Belief {
+            chunks: chunks.to_vec(),
+            soft: 0.02 + 0.96 * share,
+            hard: share,
+            samples: (0..10).map(sample).collect(),
+            greedy: if right > 5 { "Aldmouth" } else { "Lorby" }.to_owned(),
+            uncertainty: SampledUncertainty {
+                discrete_semantic_entropy: if right == 0 || right == 10 { 0.0 } else { 0.61 },
+                semantic_entropy: 0.6,
+                degree_entropy: 0.61,
+                degree: 0.42,
+                eigenvalue: 2.0,
+                mean_logprob: -0.4,
+                perplexity: 1.49,
+            },
+        }
+    };
+    let [a, b, c] = chunks[..] else { panic!("three chunks") };
+    let contexts: [(&[u64], u8); 8] =
+        [(&[], 3), (&chunks, 9), (&[a], 1), (&[b], 10), (&[c], 3), (&[b, c], 10), (&[a, c], 1), (&[a, b], 9)];
+    let beliefs: Vec<Belief> = contexts.iter().map(|(chunks, right)| belief(chunks, *right)).collect();
+    let worth = |(place, chunk): (usize, &u64)| HitUtility {
+        label: place as u32 + 1,
+        chunk: *chunk,
+        alone: beliefs[2 + place].soft - beliefs[0].soft,
+        left_out: beliefs[1].soft - beliefs[5 + place].soft,
+    };
+    let utility = Utility {
+        form: SePerForm::Soft,
+        references: vec!["Aldmouth".to_owned()],
+        own_answer: true,
+        delta: beliefs[1].soft - beliefs[0].soft,
+        hits: chunks.iter().enumerate().map(worth).collect(),
+        beliefs,
+    };
+    Event::UtilityMeasured { of: Some(run.to_owned()), step: 0, utility }
 }
