@@ -18,5 +18,6 @@ mod hub;
 mod readme;
 mod demo;
 mod screen;
+mod links;
 mod pty;
 mod terminal;
