@@ -116,6 +116,26 @@ pub enum Subcommands {
         /// What you want to know
         question: String,
     },
+    /// Tie the chunks of each document together by attention, and show what is tied (--json: every document)
+    Links {
+        /// Folder of documents
+        folder: PathBuf,
+        /// Document whose links are printed, by its path inside the folder
+        document: Option<String>,
+        /// Throw the links away first that this linker made, with whatever model
+        #[arg(long)]
+        rebuild: bool,
+    },
+    /// Follow a text that should have been found through every stage of a question
+    Explain {
+        /// Folder of documents
+        folder: PathBuf,
+        /// What you want to know
+        question: String,
+        /// Words of the passage that should have been found, as the document has them
+        #[arg(long, value_name = "TEXT")]
+        expect: String,
+    },
     /// Ask every question of a file under each preset of `--preset a,b`, and compare
     Eval(Evaluation),
     /// Train and look at the probe, which says how unsure the model is of a sentence

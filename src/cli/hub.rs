@@ -81,6 +81,7 @@ impl Commands {
             Command::Ask { .. }
             | Command::Open { .. }
             | Command::Reindex { .. }
+            | Command::Seek { .. }
             | Command::OpenSource { .. }
             | Command::MeasureUtility { .. } => self.engine.send(command),
         };
@@ -109,6 +110,7 @@ fn lend(requests: &Receiver<Command>, sessions: &Path, tee: &Tee) {
             Command::Ask { .. }
             | Command::Open { .. }
             | Command::Reindex { .. }
+            | Command::Seek { .. }
             | Command::OpenSource { .. }
             | Command::MeasureUtility { .. } => {}
         }

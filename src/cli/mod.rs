@@ -12,6 +12,8 @@ mod observer;
 mod work;
 mod replay;
 mod inspect;
+mod explain;
+mod links;
 mod doctor;
 pub mod demo;
 mod eval;
@@ -81,6 +83,12 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
         Some(Subcommands::Index { folder, rebuild }) => Work::new(layers()?, &paths, out)?.index(folder, *rebuild),
         Some(Subcommands::Ask { folder, question }) => {
             Work::new(layers()?, &paths, out)?.ask(Question { folder, text: question, shown: RunText::default() })
+        }
+        Some(Subcommands::Links { folder, document, rebuild }) => {
+            Work::new(layers()?, &paths, out)?.links(folder, document.as_deref(), *rebuild)
+        }
+        Some(Subcommands::Explain { folder, question, expect }) => {
+            Work::new(layers()?, &paths, out)?.explain(folder, question, expect)
         }
         Some(Subcommands::Eval(what)) => eval::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Probe(what)) => probe::run(what, &arguments.shared, &paths, out),

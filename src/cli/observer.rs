@@ -22,6 +22,8 @@ pub struct Observer<'a> {
     /// The last record of `--json` was written.
     finished: bool,
     broken: Option<io::Error>,
+    /// The command itself writes what came of it.
+    silent: bool,
 }
 
 impl<'a> Observer<'a> {
@@ -36,12 +38,18 @@ impl<'a> Observer<'a> {
             documents: 0,
             finished: false,
             broken: None,
+            silent: false,
         }
     }
 
     /// How the next run is written as text.
     pub fn show_as(&mut self, text: RunText) {
         self.text = text;
+    }
+
+    /// Show warnings and how far the work is, and nothing else.
+    pub fn be_silent(&mut self) {
+        self.silent = true;
     }
 
     /// Documents of the open corpus.
@@ -88,14 +96,14 @@ impl<'a> Observer<'a> {
     }
 
     fn write(&mut self, record: &Record) -> io::Result<()> {
-        if self.out.json {
+        if self.out.json && !self.silent {
             return if self.finished { Ok(()) } else { self.json(record) };
         }
         if let Event::Warned { text } = &record.event {
             self.out.remark(&format!("warning: {text}"));
         }
         self.out.progress(&record.event);
-        self.text.show(&record.event, self.out)
+        if self.silent { Ok(()) } else { self.text.show(&record.event, self.out) }
     }
 
     fn json(&mut self, record: &Record) -> io::Result<()> {

@@ -8,6 +8,7 @@ use crate::event::{IndexReport, Outcome, harmless};
 use crate::index::IndexError;
 
 use super::args::Arguments;
+use super::explain::Follower;
 use super::failure::{Exit, Failure, Stopped};
 use super::interrupt::Interrupt;
 use super::observer::Observer;
@@ -24,9 +25,9 @@ pub struct Question<'a> {
 
 /// A worker on this thread, and whoever watches it.
 pub struct Work<'a> {
-    layers: Layers,
-    worker: Worker,
-    observer: Observer<'a>,
+    pub(super) layers: Layers,
+    pub(super) worker: Worker,
+    pub(super) observer: Observer<'a>,
     interrupt: Interrupt,
 }
 
@@ -87,8 +88,35 @@ impl<'a> Work<'a> {
         self.run(|worker, publish| worker.train_probe(questions, file, publish))
     }
 
+    /// Ask a question and follow the chunks that hold a phrase.
+    pub fn explain(mut self, folder: &Path, question: &str, phrase: &str) -> Result<Exit, Stopped> {
+        if phrase.trim().is_empty() {
+            return Err(Failure::usage("the text to expect is empty", "give words of the passage that you miss").into());
+        }
+        check_folder(folder)?;
+        self.observer.be_silent();
+        self.run(|worker, publish| worker.check_question(question, publish))?;
+        self.prepare(folder)?;
+        let mut follower = Follower::default();
+        self.run(|worker, publish| {
+            worker.ask(question, &[], &[], &mut |record| {
+                follower.see(&record);
+                publish(record)
+            })
+        })?;
+        let queries = follower.queries();
+        let sought = self.run(|worker, publish| worker.seek(phrase, &queries, &[], publish))?;
+        let preset = self.layers.config()?.preset;
+        let explanation = follower.explain((question, phrase, &preset), sought);
+        match self.observer.out.json {
+            true => self.observer.out.json_line(&explanation)?,
+            false => self.observer.out.text(&explanation.text(folder))?,
+        }
+        Ok(Exit::Done)
+    }
+
     /// Open the folder and bring its index up to date, as far as this process may write it.
-    fn prepare(&mut self, folder: &Path) -> Result<(), Stopped> {
+    pub(super) fn prepare(&mut self, folder: &Path) -> Result<(), Stopped> {
         self.run(|worker, publish| worker.open(folder, false, publish))?;
         let updated = self.run(|worker, publish| match worker.update(publish) {
             Err(WorkerError::Index(IndexError::InUse { .. })) => Ok(None),
@@ -117,7 +145,10 @@ impl<'a> Work<'a> {
     }
 
     /// Let the worker do something while the observer watches.
-    fn run<T>(&mut self, work: impl FnOnce(&mut Worker, Publish<'_>) -> Result<T, WorkerError>) -> Result<T, Stopped> {
+    pub(super) fn run<T>(
+        &mut self,
+        work: impl FnOnce(&mut Worker, Publish<'_>) -> Result<T, WorkerError>,
+    ) -> Result<T, Stopped> {
         let observer = &mut self.observer;
         let result = work(&mut self.worker, &mut |record| observer.observe(&record));
         observer.finish()?;

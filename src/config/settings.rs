@@ -218,6 +218,7 @@ pub struct ChunkerSettings {
     pub kind: ChunkerKind,
     pub tokens: u32,
     pub overlap_tokens: u32,
+    pub sentences: u32,
     pub similarity: f32,
     pub characters: u32,
 }
@@ -340,6 +341,7 @@ pub const RANGES: &[(&str, f64, f64)] = &[
     ("embedder.threads", 0.0, 1024.0),
     ("chunker.tokens", 16.0, 65_536.0),
     ("chunker.overlap_tokens", 0.0, 65_536.0),
+    ("chunker.sentences", 0.0, 65_536.0),
     ("chunker.similarity", -1.0, 1.0),
     ("chunker.characters", 0.0, 1e6),
     ("retriever.k", 1.0, 1000.0),

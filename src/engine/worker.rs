@@ -6,7 +6,8 @@ use std::time::Instant;
 use crate::config::prompts::Prompts;
 use crate::config::{Config, ConfigError, Layers, LinkerKind, Paths};
 use crate::event::{
-    Command, Event, Flow, IndexReport, LinkReport, Outcome, Record, SESSION, StopFlag, error_and_advice,
+    ChunkText, Command, Event, Flow, IndexReport, Link, LinkReport, Outcome, Record, SESSION, SoughtLookup, StopFlag,
+    error_and_advice,
 };
 use crate::index::{Index, IndexError, LinkRecipe, Search, Update};
 use crate::llm::{Embedder as _, EntailmentJudge, Generator, LlmError, Reranker};
@@ -175,6 +176,9 @@ impl Worker {
             Command::MeasureUtility { run, question, hits, own, overrides } => {
                 let measured = Measured { run: &run, question: &question, hits: &hits, own: &own };
                 ("measure", self.measure(&measured, &overrides, publish).map(|()| none()))
+            }
+            Command::Seek { phrase, queries, overrides } => {
+                ("seek", self.seek(&phrase, &queries, &overrides, publish).map(|_sought| none()))
             }
             // the recorded runs belong to the front end's side of the channel
             Command::ListSessions | Command::OpenRun { .. } => ("sessions", Ok(none())),
@@ -383,6 +387,50 @@ impl Worker {
             }
             None => Err(WorkerError::NothingToMeasure),
         }
+    }
+
+    /// The documents of the open corpus, by path.
+    #[must_use]
+    pub fn documents(&self) -> Vec<String> {
+        self.index.as_ref().map(Index::documents).unwrap_or_default()
+    }
+
+    /// The chunks of a document, each with its links; without any while the document is not linked.
+    ///
+    /// # Errors
+    /// No corpus is open; the index cannot be read.
+    pub fn document_links(&self, document: &str) -> Result<Vec<(ChunkText, Vec<Link>)>, WorkerError> {
+        let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
+        let chunks = index.document(document)?;
+        let links = index.links(document)?.unwrap_or_else(|| vec![Vec::new(); chunks.len()]);
+        Ok(chunks.into_iter().zip(links).collect())
+    }
+
+    /// Look for a phrase among the chunks of the open corpus, and in the lists of these queries, and tell where it stands.
+    ///
+    /// # Errors
+    /// No corpus is open; settings; the embedder or the index fails.
+    pub fn seek(
+        &mut self,
+        phrase: &str,
+        queries: &[(u32, String)],
+        overrides: &[(String, String)],
+        publish: Publish<'_>,
+    ) -> Result<Vec<SoughtLookup>, WorkerError> {
+        let config = self.layers.with(overrides)?.config()?;
+        let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
+        let session = &mut self.session;
+        let embedder = self.models.embedder(&config, &mut |event| publish(session.record(event)))?;
+        let texts: Vec<&str> = queries.iter().map(|(_, query)| query.as_str()).collect();
+        let vectors = embedder.model.embed(&texts)?;
+        let fingerprint = embedder.model.card().fingerprint.clone();
+        let mut lookups = Vec::new();
+        for ((step, query), vector) in queries.iter().zip(&vectors) {
+            let chunks = index.seek(phrase, query, (vector, &fingerprint), &config.retriever)?;
+            lookups.push(SoughtLookup { step: *step, query: query.clone(), pool: config.retriever.pool, chunks });
+        }
+        self.tell(Event::ChunksSought { phrase: phrase.to_owned(), lookups: lookups.clone() }, publish);
+        Ok(lookups)
     }
 
     fn open_source(&mut self, document: &str, lines: [u32; 2], publish: Publish<'_>) -> Result<(), WorkerError> {

@@ -132,6 +132,12 @@ impl Watched {
                     }
                 }
             }
+            Event::ChunksLinked { linked, .. } => {
+                self.texts.extend(linked.iter().map(|text| (text.hit.chunk.id, text.hit.chunk.text.clone())));
+            }
+            Event::ChunksMerged { merged, .. } => {
+                self.texts.extend(merged.iter().map(|hit| (hit.chunk.id, hit.chunk.text.clone())));
+            }
             Event::ContextBuilt { context, .. } => {
                 let new = context.chunks.iter().map(|part| part.chunk).filter(|chunk| !self.context.contains(chunk));
                 self.context.extend(new.collect::<Vec<u64>>());

@@ -19,6 +19,8 @@ pub enum Command {
     /// Measure what the context of a finished run was worth to the model. `hits` are its chunks in the order of their labels; `own` is the
     /// answer that the run gave, for want of a right one in `overrides`.
     MeasureUtility { run: String, question: String, hits: Vec<Hit>, own: String, overrides: Vec<(String, String)> },
+    /// Look for a phrase among the chunks, and in the lists of these queries: step and text. `overrides` as those of the run.
+    Seek { phrase: String, queries: Vec<(u32, String)>, overrides: Vec<(String, String)> },
     /// List the recorded runs.
     ListSessions,
     /// Send the records of a recorded run.

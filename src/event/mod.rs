@@ -5,6 +5,7 @@
 //! This module does no I/O and knows no widget.
 
 mod command;
+mod fate;
 mod flow;
 mod payload;
 mod probe;
@@ -13,6 +14,7 @@ mod understanding;
 mod utility;
 
 pub use command::Command;
+pub use fate::{Fates, Mark};
 pub use flow::{Flow, StopFlag};
 pub use payload::*;
 pub use probe::*;
@@ -73,6 +75,8 @@ pub enum Event {
     LinksFinished { report: LinkReport },
     /// The text of a document was read for the source viewer.
     SourceOpened { source: Source },
+    /// A phrase was looked for among the chunks, and in the lists of the queries of a run.
+    ChunksSought { phrase: String, lookups: Vec<SoughtLookup> },
     /// The recorded runs, newest first.
     SessionsListed { folder: String, runs: Vec<RunSummary> },
     /// Something failed outside a run. `advice` says what to do next.

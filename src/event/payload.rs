@@ -298,6 +298,31 @@ pub struct Relative {
     pub weight: f32,
 }
 
+/// Where the chunks stand that hold a phrase, for one query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SoughtLookup {
+    pub step: u32,
+    pub query: String,
+    /// Chunks of each list that are fused.
+    pub pool: u32,
+    /// Empty when no chunk of the index holds the phrase.
+    pub chunks: Vec<SoughtChunk>,
+}
+
+/// A chunk that holds a phrase, with its place in the lists of a query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SoughtChunk {
+    pub chunk: ChunkText,
+    /// False when the phrase begins in one chunk and ends in the next.
+    pub whole: bool,
+    /// In the whole list; None when no word of the query is in the chunk.
+    pub bm25: Option<Ranked>,
+    /// In the whole list; None when the index has no vectors that can be compared.
+    pub vector: Option<Ranked>,
+    /// None when it is in neither pool.
+    pub fused: Option<Ranked>,
+}
+
 /// What linking did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkReport {

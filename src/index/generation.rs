@@ -95,6 +95,18 @@ impl Generation {
         chunks.take(count).collect()
     }
 
+    /// Every chunk with its cosine, best first.
+    pub fn all_nearest(&self, vectors: &VectorStore, query: &[f32]) -> Vec<(f32, u64)> {
+        let rows = self.manifest.vectors.rows;
+        let near = vectors.nearest(query, 0..rows, rows as usize, &|row| self.alive[row as usize]);
+        near.into_iter().flat_map(|Near { row, score }| self.chunks_of(row).map(move |id| (score, id))).collect()
+    }
+
+    /// Where every chunk is stored, by id.
+    pub fn addresses(&self) -> impl Iterator<Item = tantivy::DocAddress> {
+        self.places.iter().map(|place| place.address)
+    }
+
     /// Chunks whose vector is a row, by id.
     fn chunks_of(&self, row: u32) -> impl Iterator<Item = u64> {
         let first = self.by_row.partition_point(|at| self.places[*at as usize].row < row);

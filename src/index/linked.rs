@@ -73,6 +73,12 @@ impl Index {
         links.as_mut().map_or(Ok(()), |links| links.tidy(&alive)).map_err(|error| error.of(&self.name))
     }
 
+    /// The documents, by path.
+    #[must_use]
+    pub fn documents(&self) -> Vec<String> {
+        self.manifest().map(|manifest| manifest.documents.keys().cloned().collect()).unwrap_or_default()
+    }
+
     /// The chunks of a document, in its order; none for a document that is not in the index.
     ///
     /// # Errors

@@ -28,6 +28,7 @@ mod search;
 mod recut;
 mod links;
 mod linked;
+mod seek;
 mod source;
 mod health;
 

@@ -20,11 +20,14 @@ pub struct FixedCut {
     pub tokens: u32,
     /// Tokens that a chunk shares with the one before it, at the most.
     pub overlap_tokens: u32,
+    /// Sentences of a chunk at the most; 0 sets no limit.
+    #[serde(default)]
+    pub sentences: u32,
 }
 
 impl FixedCut {
     pub(super) fn of(settings: &ChunkerSettings) -> Self {
-        Self { tokens: settings.tokens, overlap_tokens: settings.overlap_tokens }
+        Self { tokens: settings.tokens, overlap_tokens: settings.overlap_tokens, sentences: settings.sentences }
     }
 }
 
@@ -37,12 +40,14 @@ pub fn cut(document: &Document, cut: FixedCut, counter: &TokenCounter) -> Vec<Ch
 struct Cutter<'a> {
     splitter: Splitter<'a>,
     overlap_tokens: u32,
+    most_sentences: u32,
 }
 
 impl<'a> Cutter<'a> {
     fn new(document: &'a Document, cut: FixedCut, counter: &'a TokenCounter) -> Self {
         let splitter = Splitter::new(document, cut.tokens, counter);
-        Self { overlap_tokens: cut.overlap_tokens.min(splitter.most_tokens / 2), splitter }
+        let most_sentences = if cut.sentences == 0 { u32::MAX } else { cut.sentences };
+        Self { overlap_tokens: cut.overlap_tokens.min(splitter.most_tokens / 2), most_sentences, splitter }
     }
 
     /// The places of the chunks in the text.
@@ -67,9 +72,16 @@ impl<'a> Cutter<'a> {
         let overlap = self.splitter.tokens(start..pieces[first].place.start);
         let mut tokens = overlap + pieces[first].tokens;
         let mut best = (first + 1, Break::Character);
+        let mut sentences = 0;
         for (next, piece) in pieces.iter().enumerate().skip(first + 1) {
             // a heading stays with what is below it
             let under_heading = pieces[next - 1].before == Break::Section;
+            // where a sentence ends, and it was no heading
+            sentences += u32::from(!under_heading && piece.before >= Break::Sentence);
+            let new_section = self.most_sentences < u32::MAX && piece.before == Break::Section;
+            if sentences >= self.most_sentences || new_section {
+                return self.checked(pieces, first, start, next);
+            }
             let depth = if under_heading { Break::Character } else { piece.before };
             if depth >= best.1 || tokens < self.splitter.most_tokens / 2 {
                 best = (next, depth);

@@ -73,6 +73,7 @@ impl State {
             Event::IndexProgressed { progress } => self.indexing = Some(harmless_progress(progress)),
             Event::IndexFinished { report } => self.index_finished(report),
             Event::LinksFinished { .. } => self.indexing = None,
+            Event::ChunksSought { .. } => {}
             Event::OperationStopped { operation } => self.operation_stopped(operation),
             Event::SourceOpened { source } => {
                 self.source = Some(harmless_source(source));

@@ -12,7 +12,7 @@ static COUNTER: LazyLock<TokenCounter> =
     LazyLock::new(|| TokenCounter::from_gguf(&model("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder"));
 
 fn chunks(document: &Document, tokens: u32, overlap_tokens: u32) -> Vec<Chunk> {
-    cut(document, FixedCut { tokens, overlap_tokens }, &COUNTER)
+    cut(document, FixedCut { tokens, overlap_tokens, sentences: 0 }, &COUNTER)
 }
 
 fn document(path: &str, file: impl AsRef<[u8]>) -> Document {

@@ -1,0 +1,112 @@
+//! `ragscope links`: tie the chunks of a folder together by attention, and show what is tied.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::config::LinkerKind;
+use crate::event::{ChunkText, Link, LinkReport, harmless};
+
+use super::failure::{Exit, Failure, Stopped};
+use super::output::{duration, one_line};
+use super::work::{Work, check_folder};
+
+/// Characters of a chunk that a line of text shows.
+const SHOWN_CHARACTERS: usize = 90;
+
+/// The links of a document as `--json` prints them, one line a document.
+#[derive(Serialize)]
+struct Told<'a> {
+    document: &'a str,
+    chunks: Vec<ToldChunk<'a>>,
+}
+
+#[derive(Serialize)]
+struct ToldChunk<'a> {
+    chunk: u64,
+    lines: [u32; 2],
+    text: &'a str,
+    links: &'a [Link],
+}
+
+impl Work<'_> {
+    /// Bring the index and its links up to date, and print the links of one document, with `--json` of all of them.
+    pub fn links(mut self, folder: &Path, document: Option<&str>, rebuild: bool) -> Result<Exit, Stopped> {
+        check_folder(folder)?;
+        if self.layers.config()?.linker.kind == LinkerKind::Off {
+            let error = "nothing ties chunks together in these settings";
+            return Err(Failure::usage(error, "use --preset saki-rag, or --set linker.kind=tokens").into());
+        }
+        self.observer.be_silent();
+        self.prepare(folder)?;
+        let report = self.run(|worker, publish| worker.link(&[], rebuild, publish))?.ok_or(Stopped::Interrupted)?;
+        let all = self.worker.documents();
+        let wanted: Vec<&str> = match document {
+            Some(document) if all.iter().any(|known| known == document) => vec![document],
+            Some(document) => {
+                let error = format!("there is no document {document} in {}", folder.display());
+                return Err(Failure::new(error, "give its path inside the folder").into());
+            }
+            None if self.observer.out.json => all.iter().map(String::as_str).collect(),
+            None => Vec::new(),
+        };
+        for document in wanted {
+            let links = self.worker.document_links(document)?;
+            self.tell_links(document, &links)?;
+        }
+        if self.observer.out.json {
+            self.observer.out.json_line(&report)?;
+        } else {
+            self.observer.out.text(&harmless(&summary(&report)))?;
+        }
+        Ok(Exit::Done)
+    }
+
+    fn tell_links(&mut self, document: &str, linked: &[(ChunkText, Vec<Link>)]) -> Result<(), Stopped> {
+        if self.observer.out.json {
+            let chunks = linked.iter().map(|(chunk, links)| ToldChunk {
+                chunk: chunk.id,
+                lines: chunk.lines,
+                text: &chunk.text,
+                links,
+            });
+            self.observer.out.json_line(&Told { document, chunks: chunks.collect() })?;
+            return Ok(());
+        }
+        let mut text = String::new();
+        for (chunk, links) in linked {
+            text.push_str(&format!("{}\n", line(chunk)));
+            for link in links {
+                if let Some((other, _)) = linked.get(link.to as usize) {
+                    text.push_str(&format!("  {:.2}  {}\n", link.weight, line(other)));
+                }
+            }
+        }
+        self.observer.out.text(&harmless(&text))?;
+        Ok(())
+    }
+}
+
+fn line(chunk: &ChunkText) -> String {
+    let words = one_line(&chunk.text);
+    let shown: String = words.chars().take(SHOWN_CHARACTERS).collect();
+    let more = if shown.len() < words.len() { "…" } else { "" };
+    format!("{}-{}: {shown}{more}", chunk.lines[0], chunk.lines[1])
+}
+
+fn summary(report: &LinkReport) -> String {
+    let mut text = format!(
+        "{} documents with {} chunks are linked by {} ({}); {} now in {}, {} before\n",
+        report.documents,
+        report.chunks,
+        report.model,
+        report.linker,
+        report.linked,
+        duration(report.wall_ms),
+        report.known,
+    );
+    for file in &report.skipped {
+        text.push_str(&format!("  {}: {}\n", one_line(&file.path), file.reason));
+    }
+    text
+}
