@@ -23,10 +23,10 @@ use super::{check_folder, demo};
 #[derive(Debug, Clone, Args)]
 pub struct Evaluation {
     /// Question file: JSON lines with `question` and `answers`, or a file of SQuAD, HotpotQA or NQ-open
-    #[arg(required_unless_present = "demo")]
+    #[arg(required_unless_present_any = ["demo", "make_questions"])]
     pub questions: Option<PathBuf>,
     /// Folder of documents that the answers are in
-    #[arg(long, value_name = "FOLDER", required_unless_present = "demo")]
+    #[arg(long, value_name = "FOLDER", required_unless_present_any = ["demo", "make_questions"])]
     pub corpus: Option<PathBuf>,
     /// The bundled corpus with its settings, and its questions unless a file is given
     #[arg(long, conflicts_with = "corpus")]
@@ -40,6 +40,12 @@ pub struct Evaluation {
     /// Sample so many answers in each context, for the utility of lookups and for the uncertainty of samples
     #[arg(long, value_name = "NUMBER")]
     pub samples: Option<u32>,
+    /// Write a page of HTML with plots
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Write questions about a folder with the generator, as JSON lines on stdout, and evaluate nothing
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["questions", "corpus", "demo", "report"])]
+    pub make_questions: Option<PathBuf>,
     /// Begin anew instead of going on with what was interrupted
     #[arg(long)]
     pub fresh: bool,
@@ -47,6 +53,9 @@ pub struct Evaluation {
 
 /// Evaluate, and print the tables. `--preset` holds the presets with commas between them.
 pub fn run(what: &Evaluation, flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+    if let Some(folder) = &what.make_questions {
+        return make(folder, what.limit, &super::layers(flags, paths)?, paths, out);
+    }
     let interrupt = Interrupt::listen()?;
     let single = Shared { preset: None, ..flags.clone() };
     let mut layers = if what.demo { demo::layers(&single, paths)? } else { super::layers(&single, paths)? };
@@ -82,12 +91,66 @@ pub fn run(what: &Evaluation, flags: &Shared, paths: &Paths, out: &mut Output) -
     }
     let report =
         Report { remarks: set.remarks, missing_evidence: missing, ..Report::of(&plan.presets, journal.rows()) };
+    if let Some(file) = &what.report {
+        let page = eval::page(&report, journal.rows());
+        std::fs::write(file, page)
+            .map_err(|error| Failure::new(format!("cannot write {} ({error})", file.display()), "check the path"))?;
+        out.remark(&format!("the page is {}", file.display()));
+    }
     if out.json {
         out.json_pretty(&report)?;
     } else {
-        out.text(&harmless(&eval::tables(&report)))?;
+        out.text(&harmless(&eval::markdown(&report)))?;
     }
     Ok(Exit::Done)
+}
+
+/// Questions that are made when nobody says how many.
+const QUESTIONS_MADE: usize = 50;
+
+fn make(
+    folder: &Path,
+    limit: Option<usize>,
+    layers: &Layers,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Exit, Stopped> {
+    check_folder(folder)?;
+    let (interrupt, config) = (Interrupt::listen()?, layers.config()?);
+    let documents = documents(&files(folder, &config)?);
+    let mut worker = Worker::new(layers.clone(), paths.clone(), interrupt.stop_flag());
+    let wanted = (limit.unwrap_or(QUESTIONS_MADE), config.seed);
+    let mut tried = 0;
+    let shown = RefCell::new(&mut *out);
+    let made = worker.calls(
+        &mut |record| {
+            shown.borrow_mut().progress(&record.event);
+            interrupt.flow()
+        },
+        |calls| {
+            eval::make_questions(calls, &documents, wanted, &mut |making| {
+                tried = making.tried;
+                let line =
+                    || format!("{} of {} questions kept, {} sentences tried", making.kept, making.wanted, making.tried);
+                shown.borrow_mut().progress_line(line);
+                interrupt.flow()
+            })
+        },
+    );
+    out.clear_progress();
+    let made = match made {
+        Err(_) if interrupt.seen() => return Err(Stopped::Interrupted),
+        made => made?,
+    };
+    if made.is_empty() {
+        let error = format!("the generator wrote no question that it could answer itself ({tried} sentences tried)");
+        return Err(Failure::new(error, "name a larger model with --model").into());
+    }
+    for question in &made {
+        out.json_line(question)?;
+    }
+    out.remark(&format!("{} questions written", made.len()));
+    if interrupt.seen() { Err(Stopped::Interrupted) } else { Ok(Exit::Done) }
 }
 
 fn usage(error: ConfigError) -> Stopped {
@@ -171,7 +234,7 @@ fn tell(out: &mut Output, remarks: &[String], what: &str) {
         out.remark(&format!("warning: {remark}"));
     }
     if remarks.len() > SHOWN {
-        out.remark(&format!("warning: {} more {what}; --json lists them all", remarks.len() - SHOWN));
+        out.remark(&format!("warning: {} more {what}; --json and --report list them all", remarks.len() - SHOWN));
     }
 }
 

@@ -53,6 +53,8 @@ prompts! {
     JudgeRelevant = "judge_relevant",
     /// The question as a short search query.
     RewriteQuery = "rewrite_query",
+    /// A question whose answer is given.
+    MakeQuestion = "make_question",
     /// A question that a passage answers.
     WriteQuestion = "write_question",
 }

@@ -11,6 +11,7 @@ use crate::event::{
 };
 use crate::index::{Index, IndexError, LinkRecipe, Search, Update};
 use crate::llm::{Embedder as _, EntailmentJudge, Generator, LlmError, Reranker};
+use crate::methods::{MethodError, ModelCalls};
 use crate::probe::ProbeError;
 
 use super::ask::{AskError, ask, check_question};
@@ -19,7 +20,7 @@ use super::inbox::{Inbox, Next};
 use super::linking::{self, link_all};
 use super::models::{Loaded, LoadedEmbedder, Models, loaded_probe};
 use super::passages::needs_corpus;
-use super::run::{Corpus, OpenGenerator, RunError, Tools};
+use super::run::{Corpus, OpenGenerator, Run, RunError, Tools};
 use super::utility::{self, Measured};
 
 /// Where records go. The answer says whether to go on.
@@ -364,10 +365,37 @@ impl Worker {
         overrides: &[(String, String)],
         publish: Publish<'_>,
     ) -> Result<(), WorkerError> {
+        let utility =
+            self.lend(overrides, publish, |tools, ignore| utility::of_finished_run(tools, measured, ignore))?;
+        let utility = utility.ok_or(WorkerError::NothingToMeasure)?;
+        self.tell(Event::UtilityMeasured { of: Some(measured.run.to_owned()), step: 0, utility }, publish);
+        Ok(())
+    }
+
+    /// Let a method work with the generator and the entailment judge, outside of any run: its calls are not told. A stop reaches into
+    /// them all the same.
+    ///
+    /// # Errors
+    /// Settings; a model that cannot be loaded; what the method fails with.
+    pub fn calls<T>(
+        &mut self,
+        publish: Publish<'_>,
+        work: impl FnOnce(&mut dyn ModelCalls) -> Result<T, MethodError>,
+    ) -> Result<T, WorkerError> {
+        self.lend(&[], publish, |tools, ignore| Ok(work(&mut Run::new(tools, ignore))?))
+    }
+
+    fn lend<T>(
+        &mut self,
+        overrides: &[(String, String)],
+        publish: Publish<'_>,
+        work: impl for<'t> FnOnce(Tools<'t>, &'t mut dyn FnMut(Event) -> Flow) -> Result<T, RunError>,
+    ) -> Result<T, WorkerError> {
         let config = self.layers.with(overrides)?.config()?;
         let prompts = Prompts::new(&self.paths.config.join("prompts"));
         let session = &mut self.session;
         let loaded = self.models.load(&config, false, &mut |event| publish(session.record(event)))?;
+        let mut ignore = |_| Flow::Continue;
         let tools = Tools {
             config: &config,
             prompts: &prompts,
@@ -376,17 +404,9 @@ impl Worker {
             reranker: None,
             linker: None,
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
-            probe: Err("a measurement needs none".to_owned()),
+            probe: Err("there is no run to watch".to_owned()),
         };
-        // the calls are no part of that run; a stop reaches into them by its own way
-        let utility = utility::of_finished_run(tools, measured, &mut |_| Flow::Continue)?;
-        match utility {
-            Some(utility) => {
-                self.tell(Event::UtilityMeasured { of: Some(measured.run.to_owned()), step: 0, utility }, publish);
-                Ok(())
-            }
-            None => Err(WorkerError::NothingToMeasure),
-        }
+        Ok(work(tools, &mut ignore)?)
     }
 
     /// The documents of the open corpus, by path.

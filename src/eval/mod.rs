@@ -12,11 +12,15 @@ mod understanding;
 mod journal;
 mod runner;
 mod report;
-mod markdown;
+mod tables;
+mod plot;
+mod html;
+mod make;
 
 pub use evidence::Places;
+pub use html::page;
 pub use journal::Journal;
-pub use markdown::tables;
+pub use make::{Made, Making, make_questions};
 pub use metrics::{
     DEPTHS, Interval, RankScores, TextScores, accuracy_by_coverage, auarc, auroc, declines, exact_match, f1, meteor,
     normalised, paired_bootstrap, pearson, rouge_l, substring,
@@ -25,6 +29,7 @@ pub use questions::{Evidence, Question, QuestionSet};
 pub use report::{Comparison, PresetSummary, Report};
 pub use row::{Measure, Row};
 pub use runner::{Answers, Ended, Plan, Progress, run};
+pub use tables::{Table, headline, markdown, tables};
 pub use understanding::{UnderstandingSummary, Understood};
 
 /// What an evaluation can fail with before it begins. Every message says what to do next.

@@ -8,7 +8,7 @@ use super::evidence::Pieces;
 use super::metrics::{RankScores, TextScores};
 use super::questions::Question;
 use super::understanding::Understood;
-use crate::event::{Belief, Event, Outcome, RunUsage, Utility};
+use crate::event::{Belief, Event, Outcome, RunUsage, UncertaintyMeasure, Utility};
 use crate::methods::{mean_logprob, perplexity};
 
 /// Declares the uncertainty measures that are compared: name, and what it is.
@@ -42,6 +42,7 @@ measures! {
     TokenEntropy = "token entropy" "Mean entropy of the token distributions of the answer, nats.";
     Logprob = "mean log-probability" "Mean log-probability of the answer's tokens, negated, nats.";
     Perplexity = "perplexity" "Perplexity of the answer.";
+    Probe = "probe" "What the probe reads in the hidden states: the highest of the answer's sentences, in 0..=1.";
     Dense = "DENSE" "Entropy of the answers to the context with one chunk said another way at a time, nats.";
     DiscreteSemanticEntropy = "discrete semantic entropy" "Entropy of the sizes of the clusters of sampled answers, nats.";
     SemanticEntropy = "semantic entropy" "Entropy of the likelihoods of the clusters of sampled answers, nats.";
@@ -112,7 +113,10 @@ pub struct Watched {
     context: Vec<u64>,
     /// Log-probability and entropy of the tokens, by sentence: a sentence that is written again starts over.
     tokens: BTreeMap<u32, Vec<(f32, f32)>>,
-    utility: Option<Utility>,
+    /// What the probe read of each sentence.
+    probed: BTreeMap<u32, f64>,
+    /// Of each lookup that was measured.
+    utilities: Vec<Utility>,
     understood: Option<Understood>,
     answer: String,
     usage: RunUsage,
@@ -143,10 +147,13 @@ impl Watched {
                 self.context.extend(new.collect::<Vec<u64>>());
             }
             Event::StepStarted { step } => drop(self.tokens.insert(*step, Vec::new())),
+            Event::StepFinished { step, uncertainty, .. } if uncertainty.measure == UncertaintyMeasure::Probe => {
+                self.probed.insert(*step, f64::from(uncertainty.value));
+            }
             Event::TokenGenerated { step, logprob, entropy, .. } => {
                 self.tokens.entry(*step).or_default().push((*logprob, *entropy));
             }
-            Event::UtilityMeasured { utility, .. } => self.utility = Some(utility.clone()),
+            Event::UtilityMeasured { utility, .. } => self.utilities.push(utility.clone()),
             Event::RunFinished { outcome, answer, usage, .. } => {
                 (self.outcome, self.usage) = (Some(outcome.clone()), *usage);
                 self.answer.clone_from(answer);
@@ -209,8 +216,11 @@ impl Watched {
         if let Some(understood) = self.understood {
             measured.insert(Measure::Dense, understood.dse);
         }
+        if let Some(probed) = self.probed.values().copied().reduce(f64::max) {
+            measured.insert(Measure::Probe, probed);
+        }
         // the second belief is that with all chunks; without documents there is one belief
-        let belief = self.utility.as_ref().and_then(|utility| utility.beliefs.get(1).or(utility.beliefs.first()));
+        let belief = self.utilities.last().and_then(|utility| utility.beliefs.get(1).or(utility.beliefs.first()));
         if let Some(sampled) = belief.map(|belief| belief.uncertainty) {
             for (measure, value) in [
                 (Measure::DiscreteSemanticEntropy, sampled.discrete_semantic_entropy),
@@ -225,10 +235,13 @@ impl Watched {
         measured
     }
 
+    /// What each measured context did, lookup by lookup.
     fn utility(&self, question: &Question, evidence: &Pieces) -> Vec<ContextUtility> {
-        let Some((without, with)) = self.utility.as_ref().and_then(|utility| utility.beliefs.split_first()) else {
-            return Vec::new();
-        };
+        self.utilities.iter().flat_map(|utility| self.utility_of(utility, question, evidence)).collect()
+    }
+
+    fn utility_of(&self, utility: &Utility, question: &Question, evidence: &Pieces) -> Vec<ContextUtility> {
+        let Some((without, with)) = utility.beliefs.split_first() else { return Vec::new() };
         let scores = |belief: &Belief| TextScores::of(&belief.greedy, &question.answers);
         let before = scores(without);
         let change = |belief: &Belief| {

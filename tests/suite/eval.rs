@@ -2,8 +2,10 @@
 
 mod command;
 mod journal;
+mod make;
 mod metrics;
 mod questions;
+mod report;
 mod understanding;
 
 use ragscope::eval::Question;

@@ -41,7 +41,10 @@ fn presets_are_compared_on_a_question_file() {
         assert!(ended.stdout.contains(part), "no {part} in:\n{}", ended.stdout);
     }
     assert!(ended.stdout.starts_with("3 questions\n"), "{}", ended.stdout);
-    assert_eq!(lines(&program), 1 + 6);
+    let page = program.home.path().join("page.html");
+    let ended = program.run(&[&arguments[..], &["--limit", "1", "--report", "page.html"]].concat());
+    assert!(ended.code == Some(0) && ended.stderr.contains("page.html"), "{}", ended.stderr);
+    assert!(fs::read_to_string(page).expect("a page").starts_with("<!DOCTYPE html>"));
 
     let ended = program.run(&[&arguments[..], &["--json", "--split", "odd", "--samples", "3"]].concat());
     let report: Value = serde_json::from_str(&ended.stdout).expect("one object");
@@ -95,6 +98,8 @@ fn wrong_usage_says_what_to_do() {
         (&["eval", "notes/people.md", "--corpus", "notes"], 1, "is no question file"),
         (&["eval", file, "--corpus", "gone"], 1, "cannot open the folder gone"),
         (&["eval", file, "--corpus", "notes", "--preset", ","], 2, "no preset is named"),
+        (&["eval", file, "--make-questions", "notes"], 2, "--make-questions"),
+        (&["eval", "--make-questions", "gone"], 1, "cannot open the folder gone"),
     ];
     for (arguments, code, part) in cases {
         let ended = program.run(arguments);

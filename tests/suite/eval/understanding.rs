@@ -1,6 +1,6 @@
 //! Certain and uncertain questions of a preset, against the same questions under the first one.
 
-use ragscope::eval::{Answers, Ended, Journal, Measure, Plan, Question, Report, run, tables};
+use ragscope::eval::{Answers, Ended, Journal, Measure, Plan, Question, Report, markdown, run};
 use ragscope::event::{ContextOrigin, Event, Flow, Outcome, RunUsage, Understanding};
 
 use super::question;
@@ -61,6 +61,6 @@ fn certain_and_uncertain_questions_are_summed_up_apart() {
     let dense = report.presets[1].uncertainty.iter().find(|one| one.measure == Measure::Dense).expect("measured");
     assert_eq!((dense.questions, dense.auroc), (9, Some(1.0)));
     assert!(!report.presets[0].uncertainty.iter().any(|one| one.measure == Measure::Dense));
-    let text = tables(&report);
+    let text = markdown(&report);
     assert!(text.contains("5.0 (2.0)"), "five times a plain answer, two of them for measuring: {text}");
 }

@@ -1,47 +1,96 @@
-//! A report as tables in Markdown.
+//! A report as tables: what Markdown and the page of HTML show alike.
 
 use super::metrics::Interval;
-use super::report::{Comparison, Correlation, PresetSummary, RankSummary, Report};
+use super::report::{Comparison, Correlation, KindSummary, PresetSummary, RankSummary, Report};
 use super::understanding::UnderstandingSummary;
 
-/// The tables of a report.
+/// A table of a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    pub title: String,
+    pub head: Vec<String>,
+    /// As many cells as the head has.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// The tables of a report that have rows, in the order in which they are shown.
 #[must_use]
-pub fn tables(report: &Report) -> String {
-    let mut text = format!("{} questions", report.questions);
-    if report.unanswerable > 0 {
-        text.push_str(&format!(", {} of them without an answer in the corpus", report.unanswerable));
-    }
-    text.push_str("\n\n");
+pub fn tables(report: &Report) -> Vec<Table> {
     let presets = &report.presets;
-    text.push_str(&table(&ANSWERS, presets.iter().map(answers)));
-    kinds(presets, &mut text);
     let lists = presets.iter().flat_map(|preset| {
         let of =
             |list, summary: &Option<RankSummary>| summary.as_ref().map(|summary| ranks(&preset.preset, list, summary));
         [of("found", &preset.found), of("context", &preset.context)].into_iter().flatten()
     });
-    section("Evidence in the chunks that were found and in the context", &RANKS, lists.collect(), &mut text);
-    let mut measured = Vec::new();
-    for preset in presets {
-        measured.extend(preset.uncertainty.iter().map(|one| {
+    let measured = presets.iter().flat_map(|preset| {
+        preset.uncertainty.iter().map(|one| {
             let (auroc, auarc) = (optional(one.auroc), optional(one.auarc));
             vec![preset.preset.clone(), one.measure.name().to_owned(), one.questions.to_string(), auroc, auarc]
-        }));
-    }
-    section("How well uncertainty tells wrong answers from right ones", &UNCERTAINTY, measured, &mut text);
+        })
+    });
     let utility = presets.iter().filter_map(|preset| Some((preset, preset.utility.as_ref()?)));
     let utility = utility.flat_map(|(preset, utility)| {
         let both = utility.whole.iter().zip(&utility.every);
         both.map(|(whole, every)| correlation(&preset.preset, whole, every)).collect::<Vec<Vec<String>>>()
     });
-    section("Pearson's correlation with the share of evidence in the context", &UTILITY, utility.collect(), &mut text);
-    let understanding = report.understanding.iter().map(understood).collect();
-    section("Questions whose context was understood, and others", &UNDERSTANDING, understanding, &mut text);
-    let comparisons = report.comparisons.iter().map(comparison).collect();
-    section("Differences, with 95 % intervals (paired bootstrap)", &COMPARISON, comparisons, &mut text);
-    let costs = presets.iter().map(cost).collect();
-    section("Cost of a question", &COST, costs, &mut text);
+    let tables = [
+        table("Answers", &ANSWERS, presets.iter().map(answers)),
+        kinds(presets),
+        table("Evidence in the chunks that were found and in the context", &RANKS, lists),
+        table("How well uncertainty tells wrong answers from right ones", &UNCERTAINTY, measured),
+        table("Pearson's correlation with the share of evidence in the context", &UTILITY, utility),
+        table(
+            "Questions whose context was understood, and others",
+            &UNDERSTANDING,
+            report.understanding.iter().map(understood),
+        ),
+        table(
+            "Differences, with 95 % intervals (paired bootstrap)",
+            &COMPARISON,
+            report.comparisons.iter().map(comparison),
+        ),
+        table("Cost of a question", &COST, presets.iter().map(cost)),
+    ];
+    tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
+}
+
+/// How many questions were asked.
+#[must_use]
+pub fn headline(report: &Report) -> String {
+    let mut text = format!("{} questions", report.questions);
+    if report.unanswerable > 0 {
+        text.push_str(&format!(", {} of them without an answer in the corpus", report.unanswerable));
+    }
     text
+}
+
+/// A report in Markdown. The columns line up in plain text, too.
+#[must_use]
+pub fn markdown(report: &Report) -> String {
+    let mut text = headline(report) + "\n";
+    for table in tables(report) {
+        text.push_str(&format!("\n**{}**\n\n{}", table.title, table.markdown()));
+    }
+    text
+}
+
+impl Table {
+    fn markdown(&self) -> String {
+        let rows = || std::iter::once(&self.head).chain(&self.rows);
+        let width = |column: usize| rows().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
+        let line = |row: &Vec<String>| {
+            let cells = row.iter().zip(&widths).map(|(cell, width)| format!(" {cell:<width$} |"));
+            format!("|{}\n", cells.collect::<String>())
+        };
+        let rule: String = widths.iter().map(|width| format!("{}|", "-".repeat(width + 2))).collect();
+        format!("{}|{rule}\n{}", line(&self.head), self.rows.iter().map(line).collect::<String>())
+    }
+}
+
+fn table(title: &str, head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Table {
+    let head = head.iter().map(|name| (*name).to_owned()).collect();
+    Table { title: title.to_owned(), head, rows: rows.collect() }
 }
 
 const ANSWERS: [&str; 8] = ["preset", "questions", "failed", "exact match", "F1", "substring", "ROUGE-L", "METEOR"];
@@ -77,26 +126,6 @@ const COMPARISON: [&str; 6] = ["preset", "against", "exact match", "F1", "tokens
 const COST: [&str; 7] =
     ["preset", "lookups", "model calls", "prompt tokens evaluated", "reused", "tokens generated", "seconds"];
 
-fn section(title: &str, head: &[&str], rows: Vec<Vec<String>>, text: &mut String) {
-    if !rows.is_empty() {
-        text.push_str(&format!("\n**{title}**\n\n{}", table(head, rows.into_iter())));
-    }
-}
-
-/// A table whose columns line up in plain text, too.
-fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let head = head.iter().map(|name| (*name).to_owned()).collect();
-    let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!(" {cell:<width$} |"));
-        format!("|{}\n", cells.collect::<String>())
-    };
-    let rule: String = widths.iter().map(|width| format!("{}|", "-".repeat(width + 2))).collect();
-    format!("{}|{rule}\n{}", line(&rows[0]), rows[1..].iter().map(line).collect::<String>())
-}
-
 fn share(value: f64) -> String {
     format!("{:.1} %", 100.0 * value)
 }
@@ -113,18 +142,17 @@ fn answers(preset: &PresetSummary) -> Vec<String> {
 }
 
 /// Exact match by kind of question: a row a kind, a column a preset.
-fn kinds(presets: &[PresetSummary], text: &mut String) {
-    let Some(first) = presets.first().filter(|preset| !preset.kinds.is_empty()) else { return };
-    let head: Vec<&str> =
-        ["kind", "questions"].into_iter().chain(presets.iter().map(|preset| &*preset.preset)).collect();
-    let row = |kind: &String| {
+fn kinds(presets: &[PresetSummary]) -> Table {
+    let names = presets.iter().map(|preset| &*preset.preset);
+    let head: Vec<&str> = ["kind", "questions"].into_iter().chain(names).collect();
+    let first = presets.first().map(|preset| &preset.kinds);
+    let row = |(kind, summary): (&String, &KindSummary)| {
         let of = |preset: &PresetSummary| {
             preset.kinds.get(kind).map_or_else(|| "-".to_owned(), |kind| share(kind.exact_match))
         };
-        let questions = first.kinds[kind].questions.to_string();
-        [kind.clone(), questions].into_iter().chain(presets.iter().map(of)).collect()
+        [kind.clone(), summary.questions.to_string()].into_iter().chain(presets.iter().map(of)).collect()
     };
-    section("Exact match by kind of question", &head, first.kinds.keys().map(row).collect(), text);
+    table("Exact match by kind of question", &head, first.into_iter().flatten().map(row))
 }
 
 fn ranks(preset: &str, list: &str, summary: &RankSummary) -> Vec<String> {
