@@ -17,7 +17,8 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::token::LlamaToken;
-use ragscope::config::Layers;
+use llama_cpp_sys_2::{LLAMA_FLASH_ATTN_TYPE_AUTO, LLAMA_FLASH_ATTN_TYPE_DISABLED};
+use ragscope::config::{FlashAttention, Layers};
 use ragscope::event::{Flow, StopFlag};
 use ragscope::llm::{
     Decoding, Embedder, Generator, HiddenAt, LlamaEmbedder, LlamaGenerator, Prompt, Runtime, Sampling, Scorer,
@@ -43,7 +44,7 @@ const FACTS: [&str; 6] = [
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let rows: [(&str, Measured); 8] = [
+    let rows: [(&str, Measured); 9] = [
         ("generation", generation),
         ("embedding", embedding),
         ("samples", samples),
@@ -51,6 +52,7 @@ fn main() {
         ("labels", labels),
         ("probe", probe),
         ("attribution", attribution),
+        ("flash", flash),
         ("load", load),
     ];
     let mut bench = Bench::new();
@@ -94,7 +96,12 @@ fn bundled(name: &str) -> PathBuf {
 }
 
 fn generator(runtime: Runtime) -> LlamaGenerator {
+    generator_with(runtime, FlashAttention::Auto)
+}
+
+fn generator_with(runtime: Runtime, flash_attention: FlashAttention) -> LlamaGenerator {
     let mut settings = Layers::defaults().config().expect("defaults").generator;
+    settings.flash_attention = flash_attention;
     settings.threads = u32::from(one_thread());
     let stop = StopFlag::default();
     load_generator(&runtime, &bundled(GENERATOR), &settings, &stop, &mut |_| Flow::Continue).expect("the generator")
@@ -165,6 +172,12 @@ impl Bare {
             .with_n_ubatch(batch)
             .with_n_seq_max(if embeddings { 64 } else { 1 })
             .with_kv_unified(true)
+            // the bundled generator's heads are narrow: attention in the open, as the program chooses for it
+            .with_flash_attention_policy(if embeddings {
+                LLAMA_FLASH_ATTN_TYPE_AUTO
+            } else {
+                LLAMA_FLASH_ATTN_TYPE_DISABLED
+            })
             .with_embeddings(embeddings)
             .with_n_threads(threads)
             .with_n_threads_batch(threads);
@@ -512,8 +525,8 @@ fn attribution(bench: &mut Bench) {
 
 fn tapped(bench: &mut Bench, name: &str, taps: &Taps, target: &str) {
     // without flash attention both ways when attention is read: its cost is another row
-    let open =
-        Taps { hidden: Vec::new(), attention: if taps.attention.is_empty() { Vec::new() } else { vec![Vec::new()] } };
+    let open = Taps { hidden: Vec::new(), attention: vec![Vec::new()] };
+    let without = Some(&open).filter(|_| !taps.attention.is_empty());
     let generator = std::cell::RefCell::new(&mut bench.generator);
     let sentence = decoding(12, 0.0);
     let write = |taps: Option<&Taps>| {
@@ -538,20 +551,33 @@ fn tapped(bench: &mut Bench, name: &str, taps: &Taps, target: &str) {
             }
         })
     };
-    let best = quickest(ROUNDS, &mut [&mut || write(None), &mut || write(Some(&open)), &mut || write(Some(taps))]);
+    let best = quickest(ROUNDS, &mut [&mut || write(without), &mut || write(Some(taps))]);
     let what = format!(
         "speed of eight sentences with the tap: {:.1} ms, without {:.1} ms",
-        milliseconds(best[2]),
-        milliseconds(best[1])
+        milliseconds(best[1]),
+        milliseconds(best[0])
     );
-    report(name, &what, best[1].as_secs_f64() / best[2].as_secs_f64(), target);
-    if !taps.attention.is_empty() {
-        let what = format!(
-            "speed without flash attention: {:.1} ms, with it {:.1} ms",
-            milliseconds(best[1]),
-            milliseconds(best[0])
-        );
-        report(name, &what, best[0].as_secs_f64() / best[1].as_secs_f64(), "reported");
+    report(name, &what, best[0].as_secs_f64() / best[1].as_secs_f64(), target);
+}
+
+/// What flash attention does to one continuation and to ten side by side.
+fn flash(bench: &mut Bench) {
+    let [open, flash] = [FlashAttention::Off, FlashAttention::On]
+        .map(|flash_attention| std::cell::RefCell::new(generator_with(bench.runtime, flash_attention)));
+    let prompt = prompt_of(400, &open.borrow());
+    let hot = decoding(40, 20.0);
+    for (count, what) in [(1, "one continuation of 40 tokens"), (10, "ten side by side")] {
+        let prompts = vec![prompt.clone(); count];
+        let write = |generator: &std::cell::RefCell<LlamaGenerator>| {
+            generator.borrow_mut().clear_cache();
+            timed(|| {
+                complete(&mut generator.borrow_mut(), &prompts, &hot);
+            })
+        };
+        let best = quickest(ROUNDS, &mut [&mut || write(&open), &mut || write(&flash)]);
+        let (open, flash) = (milliseconds(best[0]), milliseconds(best[1]));
+        let what = format!("speed without flash attention, {what}: {open:.0} ms, with it {flash:.0} ms");
+        report("flash", &what, flash / open, "reported");
     }
 }
 

@@ -48,6 +48,8 @@ pub struct GeneratorSettings {
     pub threads: u32,
     pub context_tokens: u32,
     pub batch_tokens: u32,
+    pub flash_attention: FlashAttention,
+    pub cache_type: CacheType,
     pub chat_template: String,
     pub temperature: f32,
     pub top_k: u32,
@@ -413,6 +415,24 @@ macro_rules! choices {
 }
 
 choices! {
+    /// Whether the generator computes attention by flash attention.
+    FlashAttention at "generator.flash_attention" {
+        /// Where it is able and not slower.
+        Auto = "auto",
+        /// Always.
+        On = "on",
+        /// Never.
+        Off = "off",
+    }
+    /// The numbers of the generator's cache of keys and values.
+    CacheType at "generator.cache_type" {
+        /// Half precision.
+        F16 = "f16",
+        /// Single precision: the same numbers however prompts are batched, for twice the memory.
+        F32 = "f32",
+        /// Blocks of eight-bit numbers: about half the memory of half precision.
+        Q8 = "q8_0",
+    }
     /// How documents are cut.
     ChunkerKind at "chunker.kind" {
         /// Recursive cuts at a fixed number of tokens with an overlap.

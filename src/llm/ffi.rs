@@ -15,6 +15,7 @@ use llama_cpp_sys_2 as sys;
 
 use super::LlmError;
 use super::cells::Memory;
+use crate::config::CacheType;
 use crate::event::StopFlag;
 
 /// Contexts have a multiple of this many cells.
@@ -23,12 +24,22 @@ pub(super) const CONTEXT_STEP: u32 = 256;
 /// What a context is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Logits, with flash attention where the backend has it.
+    /// Logits.
     Generate,
-    /// Logits with attention computed in the open, so that it can be read.
+    /// Logits, with attention that can be read.
     Attend,
     /// One vector a sequence, pooled as the model's metadata says.
     Embed,
+}
+
+/// How attention is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attention {
+    /// By flash attention, where the backend has it.
+    FlashIfAble,
+    Flash,
+    /// In the open: every weight is a number of a tensor, which can be read.
+    Open,
 }
 
 /// The size of a context.
@@ -43,6 +54,8 @@ pub(super) struct Shape {
     pub threads: u32,
     /// Keep keys, values and their arithmetic on the GPU.
     pub offload: bool,
+    pub attention: Attention,
+    pub cache_type: CacheType,
 }
 
 /// Reads tensors while a graph is evaluated.
@@ -159,6 +172,14 @@ pub(super) struct Context {
 // is tied to the thread that made it.
 unsafe impl Send for Context {}
 
+fn cache_type(kind: CacheType) -> sys::ggml_type {
+    match kind {
+        CacheType::F16 => sys::GGML_TYPE_F16,
+        CacheType::F32 => sys::GGML_TYPE_F32,
+        CacheType::Q8 => sys::GGML_TYPE_Q8_0,
+    }
+}
+
 impl Context {
     /// Make a context. None when llama.cpp refuses (mostly: not enough memory); the reason is in its log.
     pub fn new(model: &Arc<LlamaModel>, shape: Shape, stop: &StopFlag) -> Option<Self> {
@@ -173,14 +194,21 @@ impl Context {
         params.n_seq_max = shape.sequences;
         params.n_threads = i32::try_from(shape.threads).unwrap_or(1);
         params.n_threads_batch = params.n_threads;
+        params.type_k = cache_type(shape.cache_type);
+        // llama.cpp reads values in blocks by flash attention only
+        params.type_v = match (shape.cache_type, shape.attention) {
+            (CacheType::Q8, Attention::Open | Attention::FlashIfAble) => cache_type(CacheType::F16),
+            (kind, _) => cache_type(kind),
+        };
         params.kv_unified = true;
         params.no_perf = true;
         params.embeddings = shape.purpose == Purpose::Embed;
         params.offload_kqv = shape.offload;
         params.op_offload = shape.offload;
-        params.flash_attn_type = match shape.purpose {
-            Purpose::Generate | Purpose::Embed => sys::LLAMA_FLASH_ATTN_TYPE_AUTO,
-            Purpose::Attend => sys::LLAMA_FLASH_ATTN_TYPE_DISABLED,
+        params.flash_attn_type = match shape.attention {
+            Attention::FlashIfAble => sys::LLAMA_FLASH_ATTN_TYPE_AUTO,
+            Attention::Flash => sys::LLAMA_FLASH_ATTN_TYPE_ENABLED,
+            Attention::Open => sys::LLAMA_FLASH_ATTN_TYPE_DISABLED,
         };
         params.abort_callback = Some(abort);
         params.abort_callback_data = std::ptr::from_ref::<StopFlag>(&stop).cast_mut().cast::<c_void>();

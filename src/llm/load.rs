@@ -11,7 +11,7 @@ use llama_cpp_2::model::params::LlamaModelParams;
 use super::gguf::Metadata;
 use super::runtime::{Device, Runtime, available_memory_bytes};
 use super::{LlmError, ffi, log};
-use crate::config::GpuLayers;
+use crate::config::{CacheType, GpuLayers};
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
 
 const HEAD_BYTES: u64 = 8 << 20;
@@ -172,15 +172,33 @@ fn fingerprint(path: &Path, bytes: u64) -> std::io::Result<String> {
 }
 
 /// Bytes that one token takes in the cache, in half precision.
-pub(super) fn cell_bytes(metadata: &Metadata) -> u64 {
-    let architecture = metadata.architecture().unwrap_or_default();
-    let number = |key: &str| metadata.number(&format!("{architecture}.{key}"));
-    let width = number("embedding_length").unwrap_or(0);
-    let heads = number("attention.head_count").unwrap_or(1).max(1);
-    let kv_heads = number("attention.head_count_kv").unwrap_or(heads);
-    let key = number("attention.key_length").unwrap_or(width / heads);
-    let value = number("attention.value_length").unwrap_or(width / heads);
-    2 * u64::from(block_count(metadata)) * kv_heads * (key + value)
+pub(super) fn cell_bytes(metadata: &Metadata, cache_type: CacheType) -> u64 {
+    let heads = heads(metadata);
+    let kv_heads = number(metadata, "attention.head_count_kv").unwrap_or(heads);
+    let value = number(metadata, "attention.value_length").unwrap_or(model_width(metadata) / heads);
+    let numbers = u64::from(block_count(metadata)) * kv_heads * (head_width(metadata) + value);
+    match cache_type {
+        CacheType::F32 => 4 * numbers,
+        // of blocks the keys alone may be
+        CacheType::F16 | CacheType::Q8 => 2 * numbers,
+    }
+}
+
+/// Numbers in the key of one attention head.
+pub(super) fn head_width(metadata: &Metadata) -> u64 {
+    number(metadata, "attention.key_length").unwrap_or(model_width(metadata) / heads(metadata))
+}
+
+fn heads(metadata: &Metadata) -> u64 {
+    number(metadata, "attention.head_count").unwrap_or(1).max(1)
+}
+
+fn model_width(metadata: &Metadata) -> u64 {
+    number(metadata, "embedding_length").unwrap_or(0)
+}
+
+fn number(metadata: &Metadata, key: &str) -> Option<u64> {
+    metadata.number(&format!("{}.{key}", metadata.architecture().unwrap_or_default()))
 }
 
 #[cfg(test)]

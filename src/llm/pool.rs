@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::LlmError;
 use super::cells::Memory;
-use super::ffi::{Batch, Context, Decoded, Pooling, Purpose, Shape};
+use super::ffi::{Attention, Batch, Context, Decoded, Pooling, Purpose, Shape};
 use super::load::{self, Loaded, Placement};
 use super::log;
 use super::runtime::{self, Runtime};
-use crate::config::EmbedderSettings;
+use crate::config::{CacheType, EmbedderSettings};
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
 
 /// Texts of one batch.
@@ -94,6 +94,8 @@ fn context(loaded: &Loaded, longest: usize, threads: u32, stop: &StopFlag) -> Re
         sequences: SEQUENCES as u32,
         threads: runtime::threads(threads),
         offload: loaded.card.gpu_layers > 0,
+        attention: Attention::FlashIfAble,
+        cache_type: CacheType::F16,
     };
     log::forget_complaints();
     Context::new(&loaded.model, shape, stop)

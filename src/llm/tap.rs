@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::cells::{Cells, Memory};
-use super::ffi::{Batch, Context, Decoded, Purpose, Shape, Tensor, Watch};
+use super::ffi::{Attention, Batch, Context, Decoded, Purpose, Shape, Tensor, Watch};
 use super::generator::{KEPT_CELLS, LlamaGenerator, Writer, written};
 use super::schedule::{self, Evaluator, Next, Place, Reader, Row};
 use super::tree::Job;
@@ -276,7 +276,7 @@ impl LlamaGenerator {
     /// The context in which attention can be read, made when it is first needed.
     fn make_open(&mut self) -> Result<&mut Evaluator, LlmError> {
         if self.open.is_none() {
-            let shape = Shape { purpose: Purpose::Attend, sequences: 1, ..self.shape };
+            let shape = Shape { purpose: Purpose::Attend, sequences: 1, attention: Attention::Open, ..self.shape };
             log::forget_complaints();
             let Some(context) = Context::new(&self.model, shape, self.evaluator.context.stop_flag()) else {
                 let reason = log::complaint().unwrap_or_else(|| "not enough memory".to_owned());

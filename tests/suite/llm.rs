@@ -8,7 +8,7 @@ mod tap;
 
 use std::path::{Path, PathBuf};
 
-use ragscope::config::{EmbedderSettings, GeneratorSettings, Layers};
+use ragscope::config::{CacheType, EmbedderSettings, FlashAttention, GeneratorSettings, Layers};
 use ragscope::event::{Flow, StopFlag};
 use ragscope::llm::{
     Completion, Decoding, Generator, LlamaEmbedder, LlamaGenerator, Prompt, Runtime, Sampling, StopRule, load_embedder,
@@ -38,6 +38,78 @@ fn generator_with(settings: &GeneratorSettings, stop: &StopFlag) -> LlamaGenerat
 
 fn generator() -> LlamaGenerator {
     generator_with(&generator_settings(), &StopFlag::default())
+}
+
+/// The bundled generator in single precision, weights, cache and attention: what one prompt gives alone it then gives in any company,
+/// since nothing is rounded on the way.
+fn exact_generator(settings: &GeneratorSettings, stop: &StopFlag) -> LlamaGenerator {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("exact.gguf");
+    std::fs::write(&file, widen(&std::fs::read(bundled("ragscope-demo.F16.gguf")).expect("the generator")))
+        .expect("a file");
+    let settings =
+        GeneratorSettings { flash_attention: FlashAttention::Off, cache_type: CacheType::F32, ..settings.clone() };
+    load_generator(&runtime(), &file, &settings, stop, &mut |_| Flow::Continue).expect("the widened generator")
+}
+
+/// A GGUF file with its half-precision tensors in single precision.
+fn widen(bytes: &[u8]) -> Vec<u8> {
+    const ALIGNMENT: usize = 32;
+    let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")) as usize;
+    let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
+    let size = |kind: usize| [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8][kind];
+    let (tensors, values) = (u64_at(8), u64_at(16));
+    let mut at = 24;
+    for _ in 0..values {
+        at += 8 + u64_at(at);
+        let kind = u32_at(at);
+        at += 4;
+        at += match kind {
+            8 => 8 + u64_at(at),
+            9 if u32_at(at) == 8 => (0..u64_at(at + 4)).fold(12, |end, _| end + 8 + u64_at(at + end)),
+            9 => 12 + size(u32_at(at)) * u64_at(at + 4),
+            other => size(other),
+        };
+    }
+    let infos = at;
+    let mut places = Vec::new();
+    for _ in 0..tensors {
+        at += 8 + u64_at(at);
+        let dimensions = u32_at(at);
+        let count: usize = (0..dimensions).map(|dimension| u64_at(at + 4 + 8 * dimension)).product();
+        at += 4 + 8 * dimensions;
+        places.push((at, count, u32_at(at), u64_at(at + 4)));
+        at += 12;
+    }
+    let data = at.next_multiple_of(ALIGNMENT);
+    let (mut head, mut body) = (bytes[..infos].to_vec(), Vec::new());
+    head.extend_from_slice(&bytes[infos..at]);
+    for (info, count, kind, offset) in places {
+        body.resize(body.len().next_multiple_of(ALIGNMENT), 0_u8);
+        let from = data + offset;
+        head[info..info + 4].copy_from_slice(&0_u32.to_le_bytes());
+        head[info + 4..info + 12].copy_from_slice(&(body.len() as u64).to_le_bytes());
+        match kind {
+            0 => body.extend_from_slice(&bytes[from..from + 4 * count]),
+            1 => bytes[from..from + 2 * count]
+                .chunks_exact(2)
+                .for_each(|half| body.extend(single(u16::from_le_bytes([half[0], half[1]])).to_le_bytes())),
+            other => panic!("a tensor of type {other}"),
+        }
+    }
+    head.resize(head.len().next_multiple_of(ALIGNMENT), 0);
+    head.extend(body);
+    head
+}
+
+/// A half-precision number in single precision.
+fn single(half: u16) -> f32 {
+    let sign = if half & 0x8000 == 0 { 1.0 } else { -1.0 };
+    let (exponent, fraction) = (i32::from(half >> 10 & 0x1f), f32::from(half & 0x3ff) / 1024.0);
+    match exponent {
+        0 => sign * fraction * 2.0_f32.powi(-14),
+        _ => sign * (1.0 + fraction) * 2.0_f32.powi(exponent - 15),
+    }
 }
 
 fn embedder() -> LlamaEmbedder {

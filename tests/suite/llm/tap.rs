@@ -3,11 +3,13 @@
 use ragscope::event::{Flow, StopFlag};
 use ragscope::llm::{Embedder, Generator, HiddenAt, Layers, LlamaGenerator, Prompt, Tap, Taps, load_generator};
 
-use super::{bundled, complete, dot, embedder, generator, generator_settings, greedy, one, question, runtime};
+use super::{
+    bundled, complete, dot, embedder, exact_generator, generator, generator_settings, greedy, one, question, runtime,
+};
 
 #[test]
 fn hidden_states_do_not_depend_on_the_company() {
-    let mut generator = generator();
+    let mut generator = exact_generator(&generator_settings(), &StopFlag::default());
     let prompts: Vec<Prompt> =
         ["How tall is the lighthouse?", "Who keeps the lighthouse?", "When was it built?"].map(question).to_vec();
     let taps = Taps { hidden: vec![HiddenAt::LastPromptToken, HiddenAt::FirstToken], attention: Vec::new() };
@@ -27,8 +29,7 @@ fn hidden_states_do_not_depend_on_the_company() {
                 assert_eq!(alone.len(), 256);
                 let error: f32 = alone.iter().zip(together).map(|(a, b)| (a - b).powi(2)).sum::<f32>().sqrt();
                 let relative = error / dot(alone, alone).sqrt();
-                // products with half-precision weights round their other side too, and another batch rounds otherwise
-                assert!(relative < 4e-3, "layer {layer}: {relative}");
+                assert!(relative < 1e-4, "layer {layer}: {relative}");
             }
         }
     }

@@ -4,7 +4,10 @@ use ragscope::config::GeneratorSettings;
 use ragscope::event::{Flow, StopFlag};
 use ragscope::llm::{Decoding, End, Generator, LlmError, Prompt, Sampling};
 
-use super::{CONTEXT, complete, generator, generator_settings, generator_with, greedy, next_command, one, question};
+use super::{
+    CONTEXT, complete, exact_generator, generator, generator_settings, generator_with, greedy, next_command, one,
+    question,
+};
 
 #[test]
 fn many_prompts_give_what_each_gives_alone_and_share_what_is_common() {
@@ -181,10 +184,10 @@ fn random_prompt(dice: &mut Dice) -> Prompt {
 fn random_trees_with_stops_and_evictions_equal_one_by_one() {
     let settings = GeneratorSettings { context_tokens: 768, batch_tokens: 96, ..generator_settings() };
     let stop = StopFlag::default();
-    let mut tree = generator_with(&settings, &stop);
-    let mut alone = generator();
+    let mut tree = exact_generator(&settings, &stop);
+    let mut alone = exact_generator(&generator_settings(), &stop);
     let mut dice = Dice(17);
-    let (mut checked, mut ties, mut calls) = (0, 0, 0);
+    let (mut checked, mut calls) = (0, 0);
     while checked < 200 {
         calls += 1;
         let prompts: Vec<Prompt> = (0..1 + dice.below(16)).map(|_| random_prompt(&mut dice)).collect();
@@ -204,19 +207,13 @@ fn random_trees_with_stops_and_evictions_equal_one_by_one() {
             alone.clear_cache();
             let expected = one(&mut alone, prompt, &decoding);
             checked += 1;
-            let differs = written.tokens.iter().zip(&expected.tokens).position(|(a, b)| a.id != b.id);
-            match differs {
-                None => assert_eq!((written.text, written.end), (expected.text, expected.end)),
-                // half-precision products round otherwise in another batch: where two tokens are equally likely, either may come
-                Some(at) => {
-                    let gap = (written.tokens[at].logprob - expected.tokens[at].logprob).abs();
-                    assert!(gap < 0.03, "a gap of {gap} in {prompt:?}");
-                    ties += 1;
-                }
+            assert_eq!((&written.text, written.end), (&expected.text, expected.end), "{prompt:?}");
+            for (written, expected) in written.tokens.iter().zip(&expected.tokens) {
+                assert_eq!(written.id, expected.id);
+                assert!((written.logprob - expected.logprob).abs() < 1e-3, "{written:?} {expected:?}");
             }
         }
     }
-    assert!(ties <= 4, "{ties} ties among {checked}");
 }
 
 #[test]
@@ -243,6 +240,9 @@ fn resident_bytes() -> u64 {
 #[ignore = "run alone by the next test: other tests of the process would be counted"]
 fn a_thousand_runs() {
     let mut generator = generator();
+    // the largest batch over a full cache touches every page of the buffers that llama.cpp has set aside
+    let longest = Prompt::user("salt ".repeat(1900));
+    let _ = complete(&mut generator, &[longest], &greedy(1));
     let mut dice = Dice(3);
     let mut after_warming_up = 0;
     for run in 0..1000 {
