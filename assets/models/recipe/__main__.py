@@ -1,4 +1,4 @@
-"""One command a model: `python -m recipe generator|sentences|reranker|embedder|evaluate|list`, run in `assets/models`."""
+"""One command a model: `python -m recipe generator|sentences|reranker|embedder|evaluate|check|list`, run in `assets/models`."""
 import argparse
 import json
 from pathlib import Path
@@ -42,6 +42,7 @@ def arguments():
     made.add_argument("--model", type=Path, default=MODELS / "ragscope-demo.F16.gguf", help="a GGUF or checkpoint of this recipe")
     made.add_argument("--groups", type=int, default=600, help="groups of held-out examples")
     made.add_argument("--split", choices=("tune", "held_out"), default="held_out", help="of the demo's questions")
+    commands.add_parser("check", help="hold the recipe against the prompts, the names and itself")
     commands.add_parser("list", help="write the sizes and sums of the model files into MODELS.md")
     return parser.parse_args()
 
@@ -74,6 +75,11 @@ def main():
         from . import minilm_to_gguf
 
         minilm_to_gguf.convert(asked.out)
+    elif asked.command == "check":
+        preflight.packages()
+        from . import check
+
+        check.run()
     elif asked.command == "list":
         preflight.packages()
         from . import listing

@@ -1,0 +1,87 @@
+"""What must hold before a training is worth its hours: `python -m recipe check`."""
+import random
+
+import torch
+
+from . import names, network, prompts, train
+from .packing import batch, encode, pack
+from .tasks import MIX, Tasks
+from .world import World
+
+GROUPS = 400
+# Prompts that are asked of larger models alone.
+NOT_TRAINED = ("qa_grounded",)
+
+
+def every_prompt_has_examples():
+    """Each prompt of the program, word for word as its file has it, begins some example."""
+    tasks, seen = Tasks(random.Random(1)), set()
+    for maker in MIX:
+        tasks.draw()
+        for _ in range(40):
+            group = getattr(tasks, maker)()
+            for branch in group.branches:
+                text = group.shared + branch.prompt
+                seen |= {name for name, prompt in prompts.TEXTS.items() if all(part in text for part in fixed_parts(prompt))}
+    there = {path.stem for path in prompts.FOLDER.glob("*.md")} - set(NOT_TRAINED)
+    assert seen == there == set(prompts.NAMES), f"prompts without examples: {there ^ seen}"
+
+
+def fixed_parts(prompt):
+    """What of a prompt stands between its placeholders."""
+    for name in "qctabf":
+        prompt = prompt.replace(f"{{{name}}}", "\0")
+    return [part for part in prompt.split("\0") if part]
+
+
+def names_are_apart():
+    """No name of the demo in any world, no held-out name in a training world, no other in a world for evaluation."""
+    for evaluation in (False, True):
+        for seed in range(20):
+            for made in World(random.Random(seed), evaluation).names.used:
+                assert made not in names.demo_names(), made
+                assert names.held_out(made) == evaluation, made
+
+
+def examples_are_sound():
+    """Replies fit their questions: what is asked for stands in the context, what is called unknown does not."""
+    tasks = Tasks(random.Random(2))
+    for _ in range(GROUPS):
+        group = tasks.draw()
+        for branch in group.branches:
+            text = group.shared + branch.prompt
+            assert "\0" not in text and "\1" not in text and " a architect" not in text, text
+            if branch.kind in ("short one-hop", "short two-hop", "short singled-out"):
+                assert branch.reply in text, (text, branch.reply)
+
+
+def packed_rows_equal_single_prompts():
+    """Branches that share a row see their shared text and themselves, nothing else."""
+    torch.manual_seed(1)
+    words, tasks = train.tokenizer(), Tasks(random.Random(3))
+    model = network.Decoder(network.Shape(width=64, layers=2, heads=4, kv_heads=2, feed_forward=96))
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.2)
+    pieces = [piece for piece in (encode(words, tasks.draw()) for _ in range(10)) if len(piece.tokens) <= 512]
+    rows = pack(pieces, 512)
+    with torch.no_grad():
+        tokens, positions, mask, _, _ = batch(rows, 512)
+        together = model(tokens, positions, mask)
+        for at, row in enumerate(rows):
+            start = 0
+            for piece in row:
+                for owner in range(1, max(piece.owner) + 1):
+                    spots = [i for i, one in enumerate(piece.owner) if one in (0, owner)]
+                    alone = model(torch.tensor([[piece.tokens[i] for i in spots]]))[0]
+                    error = (together[at, [start + i for i in spots]] - alone).abs().max().item()
+                    assert error < 1e-3, error
+                start += len(piece.tokens)
+
+
+CHECKS = (every_prompt_has_examples, names_are_apart, examples_are_sound, packed_rows_equal_single_prompts)
+
+
+def run():
+    for check in CHECKS:
+        check()
+        print(f"ok  {check.__name__.replace('_', ' ')}")
