@@ -50,9 +50,9 @@ class Block(nn.Module):
         nn.init.zeros_(self.attn_output.weight)
         nn.init.zeros_(self.ffn_down.weight)
 
-    def forward(self, x, turn, mask):
-        rows, length, _ = x.shape
-        shape, h = self.shape, narrow(self.attn_norm(x))
+    def queries_and_keys(self, h, turn):
+        rows, length, _ = h.shape
+        shape = self.shape
 
         def split(z, heads):
             return z.view(rows, length, heads, shape.head_width).transpose(1, 2)
@@ -63,9 +63,15 @@ class Block(nn.Module):
             cos, sin = turn
             return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2)
 
-        q, k = rope(split(self.attn_q(h), shape.heads)), rope(split(self.attn_k(h), shape.kv_heads))
-        v, repeats = split(self.attn_v(h), shape.kv_heads), shape.heads // shape.kv_heads
-        k, v = k.repeat_interleave(repeats, 1), v.repeat_interleave(repeats, 1)
+        k = rope(split(self.attn_k(h), shape.kv_heads)).repeat_interleave(shape.heads // shape.kv_heads, 1)
+        return rope(split(self.attn_q(h), shape.heads)), k
+
+    def forward(self, x, turn, mask):
+        rows, length, _ = x.shape
+        shape, h = self.shape, narrow(self.attn_norm(x))
+        q, k = self.queries_and_keys(h, turn)
+        v = self.attn_v(h).view(rows, length, shape.kv_heads, shape.head_width).transpose(1, 2)
+        v = v.repeat_interleave(shape.heads // shape.kv_heads, 1)
         y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
         x = x + self.attn_output(y.transpose(1, 2).reshape(rows, length, -1))
         h = narrow(self.ffn_norm(x))

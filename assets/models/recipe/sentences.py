@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 
 from . import documents, minilm, network
+from .contexts import Writer
+from .world import World
 
 SHAPE = network.Shape(width=384, layers=2, heads=6, kv_heads=6, feed_forward=384, vocabulary=512)
 CANDIDATES = 20
@@ -94,6 +96,47 @@ def evaluate(model, held_out, seed=5):
     return {kind: {"asked": count, **{who: round(right[kind, who] / count, 4) for who in ("model", "embedder")}} for kind, count in asked.items()}
 
 
+@torch.no_grad()
+def attention(model, vectors):
+    """What each unit pays to itself and the earlier ones, mean over layers and heads: what the program reads, (units, units)."""
+    rows, h, length = [], vectors[None], len(vectors)
+    turn = model.cos[:length], model.sin[:length]
+    later = torch.ones(length, length, dtype=torch.bool).triu(1)
+    for block in model.blk:
+        q, k = block.queries_and_keys(block.attn_norm(h), turn)
+        shares = (q @ k.mT / model.shape.head_width**0.5).masked_fill(later, float("-inf")).softmax(-1)
+        rows.append(shares.mean(1)[0])
+        h = block(h, turn, None)
+    return torch.stack(rows).mean(0)
+
+
+def evaluate_links(model, documents_made=8, seed=11):
+    """In shuffled articles of held-out worlds, with two units a thing: the share of attention that goes to the unit about the same
+    thing, and how often that unit gets most; beside it what chance gives, and what the vectors' cosine finds. Itself and the
+    first unit are left out, as the program leaves them out."""
+    dice, shares, chances, firsts, plain = random.Random(seed), [], [], [], []
+    embedder, words = minilm.MiniLm(), minilm.tokenizer()
+    for _ in range(documents_made):
+        world = World(dice, evaluation=True)
+        writer = Writer(world)
+        subjects = [(subject, writer.about(subject, 4)) for subject in dice.sample(list(world.by_subject), 8)]
+        parts = [(subject, facts[at: at + 2]) for subject, facts in subjects for at in (0, 2) if facts[at: at + 2]]
+        dice.shuffle(parts)
+        vectors = minilm.embed([writer.sentences(facts) for _, facts in parts], embedder, words)
+        paid = attention(model, vectors)
+        for at in range(3, len(parts)):
+            same = [other for other in range(1, at) if parts[other][0] == parts[at][0]]
+            if same:
+                row, cosines = paid[at, 1:at], vectors[1:at] @ vectors[at]
+                shares.append((paid[at, same].sum() / row.sum()).item())
+                chances.append(len(same) / (at - 1))
+                firsts.append(row.argmax().item() + 1 in same)
+                plain.append(cosines.argmax().item() + 1 in same)
+    means = {name: round(sum(one) / len(one), 3) for name, one in
+             (("share", shares), ("share by chance", chances), ("strongest", firsts), ("strongest by cosine", plain))}
+    return {"asked": len(shares), **means}
+
+
 def run(out, folders, *, seed=1, minutes=6.0, files=300, worlds=60, peak=2e-4, threads=0):
     """Train for the minutes given (the vectors are made before); leaves `out`/sentences.pt."""
     torch.manual_seed(seed)
@@ -132,5 +175,7 @@ def run(out, folders, *, seed=1, minutes=6.0, files=300, worlds=60, peak=2e-4, t
     print(json.dumps(scores), flush=True)
     if sum(one["model"] * one["asked"] for one in scores.values()) >= best:
         model.save(out / "sentences.pt")
+    best_model, _ = network.load(out / "sentences.pt", embed=False)
+    print(json.dumps({"best": evaluate(best_model, held_out), "links": evaluate_links(best_model)}), flush=True)
     return out / "sentences.pt"
 
