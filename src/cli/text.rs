@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 
-use crate::event::{Citation, Context, Event, Evidence, Hit, Outcome, RunUsage, harmless};
+use crate::event::{Citation, Context, Decision, Event, Evidence, Hit, Outcome, RunUsage, Uncertainty, harmless};
 
 use super::output::{Output, duration, one_line};
 
@@ -13,6 +13,8 @@ pub struct RunText {
     /// Say the question and what was looked up, too: for runs that the reader did not just ask for.
     told: bool,
     hits: HashMap<u64, Hit>,
+    /// A gate decides which sentences are written.
+    waits: bool,
     written: Written,
 }
 
@@ -47,7 +49,22 @@ impl RunText {
                 Ok(())
             }
             Event::ContextBuilt { context, .. } if self.told => out.dim(&self.passages(context)),
-            Event::TokenGenerated { text, .. } => self.token(text, out),
+            // a sentence that may yet be doubted is written when it is kept
+            Event::GateChosen { .. } => {
+                self.waits = true;
+                Ok(())
+            }
+            Event::TokenGenerated { text, .. } if !self.waits => self.token(text, out),
+            Event::StepFinished { text, uncertainty, citations, .. } if self.waits => match uncertainty.decision {
+                Decision::Keep | Decision::Measured => {
+                    self.token(&format!(" {text}"), out)?;
+                    out.text(&labels(citations))
+                }
+                Decision::LookUp | Decision::Expand => {
+                    out.remark(&doubted(text, uncertainty));
+                    Ok(())
+                }
+            },
             Event::StepFinished { citations, .. } => out.text(&labels(citations)),
             Event::RunFinished { outcome, text, answer, citations, usage } => {
                 self.end(out)?;
@@ -84,6 +101,12 @@ impl RunText {
         }
         harmless(&text).into_owned()
     }
+}
+
+/// A sentence that is looked up, for who watches standard error.
+fn doubted(text: &str, uncertainty: &Uncertainty) -> String {
+    let threshold = uncertainty.threshold.map_or(String::new(), |threshold| format!(" > {threshold:.2}"));
+    format!("doubted ({:.2}{threshold}): {text}", uncertainty.value)
 }
 
 fn place(hit: &Hit) -> String {

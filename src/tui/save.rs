@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use ratatui::buffer::Buffer;
 
-use crate::event::Outcome;
+use crate::event::{Outcome, Uncertainty, UncertaintyMeasure};
 
 use super::app::App;
 use super::state::Run;
@@ -22,14 +22,27 @@ pub fn markdown(run: &Run) -> String {
         let _ = writeln!(page, "**{}**\n", run.answer);
     }
     for step in &run.steps {
+        for doubted in &step.replaced {
+            let measured = doubted.uncertainty.as_ref().map_or(String::new(), measured);
+            let _ = writeln!(page, "{}. ~~{}~~{measured}", step.step, doubted.text);
+        }
         let labels = step.citations.iter().map(|citation| format!(" [{}]", citation.label)).collect::<String>();
-        let measured = step.uncertainty.as_ref().map_or(String::new(), |u| format!(" ({:.2} nats)", u.value));
+        let measured = step.uncertainty.as_ref().map_or(String::new(), measured);
         let _ = writeln!(page, "{}. {}{labels}{measured}", step.step, step.text);
     }
     sources(run, &mut page);
     lookups(run, &mut page);
     facts(run, &mut page);
     page
+}
+
+fn measured(uncertainty: &Uncertainty) -> String {
+    match uncertainty.measure {
+        UncertaintyMeasure::Probe => format!(" (probe {:.2})", uncertainty.value),
+        UncertaintyMeasure::TokenEntropy | UncertaintyMeasure::SemanticEntropy => {
+            format!(" ({:.2} nats)", uncertainty.value)
+        }
+    }
 }
 
 fn sources(run: &Run, page: &mut String) {

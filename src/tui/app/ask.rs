@@ -61,13 +61,32 @@ impl App {
         }
     }
 
-    /// Hands a question over, with the settings changed on the screen; one that is being answered gives way.
-    fn put(&mut self, question: String) {
-        self.put_with(question, Vec::new());
+    /// The same question with the settings as they are now; the sentences before the selected one stay.
+    pub(in crate::tui) fn again_from(&mut self) {
+        if !self.has_engine() {
+            return;
+        }
+        let selected = [self.ui.pane, Pane::Answer, Pane::Uncertainty]
+            .into_iter()
+            .filter(|pane| matches!(pane, Pane::Answer | Pane::Uncertainty))
+            .find_map(|pane| self.ui.scroll(pane).selected);
+        let kept = self.scene().run.zip(selected).map(|(run, selected)| {
+            let sentences = run.steps.iter().take(selected.row).map(|step| step.text.clone());
+            (run.question.clone(), sentences.collect::<Vec<String>>())
+        });
+        match kept {
+            Some((question, confirmed)) => self.put_with(question, confirmed, Vec::new()),
+            None => self.tell("select the sentence to begin with in Answer or Uncertainty", true),
+        }
     }
 
-    /// The same with further settings for this run alone.
-    pub(super) fn put_with(&mut self, question: String, settings: Vec<(String, String)>) {
+    /// Hands a question over, with the settings changed on the screen; one that is being answered gives way.
+    fn put(&mut self, question: String) {
+        self.put_with(question, Vec::new(), Vec::new());
+    }
+
+    /// The same with further settings for this run alone, and the sentences that the answer begins with.
+    pub(super) fn put_with(&mut self, question: String, confirmed: Vec<String>, settings: Vec<(String, String)>) {
         if self.running() {
             self.effects.push(Effect::Stop);
         }
@@ -77,7 +96,7 @@ impl App {
         self.ui.forget_places();
         self.ui.pending = Some(text::many_lines(&question));
         let overrides = [self.ui.overrides.clone(), settings].concat();
-        self.send(Command::Ask { question, confirmed: Vec::new(), overrides });
+        self.send(Command::Ask { question, confirmed, overrides });
     }
 
     pub(in crate::tui) fn focus_input(&mut self) {

@@ -16,7 +16,7 @@ impl App {
         let Some(preset) = overlays::other_presets(&self.scene()).into_iter().nth(item.row) else { return };
         let Some(question) = self.scene().run.map(|run| run.question.clone()) else { return };
         if self.has_engine() {
-            self.put_with(question, vec![("preset".to_owned(), preset)]);
+            self.put_with(question, Vec::new(), vec![("preset".to_owned(), preset)]);
             self.open_comparison();
         }
     }

@@ -117,6 +117,7 @@ actions! {
 
     FocusInput = "focus-input" Panes ["i", "enter"] "type a question" => App::focus_input;
     Again = "again" Panes ["r"] "run the question again, with the settings as they are now" => App::again;
+    AgainFrom = "again-from" Panes ["R"] "run it again from the selected sentence on" => App::again_from;
     OpenSource = "open-source" Panes ["o"] "open the source at the selected hit or citation" => App::open_source;
     Zoom = "zoom" Panes ["z"] "give the pane the whole screen, and back" => App::zoom;
     PreviousRun = "previous-run" Panes ["["] "the run before" => App::previous_run;

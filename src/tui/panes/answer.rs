@@ -1,14 +1,16 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use crate::event::{Citation, Evidence, Outcome};
+use crate::event::{Citation, Decision, Evidence, Outcome};
 use crate::tui::state::{Phase, Run, Step};
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::viewport::{Content, Item, patched};
 
+use super::uncertainty::measure;
 use super::{Pane, Scene, ready};
 
 /// Cells before a sentence: selection, number, space.
@@ -52,8 +54,9 @@ fn doing(phase: Phase) -> &'static str {
 
 fn sentence_rows(scene: &Scene<'_>, (run, row, step): (&Run, usize, &Step), cells: usize, content: &mut Content) {
     let item = Item { row, part: 0 };
+    doubted_rows(scene, (run, step), (item, cells), content);
     let mut sentence = step.text.clone();
-    let writing = step.uncertainty.is_none() && scene.ui.goes_on(run) && row + 1 == run.steps.len();
+    let writing = step.uncertainty.is_none() && !step.given && scene.ui.goes_on(run) && row + 1 == run.steps.len();
     let marks = if writing { "▌".to_owned() } else { unwritten_labels(step) };
     let marks_at = sentence.len();
     if !marks.is_empty() {
@@ -62,7 +65,8 @@ fn sentence_rows(scene: &Scene<'_>, (run, row, step): (&Run, usize, &Step), cell
     }
     let labels = label_ranges(&sentence);
     for (at, range) in text::wrap(&sentence, cells.saturating_sub(INDENT)).into_iter().enumerate() {
-        let gutter = if at == 0 { format!("{:>3} ", step.step) } else { " ".repeat(INDENT) };
+        let numbered = at == 0 && step.replaced.is_empty();
+        let gutter = if numbered { format!("{:>3} ", step.step) } else { " ".repeat(INDENT) };
         let mut line = Line::from(vec![Span::raw(sentence[range.clone()].to_owned())]);
         for label in &labels {
             line = patched(line, within(label, &range), scene.style(Tone::Citation));
@@ -78,6 +82,42 @@ fn sentence_rows(scene: &Scene<'_>, (run, row, step): (&Run, usize, &Step), cell
         for (at, citation) in step.citations.iter().enumerate() {
             content.item(Item { row, part: at + 1 }, citation_row(scene, citation, cells));
         }
+    }
+}
+
+/// The sentences that this one took the place of, struck through, each with the reason.
+fn doubted_rows(scene: &Scene<'_>, (run, step): (&Run, &Step), (item, cells): (Item, usize), content: &mut Content) {
+    for (version, doubted) in step.replaced.iter().enumerate() {
+        let struck = format!("~~{}~~", doubted.text.trim());
+        for (at, range) in text::wrap(&struck, cells.saturating_sub(INDENT)).into_iter().enumerate() {
+            let numbered = version == 0 && at == 0;
+            let gutter = if numbered { format!("{:>3} ", step.step) } else { " ".repeat(INDENT) };
+            let style = scene.style(Tone::Dropped).add_modifier(Modifier::CROSSED_OUT);
+            let row = Span::styled(struck[range].to_owned(), style);
+            content.item(item, Line::from(vec![scene.span(Tone::Quiet, gutter), row]));
+        }
+        let why = why(run, step, version);
+        for range in text::wrap(&why, cells.saturating_sub(INDENT + 2)) {
+            let gutter = Span::raw(" ".repeat(INDENT + 2));
+            content.item(item, Line::from(vec![gutter, scene.span(Tone::Quiet, why[range].to_owned())]));
+        }
+    }
+}
+
+/// Why a sentence was written again: what was measured, and what was done.
+fn why(run: &Run, step: &Step, version: usize) -> String {
+    let Some(doubted) = step.replaced.get(version).and_then(|doubted| doubted.uncertainty.as_ref()) else {
+        return "doubted".to_owned();
+    };
+    let (value, name) = (doubted.value, measure(doubted.measure));
+    let queries = run.lookups.iter().filter(|lookup| lookup.step == step.step);
+    match (doubted.decision, doubted.threshold) {
+        (Decision::Expand, _) => format!("{name} {value:.2}, more than before: more passages, ordered anew"),
+        (_, Some(threshold)) => {
+            let query = queries.map(|lookup| format!(": looked up \"{}\"", lookup.query)).next();
+            format!("{name} {value:.2} > {threshold:.2}{}", query.unwrap_or_default())
+        }
+        (_, None) => format!("{name} {value:.2}"),
     }
 }
 

@@ -1,6 +1,6 @@
 use ratatui::text::{Line, Span};
 
-use crate::event::{DropReason, Fusion, Hit, Ranked, Retrieval};
+use crate::event::{DropReason, Fusion, Hit, Ranked, Retrieval, WordOrigin};
 use crate::tui::keys::Action;
 use crate::tui::state::{Lookup, Run};
 use crate::tui::text;
@@ -69,6 +69,7 @@ fn lookup_rows(
         scene.span(Tone::Quiet, step),
         scene.span(Tone::Strong, format!("\"{}\"", text::clip(&lookup.query, room))),
     ]));
+    origin_rows(scene, lookup, columns.cells, content);
     let Some(retrieval) = &lookup.retrieval else {
         content.line(scene.span(Tone::Quiet, "       looking it up …"));
         return;
@@ -96,6 +97,24 @@ fn lookup_rows(
         let (used, room) = (text::count(context.prompt_tokens.into()), text::count(context.available_tokens.into()));
         content.line(scene.span(Tone::Quiet, format!(" context: {chunks}, prompt {used} of {room} tokens")));
     }
+}
+
+/// Who wrote the query of a doubted sentence, and where its words came from.
+fn origin_rows(scene: &Scene<'_>, lookup: &Lookup, cells: usize, content: &mut Content) {
+    if lookup.step == 0 || lookup.words.is_empty() {
+        return;
+    }
+    let mut says = lookup.writer.clone();
+    for group in lookup.words.chunk_by(|a, b| a.origin == b.origin) {
+        let from = match group[0].origin {
+            WordOrigin::Question => "from the question",
+            WordOrigin::Sentence => "from the answer so far",
+            WordOrigin::UncertainRegion => "uncertain",
+        };
+        let words: Vec<&str> = group.iter().map(|word| word.text.as_str()).collect();
+        says.push_str(&format!(" · {from}: {}", words.join(" ")));
+    }
+    content.paragraph(&says, scene.style(Tone::Quiet), " ", cells);
 }
 
 fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieval) -> String {

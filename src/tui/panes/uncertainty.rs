@@ -1,14 +1,14 @@
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
-use crate::event::{Decision, Uncertainty, UncertaintyMeasure};
-use crate::tui::state::{Run, Step};
+use crate::event::{Decision, DoubtedRegion, GateCard, Uncertainty, UncertaintyMeasure};
+use crate::tui::state::{Run, Step, words};
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::viewport::{Content, Item};
 
 use super::{Pane, Scene};
 
-/// A full bar, unless a value or a threshold is higher; nats. A uniform choice among seven tokens has 1.95.
+/// A full bar of an entropy, unless a value or a threshold is higher; nats. A uniform choice among seven tokens has 1.95.
 const FULL_BAR: f32 = 2.0;
 /// The highest sign of the sparkline, unless a token is higher; nats.
 const FULL_SPARK: f32 = 3.0;
@@ -23,10 +23,18 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     };
     let top = full_bar(run);
     for (row, step) in run.steps.iter().enumerate() {
-        content.item(Item { row, part: 0 }, step_row(scene, (run, step), top, cells));
+        for (version, measured) in step.measured().enumerate() {
+            let name = if version == 0 { format!("s{}", step.step) } else { " ↳".to_owned() };
+            let line = match measured {
+                Some(uncertainty) => measured_row(scene, &name, uncertainty, top, cells),
+                None => open_row(scene, &name, (run, step), cells),
+            };
+            content.item(Item { row, part: 0 }, line);
+        }
     }
     if let Some(step) = selected_step(scene, run) {
         token_rows(scene, step, cells, &mut content);
+        word_rows(scene, (run, step), cells, &mut content);
     }
     if !content.rows.is_empty() {
         content.gap();
@@ -36,24 +44,42 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
 }
 
 fn full_bar(run: &Run) -> f32 {
-    let measured = run.steps.iter().filter_map(|step| step.uncertainty.as_ref());
-    measured.flat_map(|uncertainty| [Some(uncertainty.value), uncertainty.threshold]).flatten().fold(FULL_BAR, f32::max)
+    let measured = run.steps.iter().flat_map(Step::measured).flatten();
+    let entropies = measured.filter(|uncertainty| uncertainty.measure != UncertaintyMeasure::Probe);
+    entropies
+        .flat_map(|uncertainty| [Some(uncertainty.value), uncertainty.threshold])
+        .flatten()
+        .fold(FULL_BAR, f32::max)
 }
 
-fn step_row(scene: &Scene<'_>, (run, step): (&Run, &Step), top: f32, cells: usize) -> Line<'static> {
-    let mut line = Line::from(scene.span(Tone::Strong, format!(" {:<4}", format!("s{}", step.step))));
-    let Some(uncertainty) = &step.uncertainty else {
-        let says = if scene.ui.goes_on(run) { "being written" } else { "not finished" };
-        line.push_span(scene.span(Tone::Track, "░".repeat(bar_cells(cells))));
-        line.push_span(scene.span(Tone::Quiet, format!(" {says}")));
-        return line;
+fn name_span(scene: &Scene<'_>, name: &str) -> Span<'static> {
+    scene.span(Tone::Strong, format!(" {name:<4}"))
+}
+
+/// A sentence that nothing is known of yet.
+fn open_row(scene: &Scene<'_>, name: &str, (run, step): (&Run, &Step), cells: usize) -> Line<'static> {
+    let says = match scene.ui.goes_on(run) {
+        _ if step.given => "taken over",
+        true => "being written",
+        false => "not finished",
     };
-    for span in scene.bar(uncertainty.value / top, bar_cells(cells)) {
+    Line::from(vec![
+        name_span(scene, name),
+        scene.span(Tone::Track, "░".repeat(bar_cells(cells))),
+        scene.span(Tone::Quiet, format!(" {says}")),
+    ])
+}
+
+fn measured_row(scene: &Scene<'_>, name: &str, uncertainty: &Uncertainty, top: f32, cells: usize) -> Line<'static> {
+    let is_share = uncertainty.measure == UncertaintyMeasure::Probe;
+    let mut line = Line::from(name_span(scene, name));
+    for span in scene.bar(uncertainty.value / if is_share { 1.0 } else { top }, bar_cells(cells)) {
         line.push_span(span);
     }
     line.push_span(scene.span(Tone::Text, format!(" {:.2}", uncertainty.value)));
+    let unit = if is_share { "" } else { " nats" };
     let measure =
-        if cells >= 56 { format!(" nats  {:<15}", measure(uncertainty.measure)) } else { " nats  ".to_owned() };
+        if cells >= 56 { format!("{unit:<5}  {:<16} ", measure(uncertainty.measure)) } else { format!("{unit}  ") };
     line.push_span(scene.span(Tone::Quiet, measure));
     if let Some(threshold) = uncertainty.threshold {
         let sign = if uncertainty.value > threshold { '>' } else { '≤' };
@@ -68,7 +94,8 @@ fn bar_cells(cells: usize) -> usize {
     if cells >= 70 { 20 } else { 10 }
 }
 
-fn measure(measure: UncertaintyMeasure) -> &'static str {
+/// What is measured, as a person calls it.
+pub(super) fn measure(measure: UncertaintyMeasure) -> &'static str {
     match measure {
         UncertaintyMeasure::TokenEntropy => "token entropy",
         UncertaintyMeasure::SemanticEntropy => "semantic entropy",
@@ -87,21 +114,25 @@ fn decision(uncertainty: &Uncertainty) -> (Tone, &'static str) {
 
 /// The selected sentence; else the one being written; else the one that was doubted most.
 fn selected_step<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Step> {
-    let selected = scene.ui.scroll(Pane::Answer).selected.and_then(|item| run.steps.get(item.row));
-    let doubt = |step: &Step| step.uncertainty.as_ref().map_or(0.0, |uncertainty| uncertainty.value);
+    let selected = [Pane::Uncertainty, Pane::Answer]
+        .into_iter()
+        .find_map(|pane| scene.ui.scroll(pane).selected)
+        .and_then(|item| run.steps.get(item.row));
+    let doubt = |step: &Step| step.measured().flatten().map(|uncertainty| uncertainty.value).fold(0.0, f32::max);
     let telling = match scene.ui.goes_on(run) {
         true => run.steps.last(),
         false => run.steps.iter().max_by(|a, b| doubt(a).total_cmp(&doubt(b))),
     };
-    selected.or(telling).filter(|step| !step.tokens.is_empty())
+    selected.or(telling).filter(|step| !step.first_tokens().is_empty())
 }
 
 fn token_rows(scene: &Scene<'_>, step: &Step, cells: usize, content: &mut Content) {
-    let top = step.tokens.iter().map(|token| token.entropy).fold(FULL_SPARK, f32::max);
+    let tokens = step.first_tokens();
+    let top = tokens.iter().map(|token| token.entropy).fold(FULL_SPARK, f32::max);
     let name = format!(" tokens of s{}  ", step.step);
     let room = cells.saturating_sub(text::width(&name)).max(1);
     content.gap();
-    for (at, tokens) in step.tokens.chunks(room).enumerate() {
+    for (at, tokens) in tokens.chunks(room).enumerate() {
         let name = if at == 0 { name.clone() } else { " ".repeat(text::width(&name)) };
         let signs = text::sparkline(tokens.iter().map(|token| token.entropy), top);
         content.line(Line::from(vec![scene.span(Tone::Quiet, name), scene.span(Tone::Bar, signs)]));
@@ -117,12 +148,53 @@ fn token_rows(scene: &Scene<'_>, step: &Step, cells: usize, content: &mut Conten
     }
 }
 
-fn gate_rows(scene: &Scene<'_>, run: &Run, top: f32, cells: usize, content: &mut Content) {
-    let gate = run.setting("gate.kind").unwrap_or_default();
-    let says = match gate.as_str() {
-        "" => return,
-        "off" => "gate off: measured and shown, nothing follows".to_owned(),
-        kind => format!("gate: {kind}"),
+/// The entropy of each word of a doubted sentence, with the region that the query was made of.
+fn word_rows(scene: &Scene<'_>, (run, step): (&Run, &Step), cells: usize, content: &mut Content) {
+    let region = run.lookups.iter().filter(|lookup| lookup.step == step.step).find_map(|lookup| lookup.region);
+    let Some(DoubtedRegion { threshold, first_word }) = region.filter(|_| !step.replaced.is_empty()) else { return };
+    let name = " words  ";
+    let room = cells.saturating_sub(text::width(name)).max(1);
+    let mut line = Line::from(scene.span(Tone::Quiet, name));
+    let mut used = 0;
+    for (at, (word, entropy)) in words(step.first_tokens()).into_iter().enumerate() {
+        let doubted = first_word.is_none_or(|first| at >= first as usize);
+        let begins = doubted && at == first_word.map_or(0, |first| first as usize);
+        let shown = format!("{}{} ", if begins { "▸" } else { "" }, text::clip(&word, room.saturating_sub(8)));
+        let number = format!("{entropy:.2}  ");
+        let width = text::width(&shown) + text::width(&number);
+        if used > 0 && used + width > room {
+            content.line(std::mem::replace(&mut line, Line::from(" ".repeat(text::width(name)))));
+            used = 0;
+        }
+        used += width;
+        line.push_span(scene.span(if doubted { Tone::Doubt } else { Tone::Text }, shown));
+        line.push_span(scene.span(Tone::Quiet, number));
+    }
+    content.line(line);
+    let says = match first_word {
+        Some(_) => format!("from ▸ on uncertain: the first word above {threshold:.2} nats"),
+        None => format!("no word is above {threshold:.2} nats: all of it is uncertain"),
     };
-    content.paragraph(&format!("{says} · a full bar is {top:.1} nats"), scene.style(Tone::Quiet), " ", cells);
+    content.paragraph(&says, scene.style(Tone::Quiet), " ", cells);
+}
+
+fn gate_rows(scene: &Scene<'_>, run: &Run, top: f32, cells: usize, content: &mut Content) {
+    let says = match (&run.gate, run.setting("gate.kind").unwrap_or_default().as_str()) {
+        (Some(gate), _) => gate_words(gate),
+        (None, "") => return,
+        (None, _) => "gate off: measured and shown, nothing follows".to_owned(),
+    };
+    let has_nats = run.gate.as_ref().is_none_or(|gate| gate.measure != UncertaintyMeasure::Probe);
+    let bar = if has_nats { format!(" · a full bar is {top:.1} nats") } else { String::new() };
+    content.paragraph(&format!("{says}{bar}"), scene.style(Tone::Quiet), " ", cells);
+    if let Some(reason) = run.gate.as_ref().and_then(|gate| gate.fallback.as_ref()) {
+        content.paragraph(&format!("not the probe: {reason}"), scene.style(Tone::Doubt), " ", cells);
+    }
+}
+
+fn gate_words(gate: &GateCard) -> String {
+    let name = measure(gate.measure);
+    let held_out = gate.probe.as_ref().and_then(|probe| probe.held_out);
+    let quality = held_out.and_then(|figures| figures.auroc).map(|auroc| format!(" (AUROC {auroc:.2} held out)"));
+    format!("gate: {name}{}, doubts above {:.2}", quality.unwrap_or_default(), gate.threshold)
 }

@@ -5,6 +5,7 @@
 
 mod refinement;
 mod run;
+mod step;
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,8 @@ use crate::event::{
 };
 
 pub use refinement::{Change, Refinement, Round};
-pub use run::{Call, Lookup, Phase, Run, Step, Token, setting};
+pub use run::{Call, Lookup, Phase, Run, setting};
+pub use step::{Doubted, Step, Token, words};
 
 use super::text::{many_lines, one_line};
 

@@ -3,10 +3,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::event::{
-    AttendedChunk, CallUsage, Citation, Context, CorpusCard, DropReason, Event, Hit, ModelCard, ModelRole, Outcome,
-    Record, Retrieval, RunUsage, Uncertainty, Utility,
+    CallUsage, Citation, Context, CorpusCard, DoubtedRegion, DropReason, Event, GateCard, Hit, ModelCard, ModelRole,
+    Outcome, QueryWord, Record, Retrieval, RunUsage, Utility,
 };
 
+use super::step::{Step, Token};
 use super::{Refinement, harmless_corpus, harmless_text, one_line};
 
 /// One question and all that happened to it.
@@ -25,6 +26,8 @@ pub struct Run {
     pub refinement: Refinement,
     pub calls: Vec<Call>,
     pub steps: Vec<Step>,
+    /// Who decides about the sentences, where somebody does.
+    pub gate: Option<GateCard>,
     pub outcome: Option<Outcome>,
     /// The whole answer and its short form, once the run is over.
     pub text: String,
@@ -41,6 +44,10 @@ pub struct Run {
 pub struct Lookup {
     pub step: u32,
     pub query: String,
+    /// Who wrote the query, where each of its words came from, and where the doubt began that it is for.
+    pub writer: String,
+    pub words: Vec<QueryWord>,
+    pub region: Option<DoubtedRegion>,
     pub retrieval: Option<Retrieval>,
     pub context: Option<Context>,
     /// Is it among chunks that were cut again for this question?
@@ -72,28 +79,6 @@ pub struct Call {
     pub batch: Option<(u32, u32)>,
 }
 
-/// A sentence of the answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Step {
-    pub step: u32,
-    pub tokens: Vec<Token>,
-    /// The tokens so far, then the text of the finished sentence; trimmed.
-    pub text: String,
-    /// Once the sentence is complete.
-    pub uncertainty: Option<Uncertainty>,
-    pub citations: Vec<Citation>,
-    /// What the sentence attended to, where that was measured; strongest first.
-    pub attended: Vec<AttendedChunk>,
-}
-
-/// A token of the answer; nats.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Token {
-    pub text: String,
-    pub logprob: f32,
-    pub entropy: f32,
-}
-
 /// What a run is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
@@ -120,7 +105,8 @@ struct DecodingClock {
 impl Run {
     /// The run that a [`Event::RunStarted`] begins; None for any other event.
     pub(super) fn started(record: &Record) -> Option<Self> {
-        let Event::RunStarted { question, preset, settings, models, corpus, seed, started_at, .. } = &record.event
+        let Event::RunStarted { question, preset, settings, models, corpus, seed, started_at, confirmed, .. } =
+            &record.event
         else {
             return None;
         };
@@ -136,7 +122,8 @@ impl Run {
             lookups: Vec::new(),
             refinement: Refinement::default(),
             calls: Vec::new(),
-            steps: Vec::new(),
+            steps: (1..).zip(confirmed).map(given).collect(),
+            gate: None,
             outcome: None,
             text: String::new(),
             answer: String::new(),
@@ -149,7 +136,12 @@ impl Run {
 
     pub(super) fn apply(&mut self, record: &Record) {
         match &record.event {
-            Event::QueryWritten { step, query, .. } => self.lookup(*step).query = one_line(query),
+            Event::QueryWritten { step, query, writer, words, region } => {
+                let lookup = self.lookup(*step);
+                (lookup.query, lookup.writer, lookup.region) = (one_line(query), one_line(writer), *region);
+                let word = |word: &QueryWord| QueryWord { text: one_line(&word.text), origin: word.origin };
+                lookup.words = words.iter().map(word).collect();
+            }
             Event::RetrievalFinished { step, retrieval } => self.lookup(*step).found(retrieval),
             Event::ContextBuilt { step, context } => self.lookup(*step).built(context),
             Event::DocumentsRecut { step, .. } => {
@@ -184,9 +176,8 @@ impl Run {
                     known.batch = Some((*call, *calls));
                 }
             }
-            Event::StepStarted { step } => {
-                self.step(*step);
-            }
+            Event::GateChosen { gate } => self.gate = Some(harmless_gate(gate)),
+            Event::StepStarted { step } => self.step(*step).begin(),
             Event::TokenGenerated { step, text, logprob, entropy } => {
                 self.decoding.token(record.t_us);
                 self.step(*step).push(Token { text: harmless_text(text), logprob: *logprob, entropy: *entropy });
@@ -280,18 +271,20 @@ impl Run {
 
     fn step(&mut self, step: u32) -> &mut Step {
         let place = self.steps.iter().rposition(|known| known.step == step).unwrap_or_else(|| {
-            self.steps.push(Step {
-                step,
-                tokens: Vec::new(),
-                text: String::new(),
-                uncertainty: None,
-                citations: Vec::new(),
-                attended: Vec::new(),
-            });
+            self.steps.push(Step { step, ..Step::default() });
             self.steps.len() - 1
         });
         &mut self.steps[place]
     }
+}
+
+/// A sentence that was taken over from another run.
+fn given((step, text): (u32, &String)) -> Step {
+    Step { step, text: harmless_text(text).trim().to_owned(), given: true, ..Step::default() }
+}
+
+fn harmless_gate(gate: &GateCard) -> GateCard {
+    GateCard { fallback: gate.fallback.as_deref().map(one_line), ..gate.clone() }
 }
 
 /// A value of a table of settings by its dotted name, as a person would write it.
@@ -308,7 +301,17 @@ pub fn setting(settings: &Value, key: &str) -> Option<String> {
 
 impl Lookup {
     fn new(step: u32) -> Self {
-        Self { step, query: String::new(), retrieval: None, context: None, recut: false, places: BTreeMap::new() }
+        Self {
+            step,
+            query: String::new(),
+            writer: String::new(),
+            words: Vec::new(),
+            region: None,
+            retrieval: None,
+            context: None,
+            recut: false,
+            places: BTreeMap::new(),
+        }
     }
 
     /// Paths stay as they are, so that the document can be asked for by its name; whoever draws one makes it harmless.
@@ -360,30 +363,6 @@ impl Lookup {
             Place::Label(_) => None,
             Place::Dropped(reason) => Some(reason),
         }
-    }
-}
-
-impl Step {
-    fn push(&mut self, token: Token) {
-        if self.text.is_empty() {
-            self.text.push_str(token.text.trim_start());
-        } else {
-            self.text.push_str(&token.text);
-        }
-        self.tokens.push(token);
-    }
-
-    /// The word (tokens up to the next space) that holds the least certain token, and that token's entropy in nats.
-    #[must_use]
-    pub fn most_uncertain_word(&self) -> Option<(String, f32)> {
-        let (at, token) = self.tokens.iter().enumerate().max_by(|a, b| a.1.entropy.total_cmp(&b.1.entropy))?;
-        let begins = |token: &Token| token.text.starts_with(char::is_whitespace);
-        let start = (0..=at).rev().find(|i| begins(&self.tokens[*i])).unwrap_or(0);
-        let end = (at + 1..self.tokens.len()).find(|i| begins(&self.tokens[*i])).unwrap_or(self.tokens.len());
-        let word: String = self.tokens[start..end].iter().map(|token| token.text.as_str()).collect();
-        let word = one_line(word.trim());
-        let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
-        Some((if bare.is_empty() { word } else { bare.to_owned() }, token.entropy))
     }
 }
 

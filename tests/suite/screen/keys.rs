@@ -4,7 +4,7 @@ use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, Mo
 use ragscope::event::{Command, CorpusCard, Event};
 use ragscope::tui::app::Effect;
 
-use super::scenes::{closed_book, listed_sessions, opened_source, replayed, streaming};
+use super::scenes::{closed_book, doubted, listed_sessions, opened_source, replayed, streaming};
 use super::stage::*;
 
 #[test]
@@ -29,6 +29,23 @@ fn keys_do_what_they_say() {
         screen.app.take_effects(),
         [Effect::Stop, Effect::Send(ask("Where was the teacher of Mira Oakes born?", &[]))]
     );
+}
+
+#[test]
+fn a_run_goes_on_from_the_selected_sentence() {
+    let mut screen = doubted();
+    screen.press("R").shows("select the sentence");
+    screen.press("2 j j R");
+    let confirmed = vec!["Mira Oakes was a student of Tam Reeve.".to_owned()];
+    let question = "Where was the teacher of Mira Oakes born?".to_owned();
+    assert_eq!(screen.commands(), [Command::Ask { question, confirmed, overrides: Vec::new() }]);
+    // what was taken over stands there before anything is written
+    let mut records = renamed(&run_of("searag.jsonl"), "again");
+    if let Event::RunStarted { confirmed, .. } = &mut records[0].event {
+        confirmed.push("Mira Oakes was a student of Tam Reeve.".to_owned());
+    }
+    records.truncate(2);
+    screen.apply(&records).shows("Mira Oakes was a student").shows("taken over");
 }
 
 #[test]

@@ -33,6 +33,9 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("refinement_rounds", at(repaired(), "5")),
         ("refinement_round", at(repaired(), "5 z j j j j j")),
         ("refinement_chunk", at(repaired(), "5 z j j j j j j j")),
+        ("doubted", doubted()),
+        ("doubted_uncertainty", at(doubted(), "2 j j")),
+        ("doubted_query", at(doubted(), "3")),
         ("closed_book", closed_book()),
         ("stopped", ended(Outcome::Stopped)),
         ("limit", ended(Outcome::LimitReached)),
@@ -120,6 +123,13 @@ pub fn ended(outcome: Outcome) -> Screen {
     let event = Event::RunFinished { outcome, text, answer, citations: Vec::new(), usage: RunUsage::default() };
     let last = &recorded()[0];
     screen.apply(&[Record { seq: 99, t_us: 400_000, run: last.run.clone(), event }]).press("esc");
+    screen
+}
+
+/// A run whose second sentence was looked up and written again.
+pub fn doubted() -> Screen {
+    let mut screen = ready();
+    screen.apply(&run_of("searag.jsonl")).press("esc");
     screen
 }
 
