@@ -110,7 +110,8 @@ fn linking_that_was_killed_goes_on_where_it_was() {
     let count = 24;
     let files: Vec<(String, String)> = (0..count)
         .map(|file| {
-            let sentences = (0..6).map(|at| format!("Ship {at} of harbour {file} has a rope. It is {at} fathoms long. "));
+            let sentences =
+                (0..6).map(|at| format!("Ship {at} of harbour {file} has a rope. It is {at} fathoms long. "));
             (format!("{file}.txt"), sentences.collect())
         })
         .collect();
@@ -134,7 +135,8 @@ fn links_of_another_model_are_noticed_and_made_anew_on_request() {
     let program = Program::new();
     let (_, report) = links(&program, "notes", &TOKENS, &[]);
     assert_eq!(report["linked"], 1);
-    let mut other = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/models/ragscope-demo.F16.gguf")).expect("a model");
+    let mut other =
+        fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/models/ragscope-demo.F16.gguf")).expect("a model");
     // a last weight that is a little larger makes another model
     let last = other.len() - 2;
     other[last] ^= 1;
@@ -193,7 +195,8 @@ fn explain(program: &Program, phrase: &str, more: &[&str]) -> Value {
 #[test]
 fn a_passage_is_followed_through_every_stage_of_every_preset() {
     let program = Program::new();
-    let ships: String = (0..40).map(|at| format!("The Heron {at} sails from Lorby. It was built in 18{at}. ")).collect();
+    let ships: String =
+        (0..40).map(|at| format!("The Heron {at} sails from Lorby. It was built in 18{at}. ")).collect();
     fs::write(program.corpus().join("ships.md"), ships).expect("written");
     for preset in ["naive", "chunkrag", "saki-rag"] {
         let told = explain(&program, "tam reeve  was born", &["--preset", preset]);
