@@ -12,5 +12,5 @@ mkdir -p "$RAGSCOPE_HOME/config/presets"
 cp "$(dirname "$0")"/presets/*.toml "$RAGSCOPE_HOME/config/presets"
 export RAGSCOPE_HOME OMP_WAIT_POLICY=passive
 evaluate() { "$program" eval --demo --split "$split" --limit "$limit" --set retriever.k=5 "$@"; }
-evaluate --preset naive,dense-measured --samples 10 --set utility.each_chunk=false
-evaluate --preset naive,dense-measured,dense-not-refined,dense-pruned,dense-not-evaluated,dense-certain,dense-rag
+evaluate --preset dense-measured --samples 10 --set utility.each_chunk=false
+evaluate --preset naive,dense-not-refined,dense-rag,dense-pruned,dense-not-evaluated,dense-certain
