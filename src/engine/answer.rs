@@ -3,7 +3,7 @@
 //! A completion streams on while the gate keeps its sentences at once, and ends with the first sentence that the gate has to be asked
 //! about; `doubt` settles that one, and the next completion goes on from what is confirmed. Without a gate one completion writes it all.
 
-use super::attribution;
+use super::attribution::Attribution;
 use super::citations::Supports;
 use super::passages::{self, Passages};
 use super::roles::{Draft, Roles};
@@ -152,21 +152,19 @@ impl<'w> Writing<'w> {
         };
         let supports = Supports::of(passages);
         let first = u32::try_from(self.confirmed.len() + 1).unwrap_or(u32::MAX);
-        let mut steps = Steps::new(keep, &supports, first, config.answer.max_sentences);
+        let attribution = Attribution::to(passages);
+        let mut steps = Steps::new(keep, (&supports, &attribution), first, config.answer.max_sentences);
         let tapped = run.complete(&call, &mut |publish, token| steps.push(publish, token));
         let _ = steps.finish(&mut |event| {
             run.emit(event);
             Flow::Continue
         });
         let mut sentences = steps.sentences;
-        let lengths: Vec<(u32, usize)> =
-            sentences.iter().map(|sentence| (sentence.step, sentence.tokens.len())).collect();
-        self.tokens += lengths.iter().map(|(_, length)| length).sum::<usize>();
+        self.tokens += sentences.iter().map(|sentence| sentence.tokens.len()).sum::<usize>();
         let draft = sentences.pop_if(|sentence| sentence.uncertainty.is_none());
         sentences.into_iter().for_each(|sentence| self.confirm(sentence));
         match (tapped, draft) {
             (Ok(tapped), draft) => {
-                attribution::publish(run, passages, &lengths, &tapped.attention);
                 let end = tapped.completion.end;
                 let draft = draft.map(|sentence| Draft { sentence, prompt, hidden: tapped.hidden });
                 Ok(Written { draft, end })

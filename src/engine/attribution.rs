@@ -4,24 +4,27 @@
 //! context. The first token of the prompt and all that is not a chunk are left out, and the shares of the chunks add up to 1.
 
 use crate::event::{AttendedChunk, Event};
+use crate::llm::Token;
 
 use super::passages::Passages;
-use super::run::Run;
 
-/// Publish the attention of every step of a completion. `lengths` holds each step with the number of its tokens, `attention` one row a
-/// token and in it one number a passage; without rows nothing was asked for.
-pub fn publish(run: &mut Run<'_>, passages: &Passages, lengths: &[(u32, usize)], attention: &[Vec<f32>]) {
-    let mut rows = attention.iter();
-    for &(step, length) in lengths {
-        let rows: Vec<&Vec<f32>> = rows.by_ref().take(length).collect();
-        if let Some(shares) = shares(&rows, passages.hits.len()) {
-            let chunks = (1..)
-                .zip(&passages.hits)
-                .zip(shares)
-                .map(|((label, hit), share)| AttendedChunk { label, chunk: hit.chunk.id, share })
-                .collect();
-            run.emit(Event::StepAttributed { step, chunks });
-        }
+/// The chunks that attention is shared out among, in the order of their labels.
+pub struct Attribution {
+    chunks: Vec<u64>,
+}
+
+impl Attribution {
+    /// Attribution to these passages.
+    pub fn to(passages: &Passages) -> Self {
+        Self { chunks: passages.hits.iter().map(|hit| hit.chunk.id).collect() }
+    }
+
+    /// What a sentence of these tokens attended to; None when nothing was asked for.
+    pub fn event(&self, step: u32, tokens: &[Token]) -> Option<Event> {
+        let rows: Vec<&Vec<f32>> = tokens.iter().map(|token| &token.attention).collect();
+        let shares = shares(&rows, self.chunks.len())?;
+        let attended = |((label, chunk), share): ((u32, &u64), f32)| AttendedChunk { label, chunk: *chunk, share };
+        Some(Event::StepAttributed { step, chunks: (1..).zip(&self.chunks).zip(shares).map(attended).collect() })
     }
 }
 

@@ -149,7 +149,7 @@ impl<'a> Run<'a> {
     pub fn complete(&mut self, call: &Call<'_>, observe: &mut TokenObserver<'_>) -> Result<Tapped, RunError> {
         if self.stopped {
             let completion = Completion { text: String::new(), tokens: Vec::new(), end: End::Stopped };
-            return Ok(Tapped { completion, hidden: Vec::new(), attention: Vec::new() });
+            return Ok(Tapped { completion, hidden: Vec::new() });
         }
         let rendered = self.tools.generator.render(call.prompt)?;
         let taps = Taps { hidden: call.hidden.to_vec(), attention: parts(&rendered.text, call.attend_to) };
@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
         let generator = &mut *self.tools.generator;
         let tapped = if taps == Taps::default() {
             // nothing is asked for: the plain call, with flash attention
-            let bare = |completion| Tapped { completion, hidden: Vec::new(), attention: Vec::new() };
+            let bare = |completion| Tapped { completion, hidden: Vec::new() };
             generator.complete(prompts, &call.decoding, &mut observe)?.into_iter().map(bare).collect()
         } else {
             generator.complete_tapped(prompts, &call.decoding, &taps, &mut observe)?

@@ -1,5 +1,6 @@
 //! Cuts the stream of tokens into steps, one a sentence.
 
+use super::attribution::Attribution;
 use super::citations::Supports;
 use crate::corpus::sentences;
 use crate::event::{Citation, Event, Flow, Uncertainty};
@@ -37,6 +38,7 @@ pub type KeepAtOnce<'a> = &'a dyn Fn(&[Token]) -> Option<Uncertainty>;
 pub struct Steps<'a> {
     keep: KeepAtOnce<'a>,
     supports: &'a Supports,
+    attribution: &'a Attribution,
     /// The last step that there may be.
     last: u32,
     /// The step under way, its tokens and its text.
@@ -50,9 +52,14 @@ pub struct Steps<'a> {
 
 impl<'a> Steps<'a> {
     /// Steps from number `first` to number `last`.
-    pub fn new(keep: KeepAtOnce<'a>, supports: &'a Supports, first: u32, last: u32) -> Self {
+    pub fn new(
+        keep: KeepAtOnce<'a>,
+        (supports, attribution): (&'a Supports, &'a Attribution),
+        first: u32,
+        last: u32,
+    ) -> Self {
         let (tokens, raw, sentences) = (Vec::new(), String::new(), Vec::new());
-        Self { keep, supports, last, step: first, tokens, raw, sentences, ended: false }
+        Self { keep, supports, attribution, last, step: first, tokens, raw, sentences, ended: false }
     }
 
     /// Take the next token in.
@@ -82,13 +89,16 @@ impl<'a> Steps<'a> {
             return Flow::Continue;
         }
         let (raw, tokens) = (std::mem::take(&mut self.raw), std::mem::take(&mut self.tokens));
+        let attributed = self.attribution.event(self.step, &tokens);
         let (citations, uncertainty) = (self.supports.cite(raw.trim()), (self.keep)(&tokens));
         let sentence = Sentence { step: self.step, raw, tokens, citations, uncertainty };
         self.ended = sentence.uncertainty.is_none() || self.step >= self.last;
         self.step += 1;
         let event = sentence.uncertainty.clone().map(|uncertainty| sentence.finished(uncertainty));
         self.sentences.push(sentence);
-        event.map_or(Flow::Continue, publish)
+        // both are told, whatever the first one is answered with: a stop keeps what is there
+        let told = event.into_iter().chain(attributed).map(publish);
+        told.fold(Flow::Continue, |all, flow| if flow == Flow::Stop { flow } else { all })
     }
 
     /// Does `next` open a new sentence? The splitter is asked only where a sentence can end, since it costs more than a token.

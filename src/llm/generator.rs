@@ -296,6 +296,8 @@ pub(super) struct Writer<'a> {
     stops: Vec<String>,
     pub branches: Vec<Branch>,
     candidates: Candidates,
+    /// What was read of the row that comes next, where attention is tapped.
+    pub attention: Vec<f32>,
     observe: &'a mut dyn FnMut(usize, &Token) -> Flow,
 }
 
@@ -333,6 +335,7 @@ impl<'a> Writer<'a> {
             stops,
             branches: (0..branches).map(branch).collect(),
             candidates: Candidates::new(),
+            attention: Vec::new(),
             observe,
         }
     }
@@ -371,7 +374,8 @@ impl Reader for Writer<'_> {
             return Next::End;
         }
         // the end of a turn is a token only where it sets text free that might have become a stop text
-        let token = Token { id, text, logprob: row.logprob(drawn), entropy: row.distribution.entropy };
+        let (entropy, attention) = (row.distribution.entropy, std::mem::take(&mut self.attention));
+        let token = Token { id, text, logprob: row.logprob(drawn), entropy, attention };
         let flow = (self.observe)(job, &token);
         branch.tokens.push(token);
         match (flow, branch.end) {

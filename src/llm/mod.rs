@@ -104,6 +104,9 @@ pub struct Token {
     pub logprob: f32,
     /// Entropy of that distribution, nats.
     pub entropy: f32,
+    /// Where it was asked for ([`Taps::attention`]): the share of attention to each part when the token was chosen, mean over layers
+    /// and heads. It sums to at most 1.
+    pub attention: Vec<f32>,
 }
 
 /// Why a continuation ended.
@@ -208,9 +211,6 @@ pub struct Tapped {
     pub completion: Completion,
     /// In the order in which they were read.
     pub hidden: Vec<Hidden>,
-    /// One row a token of the continuation, one number a part: the share of attention, mean over layers and heads, when the token was
-    /// chosen. A row sums to at most 1.
-    pub attention: Vec<Vec<f32>>,
 }
 
 /// Looks inside a generator. What is not asked for costs nothing.

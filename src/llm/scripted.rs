@@ -94,7 +94,13 @@ impl ScriptedGenerator {
     fn token(&self, text: &str) -> Token {
         let entropy =
             self.entropies.iter().find(|(part, _)| text.contains(part.as_str())).map_or(0.1, |(_, value)| *value);
-        Token { id: hash(text) as i32 & 0xffff, text: text.to_owned(), logprob: -entropy, entropy }
+        Token {
+            id: hash(text) as i32 & 0xffff,
+            text: text.to_owned(),
+            logprob: -entropy,
+            entropy,
+            attention: Vec::new(),
+        }
     }
 }
 
@@ -199,19 +205,19 @@ impl Tap for ScriptedGenerator {
         taps: &Taps,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Tapped>, LlmError> {
-        let completions = self.complete(prompts, decoding, observe)?;
-        completions
-            .into_iter()
-            .zip(prompts)
-            .enumerate()
-            .map(|(branch, (completion, prompt))| {
-                let text = self.render(prompt)?.text;
-                let parts: Vec<&str> =
-                    taps.attention.get(branch).into_iter().flatten().map(|part| &text[part.clone()]).collect();
-                let attention = completion.tokens.iter().map(|token| looks_at(&token.text, &parts)).collect();
-                Ok(Tapped { completion, hidden: Vec::new(), attention })
-            })
-            .collect()
+        let texts = prompts.iter().map(|prompt| Ok(self.render(prompt)?.text)).collect::<Result<Vec<_>, LlmError>>()?;
+        let look = |branch: usize, token: &Token| {
+            let parts = taps.attention.get(branch).into_iter().flatten();
+            let parts: Vec<&str> = parts.map(|part| &texts[branch][part.clone()]).collect();
+            Token { attention: looks_at(&token.text, &parts), ..token.clone() }
+        };
+        let completions =
+            self.complete(prompts, decoding, &mut |branch, token| observe(branch, &look(branch, token)))?;
+        let tapped = |(branch, completion): (usize, Completion)| {
+            let tokens = completion.tokens.iter().map(|token| look(branch, token)).collect();
+            Tapped { completion: Completion { tokens, ..completion }, hidden: Vec::new() }
+        };
+        Ok(completions.into_iter().enumerate().map(tapped).collect())
     }
 
     fn attend(&mut self, text: &str, parts: &[Range<usize>], _layers: Layers) -> Result<Vec<Vec<f32>>, LlmError> {

@@ -128,7 +128,7 @@ struct TappedWriter<'a> {
     /// Positions of the parts of each prompt.
     parts: Vec<Vec<Range<usize>>>,
     readings: Arc<Mutex<Readings>>,
-    read: Vec<(Vec<Hidden>, Vec<Vec<f32>>)>,
+    read: Vec<Vec<Hidden>>,
 }
 
 impl TappedWriter<'_> {
@@ -169,11 +169,11 @@ impl Reader for TappedWriter<'_> {
             let found = readings.hidden.iter().position(|reading| (reading.job, reading.at) == (job, at));
             if let Some(found) = found {
                 let layers = readings.hidden.swap_remove(found).layers;
-                self.read[job].0.push(Hidden { at, layers });
+                self.read[job].push(Hidden { at, layers });
             }
         }
         if let Some(reading) = readings.attention.take() {
-            self.read[job].1.extend(reading.means());
+            self.writer.attention = reading.means().pop().unwrap_or_default();
         }
         drop(readings);
         self.writer.row(job, position, row)
@@ -217,7 +217,7 @@ impl Tap for LlamaGenerator {
             hidden: &taps.hidden,
             parts,
             readings: Arc::clone(&readings),
-            read: vec![(Vec::new(), Vec::new()); jobs.len()],
+            read: vec![Vec::new(); jobs.len()],
         };
         evaluator.context.watch(Box::new(Watcher(readings)));
         let report = schedule::run(evaluator, &jobs, &mut writer);
@@ -228,11 +228,11 @@ impl Tap for LlamaGenerator {
         let branches = writer.branches;
         self.account_for(begun, report.as_ref().ok(), written(&branches), used);
         let ends = report?.ends;
-        let tapped = branches.into_iter().zip(ends).zip(read).map(|((branch, ended), (hidden, mut attention))| {
-            // the row that chose the end of the turn belongs to no token
-            attention.truncate(branch.tokens.len());
-            Tapped { completion: branch.finish(ended), hidden, attention }
-        });
+        let tapped = branches
+            .into_iter()
+            .zip(ends)
+            .zip(read)
+            .map(|((branch, ended), hidden)| Tapped { completion: branch.finish(ended), hidden });
         Ok(tapped.collect())
     }
 

@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     fn token(text: &str, entropy: f32) -> Token {
-        Token { id: 0, text: text.to_owned(), logprob: -entropy, entropy }
+        Token { id: 0, text: text.to_owned(), logprob: -entropy, entropy, attention: Vec::new() }
     }
 
     #[test]

@@ -12,7 +12,13 @@ fn agreement(rows: &Value) -> Agreement {
 
 /// A sampled answer of these token log-probabilities.
 pub fn sample(text: &str, logprobs: &[f64]) -> Completion {
-    let token = |logprob: &f64| Token { id: 1, text: String::new(), logprob: *logprob as f32, entropy: 0.0 };
+    let token = |logprob: &f64| Token {
+        id: 1,
+        text: String::new(),
+        logprob: *logprob as f32,
+        entropy: 0.0,
+        attention: Vec::new(),
+    };
     Completion { text: text.to_owned(), tokens: logprobs.iter().map(token).collect(), end: End::Turn }
 }
 
