@@ -14,6 +14,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("searag", include_str!("../../config/presets/searag.toml")),
     ("chunkrag", include_str!("../../config/presets/chunkrag.toml")),
     ("saki-rag", include_str!("../../config/presets/saki-rag.toml")),
+    ("full", include_str!("../../config/presets/full.toml")),
 ];
 const ENVIRONMENT_PREFIX: &str = "RAGSCOPE_";
 

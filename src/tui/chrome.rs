@@ -262,6 +262,7 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
         Purpose::Search => " search: ".to_owned(),
         Purpose::Setting(key) => format!(" {key} = "),
         Purpose::Reference => " the right answer: ".to_owned(),
+        Purpose::Passage => " words of the passage: ".to_owned(),
         Purpose::Palette => String::new(),
     };
     let taken = (text::width(&name) as u16).min(area.width);
@@ -366,6 +367,7 @@ fn useful(app: &App, scene: &Scene<'_>) -> Vec<(Action, &'static str)> {
         (Some((Overlay::Help(_) | Overlay::Log | Overlay::Report | Overlay::Prompts | Overlay::Source(_), _)), _) => {
             &[(Back, "close"), (Search, "search"), (Copy, "copy")]
         }
+        (Some((Overlay::Whereabouts, _)), _) => &[(Back, "close"), (Search, "search")],
         (None, Focus::Input) => &[(HelpKey, "help"), (Palette, "palette"), (Ask, "ask"), (NextPane, "panes")],
         (None, Focus::Panes) if scene.ui.player.is_some() => {
             &[(Help, "help"), (Play, "play"), (Step, "step"), (OpenSource, "source"), (Quit, "quit")]

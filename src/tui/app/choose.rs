@@ -19,7 +19,12 @@ impl App {
             Overlay::Palette => self.accept_field(),
             Overlay::Utility => self.choose_reference(item),
             Overlay::Comparison => self.ask_under(item),
-            Overlay::Source(_) | Overlay::Prompts | Overlay::Help(_) | Overlay::Report | Overlay::Log => {}
+            Overlay::Source(_)
+            | Overlay::Prompts
+            | Overlay::Help(_)
+            | Overlay::Report
+            | Overlay::Log
+            | Overlay::Whereabouts => {}
         }
     }
 
@@ -166,6 +171,7 @@ impl App {
             Purpose::Search => self.go_to_match(0),
             Purpose::Setting(key) => self.override_setting(key, field.typed().trim()),
             Purpose::Reference => self.measure_toward(field.typed().trim()),
+            Purpose::Passage => self.seek(field.typed().trim()),
             Purpose::Palette => {
                 self.ui.overlay = None;
                 if let Some(entry) = entry {

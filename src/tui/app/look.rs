@@ -291,7 +291,7 @@ impl App {
         match purpose {
             Purpose::Search => self.ui.needle.clear(),
             Purpose::Palette => self.ui.overlay = None,
-            Purpose::Setting(_) | Purpose::Reference => {}
+            Purpose::Setting(_) | Purpose::Reference | Purpose::Passage => {}
         }
     }
 

@@ -10,6 +10,7 @@ mod mouse;
 mod overlay;
 mod replay;
 mod ui;
+mod seek;
 mod utility;
 
 use std::path::PathBuf;

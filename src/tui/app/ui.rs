@@ -42,6 +42,7 @@ pub enum Overlay {
     Log,
     Utility,
     Comparison,
+    Whereabouts,
 }
 
 impl Overlay {
@@ -51,7 +52,7 @@ impl Overlay {
         match self {
             Self::Settings => &[Context::Settings, Context::Choosing],
             Self::Sessions | Self::Palette | Self::Utility | Self::Comparison => &[Context::Choosing],
-            Self::Source(_) | Self::Prompts | Self::Help(_) | Self::Report | Self::Log => &[],
+            Self::Source(_) | Self::Prompts | Self::Help(_) | Self::Report | Self::Log | Self::Whereabouts => &[],
         }
     }
 }
@@ -107,6 +108,8 @@ pub enum Purpose {
     Setting(String),
     /// A right answer, to measure the utility of the context toward.
     Reference,
+    /// Words of a passage that should have been found.
+    Passage,
 }
 
 impl Field {

@@ -124,6 +124,7 @@ actions! {
     NextRun = "next-run" Panes ["]"] "the run after" => App::next_run;
     Prompts = "prompts" Panes ["p"] "the exact prompt of every model call" => App::open_prompts;
     Utility = "utility" Panes ["w"] "what the context was worth to the model, chunk by chunk" => App::open_utility;
+    Whereabouts = "whereabouts" Panes ["W"] "where a passage went that should have been found" => App::open_seek;
     Comparison = "comparison" Panes ["c"] "the runs of this question side by side" => App::open_comparison;
     Settings = "settings" Panes ["s"] "change a setting or the preset" => App::open_settings;
     Sessions = "sessions" Panes ["S"] "recorded runs" => App::open_sessions;

@@ -10,6 +10,7 @@ mod sessions;
 mod settings;
 mod source;
 mod utility;
+mod whereabouts;
 
 use ratatui::layout::Rect;
 
@@ -40,6 +41,7 @@ impl Overlay {
             Self::Report => "Index".to_owned(),
             Self::Log => "Warnings and failures".to_owned(),
             Self::Utility => "What the context was worth".to_owned(),
+            Self::Whereabouts => "Where a passage went".to_owned(),
             Self::Comparison => "Runs of this question side by side".to_owned(),
         }
     }
@@ -53,7 +55,7 @@ impl Overlay {
             Self::Sessions => (130, 60),
             Self::Help(_) => (76, 60),
             Self::Palette => (76, 24),
-            Self::Report | Self::Log => (110, 60),
+            Self::Report | Self::Log | Self::Whereabouts => (110, 60),
         }
     }
 }
@@ -79,6 +81,7 @@ pub(super) fn frame((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>, s
         | Overlay::Report
         | Overlay::Log
         | Overlay::Utility
+        | Overlay::Whereabouts
         | Overlay::Comparison => content((overlay, scroll), scene, cells).rows.len(),
     };
     let rows = u16::try_from(needed + 2).unwrap_or(u16::MAX).clamp(FEWEST_ROWS, rows);
@@ -112,6 +115,7 @@ pub(super) fn content((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>,
         Overlay::Report => report::content(scene, cells),
         Overlay::Log => log::content(scene, cells),
         Overlay::Utility => utility::content(scene, scroll, cells),
+        Overlay::Whereabouts => whereabouts::content(scene, cells),
         Overlay::Comparison => comparison::content(scene, cells),
     }
 }
@@ -127,6 +131,6 @@ pub(super) fn copied((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>) 
         Overlay::Log => log::copied(scene),
         Overlay::Utility => utility::copied(scene),
         Overlay::Comparison => comparison::copied(scene),
-        Overlay::Help(_) | Overlay::Palette => None,
+        Overlay::Help(_) | Overlay::Palette | Overlay::Whereabouts => None,
     }
 }

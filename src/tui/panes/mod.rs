@@ -1,6 +1,7 @@
 //! The five panes. Each turns what it is shown into rows; none of them knows where it stands or how far it is scrolled.
 
 mod answer;
+mod funnel;
 mod links;
 mod ready;
 mod refinement;

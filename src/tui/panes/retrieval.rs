@@ -8,7 +8,7 @@ use crate::tui::theme::Tone;
 use crate::tui::viewport::{Content, Item, patched};
 
 use super::answer::place;
-use super::{Pane, Scene, role_off};
+use super::{Pane, Scene, funnel, role_off};
 
 /// Cells before a hit's place: selection, then the label or the sign of a dropped one.
 const GUTTER: usize = 6;
@@ -30,6 +30,9 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
             _ => "Nothing was looked up yet.".to_owned(),
         };
         content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
+    }
+    if let Some(rewritten) = &run.rewritten {
+        content.line(funnel::rewritten(scene, rewritten, cells));
     }
     for (row, lookup) in run.lookups.iter().enumerate() {
         if row > 0 {
@@ -83,9 +86,15 @@ fn lookup_rows(
         content.paragraph(&says, scene.style(Tone::Text), "   ", columns.cells);
         return;
     }
+    for line in funnel::lines(scene, lookup, columns.cells) {
+        content.line(line);
+    }
     content.line(scene.span(Tone::Quiet, head(columns)));
     let best = retrieval.hits.iter().map(|hit| hit.fused.score).fold(f32::MIN_POSITIVE, f32::max);
     for (at, hit) in retrieval.hits.iter().enumerate() {
+        if at == lookup.found {
+            content.line(scene.span(Tone::Quiet, " joined with what they are linked with:"));
+        }
         let item = Item { row, part: at + 1 };
         content.item(item, hit_row(scene, lookup, (hit, best), columns));
         if scene.ui.scroll(Pane::Retrieval).selected == Some(item) {
@@ -119,7 +128,7 @@ fn origin_rows(scene: &Scene<'_>, lookup: &Lookup, cells: usize, content: &mut C
 
 fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieval) -> String {
     if lookup.recut {
-        let hits = text::counted(retrieval.hits.len() as u64, "hit");
+        let hits = text::counted(lookup.found as u64, "hit");
         return format!("{hits} by meaning, among chunks cut again · {:.1} ms", retrieval.wall_us as f64 / 1e3);
     }
     let setting = |key: &str| run.setting(&format!("retriever.{key}")).unwrap_or_default();
@@ -129,7 +138,7 @@ fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieval) -> String {
     };
     format!(
         "{} · {fusion} · {} by words, {} by meaning · {:.1} ms",
-        text::counted(retrieval.hits.len() as u64, "hit"),
+        text::counted(lookup.found as u64, "hit"),
         retrieval.bm25_found,
         retrieval.vector_found,
         retrieval.wall_us as f64 / 1e3
@@ -264,6 +273,9 @@ fn detail_rows(
         Tone::Quiet,
         &[],
     );
+    for (words, lost) in funnel::said(lookup, hit.chunk.id) {
+        put(&words, if lost { Tone::Doubt } else { Tone::Quiet }, &[]);
+    }
     if let Some(reason) = lookup.dropped(hit.chunk.id) {
         put(&reason_in_full(reason, hit, lookup), Tone::Doubt, &[]);
     }

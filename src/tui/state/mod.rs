@@ -3,6 +3,7 @@
 //! [`State::apply`] is a pure fold: the same records give the same state, live or replayed. Text becomes harmless here, once,
 //! on its way in.
 
+mod funnel;
 mod refinement;
 mod run;
 mod step;
@@ -10,11 +11,13 @@ mod step;
 use std::collections::BTreeMap;
 
 use crate::event::{
-    CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelRole, Outcome, Record, RunSummary, Source, Utility,
+    CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelRole, Outcome, Record, RunSummary, SoughtLookup,
+    Source, Utility,
 };
 
+pub use funnel::{Funnel, Narrowed};
 pub use refinement::{Change, Refinement, Round};
-pub use run::{Call, Lookup, Phase, Run, setting};
+pub use run::{Call, Lookup, Phase, Rewritten, Run, setting};
 pub use step::{Doubted, Step, Token, words};
 
 use super::text::{many_lines, one_line};
@@ -33,6 +36,13 @@ pub enum Model {
 pub struct Sessions {
     pub folder: String,
     pub runs: Vec<RunSummary>,
+}
+
+/// A phrase that was looked for among the chunks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sought {
+    pub phrase: String,
+    pub lookups: Vec<SoughtLookup>,
 }
 
 /// Something worth telling that is no part of a run.
@@ -56,6 +66,8 @@ pub struct State {
     /// The document that was opened last.
     pub source: Option<Source>,
     pub sessions: Option<Sessions>,
+    /// The phrase that was looked for last, and where it stands.
+    pub sought: Option<Sought>,
     pub log: Vec<Entry>,
     /// Runs in the order in which they first appeared.
     pub runs: Vec<Run>,
@@ -75,7 +87,9 @@ impl State {
             Event::IndexProgressed { progress } => self.indexing = Some(harmless_progress(progress)),
             Event::IndexFinished { report } => self.index_finished(report),
             Event::LinksFinished { .. } => self.indexing = None,
-            Event::ChunksSought { .. } => {}
+            Event::ChunksSought { phrase, lookups } => {
+                self.sought = Some(Sought { phrase: one_line(phrase), lookups: lookups.clone() });
+            }
             Event::OperationStopped { operation } => self.operation_stopped(operation),
             Event::SourceOpened { source } => {
                 self.source = Some(harmless_source(source));

@@ -8,7 +8,7 @@ use crate::event::{
 };
 
 use super::step::{Step, Token};
-use super::{Refinement, harmless_corpus, harmless_text, one_line};
+use super::{Funnel, Refinement, harmless_corpus, harmless_text, one_line};
 
 /// One question and all that happened to it.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +22,8 @@ pub struct Run {
     pub corpus: Option<CorpusCard>,
     pub seed: u64,
     pub started_at: u64,
+    /// The question as keywords, where a rewriter is on.
+    pub rewritten: Option<Rewritten>,
     pub lookups: Vec<Lookup>,
     pub refinement: Refinement,
     pub calls: Vec<Call>,
@@ -50,6 +52,10 @@ pub struct Lookup {
     pub region: Option<DoubtedRegion>,
     pub retrieval: Option<Retrieval>,
     pub context: Option<Context>,
+    /// Hits that the retriever found; behind them come texts that were joined of chunks.
+    pub found: usize,
+    /// What the stages between retriever and context said.
+    pub funnel: Funnel,
     /// Is it among chunks that were cut again for this question?
     pub recut: bool,
     /// By chunk: its label in the context, or why it is not there.
@@ -60,6 +66,16 @@ pub struct Lookup {
 enum Place {
     Label(u32),
     Dropped(DropReason),
+}
+
+/// The question as a rewriter wrote it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rewritten {
+    pub text: String,
+    /// Its likeness with the question; None when it was empty.
+    pub cosine: Option<f32>,
+    /// False when it was too unlike the question.
+    pub used: bool,
 }
 
 /// A prompt handed to a model.
@@ -119,6 +135,7 @@ impl Run {
             corpus: corpus.as_ref().map(harmless_corpus),
             seed: *seed,
             started_at: *started_at,
+            rewritten: None,
             lookups: Vec::new(),
             refinement: Refinement::default(),
             calls: Vec::new(),
@@ -142,8 +159,24 @@ impl Run {
                 let word = |word: &QueryWord| QueryWord { text: one_line(&word.text), origin: word.origin };
                 lookup.words = words.iter().map(word).collect();
             }
-            Event::RetrievalFinished { step, retrieval } => self.lookup(*step).found(retrieval),
-            Event::ContextBuilt { step, context } => self.lookup(*step).built(context),
+            Event::RetrievalFinished { step, retrieval } => {
+                self.lookup(*step).found(retrieval);
+                self.lookup(*step).funnel.apply(&record.event);
+            }
+            Event::LinksRead { step, .. }
+            | Event::ChunksLinked { step, .. }
+            | Event::ChunksGraded { step, .. }
+            | Event::ChunksJudged { step, .. }
+            | Event::StageFinished { step, .. }
+            | Event::ChunksMerged { step, .. }
+            | Event::ChunksReranked { step, .. } => self.lookup(*step).narrowed(&record.event),
+            Event::QuestionRewritten { rewritten, cosine, used, .. } => {
+                self.rewritten = Some(Rewritten { text: one_line(rewritten), cosine: *cosine, used: *used });
+            }
+            Event::ContextBuilt { step, context } => {
+                self.lookup(*step).built(context);
+                self.lookup(*step).funnel.apply(&record.event);
+            }
             Event::DocumentsRecut { step, .. } => {
                 // what is found among the new chunks stands beside what was found before
                 self.lookups.push(Lookup { recut: true, ..Lookup::new(*step) });
@@ -309,6 +342,8 @@ impl Lookup {
             region: None,
             retrieval: None,
             context: None,
+            found: 0,
+            funnel: Funnel::default(),
             recut: false,
             places: BTreeMap::new(),
         }
@@ -327,7 +362,21 @@ impl Lookup {
         if self.query.is_empty() {
             self.query.clone_from(&retrieval.query);
         }
+        (self.found, self.funnel) = (retrieval.hits.len(), Funnel::default());
         self.retrieval = Some(retrieval);
+    }
+
+    /// A stage between retriever and context said something.
+    fn narrowed(&mut self, event: &Event) {
+        let before = self.funnel.texts.len();
+        self.funnel.apply(event);
+        if let Some(retrieval) = &mut self.retrieval {
+            retrieval.hits.extend(self.funnel.texts[before..].iter().cloned());
+        }
+        if let Event::StageFinished { dropped, .. } = event {
+            let places = dropped.iter().map(|dropped| (dropped.chunk, Place::Dropped(dropped.reason.clone())));
+            self.places.extend(places);
+        }
     }
 
     fn built(&mut self, context: &Context) {
@@ -341,7 +390,7 @@ impl Lookup {
         self.context = Some(context.clone());
     }
 
-    /// The hits in fused order, best first.
+    /// The hits in fused order, best first; behind them the texts that were joined of chunks.
     #[must_use]
     pub fn hits(&self) -> &[Hit] {
         self.retrieval.as_ref().map_or(&[], |retrieval| &retrieval.hits)
