@@ -34,7 +34,7 @@ pub struct Evaluation {
     /// Only the questions of this `split`
     #[arg(long, value_name = "NAME")]
     pub split: Option<String>,
-    /// Only so many questions
+    /// Only so many questions, spread evenly over the file
     #[arg(long, value_name = "NUMBER")]
     pub limit: Option<usize>,
     /// Sample so many answers in each context, for the utility of lookups and for the uncertainty of samples
@@ -174,14 +174,18 @@ fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<(String, Layers)>
     Ok(presets)
 }
 
-/// The questions of the split, as many as wanted.
+/// The questions of the split, as many as wanted, spread evenly.
 fn chosen(questions: Vec<Question>, what: &Evaluation) -> Result<Vec<Question>, Failure> {
     let in_split = |question: &Question| what.split.as_ref().is_none_or(|split| question.split == *split);
     let mut splits: Vec<String> = questions.iter().map(|question| question.split.clone()).collect();
     splits.sort();
     splits.dedup();
-    let limit = what.limit.unwrap_or(usize::MAX);
-    let chosen: Vec<Question> = questions.into_iter().filter(in_split).take(limit).collect();
+    let all: Vec<Question> = questions.into_iter().filter(in_split).collect();
+    let (count, limit) = (all.len(), what.limit.unwrap_or(usize::MAX));
+    // files come sorted by kind, so the first ones would all be of one
+    let is_drawn = |at: usize| limit >= count || (at + 1) * limit / count > at * limit / count;
+    let chosen: Vec<Question> =
+        all.into_iter().enumerate().filter(|(at, _)| is_drawn(*at)).map(|(_, question)| question).collect();
     if chosen.is_empty() {
         let known = splits.join(", ");
         return Err(Failure::usage("no question is left to ask", format!("the splits of this file are: {known}")));

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::io;
 
-use crate::event::{Citation, Context, Decision, Event, Evidence, Hit, Outcome, RunUsage, Uncertainty, harmless};
+use crate::event::{
+    Citation, Context, Decision, Event, Evidence, Hit, Outcome, RunUsage, Uncertainty, Utility, harmless,
+};
 
 use super::output::{Output, duration, one_line};
 
@@ -15,6 +17,8 @@ pub struct RunText {
     hits: HashMap<u64, Hit>,
     /// A gate decides which sentences are written.
     waits: bool,
+    /// What the lookups were worth.
+    utility: String,
     written: Written,
 }
 
@@ -66,9 +70,14 @@ impl RunText {
                 }
             },
             Event::StepFinished { citations, .. } => out.text(&labels(citations)),
+            Event::UtilityMeasured { utility, .. } => {
+                self.utility.push_str(&worth(utility));
+                Ok(())
+            }
             Event::RunFinished { outcome, text, answer, citations, usage } => {
                 self.end(out)?;
                 out.text(&sources(citations))?;
+                out.dim(&harmless(&self.utility))?;
                 let short = (answer != text && !answer.is_empty()).then_some(answer.as_str());
                 out.dim(&footer(short, outcome, usage))
             }
@@ -116,6 +125,13 @@ fn place(hit: &Hit) -> String {
     let [first, last] = hit.chunk.lines;
     let lines = lines(first, last);
     format!("{}:{lines}  {}  {}", one_line(&hit.chunk.document), score("bm25", hit.bm25), score("vector", hit.vector))
+}
+
+/// What a lookup was worth: the whole of it, and each chunk alone.
+fn worth(utility: &Utility) -> String {
+    let toward = if utility.own_answer { "the model's own answer" } else { "the right answer" };
+    let chunks = utility.hits.iter().map(|hit| format!("; [{}] alone {:+.2}", hit.label, hit.alone));
+    format!("\nworth of the context toward {toward}: {:+.2}{}\n", utility.delta, chunks.collect::<String>())
 }
 
 /// The labels that the model did not write itself.

@@ -79,6 +79,13 @@ fn lookup_rows(
     };
     let found = text::clip(&fusion_words(run, lookup, retrieval), columns.cells.saturating_sub(1)).into_owned();
     content.line(scene.span(Tone::Quiet, format!(" {found}")));
+    if let Some(utility) = lookup.utility {
+        let tone = if utility < 0.0 { Tone::Bad } else { Tone::Good };
+        let mut line =
+            vec![scene.span(Tone::Quiet, " worth to the model "), scene.span(tone, format!("{utility:+.2}  "))];
+        line.extend(scene.hint(Action::Utility, "chunk by chunk"));
+        content.line(Line::from(line));
+    }
     if retrieval.hits.is_empty() {
         content.gap();
         let report = scene.keymap.sign(Action::IndexReport);

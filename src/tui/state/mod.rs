@@ -140,10 +140,10 @@ impl State {
                     run.apply(record);
                 }
             }
-            Event::UtilityMeasured { of, utility, .. } => {
+            Event::UtilityMeasured { of, step, utility } => {
                 let run = of.as_ref().unwrap_or(&record.run);
                 if let Some(run) = self.runs.iter_mut().rev().find(|known| known.id == *run) {
-                    run.utility = Some(harmless_utility(utility));
+                    run.measured(of.is_none().then_some(*step), harmless_utility(utility));
                 }
             }
             // probes are trained on the command line

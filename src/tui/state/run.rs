@@ -56,6 +56,8 @@ pub struct Lookup {
     pub found: usize,
     /// What the stages between retriever and context said.
     pub funnel: Funnel,
+    /// What it was worth to the model, in -1..=1, once that was measured.
+    pub utility: Option<f32>,
     /// Is it among chunks that were cut again for this question?
     pub recut: bool,
     /// By chunk: its label in the context, or why it is not there.
@@ -286,6 +288,18 @@ impl Run {
         self.lookups.iter().rev().find_map(|lookup| lookup.hits().iter().find(|hit| hit.chunk.id == chunk))
     }
 
+    /// What a lookup was worth: that of a step, or the one of the last context.
+    pub(super) fn measured(&mut self, step: Option<u32>, utility: Utility) {
+        let is_meant = |lookup: &Lookup| match step {
+            Some(step) => lookup.step == step,
+            None => lookup.context.is_some(),
+        };
+        if let Some(lookup) = self.lookups.iter_mut().rfind(|lookup| is_meant(lookup)) {
+            lookup.utility = Some(utility.delta);
+        }
+        self.utility = Some(utility);
+    }
+
     /// The chunks of the last context, in the order of their labels.
     #[must_use]
     pub fn context_hits(&self) -> Vec<&Hit> {
@@ -342,6 +356,7 @@ impl Lookup {
             region: None,
             retrieval: None,
             context: None,
+            utility: None,
             found: 0,
             funnel: Funnel::default(),
             recut: false,

@@ -107,3 +107,26 @@ fn wrong_usage_says_what_to_do() {
         assert!(ended.stderr.contains(part), "{arguments:?}: {}", ended.stderr);
     }
 }
+
+#[test]
+fn a_single_question_can_be_measured_too() {
+    let program = Program::new();
+    let settings =
+        ["--set", "utility.kind=hard", "--set", "utility.samples=2", "--set", "utility.references=[\"Lorbymouth\"]"];
+    let ended = program.run(&[&["ask", "notes", "Where was Tam Reeve born?"][..], &settings].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let worth = ended.stdout.lines().find(|line| line.starts_with("worth of the context toward the right answer: "));
+    assert!(worth.is_some_and(|line| line.contains("; [1] alone ")), "{}", ended.stdout);
+}
+
+#[test]
+fn a_limit_takes_questions_from_the_whole_file() {
+    let (program, file) = with_questions(10);
+    let file = file.to_str().expect("UTF-8");
+    let arguments = ["eval", file, "--corpus", "notes", "--preset", "closed-book", "--limit", "3", "--json"];
+    assert_eq!(program.run(&arguments).code, Some(0));
+    let journal = fs::read_to_string(journal(&program).expect("a journal")).expect("lines");
+    let rows = journal.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).expect("a row"));
+    let ids: Vec<String> = rows.map(|row| row["id"].as_str().expect("an id").to_owned()).collect();
+    assert_eq!(ids, ["n4", "n7", "n10"]);
+}
