@@ -120,9 +120,9 @@ pub(super) struct Neighbours {
     pub similarities: Vec<f32>,
 }
 
-impl Neighbours {
+impl Extend<Vec<f32>> for Neighbours {
     /// Take in the vectors of the sentences that come next.
-    pub fn push(&mut self, vectors: Vec<Vec<f32>>) {
+    fn extend<I: IntoIterator<Item = Vec<f32>>>(&mut self, vectors: I) {
         for vector in vectors {
             if !self.last.is_empty() {
                 self.similarities.push(dot(&self.last, &vector));
@@ -160,7 +160,7 @@ mod tests {
         again.keep(b.clone(), std::slice::from_ref(&(0..18)), true).expect("kept");
         let mut third = Cuts::new(file);
         assert_eq!(third.find(&a, &first).expect("read"), Some(vec![0..10, 11..21]));
-        assert_eq!(third.find(&b, &second).expect("read"), Some(vec![0..18]));
+        assert_eq!(third.find(&b, &second).expect("read"), Some(Vec::from_iter([0..18])));
         assert_eq!(third.find(&a, &second).expect("read"), None, "places beyond the text are no places");
     }
 

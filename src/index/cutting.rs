@@ -1,7 +1,7 @@
 //! Documents get their chunks: those of a fixed size were cut where they were read; those cut by meaning need the vectors of their
 //! sentences, which the embedder gives here, once a text.
 
-use std::ops::Range;
+use std::collections::VecDeque;
 
 use super::cuts::{CutKey, Cuts, Neighbours};
 use super::embedding::{Embedding, Text};
@@ -25,39 +25,55 @@ pub(super) struct Cutter<'a, 'e> {
 }
 
 impl Cutter<'_, '_> {
-    /// The chunks of a document.
-    pub fn cut(&mut self, document: ReadDocument) -> Result<CutDocument, Halt> {
-        let ReadDocument { path, entry, body } = document;
-        let chunks = match body {
-            Body::Chunks(chunks) => chunks,
-            Body::Sentences(document, sentences, cut) => {
-                let places = self.places(&document, &sentences, cut)?;
-                chunks_at(&document, &places, self.counter)
-            }
-        };
-        Ok(CutDocument { path, entry, chunks })
+    /// The documents with their chunks.
+    pub fn cut(&mut self, documents: Vec<ReadDocument>) -> Result<Vec<CutDocument>, Halt> {
+        let embedder = self.embedding.fingerprint().to_owned();
+        self.find_cuts(&documents, &embedder)?;
+        let mut cut = Vec::with_capacity(documents.len());
+        for ReadDocument { path, entry, body } in documents {
+            let chunks = match body {
+                Body::Chunks(chunks) => chunks,
+                Body::Sentences(document, _, how) => {
+                    let places = self.cuts.find(&CutKey::of(&document, how, &embedder), &document)?;
+                    chunks_at(&document, &places.unwrap_or_default(), self.counter)
+                }
+            };
+            cut.push(CutDocument { path, entry, chunks });
+        }
+        Ok(cut)
     }
 
-    fn places(
-        &mut self,
-        document: &Document,
-        sentences: &Sentences,
-        cut: SemanticCut,
-    ) -> Result<Vec<Range<usize>>, Halt> {
-        let key = CutKey::of(document, cut, self.embedding.fingerprint());
-        if let Some(known) = self.cuts.find(&key, document)? {
-            return Ok(known);
+    /// Find where the documents that are not known yet are to be cut. Their sentences go through the embedder in order, as many in one
+    /// call as it takes, whichever document they are of.
+    fn find_cuts(&mut self, documents: &[ReadDocument], embedder: &str) -> Result<(), Halt> {
+        let mut new: Vec<(&Document, &Sentences, SemanticCut, CutKey)> = Vec::new();
+        for document in documents {
+            if let Body::Sentences(document, sentences, cut) = &document.body {
+                let key = CutKey::of(document, *cut, embedder);
+                if self.cuts.find(&key, document)?.is_none() {
+                    new.push((document, sentences, *cut, key));
+                }
+            }
         }
-        let texts: Vec<Text<'_>> = sentences.texts(document).map(|(text, tokens)| Text { text, tokens }).collect();
-        let mut neighbours = Neighbours::default();
-        let mut rest = texts.as_slice();
-        while !rest.is_empty() {
-            let (vectors, after) = self.embedding.call(rest, &document.path)?;
-            neighbours.push(vectors);
-            rest = after;
+        let texts: Vec<Text<'_>> = new
+            .iter()
+            .flat_map(|(document, sentences, ..)| sentences.texts(document))
+            .map(|(text, tokens)| Text { text, tokens })
+            .collect();
+        let (mut rest, mut ready) = (texts.as_slice(), VecDeque::new());
+        for (document, sentences, cut, key) in new {
+            let mut neighbours = Neighbours::default();
+            for _ in 0..sentences.count() {
+                if ready.is_empty() {
+                    let (vectors, after) = self.embedding.call(rest, &document.path)?;
+                    ready.extend(vectors);
+                    rest = after;
+                }
+                neighbours.extend(ready.pop_front());
+            }
+            let places = sentences.join(document, &neighbours.similarities, cut, self.counter);
+            self.cuts.keep(key, &places, true)?;
         }
-        let places = sentences.join(document, &neighbours.similarities, cut, self.counter);
-        self.cuts.keep(key, &places, true)?;
-        Ok(places)
+        Ok(())
     }
 }

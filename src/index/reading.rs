@@ -44,7 +44,7 @@ pub(super) struct ReadDocument {
 pub(super) enum Body {
     Chunks(Vec<Chunk>),
     /// To be joined by their vectors.
-    Sentences(Document, Sentences, SemanticCut),
+    Sentences(Box<Document>, Sentences, SemanticCut),
 }
 
 /// Batches of outcomes, in the order of the candidates. Dropping it ends the reading.
@@ -144,7 +144,7 @@ fn cut(file: &FoundFile, document: Document, blake3: String, (cutting, counter):
         Cutting::Fixed(cut) => Body::Chunks(corpus::cut(&document, cut, counter)),
         Cutting::Semantic(cut) => {
             let sentences = Sentences::of(&document, cut, counter);
-            Body::Sentences(document, sentences, cut)
+            Body::Sentences(Box::new(document), sentences, cut)
         }
     };
     Outcome::Document(Box::new(ReadDocument { path: file.path.clone(), entry, body }))

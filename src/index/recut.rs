@@ -17,13 +17,16 @@ const KEPT_CHUNKS: usize = if cfg!(test) { 8 } else { 16_384 };
 /// Ids of these chunks begin here and stay below 2^53, so that they are never those of the index and every reader of JSON knows them.
 const FIRST_ID: u64 = 1 << 52;
 
+/// Chunks with their unit vectors.
+pub type EmbeddedChunks = Arc<Vec<(ChunkText, Vec<f32>)>>;
+
 /// A document that was cut again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recut {
     /// Path inside the corpus.
     pub document: String,
-    /// The chunks with their unit vectors, or the reason why there are none.
-    pub chunks: Result<Arc<Vec<(ChunkText, Vec<f32>)>>, String>,
+    /// Its chunks, or the reason why there are none.
+    pub chunks: Result<EmbeddedChunks, String>,
     pub sentences: u32,
     /// Was the cut known, so that no sentence had to be embedded?
     pub known: bool,
@@ -32,11 +35,11 @@ pub struct Recut {
 /// Chunks by the path and the cut of their document.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
-    chunks: HashMap<(String, CutKey), Arc<Vec<(ChunkText, Vec<f32>)>>>,
+    chunks: HashMap<(String, CutKey), EmbeddedChunks>,
 }
 
 impl Kept {
-    fn put(&mut self, key: (String, CutKey), chunks: &Arc<Vec<(ChunkText, Vec<f32>)>>) {
+    fn put(&mut self, key: (String, CutKey), chunks: &EmbeddedChunks) {
         if self.chunks.values().map(|chunks| chunks.len()).sum::<usize>() + chunks.len() > KEPT_CHUNKS {
             self.chunks.clear();
         }
@@ -111,7 +114,7 @@ fn join(
     let texts: Vec<&str> = sentences.texts(document).map(|(text, _)| text).collect();
     let mut neighbours = Neighbours::default();
     for call in texts.chunks(CALL_SENTENCES) {
-        neighbours.push(embedder.embed(call)?);
+        neighbours.extend(embedder.embed(call)?);
     }
     Ok(sentences.join(document, &neighbours.similarities, cut, counter))
 }

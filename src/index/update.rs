@@ -183,8 +183,7 @@ impl Run<'_> {
             }
             let cuts = self.index.cuts.get_mut();
             let mut cutter = Cutter { embedding: &mut self.embedding, cuts, counter: self.counter };
-            let documents: Vec<CutDocument> =
-                documents.into_iter().map(|document| cutter.cut(document)).collect::<Result<_, Halt>>()?;
+            let documents = cutter.cut(documents)?;
             let rows = self.embedding.rows(&documents, vectors, self.index.vectors.as_ref())?;
             for (document, rows) in documents.into_iter().zip(rows) {
                 self.put(document, &rows)?;
