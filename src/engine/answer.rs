@@ -68,8 +68,11 @@ pub struct Writing<'w> {
     text: String,
     citations: Vec<Citation>,
     pub lookups: Vec<(u32, Passages)>,
+    /// Tokens of the confirmed sentences.
     tokens: usize,
     limit_reached: bool,
+    /// A sentence that a failure tore off.
+    pub torn: Option<Sentence>,
 }
 
 /// What one completion wrote beyond what it confirmed.
@@ -90,13 +93,19 @@ impl<'w> Writing<'w> {
             lookups: Vec::new(),
             tokens: 0,
             limit_reached: false,
+            torn: None,
         }
     }
 
     /// Write until the answer is complete, a limit is reached or the user stops. How the last completion ended.
     fn go_on(&mut self, run: &mut Run<'_>, roles: &mut Roles) -> Result<End, RunError> {
+        let most = run.tools.config.answer.max_sentences as usize;
         loop {
             let known = self.confirmed.len();
+            if known >= most {
+                self.limit_reached = true;
+                return Ok(End::Stopped);
+            }
             let passages = self.passages;
             let keep = |tokens: &[_]| roles.gate.at_once(tokens).filter(|said| said.decision != Decision::LookUp);
             let written = match self.stream(run, roles, passages, &keep) {
@@ -105,14 +114,18 @@ impl<'w> Writing<'w> {
                     self.limit_reached = true;
                     return Ok(End::ContextFull);
                 }
-                written => written?,
+                Err(error) => {
+                    // what was written before it failed stays written
+                    self.torn.take().into_iter().for_each(|sentence| self.confirm(sentence));
+                    return Err(error);
+                }
+                Ok(written) => written,
             };
             let end = match written.draft {
                 Some(draft) => self.settle(run, roles, draft, written.end)?,
                 None => written.end,
             };
             self.limit_reached |= matches!(end, End::MaxTokens | End::ContextFull);
-            self.limit_reached |= self.confirmed.len() >= run.tools.config.answer.max_sentences as usize;
             // a completion that was stopped behind a sentence is gone on from; one that came to its own end is over
             if end != End::Stopped || run.stopped() || self.limit_reached || self.is_complete(known) {
                 return Ok(end);
@@ -122,8 +135,8 @@ impl<'w> Writing<'w> {
 
     /// Nothing new came, a sentence came again, or the answer phrase came.
     fn is_complete(&self, known: usize) -> bool {
-        let (before, new) = self.confirmed.split_at(known);
-        new.is_empty() || new.iter().any(|sentence| before.contains(sentence) || after_phrase(sentence).is_some())
+        let ends = |at: usize| is_last(&self.confirmed[at], &self.confirmed[..at]);
+        self.confirmed.len() == known || (known..self.confirmed.len()).any(ends)
     }
 
     /// One completion from what is confirmed. Sentences that are kept at once are confirmed on the way.
@@ -153,14 +166,17 @@ impl<'w> Writing<'w> {
         let supports = Supports::of(passages);
         let first = u32::try_from(self.confirmed.len() + 1).unwrap_or(u32::MAX);
         let attribution = Attribution::to(passages);
-        let mut steps = Steps::new(keep, (&supports, &attribution), first, config.answer.max_sentences);
+        let decides = roles.gate.card(run).is_some();
+        let ends = |text: &str, before: &[Sentence]| {
+            decides && (is_last(text, &self.confirmed) || before.iter().any(|sentence| sentence.text() == text))
+        };
+        let mut steps = Steps::new((keep, &ends), (&supports, &attribution), first, config.answer.max_sentences);
         let tapped = run.complete(&call, &mut |publish, token| steps.push(publish, token));
         let _ = steps.finish(&mut |event| {
             run.emit(event);
             Flow::Continue
         });
         let mut sentences = steps.sentences;
-        self.tokens += sentences.iter().map(|sentence| sentence.tokens.len()).sum::<usize>();
         let draft = sentences.pop_if(|sentence| sentence.uncertainty.is_none());
         sentences.into_iter().for_each(|sentence| self.confirm(sentence));
         match (tapped, draft) {
@@ -170,8 +186,7 @@ impl<'w> Writing<'w> {
                 Ok(Written { draft, end })
             }
             (Err(error), draft) => {
-                // what was written before it failed stays written
-                draft.into_iter().for_each(|sentence| self.confirm(sentence));
+                self.torn = draft;
                 Err(error)
             }
         }
@@ -187,6 +202,7 @@ impl<'w> Writing<'w> {
 
     /// The sentence is part of the answer.
     pub fn confirm(&mut self, sentence: Sentence) {
+        self.tokens += sentence.tokens.len();
         self.confirmed.push(sentence.text().to_owned());
         self.text.push_str(&sentence.raw);
         for citation in sentence.citations {
@@ -231,6 +247,11 @@ fn short_answer(run: &mut Run<'_>, question: &str, passages: &Passages, text: &s
             }
         }
     }
+}
+
+/// Does the answer end with this sentence: the phrase came, or it stands there already?
+fn is_last(text: &str, before: &[String]) -> bool {
+    after_phrase(text).is_some() || before.iter().any(|known| known == text)
 }
 
 fn after_phrase(text: &str) -> Option<String> {

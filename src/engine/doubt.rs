@@ -5,8 +5,8 @@ use super::ask::{LookUp, look_up};
 use super::passages::{self, Passages, needs_corpus};
 use super::roles::{Draft, Found, Need, Roles, reranked};
 use super::run::{Run, RunError};
-use crate::event::{Decision, DropReason, DroppedChunk, Uncertainty};
-use crate::llm::End;
+use crate::event::{Decision, DropReason, DroppedChunk, Event, Uncertainty};
+use crate::llm::{End, LlmError, Token};
 use crate::methods::searag::asks_for_more;
 
 impl Writing<'_> {
@@ -50,42 +50,79 @@ impl Writing<'_> {
         }
         let need = Need { question: self.question, confirmed: &self.confirmed, doubted: Some(&draft.sentence) };
         let LookUp { query, passages: found } = look_up(run, roles, &need)?;
-        let Some((better, end, after)) = self.again(run, roles, &found)? else { return Ok(None) };
-        let more = match asks_for_more(before.value, after.value, run.tools.config.gate.delta) {
-            true => expand(run, self.question, &query, &found)?,
-            false => None,
-        };
-        if let Some(more) = more {
-            run.emit(better.sentence.finished(Uncertainty { decision: Decision::Expand, ..after.clone() }));
-            if let Some((best, end, after)) = self.again(run, roles, &more)? {
-                run.emit(best.sentence.finished(kept(after)));
-                self.lookups.push((draft.sentence.step, more));
-                return Ok(Some((best, end)));
+        let step = draft.sentence.step;
+        let (better, end, after) = match self.again(run, roles, &found)? {
+            Again::Better(better, end, after) => (better, end, after),
+            Again::Nothing { told } => {
+                keep_draft(run, draft, before, told);
+                self.lookups.push((step, found));
+                return Ok(None);
             }
-        } else {
+        };
+        let rose =
+            before.measure == after.measure && asks_for_more(before.value, after.value, run.tools.config.gate.delta);
+        let more = if rose { expand(run, self.question, &query, &found)? } else { None };
+        let Some(more) = more else {
             run.emit(better.sentence.finished(kept(after)));
+            self.lookups.push((step, found));
+            return Ok(Some((better, end)));
+        };
+        run.emit(better.sentence.finished(Uncertainty { decision: Decision::Expand, ..after.clone() }));
+        match self.again(run, roles, &more)? {
+            Again::Better(best, end, after) => {
+                run.emit(best.sentence.finished(kept(after)));
+                self.lookups.push((step, more));
+                Ok(Some((best, end)))
+            }
+            Again::Nothing { told } => {
+                keep_draft(run, &better, after, told);
+                self.lookups.push((step, found));
+                Ok(Some((better, end)))
+            }
         }
-        self.lookups.push((draft.sentence.step, found));
-        Ok(Some((better, end)))
     }
 
-    /// The first sentence of a new text from these passages, and what the gate says of it. None when nothing came, or no passage is there.
-    fn again(
-        &mut self,
-        run: &mut Run<'_>,
-        roles: &mut Roles,
-        passages: &Passages,
-    ) -> Result<Option<(Draft, End, Uncertainty)>, RunError> {
+    /// The first sentence of a new text from these passages, and what the gate says of it.
+    fn again(&mut self, run: &mut Run<'_>, roles: &mut Roles, passages: &Passages) -> Result<Again, RunError> {
         if passages.hits.is_empty() || run.stopped() {
-            return Ok(None);
+            return Ok(Again::Nothing { told: false });
         }
-        let Written { draft, end } = self.stream(run, roles, passages, &|_| None)?;
-        let Some(draft) = draft.filter(|draft| !draft.sentence.text().is_empty() && !run.stopped()) else {
-            return Ok(None);
+        let written = self.stream(run, roles, passages, &|_| None);
+        // what was torn off here never was a part of the answer
+        self.torn = None;
+        let Written { draft, end } = match written {
+            Err(RunError::Model(LlmError::PromptTooLong { .. })) => return Ok(Again::Nothing { told: false }),
+            written => written?,
         };
+        let Some(draft) = draft else { return Ok(Again::Nothing { told: false }) };
+        // a sentence that a limit or the user cut off is no better than a whole one
+        if run.stopped() || matches!(end, End::MaxTokens | End::ContextFull) {
+            return Ok(Again::Nothing { told: true });
+        }
         let judged = roles.gate.judge(run, self.question, &draft)?;
-        Ok(Some((draft, end, judged)))
+        Ok(Again::Better(draft, end, judged))
     }
+}
+
+/// What writing a sentence again brought.
+enum Again {
+    Better(Draft, End, Uncertainty),
+    /// Nothing that can be kept; `told` when a part of it was published.
+    Nothing {
+        told: bool,
+    },
+}
+
+/// The sentence stays after all. When another one was begun in its place it is published anew.
+fn keep_draft(run: &mut Run<'_>, draft: &Draft, judged: Uncertainty, told: bool) {
+    let (step, sentence) = (draft.sentence.step, &draft.sentence);
+    if told {
+        run.emit(Event::StepStarted { step });
+        for Token { text, logprob, entropy, .. } in &sentence.tokens {
+            run.emit(Event::TokenGenerated { step, text: text.clone(), logprob: *logprob, entropy: *entropy });
+        }
+    }
+    run.emit(sentence.finished(kept(judged)));
 }
 
 /// It is written again once and no more, whatever the gate says.

@@ -133,14 +133,13 @@ impl Models {
 /// # Errors
 /// None is asked for, none was trained, or the one that is named does not fit.
 pub fn loaded_probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Result<Probe, ProbeError> {
-    let none = || ProbeError::None { generator: generator.file.clone() };
     let settings = &config.gate;
     if settings.kind != GateKind::Probe {
-        return Err(none());
+        return Err(ProbeError::None { generator: generator.file.clone() });
     }
     let folders = [paths.probes(), assets_folder().join("probes")];
     let file = match settings.probe.as_str() {
-        "auto" => probe::find(&folders, generator).ok_or_else(none)?,
+        "auto" => probe::find(&folders, generator, config.probe.position)?,
         named => {
             let beside = folders.iter().map(|folder| folder.join(named)).find(|file| file.is_file());
             beside.unwrap_or_else(|| named.into())

@@ -13,10 +13,13 @@ use super::roles::{Draft, Found, Gate, Retriever, Roles};
 use super::run::{Corpus, OpenGenerator, Run, RunError, Tools};
 use super::worker::{Publish, Worker, WorkerError};
 use crate::config::prompts::{PromptName, Prompts};
-use crate::config::{AnswerPrompt, Config, ProbePassages, RetrieverKind, UtilityKind};
+use crate::config::{
+    AnswerPrompt, ChunkerKind, Config, FilterKind, LinkerKind, ProbePassages, RefinerKind, RerankerKind, RetrieverKind,
+    RewriterKind, UnderstandingKind, UtilityKind,
+};
 use crate::corpus::{fold_white_space, language};
 use crate::event::{
-    ChunkText, Event, Flow, Hit, ProbeCard, ProbePhase, ProbeProgress, Ranked, StopFlag, Uncertainty,
+    ChunkText, Event, Flow, Hit, ModelCard, ProbeCard, ProbePhase, ProbeProgress, Ranked, StopFlag, Uncertainty,
     UncertaintyMeasure,
 };
 use crate::index::{Index, Search, is_content_word};
@@ -92,7 +95,7 @@ impl Worker {
             probe: Err(String::new()),
         };
         let folder = self.paths.cache.join("probes");
-        let about = [generator.fingerprint.clone(), format!("{:?}", index.card()), settings_of(&config)].concat();
+        let about = origin(&generator, index, &config);
         if questions.is_empty() {
             let kept = folder.join(format!("{}.questions.json", name(&about)));
             questions = written_questions(&mut tools, index, &kept, (&stop, &mut tell))?;
@@ -124,31 +127,39 @@ impl Worker {
     }
 }
 
-/// A run that collects: a step by step answer, nearly greedy, without anything that is not part of the method.
+/// A run that collects: a step by step answer, nearly greedy, from what the retriever finds and nothing else.
 fn for_collecting(mut config: Config) -> Config {
     config.generator.temperature = LOW_TEMPERATURE;
+    config.rewriter.kind = RewriterKind::Off;
     config.retriever.kind = RetrieverKind::Hybrid;
+    config.linker.kind = LinkerKind::Off;
+    config.filter.kind = FilterKind::Off;
+    config.reranker.kind = RerankerKind::Off;
+    config.understanding.kind = UnderstandingKind::Off;
+    config.refiner.kind = RefinerKind::Off;
+    config.utility.kind = UtilityKind::Off;
     config.gate.expand_by = 0;
     config.answer.prompt = AnswerPrompt::StepByStep;
     config.answer.attribution = false;
-    config.utility.kind = UtilityKind::Off;
+    if config.chunker.kind == ChunkerKind::Adaptive {
+        config.chunker.kind = ChunkerKind::Fixed;
+    }
     config
 }
 
-/// The settings that what is collected depends on.
-fn settings_of(config: &Config) -> String {
-    let mut settings = serde_json::to_value(config).unwrap_or_default();
-    if let Some(sections) = settings.as_object_mut() {
-        for section in ["preset", "screen", "record", "gate", "utility"] {
-            sections.remove(section);
-        }
-    }
-    if let Some(probe) = settings["probe"].as_object_mut() {
-        probe.retain(|key, _| {
-            ["position", "samples", "temperature", "questions", "passages", "lambda"].contains(&&**key)
-        });
-    }
-    settings.to_string()
+/// What the collected sentences depend on: generator, corpus, and the settings that change them.
+fn origin(generator: &ModelCard, index: &Index, config: &Config) -> String {
+    let corpus = index.card();
+    let folder = std::fs::canonicalize(&corpus.folder).unwrap_or_else(|_| corpus.folder.clone().into());
+    let settings = serde_json::to_value(config).unwrap_or_default();
+    let whole = ["seed", "chunker", "retriever", "query", "judge", "answer"];
+    let parts = [
+        ("generator", &["chat_template", "context_tokens", "top_k", "top_p", "min_p"][..]),
+        ("probe", &["position", "samples", "temperature", "questions", "passages", "lambda"][..]),
+    ];
+    let parts = parts.iter().flat_map(|(section, keys)| keys.iter().map(|key| settings[*section][*key].to_string()));
+    let settings: Vec<String> = whole.iter().map(|section| settings[*section].to_string()).chain(parts).collect();
+    format!("{} {} {} {}", generator.fingerprint, folder.display(), corpus.generation, settings.join(" "))
 }
 
 fn name(about: &str) -> String {
@@ -336,7 +347,14 @@ impl Retriever for Supporting {
     }
 }
 
-/// One question a chunk of the corpus, from the generator; kept in a file, so that a stop does not lose them.
+/// Questions that the generator wrote so far, and about how many chunks.
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Questions {
+    asked: usize,
+    written: Vec<ProbeQuestion>,
+}
+
+/// One question a chunk of the corpus, from the generator; kept in a file batch by batch, so that a stop does not lose them.
 fn written_questions(
     tools: &mut Tools<'_>,
     index: &Index,
@@ -344,38 +362,22 @@ fn written_questions(
     (stop, tell): Watch<'_>,
 ) -> Result<Vec<ProbeQuestion>, WorkerError> {
     let known = std::fs::read(kept).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    if let Some(known) = known {
-        return Ok(known);
-    }
-    let begun = Instant::now();
-    let count = tools.config.probe.questions as usize;
-    let chunks = index.sample(count, &mut Random::new(tools.config.seed))?;
-    let decoding = Decoding {
-        max_tokens: QUESTION_TOKENS,
-        sampling: Sampling::GREEDY,
-        seed: tools.config.seed,
-        stop: StopRule { texts: vec!["\n".to_owned()] },
-    };
-    let mut questions: Vec<ProbeQuestion> = Vec::new();
-    for (batch, chunks) in chunks.chunks(QUESTIONS_AT_ONCE).enumerate() {
-        let mut watch = |_event| stop.flow();
-        let mut run = Run::new(reborrowed(tools), &mut watch);
-        let prompts = chunks
-            .iter()
-            .map(|chunk| ModelCalls::prompt(&run, PromptName::WriteQuestion, &[("c", &fold_white_space(&chunk.text))]))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| failed(error.into()))?;
-        let replies =
-            ModelCalls::complete(&mut run, "question", &prompts, &decoding).map_err(|error| failed(error.into()))?;
-        for (chunk, reply) in chunks.iter().zip(replies) {
-            let question = reply.text.trim();
-            if is_question_about(question, &chunk.text) && !questions.iter().any(|known| known.question == question) {
+    let mut questions: Questions = known.unwrap_or_default();
+    let (begun, before) = (Instant::now(), questions.asked);
+    let chunks = index.sample(tools.config.probe.questions as usize, &mut Random::new(tools.config.seed))?;
+    for batch in chunks[before.min(chunks.len())..].chunks(QUESTIONS_AT_ONCE) {
+        for (chunk, reply) in batch.iter().zip(asked_about(tools, batch, stop)?) {
+            let question = reply.trim();
+            let is_new = !questions.written.iter().any(|known| known.question == question);
+            if is_new && is_question_about(question, &chunk.text) {
                 let evidence = vec![chunk.text.clone()];
-                questions.push(ProbeQuestion { question: question.to_owned(), evidence, held_out: false });
+                questions.written.push(ProbeQuestion { question: question.to_owned(), evidence, held_out: false });
             }
         }
-        let (done, total) = (((batch + 1) * QUESTIONS_AT_ONCE).min(count) as u64, count as u64);
-        let each = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX) / done.max(1);
+        questions.asked += batch.len();
+        keep(&questions, kept);
+        let (done, total) = (questions.asked as u64, chunks.len() as u64);
+        let each = begun.elapsed().as_millis() as u64 / (questions.asked - before).max(1) as u64;
         let progress = ProbeProgress {
             phase: ProbePhase::WritingQuestions,
             done,
@@ -388,13 +390,37 @@ fn written_questions(
             return Err(ProbeError::Stopped.into());
         }
     }
-    if questions.is_empty() {
-        return Err(ProbeError::NoQuestions { asked: chunks.len() }.into());
+    match questions.written.is_empty() {
+        true => Err(ProbeError::NoQuestions { asked: chunks.len() }.into()),
+        false => Ok(questions.written),
     }
-    // a file that cannot be kept costs the next try its time and nothing else
-    let _ = kept.parent().map_or(Ok(()), std::fs::create_dir_all);
-    let _ = std::fs::write(kept, serde_json::to_vec(&questions).unwrap_or_default());
-    Ok(questions)
+}
+
+/// What the generator asks about each chunk.
+fn asked_about(tools: &mut Tools<'_>, chunks: &[ChunkText], stop: &StopFlag) -> Result<Vec<String>, WorkerError> {
+    let decoding = Decoding {
+        max_tokens: QUESTION_TOKENS,
+        sampling: Sampling::GREEDY,
+        seed: tools.config.seed,
+        stop: StopRule { texts: vec!["\n".to_owned()] },
+    };
+    let mut watch = |_event| stop.flow();
+    let mut run = Run::new(reborrowed(tools), &mut watch);
+    let prompt = |chunk: &ChunkText| run.prompt(PromptName::WriteQuestion, &[("c", &fold_white_space(&chunk.text))]);
+    let prompts = chunks.iter().map(prompt).collect::<Result<Vec<_>, _>>().map_err(|error| failed(error.into()))?;
+    let replies =
+        ModelCalls::complete(&mut run, "question", &prompts, &decoding).map_err(|error| failed(error.into()))?;
+    Ok(replies.into_iter().map(|reply| reply.text).collect())
+}
+
+/// Put the file in its place whole. One that cannot be kept costs the next try its time and nothing else.
+fn keep(questions: &Questions, file: &Path) {
+    let beside = file.with_extension("part");
+    let _ = file
+        .parent()
+        .map_or(Ok(()), std::fs::create_dir_all)
+        .and_then(|()| std::fs::write(&beside, serde_json::to_vec(questions).unwrap_or_default()))
+        .and_then(|()| std::fs::rename(&beside, file));
 }
 
 /// Does it ask something, and about this text?

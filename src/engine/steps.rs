@@ -34,9 +34,13 @@ impl Sentence {
 /// Says of a sentence, from its tokens, that it is kept; None when that takes more than a look.
 pub type KeepAtOnce<'a> = &'a dyn Fn(&[Token]) -> Option<Uncertainty>;
 
-/// The steps of one completion. It ends with the first sentence that is not kept at once.
+/// Says that a sentence is the last one of the answer; `before` are those of the same completion.
+pub type IsLast<'a> = &'a dyn Fn(&str, &[Sentence]) -> bool;
+
+/// The steps of one completion. It ends with the first sentence that is not kept at once, or that is the last one.
 pub struct Steps<'a> {
     keep: KeepAtOnce<'a>,
+    is_last: IsLast<'a>,
     supports: &'a Supports,
     attribution: &'a Attribution,
     /// The last step that there may be.
@@ -53,13 +57,13 @@ pub struct Steps<'a> {
 impl<'a> Steps<'a> {
     /// Steps from number `first` to number `last`.
     pub fn new(
-        keep: KeepAtOnce<'a>,
+        (keep, is_last): (KeepAtOnce<'a>, IsLast<'a>),
         (supports, attribution): (&'a Supports, &'a Attribution),
         first: u32,
         last: u32,
     ) -> Self {
         let (tokens, raw, sentences) = (Vec::new(), String::new(), Vec::new());
-        Self { keep, supports, attribution, last, step: first, tokens, raw, sentences, ended: false }
+        Self { keep, is_last, supports, attribution, last, step: first, tokens, raw, sentences, ended: false }
     }
 
     /// Take the next token in.
@@ -89,10 +93,15 @@ impl<'a> Steps<'a> {
             return Flow::Continue;
         }
         let (raw, tokens) = (std::mem::take(&mut self.raw), std::mem::take(&mut self.tokens));
+        if raw.trim().is_empty() {
+            // white space before the end of the turn is no sentence
+            return Flow::Continue;
+        }
         let attributed = self.attribution.event(self.step, &tokens);
         let (citations, uncertainty) = (self.supports.cite(raw.trim()), (self.keep)(&tokens));
         let sentence = Sentence { step: self.step, raw, tokens, citations, uncertainty };
-        self.ended = sentence.uncertainty.is_none() || self.step >= self.last;
+        let is_last = (self.is_last)(sentence.text(), &self.sentences);
+        self.ended = is_last || sentence.uncertainty.is_none() || self.step >= self.last;
         self.step += 1;
         let event = sentence.uncertainty.clone().map(|uncertainty| sentence.finished(uncertainty));
         self.sentences.push(sentence);

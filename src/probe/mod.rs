@@ -90,7 +90,7 @@ impl Probe {
                 card.layers, card.width, generator.layers, generator.width
             )
         } else if card.position != position {
-            format!("it reads the {}, probe.position asks for the {}", name(card.position), name(position))
+            return Err(misplaced(file, card.position, position));
         } else {
             return Ok(());
         };
@@ -115,6 +115,12 @@ impl Probe {
         let reason = "its numbers are not finite".to_owned();
         Err(ProbeError::Unreadable { file: format!("for {}", self.card.generator), reason })
     }
+}
+
+/// The probe reads another token than the settings ask for.
+fn misplaced(file: &Path, reads: StatePosition, asked: StatePosition) -> ProbeError {
+    let reason = format!("it reads the {}, probe.position asks for the {}", name(reads), name(asked));
+    ProbeError::Unfit { file: file.display().to_string(), reason }
 }
 
 fn name(position: StatePosition) -> &'static str {

@@ -70,6 +70,9 @@ pub fn train(
         balanced(sentences(&questions), tau, random)
     };
     let (mut fit, mut validation) = (part(fit, &mut random), part(validation, &mut random));
+    if fit.rows.is_empty() || validation.rows.is_empty() {
+        return Err(ProbeError::TooFew { certain, uncertain, needed: NEEDED });
+    }
     let standard = Standard::of(fit.rows.iter().map(Vec::as_slice));
     for row in fit.rows.iter_mut().chain(&mut validation.rows) {
         *row = standard.apply(row);

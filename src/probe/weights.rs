@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use candle_core::{Device, Tensor};
+use candle_core::{DType, Device, Tensor};
 use serde_json::{Value, json};
 
-use super::{FORMAT, Network, Probe, ProbeError};
-use crate::event::{ModelCard, ProbeCard};
+use super::{FORMAT, Network, Probe, ProbeError, misplaced};
+use crate::event::{ModelCard, ProbeCard, StatePosition};
 use crate::methods::searag::Standard;
 
 /// The key of the metadata, whose value is a [`ProbeCard`] as JSON.
@@ -59,6 +59,12 @@ pub(super) fn load(file: &Path) -> Result<Probe, ProbeError> {
         .map_err(|error| unreadable(&error))?
         .into_iter()
         .collect();
+    for (name, tensor) in &tensors {
+        let is_f32 = tensor.dtype() == DType::F32;
+        if !is_f32 || tensor.flatten_all()?.to_vec1::<f32>()?.iter().any(|value| !value.is_finite()) {
+            return Err(unreadable(&format!("the numbers of `{name}` are not finite numbers of 32 bits")));
+        }
+    }
     let mut take = |name: &str| tensors.remove(name).ok_or_else(|| unreadable(&format!("it has no tensor `{name}`")));
     let [mean, deviation, weight_1, bias_1, weight_2, bias_2] = NAMES.map(&mut take);
     let (weight_1, bias_1, weight_2, bias_2) = (weight_1?, bias_1?, weight_2?, bias_2?);
@@ -113,9 +119,19 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The first weights file in `folders` that was trained for this generator. Files that cannot be read are passed over.
-#[must_use]
-pub fn find(folders: &[PathBuf], generator: &ModelCard) -> Option<PathBuf> {
-    let fits = |file: &PathBuf| describe(file).is_ok_and(|card| card.fingerprint == generator.fingerprint);
-    folders.iter().flat_map(|folder| files(folder)).find(fits)
+/// The weights file in `folders` that was trained for this generator and this position.
+///
+/// # Errors
+/// There is none; when a file was passed over that may have been meant, the reason.
+pub fn find(folders: &[PathBuf], generator: &ModelCard, position: StatePosition) -> Result<PathBuf, ProbeError> {
+    let mut passed_over = None;
+    for file in folders.iter().flat_map(|folder| files(folder)) {
+        match describe(&file) {
+            Ok(card) if card.fingerprint != generator.fingerprint => {}
+            Ok(card) if card.position == position => return Ok(file),
+            Ok(card) => passed_over = passed_over.or(Some(misplaced(&file, card.position, position))),
+            Err(error) => passed_over = passed_over.or(Some(error)),
+        }
+    }
+    Err(passed_over.unwrap_or_else(|| ProbeError::None { generator: generator.file.clone() }))
 }

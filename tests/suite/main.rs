@@ -11,6 +11,7 @@ mod trace;
 mod methods;
 mod engine;
 mod searag;
+mod probe;
 mod eval;
 mod program;
 mod cli;

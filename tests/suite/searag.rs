@@ -229,7 +229,9 @@ fn rising_doubt_takes_more_passages_once_and_the_reranker_orders_them() {
 
 #[test]
 fn the_loop_ends_by_its_rules() {
-    let cases: [(&str, &[(&str, &str)], &str); 4] = [
+    let cases: [(&str, &[(&str, &str)], &str); 5] = [
+        // the answer phrase
+        (" One is. So the answer is one. More.", &[], "One is. So the answer is one."),
         // a sentence that came before
         (" One is one. One is one. Two.", &[], "One is one. One is one."),
         // nothing new
@@ -240,12 +242,15 @@ fn the_loop_ends_by_its_rules() {
         (" One is one. Two is two. Three is three.", &[("answer.max_tokens", "5")], "One is one. Two is"),
     ];
     for (reply, more, expected) in cases {
-        let mut generator = ScriptedGenerator::new().when(". So the answer is", " X").when("step by step", reply);
-        // the gate has to be asked about every sentence
-        let mut settings = vec![("preset", "searag"), ("gate.kind", "semantic_entropy"), ("probe.samples", "2")];
-        settings.extend(more);
-        let (_, events) = run(&config(&settings), &mut generator, "Which?", usize::MAX);
-        assert_eq!(finished(&events).0, expected, "{reply}");
+        let generator = ScriptedGenerator::new().when(". So the answer is", " X").when("step by step", reply);
+        // one gate has to be asked about every sentence, the other lets the stream go on
+        for gate in ["semantic_entropy", "token_entropy"] {
+            let mut generator = generator.clone();
+            let mut settings = vec![("preset", "searag"), ("gate.kind", gate), ("probe.samples", "2")];
+            settings.extend(more);
+            let (_, events) = run(&config(&settings), &mut generator, "Which?", usize::MAX);
+            assert_eq!(finished(&events).0, expected, "{gate}: {reply}");
+        }
     }
 }
 

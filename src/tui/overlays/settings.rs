@@ -67,10 +67,24 @@ fn setting_row(scene: &Scene<'_>, name: &str, known: &Setting, cells: usize) -> 
 /// When a setting is read that no single run reads; None for all others.
 pub(in crate::tui) fn read_later(key: &str) -> Option<&'static str> {
     const WITH_THE_INDEX: &[&str] = &["chunker.", "corpus.", "embedder.model"];
+    const WITH_THE_PROBE: &[&str] = &[
+        "probe.questions",
+        "probe.passages",
+        "probe.lambda",
+        "probe.hidden",
+        "probe.dropout",
+        "probe.learning_rate",
+        "probe.weight_decay",
+        "probe.batch",
+        "probe.epochs",
+        "probe.patience",
+    ];
     const AT_THE_START: &[&str] = &["record.", "screen.frames_per_second"];
     let is_one_of = |names: &[&str]| names.iter().any(|name| key.starts_with(name));
     if is_one_of(WITH_THE_INDEX) {
         Some("when a folder is indexed")
+    } else if is_one_of(WITH_THE_PROBE) {
+        Some("when a probe is trained")
     } else {
         is_one_of(AT_THE_START).then_some("when the program starts")
     }

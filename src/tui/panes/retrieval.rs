@@ -27,6 +27,9 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
         content.gap();
         let says = match run.setting("retriever.kind").as_deref() {
             Some("off") => role_off::words(scene, run, "retriever", "Nothing was looked up"),
+            _ if run.outcome.is_some() && run.gate.is_some() => {
+                "No sentence was doubted, so nothing was looked up.".to_owned()
+            }
             _ => "Nothing was looked up yet.".to_owned(),
         };
         content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
