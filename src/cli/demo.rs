@@ -77,6 +77,7 @@ fn not_found(error: impl ToString) -> Failure {
 pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
     let mut layers = layers(flags, paths)?;
     let prepared = questions()?.into_iter().next().ok_or_else(|| not_found("no question is prepared"))?;
+    let as_prepared = flags.preset.as_ref().is_none_or(|preset| *preset == prepared.preset);
     if flags.preset.is_none() {
         layers.set("demo", "preset", &prepared.preset)?;
     }
@@ -84,7 +85,9 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
     let exit =
         Work::new(layers, paths, out)?.ask(Question { folder: &corpus, text: question, shown: RunText::story() })?;
     if !out.json {
-        out.dim(&harmless(&format!("\nexpected: {}\n{}\n", prepared.answer, prepared.shows)))?;
+        // what there is to see is told of the preset that the question was prepared for
+        let shows = if as_prepared { format!("{}\n", prepared.shows) } else { String::new() };
+        out.dim(&harmless(&format!("\nexpected: {}\n{shows}", prepared.answer)))?;
     }
     Ok(exit)
 }

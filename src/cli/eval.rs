@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::config::{Config, ConfigError, Layers, Paths, RetrieverKind};
+use crate::config::{Config, ConfigError, Layers, Paths, RetrieverKind, assets_folder};
 use crate::corpus::{self, Document, FoundFile};
 use crate::engine::{Worker, WorkerError};
 use crate::eval::{self, Answers, Ended, Journal, Places, Plan, Progress, Question, QuestionSet, Report};
@@ -78,8 +78,10 @@ pub fn run(what: &Evaluation, flags: &Shared, paths: &Paths, out: &mut Output) -
     let names: Vec<String> = presets.iter().map(|(name, _)| name.clone()).collect();
     let plan = Plan { presets: names, questions };
     let mut journal = Journal::open(&paths.evaluations().join(format!("{name}.jsonl")), &name)?;
-    if what.fresh || plan.left(&journal) == 0 {
+    if what.fresh {
         journal.clear(&name)?;
+    } else if plan.left(&journal) == 0 {
+        out.remark("every question is answered already; --fresh asks them again");
     } else if !journal.rows().is_empty() {
         out.remark(&format!("going on after {} answers; --fresh begins anew", journal.rows().len()));
     }
@@ -142,7 +144,7 @@ fn make(
         Err(_) if interrupt.seen() => return Err(Stopped::Interrupted),
         made => made?,
     };
-    if made.is_empty() {
+    if made.is_empty() && !interrupt.seen() {
         let error = format!("the generator wrote no question that it could answer itself ({tried} sentences tried)");
         return Err(Failure::new(error, "name a larger model with --model").into());
     }
@@ -204,7 +206,8 @@ fn documents(files: &[FoundFile]) -> Vec<Document> {
     files.iter().filter_map(|file| corpus::read(file).ok()).collect()
 }
 
-/// A name for this evaluation: the same questions under the same settings, of the same documents and models.
+/// A name for this evaluation: the same questions under the same settings, of the same documents, by the same models, prompts, probes
+/// and program.
 fn name(
     presets: &[(String, Layers)],
     questions: &[Question],
@@ -212,14 +215,23 @@ fn name(
     paths: &Paths,
 ) -> Result<String, Stopped> {
     let mut hasher = blake3::Hasher::new();
+    let mut parts: Vec<PathBuf> = std::env::current_exe().into_iter().collect();
+    for folder in [paths.config.join("prompts"), paths.probes(), assets_folder().join("probes")] {
+        parts.extend(std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()));
+    }
     for (_, layers) in presets {
         let config = layers.config()?;
         hasher.update(serde_json::to_string(&config).unwrap_or_default().as_bytes());
-        for model in [&config.generator.model, &config.embedder.model] {
-            // a model that cannot be found is told where it is loaded
-            if let Some(about) = llm::resolve(model, paths).ok().and_then(|file| file.metadata().ok()) {
-                hasher.update(format!("{model} {} {:?}", about.len(), about.modified().ok()).as_bytes());
-            }
+        let (linker, reranker) = (&config.linker.model, &config.reranker.model);
+        let models = [&config.generator.model, &config.embedder.model, linker, reranker, &config.judge.model];
+        // a model that cannot be found is told where it is loaded
+        parts.extend(models.into_iter().filter_map(|model| llm::resolve(model, paths).ok()));
+    }
+    parts.sort();
+    parts.dedup();
+    for part in parts {
+        if let Ok(about) = part.metadata() {
+            hasher.update(format!("{} {} {:?}", part.display(), about.len(), about.modified().ok()).as_bytes());
         }
     }
     for question in questions {

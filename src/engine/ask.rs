@@ -66,10 +66,17 @@ fn answer_question(
     };
     let answer = answer::write(run, roles, question, &passages, confirmed)?;
     run.keep(answer.clone());
-    roles.utility.measure(run, question, &passages)?;
-    for (step, passages) in &answer.lookups {
-        run.step = *step;
-        roles.utility.measure(run, question, passages)?;
+    let at_start = (0, &passages);
+    for (step, passages) in std::iter::once(at_start).chain(answer.lookups.iter().map(|(step, found)| (*step, found))) {
+        run.step = step;
+        match roles.utility.measure(run, question, passages) {
+            Ok(()) => {}
+            Err(RunError::Model(LlmError::Stopped)) => break,
+            // a meter changes nothing, and a failing one neither: the answer stands
+            Err(error) => {
+                run.emit(Event::Warned { text: format!("what the lookup was worth was not measured: {error}") })
+            }
+        }
     }
     Ok(answer)
 }

@@ -50,20 +50,6 @@ impl ModelCalls for Run<'_> {
         Ok(rows)
     }
 
-    fn score(
-        &mut self,
-        purpose: &str,
-        prompts: &[Prompt],
-        continuations: &[&str],
-    ) -> Result<Vec<Vec<f32>>, MethodError> {
-        self.check_stopped()?;
-        let first = self.tell_calls(purpose, prompts).map_err(method_error)?;
-        let rows = self.tools.generator.score(prompts, continuations)?;
-        self.tell_cost(first);
-        self.check_stopped()?;
-        Ok(rows)
-    }
-
     fn entail(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError> {
         self.check_stopped()?;
         let keys: Vec<_> = pairs.iter().map(|(a, b)| (question.to_owned(), Meaning::of(a), Meaning::of(b))).collect();
@@ -95,6 +81,10 @@ impl ModelCalls for Run<'_> {
                 rows.iter().map(|row| Entailment::of_row(row)).collect()
             }
         };
+        if judged.len() != new.len() {
+            let said = format!("the entailment judge said {} of {} judgements", judged.len(), new.len());
+            return Err(LlmError::Backend(said).into());
+        }
         self.judged.extend(new.into_iter().map(|at| keys[at].clone()).zip(judged));
         self.check_stopped()?;
         Ok(keys.iter().map(|key| self.judged.get(key).copied().unwrap_or(Entailment::CERTAIN)).collect())

@@ -6,7 +6,7 @@ use super::metrics::{exact_match, normalised};
 use crate::config::prompts::PromptName;
 use crate::corpus::{Document, fold_white_space, sentences};
 use crate::event::Flow;
-use crate::llm::{Decoding, Prompt, Random, Sampling, StopRule};
+use crate::llm::{Decoding, LlmError, Prompt, Random, Sampling, StopRule};
 use crate::methods::{MethodError, ModelCalls};
 
 /// Candidates that are written about at once.
@@ -72,20 +72,36 @@ pub fn make_questions(
             break;
         }
         tried += batch.len();
-        let written = written(calls, batch)?;
-        let gaps: Vec<String> = batch.iter().map(|candidate| candidate.gap()).collect();
-        let right = answered(calls, batch, &written)?;
-        // the generator writes no question about some, or one that it does not answer itself
-        let right_gaps = answered(calls, batch, &gaps)?;
+        let asked = match asked(calls, batch) {
+            // what is made so far stays
+            Err(MethodError::Model(LlmError::Stopped)) => break,
+            asked => asked?,
+        };
         for (at, candidate) in batch.iter().enumerate() {
-            let kept = [("written", &written[at], right[at]), ("gap", &gaps[at], right_gaps[at])];
-            let Some((kind, question, _)) = kept.into_iter().find(|(_, _, right)| *right) else { continue };
+            let Some((kind, question)) = &asked[at] else { continue };
             if made.len() < wanted && !made.iter().any(|known| known.question == *question) {
                 made.push(candidate.made(made.len() + 1, question, kind));
             }
         }
     }
     Ok(made)
+}
+
+/// The question about each candidate that the generator answers itself, and its kind.
+fn asked(
+    calls: &mut dyn ModelCalls,
+    batch: &[Candidate<'_>],
+) -> Result<Vec<Option<(&'static str, String)>>, MethodError> {
+    let mut asked = vec![None; batch.len()];
+    let gaps: Vec<String> = batch.iter().map(Candidate::gap).collect();
+    // the generator writes no question about some, or one that it does not answer itself
+    for (kind, questions) in [("written", written(calls, batch)?), ("gap", gaps)] {
+        let right = answered(calls, batch, &questions)?;
+        for (at, question) in questions.into_iter().enumerate().filter(|(at, _)| right[*at]) {
+            asked[at].get_or_insert((kind, question));
+        }
+    }
+    Ok(asked)
 }
 
 impl Candidate<'_> {

@@ -39,6 +39,8 @@ pub enum EvalError {
         "{file} is no question file ({reason}): give JSON lines with `question` and `answers`, or a file of SQuAD, HotpotQA or NQ-open"
     )]
     Questions { file: String, reason: String },
+    #[error("the question file {file} cannot be read ({reason}): check the path")]
+    Unreadable { file: String, reason: String },
     #[error("the journal {file} cannot be used ({reason}): check the disk, or start over with --fresh")]
     Journal { file: String, reason: String },
     #[error("another ragscope writes the journal {file}: wait for it, or stop it")]

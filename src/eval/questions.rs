@@ -2,7 +2,7 @@
 //!
 //! A line that is no question is listed and left out; only a file without a single question is an error.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -50,7 +50,7 @@ impl QuestionSet {
     pub fn read(file: &Path) -> Result<Self, EvalError> {
         let shown = file.display().to_string();
         let bytes = std::fs::read(file)
-            .map_err(|error| EvalError::Questions { file: shown.clone(), reason: error.to_string() })?;
+            .map_err(|error| EvalError::Unreadable { file: shown.clone(), reason: error.to_string() })?;
         let fail = |reason: &str| EvalError::Questions { file: shown.clone(), reason: reason.to_owned() };
         if bytes.starts_with(&[0x1f, 0x8b]) {
             return Err(fail("it is compressed; unpack it with gunzip first"));
@@ -89,8 +89,8 @@ impl QuestionSet {
 #[derive(Default)]
 struct Reader {
     set: QuestionSet,
-    /// How often each id was given.
-    ids: HashMap<String, usize>,
+    /// The ids that are taken.
+    ids: HashSet<String>,
 }
 
 impl Reader {
@@ -195,12 +195,16 @@ impl Reader {
         if question.id.is_empty() {
             question.id = format!("q{}", self.set.questions.len() + 1);
         }
-        let seen = self.ids.entry(question.id.clone()).or_default();
-        *seen += 1;
-        if *seen > 1 {
-            let twin = format!("{}#{seen}", question.id);
-            self.set.remarks.push(format!("{place}: the id {} occurs again; this one is {twin}", question.id));
-            question.id = twin;
+        let given = question.id.clone();
+        for number in 2.. {
+            if self.ids.insert(question.id.clone()) {
+                break;
+            }
+            question.id = format!("{given}#{number}");
+        }
+        if question.id != given {
+            let twin = &question.id;
+            self.set.remarks.push(format!("{place}: the id {given} occurs again; this one is {twin}"));
         }
         self.set.questions.push(question);
     }

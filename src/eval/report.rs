@@ -58,10 +58,15 @@ pub struct RankSummary {
     pub questions: usize,
     pub depths: [usize; 4],
     pub recall: Vec<f64>,
-    /// Over the questions that got any chunk.
+    /// Over the questions that got any chunk, and over all of them (0 without a chunk).
     pub precision: Vec<f64>,
-    /// Mean recall times mean precision.
+    pub precision_of_all: Vec<f64>,
+    /// Mean recall times mean precision, both ways.
     pub ie: Vec<f64>,
+    pub ie_of_all: Vec<f64>,
+    /// Sum of IE at 1, 3 and 5, as SAKI-RAG's tables print it, both ways.
+    pub ie_sum: f64,
+    pub ie_sum_of_all: f64,
     /// Mean share of the evidence in the whole list.
     pub share: f64,
     pub mrr: f64,
@@ -194,17 +199,26 @@ impl RankSummary {
             lists.map(|(scores, chunks)| (scores, f64::from(chunks))).unzip();
         let over =
             |value: &dyn Fn(&RankScores) -> f64| mean(&scores.iter().map(|one| value(one)).collect::<Vec<f64>>());
-        let at = |depth: usize| {
-            let precision: Vec<f64> = scores.iter().filter_map(|one| Some(one.precision.as_ref()?[depth])).collect();
-            (over(&|one| one.recall[depth]), mean(&precision))
+        let over_depths = |value: &dyn Fn(usize) -> f64| (0..DEPTHS.len()).map(value).collect::<Vec<f64>>();
+        let precise = |depth: usize| -> Vec<f64> {
+            scores.iter().filter_map(|one| Some(one.precision.as_ref()?[depth])).collect()
         };
-        let (recall, precision): (Vec<f64>, Vec<f64>) = (0..DEPTHS.len()).map(at).unzip();
+        let recall = over_depths(&|depth| over(&|one| one.recall[depth]));
+        let precision = over_depths(&|depth| mean(&precise(depth)));
+        let precision_of_all = over_depths(&|depth| precise(depth).iter().sum::<f64>() / scores.len().max(1) as f64);
+        let product = |precision: &[f64]| recall.iter().zip(precision).map(|(a, b)| a * b).collect::<Vec<f64>>();
+        let (ie, ie_of_all) = (product(&precision), product(&precision_of_all));
         (!scores.is_empty()).then(|| Self {
             questions: scores.len(),
             depths: DEPTHS,
-            ie: recall.iter().zip(&precision).map(|(recall, precision)| recall * precision).collect(),
+            // the first three depths are 1, 3 and 5
+            ie_sum: ie[..3].iter().sum(),
+            ie_sum_of_all: ie_of_all[..3].iter().sum(),
             recall,
             precision,
+            precision_of_all,
+            ie,
+            ie_of_all,
             share: over(&|one| one.share),
             mrr: over(&|one| one.reciprocal_rank),
             ndcg: over(&|one| one.ndcg),

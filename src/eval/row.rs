@@ -110,7 +110,8 @@ pub struct Watched {
     /// Text of each chunk that was found.
     texts: BTreeMap<u64, String>,
     found: Vec<u64>,
-    context: Vec<u64>,
+    /// The last context of each step: one that was repaired takes the place of the one before.
+    contexts: BTreeMap<u32, Vec<u64>>,
     /// Log-probability and entropy of the tokens, by sentence: a sentence that is written again starts over.
     tokens: BTreeMap<u32, Vec<(f32, f32)>>,
     /// What the probe read of each sentence.
@@ -142,9 +143,8 @@ impl Watched {
             Event::ChunksMerged { merged, .. } => {
                 self.texts.extend(merged.iter().map(|hit| (hit.chunk.id, hit.chunk.text.clone())));
             }
-            Event::ContextBuilt { context, .. } => {
-                let new = context.chunks.iter().map(|part| part.chunk).filter(|chunk| !self.context.contains(chunk));
-                self.context.extend(new.collect::<Vec<u64>>());
+            Event::ContextBuilt { step, context } => {
+                self.contexts.insert(*step, context.chunks.iter().map(|part| part.chunk).collect());
             }
             Event::StepStarted { step } => drop(self.tokens.insert(*step, Vec::new())),
             Event::StepFinished { step, uncertainty, .. } if uncertainty.measure == UncertaintyMeasure::Probe => {
@@ -174,6 +174,12 @@ impl Watched {
             let held: Vec<Vec<usize>> = chunks.iter().map(|chunk| self.held(*chunk, evidence)).collect();
             (self.searched && !evidence.is_empty()).then(|| RankScores::of(&held, evidence.len()))
         };
+        let mut context: Vec<u64> = Vec::new();
+        for chunk in self.contexts.values().flatten() {
+            if !context.contains(chunk) {
+                context.push(*chunk);
+            }
+        }
         let tokens: Vec<(f32, f32)> = self.tokens.values().flatten().copied().collect();
         let logprob = (!tokens.is_empty()).then(|| mean_logprob(tokens.iter().map(|(logprob, _)| *logprob)));
         Row {
@@ -187,9 +193,9 @@ impl Watched {
             },
             unanswerable: question.answers.is_empty(),
             found: ranks(&self.found),
-            context: ranks(&self.context),
+            context: ranks(&context),
             chunks_found: u32::try_from(self.found.len()).unwrap_or(u32::MAX),
-            chunks_in_context: u32::try_from(self.context.len()).unwrap_or(u32::MAX),
+            chunks_in_context: u32::try_from(context.len()).unwrap_or(u32::MAX),
             uncertainty: self.uncertainty(&tokens, logprob),
             confidence: logprob.map(f64::exp),
             utility: self.utility(question, evidence),

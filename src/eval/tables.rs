@@ -94,7 +94,7 @@ fn table(title: &str, head: &[&str], rows: impl Iterator<Item = Vec<String>>) ->
 }
 
 const ANSWERS: [&str; 8] = ["preset", "questions", "failed", "exact match", "F1", "substring", "ROUGE-L", "METEOR"];
-const RANKS: [&str; 12] = [
+const RANKS: [&str; 18] = [
     "preset",
     "chunks",
     "mean number",
@@ -103,10 +103,16 @@ const RANKS: [&str; 12] = [
     "R@5",
     "R@10",
     "P@1",
+    "P@3",
+    "P@5",
     "IE@1",
     "IE@3",
     "IE@5",
-    "MRR · nDCG · share",
+    "IE, sum",
+    "IE, sum over all",
+    "MRR",
+    "nDCG",
+    "whole list",
 ];
 const UNCERTAINTY: [&str; 5] = ["preset", "measure", "questions", "AUROC", "AUARC"];
 const UTILITY: [&str; 6] = ["preset", "measure", "whole contexts", "Pearson", "every context", "Pearson"];
@@ -158,9 +164,10 @@ fn kinds(presets: &[PresetSummary]) -> Table {
 fn ranks(preset: &str, list: &str, summary: &RankSummary) -> Vec<String> {
     let mut row = vec![preset.to_owned(), list.to_owned(), format!("{:.1}", summary.chunks)];
     row.extend(summary.recall.iter().map(|recall| share(*recall)));
-    row.push(share(summary.precision[0]));
+    row.extend(summary.precision.iter().take(3).map(|precision| share(*precision)));
     row.extend(summary.ie.iter().take(3).map(|ie| share(*ie)));
-    row.push(format!("{:.3} · {:.3} · {}", summary.mrr, summary.ndcg, share(summary.share)));
+    row.extend([share(summary.ie_sum), share(summary.ie_sum_of_all)]);
+    row.extend([format!("{:.3}", summary.mrr), format!("{:.3}", summary.ndcg), share(summary.share)]);
     row
 }
 

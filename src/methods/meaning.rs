@@ -27,12 +27,18 @@ impl Meaning {
 /// content words are the same; a paraphrase in other words counts as another meaning.
 #[must_use]
 pub fn entailed_by_words(a: &str, b: &str) -> Entailment {
-    let words = |text: &str| -> HashSet<String> {
+    let all = |text: &str| -> HashSet<String> {
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+    };
+    let content = |text: &str| -> HashSet<String> {
         let language = language(text);
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| is_content_word(word, language));
         words.map(str::to_lowercase).collect()
     };
-    if words(b).is_subset(&words(a)) { Entailment::CERTAIN } else { Entailment::of_row(&[0.0, 1.0, 0.0]) }
+    // "No" and "It" have no content words: such answers are held against each other word for word
+    let bare = content(a).is_empty() || content(b).is_empty();
+    let (a, b) = if bare { (all(a), all(b)) } else { (content(a), content(b)) };
+    if b.is_subset(&a) { Entailment::CERTAIN } else { Entailment::of_row(&[0.0, 1.0, 0.0]) }
 }
 
 /// Which cluster each answer belongs to.
@@ -118,12 +124,13 @@ pub fn discrete_semantic_entropy(sizes: &[usize]) -> f64 {
     shares.map(|share| -share * share.ln()).sum::<f64>().max(0.0)
 }
 
-/// The weight of each sampled answer: exp of its mean token log-probability, normalised over the samples.
+/// The weight of each sampled answer: exp of its mean token log-probability, normalised over the samples. A reply without a token says
+/// nothing and weighs nothing.
 #[must_use]
 pub fn sequence_likelihoods(samples: &[Completion]) -> Vec<f64> {
     let likelihood = |sample: &Completion| {
         let sum: f64 = sample.tokens.iter().map(|token| f64::from(token.logprob)).sum();
-        (sum / sample.tokens.len().max(1) as f64).exp()
+        if sample.tokens.is_empty() { 0.0 } else { (sum / sample.tokens.len() as f64).exp() }
     };
     let likelihoods: Vec<f64> = samples.iter().map(likelihood).collect();
     let all: f64 = likelihoods.iter().sum();

@@ -49,17 +49,6 @@ pub trait ModelCalls {
     /// As [`crate::llm::Scorer::classify`].
     fn classify(&mut self, purpose: &str, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, MethodError>;
 
-    /// Log-probability of each token of each continuation, nats.
-    ///
-    /// # Errors
-    /// As [`crate::llm::Scorer::score`].
-    fn score(
-        &mut self,
-        purpose: &str,
-        prompts: &[Prompt],
-        continuations: &[&str],
-    ) -> Result<Vec<Vec<f32>>, MethodError>;
-
     /// How the second answer of each pair follows from the first, for this question: what the entailment judge says, once a pair and
     /// run. Answers that differ in case, spaces and a final period only are entailed without a call.
     ///

@@ -166,8 +166,9 @@ pub fn perplexity(mean_logprob: f64) -> f64 {
 #[must_use]
 pub fn sampled_uncertainty(agreement: &Agreement, samples: &[Completion]) -> SampledUncertainty {
     let clusters = agreement.clusters();
-    let means = samples.iter().map(|sample| mean_logprob(sample.tokens.iter().map(|token| token.logprob)));
-    let mean_logprob = means.sum::<f64>() / samples.len().max(1) as f64;
+    let said: Vec<&Completion> = samples.iter().filter(|sample| !sample.tokens.is_empty()).collect();
+    let means = said.iter().map(|sample| mean_logprob(sample.tokens.iter().map(|token| token.logprob)));
+    let mean_logprob = means.sum::<f64>() / said.len().max(1) as f64;
     SampledUncertainty {
         discrete_semantic_entropy: discrete_semantic_entropy(&clusters.sizes()) as f32,
         semantic_entropy: semantic_entropy(&clusters, &sequence_likelihoods(samples)) as f32,

@@ -7,6 +7,7 @@ use ratatui::buffer::Buffer;
 use crate::event::{Outcome, Uncertainty, UncertaintyMeasure};
 
 use super::app::App;
+use super::panes::dropped_in_short;
 use super::state::Run;
 use super::{screen, text};
 
@@ -59,7 +60,10 @@ fn sources(run: &Run, page: &mut String) {
 fn lookups(run: &Run, page: &mut String) {
     for lookup in run.lookups.iter().filter(|lookup| !lookup.hits().is_empty()) {
         let _ = writeln!(page, "\n## Looked up: {}\n", lookup.query);
-        page.push_str("| | chunk | bm25 | cosine | fused |\n|---|---|---|---|---|\n");
+        if let Some(utility) = lookup.utility {
+            let _ = writeln!(page, "Worth to the model: {utility:+.2}\n");
+        }
+        page.push_str("| | chunk | bm25 | cosine | fused | why not |\n|---|---|---|---|---|---|\n");
         for hit in lookup.hits() {
             let sign = lookup.label(hit.chunk.id).map_or("✗".to_owned(), |label| format!("[{label}]"));
             let score = |ranked: Option<crate::event::Ranked>| {
@@ -72,10 +76,11 @@ fn lookups(run: &Run, page: &mut String) {
             );
             let _ = writeln!(
                 page,
-                "| {sign} | {place} | {} | {} | {:.3} |",
+                "| {sign} | {place} | {} | {} | {:.3} | {} |",
                 score(hit.bm25),
                 score(hit.vector),
-                hit.fused.score
+                hit.fused.score,
+                lookup.dropped(hit.chunk.id).map_or(String::new(), |reason| dropped_in_short(reason, lookup)),
             );
         }
     }

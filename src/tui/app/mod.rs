@@ -142,7 +142,12 @@ impl App {
             Event::RunStarted { .. } => self.run_appeared(&record.run),
             Event::SourceOpened { source } => self.source_arrived(source),
             Event::RunFinished { .. } => self.run_ended(&record.run),
-            Event::UtilityMeasured { of: Some(_), .. } => self.ui.measuring = None,
+            Event::UtilityMeasured { of: Some(_), .. } => {
+                self.ui.measuring = None;
+                if matches!(self.ui.overlay, Some((Overlay::Utility, _))) {
+                    self.select_first();
+                }
+            }
             Event::SessionsListed { .. } if matches!(self.ui.overlay, Some((Overlay::Sessions, _))) => {
                 self.select_first()
             }

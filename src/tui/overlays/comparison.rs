@@ -32,7 +32,6 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     content.gap();
     let mut rows = Rows { scene, width: (cells.saturating_sub(NAMES) / runs.len()).max(1), content: &mut content };
     rows.add("preset", runs.iter().map(|run| (Tone::Strong, heading(run))).collect());
-    rows.add("settings", differing_settings(&runs));
     rows.add("answer", marked(runs.iter().map(|run| answer(run))));
     let longest = runs.iter().map(|run| run.steps.len()).max().unwrap_or(0);
     for at in 0..longest {
@@ -47,6 +46,15 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
         rows.add("utility", runs.iter().map(|run| utility(run)).collect());
     }
     rows.add("cost", runs.iter().map(|run| (Tone::Quiet, cost(run))).collect());
+    rows.add("settings", differing_settings(&runs));
+    let hidden = of_question(scene).count() - runs.len();
+    if hidden > 0 {
+        let says = format!(
+            "{} of this question not shown: too many for this width",
+            text::counted(hidden as u64, "older run")
+        );
+        content.paragraph(&says, scene.style(Tone::Quiet), "  ", cells);
+    }
     content.gap();
     offers(scene, &mut content, cells);
     content
@@ -56,12 +64,18 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
 fn compared<'a>(scene: &Scene<'a>, cells: usize) -> Vec<&'a Run> {
     let Some(shown) = scene.run else { return Vec::new() };
     let fit = (cells.saturating_sub(NAMES) / NARROWEST).clamp(2, MOST_RUNS);
-    let mut runs: Vec<&Run> = scene.state.runs.iter().filter(|run| run.question == shown.question).collect();
+    let mut runs: Vec<&Run> = of_question(scene).collect();
     while runs.len() > fit {
         // the oldest goes, unless it is the shown one
         runs.remove(usize::from(runs[0].id == shown.id));
     }
     runs
+}
+
+/// Every run on the question of the shown one, oldest first.
+fn of_question<'a>(scene: &Scene<'a>) -> impl Iterator<Item = &'a Run> {
+    let question = scene.run.map(|run| run.question.as_str());
+    scene.state.runs.iter().filter(move |run| Some(run.question.as_str()) == question)
 }
 
 /// Lays cells beside each other.
@@ -183,28 +197,22 @@ fn cost(run: &Run) -> String {
     )
 }
 
-/// The presets under which the question was not asked yet: choosing one asks it.
-pub(in crate::tui) fn other_presets(scene: &Scene<'_>) -> Vec<String> {
-    let Some(shown) = scene.run else { return Vec::new() };
-    let asked =
-        |preset: &str| scene.state.runs.iter().any(|run| run.question == shown.question && run.preset == preset);
-    scene.ui.presets().filter(|preset| !asked(preset)).map(str::to_owned).collect()
-}
-
 fn offers(scene: &Scene<'_>, content: &mut Content, cells: usize) {
-    let presets = other_presets(scene);
-    if presets.is_empty() {
-        return;
-    }
-    content.paragraph("ask it under another preset, too:", scene.style(Tone::Quiet), "  ", cells);
-    for (row, preset) in presets.into_iter().enumerate() {
-        content.item(Item { row, part: 0 }, scene.span(Tone::Text, format!("    {preset}")));
+    content.paragraph(
+        "ask it under a preset, with the settings as they are now:",
+        scene.style(Tone::Quiet),
+        "  ",
+        cells,
+    );
+    for (row, preset) in scene.ui.presets().enumerate() {
+        let asked = if of_question(scene).any(|run| run.preset == preset) { "   asked" } else { "" };
+        let line = vec![scene.span(Tone::Text, format!("    {preset}")), scene.span(Tone::Quiet, asked)];
+        content.item(Item { row, part: 0 }, Line::from(line));
     }
 }
 
 pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
-    let shown = scene.run?;
-    let runs = scene.state.runs.iter().filter(|run| run.question == shown.question);
-    let lines: Vec<String> = runs.map(|run| format!("{}: {}", run.preset, answer(run))).collect();
+    scene.run?;
+    let lines: Vec<String> = of_question(scene).map(|run| format!("{}: {}", run.preset, answer(run))).collect();
     Some(("the answers".to_owned(), lines.join("\n")))
 }

@@ -19,7 +19,6 @@ use super::layout;
 use super::panes::Scene;
 use super::viewport::{Content, Scroll};
 
-pub(super) use comparison::other_presets;
 pub use palette::Entry as PaletteEntry;
 
 pub(super) use palette::entries as palette_entries;

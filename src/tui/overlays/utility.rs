@@ -36,7 +36,12 @@ pub(super) fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Conte
         }
         (None, false) => {
             content.gap();
-            let says = why_not(run).unwrap_or("Nothing was measured: see the warnings and failures.");
+            let replay = scene.ui.player.is_some();
+            let otherwise = match replay {
+                true => "A replay has no models: open the folder and ask again to measure.",
+                false => "Nothing was measured: see the warnings and failures.",
+            };
+            let says = why_not(run).unwrap_or(otherwise);
             content.paragraph(says, scene.style(Tone::Quiet), "   ", cells);
         }
     }
@@ -71,10 +76,11 @@ fn measured(scene: &Scene<'_>, scroll: &Scroll, (run, utility): (&Run, &Utility)
         [utility.beliefs.first(), utility.beliefs.get(1)].map(|belief| belief.map(|one| one.seper(utility.form)));
     let mut worth = vec![scene.span(Tone::Quiet, format!("  utility  SePer {form}  "))];
     worth.push(delta(scene, utility.delta));
-    if let (Some(none), Some(all)) = (none, all) {
-        worth.push(scene.span(Tone::Quiet, format!("   belief {none:.2} without documents, {all:.2} with them")));
-    }
     content.line(Line::from(worth));
+    if let (Some(none), Some(all)) = (none, all) {
+        let says = format!("belief {none:.2} without documents, {all:.2} with them");
+        content.paragraph(&says, scene.style(Tone::Quiet), "           ", cells);
+    }
     content.gap();
     if !utility.hits.is_empty() {
         let alone = text::left("alone", 2 * HALF_BAR + 8);
@@ -100,16 +106,23 @@ fn measured(scene: &Scene<'_>, scroll: &Scroll, (run, utility): (&Run, &Utility)
     }
 }
 
+/// To two digits; what is nothing then has no sign of its own.
+fn rounded(value: f32) -> f32 {
+    (value * 100.0).round() / 100.0 + 0.0
+}
+
 fn tone(delta: f32) -> Tone {
     if delta < 0.0 { Tone::Bad } else { Tone::Good }
 }
 
 fn delta(scene: &Scene<'_>, delta: f32) -> Span<'static> {
+    let delta = rounded(delta);
     scene.span(tone(delta), format!("{delta:+.2}"))
 }
 
 /// A bar from the middle: to the left when the chunk misled.
 fn signed_bar(scene: &Scene<'_>, delta: f32) -> [Span<'static>; 4] {
+    let delta = rounded(delta);
     let (filled, rest) = text::bar(delta.abs(), HALF_BAR);
     let empty = "░".repeat(HALF_BAR);
     let middle = scene.span(Tone::Border, "│");
@@ -159,7 +172,7 @@ fn belief_row(scene: &Scene<'_>, run: &Run, utility: &Utility, at: usize, cells:
     });
     let name =
         if belief.chunks.is_empty() { "no documents".to_owned() } else { labels.collect::<Vec<String>>().join(" ") };
-    let entropy = format!("  entropy {:.2}", belief.uncertainty.discrete_semantic_entropy);
+    let entropy = format!("  entropy {:.2}", rounded(belief.uncertainty.discrete_semantic_entropy));
     let mut line = vec![scene.span(Tone::Text, format!("    {}", text::left(&text::clip(&name, 24), 24)))];
     line.extend(scene.bar(seper, 10));
     line.push(scene.span(Tone::Text, format!(" {seper:.2}")));

@@ -10,6 +10,7 @@ mod role_off;
 mod uncertainty;
 
 pub(super) use answer::place;
+pub(super) use retrieval::reason_in_short as dropped_in_short;
 
 use ratatui::style::Style;
 use ratatui::text::Span;

@@ -202,7 +202,7 @@ pub(super) fn short(score: f32, digits: usize) -> String {
     if score.abs() < 1.0 { text.replacen("0.", ".", 1) } else { text }
 }
 
-fn reason_in_short(reason: &DropReason, lookup: &Lookup) -> String {
+pub(in crate::tui) fn reason_in_short(reason: &DropReason, lookup: &Lookup) -> String {
     match reason {
         DropReason::BelowK { k } => format!("below k = {k}"),
         DropReason::ContextFull { .. } => "context full".to_owned(),

@@ -27,10 +27,6 @@ impl ModelCalls for Writer {
         unreachable!("nothing is classified")
     }
 
-    fn score(&mut self, _: &str, _: &[Prompt], _: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
-        unreachable!("nothing is scored")
-    }
-
     fn entail(&mut self, _: &str, _: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError> {
         unreachable!("nothing is judged")
     }

@@ -106,7 +106,7 @@ fn a_file_without_questions_is_an_error_that_says_what_is_wanted() {
         assert!(error.contains("give JSON lines with `question` and `answers`"), "{name}: {error}");
     }
     let missing = QuestionSet::read(&folder.path().join("gone.jsonl")).expect_err("gone").to_string();
-    assert!(missing.contains("No such file"), "{missing}");
+    assert!(missing.contains("No such file") && missing.ends_with("check the path"), "{missing}");
 }
 
 #[test]

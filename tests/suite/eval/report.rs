@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use ragscope::eval::{Measure, RankScores, Report, Row, TextScores, markdown, page};
 use ragscope::event::RunUsage;
 
+use crate::methods::{list, near, number, vectors};
+
 /// An answer of this preset: right or not, and as uncertain as that.
 fn row(preset: &str, id: usize, right: bool, uncertainty: f64) -> Row {
     let score = f64::from(u8::from(right));
@@ -87,4 +89,41 @@ fn a_report_of_nothing_is_a_page_too() {
     let page = page(&report, &[]);
     assert!(!page.contains("NaN") && page.contains("0 questions"), "{page}");
     assert!(markdown(&report).contains("| naive"));
+}
+
+/// SAKI-RAG's measure: over a small set, and as its tables print it.
+#[test]
+fn recall_times_precision_is_that_of_the_reference() {
+    let golden = vectors("retrieval_ie.json");
+    let toy = &golden["toy"];
+    let rows: Vec<Row> = list(&toy["queries"])
+        .iter()
+        .enumerate()
+        .map(|(id, query)| {
+            let texts = |name: &str| -> Vec<String> {
+                list(&query[name]).iter().map(|text| text.as_str().expect("text").to_owned()).collect()
+            };
+            let gold = texts("gold");
+            let held = |chunk: &String| (0..gold.len()).filter(|piece| chunk.contains(&gold[*piece])).collect();
+            let holds: Vec<Vec<usize>> = texts("ret").iter().map(held).collect();
+            Row { context: Some(RankScores::of(&holds, gold.len())), ..row("naive", id, true, 0.1) }
+        })
+        .collect();
+    let report = Report::of(&["naive".to_owned()], &rows);
+    let found = report.presets[0].context.as_ref().expect("evidence");
+    let mut sums = [0.0, 0.0];
+    for result in list(&toy["results"]) {
+        let at = found.depths.iter().position(|depth| result["k"] == *depth).expect("a depth");
+        near(found.recall[at], &result["recall"], "recall");
+        near(found.precision[at], &result["precision_over_answered"], "precision");
+        near(found.precision_of_all[at], &result["precision_over_all"], "precision over all");
+        near(found.ie[at], &result["IE_answered"], "IE");
+        near(found.ie_of_all[at], &result["IE_all"], "IE over all");
+        sums = [sums[0] + found.ie[at], sums[1] + found.ie_of_all[at]];
+    }
+    assert!((found.ie_sum - sums[0]).abs() < 1e-12 && (found.ie_sum_of_all - sums[1]).abs() < 1e-12);
+    for printed in list(&golden["saki_table_check"]) {
+        let product = number(&printed["recall"]) * number(&printed["precision"]) / 100.0;
+        assert!((product - number(&printed["IE_printed"])).abs() < 0.01, "{printed}");
+    }
 }

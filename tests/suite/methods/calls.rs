@@ -32,10 +32,6 @@ impl ModelCalls for Calls {
         Ok(self.generator.classify(prompts, labels)?)
     }
 
-    fn score(&mut self, _: &str, prompts: &[Prompt], texts: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
-        Ok(self.generator.score(prompts, texts)?)
-    }
-
     fn entail(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError> {
         let prompt =
             |(a, b): &(&str, &str)| self.prompt(PromptName::Entailment, &[("q", question), ("a", a), ("b", b)]);

@@ -43,10 +43,6 @@ impl ModelCalls for Script {
         unreachable!("nothing is classified here")
     }
 
-    fn score(&mut self, _: &str, _: &[Prompt], _: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
-        unreachable!("nothing is scored here")
-    }
-
     fn entail(&mut self, _question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError> {
         self.judged += pairs.iter().filter(|(a, b)| Meaning::of(a) != Meaning::of(b)).count();
         let says = |(a, b): &(&str, &str)| {

@@ -61,10 +61,6 @@ impl ModelCalls for Table {
         unreachable!("nothing is classified")
     }
 
-    fn score(&mut self, _: &str, _: &[Prompt], _: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
-        unreachable!("nothing is scored")
-    }
-
     fn entail(&mut self, _question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError> {
         let judge = |(a, b): &(&str, &str)| {
             let known = self.pairs.get(&((*a).to_owned(), (*b).to_owned())).copied();
@@ -157,9 +153,6 @@ fn what_is_judged_ahead_is_all_that_is_asked() {
         }
         fn classify(&mut self, p: &str, q: &[Prompt], l: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
             self.0.classify(p, q, l)
-        }
-        fn score(&mut self, p: &str, q: &[Prompt], c: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
-            self.0.score(p, q, c)
         }
         fn entail(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError> {
             for (a, b) in pairs {

@@ -1,6 +1,7 @@
 use ragscope::llm::{Completion, End, Token};
 use ragscope::methods::{
-    Agreement, Clusters, discrete_semantic_entropy, sampled_uncertainty, semantic_entropy, sequence_likelihoods,
+    Agreement, Clusters, discrete_semantic_entropy, entailed_by_words, sampled_uncertainty, semantic_entropy,
+    sequence_likelihoods,
 };
 use serde_json::Value;
 
@@ -107,4 +108,28 @@ fn nothing_is_certain_of_nothing() {
     let none = Agreement::of(Vec::new());
     assert_eq!((none.degree_entropy(), none.degree_uncertainty(), none.eigenvalue_uncertainty()), (0.0, 0.0, 0.0));
     assert_eq!(none.clusters().sizes(), Vec::<usize>::new());
+}
+
+#[test]
+fn a_reply_without_a_word_weighs_nothing() {
+    let samples = [sample("Lorby", &[-1.0]), sample("", &[]), sample("Lorby", &[-1.0])];
+    assert_eq!(sequence_likelihoods(&samples), [0.5, 0.0, 0.5]);
+    let measured = sampled_uncertainty(&Agreement::of(vec![vec![1.0; 3]; 3]), &samples);
+    assert_eq!(measured.mean_logprob, -1.0);
+    assert_eq!(sequence_likelihoods(&[sample("", &[])]), [0.0]);
+}
+
+#[test]
+fn answers_of_stop_words_are_told_apart_by_them() {
+    let cases = [
+        ("No", "Yes", false),
+        ("No.", "no", true),
+        ("It", "Not", false),
+        ("in Lorby", "Lorby", true),
+        ("the", "Lorby", false),
+    ];
+    for (a, b, same) in cases {
+        let judged = [entailed_by_words(a, b), entailed_by_words(b, a)];
+        assert_eq!(judged.iter().all(|judged| judged.is_entailed()), same, "{a} {b}");
+    }
 }
