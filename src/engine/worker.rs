@@ -250,7 +250,11 @@ impl Worker {
         let index = self.index.as_mut().ok_or(WorkerError::NoCorpus)?;
         let session = &mut self.session;
         let mut tell = |event| publish(session.record(event));
-        let LoadedEmbedder { model, counter } = self.models.embedder(&config, &mut tell)?;
+        let LoadedEmbedder { model, counter } = match self.models.embedder(&config, &mut tell) {
+            // a question overtook it: the update is as unfinished as one that was stopped later
+            Err(LlmError::Stopped) => return Ok(None),
+            embedder => embedder?,
+        };
         let update = index.update(&config, model, counter, &mut tell)?;
         match update {
             Update::Interrupted => Ok(None),

@@ -16,6 +16,9 @@ use super::state::{Model, Phase, Run};
 use super::theme::Tone;
 use super::{overlays, text};
 
+/// Cells that the folder keeps beside the preset.
+const SHORTEST_FOLDER: usize = 12;
+
 /// Program, folder and preset on the left; model, device and speed on the right. What does not fit goes, the least important first.
 pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let width = usize::from(area.width);
@@ -32,7 +35,9 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let preset = scene.run.map_or_else(|| setting(scene, "preset"), |run| run.preset.clone());
     let preset = if preset.is_empty() { preset } else { format!("   preset {preset}") };
     let mut room = width.saturating_sub(name.width() + right.width() + 2);
-    let folder = text::clip_start(&folder, room).into_owned();
+    // a folder that is cut at its start is still known; a preset that is not there is not
+    let folder_room = room.saturating_sub(text::width(&preset)).max(SHORTEST_FOLDER.min(room));
+    let folder = text::clip_start(&folder, folder_room).into_owned();
     room -= text::width(&folder);
     let mut fitting = |part: String| {
         if text::width(&part) <= room {
@@ -248,11 +253,19 @@ pub fn status(app: &App, scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let width = usize::from(area.width);
     let (tone, says) = match &scene.ui.notice {
         Some(notice) => (if notice.failed { Tone::Doubt } else { Tone::Notice }, text::one_line(&notice.text)),
-        None => (Tone::Quiet, doing_words(scene)),
+        None => (Tone::Quiet, doing_words(scene, width)),
     };
     // the way to help stays in sight
     let room = width.saturating_sub(left.width() + SHORTEST_HINT);
-    left.push_span(scene.span(tone, text::clip(&says, room).into_owned()));
+    let log = format!(" ({} shows all)", scene.keymap.sign(Action::Log));
+    let says = match text::width(&says) > room {
+        true if scene.ui.notice.is_some() && room > 2 * text::width(&log) => {
+            format!("{}{log}", text::clip(&says, room - text::width(&log)))
+        }
+        true => text::clip(&says, room).into_owned(),
+        false => says,
+    };
+    left.push_span(scene.span(tone, says));
     let right = hints(app, scene, width.saturating_sub(left.width() + 2));
     ends(left, right, area, buffer);
 }
@@ -288,18 +301,21 @@ fn banners(app: &App, scene: &Scene<'_>) -> Vec<String> {
 }
 
 /// What is going on, and what it cost.
-fn doing_words(scene: &Scene<'_>) -> String {
+fn doing_words(scene: &Scene<'_>, width: usize) -> String {
     let changed = match overlays::changed_settings(scene) {
         0 => String::new(),
         number => format!("{} changed for the next run   ", text::counted(number as u64, "setting")),
     };
     let found = if scene.ui.needle.is_empty() { String::new() } else { format!("search \"{}\"   ", scene.ui.needle) };
     let behind = scene.ui.overlay.is_some() || scene.ui.pending.is_some();
-    let run = scene.run.filter(|_| !behind).map_or(String::new(), |run| run_words(scene, run));
+    let run = scene.run.filter(|_| !behind).map_or(String::new(), |run| run_words(scene, run, width));
     format!("{changed}{found}{run}")
 }
 
-fn run_words(scene: &Scene<'_>, run: &Run) -> String {
+/// Below this many columns the keys are worth more than the state of the cache.
+const CONTEXT_FROM: usize = 120;
+
+fn run_words(scene: &Scene<'_>, run: &Run, width: usize) -> String {
     let doing = match run.phase() {
         phase if phase != Phase::Done && !scene.ui.goes_on(run) => return "a recording that was cut off".to_owned(),
         Phase::Starting => return "starting …".to_owned(),
@@ -321,6 +337,9 @@ fn run_words(scene: &Scene<'_>, run: &Run) -> String {
         0 => String::new(),
         all => format!(", reused {:.0} % of prompt tokens", reused as f64 * 100.0 / all as f64),
     };
+    if width < CONTEXT_FROM {
+        return format!("{doing}{reused}");
+    }
     let context = run.calls.iter().rev().find_map(|call| call.usage).filter(|usage| usage.context_tokens > 0);
     let context = context.map_or(String::new(), |usage| {
         format!(", context {} of {}", text::count(usage.context_used.into()), text::count(usage.context_tokens.into()))
@@ -354,8 +373,8 @@ fn hints(app: &App, scene: &Scene<'_>, cells: usize) -> Line<'static> {
 
 fn useful(app: &App, scene: &Scene<'_>) -> Vec<(Action, &'static str)> {
     use Action::{
-        Ask, Back, Choose, Copy, FocusInput, Help, HelpKey, NextPane, OpenSource, Palette, Play, Quit, RunChanged,
-        Search, Step, Zoom,
+        Again, Ask, Back, Choose, Comparison, Copy, FocusInput, Help, HelpKey, NextPane, OpenSource, Palette, Play,
+        Prompts, Quit, RunChanged, Search, Settings, Step, Utility, Zoom,
     };
     let stop = app.running().then_some((Back, "stop"));
     let fixed: &[(Action, &str)] = match (&scene.ui.overlay, scene.ui.focus) {
@@ -378,8 +397,13 @@ fn useful(app: &App, scene: &Scene<'_>) -> Vec<(Action, &'static str)> {
             (FocusInput, "ask"),
             (OpenSource, "source"),
             (Zoom, "zoom"),
-            (Search, "search"),
             (Quit, "quit"),
+            (Again, "again"),
+            (Settings, "settings"),
+            (Comparison, "compare"),
+            (Utility, "worth"),
+            (Prompts, "prompts"),
+            (Search, "search"),
         ],
     };
     stop.into_iter().filter(|_| scene.ui.overlay.is_none()).chain(fixed.iter().copied()).collect()

@@ -8,7 +8,7 @@
 //! | [`panes`], [`overlays`] | what is shown, as rows |
 //! | [`screen`], [`chrome`], [`layout`], [`viewport`] | where it goes |
 //! | [`theme`], [`text`] | how it looks |
-//! | [`player`], [`save`] | recorded runs, files |
+//! | [`player`], [`save`], [`picture`] | recorded runs, files |
 //! | [`event_loop`], [`terminal`] | the outside |
 //!
 //! Nothing here waits for the engine: commands go down a channel and records come up another.
@@ -26,6 +26,7 @@ pub mod theme;
 pub mod text;
 pub mod player;
 pub mod save;
+pub mod picture;
 pub mod event_loop;
 pub mod terminal;
 

@@ -117,11 +117,11 @@ fn facts(run: &Run, page: &mut String) {
     }
 }
 
-/// The screen as it is, row by row, without colours.
-pub fn screen(app: &App) -> String {
+/// The screen as it is.
+pub fn screen(app: &App) -> Buffer {
     let mut buffer = Buffer::empty(app.size());
     screen::draw(app, &mut buffer);
-    rows(&buffer)
+    buffer
 }
 
 /// The text of a buffer, row by row, without the spaces at the ends.

@@ -3,7 +3,7 @@
 use crate::event::{Citation, Command, CorpusCard, Hit, Source};
 use crate::tui::panes::Pane;
 use crate::tui::viewport::{Item, Scroll};
-use crate::tui::{overlays, save};
+use crate::tui::{overlays, picture, save};
 
 use super::{App, Effect, Origin, Overlay, SourceView, Wanted};
 
@@ -186,8 +186,13 @@ impl App {
     }
 
     pub(in crate::tui) fn save_screen(&mut self) {
-        let text = save::screen(self);
+        let text = save::rows(&save::screen(self));
         self.write_new("ragscope-screen", "txt", text);
+    }
+
+    pub(in crate::tui) fn save_picture(&mut self) {
+        let picture = picture::svg(&save::screen(self));
+        self.write_new("ragscope-screen", "svg", picture);
     }
 
     /// Writes a file under the first free name, so that nothing is overwritten.

@@ -132,6 +132,7 @@ actions! {
     Log = "log" Panes ["L"] "warnings and failures" => App::open_log;
     Save = "save" Panes ["e"] "save the run as Markdown" => App::save_run;
     SaveScreen = "save-screen" Panes ["E"] "save the screen as text" => App::save_screen;
+    SavePicture = "save-picture" Panes ["P"] "save the screen as an SVG picture" => App::save_picture;
     Reindex = "reindex" Panes ["u"] "bring the index up to date with the folder" => App::reindex;
     Rebuild = "rebuild-index" Panes [] "throw the index away and build it anew" => App::rebuild;
     Answer = "pane-answer" Panes ["1"] "Answer" => |app| app.focus(Pane::Answer);

@@ -62,6 +62,9 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
     actions.chain(presets.chain(suggestions).filter(move |_| !replaying)).chain(themes)
 }
 
+/// From this width on commands are listed with their names.
+const NAMES_FROM: usize = 70;
+
 pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     for (row, entry) in entries(scene).into_iter().enumerate() {
@@ -71,12 +74,18 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
         };
         let words = entry.words();
         let (name, doc) = words.split_once(": ").unwrap_or((&words, ""));
-        let room = cells.saturating_sub(20 + 10);
+        // where both have no room, the name of an action goes: what it does says more
+        let (name, doc, name_room) = match &entry {
+            _ if cells >= NAMES_FROM => (name, doc, 18),
+            Entry::Action(_) | Entry::Suggestion(..) => (doc, "", cells.saturating_sub(12)),
+            Entry::Preset(_) | Entry::Theme(_) => (words.as_str(), "", cells.saturating_sub(12)),
+        };
+        let room = cells.saturating_sub(name_room + 12);
         content.item(
             Item { row, part: 0 },
             Line::from(vec![
                 Span::raw("  "),
-                scene.span(Tone::Text, text::left(name, 18)),
+                scene.span(Tone::Text, text::left(name, name_room)),
                 scene.span(Tone::Quiet, text::left(doc, room)),
                 scene.span(Tone::Key, text::right(&keys, 9)),
             ]),
