@@ -16,6 +16,8 @@ use super::state::{Model, Phase, Run};
 use super::theme::Tone;
 use super::{overlays, text};
 
+/// From this width on the preset is named as such.
+const NAMED_FROM: usize = 80;
 /// Cells that the folder keeps beside the preset.
 const SHORTEST_FOLDER: usize = 12;
 
@@ -33,7 +35,11 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         format!(" ({}, {})", text::counted(corpus.documents, "file"), text::counted(corpus.chunks, "chunk"))
     });
     let preset = scene.run.map_or_else(|| setting(scene, "preset"), |run| run.preset.clone());
-    let preset = if preset.is_empty() { preset } else { format!("   preset {preset}") };
+    let preset = match preset.as_str() {
+        "" => preset,
+        name if width < NAMED_FROM => format!("  {name}"),
+        name => format!("   preset {name}"),
+    };
     let mut room = width.saturating_sub(name.width() + right.width() + 2);
     // a folder that is cut at its start is still known; a preset that is not there is not
     let folder_room = room.saturating_sub(text::width(&preset)).max(SHORTEST_FOLDER.min(room));

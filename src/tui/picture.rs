@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use ratatui::buffer::Buffer;
-use ratatui::style::{Color, Modifier};
+use ratatui::style::Modifier;
 
-use super::text;
+use super::{text, theme};
 
 /// Units of the picture that a cell takes, and how far below its top the letters stand.
 const CELL: (u32, u32) = (10, 20);
@@ -26,7 +26,7 @@ pub fn svg(buffer: &Buffer) -> String {
         while x < area.right() {
             let cell = &buffer[(x, y)];
             let cells = text::width(cell.symbol()).max(1) as u16;
-            let (mut ink, mut paper) = (hex(cell.fg, "#000000"), hex(cell.bg, "#ffffff"));
+            let (mut ink, mut paper) = (theme::hex(cell.fg, "#000000"), theme::hex(cell.bg, "#ffffff"));
             if cell.modifier.contains(Modifier::REVERSED) {
                 std::mem::swap(&mut ink, &mut paper);
             }
@@ -83,24 +83,6 @@ impl Piece {
     }
 }
 
-/// A colour as `#rrggbb`; the terminal's own ones are `otherwise`.
-fn hex(colour: Color, otherwise: &str) -> String {
-    const STEPS: [u8; 6] = [0, 95, 135, 175, 215, 255];
-    let (r, g, b) = match colour {
-        Color::Rgb(r, g, b) => (r, g, b),
-        Color::Indexed(index @ 232..) => {
-            let grey = 8 + 10 * (index - 232);
-            (grey, grey, grey)
-        }
-        Color::Indexed(index @ 16..) => {
-            let step = |place: u8| STEPS[usize::from((index - 16) / place % 6)];
-            (step(36), step(6), step(1))
-        }
-        _ => return otherwise.to_owned(),
-    };
-    format!("#{r:02x}{g:02x}{b:02x}")
-}
-
 #[cfg(test)]
 mod tests {
     use ratatui::layout::Rect;
@@ -111,8 +93,8 @@ mod tests {
     #[test]
     fn neighbours_of_one_look_are_one_text_and_markup_is_escaped() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 12, 1));
-        buffer.set_string(0, 0, "a<b 海", Style::default().fg(Color::Rgb(1, 2, 3)).add_modifier(Modifier::CROSSED_OUT));
-        buffer.set_string(6, 0, "&", Style::default().fg(Color::Indexed(196)).bg(Color::Indexed(232)));
+        buffer.set_string(0, 0, "a<b 海", Style::default().fg((1, 2, 3).into()).add_modifier(Modifier::CROSSED_OUT));
+        buffer.set_string(6, 0, "&", Style::default().fg((255, 0, 0).into()).bg((8, 8, 8).into()));
         let page = svg(&buffer);
         assert!(page.contains("fill=\"#010203\" text-decoration=\"line-through\">a&lt;b 海</text>"), "{page}");
         assert!(page.contains("textLength=\"60\"") && page.contains("fill=\"#ff0000\">&amp;</text>"), "{page}");

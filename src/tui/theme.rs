@@ -258,10 +258,12 @@ fn at_depth(mut style: Style, depth: Depth) -> Style {
     }
 }
 
+/// The shades of a colour in xterm's cube.
+const STEPS: [i32; 6] = [0, 95, 135, 175, 215, 255];
+
 /// The nearest of xterm's 256 colours: the 6x6x6 cube or the grey ramp.
 fn indexed(colour: Color) -> Color {
     const NEARLY_GREY: i32 = 32;
-    const STEPS: [i32; 6] = [0, 95, 135, 175, 215, 255];
     let Color::Rgb(r, g, b) = colour else { return colour };
     let rgb = [i32::from(r), i32::from(g), i32::from(b)];
     let distance = |other: [i32; 3]| -> i32 { rgb.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum() };
@@ -278,6 +280,23 @@ fn indexed(colour: Color) -> Color {
         16 + 36 * cube[0] + 6 * cube[1] + cube[2]
     };
     Color::Indexed(index as u8)
+}
+
+/// A colour as `#rrggbb`; the terminal's own ones are `otherwise`.
+pub fn hex(colour: Color, otherwise: &str) -> String {
+    let (r, g, b) = match colour {
+        Color::Rgb(r, g, b) => (r, g, b),
+        Color::Indexed(index @ 232..) => {
+            let grey = 8 + 10 * (index - 232);
+            (grey, grey, grey)
+        }
+        Color::Indexed(index @ 16..) => {
+            let step = |place: u8| STEPS[usize::from((index - 16) / place % 6)] as u8;
+            (step(36), step(6), step(1))
+        }
+        _ => return otherwise.to_owned(),
+    };
+    format!("#{r:02x}{g:02x}{b:02x}")
 }
 
 #[cfg(test)]
@@ -342,6 +361,14 @@ mod tests {
     fn the_nearest_indexed_colour() {
         assert_eq!(indexed(Color::Rgb(255, 255, 255)), Color::Indexed(231));
         assert_eq!(indexed(Color::Rgb(255, 0, 0)), Color::Indexed(196));
+        for (colour, written) in [
+            (Color::Indexed(196), "#ff0000"),
+            (Color::Indexed(232), "#080808"),
+            (Color::Rgb(1, 2, 3), "#010203"),
+            (Color::Reset, "?"),
+        ] {
+            assert_eq!(hex(colour, "?"), written);
+        }
         assert_eq!(indexed(Color::Rgb(128, 128, 128)), Color::Indexed(244));
     }
 }
