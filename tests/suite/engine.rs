@@ -1,5 +1,6 @@
 //! The run, told by its events, with scripted models and a corpus of a few lines.
 
+mod funnel;
 mod utility;
 pub mod dense;
 

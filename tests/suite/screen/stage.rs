@@ -6,7 +6,8 @@ use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
 use ragscope::config::{Layers, Paths};
 use ragscope::event::{
     Belief, BeliefSample, Command, CorpusCard, Event, HitUtility, IndexPhase, IndexProgress, IndexReport, ModelCard,
-    Record, RunSummary, SESSION, SampledUncertainty, SePerForm, SkippedFile, Source, Utility,
+    Ranked, Record, RunSummary, SESSION, SampledUncertainty, SePerForm, SkippedFile, SoughtChunk, SoughtLookup, Source,
+    Utility,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::Depth;
@@ -174,6 +175,33 @@ pub fn ready() -> Screen {
 pub fn answered() -> Screen {
     let mut screen = ready();
     screen.apply(&recorded()).press("esc");
+    screen
+}
+
+/// A run whose hits were linked, graded, ordered anew and merged.
+pub fn funnel() -> Screen {
+    let mut screen = ready();
+    screen.apply(&run_of("funnel.jsonl")).press("esc");
+    screen
+}
+
+/// The same, and a passage of its was looked for.
+pub fn sought() -> Screen {
+    let mut screen = funnel();
+    screen.press("W").type_text("born in Aldmouth").press("enter");
+    let retrieval = run_of("funnel.jsonl").into_iter().find_map(|record| match record.event {
+        Event::RetrievalFinished { retrieval, .. } => Some(retrieval),
+        _ => None,
+    });
+    let retrieval = retrieval.expect("a lookup");
+    let chunk = |at: usize, vector: Option<Ranked>| {
+        let hit = retrieval.hits[at].clone();
+        SoughtChunk { chunk: hit.chunk, whole: true, bm25: hit.bm25, vector, fused: vector.map(|_| hit.fused) }
+    };
+    let far = Some(Ranked { score: 0.103, rank: 91 });
+    let chunks = vec![chunk(0, retrieval.hits[0].vector), SoughtChunk { fused: None, ..chunk(1, far) }];
+    let lookups = vec![SoughtLookup { step: 0, query: retrieval.query.clone(), pool: 50, chunks }];
+    screen.session(Event::ChunksSought { phrase: "born in Aldmouth".to_owned(), lookups });
     screen
 }
 

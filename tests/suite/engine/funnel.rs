@@ -1,0 +1,138 @@
+//! Rewriter, linker, filters and reranker over scripted models: what each drops, and what happens when nothing is left.
+
+use ragscope::event::{DropReason, Event, Stage};
+use ragscope::llm::scripted::ScriptedGenerator;
+
+use super::{SHELF, config, run};
+
+const QUESTION: &str = "Where was Tam Reeve born?";
+
+fn events(settings: &[(&str, &str)], generator: ScriptedGenerator) -> Vec<Event> {
+    let mut generator = generator.when("Context:", " So the answer is Aldmouth.");
+    let (outcome, events) = run(&config(settings), &mut generator, QUESTION, usize::MAX);
+    outcome.expect("it ran");
+    events
+}
+
+/// The chunks of the context, and the others with the reason.
+fn context(events: &[Event]) -> (Vec<u64>, Vec<(u64, DropReason)>) {
+    let built = events.iter().rev().find_map(|event| match event {
+        Event::ContextBuilt { context, .. } => Some(context),
+        _ => None,
+    });
+    let built = built.expect("a context");
+    let dropped = built.dropped.iter().map(|dropped| (dropped.chunk, dropped.reason.clone())).collect();
+    (built.chunks.iter().map(|chunk| chunk.chunk).collect(), dropped)
+}
+
+#[test]
+fn chunks_below_the_threshold_of_their_grades_are_dropped_with_it() {
+    let judged = ScriptedGenerator::new()
+        .judging("Passage: Tam Reeve was born", "10", 1.0)
+        .judging("Passage: Mira", "4", 1.0)
+        .judging("Passage", "0", 1.0);
+    let events = events(&[("filter.kind", "graded")], judged);
+    let (kept, dropped) = context(&events);
+    assert_eq!(kept, [10, 20], "1.0 and 0.4 reach the mean of 0.35");
+    let below: Vec<u64> = dropped
+        .iter()
+        .filter(|(_, reason)| matches!(reason, DropReason::BelowThreshold { score, threshold } if score < threshold))
+        .map(|(chunk, _)| *chunk)
+        .collect();
+    assert_eq!(below, [30, 40]);
+    let graded = events.iter().find_map(|event| match event {
+        Event::ChunksGraded { graded, threshold, is_tight, fell_back, .. } => Some((graded, threshold, is_tight, fell_back)),
+        _ => None,
+    });
+    let (graded, threshold, is_tight, fell_back) = graded.expect("grades");
+    assert_eq!((graded.len(), *is_tight, *fell_back), (SHELF.len(), false, false));
+    assert!((threshold - 0.35).abs() < 1e-5 && graded.iter().all(|one| (one.score - one.grades[0]).abs() < 1e-5));
+}
+
+#[test]
+fn all_grades_equal_keep_everything_and_judges_without_a_heart_keep_the_candidates() {
+    let equal = events(&[("filter.kind", "graded"), ("retriever.k", "4")], ScriptedGenerator::new());
+    assert_eq!(context(&equal).0.len(), SHELF.len());
+    let heartless = ScriptedGenerator::new().judging("Knowledge", "0", 0.99);
+    let told = events(&[("filter.kind", "binary"), ("retriever.k", "4")], heartless);
+    assert_eq!(context(&told).0.len(), SHELF.len(), "a context is never empty");
+    let fell_back = told.iter().any(|event| matches!(event, Event::ChunksJudged { fell_back: true, .. }));
+    assert!(fell_back, "and the fallback is told");
+}
+
+#[test]
+fn what_a_judge_finds_irrelevant_is_dropped() {
+    let judge = ScriptedGenerator::new().judging("Knowledge: Tam", "1", 0.9).judging("Knowledge", "0", 0.9);
+    let (kept, dropped) = context(&events(&[("filter.kind", "binary")], judge));
+    assert_eq!(kept, [20]);
+    assert!(dropped.iter().all(|(_, reason)| matches!(reason, DropReason::Irrelevant { probability, .. } if *probability < 0.2)));
+}
+
+#[test]
+fn twins_are_dropped_by_meaning_and_by_words() {
+    for prefilter in ["off", "tf_idf"] {
+        let settings = [("filter.kind", "graded"), ("filter.most_cosine", "0.0"), ("filter.prefilter", prefilter)];
+        let events = events(&settings, ScriptedGenerator::new());
+        let stage = if prefilter == "off" { Stage::Redundant } else { Stage::Alike };
+        let dropped = events.iter().find_map(|event| match event {
+            Event::StageFinished { stage: of, dropped, .. } if *of == stage => Some(dropped.clone()),
+            _ => None,
+        });
+        // the first two share words; at a limit of 0 sharing any is too much
+        let dropped = dropped.expect("the stage");
+        assert!(
+            dropped.iter().any(|one| one.chunk == 20 && matches!(one.reason, DropReason::Redundant { twin: 10, .. })),
+            "{prefilter}: {dropped:?}"
+        );
+    }
+}
+
+#[test]
+fn a_rewrite_is_used_when_it_says_something_of_the_question() {
+    for (reply, used, query) in [
+        (" Tam Reeve birthplace", true, "Where was Tam Reeve born? birthplace"),
+        (" ", false, QUESTION),
+        (" quite another matter altogether", false, QUESTION),
+    ] {
+        let events = events(&[("rewriter.kind", "generator")], ScriptedGenerator::new().when("keywords", reply));
+        let told = events.iter().find_map(|event| match event {
+            Event::QuestionRewritten { used, .. } => Some(*used),
+            _ => None,
+        });
+        assert_eq!(told, Some(used), "{reply:?}");
+        let asked = events.iter().find_map(|event| match event {
+            Event::QueryWritten { query, .. } => Some(query.clone()),
+            _ => None,
+        });
+        assert_eq!(asked.as_deref(), Some(query), "{reply:?}");
+    }
+}
+
+#[test]
+fn hits_are_joined_with_their_relatives_and_texts_with_a_chunk_in_common_are_merged() {
+    let settings = [("linker.kind", "tokens"), ("retriever.k", "2")];
+    let events = events(&settings, ScriptedGenerator::new());
+    let linked = events.iter().find_map(|event| match event {
+        Event::ChunksLinked { linked, .. } => Some(linked.clone()),
+        _ => None,
+    });
+    let linked = linked.expect("links");
+    assert!(!linked.is_empty());
+    for text in &linked {
+        let parts: Vec<u64> = text.hit.chunk.parts.iter().map(|part| part.chunk).collect();
+        assert!(parts.contains(&text.seed) && parts.contains(&text.relatives[0].chunk), "{text:?}");
+        assert!(text.relatives[0].weight > 0.0 && text.relatives[0].weight <= 1.0);
+    }
+    let links = events.iter().filter(|event| matches!(event, Event::LinksRead { .. })).count();
+    assert_eq!(links, 1, "the links of a document are told once");
+    let all = [("linker.join", "all"), ("linker.relatives", "3"), ("linker.kind", "tokens"), ("retriever.k", "2")];
+    let events = self::events(&all, ScriptedGenerator::new());
+    let (kept, _) = context(&events);
+    assert_eq!(kept.len(), 1, "both hits with all their relatives are the whole document");
+}
+
+#[test]
+fn the_best_passages_stand_at_the_edges() {
+    let edges = events(&[("answer.order", "edges"), ("retriever.k", "4")], ScriptedGenerator::new());
+    assert_eq!(context(&edges).0, [10, 30, 40, 20]);
+}
