@@ -57,7 +57,7 @@ const EXIT_CODES: &str = "Exit status: 0 done, 1 failed, 2 wrong usage, 130 inte
 /// Flags of every command.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Shared {
-    /// Preset: closed-book, naive, dense-rag, searag, chunkrag, saki-rag, full, or the name of a file in your presets folder
+    /// Preset: a built-in one (an unknown name lists them), or the name of a file in your presets folder
     #[arg(long, value_name = "NAME", help_heading = "Settings")]
     pub preset: Option<String>,
     /// Generator: a GGUF file, or a name that `ragscope models` lists

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::config::LinkerKind;
 use crate::event::{ChunkText, Link, LinkReport, harmless};
 
 use super::failure::{Exit, Failure, Stopped};
@@ -33,10 +32,6 @@ impl Work<'_> {
     /// Bring the index and its links up to date, and print the links of one document, with `--json` of all of them.
     pub fn links(mut self, folder: &Path, document: Option<&str>, rebuild: bool) -> Result<Exit, Stopped> {
         check_folder(folder)?;
-        if self.layers.config()?.linker.kind == LinkerKind::Off {
-            let error = "nothing ties chunks together in these settings";
-            return Err(Failure::usage(error, "use --preset saki-rag, or --set linker.kind=tokens").into());
-        }
         self.observer.be_silent();
         self.prepare(folder)?;
         let report = self.run(|worker, publish| worker.link(&[], rebuild, publish))?.ok_or(Stopped::Interrupted)?;

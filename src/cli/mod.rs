@@ -26,7 +26,7 @@ pub use hub::{Commands, Hub, Sink};
 pub use interrupt::Interrupt;
 pub use output::Output;
 
-use crate::config::{ConfigError, Layers, Paths};
+use crate::config::{ConfigError, Layers, LinkerKind, Paths};
 use text::RunText;
 pub use work::check_folder;
 use work::{Question, Work};
@@ -85,7 +85,12 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
             Work::new(layers()?, &paths, out)?.ask(Question { folder, text: question, shown: RunText::default() })
         }
         Some(Subcommands::Links { folder, document, rebuild }) => {
-            Work::new(layers()?, &paths, out)?.links(folder, document.as_deref(), *rebuild)
+            let mut layers = layers()?;
+            if layers.config()?.linker.kind == LinkerKind::Off {
+                // whoever asks for links wants some
+                layers.set("links", "linker.kind", "sentence")?;
+            }
+            Work::new(layers, &paths, out)?.links(folder, document.as_deref(), *rebuild)
         }
         Some(Subcommands::Explain { folder, question, expect }) => {
             Work::new(layers()?, &paths, out)?.explain(folder, question, expect)

@@ -44,9 +44,11 @@ impl ModelCalls for Run<'_> {
     fn classify(&mut self, purpose: &str, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
         self.check_stopped()?;
         let first = self.tell_calls(purpose, prompts).map_err(method_error)?;
-        let rows = self.tools.generator.classify(prompts, labels)?;
+        let mut rows = self.tools.generator.classify(prompts, labels)?;
         self.tell_cost(first);
         self.check_stopped()?;
+        // a model that knows none of the labels is no judge: what it says must not reach the records
+        rows.iter_mut().flatten().filter(|share| !share.is_finite()).for_each(|share| *share = 0.0);
         Ok(rows)
     }
 
@@ -93,7 +95,8 @@ impl ModelCalls for Run<'_> {
     fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, MethodError> {
         self.check_stopped()?;
         if let Some(reranker) = self.tools.reranker.as_mut() {
-            return Ok(reranker.rerank(question, texts)?);
+            let scores = reranker.rerank(question, texts)?;
+            return Ok(scores.into_iter().map(|score| if score.is_finite() { score } else { 0.0 }).collect());
         }
         let prompts = texts
             .iter()

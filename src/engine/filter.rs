@@ -5,8 +5,12 @@ use crate::config::prompts::PromptName;
 use crate::event::{DropReason, DroppedChunk, Event, GradedChunk, Hit, JudgedChunk, Stage};
 use crate::methods::{MethodError, ModelCalls, chunkrag, cosine};
 
+use super::passages::count;
 use super::roles::{Found, HitStage};
 use super::run::{Run, RunError};
+
+/// Room for a label and the end of the turn.
+const LABEL_TOKENS: u32 = 16;
 
 /// ChunkRAG's filter: redundancy, three grades, dynamic threshold.
 pub struct Graded;
@@ -18,6 +22,7 @@ impl HitStage for Graded {
             PrefilterKind::TfIdf => drop_alike(run, found),
         };
         let found = drop_redundant(run, found)?;
+        let found = drop_too_long(run, PromptName::GradeCritic, question, found)?;
         grade(run, question, found)
     }
 }
@@ -27,6 +32,7 @@ pub struct Binary;
 
 impl HitStage for Binary {
     fn apply(&mut self, run: &mut Run<'_>, question: &str, found: Found) -> Result<Found, RunError> {
+        let found = drop_too_long(run, PromptName::JudgeRelevant, question, found)?;
         let texts = texts(&found.kept);
         let prompts = texts
             .iter()
@@ -51,6 +57,29 @@ impl HitStage for Binary {
         });
         Ok(narrow(run, Stage::Judged, found, verdicts.collect()))
     }
+}
+
+/// Drop the texts whose prompt the generator cannot read: they would not fit the prompt of the answer either.
+pub(super) fn drop_too_long(
+    run: &mut Run<'_>,
+    judge: PromptName,
+    question: &str,
+    mut found: Found,
+) -> Result<Found, RunError> {
+    let available_tokens = run.tools.generator.card().context_tokens.saturating_sub(LABEL_TOKENS);
+    let mut kept = Vec::with_capacity(found.kept.len());
+    for hit in found.kept {
+        let values = [("q", question), ("c", hit.chunk.text.as_str()), ("b", "10"), ("f", "10")];
+        let values = if judge == PromptName::GradeCritic { &values[..] } else { &values[..2] };
+        let needed_tokens = count(run.tools.generator, &run.prompt(judge, values)?)?;
+        if needed_tokens > available_tokens {
+            let reason = DropReason::ContextFull { needed_tokens, available_tokens };
+            found.dropped.push(DroppedChunk { chunk: hit.chunk.id, reason });
+        } else {
+            kept.push(hit);
+        }
+    }
+    Ok(Found { kept, ..found })
 }
 
 fn texts(hits: &[Hit]) -> Vec<String> {

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::config::LinkJoin;
 use crate::event::{ChunkText, DocumentLinks, Event, Flow, Hit, LinkedChunk, LinkedText, Relative, Stage};
 use crate::index::ChunkLinks;
+use crate::llm::LlmError;
 use crate::methods::joined;
 
 use super::linking;
@@ -89,7 +90,16 @@ fn read(run: &mut Run<'_>, path: &str) -> Result<Option<Linked>, RunError> {
         Some(model) => &mut **model,
         None => &mut *run.tools.generator,
     };
-    let links = linking::link(model, &run.tools.config.linker, (&chunks, &vectors), &mut |_| Flow::Continue)?;
+    let made = linking::link(model, &run.tools.config.linker, (&chunks, &vectors), &mut |_| Flow::Continue);
+    let links = match made {
+        Ok(links) => links,
+        Err(LlmError::Stopped) => return Err(LlmError::Stopped.into()),
+        // what cannot be linked comes without relatives
+        Err(error) => {
+            run.emit(Event::Warned { text: format!("{path} is not linked: {error}") });
+            return Ok(None);
+        }
+    };
     index.keep_links(path, &links).map_err(RunError::Search)?;
     Ok(Some(Linked { chunks, links }))
 }

@@ -155,7 +155,7 @@ fn attend_texts(
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut end = 0;
     for chunk in chunks {
-        let overlap = if chunk.bytes[0] < end { repeated(&text, &chunk.text) } else { 0 };
+        let overlap = if chunk.bytes[0] < end { repeated(text.trim_end(), &chunk.text) } else { 0 };
         end = chunk.bytes[1];
         let new = &chunk.text[overlap..];
         let read = match u64::from(most) < tokens {

@@ -15,7 +15,8 @@ pub struct LinkedState {
     pub chunks: u64,
     /// Documents without links yet: path and number of chunks, in the order of their paths.
     pub unlinked: Vec<(String, u32)>,
-    /// Links that the same linker made with another model are there: they do not count, and stay until [`Index::forget_links`].
+    /// Links that the same linker made with another model, where there are none of this one: they do not count, and stay until
+    /// [`Index::forget_links`].
     pub other_models: Vec<LinkRecipe>,
 }
 
@@ -25,9 +26,9 @@ impl Index {
     /// # Errors
     /// Files of the index that cannot be read or written.
     pub fn use_links(&mut self, recipe: &LinkRecipe) -> Result<(), IndexError> {
-        let in_use = self.links.borrow().as_ref().is_some_and(|links| links.recipe == *recipe);
-        if !in_use {
-            let writable = self.lock.is_some();
+        let writable = self.lock.is_some();
+        let is_it = |links: &LinkStore| links.recipe == *recipe && links.is_writable() == writable;
+        if !self.links.borrow().as_ref().is_some_and(is_it) {
             let links = LinkStore::open(&self.layout, recipe, writable).map_err(|error| error.of(&self.name))?;
             self.links.replace(Some(links));
         }
@@ -50,7 +51,9 @@ impl Index {
         let mut state = LinkedState::default();
         let links = self.links.borrow();
         let (Some(links), Some(manifest)) = (links.as_ref(), self.manifest()) else { return state };
-        state.other_models = LinkStore::of_other_models(&self.layout, &links.recipe);
+        if links.is_empty() {
+            state.other_models = LinkStore::of_other_models(&self.layout, &links.recipe);
+        }
         for (path, entry) in &manifest.documents {
             if self.key_of(entry).is_some_and(|key| links.holds(&key)) {
                 state.documents += 1;
@@ -93,8 +96,8 @@ impl Index {
     /// # Errors
     /// Files of the index that cannot be read.
     pub fn links(&self, document: &str) -> Result<Option<ChunkLinks>, IndexError> {
-        let (links, Some(key)) = (self.links.borrow(), self.key(document)) else { return Ok(None) };
-        links.as_ref().map_or(Ok(None), |links| links.get(&key)).map_err(|error| error.of(&self.name))
+        let (mut links, Some(key)) = (self.links.borrow_mut(), self.key(document)) else { return Ok(None) };
+        links.as_mut().map_or(Ok(None), |links| links.get(&key)).map_err(|error| error.of(&self.name))
     }
 
     /// Keep the links of a document. When this returns, a kill no longer loses them.

@@ -73,13 +73,24 @@ impl LinkStore {
         let file = layout.root.join(format!("{PREFIX}{}", &name[..12]));
         let (records, end) = (HashMap::new(), header.len() as u64);
         let mut store = Self { file, recipe: recipe.clone(), records, end, writable, unwritten: HashMap::new() };
-        if read_recipe(&store.file).as_ref() == Some(recipe) {
+        if store.is_begun() {
             store.load()?;
-        } else if writable {
-            // nothing, or a header that a kill cut short
-            replace(&store.file, &header)?;
         }
         Ok(store)
+    }
+
+    /// Is there a file with a whole header? It is written with the first record.
+    fn is_begun(&self) -> bool {
+        read_recipe(&self.file).as_ref() == Some(&self.recipe)
+    }
+
+    pub fn is_writable(&self) -> bool {
+        self.writable
+    }
+
+    /// Are there no links at all?
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.unwritten.is_empty()
     }
 
     /// Find every whole record and cut the rest off.
@@ -89,8 +100,8 @@ impl LinkStore {
         file.seek(SeekFrom::Start(self.end)).map_err(|error| FileError::read(&self.file, error))?;
         let mut reader = BufReader::new(file);
         while let Some((key, payload)) = read_record(&mut reader, length - self.end.min(length)) {
-            self.records.insert(key, (self.end, payload));
-            self.end += (payload + CHECK_BYTES) as u64;
+            self.records.insert(key, (self.end, payload.len()));
+            self.end += (payload.len() + CHECK_BYTES) as u64;
         }
         if self.writable && self.end < length {
             let cut = File::options().write(true).open(&self.file).and_then(|file| file.set_len(self.end));
@@ -104,21 +115,31 @@ impl LinkStore {
     }
 
     /// The links of a document; None when it was not linked.
-    pub fn get(&self, key: &DocumentKey) -> Result<Option<ChunkLinks>, FileError> {
+    pub fn get(&mut self, key: &DocumentKey) -> Result<Option<ChunkLinks>, FileError> {
         if let Some(links) = self.unwritten.get(key) {
             return Ok(Some(links.clone()));
         }
-        let Some((start, length)) = self.records.get(key) else { return Ok(None) };
-        let mut payload = vec![0; *length];
-        let mut read = || {
-            let mut file = File::open(&self.file)?;
-            file.seek(SeekFrom::Start(*start))?;
-            file.read_exact(&mut payload)
-        };
-        read().map_err(|error| FileError::read(&self.file, error))?;
-        decode(&payload[key.len()..])
-            .map(Some)
-            .ok_or_else(|| FileError::damaged(&self.file, "its links cannot be read"))
+        if !self.records.contains_key(key) {
+            return Ok(None);
+        }
+        if let Some(links) = self.read(key) {
+            return Ok(Some(links));
+        }
+        // the process that writes may have written the file anew
+        (self.records, self.end) = (HashMap::new(), header(&self.recipe).len() as u64);
+        if self.is_begun() {
+            self.load()?;
+        }
+        Ok(self.read(key))
+    }
+
+    /// The links of a record; None when something else stands where it was.
+    fn read(&self, key: &DocumentKey) -> Option<ChunkLinks> {
+        let (start, length) = self.records.get(key)?;
+        let mut file = File::open(&self.file).ok()?;
+        file.seek(SeekFrom::Start(*start)).ok()?;
+        let (found, payload) = read_record(&mut BufReader::new(file), (length + CHECK_BYTES) as u64)?;
+        (found == *key).then(|| decode(&payload[key.len()..]))?
     }
 
     /// Keep the links of a document. When this returns, a kill no longer loses them.
@@ -126,6 +147,9 @@ impl LinkStore {
         if !self.writable {
             self.unwritten.insert(key, links.clone());
             return Ok(());
+        }
+        if self.records.is_empty() && !self.is_begun() {
+            replace(&self.file, &header(&self.recipe))?;
         }
         let mut bytes = encode(&key, links);
         let payload = bytes.len();
@@ -151,8 +175,9 @@ impl LinkStore {
         }
         let mut bytes = header(&self.recipe);
         for key in self.records.keys().filter(|key| alive.contains(*key)) {
+            let Some(links) = self.read(key) else { continue };
             let start = bytes.len();
-            bytes.extend(encode(key, &self.get(key)?.unwrap_or_default()));
+            bytes.extend(encode(key, &links));
             let check = blake3::hash(&bytes[start..]);
             bytes.extend_from_slice(&check.as_bytes()[..CHECK_BYTES]);
         }
@@ -217,8 +242,8 @@ fn read_recipe(file: &Path) -> Option<LinkRecipe> {
     serde_json::from_slice(&recipe).ok()
 }
 
-/// The key of the next record and the length of its payload, key included; None where no whole record is left in `most` bytes.
-fn read_record(reader: &mut impl std::io::Read, most: u64) -> Option<(DocumentKey, usize)> {
+/// The key of the next record and its payload, key included; None where no whole record is left in `most` bytes.
+fn read_record(reader: &mut impl std::io::Read, most: u64) -> Option<(DocumentKey, Vec<u8>)> {
     let most = most.min(MOST_RECORD_BYTES) as usize;
     let mut payload = Vec::new();
     let mut take = |payload: &mut Vec<u8>, bytes: usize| {
@@ -239,7 +264,7 @@ fn read_record(reader: &mut impl std::io::Read, most: u64) -> Option<(DocumentKe
     }
     let mut check = [0; CHECK_BYTES];
     reader.read_exact(&mut check).ok()?;
-    (blake3::hash(&payload).as_bytes()[..CHECK_BYTES] == check).then_some((key, payload.len()))
+    (blake3::hash(&payload).as_bytes()[..CHECK_BYTES] == check).then_some((key, payload))
 }
 
 fn last_u32(bytes: &[u8]) -> u32 {
@@ -311,7 +336,7 @@ mod tests {
         let without_last = whole.len() - (encode(&keys[2], &links(7)).len() + CHECK_BYTES);
         for cut in [whole.len(), whole.len() - 1, without_last + 5, without_last] {
             fs::write(&file, &whole[..cut]).expect("cut");
-            let store = LinkStore::open(&layout, &recipe("a"), true).expect("a store");
+            let mut store = LinkStore::open(&layout, &recipe("a"), true).expect("a store");
             assert_eq!(store.get(&keys[0]).expect("read"), Some(links(4)));
             assert_eq!(store.get(&keys[1]).expect("read"), Some(links(0)));
             assert_eq!(store.holds(&keys[2]), cut == whole.len(), "cut at {cut}");
@@ -330,8 +355,8 @@ mod tests {
         let layout = Layout { root: home.path().to_owned() };
         let key = document_key("checksum", "fixed", 1);
         LinkStore::open(&layout, &recipe("a"), true).and_then(|mut store| store.put(key, &links(2))).expect("kept");
-        let other = LinkStore::open(&layout, &recipe("b"), false).expect("a store");
-        assert!(!other.holds(&key));
+        let other = LinkStore::open(&layout, &recipe("b"), true).expect("a store");
+        assert!(!other.holds(&key) && !other.file.exists(), "opening a recipe leaves no trace");
         assert_eq!(LinkStore::of_other_models(&layout, &recipe("b")), [recipe("a")]);
         assert!(LinkStore::of_other_models(&layout, &recipe("a")).is_empty());
         LinkStore::forget(&layout, &recipe("b")).expect("forgotten");
@@ -347,6 +372,21 @@ mod tests {
         store.put(key, &links(3)).expect("kept");
         assert_eq!(store.get(&key).expect("read"), Some(links(3)));
         assert!(!store.file.exists());
+    }
+
+    #[test]
+    fn a_reader_finds_its_links_after_the_writer_wrote_the_file_anew() {
+        let home = tempfile::tempdir().expect("a folder");
+        let layout = Layout { root: home.path().to_owned() };
+        let mut writer = LinkStore::open(&layout, &recipe("a"), true).expect("a store");
+        let keys: Vec<DocumentKey> = (0..200).map(|n| document_key("checksum", "fixed", n)).collect();
+        for (key, chunks) in keys.iter().zip(3..) {
+            writer.put(*key, &links(chunks)).expect("kept");
+        }
+        let mut reader = LinkStore::open(&layout, &recipe("a"), false).expect("a store");
+        writer.tidy(&keys[190..].iter().copied().collect()).expect("tidied");
+        assert_eq!(reader.get(&keys[195]).expect("read"), Some(links(198)));
+        assert_eq!(reader.get(&keys[3]).expect("read"), None, "it is gone");
     }
 
     #[test]

@@ -273,6 +273,10 @@ impl App {
             self.effects.push(Effect::Stop);
             self.ui.pending = None;
             self.tell("stopping …", false);
+        } else if self.ui.focus == Focus::Panes && self.shown().indexing.is_some() {
+            // what is done stays, and the next update goes on from there
+            self.effects.push(Effect::Stop);
+            self.tell("stopping …", false);
         } else if self.ui.focus == Focus::Input {
             self.ui.focus = Focus::Panes;
         } else if self.frozen.is_some() {

@@ -37,6 +37,7 @@ pub use ui::{Field, Focus, Notice, Origin, Overlay, Purpose, SourceView, Ui, Wan
 const ASKING: &str = "ask";
 const OPENING_SOURCE: &str = "open source";
 const MEASURING: &str = "measure";
+const SEEKING: &str = "seek";
 /// The whole engine thread.
 const ENGINE: &str = "engine";
 
@@ -197,6 +198,7 @@ impl App {
             ASKING => self.ui.pending = None,
             OPENING_SOURCE => self.source_failed(),
             MEASURING => self.ui.measuring = None,
+            SEEKING => self.seek_failed(),
             ENGINE => (self.ui.pending, self.ui.live, self.ui.measuring) = (None, None, None),
             _ => {}
         }

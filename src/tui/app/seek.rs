@@ -5,6 +5,16 @@ use crate::tui::panes::Pane;
 
 use super::{App, Field, Overlay, Purpose};
 
+/// The settings that the lists of a query depend on.
+const SETTINGS: [&str; 6] = [
+    "retriever.pool",
+    "retriever.fusion",
+    "retriever.bm25_weight",
+    "retriever.vector_weight",
+    "retriever.rrf_k",
+    "embedder.model",
+];
+
 impl App {
     /// Types words of a passage. The beginning of what is selected in Retrieval is offered.
     pub(in crate::tui) fn open_seek(&mut self) {
@@ -21,16 +31,27 @@ impl App {
     fn marked(&self) -> Option<String> {
         let item = self.ui.scroll(Pane::Retrieval).selected.filter(|_| self.ui.pane == Pane::Retrieval)?;
         let hit = self.scene().run?.lookups.get(item.row)?.hits().get(item.part.checked_sub(1)?)?;
-        Some(hit.chunk.text.lines().next()?.split_whitespace().take(12).collect::<Vec<_>>().join(" "))
+        // a heading says little about the chunk below it
+        let line = hit.chunk.text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'))?;
+        Some(line.split_whitespace().take(12).collect::<Vec<_>>().join(" "))
     }
 
     /// Asks the index for the chunks that hold these words, and for their places in the lists of this run's queries.
     pub(super) fn seek(&mut self, phrase: &str) {
         let Some(run) = self.scene().run.filter(|_| !phrase.is_empty()) else { return };
         let queries = run.lookups.iter().map(|lookup| (lookup.step, lookup.query.clone())).collect();
-        let overrides = self.ui.overrides.clone();
+        // as the run that is shown looked it up
+        let setting = |key: &&str| Some(((*key).to_owned(), run.setting(key)?));
+        let overrides = SETTINGS.iter().filter_map(setting).collect();
         self.state.sought = None;
         self.send(Command::Seek { phrase: phrase.to_owned(), queries, overrides });
         self.open(Overlay::Whereabouts);
+    }
+
+    /// Nothing comes of it: the log says why.
+    pub(super) fn seek_failed(&mut self) {
+        if matches!(self.ui.overlay, Some((Overlay::Whereabouts, _))) {
+            self.ui.overlay = None;
+        }
     }
 }

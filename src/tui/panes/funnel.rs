@@ -12,7 +12,7 @@ use super::Scene;
 /// `20 found → 18 not redundant → 6 graded ≥ .48 → 2 used`, wrapped at `cells`; nothing for a lookup without stages.
 pub(super) fn lines(scene: &Scene<'_>, lookup: &Lookup, cells: usize) -> Vec<Line<'static>> {
     let funnel = &lookup.funnel;
-    if funnel.stages.is_empty() && funnel.reranked.is_none() {
+    if funnel.is_empty() {
         return Vec::new();
     }
     let mut steps = vec![format!("{} found", lookup.found)];
@@ -55,7 +55,7 @@ pub(super) fn said(lookup: &Lookup, chunk: u64) -> Vec<(String, bool)> {
     }
     let marks = lookup.funnel.marks(chunk);
     // without stages the columns of the hit say it all
-    if !lookup.funnel.stages.is_empty() || lookup.funnel.reranked.is_some() {
+    if !lookup.funnel.is_empty() {
         let told =
             marks.iter().filter(|mark| !matches!(mark, Mark::Hit { .. } | Mark::Graded { .. } | Mark::Fell { .. }));
         said.extend(told.map(|mark| (mark.to_string(), mark.is_loss())));

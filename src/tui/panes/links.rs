@@ -27,6 +27,11 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
             content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
         }
     }
+    if !content.rows.is_empty()
+        && scene.run.is_some_and(|run| run.lookups.iter().any(|lookup| !lookup.funnel.links.is_empty()))
+    {
+        return content;
+    }
     content.gap();
     let what = "A linker ties sentences together: which sentence of a source leans on which other, and which of them an answer leans on.";
     content.paragraph(what, scene.style(Tone::Quiet), "   ", cells);

@@ -92,7 +92,11 @@ fn lookup_rows(
     if retrieval.hits.is_empty() {
         content.gap();
         let report = scene.keymap.sign(Action::IndexReport);
-        let says = format!("Nothing in this folder matches. Try other words, or see with {report} what was indexed.");
+        let again = scene.keymap.sign(Action::Again);
+        let says = match &run.corpus {
+            Some(corpus) if corpus.chunks == 0 => format!("Nothing was indexed yet: {again} asks again when it is."),
+            _ => format!("Nothing in this folder matches. Try other words, or see with {report} what was indexed."),
+        };
         content.paragraph(&says, scene.style(Tone::Text), "   ", columns.cells);
         return;
     }
@@ -221,7 +225,10 @@ pub(in crate::tui) fn reason_in_short(reason: &DropReason, lookup: &Lookup) -> S
 
 fn reason_in_full(reason: &DropReason, hit: &Hit, lookup: &Lookup) -> String {
     match reason {
-        DropReason::BelowK { k } => format!("✗ dropped: it ranks {}, and the context takes {k}", hit.fused.rank),
+        DropReason::BelowK { k } if lookup.funnel.is_empty() => {
+            format!("✗ dropped: it ranks {}, and the context takes {k}", hit.fused.rank)
+        }
+        DropReason::BelowK { k } => format!("✗ dropped: after all stages the context takes the best {k}"),
         DropReason::ContextFull { needed_tokens, available_tokens } => {
             format!("✗ dropped: the prompt would have {needed_tokens} tokens, and there is room for {available_tokens}")
         }

@@ -60,6 +60,12 @@ impl Funnel {
         }
     }
 
+    /// Did no stage say anything?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.stages.is_empty() && self.reranked.is_none()
+    }
+
     /// What happened to a chunk, in order.
     #[must_use]
     pub fn marks(&self, chunk: u64) -> Vec<Mark> {

@@ -41,7 +41,9 @@ fn chunks_below_the_threshold_of_their_grades_are_dropped_with_it() {
         .collect();
     assert_eq!(below, [30, 40]);
     let graded = events.iter().find_map(|event| match event {
-        Event::ChunksGraded { graded, threshold, is_tight, fell_back, .. } => Some((graded, threshold, is_tight, fell_back)),
+        Event::ChunksGraded { graded, threshold, is_tight, fell_back, .. } => {
+            Some((graded, threshold, is_tight, fell_back))
+        }
         _ => None,
     });
     let (graded, threshold, is_tight, fell_back) = graded.expect("grades");
@@ -65,7 +67,11 @@ fn what_a_judge_finds_irrelevant_is_dropped() {
     let judge = ScriptedGenerator::new().judging("Knowledge: Tam", "1", 0.9).judging("Knowledge", "0", 0.9);
     let (kept, dropped) = context(&events(&[("filter.kind", "binary")], judge));
     assert_eq!(kept, [20]);
-    assert!(dropped.iter().all(|(_, reason)| matches!(reason, DropReason::Irrelevant { probability, .. } if *probability < 0.2)));
+    assert!(
+        dropped
+            .iter()
+            .all(|(_, reason)| matches!(reason, DropReason::Irrelevant { probability, .. } if *probability < 0.2))
+    );
 }
 
 #[test]
@@ -89,12 +95,13 @@ fn twins_are_dropped_by_meaning_and_by_words() {
 
 #[test]
 fn a_rewrite_is_used_when_it_says_something_of_the_question() {
-    for (reply, used, query) in [
-        (" Tam Reeve birthplace", true, "Where was Tam Reeve born? birthplace"),
-        (" ", false, QUESTION),
-        (" quite another matter altogether", false, QUESTION),
+    for (reply, least, used, query) in [
+        (" Tam Reeve birthplace", "0.3", true, "Where was Tam Reeve born? birthplace"),
+        (" ", "-1.0", false, QUESTION),
+        (" quite another matter altogether", "0.99", false, QUESTION),
     ] {
-        let events = events(&[("rewriter.kind", "generator")], ScriptedGenerator::new().when("keywords", reply));
+        let settings = [("rewriter.kind", "generator"), ("rewriter.least_cosine", least)];
+        let events = events(&settings, ScriptedGenerator::new().when("keywords", reply));
         let told = events.iter().find_map(|event| match event {
             Event::QuestionRewritten { used, .. } => Some(*used),
             _ => None,
