@@ -282,6 +282,7 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
         Purpose::Setting(key) => format!(" {key} = "),
         Purpose::Reference => " the right answer: ".to_owned(),
         Purpose::Passage => " words of the passage: ".to_owned(),
+        Purpose::Folder => " folder: ".to_owned(),
         Purpose::Palette => String::new(),
     };
     let taken = (text::width(&name) as u16).min(area.width);

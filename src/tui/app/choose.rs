@@ -172,6 +172,7 @@ impl App {
             Purpose::Setting(key) => self.override_setting(key, field.typed().trim()),
             Purpose::Reference => self.measure_toward(field.typed().trim()),
             Purpose::Passage => self.seek(field.typed().trim()),
+            Purpose::Folder => self.open_typed_folder(field.typed().trim()),
             Purpose::Palette => {
                 self.ui.overlay = None;
                 if let Some(entry) = entry {

@@ -68,7 +68,7 @@ impl App {
         match self.ui.field.as_ref().map(|field| &field.purpose) {
             Some(Purpose::Search) => self.search_typed(),
             Some(Purpose::Palette) => self.palette_typed(),
-            Some(Purpose::Setting(_) | Purpose::Reference | Purpose::Passage) => {}
+            Some(Purpose::Setting(_) | Purpose::Reference | Purpose::Passage | Purpose::Folder) => {}
             None => self.ui.recalled = None,
         }
     }

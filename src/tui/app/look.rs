@@ -295,7 +295,7 @@ impl App {
         match purpose {
             Purpose::Search => self.ui.needle.clear(),
             Purpose::Palette => self.ui.overlay = None,
-            Purpose::Setting(_) | Purpose::Reference | Purpose::Passage => {}
+            Purpose::Setting(_) | Purpose::Reference | Purpose::Passage | Purpose::Folder => {}
         }
     }
 

@@ -4,6 +4,7 @@
 mod ask;
 mod choose;
 mod comparison;
+mod folder;
 mod input;
 mod look;
 mod mouse;

@@ -110,6 +110,8 @@ pub enum Purpose {
     Reference,
     /// Words of a passage that should have been found.
     Passage,
+    /// The path of a folder of documents.
+    Folder,
 }
 
 impl Field {

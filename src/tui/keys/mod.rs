@@ -119,6 +119,7 @@ actions! {
     Again = "again" Panes ["r"] "run the question again, with the settings as they are now" => App::again;
     AgainFrom = "again-from" Panes ["R"] "run it again from the selected sentence on" => App::again_from;
     OpenSource = "open-source" Panes ["o"] "open the source at the selected hit or citation" => App::open_source;
+    OpenFolder = "open-folder" Panes ["O"] "open another folder of documents" => App::open_folder;
     Zoom = "zoom" Panes ["z"] "give the pane the whole screen, and back" => App::zoom;
     PreviousRun = "previous-run" Panes ["["] "the run before" => App::previous_run;
     NextRun = "next-run" Panes ["]"] "the run after" => App::next_run;

@@ -109,15 +109,20 @@ fn what_next(scene: &Scene<'_>) -> String {
         }
         _ if !ready(scene) => "The models are being loaded. You can type your question already.".to_owned(),
         Some(corpus) if nothing_to_read(scene) => format!(
-            "There is nothing to read in {}: {} shows what was skipped and why. Open another folder with `ragscope FOLDER`.",
+            "There is nothing to read in {}: {} shows what was skipped and why, {} opens another folder.",
             corpus.folder,
-            sign(scene, Action::IndexReport)
+            sign(scene, Action::IndexReport),
+            sign(scene, Action::OpenFolder)
         ),
         Some(corpus) if corpus.documents == 0 => {
             "The folder is being read for the first time. Until that is done, an answer knows nothing of it.".to_owned()
         }
         Some(_) => "Ask something about this folder, and press enter.".to_owned(),
-        None => "Ask something, and press enter.".to_owned(),
+        None => format!(
+            "No folder is open: esc and {} open one. Preset closed-book ({}) answers without documents.",
+            sign(scene, Action::OpenFolder),
+            sign(scene, Action::Settings)
+        ),
     }
 }
 
