@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::passages::{self, Passages};
 use super::roles::{Found, QuestionChunker};
 use super::run::{Run, RunError};
-use super::understanding::{self, Understood};
+use super::understanding::{self, Known};
 use crate::corpus::SemanticCut;
 use crate::event::{ChunkText, ContextOrigin, Event, Hit, Ranked, RecutDocument, Retrieval};
 use crate::index::Recut;
@@ -21,20 +21,20 @@ impl QuestionChunker for Adaptive {
         run: &mut Run<'_>,
         question: &str,
         passages: Passages,
-        understood: Option<Understood>,
-    ) -> Result<(Passages, Option<Understood>), RunError> {
+        understood: Known,
+    ) -> Result<(Passages, Known), RunError> {
         let understood = match understood {
             None => understanding::measure(run, question, &passages.hits, ContextOrigin::Retrieved)?,
-            known => known,
+            Some(known) => known,
         };
         let settings = &run.tools.config.understanding;
-        if understood.as_ref().is_none_or(|understood| understood.measured.is_certain(settings)) {
-            return Ok((passages, understood));
+        if understood.as_ref().map_or(true, |understood| understood.measured.is_certain(settings)) {
+            return Ok((passages, Some(understood)));
         }
         let started = Instant::now();
         let chunks = cut_again(run, &passages)?;
         if chunks.is_empty() {
-            return Ok((passages, understood));
+            return Ok((passages, Some(understood)));
         }
         let hits = nearest(run, question, chunks)?;
         let retrieval = Retrieval {
@@ -48,7 +48,7 @@ impl QuestionChunker for Adaptive {
         run.emit(Event::RetrievalFinished { step: run.step, retrieval: retrieval.clone() });
         let passages = passages::choose(run, question, Found { kept: retrieval.hits, ..Found::default() })?;
         let understood = understanding::measure(run, question, &passages.hits, ContextOrigin::Recut)?;
-        Ok((passages, understood))
+        Ok((passages, Some(understood)))
     }
 }
 

@@ -47,24 +47,35 @@ pub fn choose(run: &mut Run<'_>, question: &str, found: Found) -> Result<Passage
     let mut spare = hits.split_off(hits.len().min(k as usize));
     spare.extend(set_aside);
     let mut hits = merge(run, hits, &mut dropped);
-    let below_k = spare.iter().map(|hit| DroppedChunk { chunk: hit.chunk.id, reason: DropReason::BelowK { k } });
+    let below_k: Vec<DroppedChunk> =
+        spare.iter().map(|hit| DroppedChunk { chunk: hit.chunk.id, reason: DropReason::BelowK { k } }).collect();
     let mut cut = Vec::new();
-    loop {
-        let (needed_tokens, available_tokens) = room(run, question, &hits)?;
-        match hits.pop_if(|_| needed_tokens > available_tokens) {
-            Some(hit) => cut.push(DroppedChunk {
-                chunk: hit.chunk.id,
-                reason: DropReason::ContextFull { needed_tokens, available_tokens },
-            }),
-            None => break,
-        }
-    }
-    cut.reverse();
+    // one that is too long makes no room for it but its own
+    hits = fitting(run, question, hits, &mut cut)?;
     cut.extend(dropped);
     cut.extend(below_k);
     let passages = Passages { hits: ordered(hits, run.tools.config.answer.order), spare, dropped: cut };
     publish(run, question, &passages)?;
     Ok(passages)
+}
+
+/// The hits, best first, less those that do not fit beside the better ones; these go to `cut`.
+fn fitting(run: &Run<'_>, question: &str, hits: Vec<Hit>, cut: &mut Vec<DroppedChunk>) -> Result<Vec<Hit>, RunError> {
+    let (needed_tokens, available_tokens) = room(run, question, &hits)?;
+    if needed_tokens <= available_tokens {
+        return Ok(hits);
+    }
+    let mut kept = Vec::with_capacity(hits.len());
+    for hit in hits {
+        let chunk = hit.chunk.id;
+        kept.push(hit);
+        let (needed_tokens, available_tokens) = room(run, question, &kept)?;
+        if needed_tokens > available_tokens {
+            kept.pop();
+            cut.push(DroppedChunk { chunk, reason: DropReason::ContextFull { needed_tokens, available_tokens } });
+        }
+    }
+    Ok(kept)
 }
 
 /// Tell the context, where documents are looked up at all.
@@ -110,13 +121,24 @@ fn merge(run: &mut Run<'_>, hits: Vec<Hit>, dropped: &mut Vec<DroppedChunk>) -> 
 }
 
 /// The passages as the prompt has them, of passages with the best first.
-fn ordered(hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
+pub fn ordered(hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
     match order {
         PassageOrder::BestFirst => hits,
         PassageOrder::Edges => {
             let (front, mut back): (Vec<_>, Vec<_>) = hits.into_iter().enumerate().partition(|(rank, _)| rank % 2 == 0);
             back.reverse();
             front.into_iter().chain(back).map(|(_, hit)| hit).collect()
+        }
+    }
+}
+
+/// The other way round: passages in the order of the prompt, with the best first.
+pub fn best_first(mut hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
+    match order {
+        PassageOrder::BestFirst => hits,
+        PassageOrder::Edges => {
+            let mut back = hits.split_off(hits.len().div_ceil(2)).into_iter().rev();
+            hits.into_iter().flat_map(|hit| std::iter::once(hit).chain(back.next())).collect()
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::passages::{self, Passages};
 use super::roles::Refiner;
 use super::run::{Run, RunError};
-use super::understanding::{self, Understood};
+use super::understanding::{self, Known, Understood};
 use crate::event::{
     AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, DropReason, DroppedChunk, Event, Hit, RefinementEnd,
 };
@@ -29,13 +29,13 @@ impl Refiner for Rounds {
         run: &mut Run<'_>,
         question: &str,
         passages: Passages,
-        understood: Option<Understood>,
+        understood: Known,
     ) -> Result<Passages, RunError> {
         let understood = match understood {
             None => understanding::measure(run, question, &passages.hits, ContextOrigin::Retrieved)?,
-            known => known,
+            Some(known) => known,
         };
-        let Some(understood) = understood else { return Ok(passages) };
+        let Ok(understood) = understood else { return Ok(passages) };
         let certain = understood.measured.is_certain(&run.tools.config.understanding);
         // documents are cut again for an uncertain question only: what was cut again is refined whatever it measures
         if certain && understood.origin == ContextOrigin::Retrieved {
@@ -55,6 +55,8 @@ impl Refiner for Rounds {
 fn refine(run: &mut Run<'_>, question: &str, first: Contender) -> Result<(Contender, RefinementEnd), RunError> {
     let config = run.tools.config;
     let (settings, threshold) = (&config.refiner, f64::from(config.understanding.threshold));
+    // the candidates are the next ones of the retrieval, whatever is taken out of them meanwhile
+    let pool: Vec<Hit> = first.passages.spare.iter().take(settings.pool as usize).cloned().collect();
     let mut visited = Visited::default();
     let mut best = (stand(run, question, &first)?, first.clone());
     let (mut now, mut rounds) = (first, 1);
@@ -66,7 +68,7 @@ fn refine(run: &mut Run<'_>, question: &str, first: Contender) -> Result<(Conten
             break RefinementEnd::Rounds;
         }
         visited.add(&now.passages.hits);
-        now = match repair(run, question, &now, &visited)? {
+        now = match repair(run, question, &now, (&pool, &visited))? {
             Ok(next) => next,
             Err(end) => break end,
         };
@@ -98,19 +100,21 @@ fn repair(
     run: &mut Run<'_>,
     question: &str,
     now: &Contender,
-    visited: &Visited,
+    (pool, visited): (&[Hit], &Visited),
 ) -> Result<Result<Contender, RefinementEnd>, RunError> {
     let classes = classify(run, question, now)?;
-    let (passages, added) = change(run, question, &now.passages, &classes, (visited, now.understood.round))?;
+    let candidates: Vec<&Hit> = pool.iter().filter(|hit| !visited.holds(hit)).collect();
+    let round = now.understood.round;
+    let (passages, added) = change(run, question, &now.passages, &classes, (&candidates, round))?;
     let kept: HashSet<u64> = passages.hits.iter().map(|hit| hit.chunk.id).collect();
     let dropped: Vec<u64> =
         now.passages.hits.iter().map(|hit| hit.chunk.id).filter(|chunk| !kept.contains(chunk)).collect();
     if dropped.is_empty() && added.is_empty() {
         return Ok(Err(RefinementEnd::Unchanged));
     }
-    run.emit(Event::ContextRefined { step: run.step, round: now.understood.round, dropped, added });
+    run.emit(Event::ContextRefined { step: run.step, round, dropped, added });
     let understood = understanding::measure(run, question, &passages.hits, ContextOrigin::Refined)?;
-    Ok(understood.map(|understood| Contender { passages, understood }).ok_or(RefinementEnd::Unmeasured))
+    Ok(understood.map(|understood| Contender { passages, understood }).map_err(|_| RefinementEnd::Unmeasured))
 }
 
 fn classify(run: &mut Run<'_>, question: &str, now: &Contender) -> Result<Vec<ChunkClass>, RunError> {
@@ -142,12 +146,11 @@ fn change(
     question: &str,
     now: &Passages,
     classes: &[ChunkClass],
-    (visited, round): (&Visited, u32),
+    (pool, round): (&[&Hit], u32),
 ) -> Result<(Passages, Vec<AddedChunk>), RunError> {
-    let settings = &run.tools.config.refiner;
-    let pool: Vec<&Hit> = now.spare.iter().take(settings.pool as usize).filter(|hit| !visited.holds(hit)).collect();
+    let (settings, order) = (&run.tools.config.refiner, run.tools.config.answer.order);
     let hits: Vec<&Hit> = now.hits.iter().collect();
-    let (of_hits, of_pool) = (vectors(run, &hits)?, vectors(run, &pool)?);
+    let (of_hits, of_pool) = (vectors(run, &hits)?, vectors(run, pool)?);
     let change = dense::change(classes, settings, |beside, taken| {
         (0..pool.len())
             .filter(|candidate| !taken.contains(candidate))
@@ -157,6 +160,7 @@ fn change(
     });
     let mut next = now.clone();
     let pruned: HashSet<u64> = change.dropped.iter().map(|at| now.hits[*at].chunk.id).collect();
+    next.hits = passages::best_first(next.hits, order);
     next.hits.retain(|hit| !pruned.contains(&hit.chunk.id));
     let reason = DropReason::Unnecessary { round };
     next.dropped.extend(pruned.iter().map(|chunk| DroppedChunk { chunk: *chunk, reason: reason.clone() }));
@@ -173,6 +177,7 @@ fn change(
             next.hits.pop();
         }
     }
+    next.hits = passages::ordered(next.hits, order);
     Ok((next, told))
 }
 

@@ -15,7 +15,7 @@ use super::queries::ByKind;
 use super::refiner::Rounds;
 use super::run::{Run, RunError, Tools};
 use super::steps::Sentence;
-use super::understanding::{Dense, Understood};
+use super::understanding::{Dense, Known};
 use super::utility::SePer;
 use super::{filter, linker, rewriter};
 
@@ -60,14 +60,9 @@ pub trait HitStage {
     fn apply(&mut self, run: &mut Run<'_>, question: &str, found: Found) -> Result<Found, RunError>;
 }
 
-/// Measures whether the model understands its passages. None where nobody did, or where it cannot be measured.
+/// Measures whether the model understands its passages.
 pub trait UnderstandingMeter {
-    fn measure(
-        &mut self,
-        run: &mut Run<'_>,
-        question: &str,
-        passages: &Passages,
-    ) -> Result<Option<Understood>, RunError>;
+    fn measure(&mut self, run: &mut Run<'_>, question: &str, passages: &Passages) -> Result<Known, RunError>;
 }
 
 /// Cuts the documents behind the hits again for one question.
@@ -77,8 +72,8 @@ pub trait QuestionChunker {
         run: &mut Run<'_>,
         question: &str,
         passages: Passages,
-        understood: Option<Understood>,
-    ) -> Result<(Passages, Option<Understood>), RunError>;
+        understood: Known,
+    ) -> Result<(Passages, Known), RunError>;
 }
 
 /// Repairs the passages.
@@ -88,7 +83,7 @@ pub trait Refiner {
         run: &mut Run<'_>,
         question: &str,
         passages: Passages,
-        understood: Option<Understood>,
+        understood: Known,
     ) -> Result<Passages, RunError>;
 }
 
@@ -229,12 +224,7 @@ impl Meter for Off {
 }
 
 impl UnderstandingMeter for Off {
-    fn measure(
-        &mut self,
-        _run: &mut Run<'_>,
-        _question: &str,
-        _passages: &Passages,
-    ) -> Result<Option<Understood>, RunError> {
+    fn measure(&mut self, _run: &mut Run<'_>, _question: &str, _passages: &Passages) -> Result<Known, RunError> {
         Ok(None)
     }
 }
@@ -245,8 +235,8 @@ impl QuestionChunker for Off {
         _run: &mut Run<'_>,
         _question: &str,
         passages: Passages,
-        understood: Option<Understood>,
-    ) -> Result<(Passages, Option<Understood>), RunError> {
+        understood: Known,
+    ) -> Result<(Passages, Known), RunError> {
         Ok((passages, understood))
     }
 }
@@ -257,7 +247,7 @@ impl Refiner for Off {
         _run: &mut Run<'_>,
         _question: &str,
         passages: Passages,
-        _understood: Option<Understood>,
+        _understood: Known,
     ) -> Result<Passages, RunError> {
         Ok(passages)
     }

@@ -7,9 +7,10 @@ use super::passages::Passages;
 use super::roles::UnderstandingMeter;
 use super::run::{Run, RunError};
 use crate::corpus::fold_white_space;
-use crate::event::{ContextOrigin, Event, Hit, JudgedReplies, Understanding, VariedChunk};
+use crate::event::{ContextOrigin, Event, Hit, JudgedReplies, Understanding, Unmeasured, VariedChunk};
 use crate::llm::Entailment;
-use crate::methods::dense::{self, Measured, Passage, Rephrasings};
+use crate::methods::JudgedPair;
+use crate::methods::dense::{self, Measured, Passage, Rephrased, Rephrasings};
 
 /// A context that was measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +20,9 @@ pub struct Understood {
     pub origin: ContextOrigin,
     pub measured: Measured,
 }
+
+/// What is known of a context: None where nobody measured it, else how it was understood, or why that cannot be said.
+pub type Known = Option<Result<Understood, Unmeasured>>;
 
 /// What is known of the contexts of a run.
 #[derive(Debug, Default)]
@@ -34,13 +38,8 @@ pub struct Contexts {
 pub struct Dense;
 
 impl UnderstandingMeter for Dense {
-    fn measure(
-        &mut self,
-        run: &mut Run<'_>,
-        question: &str,
-        passages: &Passages,
-    ) -> Result<Option<Understood>, RunError> {
-        measure(run, question, &passages.hits, ContextOrigin::Retrieved)
+    fn measure(&mut self, run: &mut Run<'_>, question: &str, passages: &Passages) -> Result<Known, RunError> {
+        measure(run, question, &passages.hits, ContextOrigin::Retrieved).map(Some)
     }
 }
 
@@ -54,13 +53,13 @@ pub fn passages(lines: &[(String, u32)]) -> Vec<Passage<'_>> {
     lines.iter().map(|(text, tokens)| Passage { text, tokens: *tokens }).collect()
 }
 
-/// Measure a context and tell what came of it. None, which is told too, when it cannot be measured.
+/// Measure a context and tell what came of it.
 pub fn measure(
     run: &mut Run<'_>,
     question: &str,
     hits: &[Hit],
     origin: ContextOrigin,
-) -> Result<Option<Understood>, RunError> {
+) -> Result<Result<Understood, Unmeasured>, RunError> {
     let (step, started, config) = (run.step, Instant::now(), run.tools.config);
     let round = if run.contexts.last.0 == step { run.contexts.last.1 + 1 } else { 1 };
     run.contexts.last = (step, round);
@@ -70,14 +69,15 @@ pub fn measure(
     let measured = dense::measure(run, question, &passages(&lines), &mut rephrasings, settings);
     run.contexts.rephrasings = rephrasings;
     match measured? {
-        Err(reason) => {
-            run.emit(Event::UnderstandingSkipped { step, round, reason });
-            Ok(None)
+        Err((reason, rephrased)) => {
+            let chunks = (1..).zip(hits).zip(&rephrased).map(|((label, hit), rephrased)| varied(label, hit, rephrased));
+            run.emit(Event::UnderstandingSkipped { step, round, reason, chunks: chunks.collect() });
+            Ok(Err(reason))
         }
         Ok(measured) => {
             let understanding = Understanding {
                 origin,
-                chunks: (0..hits.len()).map(|at| varied(&hits[at], at, &measured)).collect(),
+                chunks: measured_chunks(hits, &measured),
                 replies: measured.replies.clone(),
                 matrix: measured
                     .agreement
@@ -92,27 +92,35 @@ pub fn measure(
                 wall_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
             };
             run.emit(Event::UnderstandingMeasured { step, round, understanding });
-            Ok(Some(Understood { round, origin, measured }))
+            Ok(Ok(Understood { round, origin, measured }))
         }
     }
 }
 
-fn varied(hit: &Hit, at: usize, measured: &Measured) -> VariedChunk {
-    let rephrased = &measured.rephrased[at];
+fn measured_chunks(hits: &[Hit], measured: &Measured) -> Vec<VariedChunk> {
+    let chunk = |(at, hit): (usize, &Hit)| VariedChunk {
+        reply: measured.reply_of[at].map(number),
+        certain: measured.is_certain_of(at),
+        ..varied(number(at + 1), hit, &measured.rephrased[at])
+    };
+    hits.iter().enumerate().map(chunk).collect()
+}
+
+fn varied(label: u32, hit: &Hit, rephrased: &Rephrased) -> VariedChunk {
     let certainty = |judged: &Entailment| finite(judged.entailment);
     VariedChunk {
-        label: number(at + 1),
+        label,
         chunk: hit.chunk.id,
         rephrasing: rephrased.text.clone().ok(),
         fault: rephrased.text.as_ref().err().copied(),
         attempts: rephrased.attempts,
         entailed: rephrased.judged.as_ref().map(|both| both.each_ref().map(certainty)),
-        reply: measured.reply_of[at].map(number),
-        certain: measured.is_certain_of(at),
+        reply: None,
+        certain: None,
     }
 }
 
-fn judged(pair: &dense::JudgedPair) -> JudgedReplies {
+fn judged(pair: &JudgedPair) -> JudgedReplies {
     let Entailment { entailment, neutral, contradiction } = pair.judged;
     JudgedReplies {
         a: number(pair.a),

@@ -146,8 +146,14 @@ pub enum Event {
     DocumentsRecut { step: u32, documents: Vec<RecutDocument>, similarity: f32, most_tokens: u32 },
     /// A context was measured. Contexts of a step are counted from 1: each is a round.
     UnderstandingMeasured { step: u32, round: u32, understanding: Understanding },
-    /// A context could not be measured.
-    UnderstandingSkipped { step: u32, round: u32, reason: Unmeasured },
+    /// A context could not be measured: why, and what became of each of its chunks.
+    UnderstandingSkipped {
+        step: u32,
+        round: u32,
+        reason: Unmeasured,
+        #[serde(default)]
+        chunks: Vec<VariedChunk>,
+    },
     /// The model said whether the context of a round suffices for the question. No probability: the question did not fit.
     ContextEvaluated { step: u32, round: u32, sufficient: bool, probability: Option<f32> },
     /// What each chunk of a round is to its answer.

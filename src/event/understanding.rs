@@ -120,6 +120,8 @@ pub enum Unmeasured {
     NoChunk,
     /// None of its chunks could be said another way.
     NoVariant,
+    /// It fits no prompt.
+    TooLong,
 }
 
 /// Why refinement ended.

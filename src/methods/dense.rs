@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use super::uncertainty::Agreement;
+use super::uncertainty::{Agreement, JudgedPair};
 use super::{Meaning, MethodError, ModelCalls, context_lines};
 use crate::config::prompts::PromptName;
 use crate::config::{RefillKind, RefinerSettings, RefinerStop, UnderstandingSettings};
@@ -42,14 +42,6 @@ pub struct Rephrased {
 /// Rephrasings by the text of their chunk: an unchanged chunk keeps its own from round to round.
 #[derive(Debug, Clone, Default)]
 pub struct Rephrasings(HashMap<String, Rephrased>);
-
-/// What the entailment judge said of two replies, by their places.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct JudgedPair {
-    pub a: usize,
-    pub b: usize,
-    pub judged: Entailment,
-}
 
 /// A measured context.
 #[derive(Debug, Clone, PartialEq)]
@@ -161,42 +153,61 @@ fn check(
     if !settings.check_rephrasings {
         return Ok(said.into_iter().map(|text| (text, None)).collect());
     }
-    let both_ways: Vec<(&str, &str)> = passages
+    let both_ways: Vec<[(&str, &str); 2]> = passages
         .iter()
         .zip(&said)
         .filter_map(|(passage, text)| Some((passage.text, text.as_deref().ok()?)))
-        .flat_map(|(chunk, text)| [(chunk, text), (text, chunk)])
+        .map(|(chunk, text)| [(chunk, text), (text, chunk)])
         .collect();
-    let judged = match calls.entail(question, &both_ways) {
-        // a judge that cannot read a chunk and its rephrasing at once has not confirmed any of them
-        Err(MethodError::Model(LlmError::PromptTooLong { .. })) => Vec::new(),
-        judged => judged?,
-    };
-    let mut judged = judged.as_chunks::<2>().0.iter();
+    let mut judged = judge_what_fits(calls, question, &both_ways)?.into_iter();
     let with_judgement = |text: Result<String, VariantFault>| match text {
         Err(fault) => (Err(fault), None),
-        Ok(text) => match judged.next() {
+        Ok(text) => match judged.next().flatten() {
             None => (Err(VariantFault::TooLong), None),
-            Some(pair) if pair.iter().all(Entailment::is_entailed) => (Ok(text), Some(*pair)),
-            Some(pair) => (Err(VariantFault::OtherMeaning), Some(*pair)),
+            Some(pair) if pair.iter().all(Entailment::is_entailed) => (Ok(text), Some(pair)),
+            Some(pair) => (Err(VariantFault::OtherMeaning), Some(pair)),
         },
     };
     Ok(said.into_iter().map(with_judgement).collect())
 }
 
+/// All judgements in one call; when one pair is too long for the judge, each pair on its own, and None for those.
+fn judge_what_fits(
+    calls: &mut dyn ModelCalls,
+    question: &str,
+    pairs: &[[(&str, &str); 2]],
+) -> Result<Vec<Option<[Entailment; 2]>>, MethodError> {
+    let both = |judged: Vec<Entailment>| judged.as_chunks::<2>().0.iter().copied().map(Some).collect::<Vec<_>>();
+    match calls.entail(question, pairs.as_flattened()) {
+        Ok(judged) => Ok(both(judged)),
+        Err(error) if is_too_long(&error) => pairs
+            .iter()
+            .map(|pair| match calls.entail(question, pair) {
+                Err(error) if is_too_long(&error) => Ok(None),
+                judged => Ok(both(judged?).pop().flatten()),
+            })
+            .collect(),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_too_long(error: &MethodError) -> bool {
+    matches!(error, MethodError::Model(LlmError::PromptTooLong { .. }))
+}
+
 /// Measure a context (algorithm 1): its answer, the answers with one chunk said another way, and how far they agree.
 ///
 /// # Errors
-/// What the models fail with. A context that cannot be measured is none: it comes back as [`Unmeasured`].
+/// What the models fail with. A context that cannot be measured is none: the reason comes back, with what became of each chunk.
 pub fn measure(
     calls: &mut dyn ModelCalls,
     question: &str,
     passages: &[Passage<'_>],
     rephrasings: &mut Rephrasings,
     (settings, seed): (&UnderstandingSettings, u64),
-) -> Result<Result<Measured, Unmeasured>, MethodError> {
+) -> Result<Result<Measured, (Unmeasured, Vec<Rephrased>)>, MethodError> {
     if passages.is_empty() {
-        return Ok(Err(Unmeasured::NoChunk));
+        return Ok(Err((Unmeasured::NoChunk, Vec::new())));
     }
     let mut rephrased = rephrasings.of(calls, question, passages, (settings, seed))?;
     let mut contexts: Vec<Vec<&str>> = vec![passages.iter().map(|passage| passage.text).collect()];
@@ -208,7 +219,8 @@ pub fn measure(
     }
     let answers = answers(calls, "understanding", question, &contexts, (settings, seed))?;
     let mut answers = answers.into_iter();
-    let mut replies = vec![answers.next().flatten().unwrap_or_default()];
+    let Some(as_it_is) = answers.next().flatten() else { return Ok(Err((Unmeasured::TooLong, rephrased))) };
+    let mut replies = vec![as_it_is];
     let mut reply_of = vec![None; passages.len()];
     for (at, answer) in varied.into_iter().zip(answers) {
         match answer {
@@ -220,9 +232,10 @@ pub fn measure(
         }
     }
     if replies.len() < 2 {
-        return Ok(Err(Unmeasured::NoVariant));
+        return Ok(Err((Unmeasured::NoVariant, rephrased)));
     }
-    let (agreement, judgements) = agreement(calls, question, &replies)?;
+    let texts: Vec<&str> = replies.iter().map(String::as_str).collect();
+    let (agreement, judgements) = Agreement::with_judgements(calls, question, &texts)?;
     let dse = agreement.degree_entropy();
     Ok(Ok(Measured { rephrased, replies, reply_of, agreement, judgements, dse }))
 }
@@ -259,8 +272,8 @@ pub fn classify(
         .collect();
     let asked = answers(calls, "without a chunk", question, &without, (settings, seed))?;
     let asked: Vec<String> = asked.into_iter().map(Option::unwrap_or_default).collect();
-    let texts: Vec<String> = std::iter::once(measured.replies[0].clone()).chain(asked.iter().cloned()).collect();
-    let (agreement, _) = agreement_with_first(calls, question, &texts)?;
+    let others: Vec<&str> = asked.iter().map(String::as_str).collect();
+    let agreement = Agreement::with_first(calls, question, &measured.replies[0], &others)?;
     let mut classified: Vec<Classified> = (0..passages.len())
         .map(|at| {
             let class = if measured.is_certain_of(at).is_some() { ChunkClass::Certain } else { ChunkClass::Unmeasured };
@@ -374,71 +387,15 @@ fn complete_what_fits(
     if prompts.is_empty() {
         return Ok(Vec::new());
     }
-    let too_long = |error: &MethodError| matches!(error, MethodError::Model(LlmError::PromptTooLong { .. }));
     match calls.complete(purpose, prompts, decoding) {
         Ok(said) => Ok(said.into_iter().map(Some).collect()),
-        Err(error) if too_long(&error) => prompts
+        Err(error) if is_too_long(&error) => prompts
             .iter()
             .map(|prompt| match calls.complete(purpose, std::slice::from_ref(prompt), decoding) {
-                Err(error) if too_long(&error) => Ok(None),
+                Err(error) if is_too_long(&error) => Ok(None),
                 said => Ok(said?.into_iter().next()),
             })
             .collect(),
         Err(error) => Err(error),
     }
-}
-
-/// W over replies (equation 5), and the judgements that it rests on. Replies that read the same agree without a judge; an empty reply
-/// says nothing that another could agree with, not even another empty one.
-fn agreement(
-    calls: &mut dyn ModelCalls,
-    question: &str,
-    replies: &[String],
-) -> Result<(Agreement, Vec<JudgedPair>), MethodError> {
-    let pairs: Vec<(usize, usize)> =
-        (0..replies.len()).flat_map(|a| (0..replies.len()).filter(move |b| a != *b).map(move |b| (a, b))).collect();
-    let (links, judgements) = links(calls, question, replies, &pairs)?;
-    let mut rows = vec![vec![0.0; replies.len()]; replies.len()];
-    (0..replies.len()).for_each(|at| rows[at][at] = 1.0);
-    for ((a, b), link) in pairs.into_iter().zip(links) {
-        rows[a][b] += link / 2.0;
-        rows[b][a] += link / 2.0;
-    }
-    Ok((Agreement::of(rows), judgements))
-}
-
-/// How far the first reply and each of the others entail each other: 0, 0.5 or 1.
-fn agreement_with_first(
-    calls: &mut dyn ModelCalls,
-    question: &str,
-    replies: &[String],
-) -> Result<(Vec<f64>, Vec<JudgedPair>), MethodError> {
-    let pairs: Vec<(usize, usize)> = (1..replies.len()).flat_map(|other| [(0, other), (other, 0)]).collect();
-    let (links, judgements) = links(calls, question, replies, &pairs)?;
-    Ok((links.as_chunks::<2>().0.iter().map(|both| both.iter().sum::<f64>() / 2.0).collect(), judgements))
-}
-
-/// Whether the first reply of each pair entails the second, 0 or 1, with what the judge said of each distinct pair that it was asked.
-fn links(
-    calls: &mut dyn ModelCalls,
-    question: &str,
-    replies: &[String],
-    pairs: &[(usize, usize)],
-) -> Result<(Vec<f64>, Vec<JudgedPair>), MethodError> {
-    let meanings: Vec<Meaning> = replies.iter().map(|reply| Meaning::of(reply)).collect();
-    let empty = Meaning::of("");
-    let says = |(a, b): &(usize, usize)| meanings[*a] != empty && meanings[*b] != empty;
-    let asked: Vec<(usize, usize)> = pairs.iter().copied().filter(says).collect();
-    let texts: Vec<(&str, &str)> = asked.iter().map(|(a, b)| (replies[*a].as_str(), replies[*b].as_str())).collect();
-    let judged = if texts.is_empty() { Vec::new() } else { calls.entail(question, &texts)? };
-    let mut told: Vec<JudgedPair> = Vec::new();
-    for ((a, b), judged) in asked.iter().copied().zip(&judged) {
-        let known = |pair: &JudgedPair| meanings[pair.a] == meanings[a] && meanings[pair.b] == meanings[b];
-        if meanings[a] != meanings[b] && !told.iter().any(known) {
-            told.push(JudgedPair { a, b, judged: *judged });
-        }
-    }
-    let mut judged = judged.into_iter();
-    let link = |pair| if says(pair) { judged.next().is_some_and(|judged| judged.is_entailed()) } else { false };
-    Ok((pairs.iter().map(link).map(|link| f64::from(u8::from(link))).collect(), told))
 }

@@ -15,7 +15,7 @@ pub mod saki;
 
 pub use meaning::{Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, sequence_likelihoods};
 pub use seper::{Believed, believed, contexts, judge_ahead};
-pub use uncertainty::{Agreement, mean_logprob, perplexity, sampled_uncertainty, semantic_entropy};
+pub use uncertainty::{Agreement, JudgedPair, mean_logprob, perplexity, sampled_uncertainty, semantic_entropy};
 
 use crate::config::ConfigError;
 use crate::config::prompts::PromptName;

@@ -7,7 +7,7 @@
 use super::meaning::{Clusters, Meaning, discrete_semantic_entropy, sequence_likelihoods};
 use super::{MethodError, ModelCalls};
 use crate::event::SampledUncertainty;
-use crate::llm::Completion;
+use crate::llm::{Completion, Entailment};
 
 /// Rotations of the eigenvalue search; a handful suffices for a matrix of a few dozen answers.
 const MOST_SWEEPS: usize = 64;
@@ -28,34 +28,52 @@ impl Agreement {
         Self { rows }
     }
 
-    /// Ask the entailment judge about answers to a question, both ways. Answers that read the same are judged once, and all pairs are
-    /// one batch, so that what the prompts share is evaluated once.
+    /// Ask the entailment judge about answers to a question, both ways, all pairs in one batch: what the prompts share is evaluated
+    /// once. Answers that read the same agree without a judge; an empty one says nothing that another could agree with, not even
+    /// another empty one.
     ///
     /// # Errors
     /// What the entailment judge fails with.
     pub fn judged(calls: &mut dyn ModelCalls, question: &str, answers: &[&str]) -> Result<Self, MethodError> {
-        let mut distinct: Vec<(Meaning, &str)> = Vec::new();
-        let place: Vec<usize> = answers
-            .iter()
-            .map(|answer| {
-                let meaning = Meaning::of(answer);
-                distinct.iter().position(|(known, _)| *known == meaning).unwrap_or_else(|| {
-                    distinct.push((meaning, answer));
-                    distinct.len() - 1
-                })
-            })
-            .collect();
-        let count = distinct.len();
+        Ok(Self::with_judgements(calls, question, answers)?.0)
+    }
+
+    /// The same, with what the judge said of each pair that it was asked about.
+    ///
+    /// # Errors
+    /// As [`Self::judged`].
+    pub fn with_judgements(
+        calls: &mut dyn ModelCalls,
+        question: &str,
+        answers: &[&str],
+    ) -> Result<(Self, Vec<JudgedPair>), MethodError> {
+        let count = answers.len();
         let pairs: Vec<(usize, usize)> =
             (0..count).flat_map(|a| (0..count).filter(move |b| a != *b).map(move |b| (a, b))).collect();
-        let texts: Vec<(&str, &str)> = pairs.iter().map(|(a, b)| (distinct[*a].1, distinct[*b].1)).collect();
-        let judged = calls.entail(question, &texts)?;
-        let mut entails = vec![vec![1.0; count]; count];
-        for ((a, b), judgement) in pairs.into_iter().zip(judged) {
-            entails[a][b] = f64::from(u8::from(judgement.is_entailed()));
+        let (links, judgements) = links(calls, question, answers, &pairs)?;
+        let mut rows = vec![vec![0.0; count]; count];
+        (0..count).for_each(|at| rows[at][at] = 1.0);
+        for ((a, b), link) in pairs.into_iter().zip(links) {
+            rows[a][b] += link / 2.0;
+            rows[b][a] += link / 2.0;
         }
-        let row = |a: &usize| place.iter().map(|b| (entails[*a][*b] + entails[*b][*a]) / 2.0).collect();
-        Ok(Self { rows: place.iter().map(row).collect() })
+        Ok((Self { rows }, judgements))
+    }
+
+    /// How far an answer agrees with each of others: 0, 0.5 or 1.
+    ///
+    /// # Errors
+    /// As [`Self::judged`].
+    pub fn with_first(
+        calls: &mut dyn ModelCalls,
+        question: &str,
+        first: &str,
+        others: &[&str],
+    ) -> Result<Vec<f64>, MethodError> {
+        let answers: Vec<&str> = std::iter::once(first).chain(others.iter().copied()).collect();
+        let pairs: Vec<(usize, usize)> = (1..answers.len()).flat_map(|other| [(0, other), (other, 0)]).collect();
+        let (links, _) = links(calls, question, &answers, &pairs)?;
+        Ok(links.as_chunks::<2>().0.iter().map(|both| both.iter().sum::<f64>() / 2.0).collect())
     }
 
     /// W, row by row.
@@ -103,6 +121,39 @@ impl Agreement {
         // 1 - λ of the Laplacian is an eigenvalue of what is subtracted from I
         eigenvalues(matrix).into_iter().map(|value| value.max(0.0)).sum()
     }
+}
+
+/// What the entailment judge said of two answers, by their places.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JudgedPair {
+    pub a: usize,
+    pub b: usize,
+    pub judged: Entailment,
+}
+
+/// Whether the first answer of each pair entails the second, 0 or 1, with what the judge said of each pair of different answers.
+fn links(
+    calls: &mut dyn ModelCalls,
+    question: &str,
+    answers: &[&str],
+    pairs: &[(usize, usize)],
+) -> Result<(Vec<f64>, Vec<JudgedPair>), MethodError> {
+    let meanings: Vec<Meaning> = answers.iter().map(|answer| Meaning::of(answer)).collect();
+    let empty = Meaning::of("");
+    let says = |(a, b): &(usize, usize)| meanings[*a] != empty && meanings[*b] != empty;
+    let asked: Vec<(usize, usize)> = pairs.iter().copied().filter(says).collect();
+    let texts: Vec<(&str, &str)> = asked.iter().map(|(a, b)| (answers[*a], answers[*b])).collect();
+    let judged = if texts.is_empty() { Vec::new() } else { calls.entail(question, &texts)? };
+    let mut told: Vec<JudgedPair> = Vec::new();
+    for ((a, b), judged) in asked.iter().copied().zip(&judged) {
+        let known = |pair: &JudgedPair| meanings[pair.a] == meanings[a] && meanings[pair.b] == meanings[b];
+        if meanings[a] != meanings[b] && !told.iter().any(known) {
+            told.push(JudgedPair { a, b, judged: *judged });
+        }
+    }
+    let mut judged = judged.into_iter();
+    let link = |pair| says(pair) && judged.next().is_some_and(|judged| judged.is_entailed());
+    Ok((pairs.iter().map(link).map(|link| f64::from(u8::from(link))).collect(), told))
 }
 
 /// The eigenvalues of a symmetric matrix, by Jacobi's rotations.

@@ -35,7 +35,7 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     {
         content.gap();
         content.line(scene.span(Tone::Quiet, format!(" answers of round {}", round.round)));
-        for line in matrix(scene, understanding, cells, false) {
+        for line in matrix(scene, (round, understanding), cells, false) {
             content.line(line);
         }
     }
@@ -51,7 +51,7 @@ fn nothing_measured(scene: &Scene<'_>, cells: usize, content: &mut Content) {
             false => role_off::words(scene, run, "refiner", "No rounds"),
         };
         content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
-        content.gap();
+        return;
     }
     let what = "A refiner repairs the context in rounds: whether the answer changes with the wording of a chunk, what was dropped and added \
                 then, and which context was understood best.";
@@ -86,30 +86,30 @@ fn recut_row(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) 
 fn round_rows(scene: &Scene<'_>, (run, row, round): (&Run, usize, &Round), cells: usize, content: &mut Content) {
     let head = Item { row, part: 0 };
     let selected = scene.ui.scroll(Pane::Refinement).selected;
-    let understanding = match &round.measured {
-        Ok(understanding) => understanding,
+    match &round.measured {
+        Ok(understanding) => content.item(head, head_row(scene, (run, round, understanding), cells)),
         Err(reason) => {
-            let says = format!(" round {}  not measured: {}", round.round, unmeasured(*reason));
-            content.item(head, scene.span(Tone::Doubt, text::clip(&says, cells).into_owned()));
-            return;
+            let says = format!("round {}  not measured: {}", round.round, unmeasured(*reason));
+            for range in text::wrap(&says, cells.saturating_sub(2)) {
+                content.item(head, scene.span(Tone::Doubt, format!(" {}", &says[range])));
+            }
         }
-    };
-    content.item(head, head_row(scene, (run, round, understanding), cells));
+    }
     if let Some((sufficient, probability)) = round.evaluated {
         content.item(head, evaluated_row(scene, sufficient, probability, cells));
     }
-    if selected == Some(head) {
-        for line in matrix(scene, understanding, cells, true) {
+    if let Some(understanding) = round.measured.as_ref().ok().filter(|_| selected == Some(head)) {
+        for line in matrix(scene, (round, understanding), cells, true) {
             content.item(head, line);
         }
         for line in judgements(scene, understanding, cells) {
             content.item(head, line);
         }
         if let Some(change) = &round.change {
-            difference(scene, (run, understanding, change), (head, cells), content);
+            difference(scene, (run, round, change), (head, cells), content);
         }
     }
-    for (at, chunk) in understanding.chunks.iter().enumerate() {
+    for (at, chunk) in round.chunks.iter().enumerate() {
         let item = Item { row, part: at + 1 };
         content.item(item, chunk_row(scene, (run, round, chunk), cells));
         if selected == Some(item) {
@@ -118,8 +118,8 @@ fn round_rows(scene: &Scene<'_>, (run, row, round): (&Run, usize, &Round), cells
     }
     let added = round.change.iter().flat_map(|change| &change.added);
     for (at, added) in added.enumerate() {
-        let item = Item { row, part: understanding.chunks.len() + at + 1 };
-        content.item(item, added_row(scene, (run, understanding, added), cells));
+        let item = Item { row, part: round.chunks.len() + at + 1 };
+        content.item(item, added_row(scene, (run, round, added), cells));
         if selected == Some(item) {
             paragraph(scene, (Tone::Text, "", chunk_text(run, added.chunk)), (item, cells), content);
         }
@@ -129,12 +129,12 @@ fn round_rows(scene: &Scene<'_>, (run, row, round): (&Run, usize, &Round), cells
 /// What the next round's context is made of: what stays, what goes, what comes.
 fn difference(
     scene: &Scene<'_>,
-    (run, measured, change): (&Run, &Understanding, &Change),
+    (run, round, change): (&Run, &Round, &Change),
     (item, cells): (Item, usize),
     content: &mut Content,
 ) {
     content.item(item, scene.span(Tone::Quiet, "  what becomes of the context"));
-    for chunk in measured.chunks.iter().map(|chunk| chunk.chunk) {
+    for chunk in round.chunks.iter().map(|chunk| chunk.chunk) {
         let (sign, tone) = if change.dropped.contains(&chunk) { ("- ", Tone::Dropped) } else { ("  ", Tone::Text) };
         paragraph(scene, (tone, sign, chunk_text(run, chunk)), (item, cells), content);
     }
@@ -219,12 +219,8 @@ fn class(round: &Round, chunk: &VariedChunk) -> (Tone, &'static str) {
     }
 }
 
-fn added_row(
-    scene: &Scene<'_>,
-    (run, measured, added): (&Run, &Understanding, &AddedChunk),
-    cells: usize,
-) -> Line<'static> {
-    let label = measured.chunks.iter().find(|chunk| chunk.chunk == added.beside).map_or(0, |chunk| chunk.label);
+fn added_row(scene: &Scene<'_>, (run, round, added): (&Run, &Round, &AddedChunk), cells: usize) -> Line<'static> {
+    let label = round.chunks.iter().find(|chunk| chunk.chunk == added.beside).map_or(0, |chunk| chunk.label);
     let why = format!("like [{label}] {}", short(added.cosine, 2));
     let room = cells.saturating_sub(GUTTER + CLASS + 1);
     Line::from(vec![
@@ -243,7 +239,7 @@ fn chunk_details(
     cells: usize,
     content: &mut Content,
 ) {
-    let Ok(measured) = &round.measured else { return };
+    let replies = round.measured.as_ref().map_or(&[][..], |measured| &measured.replies);
     let mut put = |tone, name: &str, words: &str| paragraph(scene, (tone, name, words), (item, cells), content);
     put(Tone::Text, "", chunk_text(run, chunk.chunk));
     match (&chunk.rephrasing, chunk.fault) {
@@ -254,11 +250,11 @@ fn chunk_details(
     if let Some([there, back]) = chunk.entailed {
         put(Tone::Quiet, "", &format!("entailed by the chunk {there:.2}, the chunk by it {back:.2}"));
     }
-    let reply = chunk.reply.and_then(|reply| measured.replies.get(reply as usize));
+    let reply = chunk.reply.and_then(|reply| replies.get(reply as usize));
     if let Some(reply) = reply {
         let tone = if chunk.certain == Some(true) { Tone::Good } else { Tone::Doubt };
         put(tone, "answer then  ", said(reply));
-        put(Tone::Quiet, "answer as it is  ", measured.replies.first().map_or("", |reply| said(reply)));
+        put(Tone::Quiet, "answer as it is  ", replies.first().map_or("", |reply| said(reply)));
     }
     if let Some(known) = round.classes.iter().find(|known| known.chunk == chunk.chunk)
         && let Some(without) = &known.without
@@ -296,9 +292,14 @@ fn paragraph(
 }
 
 /// W as a heat map, each row with its answer; `whole` answers take as many rows as they need.
-fn matrix(scene: &Scene<'_>, measured: &Understanding, cells: usize, whole: bool) -> Vec<Line<'static>> {
+fn matrix(
+    scene: &Scene<'_>,
+    (round, measured): (&Round, &Understanding),
+    cells: usize,
+    whole: bool,
+) -> Vec<Line<'static>> {
     let name = |reply: usize| {
-        let of = measured.chunks.iter().find(|chunk| chunk.reply == u32::try_from(reply).ok());
+        let of = round.chunks.iter().find(|chunk| chunk.reply == u32::try_from(reply).ok());
         of.map_or_else(|| "as is".to_owned(), |chunk| format!("[{}]", chunk.label))
     };
     let map = measured.replies.len() * 2;
@@ -384,7 +385,10 @@ fn ended(end: RefinementEnd) -> &'static str {
 fn unmeasured(reason: Unmeasured) -> &'static str {
     match reason {
         Unmeasured::NoChunk => "there is no chunk in the context",
-        Unmeasured::NoVariant => "no chunk could be said another way",
+        Unmeasured::NoVariant => {
+            "no chunk could be said another way (each below says why). A larger model can, or set understanding.check_rephrasings to false"
+        }
+        Unmeasured::TooLong => "it fits no prompt: raise generator.context_tokens, or set a smaller retriever.k",
     }
 }
 
@@ -410,11 +414,11 @@ fn chunk_text(run: &Run, chunk: u64) -> &str {
 pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
     let run = scene.run?;
     let item = scene.ui.scroll(Pane::Refinement).selected?;
-    let measured = run.refinement.rounds.get(item.row)?.measured.as_ref().ok()?;
+    let round = run.refinement.rounds.get(item.row)?;
     let Some(at) = item.part.checked_sub(1) else {
-        return Some(("the answers".to_owned(), measured.replies.join("\n")));
+        return Some(("the answers".to_owned(), round.measured.as_ref().ok()?.replies.join("\n")));
     };
-    match measured.chunks.get(at).and_then(|chunk| chunk.rephrasing.clone()) {
+    match round.chunks.get(at).and_then(|chunk| chunk.rephrasing.clone()) {
         Some(rephrasing) => Some(("the rephrasing".to_owned(), rephrasing)),
         None => {
             let chunk = run.refinement.chunk(item.row, item.part)?;

@@ -20,6 +20,8 @@ pub struct Round {
     pub step: u32,
     pub round: u32,
     pub measured: Result<Understanding, Unmeasured>,
+    /// The chunks of the context, in the order of their labels.
+    pub chunks: Vec<VariedChunk>,
     /// Did the model call it sufficient, and with which probability?
     pub evaluated: Option<(bool, Option<f32>)>,
     pub classes: Vec<ClassifiedChunk>,
@@ -39,9 +41,8 @@ impl Refinement {
     #[must_use]
     pub fn chunk(&self, round: usize, place: usize) -> Option<u64> {
         let round = self.rounds.get(round)?;
-        let measured = round.measured.as_ref().ok()?;
         let added = round.change.iter().flat_map(|change| &change.added).map(|added| added.chunk);
-        measured.chunks.iter().map(|chunk| chunk.chunk).chain(added).nth(place.checked_sub(1)?)
+        round.chunks.iter().map(|chunk| chunk.chunk).chain(added).nth(place.checked_sub(1)?)
     }
 
     pub(super) fn apply(&mut self, event: &Event) {
@@ -55,9 +56,13 @@ impl Refinement {
                 self.recut = documents.iter().map(harmless).collect();
             }
             Event::UnderstandingMeasured { step, round, understanding } => {
-                self.begin((*step, *round), Ok(harmless(understanding)));
+                let replies = understanding.replies.iter().map(|reply| one_line(reply.trim())).collect();
+                let measured = Understanding { replies, chunks: Vec::new(), ..understanding.clone() };
+                self.begin((*step, *round), Ok(measured), &understanding.chunks);
             }
-            Event::UnderstandingSkipped { step, round, reason } => self.begin((*step, *round), Err(*reason)),
+            Event::UnderstandingSkipped { step, round, reason, chunks } => {
+                self.begin((*step, *round), Err(*reason), chunks);
+            }
             Event::ContextEvaluated { step, round, sufficient, probability } => {
                 self.round((*step, *round), |round| round.evaluated = Some((*sufficient, *probability)));
             }
@@ -77,26 +82,24 @@ impl Refinement {
         }
     }
 
-    fn begin(&mut self, (step, round): (u32, u32), measured: Result<Understanding, Unmeasured>) {
+    fn begin(
+        &mut self,
+        (step, round): (u32, u32),
+        measured: Result<Understanding, Unmeasured>,
+        chunks: &[VariedChunk],
+    ) {
+        let varied = |chunk: &VariedChunk| VariedChunk {
+            rephrasing: chunk.rephrasing.as_deref().map(harmless_text),
+            ..chunk.clone()
+        };
         let (evaluated, classes, change) = (None, Vec::new(), None);
-        self.rounds.push(Round { step, round, measured, evaluated, classes, change });
+        let chunks = chunks.iter().map(varied).collect();
+        self.rounds.push(Round { step, round, measured, chunks, evaluated, classes, change });
     }
 
     fn round(&mut self, place: (u32, u32), change: impl FnOnce(&mut Round)) {
         if let Some(round) = self.rounds.iter_mut().rev().find(|known| (known.step, known.round) == place) {
             change(round);
         }
-    }
-}
-
-fn harmless(understanding: &Understanding) -> Understanding {
-    let varied = |chunk: &VariedChunk| VariedChunk {
-        rephrasing: chunk.rephrasing.as_deref().map(harmless_text),
-        ..chunk.clone()
-    };
-    Understanding {
-        chunks: understanding.chunks.iter().map(varied).collect(),
-        replies: understanding.replies.iter().map(|reply| one_line(reply.trim())).collect(),
-        ..understanding.clone()
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use ragscope::config::prompts::PromptName;
 use ragscope::config::{Layers, RefillKind, RefinerStop};
-use ragscope::event::ChunkClass;
-use ragscope::llm::{Completion, Decoding, End, Entailment, Prompt};
+use ragscope::event::{ChunkClass, VariantFault};
+use ragscope::llm::{Completion, Decoding, End, Entailment, LlmError, Prompt};
 use ragscope::methods::dense::{Added, Passage, Rephrasings, Standing, change, measure};
 use ragscope::methods::{Meaning, MethodError, ModelCalls, discrete_semantic_entropy};
 
@@ -16,6 +16,8 @@ struct Script {
     /// Calls by purpose: how many prompts each had.
     calls: BTreeMap<String, Vec<usize>>,
     judged: usize,
+    /// Longer texts fit no prompt of the judge.
+    longest: usize,
 }
 
 impl ModelCalls for Script {
@@ -44,6 +46,9 @@ impl ModelCalls for Script {
     }
 
     fn entail(&mut self, _question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError> {
+        if pairs.iter().any(|(a, b)| a.len().max(b.len()) > self.longest) {
+            return Err(LlmError::PromptTooLong { prompt_tokens: 99, context_tokens: 9 }.into());
+        }
         self.judged += pairs.iter().filter(|(a, b)| Meaning::of(a) != Meaning::of(b)).count();
         let says = |(a, b): &(&str, &str)| {
             let entailment = if a.chars().next() == b.chars().next() { 0.8 } else { 0.1 };
@@ -73,7 +78,7 @@ proptest! {
         let replies: Vec<String> =
             classes.iter().enumerate().map(|(at, class)| format!("{}{at}", char::from(b'a' + class))).collect();
         let texts: Vec<String> = (1..replies.len()).map(|at| format!("chunk {at}")).collect();
-        let mut script = Script { replies, calls: BTreeMap::new(), judged: 0 };
+        let mut script = Script { replies, calls: BTreeMap::new(), judged: 0, longest: usize::MAX };
         let settings = Layers::defaults().config().expect("the defaults").understanding;
         let found = measure(&mut script, "Who?", &passages(&texts), &mut Rephrasings::default(), (&settings, 1));
         let measured = found.expect("no failure").expect("it can be measured");
@@ -89,7 +94,7 @@ proptest! {
 fn everything_of_a_kind_is_asked_in_one_call_and_kept_for_the_next_round() {
     let texts: Vec<String> = (1..=5).map(|at| format!("chunk {at}")).collect();
     let replies = ["yes", "Yes.", "no", "yes", "no", "maybe"].map(str::to_owned).to_vec();
-    let mut script = Script { replies, calls: BTreeMap::new(), judged: 0 };
+    let mut script = Script { replies, calls: BTreeMap::new(), judged: 0, longest: usize::MAX };
     let settings = Layers::defaults().config().expect("the defaults").understanding;
     let mut rephrasings = Rephrasings::default();
     for round in 0..2 {
@@ -101,6 +106,20 @@ fn everything_of_a_kind_is_asked_in_one_call_and_kept_for_the_next_round() {
         assert_eq!(script.calls["rephrase"], [5], "round {round}");
         assert_eq!(script.calls["understanding"], vec![6; round + 1]);
     }
+}
+
+#[test]
+fn one_pair_too_long_for_the_judge_costs_its_own_chunk_alone() {
+    let texts = ["chunk 1".to_owned(), "chunk 2 ".repeat(40), "chunk 3".to_owned()];
+    let replies = ["yes", "yes", "no"].map(str::to_owned).to_vec();
+    let mut script = Script { replies, calls: BTreeMap::new(), judged: 0, longest: 100 };
+    let settings = Layers::defaults().config().expect("the defaults").understanding;
+    let found = measure(&mut script, "Is it?", &passages(&texts), &mut Rephrasings::default(), (&settings, 1));
+    let measured = found.expect("no failure").expect("it can be measured");
+    let faults: Vec<Option<VariantFault>> =
+        measured.rephrased.iter().map(|chunk| chunk.text.as_ref().err().copied()).collect();
+    assert_eq!(faults, [None, Some(VariantFault::TooLong), None]);
+    assert_eq!(measured.reply_of, [Some(1), None, Some(2)]);
 }
 
 #[test]
