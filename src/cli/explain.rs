@@ -55,6 +55,8 @@ impl Follower {
     pub fn see(&mut self, record: &Record) {
         match &record.event {
             Event::QuestionRewritten { rewritten, used, .. } => self.rewritten = Some((rewritten.clone(), *used)),
+            // what is found among chunks that were cut again belongs to the same lookup
+            Event::RetrievalFinished { .. } if self.lookups.last().is_some_and(|last| last.fates.awaits_recut()) => {}
             Event::RetrievalFinished { step, retrieval } => {
                 let (query, fates) = (retrieval.query.clone(), Fates::default());
                 self.lookups.push(Followed { step: *step, query, fates });

@@ -45,10 +45,13 @@ pub struct Fates {
     /// The chunks of joined texts.
     joined: BTreeMap<u64, BTreeSet<u64>>,
     told: Vec<Told>,
+    /// Documents were cut again, and what is found among their new chunks comes next.
+    recut: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum Told {
+    Recut,
     Joined(Vec<u64>),
     Graded(BTreeMap<u64, f32>, f32),
     Judged(BTreeMap<u64, f32>),
@@ -61,6 +64,12 @@ impl Fates {
     /// See an event of the lookup.
     pub fn see(&mut self, event: &Event) {
         match event {
+            Event::DocumentsRecut { .. } => {
+                self.told.push(Told::Recut);
+                self.recut = true;
+            }
+            // the new chunks are no chunks of the index: its own fell when their documents were cut again
+            Event::RetrievalFinished { .. } if self.recut => self.recut = false,
             Event::RetrievalFinished { retrieval, .. } => {
                 *self = Self { hits: retrieval.hits.iter().map(|hit| hit.chunk.id).collect(), ..Self::default() };
             }
@@ -90,6 +99,12 @@ impl Fates {
         }
     }
 
+    /// Does the next retrieval belong to this lookup still?
+    #[must_use]
+    pub fn awaits_recut(&self) -> bool {
+        self.recut
+    }
+
     fn join(&mut self, text: &ChunkText) {
         self.joined.insert(text.id, text.parts.iter().map(|part| part.chunk).collect());
     }
@@ -106,6 +121,11 @@ impl Fates {
         };
         for told in &self.told {
             match told {
+                Told::Recut => {
+                    marks.retain(|mark| !matches!(mark, Mark::Used { .. }));
+                    let lost = marks.iter().any(Mark::is_loss);
+                    marks.extend((!lost).then_some(Mark::Fell { stage: None, reason: DropReason::Recut }));
+                }
                 Told::Joined(texts) => {
                     let texts = whole(texts.iter().filter(|text| holds(**text)).count());
                     marks.extend((texts > 0).then_some(Mark::Joined { texts }));
@@ -193,6 +213,7 @@ impl std::fmt::Display for DropReason {
             Self::ContextFull { needed_tokens, available_tokens } => {
                 write!(f, "the prompt would have {needed_tokens} tokens, and there is room for {available_tokens}")
             }
+            Self::Recut => write!(f, "its document was cut again for this question, and new chunks took its place"),
             Self::Unnecessary { round } => write!(f, "pruned after round {round}: without it the answer is the same"),
             Self::Redundant { cosine, .. } => write!(f, "a better chunk says the same (cosine {cosine:.3})"),
             Self::BelowThreshold { score, threshold } => {
@@ -278,5 +299,13 @@ mod tests {
         assert_eq!(lost.len(), 2, "a loss is told once: {lost:?}");
         assert!(lost[1].is_loss() && lost[1].to_string().starts_with("✗ redundant: a better chunk"));
         assert_eq!(words(&fates, 9), ["✗ not among the 3 hits that are kept"]);
+        // its document is cut again: what is found among the new chunks takes nothing back of what was told
+        fates.see(&Event::DocumentsRecut { step: 0, documents: Vec::new(), similarity: 0.6, most_tokens: 48 });
+        assert!(fates.awaits_recut());
+        fates.see(&retrieved(&[77]));
+        let after = words(&fates, 1);
+        assert_eq!(after.first().map(String::as_str), Some("found, rank 1 of the 3 hits that are kept"));
+        assert!(after.last().is_some_and(|last| last.starts_with("✗ context: its document was cut again")), "{after:?}");
+        assert_eq!(fates.of(3).len(), 2, "what was lost before stays lost for its own reason");
     }
 }

@@ -428,6 +428,8 @@ pub enum DropReason {
     BelowK { k: u32 },
     /// The prompt would not have fitted the context.
     ContextFull { needed_tokens: u32, available_tokens: u32 },
+    /// Its document was cut again for this question, and new chunks took its place.
+    Recut,
     /// A round of refinement found that the answer does not need it.
     Unnecessary { round: u32 },
     /// It says what a better chunk says.

@@ -210,6 +210,7 @@ pub(in crate::tui) fn reason_in_short(reason: &DropReason, lookup: &Lookup) -> S
     match reason {
         DropReason::BelowK { k } => format!("below k = {k}"),
         DropReason::ContextFull { .. } => "context full".to_owned(),
+        DropReason::Recut => "cut again".to_owned(),
         DropReason::Unnecessary { round } => format!("pruned, round {round}"),
         DropReason::Redundant { twin, cosine } => match lookup.label(*twin) {
             Some(label) => format!("same as [{label}]"),
@@ -232,6 +233,7 @@ fn reason_in_full(reason: &DropReason, hit: &Hit, lookup: &Lookup) -> String {
         DropReason::ContextFull { needed_tokens, available_tokens } => {
             format!("✗ dropped: the prompt would have {needed_tokens} tokens, and there is room for {available_tokens}")
         }
+        DropReason::Recut => "✗ its document was cut again, and new chunks took its place".to_owned(),
         DropReason::Unnecessary { round } => {
             format!(
                 "✗ pruned after round {round}: the model did not understand it, and without it the answer is the same"

@@ -180,6 +180,7 @@ impl Run {
                 self.lookup(*step).funnel.apply(&record.event);
             }
             Event::DocumentsRecut { step, .. } => {
+                self.lookup(*step).funnel.apply(&record.event);
                 // what is found among the new chunks stands beside what was found before
                 self.lookups.push(Lookup { recut: true, ..Lookup::new(*step) });
                 self.refinement.apply(&record.event);
