@@ -20,6 +20,8 @@ grep '"two-places"' "$here/../../assets/demo/questions.jsonl" > "$home/two-place
 "$program" eval "$home/two-places.jsonl" --demo --preset $stages $flags --set chunker.tokens=96
 echo "# Filter and reranker, 100 questions"
 "$program" eval --demo --split held_out --limit 100 --preset links-sentence,links-filtered,reranked $flags --set chunker.tokens=96 --set linker.relatives=3
+echo "# The filter of three grades against all ten chunks, 100 questions"
+"$program" eval --demo --split held_out --limit 100 --preset hybrid,graded --set retriever.k=10 --set retriever.keep=10 --set answer.prompt=qa_short --set answer.attribution=false --set chunker.tokens=96
 if [ $# -gt 1 ]; then
     echo "# XQuAD, 200 questions"
     python3 - "$2" "$home/xquad" <<'PY'
