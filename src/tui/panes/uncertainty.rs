@@ -40,7 +40,35 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
         content.gap();
     }
     gate_rows(scene, run, top, cells, &mut content);
+    whole_rows(scene, run, cells, &mut content);
     content
+}
+
+/// What other measures say of the whole answer: of its tokens, of its context, and of answers that were sampled.
+fn whole_rows(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) {
+    if run.outcome.is_none() {
+        return;
+    }
+    let logprobs: Vec<f32> = run.steps.iter().flat_map(|step| &step.tokens).map(|token| token.logprob).collect();
+    let mut says = Vec::new();
+    if !logprobs.is_empty() {
+        let mean = logprobs.iter().sum::<f32>() / logprobs.len() as f32;
+        says.push(format!("perplexity {:.2}, mean log-probability {mean:.2} nats", (-mean).exp()));
+    }
+    let measured = run.refinement.rounds.iter().find_map(|round| round.measured.as_ref().ok());
+    says.extend(measured.map(|understanding| format!("DENSE {:.2} nats", understanding.dse)));
+    let sampled = run.utility.as_ref().and_then(|utility| utility.beliefs.get(1).or(utility.beliefs.first()));
+    says.extend(sampled.map(|belief| {
+        let of = &belief.uncertainty;
+        format!(
+            "samples: semantic entropy {:.2}, by likelihood {:.2}, degree {:.2}, meanings {:.1}",
+            of.discrete_semantic_entropy, of.semantic_entropy, of.degree, of.eigenvalue
+        )
+    }));
+    if !says.is_empty() {
+        let says = format!("whole answer: {}", says.join(" · "));
+        content.paragraph(&says, scene.style(Tone::Quiet), " ", cells);
+    }
 }
 
 fn full_bar(run: &Run) -> f32 {
