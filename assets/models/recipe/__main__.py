@@ -1,4 +1,5 @@
 """One command a model: `python -m recipe generator|sentences|reranker|embedder|evaluate|check|list`, run in `assets/models`."""
+
 import argparse
 import json
 from pathlib import Path
@@ -14,10 +15,14 @@ def arguments():
 
     def command(name, help, minutes):
         made = commands.add_parser(name, help=help)
-        made.add_argument("--work", type=Path, default=Path("work") / name, help="where checkpoints go; a run is continued from there")
+        made.add_argument(
+            "--work", type=Path, default=Path("work") / name, help="where checkpoints go; a run is continued from there"
+        )
         made.add_argument("--seed", type=int, default=1)
         if minutes:
-            made.add_argument("--minutes", type=float, default=minutes, help="length of the training; the learning rate falls over it")
+            made.add_argument(
+                "--minutes", type=float, default=minutes, help="length of the training; the learning rate falls over it"
+            )
             made.add_argument("--threads", type=int, default=0, help="processor threads; 0 takes all")
         return made
 
@@ -28,7 +33,12 @@ def arguments():
     made.add_argument("--peak", type=float, default=0.01, help="highest learning rate of Muon")
     made.add_argument("--out", type=Path, default=MODELS / "ragscope-demo.F16.gguf")
     made = command("sentences", "train the sentence-level model and write its GGUF", 6.0)
-    made.add_argument("--documents", type=Path, nargs="*", default=[Path("/usr/share/doc"), Path("/usr/share/man/man1"), Path("/usr/share/man/man7")])
+    made.add_argument(
+        "--documents",
+        type=Path,
+        nargs="*",
+        default=[Path("/usr/share/doc"), Path("/usr/share/man/man1"), Path("/usr/share/man/man7")],
+    )
     made.add_argument("--files", type=int, default=300, help="how many runs of units to take from the documents")
     made.add_argument("--worlds", type=int, default=60, help="how many worlds' articles to add")
     made.add_argument("--out", type=Path, default=MODELS / "ragscope-sentences.F16.gguf")
@@ -53,15 +63,30 @@ def main():
         preflight.check(f"generator {asked.size}", filter(None, [asked.start]))
         from . import export, train
 
-        trained = train.run(asked.work, size=asked.size, minutes=asked.minutes, seed=asked.seed, start=asked.start, peak=asked.peak,
-                            threads=asked.threads, fuse=not asked.plain)
+        trained = train.run(
+            asked.work,
+            size=asked.size,
+            minutes=asked.minutes,
+            seed=asked.seed,
+            start=asked.start,
+            peak=asked.peak,
+            threads=asked.threads,
+            fuse=not asked.plain,
+        )
         export.generator(trained, asked.out)
     elif asked.command == "sentences":
         preflight.check("sentences", asked.documents)
         from . import export, sentences
 
-        trained = sentences.run(asked.work, asked.documents, seed=asked.seed, minutes=asked.minutes, files=asked.files, worlds=asked.worlds,
-                                threads=asked.threads)
+        trained = sentences.run(
+            asked.work,
+            asked.documents,
+            seed=asked.seed,
+            minutes=asked.minutes,
+            files=asked.files,
+            worlds=asked.worlds,
+            threads=asked.threads,
+        )
         export.sentences(trained, asked.out)
     elif asked.command == "reranker":
         preflight.check("reranker", [*asked.questions, *filter(None, [asked.xquad])])

@@ -1,5 +1,10 @@
 """What must hold before a training is worth its hours: `python -m recipe check`."""
+
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import torch
 
@@ -8,6 +13,7 @@ from .packing import batch, encode, pack
 from .tasks import MIX, Tasks
 from .world import World
 
+HERE = Path(__file__).resolve().parent
 GROUPS = 400
 # Prompts that are asked of larger models alone.
 NOT_TRAINED = ("qa_grounded",)
@@ -22,7 +28,7 @@ def every_prompt_has_examples():
             group = getattr(tasks, maker)()
             for branch in group.branches:
                 text = group.shared + branch.prompt
-                seen |= {name for name, prompt in prompts.TEXTS.items() if all(part in text for part in fixed_parts(prompt))}
+                seen |= {name for name, prompt in prompts.TEXTS.items() if all(one in text for one in fixed_parts(prompt))}
     there = {path.stem for path in prompts.FOLDER.glob("*.md")} - set(NOT_TRAINED)
     assert seen == there == set(prompts.NAMES), f"prompts without examples: {there ^ seen}"
 
@@ -55,6 +61,26 @@ def examples_are_sound():
                 assert branch.reply in text, (text, branch.reply)
 
 
+def draws_repeat():
+    """A seed gives the same examples in every run, whatever the order of sets in it."""
+    code = (
+        "import hashlib, random; from recipe.tasks import Tasks; tasks = Tasks(random.Random(5)); "
+        "print(hashlib.sha256(repr([tasks.draw() for _ in range(200)]).encode()).hexdigest())"
+    )
+    drawn = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=HERE.parent,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    }
+    assert len(drawn) == 1, "two runs of one seed draw different examples"
+
+
 def packed_rows_equal_single_prompts():
     """Branches that share a row see their shared text and themselves, nothing else."""
     torch.manual_seed(1)
@@ -78,7 +104,7 @@ def packed_rows_equal_single_prompts():
                 start += len(piece.tokens)
 
 
-CHECKS = (every_prompt_has_examples, names_are_apart, examples_are_sound, packed_rows_equal_single_prompts)
+CHECKS = (every_prompt_has_examples, names_are_apart, examples_are_sound, draws_repeat, packed_rows_equal_single_prompts)
 
 
 def run():

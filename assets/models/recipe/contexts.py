@@ -1,4 +1,5 @@
 """Chunks and contexts as the program makes them: two or three sentences, white space folded, one line a passage."""
+
 import re
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ def with_pronoun(sentence, subject, pronoun):
     possessive = {"He": "his", "She": "her", "It": "its"}[pronoun]
     for name in (f"The {subject}", subject):
         if sentence.startswith(name + " "):
-            return pronoun + sentence[len(name):]
+            return pronoun + sentence[len(name) :]
     found = re.match(rf"The ([a-z ]+?) of (?:the )?{re.escape(subject)} (.*)", sentence)
     return f"{capital(possessive)} {found[1]} {found[2]}" if found else sentence
 
@@ -38,7 +39,7 @@ class Writer:
 
     def chunk(self, facts):
         """One chunk over the facts. Consecutive facts of one subject may share a sentence or go on with a pronoun."""
-        dice, style = self.dice, self.dice.random()
+        style = self.dice.random()
         subject = facts[0].subject
         alone = all(fact.subject == subject for fact in facts)
         if alone and len(facts) > 1 and style < 0.05:
@@ -129,5 +130,5 @@ def passages(chunks):
 
 
 def facts_of(chunks):
-    return {fact for chunk in chunks for fact in chunk.facts}
-
+    """The facts of the chunks, each once, in their order: a set would change it from run to run."""
+    return dict.fromkeys(fact for chunk in chunks for fact in chunk.facts)

@@ -1,4 +1,5 @@
 """The demo's questions as an examination: never trained on, and its tuning split is what the mix of tasks is chosen by."""
+
 import html
 import json
 import random
@@ -28,13 +29,13 @@ def around(text, quote):
     first = next((i for i, one in enumerate(sentences) if one.end() > max(at, 0)), 0)
     last = next((i for i, one in enumerate(sentences) if one.end() >= at + len(quote)), first)
     while True:
-        width = sum(len(one[0].split()) for one in sentences[first: last + 1])
+        width = sum(len(one[0].split()) for one in sentences[first : last + 1])
         if last + 1 < len(sentences) and width + len(sentences[last + 1][0].split()) <= WORDS:
             last += 1
         elif first > 0 and width + len(sentences[first - 1][0].split()) <= WORDS:
             first -= 1
         else:
-            return " ".join(one[0] for one in sentences[first: last + 1])
+            return " ".join(one[0] for one in sentences[first : last + 1])
 
 
 def questions(split):
@@ -43,7 +44,8 @@ def questions(split):
 
 
 def groups(split="tune", seed=3):
-    """A question with the passages of its evidence and another one, as `qa_short` shows them: a group for every accepted spelling."""
+    """A question with the passages of its evidence and another one, as `qa_short` shows them: a group for every "
+    "accepted spelling."""
     dice, files = random.Random(seed), sorted(str(path.relative_to(DEMO / "corpus")) for path in (DEMO / "corpus").glob("*/*.*"))
     for one in questions(split):
         found = [around(text_of(place["file"]), place["quote"]) for place in one["evidence"]]

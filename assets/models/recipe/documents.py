@@ -1,4 +1,5 @@
 """Documents to learn the order of sentences from: files that are installed on the machine, and articles of random worlds."""
+
 import gzip
 import html
 import re
@@ -57,7 +58,7 @@ def read(path):
 def units_of(paragraphs):
     """Pairs of sentences, of those that read like sentences."""
     sentences = [one for paragraph in paragraphs for one in re.split(r"(?<=[.!?])\s+(?=[A-Z])", paragraph) if is_prose(one)]
-    pairs = [" ".join(sentences[at: at + UNIT_SENTENCES]) for at in range(0, len(sentences) - 1, UNIT_SENTENCES)]
+    pairs = [" ".join(sentences[at : at + UNIT_SENTENCES]) for at in range(0, len(sentences) - 1, UNIT_SENTENCES)]
     return list(dict.fromkeys(pairs))
 
 
@@ -69,14 +70,19 @@ def is_prose(sentence):
 def windows(units, dice):
     """Runs of neighbouring units, a few of a long document."""
     for start in list(range(0, len(units) - LEAST_UNITS + 1, MOST_UNITS))[:4]:
-        yield units[start: start + dice.randint(LEAST_UNITS, MOST_UNITS)]
+        yield units[start : start + dice.randint(LEAST_UNITS, MOST_UNITS)]
 
 
 def installed(folders, dice, count):
     """Up to `count` runs of units out of files below the folders, and where each comes from."""
     files = sorted(
-        path for folder in folders for path in Path(folder).rglob("*")
-        if path.name.endswith(SUFFIXES) and path.is_file() and not path.is_symlink() and SMALLEST_BYTES < path.stat().st_size < LARGEST_BYTES
+        path
+        for folder in folders
+        for path in Path(folder).rglob("*")
+        if path.name.endswith(SUFFIXES)
+        and path.is_file()
+        and not path.is_symlink()
+        and SMALLEST_BYTES < path.stat().st_size < LARGEST_BYTES
     )
     dice.shuffle(files)
     seen, runs, families = set(), [], Counter()
@@ -104,6 +110,6 @@ def of_worlds(dice, count, evaluation=False):
         subjects = dice.sample(list(world.by_subject), min(16, len(world.by_subject)))
         for subject in subjects:
             facts = writer.about(subject, dice.randint(2, 6))
-            units += [writer.sentences(facts[at: at + 2]) for at in range(0, len(facts), 2)]
+            units += [writer.sentences(facts[at : at + 2]) for at in range(0, len(facts), 2)]
         if len(units) >= LEAST_UNITS:
             yield units[:MOST_UNITS]

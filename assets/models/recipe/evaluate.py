@@ -1,4 +1,5 @@
 """Evaluation on held-out worlds: exact match of the whole greedy reply, a task at a time."""
+
 import random
 from collections import Counter
 
@@ -45,7 +46,7 @@ class Exam:
                 here = [p for p in self.pieces if (length == 512) == (len(p.tokens) <= 512)]
                 rows = pack(here, length)
                 for at in range(0, len(rows), 6):
-                    self.mark(model, rows[at: at + 6], length, device, right, asked)
+                    self.mark(model, rows[at : at + 6], length, device, right, asked)
         model.train()
         return {kind: f"{right[kind]}/{asked[kind]}" for kind in sorted(asked) if kind not in GUESSES}
 

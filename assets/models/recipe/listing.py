@@ -1,4 +1,5 @@
 """The table of files in MODELS.md, which `ragscope doctor` compares the bundled files with."""
+
 import hashlib
 from pathlib import Path
 

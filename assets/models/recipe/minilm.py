@@ -1,4 +1,5 @@
 """all-MiniLM-L6-v2 in torch, read from the shipped GGUF, so that what is trained on top meets the very vectors of the program."""
+
 from pathlib import Path
 
 import torch
@@ -16,11 +17,14 @@ def tensors(path=EMBEDDER):
     import gguf
 
     reader = gguf.GGUFReader(path)
-    return {one.name: torch.from_numpy(gguf.quants.dequantize(one.data, one.tensor_type).copy()).float() for one in reader.tensors}
+    return {
+        one.name: torch.from_numpy(gguf.quants.dequantize(one.data, one.tensor_type).copy()).float() for one in reader.tensors
+    }
 
 
 def tokenizer(path=EMBEDDER):
-    """The WordPiece tokenizer that llama.cpp makes of the file's vocabulary (it marks beginnings of words, WordPiece the rest)."""
+    """The WordPiece tokenizer that llama.cpp makes of the file's vocabulary (it marks beginnings of words, WordPiece "
+    "the rest)."""
     import gguf
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
@@ -90,7 +94,7 @@ def embed(texts, model=None, words=None, batch=32):
     ids = [[START, *words.encode(text).ids[: LONGEST_TOKENS - 2], END] for text in texts]
     order, vectors = sorted(range(len(ids)), key=lambda at: len(ids[at])), torch.empty(len(ids), WIDTH)
     for at in range(0, len(order), batch):
-        here = order[at: at + batch]
+        here = order[at : at + batch]
         tokens = rows_of([ids[one] for one in here])
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=False):
             hidden = model(tokens)

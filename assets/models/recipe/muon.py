@@ -1,4 +1,5 @@
 """Muon (Jordan et al. 2024): momentum whose update is made nearly orthogonal by Newton-Schulz steps. For matrices only."""
+
 import torch
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)

@@ -3,17 +3,20 @@
 Copying a name is one step for a small network when the name is one token and the same token everywhere. The lexicon is
 drawn with fixed seeds, because the tokenizer was built over it: changing a list below makes the tokenizer stale.
 """
+
 import hashlib
 import random
 from functools import cache
 from pathlib import Path
 
 HEADS = (
-    "al an ar bel ber bran cal cor dal dan del dor el er fal far fen gal gil gor hal har hol il is jen jor kel kor lan lor lu mar mel mir "
+    "al an ar bel ber bran cal cor dal dan del dor el er fal far fen gal gil gor hal har hol il is jen jor kel kor lan "
+    "lor lu mar mel mir "
     "nal nor ol or os pel per quil ral ros sal sel sor tam tel tor ul val ver wal wil yar yel zan zel"
 ).split()
 TAILS = (
-    "a ad ak am as ba bin by da den do eth fin go gan ick ida in ka kin la len lis ma mas mir na nis o om ra rick rin ro sa sen son ta tis ton "
+    "a ad ak am as ba bin by da den do eth fin go gan ick ida in ka kin la len lis ma mas mir na nis o om ra rick rin ro "
+    "sa sen son ta tis ton "
     "us va vin wen ya yn"
 ).split()
 
@@ -42,17 +45,33 @@ LIGHTS = _lexicon(6, 120, LIGHT_ENDINGS)
 
 COMPANY_KINDS = ["Works", "Company", "and Sons", "Trading", "Mills", "Foundry", "Brothers", "Press", "Shipping"]
 SHIP_FIRST = (
-    "Silver Northern Grey Quiet Brave Golden Winter Lucky Distant Iron Crimson Hollow Bold Gentle Southern Copper Merry Faithful Summer Blue"
+    "Silver Northern Grey Quiet Brave Golden Winter Lucky Distant Iron Crimson Hollow Bold Gentle Southern Copper Merry "
+    "Faithful Summer Blue"
 ).split()
 SHIP_SECOND = (
-    "Heron Star Anchor Rose Petrel Lantern Maiden Falcon Wave Compass Thistle Arrow Raven Dolphin Spirit Harvest Crown Otter Swallow Queen"
+    "Heron Star Anchor Rose Petrel Lantern Maiden Falcon Wave Compass Thistle Arrow Raven Dolphin Spirit Harvest Crown "
+    "Otter Swallow Queen"
 ).split()
 BOOK_OF = ["History", "Birds", "Songs", "Tales", "Letters", "Maps", "Lessons", "Notes", "Memories", "Gardens"]
 BOOK_BY = ["Treatise", "Letters", "Notes", "Essays", "Lessons", "Tales", "Songs", "Account", "Diary", "Sketches"]
 FESTIVAL_FIRST = (
-    "Harvest Herring Snow Plum Barley Drum Candle Cherry Swan Frost Apple River Mask Honey Shell Cloud Thunder Willow Marble Ribbon"
+    "Harvest Herring Snow Plum Barley Drum Candle Cherry Swan Frost Apple River Mask Honey Shell Cloud Thunder Willow "
+    "Marble Ribbon"
 ).split()
-FESTIVAL_SECOND = ["Fair", "Feast", "Games", "Market", "Regatta", "Parade", "Dance", "Supper", "Walk", "Weeks", "Evening", "Morning"]
+FESTIVAL_SECOND = [
+    "Fair",
+    "Feast",
+    "Games",
+    "Market",
+    "Regatta",
+    "Parade",
+    "Dance",
+    "Supper",
+    "Walk",
+    "Weeks",
+    "Evening",
+    "Morning",
+]
 
 # One whole name in twenty is kept for evaluation.
 HELD_OUT_ONE_IN = 20
@@ -139,5 +158,7 @@ class Names:
         return f"{self.word(TOWNS + SURNAMES, SURNAME_ENDINGS)} Bridge"
 
 
-MAKERS = {kind: getattr(Names, kind) for kind in
-          ("person", "town", "island", "company", "ship", "lighthouse", "book", "festival", "school", "bridge")}
+MAKERS = {
+    kind: getattr(Names, kind)
+    for kind in ("person", "town", "island", "company", "ship", "lighthouse", "book", "festival", "school", "bridge")
+}

@@ -1,4 +1,5 @@
 """The network: a llama decoder (RMS norm, rotary positions, grouped keys and values, gated feed-forward)."""
+
 from dataclasses import asdict, dataclass
 
 import torch
@@ -89,7 +90,9 @@ class Decoder(nn.Module):
             nn.init.normal_(self.token_embd.weight, std=0.02)
         self.blk = nn.ModuleList(Block(shape) for _ in range(shape.layers))
         self.output_norm = nn.RMSNorm(shape.width, eps=1e-5)
-        angles = torch.arange(shape.positions)[:, None] / shape.rope_base ** (torch.arange(0, shape.head_width, 2) / shape.head_width)
+        angles = torch.arange(shape.positions)[:, None] / shape.rope_base ** (
+            torch.arange(0, shape.head_width, 2) / shape.head_width
+        )
         self.register_buffer("cos", angles.cos(), persistent=False)
         self.register_buffer("sin", angles.sin(), persistent=False)
 

@@ -1,4 +1,5 @@
 """Groups of examples as rows of tokens: the shared text once, then its branches side by side, none of which sees another."""
+
 from dataclasses import dataclass, field
 
 import torch
@@ -26,7 +27,7 @@ class Piece:
 
 def reply_weight(length):
     """Long replies would drown the judgements of one token: a reply counts as the root of its length."""
-    return length ** -0.5
+    return length**-0.5
 
 
 def encode(tokenizer, group):

@@ -1,4 +1,5 @@
 """What has to be there before anything starts: packages, memory, files. Says plainly what is missing and how to get it."""
+
 import importlib.util
 import os
 from pathlib import Path
@@ -7,7 +8,14 @@ HERE = Path(__file__).resolve().parent
 PACKAGES = ("torch", "numpy", "tokenizers", "gguf", "safetensors", "blake3")
 # Peak of a run on the processor, measured, with a little room.
 GIB = 1 << 30
-MEMORY_BYTES = {"generator S": 4 * GIB, "generator M": 14 * GIB, "sentences": 3 * GIB, "reranker": 3 * GIB, "embedder": GIB, "evaluate": 2 * GIB}
+MEMORY_BYTES = {
+    "generator S": 4 * GIB,
+    "generator M": 14 * GIB,
+    "sentences": 3 * GIB,
+    "reranker": 3 * GIB,
+    "embedder": GIB,
+    "evaluate": 2 * GIB,
+}
 
 
 class Missing(SystemExit):
@@ -34,6 +42,7 @@ def available_memory_bytes():
         known.append(int(group.read_text()) - int(Path("/sys/fs/cgroup/memory.current").read_text()))
     try:
         import resource
+
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         if limit != resource.RLIM_INFINITY:
             known.append(limit)

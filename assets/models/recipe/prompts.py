@@ -1,10 +1,22 @@
 """The prompts of the program, read from the files that the program itself embeds, so that training and use cannot differ."""
+
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[2] / "prompts"
 NAMES = (
-    "qa_short", "qa_closed", "step_by_step", "rephrase", "entailment", "self_evaluate", "grade", "grade_reflect", "grade_critic", "judge_relevant",
+    "qa_short",
+    "qa_closed",
+    "step_by_step",
+    "rephrase",
+    "entailment",
+    "self_evaluate",
+    "grade",
+    "grade_reflect",
+    "grade_critic",
+    "judge_relevant",
     "rewrite_query",
+    "make_question",
+    "write_question",
 )
 MISSING = [name for name in NAMES if not (FOLDER / f"{name}.md").is_file()]
 if MISSING:

@@ -1,4 +1,5 @@
 """Questions over facts: about one, about two in a chain, about a thing singled out, comparing two, counting."""
+
 from dataclasses import dataclass
 
 from .world import COMPARISONS, COUNTS, RELATIONS, capital, fill, number_of, say
@@ -55,23 +56,32 @@ def pairs_to_single_out(facts):
     for fact in facts:
         keys.setdefault((fact.relation, fact.object), []).append(fact)
     return [
-        (key[0], asked) for key in keys.values() if len(key) == 1 and RELATIONS[key[0].relation].singled_out
-        for asked in facts if asked.subject == key[0].subject and asked.relation != key[0].relation
+        (key[0], asked)
+        for key in keys.values()
+        if len(key) == 1 and RELATIONS[key[0].relation].singled_out
+        for asked in facts
+        if asked.subject == key[0].subject and asked.relation != key[0].relation
     ]
 
 
 def chains(facts):
     return [
-        (first, second) for first in facts if RELATIONS[first.relation].described
-        for second in facts if second.subject == first.object and second.object != first.subject
+        (first, second)
+        for first in facts
+        if RELATIONS[first.relation].described
+        for second in facts
+        if second.subject == first.object and second.object != first.subject
     ]
 
 
 def pairs_to_compare(facts):
     relations = {relation for relation, _, _ in COMPARISONS}
     return [
-        (first, second) for first in facts if first.relation in relations
-        for second in facts if second.relation == first.relation and second.subject != first.subject
+        (first, second)
+        for first in facts
+        if first.relation in relations
+        for second in facts
+        if second.relation == first.relation and second.subject != first.subject
     ]
 
 

@@ -1,9 +1,11 @@
 """The reranker: the first layers of the embedder with a head that reads question and passage together.
 
-A pair is `[CLS] question [SEP] passage [SEP]`, all of token type 0, as llama.cpp feeds it. Training ranks the right passage before
+A pair is `[CLS] question [SEP] passage [SEP]`, all of token type 0, as llama.cpp feeds it. Training ranks the right passage
+before
 wrong ones of the same question (cross-entropy over the list): passages of worlds, where the wrong ones are about the same or like
 things, and question-and-passage files, where they are the passages of the most similar questions.
 """
+
 import gzip
 import json
 import random
@@ -53,7 +55,7 @@ def pair(words, question, passage):
 def scores(model, words, question, passages):
     model.eval()
     rows = [pair(words, question, passage) for passage in passages]
-    return torch.cat([model(minilm.rows_of(rows[at: at + 32])) for at in range(0, len(rows), 32)])
+    return torch.cat([model(minilm.rows_of(rows[at : at + 32])) for at in range(0, len(rows), 32)])
 
 
 def shorten(passage, answers, dice, words=PASSAGE_WORDS):
@@ -63,9 +65,9 @@ def shorten(passage, answers, dice, words=PASSAGE_WORDS):
         return passage
     width = dice.randint(40, words)
     starts = range(0, len(split) - width + 1, 8)
-    holding = [start for start in starts if any(one.lower() in " ".join(split[start: start + width]).lower() for one in answers)]
+    holding = [start for start in starts if any(one.lower() in " ".join(split[start : start + width]).lower() for one in answers)]
     start = dice.choice(holding or list(starts))
-    return " ".join(split[start: start + width])
+    return " ".join(split[start : start + width])
 
 
 def natural_questions(path):
@@ -136,11 +138,14 @@ class Lists:
 
 def mean_reciprocal_rank(ranked, cutoff=10):
     """`ranked`: for every question, whether each candidate is right, best first."""
-    return sum(next((1 / place for place, right in enumerate(one[:cutoff], 1) if right), 0.0) for one in ranked) / max(1, len(ranked))
+    return sum(next((1 / place for place, right in enumerate(one[:cutoff], 1) if right), 0.0) for one in ranked) / max(
+        1, len(ranked)
+    )
 
 
 def xquad(path, seed=7, count=300, pool=20):
-    """(question, candidates, right) of held-out SQuAD articles: chunks of two sentences, the embedder's first ones and the right one."""
+    """(question, candidates, right) of held-out SQuAD articles: chunks of two sentences, the embedder's first ones and "
+    "the right one."""
     dice = random.Random(seed)
     data = json.loads(Path(path).read_text())["data"]
     chunks, asked = [], []
@@ -179,8 +184,12 @@ def demo_questions(split="held_out", pool=20):
         files.append(name)
     asked = [one for one in demo.questions(split) if one["evidence"]]
     right = [
-        {at for at, (chunk, file) in enumerate(zip(chunks, files)) for place in one["evidence"]
-         if file == place["file"] and re.sub(r"\s+", " ", place["quote"]) in chunk}
+        {
+            at
+            for at, (chunk, file) in enumerate(zip(chunks, files))
+            for place in one["evidence"]
+            if file == place["file"] and re.sub(r"\s+", " ", place["quote"]) in chunk
+        }
         for one in asked
     ]
     kept = [(one["question"], at) for one, at in zip(asked, right) if at]
@@ -190,8 +199,14 @@ def demo_questions(split="held_out", pool=20):
 def candidates(asked, right, chunks, pool):
     """For every question the embedder's first chunks, in its order, and which are right."""
     model, words = minilm.MiniLm(), minilm.tokenizer()
-    order = (minilm.embed(asked, model, words) @ minilm.embed(chunks, model, words).T).argsort(dim=1, descending=True)[:, :pool].tolist()
-    return [(question, [chunks[at] for at in row], [at in good for at in row]) for question, row, good in zip(asked, order, right)]
+    order = (
+        (minilm.embed(asked, model, words) @ minilm.embed(chunks, model, words).T)
+        .argsort(dim=1, descending=True)[:, :pool]
+        .tolist()
+    )
+    return [
+        (question, [chunks[at] for at in row], [at in good for at in row]) for question, row, good in zip(asked, order, right)
+    ]
 
 
 def evaluate(model, words, tests):
@@ -203,7 +218,8 @@ def evaluate(model, words, tests):
             order = scores(model, words, question, texts).argsort(descending=True).tolist()
             ranked.append([right[at] for at in order])
         result[name] = {
-            "questions": len(asked), "embedder": round(mean_reciprocal_rank([right for _, _, right in asked]), 4),
+            "questions": len(asked),
+            "embedder": round(mean_reciprocal_rank([right for _, _, right in asked]), 4),
             "reranker": round(mean_reciprocal_rank(ranked), 4),
         }
     return result
@@ -250,4 +266,3 @@ def run(out, files, tests, *, seed=1, minutes=15.0, peak=1e-4, threads=0):
     torch.save(model.state_dict(), checkpoint)
     print(json.dumps(evaluate(model, words, tests)), flush=True)
     return checkpoint
-

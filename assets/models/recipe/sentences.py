@@ -1,8 +1,9 @@
 """The sentence-level model: a small decoder that reads one unit vector a position and points at the vector of the next unit.
 
 Training is contrastive: the hidden state of a unit must be nearer to the next unit's vector than to those of the document's later
-units and of other documents. llama.cpp feeds the vectors as they are (`batch.embd`), so they are neither scaled nor projected here.
+units and of other documents. llama.cpp feeds the vectors as they are (`batch.embd`): they are neither scaled nor projected here.
 """
+
 import json
 import random
 import time
@@ -58,7 +59,7 @@ def batches(train, dice):
         length = min(len(vectors) for _, vectors in chosen)
         length = dice.randint(min(12, length), length)
         starts = [dice.randint(0, len(vectors) - length) for _, vectors in chosen]
-        yield torch.stack([vectors[start: start + length] for (_, vectors), start in zip(chosen, starts)])
+        yield torch.stack([vectors[start : start + length] for (_, vectors), start in zip(chosen, starts)])
 
 
 def loss_of(model, rows, dice):
@@ -79,7 +80,8 @@ def loss_of(model, rows, dice):
 
 @torch.no_grad()
 def evaluate(model, held_out, seed=5):
-    """Share of first places of the next unit among 20 of the document that were not read yet, of the model and of the plain vectors."""
+    """Share of first places of the next unit among 20 of the document that were not read yet, of the model and of the "
+    "plain vectors."""
     dice, right, asked = random.Random(seed), {}, {}
     model.eval()
     for kind, vectors in held_out:
@@ -93,7 +95,10 @@ def evaluate(model, held_out, seed=5):
             for who, query in (("model", hidden[at]), ("embedder", vectors[at])):
                 right[kind, who] = right.get((kind, who), 0) + int((candidates @ query).argmax() == 0)
     model.train()
-    return {kind: {"asked": count, **{who: round(right[kind, who] / count, 4) for who in ("model", "embedder")}} for kind, count in asked.items()}
+    return {
+        kind: {"asked": count, **{who: round(right[kind, who] / count, 4) for who in ("model", "embedder")}}
+        for kind, count in asked.items()
+    }
 
 
 @torch.no_grad()
@@ -111,7 +116,8 @@ def attention(model, vectors):
 
 
 def evaluate_links(model, documents_made=8, seed=11):
-    """In shuffled articles of held-out worlds, with two units a thing: the share of attention that goes to the unit about the same
+    """In shuffled articles of held-out worlds, with two units a thing: the share of attention that goes to the unit about the
+    same
     thing, and how often that unit gets most; beside it what chance gives, and what the vectors' cosine finds. Itself and the
     first unit are left out, as the program leaves them out."""
     dice, shares, chances, firsts, plain = random.Random(seed), [], [], [], []
@@ -120,7 +126,7 @@ def evaluate_links(model, documents_made=8, seed=11):
         world = World(dice, evaluation=True)
         writer = Writer(world)
         subjects = [(subject, writer.about(subject, 4)) for subject in dice.sample(list(world.by_subject), 8)]
-        parts = [(subject, facts[at: at + 2]) for subject, facts in subjects for at in (0, 2) if facts[at: at + 2]]
+        parts = [(subject, facts[at : at + 2]) for subject, facts in subjects for at in (0, 2) if facts[at : at + 2]]
         dice.shuffle(parts)
         vectors = minilm.embed([writer.sentences(facts) for _, facts in parts], embedder, words)
         paid = attention(model, vectors)
@@ -132,8 +138,10 @@ def evaluate_links(model, documents_made=8, seed=11):
                 chances.append(len(same) / (at - 1))
                 firsts.append(row.argmax().item() + 1 in same)
                 plain.append(cosines.argmax().item() + 1 in same)
-    means = {name: round(sum(one) / len(one), 3) for name, one in
-             (("share", shares), ("share by chance", chances), ("strongest", firsts), ("strongest by cosine", plain))}
+    means = {
+        name: round(sum(one) / len(one), 3)
+        for name, one in (("share", shares), ("share by chance", chances), ("strongest", firsts), ("strongest by cosine", plain))
+    }
     return {"asked": len(shares), **means}
 
 
@@ -178,4 +186,3 @@ def run(out, folders, *, seed=1, minutes=6.0, files=300, worlds=60, peak=2e-4, t
     best_model, _ = network.load(out / "sentences.pt", embed=False)
     print(json.dumps({"best": evaluate(best_model, held_out), "links": evaluate_links(best_model)}), flush=True)
     return out / "sentences.pt"
-
