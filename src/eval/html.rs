@@ -80,17 +80,15 @@ fn calibration(presets: &[(&PresetSummary, Vec<&Row>)]) -> String {
                 bins[bin].push((confidence, row.scores.exact_match));
             }
         }
-        let filled = bins.iter().filter(|bin| !bin.is_empty());
-        let (points, marks): (Vec<(f64, f64)>, Vec<(f64, String)>) = filled
-            .map(|bin| {
-                let (sure, right): (Vec<f64>, Vec<f64>) = bin.iter().copied().unzip();
-                let point = (mean(&sure), mean(&right));
-                let says =
-                    format!("{}: {} answers, sure {:.2}, right {:.2}", preset.preset, bin.len(), point.0, point.1);
-                // the area of a mark is its share of the answers
-                (point, (2.0 + 10.0 * (bin.len() as f64 / rows.len().max(1) as f64).sqrt(), says))
-            })
-            .unzip();
+        let (mut points, mut marks) = (Vec::new(), Vec::new());
+        for bin in bins.iter().filter(|bin| !bin.is_empty()) {
+            let (sure, right): (Vec<f64>, Vec<f64>) = bin.iter().copied().unzip();
+            let (sure, right) = (mean(&sure), mean(&right));
+            let says = format!("{}: {} answers, sure {sure:.2}, right {right:.2}", preset.preset, bin.len());
+            points.push((sure, right));
+            // the area of a mark is its share of the answers
+            marks.push((2.0 + 10.0 * (bin.len() as f64 / rows.len().max(1) as f64).sqrt(), says));
+        }
         plot.line(series, &preset.preset, &points, &marks);
     }
     figure("The area of a point is its share of the answers.", &plot.svg("calibration"))

@@ -245,8 +245,11 @@ pub(super) fn measured(measure: Measure, rows: &[&Row]) -> (Vec<f64>, Vec<bool>)
     rows.iter().filter_map(value).unzip()
 }
 
+/// A number of what a context did to the model.
+type Change = fn(&ContextUtility) -> f64;
+
 /// What is held against the share of evidence, after the paper's table 2.
-const UTILITIES: [(&str, fn(&ContextUtility) -> f64); 8] = [
+const UTILITIES: [(&str, Change); 8] = [
     ("delta SePer, soft", |context| context.soft),
     ("delta SePer, hard", |context| context.hard),
     ("exact match", |context| context.exact_match),
@@ -263,7 +266,7 @@ impl UtilitySummary {
         let with_evidence = || rows.iter().filter(|row| row.context.is_some());
         let over = |contexts: Vec<&ContextUtility>| {
             let evidence: Vec<f64> = contexts.iter().map(|context| context.evidence).collect();
-            let correlation = |(of, value): &(&'static str, fn(&ContextUtility) -> f64)| {
+            let correlation = |(of, value): &(&'static str, Change)| {
                 let values: Vec<f64> = contexts.iter().map(|context| value(context)).collect();
                 Correlation { of, contexts: contexts.len(), pearson: pearson(&values, &evidence) }
             };

@@ -61,6 +61,9 @@ pub enum Ended {
     Stopped,
 }
 
+/// Prepares a preset.
+pub type Open<'o, 'a, E> = &'o mut dyn FnMut(&str) -> Result<Box<dyn Answers + 'a>, E>;
+
 /// Ask what the journal does not hold yet, preset by preset. `open` prepares a preset, and is asked only for those with work left;
 /// `observe` hears of progress before every question, and of each token's worth of work within one.
 ///
@@ -69,7 +72,7 @@ pub enum Ended {
 pub fn run<'a, E: From<EvalError>>(
     plan: &Plan,
     journal: &mut Journal,
-    open: &mut dyn FnMut(&str) -> Result<Box<dyn Answers + 'a>, E>,
+    open: Open<'_, 'a, E>,
     observe: &mut dyn FnMut(&Progress) -> Flow,
 ) -> Result<Ended, E> {
     let (total, started) = (plan.presets.len() * plan.questions.len(), Instant::now());

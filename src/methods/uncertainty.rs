@@ -186,9 +186,10 @@ fn rotate(a: &mut [Vec<f64>], p: usize, q: usize) {
         let (x, y) = (row[p], row[q]);
         (row[p], row[q]) = (cosine * x - sine * y, sine * x + cosine * y);
     }
-    for column in 0..a.len() {
-        let (x, y) = (a[p][column], a[q][column]);
-        (a[p][column], a[q][column]) = (cosine * x - sine * y, sine * x + cosine * y);
+    // p comes before q
+    let (above, below) = a.split_at_mut(q);
+    for (x, y) in above[p].iter_mut().zip(&mut below[0]) {
+        (*x, *y) = (cosine * *x - sine * *y, sine * *x + cosine * *y);
     }
 }
 
