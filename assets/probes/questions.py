@@ -1,4 +1,5 @@
-"""Write questions.jsonl: questions about the demo corpus for training a probe, none of which asks what a held-out question asks.
+"""Write questions.jsonl: questions about the demo corpus to train a probe on, none of which asks what a held-out question of the demo asks,
+and behind them some of those held-out questions, to measure it with.
 
     python3 questions.py
 
@@ -16,8 +17,9 @@ DEMO = HERE.parent / "demo"
 sys.path.insert(0, str(DEMO / "recipe"))
 from questions import Maker  # noqa: E402
 
-WANTED = {"one-hop": 300, "two-hop": 160, "comparison": 60, "two-places": 40, "unanswerable": 40}
+WANTED = {"one-hop": 120, "two-hop": 64, "comparison": 24, "two-places": 16, "unanswerable": 16}
 TRIES = 4000
+TRAINED, MEASURED = 130, 3  # so many to train on; one in so many held-out ones to measure with
 
 
 def asked(question, evidence):
@@ -50,8 +52,9 @@ def main():
                 lines.append({"id": f"p{len(lines) + 1:03}", "question": question, "answers": answers, "kind": kind,
                               "evidence": evidence, "split": "train"})
     random.Random(2026).shuffle(lines)
+    lines = lines[:TRAINED] + [line for line in known if line["split"] == "held_out"][::MEASURED]
     (HERE / "questions.jsonl").write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
-    print(collections.Counter(line["kind"] for line in lines))
+    print(collections.Counter((line["split"], line["kind"]) for line in lines))
 
 
 if __name__ == "__main__":

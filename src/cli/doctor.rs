@@ -8,10 +8,11 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::config::{Config, Layers, Paths, assets_folder};
-use crate::event::{Flow, ModelCard, ModelRole, StopFlag, harmless};
+use crate::event::{Flow, ModelCard, ModelRole, StopFlag, error_and_advice, harmless};
 use crate::index::{Health, health};
 use crate::llm::bundled::listed;
 use crate::llm::{Embedder, Generator, LlmError, Runtime, load_embedder, load_generator, resolve};
+use crate::probe::Probe;
 
 use super::failure::{Exit, Failure, Stopped};
 use super::output::{Output, bytes};
@@ -177,7 +178,7 @@ fn bundled_models(folder: &Path) -> Check {
     Check::poor(what, wrong.join("; "), &advice)
 }
 
-fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> [Check; 2] {
+fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
     let stop = StopFlag::default();
     let mut silent = |_fraction: f32| Flow::Continue;
     let generator = loaded(&config.generator.model, paths, |file| {
@@ -187,7 +188,25 @@ fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> [Check; 2] {
     let embedder = loaded(&config.embedder.model, paths, |file| {
         load_embedder(runtime, file, &config.embedder, &stop, &mut silent).map(|model| model.card().clone())
     });
-    [model(ModelRole::Generator, generator), model(ModelRole::Embedder, embedder)]
+    let of_generator = generator.as_ref().ok().map(|(card, _)| probe(config, paths, card));
+    let models = [model(ModelRole::Generator, generator), model(ModelRole::Embedder, embedder)];
+    models.into_iter().chain(of_generator).collect()
+}
+
+/// The gate reads the token entropy where there is no probe, so its lack is no failure.
+fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
+    match Probe::named(config, paths, generator) {
+        Ok((file, probe)) => {
+            let auroc = probe.card.held_out.and_then(|figures| figures.auroc);
+            let quality = auroc.map_or("not measured".to_owned(), |auroc| format!("AUROC {auroc:.2} held out"));
+            Check::good("probe", format!("{} for {} ({quality})", file.display(), generator.file))
+        }
+        Err(error) => {
+            let text = error.to_string();
+            let (found, advice) = error_and_advice(&text);
+            Check::poor("probe", format!("{found}; the gate reads the token entropy instead"), advice)
+        }
+    }
 }
 
 fn loaded(

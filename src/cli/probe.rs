@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::config::{Paths, assets_folder};
+use crate::config::Paths;
 use crate::engine::ProbeQuestion;
 use crate::eval::QuestionSet;
 use crate::event::{ProbeCard, StatePosition, harmless};
@@ -95,11 +95,10 @@ struct Shown {
 }
 
 fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
-    let folders = [paths.probes(), assets_folder().join("probes")];
     let read = |file: PathBuf| (probe::describe(&file), file);
     let found: Vec<(Result<ProbeCard, ProbeError>, PathBuf)> = match file {
         Some(file) => vec![read(file.to_owned())],
-        None => folders.iter().flat_map(|folder| probe::files(folder)).map(read).collect(),
+        None => probe::folders(paths).iter().flat_map(|folder| probe::files(folder)).map(read).collect(),
     };
     if let (Some(_), Some((Err(error), _))) = (file, found.first()) {
         return Err(Failure::from_message(&error.to_string()).into());

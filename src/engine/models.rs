@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use crate::config::{
     AUTO_MODEL, Config, EmbedderSettings, GateKind, GeneratorSettings, LinkerKind, Paths, RerankerKind, SENTENCE_MODEL,
-    THE_GENERATOR, THE_WORDS, assets_folder,
+    THE_GENERATOR, THE_WORDS,
 };
 use crate::corpus::TokenCounter;
 use crate::event::{Event, Flow, ModelCard, ModelRole, StopFlag};
 use crate::llm::{self, Embedder, Generator, LlamaClassifier, LlamaEmbedder, LlamaGenerator, LlmError, Runtime};
-use crate::probe::{self, Probe, ProbeError};
+use crate::probe::{Probe, ProbeError};
 
 /// The models by role, with the settings that they were loaded with.
 pub struct Models {
@@ -133,21 +133,12 @@ impl Models {
 /// # Errors
 /// None is asked for, none was trained, or the one that is named does not fit.
 pub fn loaded_probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Result<Probe, ProbeError> {
-    let settings = &config.gate;
-    if settings.kind != GateKind::Probe {
-        return Err(ProbeError::None { generator: generator.file.clone() });
-    }
-    let folders = [paths.probes(), assets_folder().join("probes")];
-    let file = match settings.probe.as_str() {
-        "auto" => probe::find(&folders, generator, config.probe.position)?,
-        named => {
-            let beside = folders.iter().map(|folder| folder.join(named)).find(|file| file.is_file());
-            beside.unwrap_or_else(|| named.into())
+    match config.gate.kind {
+        GateKind::Probe => Probe::named(config, paths, generator).map(|(_, probe)| probe),
+        GateKind::Off | GateKind::TokenEntropy | GateKind::SemanticEntropy => {
+            Err(ProbeError::None { generator: generator.file.clone() })
         }
-    };
-    let probe = Probe::load(&file)?;
-    probe.check(&file, generator, config.probe.position)?;
-    Ok(probe)
+    }
 }
 
 fn runtime<'a>(slot: &'a mut Option<Runtime>, paths: &Paths) -> Result<&'a Runtime, LlmError> {

@@ -18,8 +18,9 @@ pub use network::Network;
 pub use train::{Epoch, train};
 pub use weights::{describe, files, find};
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use crate::config::{Config, Paths, assets_folder};
 use crate::event::{ModelCard, ProbeCard, StatePosition};
 use crate::methods::searag::Standard;
 
@@ -66,6 +67,24 @@ impl Probe {
     /// A file that is missing, damaged, or of a newer format.
     pub fn load(file: &Path) -> Result<Self, ProbeError> {
         weights::load(file)
+    }
+
+    /// The probe that the settings name for this generator, and its file.
+    ///
+    /// # Errors
+    /// None was trained for it, or the one that is named does not fit.
+    pub fn named(config: &Config, paths: &Paths, generator: &ModelCard) -> Result<(PathBuf, Self), ProbeError> {
+        let (folders, position) = (folders(paths), config.probe.position);
+        let file = match config.gate.probe.as_str() {
+            "auto" => find(&folders, generator, position)?,
+            named => {
+                let beside = folders.iter().map(|folder| folder.join(named)).find(|file| file.is_file());
+                beside.unwrap_or_else(|| named.into())
+            }
+        };
+        let probe = Self::load(&file)?;
+        probe.check(&file, generator, position)?;
+        Ok((file, probe))
     }
 
     /// Write a weights file; a kill leaves the old one or the new one.
@@ -115,6 +134,12 @@ impl Probe {
         let reason = "its numbers are not finite".to_owned();
         Err(ProbeError::Unreadable { file: format!("for {}", self.card.generator), reason })
     }
+}
+
+/// Where weights files are looked for: among the user's own, then among those that come with the program.
+#[must_use]
+pub fn folders(paths: &Paths) -> [PathBuf; 2] {
+    [paths.probes(), assets_folder().join("probes")]
 }
 
 /// The probe reads another token than the settings ask for.

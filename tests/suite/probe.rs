@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ragscope::config::{Layers, Paths, ProbeSettings};
 use ragscope::engine::{ProbeQuestion, Worker};
-use ragscope::event::{Event, Flow, ModelCard, ModelRole, ProbePhase, StatePosition, StopFlag};
+use ragscope::event::{Event, Flow, ModelCard, ModelRole, ProbePhase, StatePosition, StopFlag, UncertaintyMeasure};
 use ragscope::llm::Random;
 use ragscope::probe::{Epoch, Probe, ProbeError, Sample, Walked, find, train};
 
@@ -211,6 +211,20 @@ fn a_stopped_collection_goes_on_and_weights_that_do_not_fit_fall_back() {
     assert_eq!(collect(&mut worker, 2), "stopped");
     assert!(collect(&mut worker, 0).contains("are too few to train on, each needs 20"));
     assert_eq!(finished, [1, 2, 3, 4], "no question twice");
+
+    // the bundled generator has a probe that fits it
+    let overrides = [("preset".to_owned(), "searag".to_owned())];
+    let mut gate = None;
+    let publish = &mut |record: ragscope::event::Record| {
+        if let Event::GateChosen { gate: chosen } = record.event {
+            gate = Some(chosen);
+        }
+        Flow::Continue
+    };
+    worker.ask("Where was Fenby Wilam born?", &[], &overrides, publish).expect("asked");
+    let gate = gate.expect("a gate");
+    assert_eq!((gate.measure, gate.fallback), (UncertaintyMeasure::Probe, None));
+    assert!(gate.probe.and_then(|probe| probe.held_out).is_some_and(|figures| figures.reading_us < 2000));
 
     let file = home.path().join("other.safetensors");
     trained(&walked(120)).expect("trained").save(&file).expect("saved");

@@ -324,7 +324,13 @@ fn the_question_is_asked_under_another_preset_from_the_comparison() {
 fn a_folder_is_opened_by_its_path() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut screen = answered();
-    screen.press("O").shows(" folder: ").press("ctrl-u").type_text("/no/such/folder").press("enter").shows("check the path");
+    screen
+        .press("O")
+        .shows(" folder: ")
+        .press("ctrl-u")
+        .type_text("/no/such/folder")
+        .press("enter")
+        .shows("check the path");
     screen.press("O ctrl-u").type_text(&folder.path().display().to_string()).press("enter");
     let sent = screen.app.take_effects();
     let open = Command::Open { folder: folder.path().to_owned() };
