@@ -193,6 +193,9 @@ pub struct UtilitySettings {
 /// The name of a model that stands for the generator itself, asked with a prompt.
 pub const THE_GENERATOR: &str = "generator";
 
+/// The name of a reranker that asks the embedder: how near a text is to the question.
+pub const THE_EMBEDDER: &str = "embedder";
+
 /// The name of a judge that needs no model: it compares words.
 pub const THE_WORDS: &str = "words";
 

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::run::{Run, RunError};
-use crate::config::THE_WORDS;
 use crate::config::prompts::PromptName;
+use crate::config::{THE_EMBEDDER, THE_WORDS};
 use crate::event::Flow;
 use crate::llm::{Completion, Decoding, End, Entailment, LlmError, Prompt};
-use crate::methods::{Meaning, MethodError, ModelCalls, entailed_by_words};
+use crate::methods::{Meaning, MethodError, ModelCalls, cosine, entailed_by_words};
 
 /// What the entailment judge said, by question and pair.
 pub type Judged = HashMap<(String, Meaning, Meaning), Entailment>;
@@ -97,6 +97,11 @@ impl ModelCalls for Run<'_> {
         if let Some(reranker) = self.tools.reranker.as_mut() {
             let scores = reranker.rerank(question, texts)?;
             return Ok(scores.into_iter().map(|score| if score.is_finite() { score } else { 0.0 }).collect());
+        }
+        if self.tools.config.reranker.model == THE_EMBEDDER && !texts.is_empty() {
+            let vectors = self.embed(&[&[question], texts].concat())?;
+            let near = |text: &Vec<f32>| ((cosine(&vectors[0], text) + 1.0) / 2.0).clamp(0.0, 1.0);
+            return Ok(vectors[1..].iter().map(near).collect());
         }
         let prompts = texts
             .iter()

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::config::{
     AUTO_MODEL, Config, EmbedderSettings, GateKind, GeneratorSettings, LinkerKind, Paths, RerankerKind, SENTENCE_MODEL,
-    THE_GENERATOR, THE_WORDS,
+    THE_EMBEDDER, THE_GENERATOR, THE_WORDS,
 };
 use crate::corpus::TokenCounter;
 use crate::event::{Event, Flow, ModelCard, ModelRole, StopFlag};
@@ -72,7 +72,7 @@ impl Models {
             [(ModelRole::Reranker, reranker, &mut self.reranker), (ModelRole::EntailmentJudge, judge, &mut self.judge)]
         {
             let settings = name
-                .filter(|name| ![THE_GENERATOR, THE_WORDS].contains(name))
+                .filter(|name| ![THE_GENERATOR, THE_EMBEDDER, THE_WORDS].contains(name))
                 .map(|name| EmbedderSettings { model: name.to_owned(), ..config.embedder.clone() });
             load_classifier(slot, (runtime, paths, stop), role, settings, publish)?;
         }

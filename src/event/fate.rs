@@ -305,7 +305,10 @@ mod tests {
         fates.see(&retrieved(&[77]));
         let after = words(&fates, 1);
         assert_eq!(after.first().map(String::as_str), Some("found, rank 1 of the 3 hits that are kept"));
-        assert!(after.last().is_some_and(|last| last.starts_with("✗ context: its document was cut again")), "{after:?}");
+        assert!(
+            after.last().is_some_and(|last| last.starts_with("✗ context: its document was cut again")),
+            "{after:?}"
+        );
         assert_eq!(fates.of(3).len(), 2, "what was lost before stays lost for its own reason");
     }
 }

@@ -89,7 +89,9 @@ fn a_document_of_fifty_thousand_sentences_is_linked_in_windows() {
     let pairs = ["Ropes hold.", "Ships sail.", "Tam Reeve is old.", "The harbour is deep.", "Coal is black."];
     let text: String = (0..50_000).map(|at| format!("{} ", pairs[at * at % 7 % pairs.len()])).collect();
     write(&program, "huge", &[("huge.txt", text)]);
-    let flags = [&SENTENCE[..], &["--set", "linker.window=16", "--set", "linker.links=2", "--set", "chunker.sentences=10"]].concat();
+    let flags =
+        [&SENTENCE[..], &["--set", "linker.window=16", "--set", "linker.links=2", "--set", "chunker.sentences=10"]]
+            .concat();
     let (documents, report) = links(&program, "huge", &flags, &[]);
     assert!(report["chunks"].as_u64().is_some_and(|chunks| chunks >= 5_000), "{report}");
     check(&documents[0]);

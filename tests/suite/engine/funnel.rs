@@ -143,3 +143,10 @@ fn the_best_passages_stand_at_the_edges() {
     let edges = events(&[("answer.order", "edges"), ("retriever.k", "4")], ScriptedGenerator::new());
     assert_eq!(context(&edges).0, [10, 30, 40, 20]);
 }
+
+#[test]
+fn the_embedder_orders_texts_by_how_near_they_are_to_the_question() {
+    let settings = [("reranker.kind", "model"), ("reranker.model", "embedder"), ("retriever.k", "1")];
+    let (kept, _) = context(&events(&settings, ScriptedGenerator::new().judging("Knowledge", "1", 0.5)));
+    assert_eq!(kept, [20], "it has the words of the question");
+}
