@@ -1,7 +1,8 @@
 //! Rewriter, linker, filters and reranker over scripted models: what each drops, and what happens when nothing is left.
 
 use ragscope::event::{DropReason, Event, Stage};
-use ragscope::llm::scripted::ScriptedGenerator;
+use ragscope::llm::Embedder as _;
+use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
 
 use super::{SHELF, config, run};
 
@@ -146,7 +147,11 @@ fn the_best_passages_stand_at_the_edges() {
 
 #[test]
 fn the_embedder_orders_texts_by_how_near_they_are_to_the_question() {
-    let settings = [("reranker.kind", "model"), ("reranker.model", "embedder"), ("retriever.k", "1")];
-    let (kept, _) = context(&events(&settings, ScriptedGenerator::new().judging("Knowledge", "1", 0.5)));
-    assert_eq!(kept, [20], "it has the words of the question");
+    let vectors = ScriptedEmbedder::new(8).embed(&[&[QUESTION][..], &SHELF[..]].concat()).expect("vectors");
+    let near = |at: &usize| vectors[0].iter().zip(&vectors[at + 1]).map(|(a, b)| a * b).sum::<f32>();
+    let mut nearest: Vec<usize> = (0..SHELF.len()).collect();
+    nearest.sort_by(|a, b| near(b).total_cmp(&near(a)));
+    let expected: Vec<u64> = nearest.iter().map(|at| (*at as u64 + 1) * 10).collect();
+    let settings = [("reranker.kind", "model"), ("reranker.model", "embedder"), ("retriever.k", "4")];
+    assert_eq!(context(&events(&settings, ScriptedGenerator::new())).0, expected);
 }
