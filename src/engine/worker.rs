@@ -122,6 +122,8 @@ pub struct Worker {
     pub(super) session: Stamp,
     pub(super) models: Models,
     folder: Option<PathBuf>,
+    /// Settings that the index is cut with, on top of those of the start.
+    cut_with: Vec<(String, String)>,
     pub(super) index: Option<Index>,
 }
 
@@ -135,6 +137,7 @@ impl Worker {
             paths,
             session: Stamp::new(SESSION),
             folder: None,
+            cut_with: Vec::new(),
             index: None,
         }
     }
@@ -169,8 +172,14 @@ impl Worker {
                 let links = self.index.is_some() && self.wants_links(&overrides).unwrap_or(false);
                 ("ask", asked.map(|_outcome| Chores { link: links.then_some(overrides), ..none() }))
             }
-            Command::Open { folder } => ("open", self.open(&folder, false, publish).map(|()| update())),
-            Command::Reindex { rebuild } => ("index", self.open_again(rebuild, publish).map(|()| update())),
+            Command::Open { folder } => {
+                self.cut_with.clear();
+                ("open", self.open(&folder, false, publish).map(|()| update()))
+            }
+            Command::Reindex { rebuild, overrides } => {
+                self.cut_with = overrides;
+                ("index", self.open_again(rebuild, publish).map(|()| update()))
+            }
             Command::OpenSource { document, first_line, last_line } => {
                 ("open source", self.open_source(&document, [first_line, last_line], publish).map(|()| none()))
             }
@@ -246,7 +255,7 @@ impl Worker {
     /// # Errors
     /// No corpus is open; a model or the index fails.
     pub fn update(&mut self, publish: Publish<'_>) -> Result<Option<IndexReport>, WorkerError> {
-        let config = self.layers.config()?;
+        let config = self.layers.with(&self.cut_with)?.config()?;
         let index = self.index.as_mut().ok_or(WorkerError::NoCorpus)?;
         let session = &mut self.session;
         let mut tell = |event| publish(session.record(event));

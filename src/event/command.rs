@@ -12,8 +12,9 @@ pub enum Command {
     Ask { question: String, confirmed: Vec<String>, overrides: Vec<(String, String)> },
     /// Open a folder: use its index and bring it up to date.
     Open { folder: PathBuf },
-    /// Bring the index of the open corpus up to date; `rebuild` throws the old one away first.
-    Reindex { rebuild: bool },
+    /// Bring the index of the open corpus up to date; `rebuild` throws the old one away first. `overrides` say how documents are cut from
+    /// now on.
+    Reindex { rebuild: bool, overrides: Vec<(String, String)> },
     /// Read a document of the corpus for the source viewer. `document` is the path inside the corpus.
     OpenSource { document: String, first_line: u32, last_line: u32 },
     /// Measure what the context of a finished run was worth to the model. `hits` are its chunks in the order of their labels; `own` is the

@@ -199,16 +199,18 @@ impl App {
     }
 
     pub(in crate::tui) fn reindex(&mut self) {
-        if self.has_engine() {
-            self.send(Command::Reindex { rebuild: false });
-            self.tell("bringing the index up to date", false);
-        }
+        self.cut_folder(false, "bringing the index up to date");
     }
 
     pub(in crate::tui) fn rebuild(&mut self) {
+        self.cut_folder(true, "building the index anew");
+    }
+
+    fn cut_folder(&mut self, rebuild: bool, says: &str) {
         if self.has_engine() {
-            self.send(Command::Reindex { rebuild: true });
-            self.tell("building the index anew", false);
+            self.ui.cut = self.ui.next_cut();
+            self.send(Command::Reindex { rebuild, overrides: self.ui.overrides.clone() });
+            self.tell(says, false);
         }
     }
 

@@ -98,6 +98,16 @@ impl App {
         self.ui.overrides.retain(|(changed, _)| changed != key);
         self.ui.overrides.push((key.to_owned(), value.to_owned()));
         self.take_effect_now(key);
+        if (key == "preset" || key.starts_with("chunker."))
+            && self.ui.next_cut() != self.ui.cut
+            && self.ui.player.is_none()
+        {
+            let sign = self.keymap.sign(Action::Reindex);
+            self.tell(
+                format!("the chunks stay as they are cut: {sign} cuts the folder anew for these settings"),
+                false,
+            );
+        }
     }
 
     fn check_setting(&self, key: &str, value: &str) -> Result<(), String> {

@@ -154,6 +154,8 @@ pub struct Ui {
     pub notice: Option<Notice>,
     /// Settings changed on the screen, for the next run.
     pub overrides: Vec<(String, String)>,
+    /// How the chunks of the index are cut.
+    pub(super) cut: Vec<String>,
     /// The settings that the program was started with.
     pub settings: Value,
     pub mouse: bool,
@@ -167,7 +169,7 @@ pub struct Ui {
 
 impl Ui {
     pub(super) fn new(options: &Options) -> Self {
-        Self {
+        let mut ui = Self {
             focus: Focus::Input,
             pane: Pane::Answer,
             beside: Pane::Retrieval,
@@ -187,13 +189,16 @@ impl Ui {
             match_row: None,
             notice: None,
             overrides: Vec::new(),
+            cut: Vec::new(),
             settings: serde_json::to_value(&options.config).unwrap_or_default(),
             mouse: options.config.screen.mouse,
             player: None,
             suggestions: options.suggestions.clone(),
             themes: Theme::names(&options.paths.config.join("themes")),
             presets: presets(&options.paths.config.join("presets")),
-        }
+        };
+        ui.cut = ui.next_cut();
+        ui
     }
 
     /// Is more of this run to come, from the engine or from the player?
@@ -235,6 +240,17 @@ impl Ui {
                 changed("preset").and_then(|preset| of_preset(&preset)).filter(|_| before == at_start)
             })
             .or(at_start)
+    }
+
+    /// How the chunks of an index would be cut by the settings of the next run: what counts of the chunker.
+    pub(super) fn next_cut(&self) -> Vec<String> {
+        let value = |key: &str| self.next_setting(&format!("chunker.{key}")).unwrap_or_default();
+        let (kind, keys): (&str, &[&str]) = match value("kind").as_str() {
+            "semantic" => ("semantic", &["tokens", "similarity", "characters"]),
+            // what is adaptive is cut again for a question, not in the index
+            _ => ("fixed", &["tokens", "overlap_tokens", "sentences"]),
+        };
+        std::iter::once(kind.to_owned()).chain(keys.iter().map(|key| value(key))).collect()
     }
 
     /// Back to the start of every pane, as a new run wants it.

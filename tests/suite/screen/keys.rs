@@ -86,6 +86,31 @@ fn a_changed_setting_goes_with_the_next_question() {
 }
 
 #[test]
+fn a_preset_that_cuts_otherwise_says_that_the_chunks_stay_until_they_are_cut_anew() {
+    let presets = ragscope::config::preset_names(std::path::Path::new(""));
+    let place = |name: &str| presets.iter().position(|preset| preset == name).expect("a preset");
+    let steps = |name: &str| (place(name) + presets.len() - place("naive")) % presets.len();
+    for (preset, differs) in [("dense-rag", false), ("chunkrag", true)] {
+        let mut screen = answered();
+        screen.press("s");
+        for _ in 0..steps(preset) {
+            screen.press("enter");
+        }
+        let says = "the chunks stay as they are cut: u cuts the folder anew";
+        if differs {
+            screen.shows(says)
+        } else {
+            screen.hides(says)
+        };
+        screen.press("esc u");
+        let Some(Command::Reindex { rebuild: false, overrides }) = screen.commands().pop() else {
+            panic!("no reindex")
+        };
+        assert_eq!(overrides, [("preset".to_owned(), preset.to_owned())]);
+    }
+}
+
+#[test]
 fn sources_open_at_citations_and_hits() {
     let wanted = |document: &str, first_line, last_line| Command::OpenSource {
         document: document.to_owned(),
