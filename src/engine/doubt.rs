@@ -52,7 +52,7 @@ impl Writing<'_> {
         let LookUp { query, passages: found } = look_up(run, roles, &need)?;
         let step = draft.sentence.step;
         let (better, end, after) = match self.again(run, roles, &found)? {
-            Again::Better(better, end, after) => (better, end, after),
+            Again::Better(better, end, after) => (*better, end, after),
             Again::Nothing { told } => {
                 keep_draft(run, draft, before, told);
                 self.lookups.push((step, found));
@@ -72,7 +72,7 @@ impl Writing<'_> {
             Again::Better(best, end, after) => {
                 run.emit(best.sentence.finished(kept(after)));
                 self.lookups.push((step, more));
-                Ok(Some((best, end)))
+                Ok(Some((*best, end)))
             }
             Again::Nothing { told } => {
                 keep_draft(run, &better, after, told);
@@ -100,13 +100,13 @@ impl Writing<'_> {
             return Ok(Again::Nothing { told: true });
         }
         let judged = roles.gate.judge(run, self.question, &draft)?;
-        Ok(Again::Better(draft, end, judged))
+        Ok(Again::Better(Box::new(draft), end, judged))
     }
 }
 
 /// What writing a sentence again brought.
 enum Again {
-    Better(Draft, End, Uncertainty),
+    Better(Box<Draft>, End, Uncertainty),
     /// Nothing that can be kept; `told` when a part of it was published.
     Nothing {
         told: bool,

@@ -51,7 +51,7 @@ fn walked(questions: usize) -> Vec<Walked> {
     };
     let question = |number: usize| Walked {
         question: format!("q{number}?"),
-        held_out: number % 4 == 0,
+        held_out: number.is_multiple_of(4),
         samples: vec![sample(true), sample(false)],
     };
     (0..questions).map(question).collect()
