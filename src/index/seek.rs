@@ -65,11 +65,12 @@ impl Index {
             let known = |id: u64, found: &[(ChunkText, bool)]| found.iter().any(|(chunk, _)| chunk.id == id);
             if text.contains(&phrase) {
                 found.push((chunk.clone(), true));
-            } else if let Some((last, end)) = before.take().filter(|(last, _)| last.document == chunk.document) {
-                if !known(last.id, &found) && format!("{end} {text}").contains(&phrase) {
-                    found.push((last, false));
-                    found.push((chunk.clone(), false));
-                }
+            } else if let Some((last, end)) = before.take().filter(|(last, _)| last.document == chunk.document)
+                && !known(last.id, &found)
+                && format!("{end} {text}").contains(&phrase)
+            {
+                found.push((last, false));
+                found.push((chunk.clone(), false));
             }
             before = Some((chunk, text));
         }

@@ -442,6 +442,7 @@ mod tests {
         let expected = [
             ("all-MiniLM-L6-v2.Q8_0.gguf", Place::Bundled, Some(ModelRole::Embedder)),
             ("ragscope-demo.F16.gguf", Place::Bundled, Some(ModelRole::Generator)),
+            ("ragscope-sentences.F16.gguf", Place::Bundled, Some(ModelRole::Generator)),
             ("cut.gguf", Place::User, None),
             ("mine.gguf", Place::User, Some(ModelRole::Generator)),
             ("hub.Q4.gguf", Place::HuggingFace, Some(ModelRole::Generator)),
@@ -449,7 +450,7 @@ mod tests {
             ("studio.gguf", Place::LmStudio, Some(ModelRole::Generator)),
         ];
         assert_eq!(seen, expected);
-        assert!(found[2].problem.as_ref().is_some_and(|problem| problem.contains("cut.gguf")), "{:?}", found[2]);
+        assert!(found[3].problem.as_ref().is_some_and(|problem| problem.contains("cut.gguf")), "{:?}", found[3]);
     }
 
     #[test]

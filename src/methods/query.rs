@@ -161,7 +161,7 @@ fn entities(sentence: &str) -> Vec<&str> {
     let words: Vec<&str> =
         sentence.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric())).collect();
     let is_name = |word: &&str| word.starts_with(char::is_uppercase) || word.contains(|c: char| c.is_ascii_digit());
-    let first = words.first().filter(|word| is_name(word) && words.get(1).is_some_and(|next| is_name(next)));
+    let first = words.first().filter(|word| is_name(word) && words.get(1).is_some_and(&is_name));
     first.into_iter().chain(words.iter().skip(1).filter(|word| is_name(word))).copied().collect()
 }
 
