@@ -23,10 +23,7 @@ impl QuestionChunker for Adaptive {
         passages: Passages,
         understood: Known,
     ) -> Result<(Passages, Known), RunError> {
-        let understood = match understood {
-            None => understanding::measure(run, question, &passages.hits, ContextOrigin::Retrieved)?,
-            Some(known) => known,
-        };
+        let understood = understanding::known(run, question, &passages, understood)?;
         let settings = &run.tools.config.understanding;
         if understood.as_ref().map_or(true, |understood| understood.measured.is_certain(settings)) {
             return Ok((passages, Some(understood)));

@@ -98,7 +98,7 @@ fn drop_alike(run: &mut Run<'_>, found: Found) -> Found {
 
 /// Texts whose vectors are nearly those of a better one.
 fn drop_redundant(run: &mut Run<'_>, found: Found) -> Result<Found, RunError> {
-    let vectors = vectors(run, &found.kept)?;
+    let vectors = run.vectors(&found.kept.iter().collect::<Vec<_>>())?;
     let most = run.tools.config.filter.most_cosine;
     let twins = chunkrag::redundant(vectors.len(), most, |a, b| cosine(&vectors[a], &vectors[b]));
     let verdicts = twins_told(&found.kept, &twins);
@@ -108,26 +108,6 @@ fn drop_redundant(run: &mut Run<'_>, found: Found) -> Result<Found, RunError> {
 fn twins_told(hits: &[Hit], twins: &[Option<chunkrag::Twin>]) -> Vec<Option<DropReason>> {
     let told = |twin: chunkrag::Twin| DropReason::Redundant { twin: hits[twin.of].chunk.id, cosine: twin.cosine };
     twins.iter().map(|twin| twin.map(told)).collect()
-}
-
-/// The vector of each text: of a chunk the one in the index, of a joined text a new one.
-fn vectors(run: &mut Run<'_>, hits: &[Hit]) -> Result<Vec<Vec<f32>>, RunError> {
-    let ids: Vec<u64> = hits.iter().map(|hit| hit.chunk.id).collect();
-    let mut vectors = match run.tools.corpus.as_ref() {
-        Some(corpus) => corpus.index.vectors(&ids),
-        None => vec![None; ids.len()],
-    };
-    let new: Vec<&str> = hits
-        .iter()
-        .zip(&vectors)
-        .filter(|(_, vector)| vector.is_none())
-        .map(|(hit, _)| hit.chunk.text.as_str())
-        .collect();
-    if !new.is_empty() {
-        let mut embedded = run.embed(&new)?.into_iter();
-        vectors.iter_mut().filter(|vector| vector.is_none()).for_each(|vector| *vector = embedded.next());
-    }
-    Ok(vectors.into_iter().map(Option::unwrap_or_default).collect())
 }
 
 fn grade(run: &mut Run<'_>, question: &str, found: Found) -> Result<Found, RunError> {

@@ -11,7 +11,7 @@ use crate::event::{
     AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, DropReason, DroppedChunk, Event, Hit, RefinementEnd,
 };
 use crate::methods::dense::{self, Standing};
-use crate::methods::{Meaning, ModelCalls as _, cosine};
+use crate::methods::{Meaning, cosine};
 
 /// Rounds guided by DENSE.
 pub struct Rounds;
@@ -31,10 +31,7 @@ impl Refiner for Rounds {
         passages: Passages,
         understood: Known,
     ) -> Result<Passages, RunError> {
-        let understood = match understood {
-            None => understanding::measure(run, question, &passages.hits, ContextOrigin::Retrieved)?,
-            Some(known) => known,
-        };
+        let understood = understanding::known(run, question, &passages, understood)?;
         let Ok(understood) = understood else { return Ok(passages) };
         let certain = understood.measured.is_certain(&run.tools.config.understanding);
         // documents are cut again for an uncertain question only: what was cut again is refined whatever it measures
@@ -150,7 +147,7 @@ fn change(
 ) -> Result<(Passages, Vec<AddedChunk>), RunError> {
     let (settings, order) = (&run.tools.config.refiner, run.tools.config.answer.order);
     let hits: Vec<&Hit> = now.hits.iter().collect();
-    let (of_hits, of_pool) = (vectors(run, &hits)?, vectors(run, pool)?);
+    let (of_hits, of_pool) = (run.vectors(&hits)?, run.vectors(pool)?);
     let change = dense::change(classes, settings, |beside, taken| {
         (0..pool.len())
             .filter(|candidate| !taken.contains(candidate))
@@ -179,21 +176,6 @@ fn change(
     }
     next.hits = passages::ordered(next.hits, order);
     Ok((next, told))
-}
-
-/// Unit vectors of chunks: known from this run, from the index, or else from the embedder.
-fn vectors(run: &mut Run<'_>, hits: &[&Hit]) -> Result<Vec<Vec<f32>>, RunError> {
-    let ids: Vec<u64> = hits.iter().map(|hit| hit.chunk.id).collect();
-    let stored = run.tools.corpus.as_ref().map(|corpus| corpus.index.vectors(&ids)).unwrap_or_default();
-    let mut found = Vec::with_capacity(hits.len());
-    for (at, hit) in hits.iter().enumerate() {
-        let known = run.contexts.vectors.get(&hit.chunk.id).cloned();
-        found.push(match known.or_else(|| stored.get(at).cloned().flatten()) {
-            Some(vector) => vector,
-            None => run.embed(&[hit.chunk.text.as_str()])?.pop().unwrap_or_default(),
-        });
-    }
-    Ok(found)
 }
 
 /// What was in a context once never comes in again, and neither does another chunk with the same text.

@@ -6,13 +6,13 @@ use std::time::Instant;
 use crate::config::prompts::Prompts;
 use crate::config::{Config, ConfigError};
 use crate::corpus::TokenCounter;
-use crate::event::{CallUsage, CorpusCard, Event, Flow, ModelCard, ModelRole, Outcome, Retrieval, RunUsage};
+use crate::event::{CallUsage, CorpusCard, Event, Flow, Hit, ModelCard, ModelRole, Outcome, Retrieval, RunUsage};
 use crate::index::Search;
 use crate::llm::{
     Completion, Decoding, Embedder, End, EntailmentJudge, Generator, HiddenAt, LlmError, Prompt, Reranker, Scorer, Tap,
     Tapped, Taps, Token,
 };
-use crate::methods::MethodError;
+use crate::methods::{MethodError, ModelCalls as _};
 use crate::probe::{Probe, ProbeError};
 
 use super::answer::Answer;
@@ -222,6 +222,25 @@ impl<'a> Run<'a> {
         self.usage.retrievals += 1;
         let embedder = &corpus.embedder.card().fingerprint;
         corpus.index.search(query, vector, embedder, &self.tools.config.retriever).map(Some).map_err(RunError::Search)
+    }
+
+    /// The unit vector of each hit: of a chunk that was cut again the one of this run, of a chunk the one in the index, of another text
+    /// a new one.
+    pub fn vectors(&mut self, hits: &[&Hit]) -> Result<Vec<Vec<f32>>, RunError> {
+        let ids: Vec<u64> = hits.iter().map(|hit| hit.chunk.id).collect();
+        let stored = self.tools.corpus.as_ref().map_or_else(Vec::new, |corpus| corpus.index.vectors(&ids));
+        let of_run = ids.iter().map(|id| self.contexts.vectors.get(id).cloned());
+        let mut vectors: Vec<Option<Vec<f32>>> = of_run
+            .zip(stored.into_iter().chain(std::iter::repeat(None)))
+            .map(|(of_run, stored)| of_run.or(stored))
+            .collect();
+        let unknown = hits.iter().zip(&vectors).filter(|(_, vector)| vector.is_none());
+        let new: Vec<&str> = unknown.map(|(hit, _)| hit.chunk.text.as_str()).collect();
+        if !new.is_empty() {
+            let mut embedded = self.embed(&new)?.into_iter();
+            vectors.iter_mut().filter(|vector| vector.is_none()).for_each(|vector| *vector = embedded.next());
+        }
+        Ok(vectors.into_iter().map(Option::unwrap_or_default).collect())
     }
 
     /// Remember what was written, so that a failure after it does not lose it.

@@ -53,6 +53,16 @@ pub fn passages(lines: &[(String, u32)]) -> Vec<Passage<'_>> {
     lines.iter().map(|(text, tokens)| Passage { text, tokens: *tokens }).collect()
 }
 
+/// What is known of the retrieved context; measured now where nobody did.
+pub fn known(
+    run: &mut Run<'_>,
+    question: &str,
+    passages: &Passages,
+    known: Known,
+) -> Result<Result<Understood, Unmeasured>, RunError> {
+    known.map_or_else(|| measure(run, question, &passages.hits, ContextOrigin::Retrieved), Ok)
+}
+
 /// Measure a context and tell what came of it.
 pub fn measure(
     run: &mut Run<'_>,

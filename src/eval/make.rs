@@ -63,8 +63,7 @@ pub fn make_questions(
     (wanted, seed): (usize, u64),
     observe: &mut dyn FnMut(Making) -> Flow,
 ) -> Result<Vec<Made>, MethodError> {
-    let mut candidates: Vec<Candidate<'_>> = documents.iter().flat_map(candidates).collect();
-    shuffle(&mut candidates, &mut Random::new(seed));
+    let candidates: Vec<Candidate<'_>> = Random::new(seed).shuffled(documents.iter().flat_map(candidates).collect());
     let mut made: Vec<Made> = Vec::new();
     let mut tried = 0;
     for batch in candidates.chunks(BATCH).take((wanted * TRIES).div_ceil(BATCH)) {
@@ -161,13 +160,6 @@ fn last_name(sentence: &str) -> Option<String> {
     let name = words[start..end].join(" ");
     let name = name.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
     (!name.is_empty()).then_some(name)
-}
-
-/// Fisher and Yates.
-fn shuffle<T>(items: &mut [T], random: &mut Random) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, random.below(last + 1));
-    }
 }
 
 /// What the generator asks about each candidate; empty where that is no question.

@@ -133,6 +133,15 @@ impl Random {
         ((self.share() * count as f64) as usize).min(count.saturating_sub(1))
     }
 
+    /// The items in a random order (Fisher and Yates).
+    #[must_use]
+    pub fn shuffled<T>(&mut self, mut items: Vec<T>) -> Vec<T> {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+        items
+    }
+
     /// A number in 0..1.
     pub fn share(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

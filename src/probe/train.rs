@@ -64,7 +64,7 @@ pub fn train(
     }
     let mut random = Random::new(seed);
     let (validation, fit): (Vec<_>, Vec<_>) =
-        shuffled(known.clone(), &mut random).into_iter().enumerate().partition(|(at, _)| at % VALIDATION == 0);
+        random.shuffled(known.clone()).into_iter().enumerate().partition(|(at, _)| at % VALIDATION == 0);
     let part = |questions: Vec<(usize, &Walked)>, random: &mut Random| {
         let questions: Vec<&Walked> = questions.into_iter().map(|(_, question)| question).collect();
         balanced(sentences(&questions), tau, random)
@@ -114,20 +114,12 @@ fn balanced(samples: Vec<&Sample>, tau: f64, random: &mut Random) -> Part {
     let each = certain.len().min(uncertain.len());
     let mut part = Part::default();
     for (class, label) in [(certain, 1.0), (uncertain, 0.0)] {
-        for sample in shuffled(class, random).into_iter().take(each) {
+        for sample in random.shuffled(class).into_iter().take(each) {
             part.rows.push(sample.features.clone());
             part.labels.push(label);
         }
     }
     part
-}
-
-/// Fisher and Yates.
-fn shuffled<T>(mut items: Vec<T>, random: &mut Random) -> Vec<T> {
-    for at in (1..items.len()).rev() {
-        items.swap(at, random.below(at + 1));
-    }
-    items
 }
 
 /// Epochs of AdamW until the loss on the validation part stays as it is; the best epoch counts.
@@ -147,7 +139,7 @@ fn fit_network(
     let mut best = (f32::INFINITY, copies(&vars)?);
     let (mut waited, mut since_halved) = (0, 0);
     for done in 1..=settings.epochs {
-        let order = shuffled((0..fit.rows.len()).collect(), random);
+        let order = random.shuffled((0..fit.rows.len()).collect());
         for batch in order.chunks(settings.batch as usize) {
             let (rows, labels) = tensors(fit, batch)?;
             let mask = dropout(batch.len(), settings, random)?;
