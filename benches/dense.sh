@@ -1,16 +1,6 @@
 #!/bin/sh
 # The figures of DENSE and DENSE-RAG: sh benches/dense.sh PROGRAM [SPLIT] [LIMIT]
-# First DENSE beside ten samples and log-probabilities on the same answers, then refinement and its ablations. Rows are kept in
-# RAGSCOPE_HOME, so that the same command goes on where a stop left it; without RAGSCOPE_HOME it begins anew.
-set -eu
-program=$1 split=${2:-held_out} limit=${3:-1000}
-if [ -z "${RAGSCOPE_HOME:-}" ]; then
-  RAGSCOPE_HOME=$(mktemp -d)
-  trap 'rm -rf "$RAGSCOPE_HOME"' EXIT
-fi
-mkdir -p "$RAGSCOPE_HOME/config/presets"
-cp "$(dirname "$0")"/presets/*.toml "$RAGSCOPE_HOME/config/presets"
-export RAGSCOPE_HOME OMP_WAIT_POLICY=passive
-evaluate() { "$program" eval --demo --split "$split" --limit "$limit" --set retriever.k=5 "$@"; }
-evaluate --preset dense-measured --samples 10 --set utility.each_chunk=false
-evaluate --preset naive,dense-not-refined,dense-rag,dense-pruned,dense-not-evaluated,dense-certain
+# First DENSE beside ten samples and log-probabilities on the same answers, then refinement and its ablations.
+. "$(dirname "$0")/common.sh"
+evaluate --set retriever.k=5 --preset dense-measured --samples 10 --set utility.each_chunk=false
+evaluate --set retriever.k=5 --preset naive,dense-not-refined,dense-rag,dense-pruned,dense-not-evaluated,dense-certain

@@ -5,6 +5,7 @@
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -19,7 +20,7 @@ use ratatui::Terminal;
 use ratatui::backend::{Backend, ClearType, TestBackend, WindowSize};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect, Size};
-use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 const SIZE: (u16, u16) = (200, 60);
 const FRAMES: usize = 2_000;
@@ -175,8 +176,15 @@ impl Backend for Watched {
     }
 }
 
-/// Types into the input while a run streams, and measures from each key to the end of the first frame that shows it.
-fn key_to_frame(_: &mut Criterion) {
+/// A screen on a thread of its own, and what moves and watches it.
+struct Shown {
+    keys: UnboundedSender<Input>,
+    records: UnboundedSender<Record>,
+    drawn: Arc<Mutex<Vec<(Instant, String)>>>,
+    screen: JoinHandle<()>,
+}
+
+fn show(app: fn() -> App) -> Shown {
     let (keys, terminal_events) = unbounded_channel();
     let (records, incoming) = unbounded_channel();
     let drawn = Arc::new(Mutex::new(Vec::new()));
@@ -187,6 +195,12 @@ fn key_to_frame(_: &mut Criterion) {
         let inputs = Inputs { terminal: terminal_events, records: incoming };
         runtime.block_on(drive(&mut terminal, &mut app(), inputs, &mut |_, _| true)).expect("the screen");
     });
+    Shown { keys, records, drawn, screen }
+}
+
+/// Types into the input while a run streams, and measures from each key to the end of the first frame that shows it.
+fn key_to_frame(_: &mut Criterion) {
+    let Shown { keys, records, drawn, screen } = show(app);
     let pouring = std::thread::spawn(move || {
         let run = recorded();
         let writing: Vec<Record> = run.iter().filter(|record| is_of_sentence(record)).cloned().collect();
@@ -229,16 +243,7 @@ fn key_to_frame(_: &mut Criterion) {
 
 /// Leaves the screen alone for a second and counts what was drawn after the first frame.
 fn idle(_: &mut Criterion) {
-    let (keys, terminal_events) = unbounded_channel();
-    let (_records, incoming) = unbounded_channel();
-    let drawn = Arc::new(Mutex::new(Vec::new()));
-    let backend = Watched { inner: TestBackend::new(SIZE.0, SIZE.1), drawn: Arc::clone(&drawn) };
-    let screen = std::thread::spawn(move || {
-        let mut terminal = Terminal::new(backend).expect("a terminal");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let inputs = Inputs { terminal: terminal_events, records: incoming };
-        runtime.block_on(drive(&mut terminal, &mut full(), inputs, &mut |_, _| true)).expect("the screen");
-    });
+    let Shown { keys, records: _records, drawn, screen } = show(full);
     std::thread::sleep(Duration::from_secs(1));
     drop(keys);
     screen.join().expect("the screen");

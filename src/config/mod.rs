@@ -4,11 +4,13 @@
 //! comment and its default: the settings overlay, `ragscope config` and the spelling hints of errors come from it.
 //! This module imports no front end.
 
+mod choices;
 mod merge;
 mod paths;
 pub mod prompts;
 mod settings;
 
+pub use choices::*;
 pub use merge::{ConfigError, Layers, Setting, defaults_toml, names_with_own, nearest, preset_names, settings_list};
 pub use paths::{Paths, assets_folder};
 pub use settings::*;
