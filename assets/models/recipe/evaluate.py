@@ -1,36 +1,37 @@
 """Evaluation on held-out worlds: exact match of the whole greedy reply, a task at a time."""
 
 import random
+import re
 from collections import Counter
 
 import torch
 
-from . import demo, network
-from .packing import batch, encode, pack
+from . import demo, network, prompts, train, words
+from .packing import END_TOKEN, batch, encode, pack
 from .tasks import Tasks
+from .world import RELATIONS, capital
 
 # Kinds whose reply is a guess: there is nothing to match.
 GUESSES = ("closed guess", "steps guess")
+LONGEST = 1536
 
 
 class Exam:
     """The same held-out examples every time. A reply is exact when every token is the likeliest one after those before it,
     which is what greedy writing gives."""
 
-    def __init__(self, count=220, seed=1, level=1.0, split="tune"):
-        from .train import tokenizer
-
-        tasks, words = Tasks(random.Random(9000 + seed), evaluation=True, level=level), tokenizer()
+    def __init__(self, tokenizer, count=160, seed=1, level=1.0, split="tune"):
+        tasks = Tasks(random.Random(9000 + seed), evaluation=True, level=level)
         self.pieces, self.kinds = [], []
         while len(self.pieces) < count:
             group = tasks.draw()
-            piece = encode(words, group)
-            if len(piece.tokens) <= 1024:
+            piece = encode(tokenizer, group)
+            if len(piece.tokens) <= LONGEST:
                 piece.kinds = [branch.kind for branch in group.branches]
                 self.pieces.append(piece)
 
         for name, group in demo.groups(split):
-            piece = encode(words, group)
+            piece = encode(tokenizer, group)
             piece.kinds, piece.name = [group.branches[0].kind], name
             self.pieces.append(piece)
 
@@ -42,7 +43,7 @@ class Exam:
         # Rows come in any number here, and fused code is made for one.
         plain = torch.compiler.set_stance("force_eager")
         with plain, torch.no_grad(), torch.autocast(device.type, dtype=torch.bfloat16):
-            for length in (512, 1024):
+            for length in (512, LONGEST):
                 here = [p for p in self.pieces if (length == 512) == (len(p.tokens) <= 512)]
                 rows = pack(here, length)
                 for at in range(0, len(rows), 6):
@@ -72,7 +73,47 @@ class Exam:
                 start += len(piece.tokens)
 
 
+@torch.no_grad()
+def write(model, tokens, longest=160):
+    """The tokens that the model goes on with, each the likeliest, up to the end of its reply."""
+    model.eval()
+    row = list(tokens)
+    with torch.compiler.set_stance("force_eager"), torch.autocast("cpu", dtype=torch.bfloat16):
+        for _ in range(longest):
+            row.append(model.logits(model(torch.tensor([row]))[0, -1]).argmax().item())
+            if row[-1] == END_TOKEN:
+                break
+    return row[len(tokens) :]
+
+
+def names_in(text):
+    """Names and numbers of a text: numbers, and words with a capital that no wording of a fact writes."""
+    common = {word for one in RELATIONS.values() for word in re.findall(r"[A-Za-z]+", capital(" ".join(one.statements)))}
+    common |= {capital(word) for word in common} | {"He", "His", "She", "Her", "It", "Its"}
+    return set(re.findall(r"\d+|[A-Z][a-z]+", text)) - common
+
+
+def names_kept(model, tokenizer, count=100, seed=1):
+    """How many rephrased texts hold every name and number of the text and no other: "right/asked"."""
+    tasks, right = Tasks(random.Random(9100 + seed), evaluation=True), 0
+    for _ in range(count):
+        tasks.draw()
+        group = tasks.rephrase()
+        text = group.branches[0].prompt
+        reply = write(model, tokenizer.encode(prompts.USER + group.shared + text + prompts.ASSISTANT).ids)
+        right += names_in(tokenizer.decode(reply)) == names_in(text)
+    return f"{right}/{count}"
+
+
 def examine(path, groups=600, seed=1, split="held_out"):
     """The exam of a model file, with short contexts and with the full mix, and the demo's questions of a split."""
-    model = network.from_gguf(path) if path.suffix == ".gguf" else network.load(path)[0]
-    return {name: Exam(groups, seed, level, split).sit(model) for name, level in (("short contexts", 0.0), ("full mix", 1.0))}
+    if path.suffix == ".gguf":
+        model, known = network.from_gguf(path), words.of_gguf(str(path))
+    else:
+        model = network.load(path)[0]
+        known = train.vocabulary_of(model.shape)
+    result = {
+        name: Exam(known.tokenizer(), groups, seed, level, split).sit(model)
+        for name, level in (("short contexts", 0.0), ("full mix", 1.0))
+    }
+    return result | {"rephrasing keeps every name and number": names_kept(model, known.tokenizer())}

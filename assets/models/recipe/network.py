@@ -9,6 +9,8 @@ from torch import nn
 
 @dataclass
 class Shape:
+    """The figures of size S, which begins with nothing and trains in hours on two cores."""
+
     width: int = 256
     layers: int = 6
     heads: int = 8
@@ -23,14 +25,27 @@ class Shape:
         return self.width // self.heads
 
 
-# S trains in hours on two cores, M in minutes on a GPU.
-SIZES = {"S": Shape(), "M": Shape(width=512, layers=10, heads=8, kv_heads=4, feed_forward=1408)}
+# Of a pretrained model's context, what a file of this recipe promises.
+LONGEST_CONTEXT = 4096
 
 
 def narrow(x):
     """`x` in the width that products are computed in: cast once here, not again for every product that reads it."""
     kind = x.device.type
     return x.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else x
+
+
+def attend(q, k, v, mask):
+    """Attention under an additive mask, else causal."""
+    if mask is None or q.device.type != "cpu":
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
+    # A row at a time stays in the cache: on two cores a third of the time that PyTorch's own kernel takes.
+    return torch.cat(
+        [
+            torch.softmax(a @ b.mT * a.shape[-1] ** -0.5 + hidden, -1) @ c
+            for a, b, c, hidden in zip(q.split(1), k.split(1), v.split(1), mask.split(1))
+        ]
+    )
 
 
 class Block(nn.Module):
@@ -73,7 +88,7 @@ class Block(nn.Module):
         q, k = self.queries_and_keys(h, turn)
         v = self.attn_v(h).view(rows, length, shape.kv_heads, shape.head_width).transpose(1, 2)
         v = v.repeat_interleave(shape.heads // shape.kv_heads, 1)
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
+        y = attend(q, k, v, mask)
         x = x + self.attn_output(y.transpose(1, 2).reshape(rows, length, -1))
         h = narrow(self.ffn_norm(x))
         return x + self.ffn_down(F.silu(self.ffn_gate(h)) * self.ffn_up(h))
@@ -104,6 +119,8 @@ class Decoder(nn.Module):
             turn = narrow(self.cos[: x.shape[1]]), narrow(self.sin[: x.shape[1]])
         else:
             turn = narrow(self.cos[positions].unsqueeze(1)), narrow(self.sin[positions].unsqueeze(1))
+        if mask is not None:
+            mask = narrow(torch.where(mask, 0.0, float("-inf")))
         for block in self.blk:
             h = block(h, turn, mask)
         return self.output_norm(h)
@@ -123,14 +140,37 @@ def load(path, embed=True):
     return model, saved
 
 
-def from_gguf(path, kv_heads=4, heads=8):
-    """A decoder with the weights of a GGUF file of this recipe, to go on training from."""
+def from_gguf(path, layers=None, vocabulary=None):
+    """A decoder with the weights of a llama-architecture GGUF file, to go on training from: of all its layers or of those
+    named, with all its words or the first `vocabulary`."""
     import gguf
 
     reader = gguf.GGUFReader(path)
-    weights = {tensor.name: torch.from_numpy(tensor.data.copy()).float() for tensor in reader.tensors}
-    vocabulary, width = weights["token_embd.weight"].shape
-    layers = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("blk."))
-    model = Decoder(Shape(width, layers, heads, kv_heads, weights["blk.0.ffn_up.weight"].shape[0], vocabulary))
-    model.load_state_dict(weights)
+
+    def header(key):
+        return reader.fields[f"llama.{key}"].contents()
+
+    weights = {
+        tensor.name: torch.from_numpy(gguf.quants.dequantize(tensor.data, tensor.tensor_type).copy()).float()
+        for tensor in reader.tensors
+    }
+    layers = range(header("block_count")) if layers is None else layers
+    kept = {name: weight for name, weight in weights.items() if not name.startswith("blk.")}
+    kept["token_embd.weight"] = kept["token_embd.weight"][:vocabulary].clone()
+    for at, layer in enumerate(layers):
+        for name, weight in weights.items():
+            if name.startswith(f"blk.{layer}."):
+                kept[f"blk.{at}.{name.split('.', 2)[2]}"] = weight
+    shape = Shape(
+        width=header("embedding_length"),
+        layers=len(layers),
+        heads=header("attention.head_count"),
+        kv_heads=header("attention.head_count_kv"),
+        feed_forward=header("feed_forward_length"),
+        vocabulary=len(kept["token_embd.weight"]),
+        positions=min(header("context_length"), LONGEST_CONTEXT),
+        rope_base=header("rope.freq_base"),
+    )
+    model = Decoder(shape)
+    model.load_state_dict(kept)
     return model

@@ -6,6 +6,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "prompts"
 NAMES = (
     "qa_short",
     "qa_closed",
+    "qa_grounded",
     "step_by_step",
     "rephrase",
     "entailment",

@@ -6,7 +6,6 @@ wrong ones of the same question (cross-entropy over the list): passages of world
 things, and question-and-passage files, where they are the passages of the most similar questions.
 """
 
-import gzip
 import json
 import random
 import re
@@ -20,9 +19,10 @@ from torch import nn
 from . import demo, minilm, questions
 from .contexts import Writer
 from .documents import UNIT_SENTENCES
+from .real import natural_questions, shorten
 from .world import World
 
-LAYERS, LONGEST, PASSAGE_WORDS = 3, 160, 90
+LAYERS, LONGEST = 3, 160
 LIST, LISTS = 6, 8
 NEAREST = 24
 
@@ -56,27 +56,6 @@ def scores(model, words, question, passages):
     model.eval()
     rows = [pair(words, question, passage) for passage in passages]
     return torch.cat([model(minilm.rows_of(rows[at : at + 32])) for at in range(0, len(rows), 32)])
-
-
-def shorten(passage, answers, dice, words=PASSAGE_WORDS):
-    """A run of the passage's words that holds an answer: chunks are shorter than Wikipedia's paragraphs."""
-    split = passage.split()
-    if len(split) <= words:
-        return passage
-    width = dice.randint(40, words)
-    starts = range(0, len(split) - width + 1, 8)
-    holding = [start for start in starts if any(one.lower() in " ".join(split[start : start + width]).lower() for one in answers)]
-    start = dice.choice(holding or list(starts))
-    return " ".join(split[start : start + width])
-
-
-def natural_questions(path):
-    """(question, gold passage, answers) of the oracle file."""
-    with gzip.open(path, "rt") as lines:
-        for line in lines:
-            one = json.loads(line)
-            gold = next((ctx for ctx in one["ctxs"] if ctx.get("isgold", ctx.get("hasanswer"))), one["ctxs"][0])
-            yield one["question"], gold["text"], one["answers"]
 
 
 class Lists:

