@@ -10,7 +10,7 @@ PACKAGES = ("torch", "numpy", "tokenizers", "gguf", "safetensors", "blake3")
 GIB = 1 << 30
 MEMORY_BYTES = {
     "generator S": 4 * GIB,
-    "generator M": 14 * GIB,
+    "generator M": 9 * GIB,
     "sentences": 3 * GIB,
     "reranker": 3 * GIB,
     "embedder": GIB,
