@@ -8,10 +8,11 @@ use clap::Args;
 use crate::config::{Config, ConfigError, Layers, Paths, RetrieverKind, assets_folder};
 use crate::corpus::{self, Document, FoundFile};
 use crate::engine::{Worker, WorkerError};
-use crate::eval::{self, Answers, Ended, Journal, Places, Plan, Progress, Question, QuestionSet, Report};
+use crate::eval::{self, Answers, Ended, Places, Plan, Progress, Question, QuestionSet, Report, Row};
 use crate::event::{Event, Flow, Outcome, harmless};
 use crate::index::IndexError;
 use crate::llm;
+use crate::trace::Journal;
 
 use super::args::Shared;
 use super::failure::{self, Exit, Failure, Stopped};
@@ -264,7 +265,7 @@ struct Setting<'a> {
 fn ask(
     plan: &Plan,
     presets: &[(String, Layers)],
-    journal: &mut Journal,
+    journal: &mut Journal<Row>,
     setting: &Setting<'_>,
     out: &mut Output,
 ) -> Result<Ended, Stopped> {

@@ -7,7 +7,7 @@ use crate::engine::WorkerError;
 use crate::eval::EvalError;
 use crate::event::{error_and_advice, harmless};
 use crate::llm::LlmError;
-use crate::trace::TraceError;
+use crate::trace::{JournalError, TraceError};
 
 /// Exit status of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +108,7 @@ macro_rules! from_messages {
     };
 }
 
-from_messages!(LlmError, TraceError, EvalError);
+from_messages!(LlmError, TraceError, JournalError, EvalError);
 
 impl From<WorkerError> for Stopped {
     fn from(error: WorkerError) -> Self {

@@ -26,7 +26,8 @@ use crate::index::{Index, Search, is_content_word};
 use crate::llm::{Decoding, EntailmentJudge, Generator, HiddenAt, LlmError, Random, Reranker, Sampling, StopRule};
 use crate::methods::ModelCalls;
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
-use crate::probe::{self, Epoch, Journal, ProbeError, Sample, Walked, features, position};
+use crate::probe::{self, Epoch, ProbeError, Sample, Walked, features, position};
+use crate::trace::Journal;
 
 /// The sentence that is kept is nearly greedy.
 const LOW_TEMPERATURE: f32 = 0.1;
@@ -101,12 +102,12 @@ impl Worker {
             questions = written_questions(&mut tools, index, &kept, (&stop, &mut tell))?;
         }
         hold_out(&mut questions);
-        let journal = folder.join(format!("{}.jsonl", name(&format!("{about}{questions:?}"))));
-        let mut journal = Journal::open(&journal)?;
+        let work = name(&format!("{about}{questions:?}"));
+        let mut journal = Journal::open(&folder.join(format!("{work}.jsonl")), &work).map_err(ProbeError::from)?;
         collect(&mut tools, &questions, &mut journal, (&stop, &mut tell))?;
-        let sentences = sentences(journal.walked());
+        let sentences = sentences(journal.rows());
         let trained =
-            probe::train(journal.walked(), &generator, &config.probe, config.seed, &mut |Epoch { done, loss }| {
+            probe::train(journal.rows(), &generator, &config.probe, config.seed, &mut |Epoch { done, loss }| {
                 let (done, total) = (u64::from(done), u64::from(config.probe.epochs));
                 let progress = ProbeProgress {
                     phase: ProbePhase::Training,
@@ -191,17 +192,19 @@ type Watch<'w> = (&'w StopFlag, &'w mut dyn FnMut(Event) -> Flow);
 fn collect(
     tools: &mut Tools<'_>,
     questions: &[ProbeQuestion],
-    journal: &mut Journal,
+    journal: &mut Journal<Walked>,
     (stop, tell): Watch<'_>,
 ) -> Result<(), WorkerError> {
-    let (begun, known) = (Instant::now(), journal.walked().len());
-    let mut threshold = running_threshold(journal.walked(), tools.config.probe.lambda);
+    let (begun, known) = (Instant::now(), journal.rows().len());
+    let mut threshold = running_threshold(journal.rows(), tools.config.probe.lambda);
     for (at, question) in questions.iter().enumerate().skip(known) {
         if at % LEARN_EVERY == 0 {
-            threshold = running_threshold(journal.walked(), tools.config.probe.lambda);
+            threshold = running_threshold(journal.rows(), tools.config.probe.lambda);
         }
         let samples = walk(tools, question, (threshold, at as u64), stop)?;
-        journal.add(Walked { question: question.question.clone(), held_out: question.held_out, samples })?;
+        journal
+            .push(Walked { question: question.question.clone(), held_out: question.held_out, samples })
+            .map_err(ProbeError::from)?;
         let (done, total) = (at as u64 + 1, questions.len() as u64);
         let each = begun.elapsed() / u32::try_from(at + 1 - known).unwrap_or(u32::MAX);
         let left_ms = u64::try_from(each.as_millis()).unwrap_or(u64::MAX).saturating_mul(total - done);
@@ -209,7 +212,7 @@ fn collect(
             phase: ProbePhase::Collecting,
             done,
             total,
-            sentences: sentences(journal.walked()),
+            sentences: sentences(journal.rows()),
             loss: None,
             left_ms: Some(left_ms),
         };

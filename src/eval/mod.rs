@@ -1,7 +1,7 @@
 //! Evaluation: which preset is better on a person's own documents, and what each lookup was worth.
 //!
 //! In reading order: [`QuestionSet`] reads a file of questions, [`Places`] finds their evidence in the corpus, [`run`] asks each question
-//! under each preset and writes one [`Row`] of figures an answer into a [`Journal`], which survives a kill, and a [`Report`] sums the
+//! under each preset and writes one [`Row`] of figures an answer into a [`Journal`](crate::trace::Journal), which survives a kill, and a [`Report`] sums the
 //! rows up, as a table in Markdown or as a page of HTML with plots.
 
 mod questions;
@@ -9,7 +9,6 @@ mod evidence;
 mod metrics;
 mod row;
 mod understanding;
-mod journal;
 mod runner;
 mod report;
 mod tables;
@@ -19,7 +18,6 @@ mod make;
 
 pub use evidence::Places;
 pub use html::page;
-pub use journal::Journal;
 pub use make::{Made, Making, make_questions};
 pub use metrics::{
     DEPTHS, Interval, RankScores, TextScores, accuracy_by_coverage, auarc, auroc, declines, exact_match, f1, meteor,
@@ -41,8 +39,4 @@ pub enum EvalError {
     Questions { file: String, reason: String },
     #[error("the question file {file} cannot be read ({reason}): check the path")]
     Unreadable { file: String, reason: String },
-    #[error("the journal {file} cannot be used ({reason}): check the disk, or start over with --fresh")]
-    Journal { file: String, reason: String },
-    #[error("another ragscope writes the journal {file}: wait for it, or stop it")]
-    InUse { file: String },
 }

@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use super::EvalError;
 use super::evidence::Pieces;
-use super::journal::Journal;
 use super::questions::Question;
 use super::row::{Row, Watched};
 use crate::event::{Event, Flow};
+use crate::trace::{Journal, JournalError};
 
 /// What is asked, under which presets.
 #[derive(Debug, Clone)]
@@ -19,7 +18,7 @@ pub struct Plan {
 
 impl Plan {
     /// The questions that the journal does not hold under this preset.
-    fn left_under(&self, preset: &str, journal: &Journal) -> Vec<&Question> {
+    fn left_under(&self, preset: &str, journal: &Journal<Row>) -> Vec<&Question> {
         let known: HashSet<&str> =
             journal.rows().iter().filter(|row| row.preset == preset).map(|row| row.id.as_str()).collect();
         self.questions.iter().filter(|question| !known.contains(question.id.as_str())).collect()
@@ -27,7 +26,7 @@ impl Plan {
 
     /// How many answers the journal does not hold.
     #[must_use]
-    pub fn left(&self, journal: &Journal) -> usize {
+    pub fn left(&self, journal: &Journal<Row>) -> usize {
         self.presets.iter().map(|preset| self.left_under(preset, journal).len()).sum()
     }
 }
@@ -69,9 +68,9 @@ pub type Open<'o, 'a, E> = &'o mut dyn FnMut(&str) -> Result<Box<dyn Answers + '
 ///
 /// # Errors
 /// What `open` fails with; a journal that cannot be written.
-pub fn run<'a, E: From<EvalError>>(
+pub fn run<'a, E: From<JournalError>>(
     plan: &Plan,
-    journal: &mut Journal,
+    journal: &mut Journal<Row>,
     open: Open<'_, 'a, E>,
     observe: &mut dyn FnMut(&Progress) -> Flow,
 ) -> Result<Ended, E> {

@@ -442,6 +442,7 @@ mod tests {
         let expected = [
             ("all-MiniLM-L6-v2.Q8_0.gguf", Place::Bundled, Some(ModelRole::Embedder)),
             ("ragscope-demo.F16.gguf", Place::Bundled, Some(ModelRole::Generator)),
+            ("ragscope-reader.Q5_0.gguf", Place::Bundled, Some(ModelRole::Generator)),
             ("ragscope-sentences.F16.gguf", Place::Bundled, Some(ModelRole::Generator)),
             ("cut.gguf", Place::User, None),
             ("mine.gguf", Place::User, Some(ModelRole::Generator)),
@@ -450,7 +451,7 @@ mod tests {
             ("studio.gguf", Place::LmStudio, Some(ModelRole::Generator)),
         ];
         assert_eq!(seen, expected);
-        assert!(found[3].problem.as_ref().is_some_and(|problem| problem.contains("cut.gguf")), "{:?}", found[3]);
+        assert!(found[4].problem.as_ref().is_some_and(|problem| problem.contains("cut.gguf")), "{:?}", found[4]);
     }
 
     #[test]

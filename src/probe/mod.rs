@@ -1,21 +1,21 @@
 //! The probe: a small network that reads hidden states of the generator and says how uncertain it is of the sentence that begins.
 //!
-//! SEARAG, section 3.1 and appendices A and B. In reading order: `features` are made of hidden states; `samples` are collected, one a
-//! sentence, and kept in a `journal`; `train` fits the `network` and says how good it is; `weights` keeps it in a file, which is refused
+//! SEARAG, section 3.1 and appendices A and B. In reading order: `features` are made of hidden states; `walked` are the samples, one a
+//! sentence, as a journal keeps them; `train` fits the `network` and says how good it is; `weights` keeps it in a file, which is refused
 //! for any other generator.
 //!
 //! This module asks nothing of a model and knows nothing of a run: whoever collects samples hands them over.
 
 mod features;
-mod journal;
 mod network;
 mod train;
+mod walked;
 mod weights;
 
 pub use features::{features, position};
-pub use journal::{Journal, Sample, Walked};
 pub use network::Network;
 pub use train::{Epoch, train};
+pub use walked::{Sample, Walked};
 pub use weights::{describe, files, find};
 
 use std::path::{Path, PathBuf};
@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use crate::config::{Config, Paths, assets_folder};
 use crate::event::{ModelCard, ProbeCard, StatePosition};
 use crate::methods::searag::Standard;
+use crate::trace::JournalError;
 
 /// Version of the weights file.
 pub const FORMAT: u32 = 1;
@@ -56,6 +57,8 @@ pub enum ProbeError {
     NoQuestions { asked: usize },
     #[error("the network cannot be computed ({0}): train the probe again")]
     Arithmetic(#[from] candle_core::Error),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     #[error("stopped")]
     Stopped,
 }

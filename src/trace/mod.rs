@@ -1,12 +1,14 @@
-//! Records to a file, as JSON lines while they happen, and back.
+//! Records to a file, as JSON lines while they happen, and back; and journals of long works, which survive a kill.
 //!
 //! One run, one file: `<run id>.jsonl` in the sessions folder, each line a [`Record`](crate::event::Record). A line is
 //! complete before the next one begins, so a kill costs the last line at the most. This module does not know who listens.
 
+mod journal;
 mod list;
 mod read;
 mod recorder;
 
+pub use journal::{Journal, JournalError};
 pub use list::list_runs;
 pub use read::read_run;
 pub use recorder::Recorder;

@@ -137,7 +137,7 @@ fn the_settings_of_the_demo_are_settings() {
     let mut layers = Layers::defaults();
     layers.lay_beneath(&corpus().with_file_name("ragscope.toml")).expect("known keys");
     let config = layers.config().expect("valid settings");
-    assert!(config.chunker.tokens < 100, "the bundled generator reads short chunks only");
+    assert!(config.chunker.tokens < 100, "the bundled generator reads short chunks best");
 }
 
 /// The demo as it is shown: its settings, the bundled models, an index of its own under `home`.

@@ -8,13 +8,15 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use ragscope::config::prompts::Prompts;
-use ragscope::config::{Config, Layers, RetrieverSettings};
+use ragscope::config::{Config, RetrieverSettings};
 use ragscope::corpus::{SemanticCut, TokenCounter};
 use ragscope::engine::{AskError, Corpus, Tools, ask};
 use ragscope::event::{ChunkText, CorpusCard, DropReason, Event, Flow, Hit, Outcome, Ranked, Retrieval};
 use ragscope::index::{ChunkLinks, Recut, Search};
 use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
 use ragscope::llm::{Embedder, LlmError};
+
+use super::program::small;
 
 static COUNTER: LazyLock<TokenCounter> = LazyLock::new(|| {
     let embedder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/all-MiniLM-L6-v2.Q8_0.gguf");
@@ -113,7 +115,7 @@ const SHELF: [&str; 4] =
     ["Mira Oakes was a student of Tam Reeve.", "Tam Reeve was born in Aldmouth.", "Ships sail.", "Ropes hold."];
 
 pub fn config(settings: &[(&str, &str)]) -> Config {
-    let mut layers = Layers::defaults();
+    let mut layers = small();
     for (key, value) in settings {
         layers.set("test", key, value).expect("a known key");
     }
@@ -346,9 +348,11 @@ fn uncertainty_is_the_mean_token_entropy_of_the_sentence() {
 mod worker {
     use std::path::Path;
 
-    use ragscope::config::{Layers, Paths};
+    use ragscope::config::Paths;
     use ragscope::engine::{Worker, mailbox};
     use ragscope::event::{Command, Event, Flow, Outcome, Record, StopFlag};
+
+    use super::super::program::small;
 
     fn corpus(folder: &Path) {
         std::fs::create_dir_all(folder).expect("a folder");
@@ -373,7 +377,7 @@ mod worker {
         let home = tempfile::tempdir().expect("a folder");
         let folder = home.path().join("notes");
         corpus(&folder);
-        let (layers, paths, stop) = (Layers::defaults(), Paths::under(home.path().join("home")), StopFlag::default());
+        let (layers, paths, stop) = (small(), Paths::under(home.path().join("home")), StopFlag::default());
         let (outbox, inbox) = mailbox(&stop);
         let (records, seen) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
@@ -421,7 +425,7 @@ mod worker {
     #[test]
     fn a_stopped_question_makes_room_for_the_next() {
         let home = tempfile::tempdir().expect("a folder");
-        let (layers, paths, stop) = (Layers::defaults(), Paths::under(home.path().join("home")), StopFlag::default());
+        let (layers, paths, stop) = (small(), Paths::under(home.path().join("home")), StopFlag::default());
         let (outbox, inbox) = mailbox(&stop);
         let overrides = vec![("preset".to_owned(), "closed-book".to_owned())];
         for question in ["Who wrote Silver Notes?", "Who founded Corex Mills?"] {

@@ -5,11 +5,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use ragscope::cli::Hub;
-use ragscope::config::Layers;
 use ragscope::event::{Command, Event, Outcome, Record, SESSION, StopFlag};
 use ragscope::trace::list_runs;
 
-use super::program::{Program, QUESTION};
+use super::program::{Program, QUESTION, small};
 
 /// Take records until one satisfies `condition`.
 fn receive(records: &Receiver<Record>, condition: impl Fn(&Event) -> bool) -> Vec<Record> {
@@ -27,8 +26,7 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
     let program = Program::new();
     let (sender, records) = channel();
     let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
-    let (hub, commands) =
-        Hub::start(Layers::defaults(), &program.paths(), &StopFlag::default(), sink).expect("started");
+    let (hub, commands) = Hub::start(small(), &program.paths(), &StopFlag::default(), sink).expect("started");
     let ask =
         |question: &str| Command::Ask { question: question.to_owned(), confirmed: Vec::new(), overrides: Vec::new() };
 
@@ -62,7 +60,7 @@ fn a_stop_reaches_a_question_however_soon_it_follows() {
     let (sender, records) = channel();
     let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
     let stop = StopFlag::default();
-    let (hub, commands) = Hub::start(Layers::defaults(), &program.paths(), &stop, sink).expect("started");
+    let (hub, commands) = Hub::start(small(), &program.paths(), &stop, sink).expect("started");
     let overrides = vec![("preset".to_owned(), "closed-book".to_owned())];
     for _ in 0..20 {
         // a recorded run that is being looked for must not hold the question up

@@ -11,9 +11,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("corpus", &["event", "config", "llm"]),
     ("index", &["event", "config", "llm", "corpus"]),
     ("methods", &["event", "config", "llm", "corpus", "index"]),
-    ("probe", &["event", "config", "llm", "methods"]),
-    ("engine", &["event", "config", "llm", "corpus", "index", "methods", "probe"]),
-    ("eval", &["event", "config", "llm", "corpus", "index", "methods", "engine"]),
+    ("probe", &["event", "config", "trace", "llm", "methods"]),
+    ("engine", &["event", "config", "trace", "llm", "corpus", "index", "methods", "probe"]),
+    ("eval", &["event", "config", "trace", "llm", "corpus", "index", "methods", "engine"]),
     ("cli", &["event", "config", "trace", "llm", "corpus", "index", "methods", "probe", "engine", "eval"]),
     ("tui", &["event", "config"]),
 ];

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use ragscope::config::{Layers, Paths, ProbeSettings};
+use ragscope::config::{Paths, ProbeSettings};
 use ragscope::engine::{ProbeQuestion, Worker};
 use ragscope::event::{Event, Flow, ModelCard, ModelRole, ProbePhase, StatePosition, StopFlag, UncertaintyMeasure};
 use ragscope::llm::Random;
 use ragscope::probe::{Epoch, Probe, ProbeError, Sample, Walked, find, train};
 
 use super::engine::config;
+use super::program::small;
 
 fn settings() -> ProbeSettings {
     ProbeSettings { hidden: 16, epochs: 80, learning_rate: 0.01, ..config(&[]).probe }
@@ -184,7 +185,7 @@ fn a_stopped_collection_goes_on_and_weights_that_do_not_fit_fall_back() {
     let folder = home.path().join("notes");
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("people.md"), "Fenby Wilam was born in Bertiston.\n").expect("written");
-    let mut layers = Layers::defaults();
+    let mut layers = small();
     for (key, value) in [("probe.samples", "2"), ("judge.model", "words"), ("answer.max_sentences", "2")] {
         layers.set("test", key, value).expect("a known key");
     }

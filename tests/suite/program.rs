@@ -4,9 +4,19 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{self, Child, Stdio};
 
-use ragscope::config::Paths;
+use ragscope::config::{Layers, Paths};
 use ragscope::event::Record;
 use serde_json::Value;
+
+/// The smaller of the bundled generators: most tests need a model, and not what the larger one knows.
+pub const SMALL_GENERATOR: &str = "ragscope-demo.F16.gguf";
+
+/// The default settings with the smaller generator.
+pub fn small() -> Layers {
+    let mut layers = Layers::defaults();
+    layers.set("test", "generator.model", SMALL_GENERATOR).expect("a known key");
+    layers
+}
 
 pub const QUESTION: &str = "Where was Tam Reeve born?";
 const PEOPLE: &str = "# People\n\nMira Oakes was born in Harwenby. Tam Reeve was born in Lorbymouth.\n";
@@ -49,6 +59,7 @@ impl Program {
             .current_dir(self.home.path())
             .env("RAGSCOPE_HOME", self.home.path().join("home"))
             .env("HOME", self.home.path())
+            .env("RAGSCOPE_GENERATOR__MODEL", SMALL_GENERATOR)
             .stdin(Stdio::null());
         command
     }

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use ragscope::eval::{Answers, Ended, EvalError, Journal, Plan, Question, Row, run};
+use ragscope::eval::{Answers, Ended, Plan, Question, Row, run};
 use ragscope::event::{Event, Flow, Outcome, RunUsage};
+use ragscope::trace::{Journal, JournalError};
 
 use super::question;
 
@@ -42,8 +43,13 @@ fn plan(questions: usize) -> Plan {
 }
 
 /// Work through a plan; `stop_at` is the number of the answer before which the observer stops.
-fn work(plan: &Plan, journal: &mut Journal, stop_at: usize, opened: &mut Vec<String>) -> Result<Ended, EvalError> {
-    let mut open = |preset: &str| -> Result<Box<dyn Answers>, EvalError> {
+fn work(
+    plan: &Plan,
+    journal: &mut Journal<Row>,
+    stop_at: usize,
+    opened: &mut Vec<String>,
+) -> Result<Ended, JournalError> {
+    let mut open = |preset: &str| -> Result<Box<dyn Answers>, JournalError> {
         opened.push(preset.to_owned());
         Ok(Box::new(Table { pause: Duration::ZERO, told: false }))
     };
@@ -63,7 +69,7 @@ fn counts(rows: &[Row]) -> BTreeMap<(String, String), usize> {
 #[test]
 fn a_question_that_fails_is_recorded_and_the_rest_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut journal = Journal::open(&folder.path().join("j.jsonl"), "name").expect("a journal");
+    let mut journal = Journal::<Row>::open(&folder.path().join("j.jsonl"), "name").expect("a journal");
     let plan = plan(20);
     assert_eq!(work(&plan, &mut journal, usize::MAX, &mut Vec::new()).expect("it ran"), Ended::Complete);
     assert_eq!((journal.rows().len(), plan.left(&journal)), (40, 0));
@@ -80,17 +86,17 @@ fn a_stop_loses_nothing_that_was_answered() {
     let plan = plan(10);
     let mut opened = Vec::new();
     for (stop_at, rows) in [(4, 4), (10, 10), (13, 13), (usize::MAX, 20)] {
-        let mut journal = Journal::open(&file, "name").expect("a journal");
+        let mut journal = Journal::<Row>::open(&file, "name").expect("a journal");
         let ended = work(&plan, &mut journal, stop_at, &mut opened).expect("it ran");
         assert_eq!(ended, if rows == 20 { Ended::Complete } else { Ended::Stopped });
         assert_eq!(journal.rows().len(), rows);
     }
     assert_eq!(opened, ["one", "one", "two", "two", "two"], "a preset whose questions are answered is not opened");
-    let journal = Journal::open(&file, "name").expect("a journal");
+    let journal = Journal::<Row>::open(&file, "name").expect("a journal");
     assert!(counts(journal.rows()).values().all(|count| *count == 1));
     drop(journal);
     assert_eq!(
-        Journal::open(&file, "other").expect("a journal").rows(),
+        Journal::<Row>::open(&file, "other").expect("a journal").rows(),
         [],
         "rows of another evaluation are none of ours"
     );
@@ -101,12 +107,13 @@ fn a_last_line_that_was_cut_off_is_dropped_and_done_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("j.jsonl");
     let plan = plan(5);
-    work(&plan, &mut Journal::open(&file, "name").expect("a journal"), usize::MAX, &mut Vec::new()).expect("it ran");
+    work(&plan, &mut Journal::<Row>::open(&file, "name").expect("a journal"), usize::MAX, &mut Vec::new())
+        .expect("it ran");
     let whole = std::fs::read(&file).expect("lines");
     let lines = whole.iter().filter(|byte| **byte == b'\n').count();
     for cut in (1..=whole.len()).step_by(13) {
         std::fs::write(&file, &whole[..cut]).expect("written");
-        let journal = Journal::open(&file, "name").expect("a journal");
+        let journal = Journal::<Row>::open(&file, "name").expect("a journal");
         let kept = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
         // without its first line a journal begins anew
         assert_eq!(journal.rows().len(), kept.saturating_sub(1), "cut at {cut}");
@@ -115,7 +122,7 @@ fn a_last_line_that_was_cut_off_is_dropped_and_done_again() {
         assert!(now.ends_with(b"\n") && (kept == 0 || whole.starts_with(&now)), "cut at {cut}");
     }
     std::fs::write(&file, &whole[..whole.len() - 30]).expect("written");
-    let mut journal = Journal::open(&file, "name").expect("a journal");
+    let mut journal = Journal::<Row>::open(&file, "name").expect("a journal");
     assert_eq!(plan.left(&journal), 1);
     work(&plan, &mut journal, usize::MAX, &mut Vec::new()).expect("it ran");
     assert_eq!((journal.rows().len(), lines), (10, 11));
@@ -126,10 +133,10 @@ fn a_last_line_that_was_cut_off_is_dropped_and_done_again() {
 fn two_processes_do_not_write_one_journal() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("j.jsonl");
-    let held = Journal::open(&file, "name").expect("a journal");
-    assert!(matches!(Journal::open(&file, "name"), Err(EvalError::InUse { .. })));
+    let held = Journal::<Row>::open(&file, "name").expect("a journal");
+    assert!(matches!(Journal::<Row>::open(&file, "name"), Err(JournalError::InUse { .. })));
     drop(held);
-    Journal::open(&file, "name").expect("free again");
+    Journal::<Row>::open(&file, "name").expect("free again");
 }
 
 const FOLDER: &str = "RAGSCOPE_TEST_FOLDER";
@@ -141,9 +148,9 @@ const QUESTIONS: usize = 1000;
 #[ignore = "started by the test below"]
 fn child() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let mut journal = Journal::open(&Path::new(&folder).join("j.jsonl"), "name").expect("a journal");
+    let mut journal = Journal::<Row>::open(&Path::new(&folder).join("j.jsonl"), "name").expect("a journal");
     let plan = Plan { presets: vec!["one".to_owned()], ..plan(QUESTIONS) };
-    let mut open = |_: &str| -> Result<Box<dyn Answers>, EvalError> {
+    let mut open = |_: &str| -> Result<Box<dyn Answers>, JournalError> {
         Ok(Box::new(Table { pause: Duration::from_micros(200), told: true }))
     };
     run(&plan, &mut journal, &mut open, &mut |_| Flow::Continue).expect("it ran");
@@ -175,7 +182,7 @@ fn a_kill_loses_at_most_the_question_in_flight() {
             break;
         }
     }
-    let journal = Journal::open(&folder.path().join("j.jsonl"), "name").expect("a journal");
+    let journal = Journal::<Row>::open(&folder.path().join("j.jsonl"), "name").expect("a journal");
     assert_eq!(journal.rows().len(), QUESTIONS);
     assert!(counts(journal.rows()).values().all(|count| *count == 1));
     assert!(kills >= 4, "{kills} kills");

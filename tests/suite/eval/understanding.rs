@@ -1,7 +1,8 @@
 //! Certain and uncertain questions of a preset, against the same questions under the first one.
 
-use ragscope::eval::{Answers, Ended, Journal, Measure, Plan, Question, Report, markdown, run};
+use ragscope::eval::{Answers, Ended, Measure, Plan, Question, Report, markdown, run};
 use ragscope::event::{ContextOrigin, Event, Flow, Outcome, RunUsage, Understanding};
+use ragscope::trace::{Journal, JournalError};
 
 use super::question;
 
@@ -49,7 +50,7 @@ fn certain_and_uncertain_questions_are_summed_up_apart() {
     let mut journal = Journal::open(&folder.path().join("j.jsonl"), "name").expect("a journal");
     let questions = (1..=9).map(|number| question(&format!("n{number}"), &[&format!("n{number}")])).collect();
     let plan = Plan { presets: vec!["plain".to_owned(), "dense".to_owned()], questions };
-    let mut open = |preset: &str| -> Result<Box<dyn Answers>, ragscope::eval::EvalError> {
+    let mut open = |preset: &str| -> Result<Box<dyn Answers>, JournalError> {
         Ok(Box::new(Meter { measures: preset == "dense" }))
     };
     assert_eq!(run(&plan, &mut journal, &mut open, &mut |_| Flow::Continue).expect("it ran"), Ended::Complete);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
-use ragscope::config::{Layers, Paths};
+use ragscope::config::Paths;
 use ragscope::event::{
     Belief, BeliefSample, Command, CorpusCard, Event, HitUtility, IndexPhase, IndexProgress, IndexReport, ModelCard,
     Ranked, Record, RunSummary, SESSION, SampledUncertainty, SePerForm, SkippedFile, SoughtChunk, SoughtLookup, Source,
@@ -14,6 +14,8 @@ use ragscope::tui::theme::Depth;
 use ragscope::tui::{App, Options, Suggestion, save, screen};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+
+use crate::program::small;
 
 /// The screen with what is needed to press keys and to look.
 pub struct Screen {
@@ -97,7 +99,7 @@ impl Screen {
 
 fn options(home: &Path) -> Options {
     Options {
-        config: Layers::defaults().config().expect("the defaults"),
+        config: small().config().expect("the defaults"),
         paths: Paths::under(home.to_owned()),
         save_folder: PathBuf::from("saved"),
         suggestions: [
