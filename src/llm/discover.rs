@@ -85,8 +85,8 @@ fn discover_in(surroundings: &Surroundings) -> Vec<FoundModel> {
         .collect()
 }
 
-/// The file that `name` means: a path, the name of a file in one of the places, with or without `.gguf`, or Ollama's
-/// `model:tag`.
+/// The file that `name` means: a path, the name of a file in one of the places, with or without `.gguf`, and without the kind of its
+/// numbers (`.Q4_K_M`) where one file alone is called so, or Ollama's `model:tag`.
 ///
 /// # Errors
 /// [`LlmError::Missing`] for a path that leads nowhere, [`LlmError::Unknown`] with the nearest known name otherwise.
@@ -106,6 +106,10 @@ fn resolve_in(name: &str, surroundings: &Surroundings) -> Result<PathBuf, LlmErr
     }
     let known = candidates(surroundings);
     if let Some(found) = known.iter().find(|found| found.is_called(name)) {
+        return Ok(found.file.clone());
+    }
+    let mut called = known.iter().filter(|found| found.is_called_but_for_its_numbers(name));
+    if let (Some(found), None) = (called.next(), called.next()) {
         return Ok(found.file.clone());
     }
     if is_file_name(name) || !path.is_absolute() && !path.parent().is_some_and(Path::exists) {
@@ -201,6 +205,13 @@ impl Candidate {
     fn is_called(&self, name: &str) -> bool {
         let bare = |text: &str| text.to_lowercase().trim_end_matches(".gguf").to_owned();
         bare(&self.name) == bare(name) || self.place == Place::Ollama && self.name == format!("{name}:latest")
+    }
+
+    /// `ragscope-demo` for `ragscope-demo.F16.gguf`.
+    fn is_called_but_for_its_numbers(&self, name: &str) -> bool {
+        let bare = self.name.to_lowercase();
+        let bare = bare.trim_end_matches(".gguf");
+        bare.rsplit_once('.').is_some_and(|(stem, _)| stem == name.to_lowercase())
     }
 
     /// Read the metadata; None for what is only a part of a model.
@@ -463,6 +474,8 @@ mod tests {
         let cases = [
             ("ragscope-demo.F16.gguf", Ok(bundled.clone())),
             ("ragscope-demo.f16", Ok(bundled.clone())),
+            ("ragscope-demo", Ok(bundled.clone())),
+            ("ragscope", Err("no model named `ragscope`")),
             (bundled.to_str().expect("UTF-8"), Ok(bundled.clone())),
             ("mine.q4_k_m", Ok(home.path().join("models/Mine.Q4_K_M.gguf"))),
             ("~/models/Mine.Q4_K_M.gguf", Ok(home.path().join("models/Mine.Q4_K_M.gguf"))),
