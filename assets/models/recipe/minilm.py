@@ -6,30 +6,21 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from .network import tensors
+from .words import of_gguf
+
 EMBEDDER = Path(__file__).resolve().parents[1] / "all-MiniLM-L6-v2.Q8_0.gguf"
 WIDTH, HEADS, INNER, LAYERS, EPS = 384, 12, 1536, 6, 1e-12
 START, END, PADDING = 101, 102, 0
 LONGEST_TOKENS = 256
 
 
-def tensors(path=EMBEDDER):
-    """Every tensor of the file as float32, by name."""
-    import gguf
-
-    reader = gguf.GGUFReader(path)
-    return {
-        one.name: torch.from_numpy(gguf.quants.dequantize(one.data, one.tensor_type).copy()).float() for one in reader.tensors
-    }
-
-
 def tokenizer(path=EMBEDDER):
     """The WordPiece tokenizer that llama.cpp makes of the file's vocabulary (it marks beginnings of words, WordPiece "
     "the rest)."""
-    import gguf
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-    field = gguf.GGUFReader(path).get_field("tokenizer.ggml.tokens")
-    words = [bytes(field.parts[at]).decode() for at in field.data]
+    words = of_gguf(path).tokens
     special = {word for word in words if word.startswith("[") and word.endswith("]") and len(word) > 2}
     vocabulary = {}
     for at, word in enumerate(words):

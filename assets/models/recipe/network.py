@@ -140,20 +140,27 @@ def load(path, embed=True):
     return model, saved
 
 
+def tensors(path):
+    """Every tensor of a GGUF file as float32, by name."""
+    import gguf
+
+    return {
+        one.name: torch.from_numpy(gguf.quants.dequantize(one.data, one.tensor_type).copy()).float()
+        for one in gguf.GGUFReader(path).tensors
+    }
+
+
 def from_gguf(path, layers=None, vocabulary=None):
     """A decoder with the weights of a llama-architecture GGUF file, to go on training from: of all its layers or of those
     named, with all its words or the first `vocabulary`."""
     import gguf
 
-    reader = gguf.GGUFReader(path)
+    fields = gguf.GGUFReader(path).fields
 
     def header(key):
-        return reader.fields[f"llama.{key}"].contents()
+        return fields[f"llama.{key}"].contents()
 
-    weights = {
-        tensor.name: torch.from_numpy(gguf.quants.dequantize(tensor.data, tensor.tensor_type).copy()).float()
-        for tensor in reader.tensors
-    }
+    weights = tensors(path)
     layers = range(header("block_count")) if layers is None else layers
     kept = {name: weight for name, weight in weights.items() if not name.startswith("blk.")}
     kept["token_embd.weight"] = kept["token_embd.weight"][:vocabulary].clone()

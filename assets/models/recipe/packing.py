@@ -61,6 +61,11 @@ def pack(pieces, length):
     return [row[1] for row in rows]
 
 
+def follows(owner):
+    """Where the token after a position goes on from it: both belong to one run of one piece."""
+    return (owner[:, 1:] == owner[:, :-1]) & (owner[:, 1:] > 0)
+
+
 def batch(rows, length):
     """tokens, positions, mask and weights of the rows. `weight[t]` says how much token `t` counts as a target."""
     count = len(rows)

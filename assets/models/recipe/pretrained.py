@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from . import network, words
-from .packing import batch, encode, pack
+from .packing import batch, encode, follows, pack
 from .preflight import Missing
 from .tasks import Tasks
 
@@ -70,9 +70,9 @@ def with_layers(model, layers):
 def loss(model, rows):
     """Mean loss of the replies' tokens plus that of every fourth token of the prompts."""
     tokens, positions, mask, weight, owner = rows
-    follows = (owner[:, 1:] == owner[:, :-1]) & (owner[:, 1:] > 0)
-    reply = follows & (weight[:, 1:] > 0)
-    prompt = follows & ~reply & (torch.arange(tokens.shape[1] - 1) % 4 == 0)
+    learnt = follows(owner)
+    reply = learnt & (weight[:, 1:] > 0)
+    prompt = learnt & ~reply & (torch.arange(tokens.shape[1] - 1) % 4 == 0)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         hidden = model(tokens, positions, mask)[:, :-1]
         return sum(F.cross_entropy(model.logits(hidden[one]).float(), tokens[:, 1:][one]).item() for one in (reply, prompt))

@@ -62,16 +62,15 @@ def of_worlds():
 
 @cache
 def of_gguf(path):
-    """The vocabulary of a GGUF file."""
+    """The vocabulary of a GGUF file. One of word pieces has no merges."""
     fields = gguf.GGUFReader(path).fields
 
-    def texts(key):
-        field = fields[f"tokenizer.ggml.{key}"]
-        return [bytes(field.parts[at]).decode() for at in field.data]
+    def contents(key, otherwise=None):
+        field = fields.get(f"tokenizer.ggml.{key}")
+        return field.contents() if field else otherwise
 
-    kinds = fields["tokenizer.ggml.token_type"]
-    types = (int(kinds.parts[at][0]) for at in kinds.data)
-    return Words(tuple(texts("tokens")), tuple(types), tuple(texts("merges")), texts("pre")[0])
+    tokens, types, merges = (tuple(contents(key, ())) for key in ("tokens", "token_type", "merges"))
+    return Words(tokens, types, merges, contents("pre"))
 
 
 def made_of(merges, tokens):
