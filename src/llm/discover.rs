@@ -128,6 +128,11 @@ fn is_file_name(name: &str) -> bool {
     !name.contains(['/', '\\'])
 }
 
+/// A name in lower case, without `.gguf`.
+fn bare(name: &str) -> String {
+    name.to_lowercase().trim_end_matches(".gguf").to_owned()
+}
+
 /// What of the process and its user decides where models are.
 struct Surroundings {
     assets: PathBuf,
@@ -203,15 +208,12 @@ impl Candidate {
     }
 
     fn is_called(&self, name: &str) -> bool {
-        let bare = |text: &str| text.to_lowercase().trim_end_matches(".gguf").to_owned();
         bare(&self.name) == bare(name) || self.place == Place::Ollama && self.name == format!("{name}:latest")
     }
 
     /// `ragscope-demo` for `ragscope-demo.F16.gguf`.
     fn is_called_but_for_its_numbers(&self, name: &str) -> bool {
-        let bare = self.name.to_lowercase();
-        let bare = bare.trim_end_matches(".gguf");
-        bare.rsplit_once('.').is_some_and(|(stem, _)| stem == name.to_lowercase())
+        bare(&self.name).rsplit_once('.').is_some_and(|(stem, _)| stem == name.to_lowercase())
     }
 
     /// Read the metadata; None for what is only a part of a model.
