@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Fusion, StatePosition};
 
+use super::Place;
 use super::choices::*;
 
 /// All settings. Each field is explained in `config/default.toml`.
@@ -193,6 +194,8 @@ pub struct RetrieverSettings {
     pub vector_weight: f32,
     pub rrf_k: f32,
     pub ef_search: u32,
+    pub pinned: Vec<Place>,
+    pub excluded: Vec<Place>,
 }
 
 /// Who measures whether the model understands its context.

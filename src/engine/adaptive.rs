@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use super::by_hand;
 use super::passages::{self, Passages};
 use super::roles::{Found, QuestionChunker};
 use super::run::{Run, RunError};
@@ -84,6 +85,8 @@ fn nearest(run: &mut Run<'_>, question: &str, chunks: Vec<(ChunkText, Vec<f32>)>
     // of equal ones the first: documents come in the order of the hits
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let settings = &run.tools.config.retriever;
+    // none that is pinned is cut off
+    near.sort_by_key(|(_, chunk, _)| !by_hand::pinned(settings, chunk));
     near.truncate(settings.keep.max(settings.k) as usize);
     Ok((1..)
         .zip(near)

@@ -6,6 +6,7 @@ use crate::event::{Event, FORMAT, Flow, Outcome};
 use crate::llm::{Generator, LlmError};
 
 use super::answer;
+use super::by_hand;
 use super::passages::{self, Passages, looks_up_at_start};
 use super::roles::{Need, Roles};
 use super::run::{Run, RunError, Tools};
@@ -96,9 +97,11 @@ pub fn look_up(run: &mut Run<'_>, roles: &mut Roles, need: &Need<'_>) -> Result<
     };
     let query = roles.query_writer.write(run, &Need { question: &rewritten, ..*need })?;
     let found = roles.retriever.retrieve(run, &query)?;
+    let (pinned, found) = by_hand::apart(&run.tools.config.retriever, found);
     let found = roles.linker.apply(run, question, found)?;
     let found = roles.filter.apply(run, question, found)?;
-    let found = roles.reranker.apply(run, question, found)?;
+    let mut found = roles.reranker.apply(run, question, found)?;
+    found.kept.splice(0..0, pinned);
     let passages = passages::choose(run, question, found)?;
     let understood = roles.understanding.measure(run, question, &passages)?;
     let (passages, understood) = roles.chunker.recut(run, question, passages, understood)?;

@@ -8,6 +8,7 @@ use crate::index::ChunkLinks;
 use crate::llm::LlmError;
 use crate::methods::joined;
 
+use super::by_hand;
 use super::linking;
 use super::roles::{Found, HitStage};
 use super::run::{Run, RunError};
@@ -37,7 +38,9 @@ impl HitStage for ByAttention {
         let texts: Vec<Vec<LinkedText>> = seeds
             .iter()
             .map(|seed| {
-                grow(seed, documents.get(&seed.chunk.document), or_k(config.linker.relatives), config.linker.join)
+                let may_join = |chunk: &ChunkText| !by_hand::excluded(&config.retriever, chunk);
+                let document = documents.get(&seed.chunk.document);
+                grow(seed, document, (or_k(config.linker.relatives), config.linker.join), may_join)
             })
             .collect();
         let linked = in_turn(texts);
@@ -129,7 +132,12 @@ impl Linked {
 
 /// The texts of a hit: with each of its strongest relatives (algorithm 1), or with all of them (equation 6). A hit without relatives
 /// stays as it is.
-fn grow(seed: &Hit, document: Option<&Linked>, most: usize, join: LinkJoin) -> Vec<LinkedText> {
+fn grow(
+    seed: &Hit,
+    document: Option<&Linked>,
+    (most, join): (usize, LinkJoin),
+    may_join: impl Fn(&ChunkText) -> bool,
+) -> Vec<LinkedText> {
     let alone = || vec![LinkedText { hit: seed.clone(), seed: seed.chunk.id, relatives: Vec::new() }];
     let Some((document, place)) = document.and_then(|linked| Some((linked, linked.place(seed.chunk.id)?))) else {
         return alone();
@@ -137,8 +145,9 @@ fn grow(seed: &Hit, document: Option<&Linked>, most: usize, join: LinkJoin) -> V
     let links = document.links.get(place).map_or(&[][..], Vec::as_slice);
     let relatives: Vec<(&ChunkText, f32)> = links
         .iter()
-        .take(most)
         .filter_map(|link| Some((document.chunks.get(link.to as usize)?, link.weight)))
+        .filter(|(chunk, _)| may_join(chunk))
+        .take(most)
         .collect();
     let groups: Vec<&[(&ChunkText, f32)]> = match join {
         LinkJoin::Pairs => relatives.chunks(1).collect(),

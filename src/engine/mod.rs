@@ -7,6 +7,7 @@ mod adaptive;
 mod answer;
 mod ask;
 mod attribution;
+mod by_hand;
 mod calls;
 mod chores;
 mod citations;

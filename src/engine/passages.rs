@@ -7,6 +7,7 @@ use crate::event::{Context, ContextChunk, DropReason, DroppedChunk, Event, Hit, 
 use crate::llm::{Generator, LlmError, Prompt};
 use crate::methods::{context_lines, joined};
 
+use super::by_hand;
 use super::roles::Found;
 use super::run::{Run, RunError};
 
@@ -40,11 +41,14 @@ pub fn looks_up_at_start(config: &Config) -> bool {
     needs_corpus(config) && config.retriever.at_start
 }
 
-/// Keep the best `retriever.k` chunks, as many of them as fit beside the question and the answer, and publish the context.
+/// Keep the pinned chunks and the best others, `retriever.k` in all if fewer are pinned, as many of them as fit beside the question and
+/// the answer, and publish the context.
 pub fn choose(run: &mut Run<'_>, question: &str, found: Found) -> Result<Passages, RunError> {
     let k = run.tools.config.retriever.k;
-    let Found { kept: mut hits, mut dropped, spare: set_aside } = found;
-    let mut spare = hits.split_off(hits.len().min(k as usize));
+    let (mut hits, Found { kept, mut dropped, spare: set_aside }) = by_hand::apart(&run.tools.config.retriever, found);
+    let places = hits.len().max(k as usize);
+    hits.extend(kept);
+    let mut spare = hits.split_off(hits.len().min(places));
     spare.extend(set_aside);
     let mut hits = merge(run, hits, &mut dropped);
     let below_k: Vec<DroppedChunk> =

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use super::by_hand;
 use super::passages::{self, Passages};
 use super::roles::Refiner;
 use super::run::{Run, RunError};
@@ -156,7 +157,10 @@ fn change(
             .reduce(|best, next| if next.1 > best.1 { next } else { best })
     });
     let mut next = now.clone();
-    let pruned: HashSet<u64> = change.dropped.iter().map(|at| now.hits[*at].chunk.id).collect();
+    let dropped = change.dropped.iter().map(|at| &now.hits[*at].chunk);
+    let retriever = &run.tools.config.retriever;
+    let pruned: HashSet<u64> =
+        dropped.filter(|chunk| !by_hand::pinned(retriever, chunk)).map(|chunk| chunk.id).collect();
     next.hits = passages::best_first(next.hits, order);
     next.hits.retain(|hit| !pruned.contains(&hit.chunk.id));
     let reason = DropReason::Unnecessary { round };

@@ -17,7 +17,7 @@ use super::run::{Run, RunError, Tools};
 use super::steps::Sentence;
 use super::understanding::{Dense, Known};
 use super::utility::SePer;
-use super::{filter, linker, rewriter};
+use super::{by_hand, filter, linker, rewriter};
 
 /// What the stages between the retriever and the context hand on.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -266,8 +266,7 @@ struct Hybrid;
 impl Retriever for Hybrid {
     fn retrieve(&mut self, run: &mut Run<'_>, query: &str) -> Result<Found, RunError> {
         let Some(mut retrieval) = run.search(query)? else { return Ok(Found::default()) };
-        let settings = &run.tools.config.retriever;
-        retrieval.hits.truncate(settings.keep.max(settings.k) as usize);
+        retrieval.hits = by_hand::keep(run, retrieval.hits)?;
         run.emit(Event::RetrievalFinished { step: run.step, retrieval: retrieval.clone() });
         Ok(Found { kept: retrieval.hits, ..Found::default() })
     }

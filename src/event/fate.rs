@@ -223,6 +223,7 @@ impl std::fmt::Display for DropReason {
                 write!(f, "the judge finds it relevant with {probability:.3}, and {least_probability} is asked for")
             }
             Self::Absorbed { .. } => write!(f, "its chunks are part of a better text"),
+            Self::Excluded => write!(f, "its place is excluded (retriever.excluded)"),
         }
     }
 }

@@ -314,6 +314,8 @@ pub enum DropReason {
     Irrelevant { probability: f32, least_probability: f32 },
     /// Its chunks are part of another text now.
     Absorbed { by: u64 },
+    /// A person excluded its place.
+    Excluded,
 }
 
 /// The passages of a prompt.

@@ -2,6 +2,7 @@
 //! outside comes out as an [`Effect`].
 
 mod ask;
+mod by_hand;
 mod choose;
 mod comparison;
 mod folder;

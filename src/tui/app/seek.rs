@@ -29,8 +29,8 @@ impl App {
     }
 
     fn marked(&self) -> Option<String> {
-        let item = self.ui.scroll(Pane::Retrieval).selected.filter(|_| self.ui.pane == Pane::Retrieval)?;
-        let hit = self.scene().run?.lookups.get(item.row)?.hits().get(item.part.checked_sub(1)?)?;
+        let scene = self.scene();
+        let hit = scene.selected_hit().filter(|_| self.ui.pane == Pane::Retrieval)?;
         // a heading says little about the chunk below it
         let line = hit.chunk.text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'))?;
         Some(line.split_whitespace().take(12).collect::<Vec<_>>().join(" "))

@@ -3,7 +3,7 @@ use std::path::Path;
 use ratatui_textarea::TextArea;
 use serde_json::Value;
 
-use crate::config::{Layers, preset_names};
+use crate::config::{Layers, Place, preset_names};
 use crate::event::Source;
 use crate::tui::keys::Context;
 use crate::tui::panes::Pane;
@@ -240,6 +240,17 @@ impl Ui {
                 changed("preset").and_then(|preset| of_preset(&preset)).filter(|_| before == at_start)
             })
             .or(at_start)
+    }
+
+    /// The places that a setting names in the next run.
+    #[must_use]
+    pub fn next_places(&self, key: &str) -> Vec<Place> {
+        #[derive(serde::Deserialize)]
+        struct Named {
+            places: Vec<Place>,
+        }
+        let value = self.next_setting(key).unwrap_or_default();
+        toml::from_str::<Named>(&format!("places = {value}")).map_or_else(|_| Vec::new(), |named| named.places)
     }
 
     /// How the chunks of an index would be cut by the settings of the next run: what counts of the chunker.

@@ -118,6 +118,8 @@ actions! {
     FocusInput = "focus-input" Panes ["i", "enter"] "type a question" => App::focus_input;
     Again = "again" Panes ["r"] "run the question again, with the settings as they are now" => App::again;
     AgainFrom = "again-from" Panes ["R"] "run it again from the selected sentence on" => App::again_from;
+    Pin = "pin" Panes ["a"] "pin the selected hit: it is in every context, until pressed again" => App::pin;
+    Exclude = "exclude" Panes ["x"] "exclude the selected hit: it is in no context, until pressed again" => App::exclude;
     OpenSource = "open-source" Panes ["o"] "open the source at the selected hit or citation" => App::open_source;
     OpenFolder = "open-folder" Panes ["O"] "open another folder of documents" => App::open_folder;
     Zoom = "zoom" Panes ["z"] "give the pane the whole screen, and back" => App::zoom;

@@ -21,6 +21,7 @@ use super::state::{Run, State};
 use super::text;
 use super::theme::{Theme, Tone};
 use super::viewport::Content;
+use crate::event::Hit;
 
 /// A pane, in the order of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +107,13 @@ impl Scene<'_> {
     pub fn bar(&self, share: f32, cells: usize) -> [Span<'static>; 2] {
         let (filled, rest) = text::bar(share, cells);
         [self.span(Tone::Bar, filled), self.span(Tone::Track, rest)]
+    }
+
+    /// The hit that is selected in Retrieval.
+    #[must_use]
+    pub fn selected_hit(&self) -> Option<&Hit> {
+        let item = self.ui.scroll(Pane::Retrieval).selected?;
+        self.run?.lookups.get(item.row)?.hits().get(item.part.checked_sub(1)?)
     }
 
     /// Something for the person to do, as `key what it does`.

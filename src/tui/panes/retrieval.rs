@@ -1,6 +1,7 @@
 use ratatui::text::{Line, Span};
 
-use crate::event::{DropReason, Fusion, Hit, Ranked, Retrieval, WordOrigin};
+use crate::config::Place;
+use crate::event::{ChunkText, DropReason, Fusion, Hit, Ranked, Retrieval, WordOrigin};
 use crate::tui::keys::Action;
 use crate::tui::state::{Lookup, Run};
 use crate::tui::text;
@@ -10,7 +11,7 @@ use crate::tui::viewport::{Content, Item, patched};
 use super::answer::place;
 use super::{Pane, Scene, funnel, role_off};
 
-/// Cells before a hit's place: selection, then the label or the sign of a dropped one.
+/// Cells before a hit's place: selection, then the label or the sign of a dropped one, then that of a place pinned or excluded.
 const GUTTER: usize = 6;
 const BAR: usize = 6;
 
@@ -37,11 +38,12 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     if let Some(rewritten) = &run.rewritten {
         content.line(funnel::rewritten(scene, rewritten, cells));
     }
+    let (columns, by_hand) = (Columns::at(cells), ByHand::next(scene));
     for (row, lookup) in run.lookups.iter().enumerate() {
         if row > 0 {
             content.gap();
         }
-        lookup_rows(scene, (run, row, lookup), &Columns::at(cells), &mut content);
+        lookup_rows(scene, (run, row, lookup), (&columns, &by_hand), &mut content);
     }
     content
 }
@@ -63,10 +65,41 @@ impl Columns {
     }
 }
 
+/// A chunk that is pinned or excluded.
+#[derive(Clone, Copy)]
+struct Decided {
+    sign: &'static str,
+    tone: Tone,
+    says: &'static str,
+}
+
+/// The places that a person decided about, for the next run.
+struct ByHand {
+    pinned: Vec<Place>,
+    excluded: Vec<Place>,
+}
+
+impl ByHand {
+    fn next(scene: &Scene<'_>) -> Self {
+        let places = |key| scene.ui.next_places(key);
+        Self { pinned: places("retriever.pinned"), excluded: places("retriever.excluded") }
+    }
+
+    /// What they decided about a chunk.
+    fn of(&self, chunk: &ChunkText) -> Option<Decided> {
+        let named = |places: &[Place]| places.iter().any(|place| place.meets(&chunk.document, chunk.lines));
+        match (named(&self.excluded), named(&self.pinned)) {
+            (true, _) => Some(Decided { sign: "-", tone: Tone::Doubt, says: "- excluded from the next context" }),
+            (false, true) => Some(Decided { sign: "+", tone: Tone::Good, says: "+ pinned to the next context" }),
+            (false, false) => None,
+        }
+    }
+}
+
 fn lookup_rows(
     scene: &Scene<'_>,
     (run, row, lookup): (&Run, usize, &Lookup),
-    columns: &Columns,
+    (columns, by_hand): (&Columns, &ByHand),
     content: &mut Content,
 ) {
     let step = if lookup.step > 0 { format!(" s{} ", lookup.step) } else { " query ".to_owned() };
@@ -110,9 +143,10 @@ fn lookup_rows(
             content.line(scene.span(Tone::Quiet, " joined with what they are linked with:"));
         }
         let item = Item { row, part: at + 1 };
-        content.item(item, hit_row(scene, lookup, (hit, best), columns));
+        let decided = by_hand.of(&hit.chunk);
+        content.item(item, hit_row(scene, lookup, (hit, best, decided), columns));
         if scene.ui.scroll(Pane::Retrieval).selected == Some(item) {
-            detail_rows(scene, (lookup, hit, item), columns, content);
+            detail_rows(scene, (lookup, hit, item, decided), columns, content);
         }
     }
     if let Some(context) = &lookup.context {
@@ -164,7 +198,12 @@ fn head(columns: &Columns) -> String {
     format!("{}{:>7}{rank}{:>7}{rank}{:>7}", " ".repeat(GUTTER + columns.place), "bm25", "cosine", "fused")
 }
 
-fn hit_row(scene: &Scene<'_>, lookup: &Lookup, (hit, best): (&Hit, f32), columns: &Columns) -> Line<'static> {
+fn hit_row(
+    scene: &Scene<'_>,
+    lookup: &Lookup,
+    (hit, best, decided): (&Hit, f32, Option<Decided>),
+    columns: &Columns,
+) -> Line<'static> {
     let chunk = &hit.chunk;
     let dropped = lookup.dropped(chunk.id);
     let tone = if dropped.is_some() { Tone::Dropped } else { Tone::Text };
@@ -173,11 +212,12 @@ fn hit_row(scene: &Scene<'_>, lookup: &Lookup, (hit, best): (&Hit, f32), columns
         (None, Some(_)) => scene.span(Tone::Doubt, " ✗"),
         (None, None) => Span::raw(""),
     };
-    let after = " ".repeat(GUTTER.saturating_sub(1 + sign.width()));
+    let after = " ".repeat(GUTTER.saturating_sub(2 + sign.width()));
+    let by_hand = decided.map_or(Span::raw(" "), |decided| scene.span(decided.tone, decided.sign));
     let place = place(&chunk.document, chunk.lines[0], chunk.lines[1]);
     let place = text::clip_start(&place, columns.place).into_owned();
     let place = scene.span(tone, text::left(&place, columns.place));
-    let mut line = Line::from(vec![Span::raw(" "), sign, Span::raw(after), place]);
+    let mut line = Line::from(vec![Span::raw(" "), sign, Span::raw(after), by_hand, place]);
     let numbers =
         format!("{}{}{:>7}", list(hit.bm25, 2, columns), list(hit.vector, 3, columns), short(hit.fused.score, 3));
     line.push_span(scene.span(tone, numbers));
@@ -221,6 +261,7 @@ pub(in crate::tui) fn reason_in_short(reason: &DropReason, lookup: &Lookup) -> S
         }
         DropReason::Irrelevant { probability, .. } => format!("irrelevant {}", short(*probability, 2)),
         DropReason::Absorbed { .. } => "merged".to_owned(),
+        DropReason::Excluded => "excluded".to_owned(),
     }
 }
 
@@ -251,6 +292,7 @@ fn reason_in_full(reason: &DropReason, hit: &Hit, lookup: &Lookup) -> String {
             short(*least_probability, 3)
         ),
         DropReason::Absorbed { by } => format!("✗ its chunks are part of {}", name_of(*by, lookup)),
+        DropReason::Excluded => "✗ dropped: its place is excluded (retriever.excluded)".to_owned(),
     }
 }
 
@@ -267,7 +309,7 @@ fn name_of(text: u64, lookup: &Lookup) -> String {
 /// Below the selected hit: where it stands in its document, why it was dropped, its text.
 fn detail_rows(
     scene: &Scene<'_>,
-    (lookup, hit, item): (&Lookup, &Hit, Item),
+    (lookup, hit, item, decided): (&Lookup, &Hit, Item, Option<Decided>),
     columns: &Columns,
     content: &mut Content,
 ) {
@@ -292,6 +334,9 @@ fn detail_rows(
         Tone::Quiet,
         &[],
     );
+    if let Some(decided) = decided {
+        put(decided.says, decided.tone, &[]);
+    }
     for (words, lost) in funnel::said(lookup, hit.chunk.id) {
         put(&words, if lost { Tone::Doubt } else { Tone::Quiet }, &[]);
     }
@@ -307,12 +352,9 @@ fn is_word(text: &str, range: &std::ops::Range<usize>) -> bool {
 }
 
 pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
-    let run = scene.run?;
-    match scene.ui.scroll(Pane::Retrieval).selected {
-        Some(item) => {
-            let hit = run.lookups.get(item.row)?.hits().get(item.part.checked_sub(1)?)?;
-            Some((place(&hit.chunk.document, hit.chunk.lines[0], hit.chunk.lines[1]), hit.chunk.text.clone()))
-        }
-        None => run.lookups.last().map(|lookup| ("the query".to_owned(), lookup.query.clone())),
+    if scene.ui.scroll(Pane::Retrieval).selected.is_none() {
+        return scene.run?.lookups.last().map(|lookup| ("the query".to_owned(), lookup.query.clone()));
     }
+    let chunk = &scene.selected_hit()?.chunk;
+    Some((place(&chunk.document, chunk.lines[0], chunk.lines[1]), chunk.text.clone()))
 }

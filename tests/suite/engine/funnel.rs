@@ -155,3 +155,55 @@ fn the_embedder_orders_texts_by_how_near_they_are_to_the_question() {
     let settings = [("reranker.kind", "model"), ("reranker.model", "embedder"), ("retriever.k", "4")];
     assert_eq!(context(&events(&settings, ScriptedGenerator::new())).0, expected);
 }
+
+#[test]
+fn a_pinned_place_is_in_every_context_and_an_excluded_one_in_none() {
+    let heartless = || ScriptedGenerator::new().judging("Knowledge", "0", 0.99);
+    let decisive = || ScriptedGenerator::new().judging("Knowledge: Tam", "1", 0.9).judging("Knowledge", "0", 0.9);
+    // settings beside k, the judges, then the context: pinned first, then the best
+    let cases: &[(&[(&str, &str)], ScriptedGenerator, &[u64])] = &[
+        (&[("retriever.pinned", r#"["people.md:4"]"#)], ScriptedGenerator::new(), &[40, 10]),
+        (&[("retriever.pinned", r#"["people.md:3-4"]"#)], ScriptedGenerator::new(), &[30, 40]),
+        (&[("retriever.pinned", r#"["people.md"]"#)], ScriptedGenerator::new(), &[10, 20, 30, 40]),
+        (&[("retriever.excluded", r#"["people.md:1"]"#)], ScriptedGenerator::new(), &[20, 30]),
+        (&[("retriever.excluded", r#"["people.md"]"#)], ScriptedGenerator::new(), &[]),
+        (
+            &[("retriever.pinned", r#"["people.md:1-2"]"#), ("retriever.excluded", r#"["people.md:1"]"#)],
+            ScriptedGenerator::new(),
+            &[20, 30],
+        ),
+        // no stage judges what is pinned, and the others are judged as without it
+        (&[("retriever.pinned", r#"["people.md:4"]"#), ("filter.kind", "binary")], decisive(), &[40, 20]),
+        (&[("retriever.excluded", r#"["people.md:1"]"#), ("filter.kind", "binary")], heartless(), &[20, 30]),
+        // what is not among the hits is fetched
+        (&[("retriever.pinned", r#"["people.md:4"]"#), ("retriever.keep", "2")], ScriptedGenerator::new(), &[40, 10]),
+    ];
+    for (settings, judges, expected) in cases {
+        let all: Vec<_> = settings.iter().copied().chain([("retriever.k", "2")]).collect();
+        let (kept, dropped) = context(&events(&all, judges.clone()));
+        assert_eq!(kept, *expected, "{settings:?}");
+        let excluded = settings.iter().any(|(key, _)| *key == "retriever.excluded");
+        assert_eq!(dropped.iter().any(|(_, reason)| *reason == DropReason::Excluded), excluded, "{settings:?}");
+    }
+    let told = events(&[("retriever.pinned", r#"["people.md:9"]"#)], ScriptedGenerator::new());
+    let warned = |event: &Event| matches!(event, Event::Warned { text } if text.contains("people.md:9"));
+    assert!(told.iter().any(warned), "a place that is not in the index is told");
+}
+
+#[test]
+fn an_excluded_chunk_comes_in_with_no_relative() {
+    let settings = [
+        ("linker.join", "all"),
+        ("linker.relatives", "3"),
+        ("linker.kind", "tokens"),
+        ("retriever.k", "2"),
+        ("retriever.excluded", r#"["people.md:3"]"#),
+    ];
+    for event in events(&settings, ScriptedGenerator::new()) {
+        if let Event::ChunksLinked { linked, .. } = event {
+            assert!(!linked.is_empty());
+            let parts = linked.iter().flat_map(|text| &text.hit.chunk.parts);
+            assert!(parts.into_iter().all(|part| part.chunk != 30), "{linked:?}");
+        }
+    }
+}

@@ -346,6 +346,21 @@ fn the_question_is_asked_under_another_preset_from_the_comparison() {
 }
 
 #[test]
+fn hits_are_pinned_and_excluded_for_the_next_runs_and_freed_again() {
+    let mut screen = answered();
+    screen.press("a").shows("select a hit in Retrieval");
+    screen.press("3 j a").shows("pinned: people/oakes.md").shows("+ pinned to the next context");
+    screen.press("j x").shows("excluded: ").shows("- excluded from the next context").press("r");
+    let Some(Command::Ask { overrides, .. }) = screen.commands().pop() else { panic!("no question") };
+    let [(pinned, first), (excluded, second)] = overrides.as_slice() else { panic!("{overrides:?}") };
+    assert_eq!([pinned, excluded], ["retriever.pinned", "retriever.excluded"]);
+    assert!(first.contains("people/oakes.md:") && !second.contains("people/oakes.md:"), "{overrides:?}");
+    screen.apply(&renamed(&recorded(), "b")).press("3 g x").shows("excluded: people/oakes.md");
+    screen.press("x").shows("no longer excluded: people/oakes.md").press("a").shows("no longer pinned");
+    screen.hides("+ pinned");
+}
+
+#[test]
 fn a_folder_is_opened_by_its_path() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut screen = answered();
