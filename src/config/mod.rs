@@ -14,5 +14,5 @@ mod settings;
 pub use choices::*;
 pub use merge::{ConfigError, Layers, Setting, defaults_toml, names_with_own, nearest, preset_names, settings_list};
 pub use paths::{Paths, assets_folder};
-pub use place::Place;
+pub use place::{Part, Place};
 pub use settings::*;

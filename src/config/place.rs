@@ -1,25 +1,39 @@
-//! A place in a document, as the screen writes it: `ships.md`, `ships.md:5` or `ships.md:5-6`.
+//! A place in a document: `ships.md`, `ships.md:5` and `ships.md:5-6` as the screen writes it, `ships.md@120-310` in bytes.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A document of the corpus, or some of its lines.
+/// A document of the corpus, or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Place {
     /// Path of the document inside the corpus.
     pub document: String,
-    /// Lines from 1, both inclusive; None for the whole document.
-    pub lines: Option<[u32; 2]>,
+    pub part: Part,
+}
+
+/// What of a document is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Whole,
+    /// Whatever shares a line with these: from 1, both inclusive.
+    Lines([u32; 2]),
+    /// Whatever lies inside these bytes: start, and one past the end. Chunks may share lines and overlap: this names one of them.
+    Bytes([u64; 2]),
 }
 
 impl Place {
-    /// Does it share a line with these lines of a document?
+    /// Does it name what stands at these lines and bytes of a document?
     #[must_use]
-    pub fn meets(&self, document: &str, [first, last]: [u32; 2]) -> bool {
-        self.document == document && self.lines.is_none_or(|[from, to]| from <= last && first <= to)
+    pub fn names(&self, document: &str, lines: [u32; 2], bytes: [u64; 2]) -> bool {
+        self.document == document
+            && match self.part {
+                Part::Whole => true,
+                Part::Lines([first, last]) => first <= lines[1] && lines[0] <= last,
+                Part::Bytes([start, end]) => start <= bytes[0] && bytes[1] <= end,
+            }
     }
 }
 
@@ -27,20 +41,25 @@ impl FromStr for Place {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let line = |number: &str| number.parse::<u32>().ok().filter(|line| *line > 0);
-        // a name may hold a colon: only what reads as lines is taken off
-        let split = text.rsplit_once(':').and_then(|(document, lines)| {
-            let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
-            Some((document, [line(first)?, line(last)?]))
+        // a name may hold either sign: only what reads as numbers is taken off
+        let part = |sign: char| {
+            let (document, numbers) = text.rsplit_once(sign)?;
+            let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
+            Some((document, first.parse::<u64>().ok()?, last.parse::<u64>().ok()?))
+        };
+        let line = |number: u64| u32::try_from(number).ok().filter(|line| *line > 0);
+        let lines = part(':').and_then(|(document, first, last)| {
+            Some((document, Part::Lines([line(first)?, line(last)?]), first <= last))
         });
-        let (document, lines) = split.map_or((text, None), |(document, lines)| (document, Some(lines)));
-        match lines {
-            _ if document.is_empty() => {
-                Err("a place is DOCUMENT, DOCUMENT:LINE or DOCUMENT:FIRST-LAST, as the screen writes it".to_owned())
-            }
-            Some([first, last]) if first > last => Err(format!("`{text}`: the first line comes after the last one")),
-            lines => Ok(Self { document: document.to_owned(), lines }),
+        let bytes = || part('@').map(|(document, start, end)| (document, Part::Bytes([start, end]), start < end));
+        let (document, part, in_order) = lines.or_else(bytes).unwrap_or((text, Part::Whole, true));
+        if document.is_empty() {
+            return Err("a place is DOCUMENT, DOCUMENT:LINE, DOCUMENT:FIRST-LAST or DOCUMENT@START-END".to_owned());
         }
+        if !in_order {
+            return Err(format!("`{text}` ends before it begins"));
+        }
+        Ok(Self { document: document.to_owned(), part })
     }
 }
 
@@ -60,10 +79,12 @@ impl From<Place> for String {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.lines {
-            None => f.write_str(&self.document),
-            Some([first, last]) if first == last => write!(f, "{}:{first}", self.document),
-            Some([first, last]) => write!(f, "{}:{first}-{last}", self.document),
+        let document = &self.document;
+        match self.part {
+            Part::Whole => f.write_str(document),
+            Part::Lines([first, last]) if first == last => write!(f, "{document}:{first}"),
+            Part::Lines([first, last]) => write!(f, "{document}:{first}-{last}"),
+            Part::Bytes([start, end]) => write!(f, "{document}@{start}-{end}"),
         }
     }
 }
@@ -72,33 +93,46 @@ impl fmt::Display for Place {
 mod tests {
     use super::*;
 
+    fn place(text: &str) -> Place {
+        text.parse().expect(text)
+    }
+
     #[test]
-    fn a_place_is_a_document_or_lines_of_it() {
+    fn a_place_is_a_document_or_a_part_of_it() {
         let cases = [
-            ("ships.md", "ships.md", None),
-            ("tables/ships.md:5", "tables/ships.md", Some([5, 5])),
-            ("tables/ships.md:5-6", "tables/ships.md", Some([5, 6])),
-            ("log: June.md", "log: June.md", None),
-            ("log:June.md:3", "log:June.md", Some([3, 3])),
-            ("ships.md:0", "ships.md:0", None),
+            ("ships.md", "ships.md", Part::Whole),
+            ("tables/ships.md:5", "tables/ships.md", Part::Lines([5, 5])),
+            ("tables/ships.md:5-6", "tables/ships.md", Part::Lines([5, 6])),
+            ("ships.md@0-310", "ships.md", Part::Bytes([0, 310])),
+            ("log: June.md", "log: June.md", Part::Whole),
+            ("me@home.md", "me@home.md", Part::Whole),
+            ("log:June.md:3", "log:June.md", Part::Lines([3, 3])),
+            ("ships.md:0", "ships.md:0", Part::Whole),
         ];
-        for (text, document, lines) in cases {
-            let place: Place = text.parse().expect(text);
-            assert_eq!((place.document.as_str(), place.lines), (document, lines), "{text}");
-            assert_eq!(place.to_string(), text);
+        for (text, document, part) in cases {
+            assert_eq!(place(text), Place { document: document.to_owned(), part }, "{text}");
+            assert_eq!(place(text).to_string(), text);
         }
-        for wrong in ["", ":5", "ships.md:6-5"] {
+        for wrong in ["", ":5", "ships.md:6-5", "ships.md@7-7"] {
             wrong.parse::<Place>().expect_err(wrong);
         }
     }
 
     #[test]
-    fn it_meets_what_shares_a_line_with_it() {
-        let place: Place = "ships.md:5-6".parse().expect("a place");
-        for (lines, meets) in [([1, 4], false), ([4, 5], true), ([6, 9], true), ([7, 9], false)] {
-            assert_eq!(place.meets("ships.md", lines), meets, "{lines:?}");
+    fn lines_name_what_shares_one_and_bytes_what_lies_inside() {
+        let cases = [
+            ("ships.md:5-6", [1, 4], [0, 90], false),
+            ("ships.md:5-6", [4, 5], [0, 90], true),
+            ("ships.md:5-6", [6, 9], [0, 90], true),
+            ("ships.md:5-6", [7, 9], [0, 90], false),
+            ("ships.md@10-50", [1, 1], [10, 50], true),
+            ("ships.md@10-50", [1, 1], [20, 30], true),
+            ("ships.md@10-50", [1, 1], [40, 80], false),
+            ("ships.md", [70, 90], [1, 2], true),
+            ("towns.md", [1, 1], [1, 2], false),
+        ];
+        for (text, lines, bytes, named) in cases {
+            assert_eq!(place(text).names("ships.md", lines, bytes), named, "{text} {lines:?} {bytes:?}");
         }
-        assert!(!place.meets("towns.md", [5, 6]));
-        assert!("ships.md".parse::<Place>().expect("a place").meets("ships.md", [70, 90]));
     }
 }

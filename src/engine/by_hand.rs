@@ -8,17 +8,20 @@ use super::run::{Run, RunError};
 
 /// Is this chunk, or a chunk of this joined text, excluded?
 pub fn excluded(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
-    meets(&settings.excluded, chunk)
+    named(&settings.excluded, chunk)
 }
 
 /// Is this chunk, or a chunk of this joined text, pinned and not excluded?
 pub fn pinned(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
-    meets(&settings.pinned, chunk) && !excluded(settings, chunk)
+    named(&settings.pinned, chunk) && !excluded(settings, chunk)
 }
 
-fn meets(places: &[Place], chunk: &ChunkText) -> bool {
-    let meets = |lines| places.iter().any(|place| place.meets(&chunk.document, lines));
-    if chunk.parts.is_empty() { meets(chunk.lines) } else { chunk.parts.iter().any(|part| meets(part.lines)) }
+fn named(places: &[Place], chunk: &ChunkText) -> bool {
+    let named = |lines, bytes| places.iter().any(|place| place.names(&chunk.document, lines, bytes));
+    match chunk.parts.as_slice() {
+        [] => named(chunk.lines, chunk.bytes),
+        parts => parts.iter().any(|part| named(part.lines, part.bytes)),
+    }
 }
 
 /// The hits of a retrieval that the run keeps: the best, and every pinned chunk of the corpus, found or not.
@@ -30,7 +33,7 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
     let mut unknown = Vec::new();
     for place in &settings.pinned {
         let mut chunks = corpus.index.document(&place.document).map_err(RunError::Search)?;
-        chunks.retain(|chunk| place.meets(&chunk.document, chunk.lines));
+        chunks.retain(|chunk| place.names(&chunk.document, chunk.lines, chunk.bytes));
         if chunks.is_empty() {
             unknown.push(place);
         }

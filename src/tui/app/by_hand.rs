@@ -1,8 +1,8 @@
 //! Pinning hits to the context and excluding them from it, for the runs to come.
 
-use crate::config::Place;
+use crate::config::{Part, Place};
 use crate::tui::keys::Action;
-use crate::tui::panes::Pane;
+use crate::tui::panes::{self, Pane};
 
 use super::App;
 
@@ -24,19 +24,20 @@ impl App {
             self.tell("select a hit in Retrieval", true);
             return;
         };
-        let place = Place { document: chunk.document.clone(), lines: Some(chunk.lines) };
+        let place = Place { document: chunk.document.clone(), part: Part::Bytes(chunk.bytes) };
+        let shown = panes::place(&chunk.document, chunk.lines[0], chunk.lines[1]);
         let mut places = self.ui.next_places(key);
         let before = places.len();
-        places.retain(|known| !known.meets(&chunk.document, chunk.lines));
+        places.retain(|known| !known.names(&chunk.document, chunk.lines, chunk.bytes));
         let said = if places.len() < before {
             taken_out
         } else {
-            places.push(place.clone());
+            places.push(place);
             taken_in
         };
         let names: Vec<String> = places.iter().map(Place::to_string).collect();
         self.override_setting(key, &toml::Value::from(names).to_string());
         let again = self.keymap.sign(Action::Again);
-        self.tell(format!("{said}: {place}; {again} runs the question again"), false);
+        self.tell(format!("{said}: {shown}; {again} runs the question again"), false);
     }
 }

@@ -87,7 +87,8 @@ impl ByHand {
 
     /// What they decided about a chunk.
     fn of(&self, chunk: &ChunkText) -> Option<Decided> {
-        let named = |places: &[Place]| places.iter().any(|place| place.meets(&chunk.document, chunk.lines));
+        let named =
+            |places: &[Place]| places.iter().any(|place| place.names(&chunk.document, chunk.lines, chunk.bytes));
         match (named(&self.excluded), named(&self.pinned)) {
             (true, _) => Some(Decided { sign: "-", tone: Tone::Doubt, says: "- excluded from the next context" }),
             (false, true) => Some(Decided { sign: "+", tone: Tone::Good, says: "+ pinned to the next context" }),

@@ -354,7 +354,7 @@ fn hits_are_pinned_and_excluded_for_the_next_runs_and_freed_again() {
     let Some(Command::Ask { overrides, .. }) = screen.commands().pop() else { panic!("no question") };
     let [(pinned, first), (excluded, second)] = overrides.as_slice() else { panic!("{overrides:?}") };
     assert_eq!([pinned, excluded], ["retriever.pinned", "retriever.excluded"]);
-    assert!(first.contains("people/oakes.md:") && !second.contains("people/oakes.md:"), "{overrides:?}");
+    assert!(first.contains("people/oakes.md@") && !second.contains("people/oakes.md@"), "{overrides:?}");
     screen.apply(&renamed(&recorded(), "b")).press("3 g x").shows("excluded: people/oakes.md");
     screen.press("x").shows("no longer excluded: people/oakes.md").press("a").shows("no longer pinned");
     screen.hides("+ pinned");
