@@ -56,6 +56,7 @@ def arguments():
     )
     made.add_argument("--groups", type=int, default=600, help="groups of held-out examples")
     made.add_argument("--split", choices=("tune", "held_out"), default="held_out", help="of the demo's questions")
+    made.add_argument("--questions", type=Path, nargs="*", default=[], help="nq-open-oracle.jsonl.gz files: those held out")
     commands.add_parser("check", help="hold the recipe against the prompts, the names and itself")
     commands.add_parser("list", help="write the sizes and sums of the model files into MODELS.md")
     return parser.parse_args()
@@ -69,8 +70,15 @@ BUNDLED = {"S": "ragscope-demo.F16.gguf", "M": "ragscope-reader.Q5_0.gguf"}
 def generator(asked):
     from . import export, network, pretrained, real, train
 
-    options = {"spelt": SPELT[asked.size], "real": [one for file in asked.questions for one in real.readable(file)]}
-    more = {"seed": asked.seed, "options": options, "threads": asked.threads, "fuse": not asked.plain}
+    options = {"spelt": SPELT[asked.size], "real": real.questions(asked.questions)}
+    held_out = real.questions(asked.questions, held_out=True)
+    more = {
+        "seed": asked.seed,
+        "options": options,
+        "held_out": held_out,
+        "threads": asked.threads,
+        "fuse": not asked.plain,
+    }
     if asked.start or asked.size == "S":
 
         def start():
@@ -79,6 +87,9 @@ def generator(asked):
             return network.from_gguf(asked.start) if asked.start.suffix == ".gguf" else network.load(asked.start)[0]
 
         optimisers = train.muon if asked.size == "S" else train.adam
+        if asked.start:
+            # One that reads already needs no short contexts to begin with, and forgets at the full rate.
+            optimisers, more["first_level"] = train.adam_gently, 0.9
         trained = train.run(asked.work, start, optimisers, minutes=asked.minutes, **more)
     else:
         spent = asked.minutes * pretrained.FIRST_SHARE
@@ -135,10 +146,11 @@ def main():
 
         listing.write()
     else:
-        preflight.check("evaluate", [asked.model])
-        from . import evaluate
+        preflight.check("evaluate", [asked.model, *asked.questions])
+        from . import evaluate, real
 
-        print(json.dumps(evaluate.examine(asked.model, asked.groups, asked.seed, asked.split), indent=1))
+        held_out = real.questions(asked.questions, held_out=True)
+        print(json.dumps(evaluate.examine(asked.model, asked.groups, asked.seed, asked.split, held_out), indent=1))
 
 
 if __name__ == "__main__":

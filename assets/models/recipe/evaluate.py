@@ -20,8 +20,8 @@ class Exam:
     """The same held-out examples every time. A reply is exact when every token is the likeliest one after those before it,
     which is what greedy writing gives."""
 
-    def __init__(self, tokenizer, count=160, seed=1, level=1.0, split="tune"):
-        tasks = Tasks(random.Random(9000 + seed), evaluation=True, level=level)
+    def __init__(self, tokenizer, count=160, seed=1, level=1.0, split="tune", real=()):
+        tasks = Tasks(random.Random(9000 + seed), evaluation=True, level=level, real=real)
         self.pieces, self.kinds = [], []
         while len(self.pieces) < count:
             group = tasks.draw()
@@ -105,7 +105,7 @@ def names_kept(model, tokenizer, count=100, seed=1):
     return f"{right}/{count}"
 
 
-def examine(path, groups=600, seed=1, split="held_out"):
+def examine(path, groups=600, seed=1, split="held_out", real=()):
     """The exam of a model file, with short contexts and with the full mix, and the demo's questions of a split."""
     if path.suffix == ".gguf":
         model, known = network.from_gguf(path), words.of_gguf(str(path))
@@ -113,7 +113,7 @@ def examine(path, groups=600, seed=1, split="held_out"):
         model = network.load(path)[0]
         known = train.vocabulary_of(model.shape)
     result = {
-        name: Exam(known.tokenizer(), groups, seed, level, split).sit(model)
+        name: Exam(known.tokenizer(), groups, seed, level, split, real).sit(model)
         for name, level in (("short contexts", 0.0), ("full mix", 1.0))
     }
     return result | {"rephrasing keeps every name and number": names_kept(model, known.tokenizer())}

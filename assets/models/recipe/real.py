@@ -30,10 +30,17 @@ def shorten(passage, answers, dice, words=PASSAGE_WORDS, least=40):
     return " ".join(split[start : start + width])
 
 
-def readable(path):
-    """Those whose answer stands in their passage: the question as a sentence, the passage, and the answer as it stands there."""
-    for question, passage, answers in natural_questions(path):
+def readable(path, held_out=False):
+    """Those whose answer stands in their passage: the question as a sentence, the passage, and the answer as it stands there.
+    One in twenty is kept for evaluation."""
+    for at, (question, passage, answers) in enumerate(natural_questions(path)):
+        if (at % 20 == 0) != held_out:
+            continue
         passage = " ".join(passage.split())
         here = [one for one in answers if len(one.split()) <= 8 and re.search(rf"\b{re.escape(one)}\b", passage)]
         if here:
             yield question[:1].upper() + question[1:] + "?", passage, min(here, key=len)
+
+
+def questions(files, held_out=False):
+    return [one for file in files for one in readable(file, held_out)]
