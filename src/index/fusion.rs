@@ -92,6 +92,8 @@ mod tests {
             vector_weight: 0.75,
             rrf_k: 60.0,
             ef_search: 64,
+            pinned: Vec::new(),
+            excluded: Vec::new(),
         }
     }
 

@@ -55,8 +55,7 @@ fn whole_rows(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content)
         let mean = logprobs.iter().sum::<f32>() / logprobs.len() as f32;
         says.push(format!("perplexity {:.2}, mean log-probability {mean:.2} nats", (-mean).exp()));
     }
-    let measured = run.refinement.rounds.iter().find_map(|round| round.measured.as_ref().ok());
-    says.extend(measured.map(|understanding| format!("DENSE {:.2} nats", understanding.dse)));
+    says.extend(run.refinement.of_the_answer().map(|understanding| format!("DENSE {:.2} nats", understanding.dse)));
     let sampled = run.utility.as_ref().and_then(|utility| utility.beliefs.get(1).or(utility.beliefs.first()));
     says.extend(sampled.map(|belief| {
         let of = &belief.uncertainty;

@@ -45,6 +45,14 @@ impl Refinement {
         round.chunks.iter().map(|chunk| chunk.chunk).chain(added).nth(place.checked_sub(1)?)
     }
 
+    /// What was measured of the context that the answer was written from: of the best round, or of the last one.
+    #[must_use]
+    pub fn of_the_answer(&self) -> Option<&Understanding> {
+        let best = self.finished.as_ref().map(|(best, _)| *best);
+        let written_from = self.rounds.iter().rev().find(|round| best.is_none_or(|best| round.round == best))?;
+        written_from.measured.as_ref().ok()
+    }
+
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
             Event::DocumentsRecut { documents, .. } => {
