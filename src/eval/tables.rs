@@ -17,11 +17,7 @@ pub struct Table {
 #[must_use]
 pub fn tables(report: &Report) -> Vec<Table> {
     let presets = &report.presets;
-    let lists = presets.iter().flat_map(|preset| {
-        let of =
-            |list, summary: &Option<RankSummary>| summary.as_ref().map(|summary| ranks(&preset.preset, list, summary));
-        [of("found", &preset.found), of("context", &preset.context)].into_iter().flatten()
-    });
+    let lists: Vec<_> = presets.iter().flat_map(lists).collect();
     let measured = presets.iter().flat_map(|preset| {
         preset.uncertainty.iter().map(|one| {
             let (auroc, auarc) = (optional(one.auroc), optional(one.auarc));
@@ -36,7 +32,8 @@ pub fn tables(report: &Report) -> Vec<Table> {
     let tables = [
         table("Answers", &ANSWERS, presets.iter().map(answers)),
         kinds(presets),
-        table("Evidence in the chunks that were found and in the context", &RANKS, lists),
+        table("Evidence in the chunks that were found and in the context", &RECALL, lists.iter().map(recall)),
+        table("The same: precision, and IE, recall times precision", &PRECISION, lists.iter().map(precision)),
         table("How well uncertainty tells wrong answers from right ones", &UNCERTAINTY, measured),
         table("Pearson's correlation with the share of evidence in the context", &UTILITY, utility),
         table(
@@ -94,26 +91,10 @@ fn table(title: &str, head: &[&str], rows: impl Iterator<Item = Vec<String>>) ->
 }
 
 const ANSWERS: [&str; 8] = ["preset", "questions", "failed", "exact match", "F1", "substring", "ROUGE-L", "METEOR"];
-const RANKS: [&str; 18] = [
-    "preset",
-    "chunks",
-    "mean number",
-    "R@1",
-    "R@3",
-    "R@5",
-    "R@10",
-    "P@1",
-    "P@3",
-    "P@5",
-    "IE@1",
-    "IE@3",
-    "IE@5",
-    "IE, sum",
-    "IE, sum over all",
-    "MRR",
-    "nDCG",
-    "whole list",
-];
+const RECALL: [&str; 10] =
+    ["preset", "chunks", "mean number", "R@1", "R@3", "R@5", "R@10", "whole list", "MRR", "nDCG"];
+const PRECISION: [&str; 10] =
+    ["preset", "chunks", "P@1", "P@3", "P@5", "IE@1", "IE@3", "IE@5", "IE, sum", "sum over all"];
 const UNCERTAINTY: [&str; 5] = ["preset", "measure", "questions", "AUROC", "AUARC"];
 const UTILITY: [&str; 6] = ["preset", "measure", "whole contexts", "Pearson", "every context", "Pearson"];
 const UNDERSTANDING: [&str; 10] = [
@@ -161,13 +142,24 @@ fn kinds(presets: &[PresetSummary]) -> Table {
     table("Exact match by kind of question", &head, first.into_iter().flatten().map(row))
 }
 
-fn ranks(preset: &str, list: &str, summary: &RankSummary) -> Vec<String> {
-    let mut row = vec![preset.to_owned(), list.to_owned(), format!("{:.1}", summary.chunks)];
+/// The lists of a preset by their names, with what was measured of them.
+fn lists(preset: &PresetSummary) -> impl Iterator<Item = (&str, &'static str, &RankSummary)> {
+    let named = [("found", &preset.found), ("context", &preset.context)];
+    named.into_iter().filter_map(|(list, summary)| Some((preset.preset.as_str(), list, summary.as_ref()?)))
+}
+
+fn recall((preset, list, summary): &(&str, &'static str, &RankSummary)) -> Vec<String> {
+    let mut row = vec![(*preset).to_owned(), (*list).to_owned(), format!("{:.1}", summary.chunks)];
     row.extend(summary.recall.iter().map(|recall| share(*recall)));
+    row.extend([share(summary.share), format!("{:.3}", summary.mrr), format!("{:.3}", summary.ndcg)]);
+    row
+}
+
+fn precision((preset, list, summary): &(&str, &'static str, &RankSummary)) -> Vec<String> {
+    let mut row = vec![(*preset).to_owned(), (*list).to_owned()];
     row.extend(summary.precision.iter().take(3).map(|precision| share(*precision)));
     row.extend(summary.ie.iter().take(3).map(|ie| share(*ie)));
     row.extend([share(summary.ie_sum), share(summary.ie_sum_of_all)]);
-    row.extend([format!("{:.3}", summary.mrr), format!("{:.3}", summary.ndcg), share(summary.share)]);
     row
 }
 

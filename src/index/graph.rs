@@ -60,7 +60,12 @@ impl Graph {
         for start in (0..rows).step_by(BATCH_ROWS as usize) {
             let end = rows.min(start + BATCH_ROWS);
             let batch: Vec<(&[f32], usize)> = (start..end).map(|row| (store.row(row), row as usize)).collect();
-            hnsw.parallel_insert_slice(&batch);
+            if start == 0 {
+                // side by side, rows that come into an empty graph do not see each other, and some are never linked to the rest
+                batch.iter().for_each(|row| hnsw.insert_slice(*row));
+            } else {
+                hnsw.parallel_insert_slice(&batch);
+            }
             if progress(end) == Flow::Stop {
                 return None;
             }
