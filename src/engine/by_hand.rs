@@ -6,8 +6,13 @@ use crate::event::{ChunkText, DropReason, DroppedChunk, Event, Hit, Ranked};
 use super::roles::Found;
 use super::run::{Run, RunError};
 
+/// Is this chunk in the context, or out of it, whatever the stages say? Then it comes with no other chunk.
+pub fn decided(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
+    excluded(settings, chunk) || pinned(settings, chunk)
+}
+
 /// Is this chunk, or a chunk of this joined text, excluded?
-pub fn excluded(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
+fn excluded(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
     named(&settings.excluded, chunk)
 }
 

@@ -38,7 +38,7 @@ impl HitStage for ByAttention {
         let texts: Vec<Vec<LinkedText>> = seeds
             .iter()
             .map(|seed| {
-                let may_join = |chunk: &ChunkText| !by_hand::excluded(&config.retriever, chunk);
+                let may_join = |chunk: &ChunkText| !by_hand::decided(&config.retriever, chunk);
                 let document = documents.get(&seed.chunk.document);
                 grow(seed, document, (or_k(config.linker.relatives), config.linker.join), may_join)
             })

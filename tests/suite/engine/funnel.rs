@@ -191,19 +191,23 @@ fn a_pinned_place_is_in_every_context_and_an_excluded_one_in_none() {
 }
 
 #[test]
-fn an_excluded_chunk_comes_in_with_no_relative() {
-    let settings = [
-        ("linker.join", "all"),
-        ("linker.relatives", "3"),
-        ("linker.kind", "tokens"),
-        ("retriever.k", "2"),
-        ("retriever.excluded", r#"["people.md:3"]"#),
-    ];
-    for event in events(&settings, ScriptedGenerator::new()) {
-        if let Event::ChunksLinked { linked, .. } = event {
-            assert!(!linked.is_empty());
-            let parts = linked.iter().flat_map(|text| &text.hit.chunk.parts);
-            assert!(parts.into_iter().all(|part| part.chunk != 30), "{linked:?}");
-        }
+fn a_chunk_that_a_person_decided_about_comes_with_no_other() {
+    for decision in ["retriever.excluded", "retriever.pinned"] {
+        let settings = [
+            ("linker.join", "all"),
+            ("linker.relatives", "3"),
+            ("linker.kind", "tokens"),
+            ("retriever.k", "2"),
+            (decision, r#"["people.md:3"]"#),
+        ];
+        let events = events(&settings, ScriptedGenerator::new());
+        let linked = events.iter().find_map(|event| match event {
+            Event::ChunksLinked { linked, .. } => Some(linked),
+            _ => None,
+        });
+        let linked = linked.expect("links");
+        let parts: Vec<u64> = linked.iter().flat_map(|text| &text.hit.chunk.parts).map(|part| part.chunk).collect();
+        assert!(parts.contains(&10) && !parts.contains(&30), "{decision}: {parts:?}");
+        assert_eq!(context(&events).0.contains(&30), decision == "retriever.pinned");
     }
 }
