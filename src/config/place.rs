@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::ChunkText;
+
 /// A document of the corpus, or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -25,9 +27,17 @@ pub enum Part {
 }
 
 impl Place {
-    /// Does it name what stands at these lines and bytes of a document?
+    /// Does it name a chunk, or a chunk of a joined text?
     #[must_use]
-    pub fn names(&self, document: &str, lines: [u32; 2], bytes: [u64; 2]) -> bool {
+    pub fn names(&self, chunk: &ChunkText) -> bool {
+        let holds = |lines, bytes| self.holds(&chunk.document, lines, bytes);
+        match chunk.parts.as_slice() {
+            [] => holds(chunk.lines, chunk.bytes),
+            parts => parts.iter().any(|part| holds(part.lines, part.bytes)),
+        }
+    }
+
+    fn holds(&self, document: &str, lines: [u32; 2], bytes: [u64; 2]) -> bool {
         self.document == document
             && match self.part {
                 Part::Whole => true,
@@ -132,7 +142,7 @@ mod tests {
             ("towns.md", [1, 1], [1, 2], false),
         ];
         for (text, lines, bytes, named) in cases {
-            assert_eq!(place(text).names("ships.md", lines, bytes), named, "{text} {lines:?} {bytes:?}");
+            assert_eq!(place(text).holds("ships.md", lines, bytes), named, "{text} {lines:?} {bytes:?}");
         }
     }
 }

@@ -101,7 +101,7 @@ pub fn look_up(run: &mut Run<'_>, roles: &mut Roles, need: &Need<'_>) -> Result<
     let found = roles.linker.apply(run, question, found)?;
     let found = roles.filter.apply(run, question, found)?;
     let mut found = roles.reranker.apply(run, question, found)?;
-    found.kept.splice(0..0, pinned);
+    found.kept.extend(pinned);
     let passages = passages::choose(run, question, found)?;
     let understood = roles.understanding.measure(run, question, &passages)?;
     let (passages, understood) = roles.chunker.recut(run, question, passages, understood)?;

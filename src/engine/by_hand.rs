@@ -22,11 +22,7 @@ pub fn pinned(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
 }
 
 fn named(places: &[Place], chunk: &ChunkText) -> bool {
-    let named = |lines, bytes| places.iter().any(|place| place.names(&chunk.document, lines, bytes));
-    match chunk.parts.as_slice() {
-        [] => named(chunk.lines, chunk.bytes),
-        parts => parts.iter().any(|part| named(part.lines, part.bytes)),
-    }
+    places.iter().any(|place| place.names(chunk))
 }
 
 /// The hits of a retrieval that the run keeps: the best, and every pinned chunk of the corpus, found or not.
@@ -38,7 +34,7 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
     let mut unknown = Vec::new();
     for place in &settings.pinned {
         let mut chunks = corpus.index.document(&place.document).map_err(RunError::Search)?;
-        chunks.retain(|chunk| place.names(&chunk.document, chunk.lines, chunk.bytes));
+        chunks.retain(|chunk| place.names(chunk));
         if chunks.is_empty() {
             unknown.push(place);
         }

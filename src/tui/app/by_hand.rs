@@ -28,7 +28,7 @@ impl App {
         let shown = panes::place(&chunk.document, chunk.lines[0], chunk.lines[1]);
         let mut places = self.ui.next_places(key);
         let before = places.len();
-        places.retain(|known| !known.names(&chunk.document, chunk.lines, chunk.bytes));
+        places.retain(|known| !known.names(chunk));
         let said = if places.len() < before {
             taken_out
         } else {

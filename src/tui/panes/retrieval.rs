@@ -87,8 +87,7 @@ impl ByHand {
 
     /// What they decided about a chunk.
     fn of(&self, chunk: &ChunkText) -> Option<Decided> {
-        let named =
-            |places: &[Place]| places.iter().any(|place| place.names(&chunk.document, chunk.lines, chunk.bytes));
+        let named = |places: &[Place]| places.iter().any(|place| place.names(chunk));
         match (named(&self.excluded), named(&self.pinned)) {
             (true, _) => Some(Decided { sign: "-", tone: Tone::Doubt, says: "- excluded from the next context" }),
             (false, true) => Some(Decided { sign: "+", tone: Tone::Good, says: "+ pinned to the next context" }),
