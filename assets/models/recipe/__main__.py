@@ -32,6 +32,9 @@ def arguments():
     made.add_argument(
         "--questions", type=Path, nargs="*", default=[], help="nq-open-oracle.jsonl.gz files to read besides worlds"
     )
+    made.add_argument(
+        "--documents", type=Path, nargs="*", default=[], help="folders of documents, whose sentences are asked about"
+    )
     made.add_argument("--plain", action="store_true", help="do not fuse the blocks (no C++ compiler)")
     made.add_argument("--out", type=Path, help="the GGUF to write; without it the bundled one")
     made = command("sentences", "train the sentence-level model and write its GGUF", 6.0)
@@ -70,7 +73,7 @@ BUNDLED = {"S": "ragscope-demo.F16.gguf", "M": "ragscope-reader.Q5_0.gguf"}
 def generator(asked):
     from . import export, network, pretrained, real, train
 
-    options = {"spelt": SPELT[asked.size], "real": real.questions(asked.questions)}
+    options = {"spelt": SPELT[asked.size], "real": real.questions(asked.questions, folders=asked.documents)}
     held_out = real.questions(asked.questions, held_out=True)
     more = {
         "seed": asked.seed,
@@ -105,7 +108,7 @@ def generator(asked):
 def main():
     asked = arguments()
     if asked.command == "generator":
-        preflight.check(f"generator {asked.size}", filter(None, [asked.start]))
+        preflight.check(f"generator {asked.size}", [*asked.questions, *asked.documents, *filter(None, [asked.start])])
         generator(asked)
     elif asked.command == "sentences":
         preflight.check("sentences", asked.documents)

@@ -9,7 +9,7 @@ import torch
 from . import demo, network, prompts, train, words
 from .packing import END_TOKEN, batch, encode, pack
 from .tasks import Tasks
-from .world import RELATIONS, capital
+from .world import RELATIONS, plain_words
 
 # Kinds whose reply is a guess: there is nothing to match.
 GUESSES = ("closed guess", "steps guess")
@@ -18,19 +18,20 @@ LONGEST = 1536
 
 class Exam:
     """The same held-out examples every time. A reply is exact when every token is the likeliest one after those before it,
-    which is what greedy writing gives."""
+    which is what greedy writing gives. `only` names one task instead of the mix, `chunks` fixes how many a context has."""
 
-    def __init__(self, tokenizer, count=160, seed=1, level=1.0, split="tune", real=()):
-        tasks = Tasks(random.Random(9000 + seed), evaluation=True, level=level, real=real)
-        self.pieces, self.kinds = [], []
+    def __init__(self, tokenizer, count=160, seed=1, level=1.0, split="tune", real=(), only=None, chunks=None):
+        tasks = Tasks(random.Random(9000 + seed), evaluation=True, level=level, real=real, chunks=chunks)
+        self.pieces = []
         while len(self.pieces) < count:
             group = tasks.draw()
+            group = getattr(tasks, only)() if only else group
             piece = encode(tokenizer, group)
             if len(piece.tokens) <= LONGEST:
                 piece.kinds = [branch.kind for branch in group.branches]
                 self.pieces.append(piece)
 
-        for name, group in demo.groups(split):
+        for name, group in demo.groups(split) if split else ():
             piece = encode(tokenizer, group)
             piece.kinds, piece.name = [group.branches[0].kind], name
             self.pieces.append(piece)
@@ -87,10 +88,13 @@ def write(model, tokens, longest=160):
 
 
 def names_in(text):
-    """Names and numbers of a text: numbers, and words with a capital that no wording of a fact writes."""
-    common = {word for one in RELATIONS.values() for word in re.findall(r"[A-Za-z]+", capital(" ".join(one.statements)))}
-    common |= {capital(word) for word in common} | {"He", "His", "She", "Her", "It", "Its"}
-    return set(re.findall(r"\d+|[A-Z][a-z]+", text)) - common
+    """What a rephrased text must keep, in small letters: numbers, values such as a colour, and words with a capital that no
+    wording of a fact writes."""
+    values = plain_words()
+    common = {word for one in RELATIONS.values() for word in re.findall(r"[a-z]+", " ".join(one.statements).lower())}
+    common |= {"he", "his", "she", "her", "it", "its"}
+    words = re.findall(r"\d+|[A-Za-z]+", text)
+    return {word.lower() for word in words if not word.islower() or word in values} - common
 
 
 def names_kept(model, tokenizer, count=100, seed=1):
@@ -116,4 +120,9 @@ def examine(path, groups=600, seed=1, split="held_out", real=()):
         name: Exam(known.tokenizer(), groups, seed, level, split, real).sit(model)
         for name, level in (("short contexts", 0.0), ("full mix", 1.0))
     }
+    result |= Exam(known.tokenizer(), 40, seed, split=None, only="rewrite_query").sit(model)
+    for chunks in (1, 2, 4, 8, 16):
+        exam = Exam(known.tokenizer(), 100, seed, split=None, only="qa_short", chunks=chunks)
+        tokens = sum(len(piece.tokens) for piece in exam.pieces) / len(exam.pieces)
+        result[f"short answer, {chunks} chunks, {tokens:.0f} tokens"] = exam.sit(model)
     return result | {"rephrasing keeps every name and number": names_kept(model, known.tokenizer())}

@@ -4,6 +4,8 @@ import gzip
 import json
 import re
 
+from . import documents, stated
+
 PASSAGE_WORDS = 90
 
 
@@ -42,5 +44,22 @@ def readable(path, held_out=False):
             yield question[:1].upper() + question[1:] + "?", passage, min(here, key=len)
 
 
-def questions(files, held_out=False):
-    return [one for file in files for one in readable(file, held_out)]
+def questions(files, held_out=False, folders=()):
+    """(question, passage, answer) that people asked; for training also what the passages, and documents below the folders, state."""
+    asked = [one for file in files for one in readable(file, held_out)]
+    if held_out:
+        return asked
+    passages = dict.fromkeys([*(passage for _, passage, _ in asked), *(one for folder in folders for one in paragraphs(folder))])
+    return asked + [(question, passage, answer) for passage in passages for question, answer in stated.questions(passage)]
+
+
+def paragraphs(folder):
+    """Running text of the documents below a folder, in a fixed order."""
+    for path in sorted(folder.rglob("*")):
+        if path.name.endswith(documents.SUFFIXES) and path.is_file() and not path.is_symlink():
+            if path.stat().st_size < documents.LARGEST_BYTES:
+                try:
+                    found = documents.read(path)
+                except (OSError, EOFError):
+                    continue
+                yield from (one for one in found if 40 <= len(one.split()) <= 200)
