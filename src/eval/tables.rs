@@ -42,7 +42,7 @@ pub fn tables(report: &Report) -> Vec<Table> {
             report.understanding.iter().map(understood),
         ),
         table(
-            "Differences, with 95 % intervals (paired bootstrap)",
+            "Differences with 95 % intervals (paired bootstrap), * where zero lies outside",
             &COMPARISON,
             report.comparisons.iter().map(comparison),
         ),
@@ -193,8 +193,8 @@ fn understood(one: &UnderstandingSummary) -> Vec<String> {
 fn comparison(one: &Comparison) -> Vec<String> {
     let interval = |interval: &Interval, unit: f64, digits: usize| {
         let [mean, low, high] = [interval.mean, interval.low, interval.high].map(|value| value * unit);
-        let clear = if interval.is_clear() { " *" } else { "" };
-        format!("{mean:+.digits$} [{low:+.digits$}, {high:+.digits$}]{clear}")
+        let clear = if interval.is_clear() { "*" } else { "" };
+        format!("{mean:+.digits$}{clear} [{low:+.digits$}, {high:+.digits$}]")
     };
     vec![
         one.preset.clone(),

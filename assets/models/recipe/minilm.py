@@ -1,5 +1,6 @@
 """all-MiniLM-L6-v2 in torch, read from the shipped GGUF, so that what is trained on top meets the very vectors of the program."""
 
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -11,16 +12,32 @@ from .words import of_gguf
 
 EMBEDDER = Path(__file__).resolve().parents[1] / "all-MiniLM-L6-v2.Q8_0.gguf"
 WIDTH, HEADS, INNER, LAYERS, EPS = 384, 12, 1536, 6, 1e-12
-START, END, PADDING = 101, 102, 0
+START, END, MASK, PADDING = 101, 102, 103, 0
 LONGEST_TOKENS = 256
 
 
-def tokenizer(path=EMBEDDER):
-    """The WordPiece tokenizer that llama.cpp makes of the file's vocabulary (it marks beginnings of words, WordPiece "
-    "the rest)."""
+# Letters of the alphabets that are kept whole: Latin, Greek, Cyrillic.
+LAST_LETTER = 0x52F
+
+
+@cache
+def commonest(count):
+    """Numbers of the vocabulary's commonest words (they stand in that order), with every letter, so that any word can be spelt."""
+    words = of_gguf(EMBEDDER).tokens
+    needed = [
+        at for at, word in enumerate(words) if at <= MASK or (len(word.lstrip("▁")) == 1 and ord(word[-1]) <= LAST_LETTER)
+    ]
+    others = [at for at, word in enumerate(words) if at > MASK and not word.startswith("[unused") and len(word.lstrip("▁")) > 1]
+    return sorted(needed + others[: count - len(needed)])
+
+
+def tokenizer(count=None):
+    """The WordPiece tokenizer that llama.cpp makes of the embedder's vocabulary (it marks beginnings of words, WordPiece the
+    rest), or of its commonest words."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-    words = of_gguf(path).tokens
+    words = of_gguf(EMBEDDER).tokens
+    words = [words[at] for at in commonest(count)] if count else words
     special = {word for word in words if word.startswith("[") and word.endswith("]") and len(word) > 2}
     vocabulary = {}
     for at, word in enumerate(words):
@@ -48,11 +65,13 @@ class Layer(nn.Module):
 
 
 class MiniLm(nn.Module):
-    """Hidden states of the last of `layers` layers."""
+    """Hidden states of the last of `layers` layers, over the whole vocabulary or its `count` commonest words."""
 
-    def __init__(self, layers=LAYERS, path=EMBEDDER):
+    def __init__(self, layers=LAYERS, count=None):
         super().__init__()
-        weights = tensors(path)
+        weights = tensors(EMBEDDER)
+        if count:
+            weights["token_embd.weight"] = weights["token_embd.weight"][commonest(count)]
         self.token_embd = nn.Embedding(*weights["token_embd.weight"].shape)
         self.position_embd = nn.Embedding(*weights["position_embd.weight"].shape)
         self.token_types = nn.Embedding(*weights["token_types.weight"].shape)

@@ -32,6 +32,11 @@ def shorten(passage, answers, dice, words=PASSAGE_WORDS, least=40):
     return " ".join(split[start : start + width])
 
 
+def holds(passage, answer):
+    """Whether the answer stands in the passage as words of their own, in capitals or not."""
+    return re.search(rf"(?<!\w){re.escape(answer.lower())}(?!\w)", passage.lower()) is not None
+
+
 def readable(path, held_out=False):
     """Those whose answer stands in their passage: the question as a sentence, the passage, and the answer as it stands there.
     One in twenty is kept for evaluation."""
@@ -39,7 +44,9 @@ def readable(path, held_out=False):
         if (at % 20 == 0) != held_out:
             continue
         passage = " ".join(passage.split())
-        here = [one for one in answers if len(one.split()) <= 8 and re.search(rf"\b{re.escape(one)}\b", passage)]
+        # A letter alone stands in any passage.
+        here = [one for one in answers if len(one.split()) <= 8 and (len(one) > 1 or one.isdigit()) and one in passage]
+        here = [one for one in here if holds(passage, one)]
         if here:
             yield question[:1].upper() + question[1:] + "?", passage, min(here, key=len)
 
@@ -49,7 +56,9 @@ def questions(files, held_out=False, folders=()):
     asked = [one for file in files for one in readable(file, held_out)]
     if held_out:
         return asked
-    passages = dict.fromkeys([*(passage for _, passage, _ in asked), *(one for folder in folders for one in paragraphs(folder))])
+    passages = dict.fromkeys(
+        [*(passage for _, passage, _ in asked), *(one for folder in folders for one in paragraphs(folder))]
+    )
     return asked + [(question, passage, answer) for passage in passages for question, answer in stated.questions(passage)]
 
 

@@ -1,8 +1,7 @@
-"""The reranker: the first layers of the embedder with a head that reads question and passage together.
+"""The reranker: the first layers and commonest words of the embedder, with a head that reads question and passage together.
 
 A pair is `[CLS] question [SEP] passage [SEP]`, all of token type 0, as llama.cpp feeds it. Training ranks the right passage
-before
-wrong ones of the same question (cross-entropy over the list): passages of worlds, where the wrong ones are about the same or like
+before wrong ones of the same question (cross-entropy over the list): passages of worlds, where the wrong ones are about the same or like
 things, and question-and-passage files, where they are the passages of the most similar questions.
 """
 
@@ -16,13 +15,13 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from . import demo, minilm, questions
+from . import demo, minilm, questions, stated
 from .contexts import Writer
 from .documents import UNIT_SENTENCES
 from .real import natural_questions, shorten
 from .world import World
 
-LAYERS, LONGEST = 3, 160
+LAYERS, WORDS, LONGEST = 3, 8192, 160
 LIST, LISTS = 6, 8
 NEAREST = 24
 
@@ -32,7 +31,7 @@ class Reranker(nn.Module):
 
     def __init__(self, layers=LAYERS):
         super().__init__()
-        self.body = minilm.MiniLm(layers)
+        self.body = minilm.MiniLm(layers, WORDS)
         self.cls = nn.Linear(minilm.WIDTH, minilm.WIDTH)
         self.cls_output = nn.Linear(minilm.WIDTH, 1)
         nn.init.eye_(self.cls.weight)
@@ -64,6 +63,7 @@ class Lists:
     def __init__(self, seed, files, cache):
         self.dice = random.Random(seed)
         self.real = [one for file in files for one in natural_questions(file)]
+        self.real += [(one, text, [said]) for _, text, _ in list(self.real) for one, said in stated.questions(text)]
         self.near = self.nearest(cache) if self.real else []
         self.world, self.left = None, 0
 
@@ -99,15 +99,17 @@ class Lists:
         self.left -= 1
         facts = self.world.facts
         question = questions.one_hop(dice, dice.choice(facts))
-        asked = question.steps[0]
-        if dice.random() < 0.3 and (found := self.world.chains()):
-            chain = dice.choice(found)
-            question, asked = questions.two_hop(dice, *chain), dice.choice(chain)
+        asked, last = question.steps[0], question.steps[0]
+        if dice.random() < 0.35 and (found := self.world.chains()):
+            # Of two hops the passage of the first alone can be told from others: the question names what it is about.
+            asked, last = dice.choice(found)
+            question = questions.two_hop(dice, asked, last)
         right = self.writer.chunk(self.writer.about(asked.subject, dice.randint(1, 4), [asked]))
         steps, texts = set(question.steps), [right.text]
-        like = [fact for fact in facts if fact.relation == asked.relation and fact not in steps]
-        same = [fact for fact in facts if fact.subject == asked.subject and fact not in steps]
-        for pool in (like, same, like, same, facts):
+        like = [fact for fact in facts if fact.relation == asked.relation]
+        same = [fact for fact in facts if fact.subject == asked.subject]
+        like_last = [fact for fact in facts if fact.relation == last.relation and fact.subject != last.subject]
+        for pool in (like, same, like_last, same, facts):
             pool = [fact for fact in pool if fact not in steps]
             if pool:
                 wrong = dice.choice(pool)
@@ -210,7 +212,7 @@ def run(out, files, tests, *, seed=1, minutes=15.0, peak=1e-4, threads=0):
     if threads:
         torch.set_num_threads(threads)
     out.mkdir(parents=True, exist_ok=True)
-    words, model, lists = minilm.tokenizer(), Reranker(), Lists(seed, files, out / "nearest.pt")
+    words, model, lists = minilm.tokenizer(WORDS), Reranker(), Lists(seed, files, out / "nearest.pt")
     checkpoint = out / "reranker.pt"
     if checkpoint.exists():
         model.load_state_dict(torch.load(checkpoint, weights_only=True))

@@ -25,7 +25,9 @@ PEOPLE = re.compile(
     re.I,
 )
 # A thing that somebody made, and not that somebody.
-THINGS = re.compile(r"\b(?:series|film|novel|book|song|album|show|game|episode|company|band|award|play|released|published|written)\b")
+THINGS = re.compile(
+    r"\b(?:series|film|novel|book|song|album|show|game|episode|company|band|award|play|released|published|written)\b"
+)
 CLAUSE = re.compile(r",? (?:which|who|whose|where|that|and|but|with|after|when|since|of which|in which)\b|; |, ")
 
 
@@ -54,7 +56,7 @@ def within(subject):
 
 
 def about_subject(sentence):
-    """"Who wrote notes on the engine?" from "Ada Lovelace wrote notes on the engine." """
+    """ "Who wrote notes on the engine?" from "Ada Lovelace wrote notes on the engine." """
     found = re.match(rf"{SUBJECT} {ACTS} (?P<rest>.+?)[.]$", sentence)
     if not named(found):
         return None
@@ -67,7 +69,7 @@ def about_subject(sentence):
 
 
 def about_time(sentence):
-    """"When was the bridge opened?" from "The bridge was opened in 1890." """
+    """ "When was the bridge opened?" from "The bridge was opened in 1890." """
     found = re.match(rf"(?P<subject>[^,]+?) {BE} (?P<rest>.+?) (?:in|on) {DATE}\b", sentence)
     if not named(found, 9) or len(found["rest"].split()) > 12:
         return None
@@ -75,7 +77,7 @@ def about_time(sentence):
 
 
 def about_kind(sentence):
-    """"What is lead?" from "Lead is a soft metal." """
+    """ "What is lead?" from "Lead is a soft metal." """
     found = re.match(rf"{SUBJECT} {BE} (?P<answer>(?:an?|the) [^,.;]+)", sentence)
     if not named(found):
         return None
