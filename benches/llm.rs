@@ -31,7 +31,7 @@ type Measured = fn(&mut Bench);
 /// Rounds of quick rows and of slow ones.
 const ROUNDS: usize = 12;
 const SLOW_ROUNDS: usize = 3;
-const GENERATOR: &str = "ragscope-demo.F16.gguf";
+const GENERATOR: &str = "ragscope-demo.Q8_0.gguf";
 const EMBEDDER: &str = "all-MiniLM-L6-v2.Q8_0.gguf";
 const FACTS: [&str; 6] = [
     "The lighthouse on Sherk Island is 40 metres tall and was built in 1871 by the harbour office.",

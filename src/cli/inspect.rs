@@ -39,7 +39,7 @@ pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, 
     out.text(&harmless(&model_table(&listed)))?;
     let own = paths.models();
     out.dim(&harmless(&format!(
-        "* in use. Others: --model NAME, or the settings generator.model and embedder.model.\nPut GGUF files into {} or name a folder in RAGSCOPE_MODELS.\n",
+        "* in use. Others: --model NAME, or the settings generator.model, embedder.model, reranker.model and linker.model.\nPut GGUF files into {} or name a folder in RAGSCOPE_MODELS.\n",
         own.display()
     )))?;
     Ok(Exit::Done)

@@ -211,7 +211,7 @@ impl Candidate {
         bare(&self.name) == bare(name) || self.place == Place::Ollama && self.name == format!("{name}:latest")
     }
 
-    /// `ragscope-demo` for `ragscope-demo.F16.gguf`.
+    /// `ragscope-demo` for `ragscope-demo.Q8_0.gguf`.
     fn is_called_but_for_its_numbers(&self, name: &str) -> bool {
         bare(&self.name).rsplit_once('.').is_some_and(|(stem, _)| stem == name.to_lowercase())
     }
@@ -253,6 +253,9 @@ fn is_part(metadata: &Metadata) -> bool {
 /// Values of `<architecture>.pooling_type` in llama.cpp: 0 none, 1 mean, 2 first token, 3 last token, 4 a score for a pair.
 const POOLING_RANK: u64 = 4;
 
+/// What a model is for, in the metadata of files of ours whose architecture does not say it.
+const ROLE_KEY: &str = "ragscope.role";
+
 /// Architectures that turn text into vectors and never write any.
 const ENCODERS: &[&str] = &[
     "bert",
@@ -268,6 +271,10 @@ const ENCODERS: &[&str] = &[
 ];
 
 fn role(metadata: &Metadata) -> ModelRole {
+    // the sentence-level model has the architecture of a generator, and writes nothing
+    if metadata.text(ROLE_KEY) == Some(ModelRole::Linker.name()) {
+        return ModelRole::Linker;
+    }
     let architecture = metadata.architecture().unwrap_or_default();
     match metadata.number(&format!("{architecture}.pooling_type")) {
         Some(POOLING_RANK) => ModelRole::Reranker,
@@ -454,9 +461,10 @@ mod tests {
         let seen: Vec<_> = found.iter().map(|model| (model.name.as_str(), model.place, model.role)).collect();
         let expected = [
             ("all-MiniLM-L6-v2.Q8_0.gguf", Place::Bundled, Some(ModelRole::Embedder)),
-            ("ragscope-demo.F16.gguf", Place::Bundled, Some(ModelRole::Generator)),
+            ("ragscope-demo.Q8_0.gguf", Place::Bundled, Some(ModelRole::Generator)),
             ("ragscope-reader.Q5_0.gguf", Place::Bundled, Some(ModelRole::Generator)),
-            ("ragscope-sentences.F16.gguf", Place::Bundled, Some(ModelRole::Generator)),
+            ("ragscope-reranker.Q5_0.gguf", Place::Bundled, Some(ModelRole::Reranker)),
+            ("ragscope-sentences.F16.gguf", Place::Bundled, Some(ModelRole::Linker)),
             ("cut.gguf", Place::User, None),
             ("mine.gguf", Place::User, Some(ModelRole::Generator)),
             ("hub.Q4.gguf", Place::HuggingFace, Some(ModelRole::Generator)),
@@ -464,7 +472,7 @@ mod tests {
             ("studio.gguf", Place::LmStudio, Some(ModelRole::Generator)),
         ];
         assert_eq!(seen, expected);
-        assert!(found[4].problem.as_ref().is_some_and(|problem| problem.contains("cut.gguf")), "{:?}", found[4]);
+        assert!(found[5].problem.as_ref().is_some_and(|problem| problem.contains("cut.gguf")), "{:?}", found[5]);
     }
 
     #[test]
@@ -472,16 +480,16 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let surroundings = surroundings(home.path());
         put(&home.path().join("models/Mine.Q4_K_M.gguf"), "x");
-        let bundled = surroundings.assets.join("models/ragscope-demo.F16.gguf");
+        let bundled = surroundings.assets.join("models/ragscope-demo.Q8_0.gguf");
         let cases = [
-            ("ragscope-demo.F16.gguf", Ok(bundled.clone())),
-            ("ragscope-demo.f16", Ok(bundled.clone())),
+            ("ragscope-demo.Q8_0.gguf", Ok(bundled.clone())),
+            ("ragscope-demo.q8_0", Ok(bundled.clone())),
             ("ragscope-demo", Ok(bundled.clone())),
             ("ragscope", Err("no model named `ragscope`")),
             (bundled.to_str().expect("UTF-8"), Ok(bundled.clone())),
             ("mine.q4_k_m", Ok(home.path().join("models/Mine.Q4_K_M.gguf"))),
             ("~/models/Mine.Q4_K_M.gguf", Ok(home.path().join("models/Mine.Q4_K_M.gguf"))),
-            ("ragscope-dmo.F16.gguf", Err("did you mean `ragscope-demo.F16.gguf`?")),
+            ("ragscope-dmo.Q8_0.gguf", Err("did you mean `ragscope-demo.Q8_0.gguf`?")),
             ("/nowhere/x.gguf", Err("no model file at /nowhere/x.gguf")),
             ("~/models", Err("it is a folder")),
         ];

@@ -398,7 +398,7 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let runtime = Runtime::start(&root.join("target/tmp/llama-unit.log")).expect("llama.cpp starts");
         let settings = Layers::defaults().config().expect("defaults").generator;
-        let file = root.join("assets/models/ragscope-demo.F16.gguf");
+        let file = root.join("assets/models/ragscope-demo.Q8_0.gguf");
         let mut generator = load_generator(&runtime, &file, &settings, &StopFlag::default(), &mut |_| Flow::Continue)
             .expect("a generator");
         let decoding = Decoding { max_tokens: 12, sampling: Sampling::GREEDY, seed: 1, stop: StopRule::default() };

@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(embedder.text("tokenizer.ggml.model"), Some("bert"));
         assert_eq!(embedder.texts("tokenizer.ggml.tokens").map(|tokens| tokens.len()), Some(30_522));
         assert_eq!(embedder.trained_context_tokens(), Some(512));
-        let generator = Metadata::read(&bundled("ragscope-demo.F16.gguf")).expect("the generator");
+        let generator = Metadata::read(&bundled("ragscope-demo.Q8_0.gguf")).expect("the generator");
         assert_eq!(generator.architecture(), Some("llama"));
         assert!((5_000_000..7_000_000).contains(&generator.parameters), "{}", generator.parameters);
     }
@@ -483,7 +483,7 @@ mod tests {
         let not_a_file = Metadata::read(folder.path()).expect_err("a folder");
         assert!(matches!(&not_a_file, LlmError::Unusable { .. }), "{not_a_file}");
         let cut = folder.path().join("cut.gguf");
-        let whole = std::fs::read(bundled("ragscope-demo.F16.gguf")).expect("the generator");
+        let whole = std::fs::read(bundled("ragscope-demo.Q8_0.gguf")).expect("the generator");
         std::fs::write(&cut, &whole[..whole.len() / 2]).expect("written");
         let message = Metadata::read(&cut).expect_err("cut off").to_string();
         assert!(message.contains("cut.gguf") && message.contains("cut off"), "{message}");

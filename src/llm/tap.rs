@@ -380,7 +380,7 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let runtime = Runtime::start(&root.join("target/tmp/llama-unit.log")).expect("llama.cpp starts");
         let settings = config::Layers::defaults().config().expect("defaults").generator;
-        let file = root.join("assets/models/ragscope-demo.F16.gguf");
+        let file = root.join("assets/models/ragscope-demo.Q8_0.gguf");
         load_generator(&runtime, &file, &settings, &StopFlag::default(), &mut |_| Flow::Continue).expect("a generator")
     }
 

@@ -18,7 +18,7 @@ fn commands_that_only_look_say_what_they_see() {
         (&["--version"], "ragscope 0."),
         (&["--help"], "Answer one question over a folder"),
         (&["ask", "--help"], "--set <ROLE.KEY=VALUE>"),
-        (&["models"], "ragscope-demo.F16.gguf"),
+        (&["models"], "ragscope-demo.Q8_0.gguf"),
         (&["models", "--json"], "\"used_as\": \"embedder\""),
         (&["paths"], "sessions"),
         (&["paths", "--json"], "\"sessions\":"),
@@ -144,7 +144,7 @@ fn the_same_seed_gives_the_same_answer() {
 #[test]
 fn an_unusable_model_is_named_with_what_to_do() {
     let program = Program::new();
-    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/ragscope-demo.F16.gguf");
+    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/ragscope-demo.Q8_0.gguf");
     let whole = fs::read(&bundled).expect("the bundled model");
     let put = |name: &str, bytes: &[u8]| fs::write(program.home.path().join(name), bytes).expect("written");
     put("empty.gguf", b"");
@@ -435,7 +435,7 @@ fn doctor_names_a_bundled_model_that_was_changed() {
         checks.into_iter().find(|check| check["what"] == "bundled models").expect("a check of the bundled models")
     };
     assert_eq!(check()["state"], "good", "{}", check());
-    let generator = assets.join("models/ragscope-demo.F16.gguf");
+    let generator = assets.join("models/ragscope-demo.Q8_0.gguf");
     let mut bytes = fs::read(&generator).expect("a copy");
     fs::remove_file(&generator).expect("removed");
     let last = bytes.len() - 1;
@@ -443,7 +443,7 @@ fn doctor_names_a_bundled_model_that_was_changed() {
     fs::write(&generator, bytes).expect("written");
     let found = check();
     assert_eq!(found["state"], "poor", "{found}");
-    assert!(found["found"].as_str().is_some_and(|text| text.starts_with("ragscope-demo.F16.gguf differs")), "{found}");
+    assert!(found["found"].as_str().is_some_and(|text| text.starts_with("ragscope-demo.Q8_0.gguf differs")), "{found}");
     assert!(found["advice"].as_str().is_some_and(|advice| advice.contains("MODELS.md")), "{found}");
 }
 

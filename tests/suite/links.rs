@@ -138,7 +138,7 @@ fn links_of_another_model_are_noticed_and_made_anew_on_request() {
     let (_, report) = links(&program, "notes", &TOKENS, &[]);
     assert_eq!(report["linked"], 1);
     let mut other =
-        fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/models/ragscope-demo.F16.gguf")).expect("a model");
+        fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/models/ragscope-demo.Q8_0.gguf")).expect("a model");
     // weights that are a little larger make another model
     let weights = other.len() / 2;
     other[weights..].iter_mut().step_by(512).for_each(|byte| *byte ^= 1);
@@ -146,7 +146,7 @@ fn links_of_another_model_are_noticed_and_made_anew_on_request() {
     fs::write(&file, other).expect("written");
     let set = format!("generator.model={}", file.display());
     let ended = program.run(&[&["links", "notes"], &TOKENS[..], &["--set", &set]].concat());
-    assert!(ended.stderr.contains("were made with ragscope-demo.F16.gguf") || told(&ended), "{}", ended.stderr);
+    assert!(ended.stderr.contains("were made with ragscope-demo.Q8_0.gguf") || told(&ended), "{}", ended.stderr);
     let report: Value = serde_json::from_str(ended.stdout.lines().last().expect("a report")).expect("JSON");
     assert_eq!((&report["linked"], &report["documents"]), (&Value::from(0), &Value::from(0)), "{report}");
     let (_, anew) = links(&program, "notes", &[&TOKENS[..], &["--set", &set]].concat(), &["--rebuild"]);

@@ -32,7 +32,7 @@ fn embedder_settings() -> EmbedderSettings {
 }
 
 fn generator_with(settings: &GeneratorSettings, stop: &StopFlag) -> LlamaGenerator {
-    let file = bundled("ragscope-demo.F16.gguf");
+    let file = bundled("ragscope-demo.Q8_0.gguf");
     load_generator(&runtime(), &file, settings, stop, &mut |_| Flow::Continue).expect("the bundled generator")
 }
 
@@ -45,14 +45,14 @@ fn generator() -> LlamaGenerator {
 fn exact_generator(settings: &GeneratorSettings, stop: &StopFlag) -> LlamaGenerator {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("exact.gguf");
-    std::fs::write(&file, widen(&std::fs::read(bundled("ragscope-demo.F16.gguf")).expect("the generator")))
+    std::fs::write(&file, widen(&std::fs::read(bundled("ragscope-demo.Q8_0.gguf")).expect("the generator")))
         .expect("a file");
     let settings =
         GeneratorSettings { flash_attention: FlashAttention::Off, cache_type: CacheType::F32, ..settings.clone() };
     load_generator(&runtime(), &file, &settings, stop, &mut |_| Flow::Continue).expect("the widened generator")
 }
 
-/// A GGUF file with its half-precision tensors in single precision.
+/// A GGUF file with its tensors of eight bits in single precision.
 fn widen(bytes: &[u8]) -> Vec<u8> {
     const ALIGNMENT: usize = 32;
     let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")) as usize;
@@ -91,9 +91,11 @@ fn widen(bytes: &[u8]) -> Vec<u8> {
         head[info + 4..info + 12].copy_from_slice(&(body.len() as u64).to_le_bytes());
         match kind {
             0 => body.extend_from_slice(&bytes[from..from + 4 * count]),
-            1 => bytes[from..from + 2 * count]
-                .chunks_exact(2)
-                .for_each(|half| body.extend(single(u16::from_le_bytes([half[0], half[1]])).to_le_bytes())),
+            // Q8_0: a scale in half precision and 32 whole numbers of eight bits, a block
+            8 => bytes[from..from + count / 32 * 34].chunks_exact(34).for_each(|block| {
+                let scale = single(u16::from_le_bytes([block[0], block[1]]));
+                block[2..].iter().for_each(|&one| body.extend((scale * f32::from(one as i8)).to_le_bytes()));
+            }),
             other => panic!("a tensor of type {other}"),
         }
     }

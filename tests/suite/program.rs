@@ -9,7 +9,7 @@ use ragscope::event::Record;
 use serde_json::Value;
 
 /// The smaller of the bundled generators: most tests need a model, and not what the larger one knows.
-pub const SMALL_GENERATOR: &str = "ragscope-demo.F16.gguf";
+pub const SMALL_GENERATOR: &str = "ragscope-demo.Q8_0.gguf";
 
 /// The default settings with the smaller generator.
 pub fn small() -> Layers {

@@ -50,12 +50,12 @@ def arguments():
     made = command("reranker", "train the reranker and write its GGUF", 15.0)
     made.add_argument("--questions", type=Path, nargs="*", default=[], help="nq-open-oracle.jsonl.gz files")
     made.add_argument("--xquad", type=Path, help="xquad.en.json, for evaluation alone")
-    made.add_argument("--out", type=Path, default=MODELS / "ragscope-reranker.Q8_0.gguf")
+    made.add_argument("--out", type=Path, default=MODELS / "ragscope-reranker.Q5_0.gguf")
     made = command("embedder", "convert all-MiniLM-L6-v2 from its PyPI package", None)
     made.add_argument("--out", type=Path, default=MODELS / "all-MiniLM-L6-v2.Q8_0.gguf")
     made = command("evaluate", "examine a generator on held-out worlds and the demo's questions", None)
     made.add_argument(
-        "--model", type=Path, default=MODELS / "ragscope-demo.F16.gguf", help="a GGUF or checkpoint of this recipe"
+        "--model", type=Path, default=MODELS / "ragscope-demo.Q8_0.gguf", help="a GGUF or checkpoint of this recipe"
     )
     made.add_argument("--groups", type=int, default=600, help="groups of held-out examples")
     made.add_argument("--split", choices=("tune", "held_out"), default="held_out", help="of the demo's questions")
@@ -67,7 +67,7 @@ def arguments():
 
 # Shares of names spelt from syllables: size S must learn to copy first, size M can.
 SPELT = {"S": (0.0, 0.1, 0.1, 0.4), "M": (0.0, 0.3, 0.6, 0.9)}
-BUNDLED = {"S": "ragscope-demo.F16.gguf", "M": "ragscope-reader.Q5_0.gguf"}
+BUNDLED = {"S": "ragscope-demo.Q8_0.gguf", "M": "ragscope-reader.Q5_0.gguf"}
 
 
 def generator(asked):

@@ -100,7 +100,12 @@ class Lists:
         facts = self.world.facts
         question = questions.one_hop(dice, dice.choice(facts))
         asked, last = question.steps[0], question.steps[0]
-        if dice.random() < 0.35 and (found := self.world.chains()):
+        form = dice.random()
+        if form < 0.12 and (found := questions.pairs_to_compare(facts)):
+            if compared := questions.compared(dice, *dice.choice(found)):
+                question, asked = compared, dice.choice(compared.steps)
+                last = asked
+        elif form < 0.42 and (found := self.world.chains()):
             # Of two hops the passage of the first alone can be told from others: the question names what it is about.
             asked, last = dice.choice(found)
             question = questions.two_hop(dice, asked, last)

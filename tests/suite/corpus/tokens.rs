@@ -12,7 +12,7 @@ use ragscope::llm::Runtime;
 use super::model;
 
 const EMBEDDER: &str = "all-MiniLM-L6-v2.Q8_0.gguf";
-const GENERATOR: &str = "ragscope-demo.F16.gguf";
+const GENERATOR: &str = "ragscope-demo.Q8_0.gguf";
 
 /// Accents, scripts, punctuation, signs, code, white space, long words, and what looks like a special token.
 const VARIED: &str = include_str!("../../data/corpus/varied.txt");

@@ -47,7 +47,7 @@ fn a_text_longer_than_the_context_is_cut_at_its_end() {
 #[test]
 fn a_bad_model_file_is_named_with_its_reason() {
     let folder = tempfile::tempdir().expect("a folder");
-    let whole = std::fs::read(bundled("ragscope-demo.F16.gguf")).expect("the bundled generator");
+    let whole = std::fs::read(bundled("ragscope-demo.Q8_0.gguf")).expect("the bundled generator");
     let cases: [(&str, Option<&[u8]>); 5] = [
         ("missing.gguf", None),
         ("empty.gguf", Some(&[])),
@@ -78,14 +78,14 @@ fn a_bad_model_file_is_named_with_its_reason() {
     let file = bundled("all-MiniLM-L6-v2.Q8_0.gguf");
     let error = load_generator(&runtime(), &file, &generator_settings(), &StopFlag::default(), &mut |_| Flow::Continue);
     assert!(matches!(error.err(), Some(LlmError::Unusable { reason, .. }) if reason.contains("vectors")));
-    let file = bundled("ragscope-demo.F16.gguf");
+    let file = bundled("ragscope-demo.Q8_0.gguf");
     let error = load_embedder(&runtime(), &file, &embedder_settings(), &StopFlag::default(), &mut |_| Flow::Continue);
     assert!(matches!(error.err(), Some(LlmError::Unusable { reason, .. }) if reason.contains("embedding")));
 }
 
 #[test]
 fn a_load_can_be_watched_and_stopped() {
-    let file = bundled("ragscope-demo.F16.gguf");
+    let file = bundled("ragscope-demo.Q8_0.gguf");
     let mut shares = Vec::new();
     let stop = StopFlag::default();
     let generator = load_generator(&runtime(), &file, &generator_settings(), &stop, &mut |share| {
@@ -104,7 +104,7 @@ fn the_card_says_what_the_model_is() {
     let card = generator.card();
     assert_eq!(
         (card.name.as_str(), card.architecture.as_str(), card.quantisation.as_str()),
-        ("ragscope-demo", "llama", "F16")
+        ("ragscope-demo", "llama", "Q8_0")
     );
     assert_eq!((card.layers, card.width, card.context_tokens), (6, 256, 2048));
     assert_eq!((card.chat_template.as_str(), card.fingerprint.len()), ("gguf", 64));
@@ -113,14 +113,14 @@ fn the_card_says_what_the_model_is() {
     assert_ne!(embedder.card().fingerprint, card.fingerprint);
     let copy = tempfile::tempdir().expect("a folder").path().join("copy.gguf");
     std::fs::create_dir_all(copy.parent().expect("a folder")).expect("a folder");
-    std::fs::copy(bundled("ragscope-demo.F16.gguf"), &copy).expect("a copy");
+    std::fs::copy(bundled("ragscope-demo.Q8_0.gguf"), &copy).expect("a copy");
     let again = load_generator(&runtime(), &copy, &generator_settings(), &StopFlag::default(), &mut |_| Flow::Continue);
     assert_eq!(again.expect("the copy").card().fingerprint, card.fingerprint);
 }
 
 #[test]
 fn settings_that_name_nothing_are_errors_with_the_names_there_are() {
-    let file = bundled("ragscope-demo.F16.gguf");
+    let file = bundled("ragscope-demo.Q8_0.gguf");
     let base = generator_settings();
     let cases = [
         (GeneratorSettings { device: "quantum0".to_owned(), ..base.clone() }, "CPU"),
@@ -146,7 +146,7 @@ fn the_runtime_starts_as_often_as_it_is_asked_and_names_its_devices() {
 
 #[test]
 fn a_model_that_computes_no_numbers_is_an_error_and_no_hang() {
-    let mut bytes = std::fs::read(bundled("ragscope-demo.F16.gguf")).expect("the bundled generator");
+    let mut bytes = std::fs::read(bundled("ragscope-demo.Q8_0.gguf")).expect("the bundled generator");
     let from = bytes.len() - 200_000;
     // half-precision numbers that are not a number
     bytes[from..].chunks_exact_mut(2).for_each(|pair| pair.copy_from_slice(&0x7e00_u16.to_le_bytes()));

@@ -112,7 +112,7 @@ fn limits_and_stop_texts_end_a_continuation() {
 
 #[test]
 fn turn_marks_that_a_model_calls_user_defined_cannot_be_written_either() {
-    let mut bytes = std::fs::read(bundled("ragscope-demo.F16.gguf")).expect("the bundled generator");
+    let mut bytes = std::fs::read(bundled("ragscope-demo.Q8_0.gguf")).expect("the bundled generator");
     let key = b"tokenizer.ggml.token_type";
     let at = bytes.windows(key.len()).position(|part| part == key).expect("the kinds of tokens") + key.len();
     // after the key: kind of value, kind of item, count, items; 4 is user-defined
