@@ -83,7 +83,7 @@ pub fn loading() -> Screen {
     screen.session(Event::ModelLoaded { model: models(&recorded())[1].clone(), wall_ms: 96 }).session(
         Event::ModelLoadProgressed {
             role: ModelRole::Generator,
-            file: "ragscope-demo.F16.gguf".to_owned(),
+            file: "ragscope-demo.Q8_0.gguf".to_owned(),
             fraction: 0.43,
         },
     );
