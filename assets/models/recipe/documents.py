@@ -73,17 +73,22 @@ def windows(units, dice):
         yield units[start : start + dice.randint(LEAST_UNITS, MOST_UNITS)]
 
 
-def installed(folders, dice, count):
-    """Up to `count` runs of units out of files below the folders, and where each comes from."""
-    files = sorted(
+def files_below(folders, smallest=0):
+    """Files of documents that are neither smaller than `smallest` bytes nor too large, in a fixed order."""
+    return sorted(
         path
         for folder in folders
         for path in Path(folder).rglob("*")
         if path.name.endswith(SUFFIXES)
         and path.is_file()
         and not path.is_symlink()
-        and SMALLEST_BYTES < path.stat().st_size < LARGEST_BYTES
+        and smallest < path.stat().st_size < LARGEST_BYTES
     )
+
+
+def installed(folders, dice, count):
+    """Up to `count` runs of units out of files below the folders, and where each comes from."""
+    files = files_below(folders, SMALLEST_BYTES)
     dice.shuffle(files)
     seen, runs, families = set(), [], Counter()
     for path in files:

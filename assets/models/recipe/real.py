@@ -64,11 +64,9 @@ def questions(files, held_out=False, folders=()):
 
 def paragraphs(folder):
     """Running text of the documents below a folder, in a fixed order."""
-    for path in sorted(folder.rglob("*")):
-        if path.name.endswith(documents.SUFFIXES) and path.is_file() and not path.is_symlink():
-            if path.stat().st_size < documents.LARGEST_BYTES:
-                try:
-                    found = documents.read(path)
-                except (OSError, EOFError):
-                    continue
-                yield from (one for one in found if 40 <= len(one.split()) <= 200)
+    for path in documents.files_below([folder]):
+        try:
+            found = documents.read(path)
+        except (OSError, EOFError):
+            continue
+        yield from (one for one in found if 40 <= len(one.split()) <= 200)

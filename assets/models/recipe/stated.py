@@ -17,7 +17,7 @@ ARTICLES = ("The ", "A ", "An ")
 NO_NAMES = set(
     "He She It They This That These Those There We You I His Her Its Their Our My In On At As When While For However If Because "
     "Although Nor Neither Here Why Such Following Similarly Use What Which Who How Where Then Thus So But And Or Not Both Each "
-    "Some Many Most Most Other Others Another One Two Since After Before During All Any No Only To From With By Default Note".split()
+    "Some Many Most Other Others Another One Two Since After Before During All Any No Only To From With By Default Note".split()
 )
 PEOPLE = re.compile(
     r"\b(?:born|actor|actress|singer|songwriter|player|politician|president|writer|author|king|queen|wrote|married|coach|musician|"
