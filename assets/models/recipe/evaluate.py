@@ -7,13 +7,12 @@ from collections import Counter
 import torch
 
 from . import demo, network, prompts, train, words
-from .packing import END_TOKEN, batch, encode, pack
+from .packing import END_TOKEN, batch, cut, encode
 from .tasks import Tasks
 from .world import RELATIONS, plain_words
 
 # Kinds whose reply is a guess: there is nothing to match.
 GUESSES = ("closed guess", "steps guess")
-LONGEST = 1536
 
 
 class Exam:
@@ -27,7 +26,7 @@ class Exam:
             group = tasks.draw()
             group = getattr(tasks, only)() if only else group
             piece = encode(tokenizer, group)
-            if len(piece.tokens) <= LONGEST:
+            if len(piece.tokens) <= train.LONGEST:
                 piece.kinds = [branch.kind for branch in group.branches]
                 self.pieces.append(piece)
 
@@ -41,37 +40,32 @@ class Exam:
         right, asked = Counter(), Counter()
         device = next(model.parameters()).device
         model.eval()
-        # Rows come in any number here, and fused code is made for one.
+        # Batches have any length here, and fused code is made for one.
         plain = torch.compiler.set_stance("force_eager")
         with plain, torch.no_grad(), torch.autocast(device.type, dtype=torch.bfloat16):
-            for length in (512, LONGEST):
-                here = [p for p in self.pieces if (length == 512) == (len(p.tokens) <= 512)]
-                rows = pack(here, length)
-                for at in range(0, len(rows), 6):
-                    self.mark(model, rows[at : at + 6], length, device, right, asked)
+            for pieces in cut(self.pieces, train.BATCH_TOKENS):
+                self.mark(model, pieces, device, right, asked)
         model.train()
         return {kind: f"{right[kind]}/{asked[kind]}" for kind in sorted(asked) if kind not in GUESSES}
 
     @staticmethod
-    def mark(model, rows, length, device, right, asked):
-        tokens, positions, mask, weight, _ = (one.to(device) for one in batch(rows, length))
-        hidden = model(tokens, positions, mask)
-        for at, pieces in enumerate(rows):
-            start = 0
-            for piece in pieces:
-                for owner, kind in enumerate(piece.kinds, 1):
-                    spots = [start + i for i, (o, w) in enumerate(zip(piece.owner, piece.weight)) if o == owner and w > 0]
-                    guess = model.logits(hidden[at, [spot - 1 for spot in spots]]).argmax(-1)
-                    exact = bool((guess == tokens[at, spots]).all())
-                    name = getattr(piece, "name", None)
-                    if name is None or name not in right:
-                        asked[kind] += 1
-                        right[kind] += exact
-                        if name:
-                            right[name] = exact
-                    elif exact and not right[name]:
-                        right[kind], right[name] = right[kind] + 1, True
-                start += len(piece.tokens)
+    def mark(model, pieces, device, right, asked):
+        tokens, positions, cells, _, _ = batch(pieces, device=device)
+        hidden, start = model(tokens, positions, cells)[0], 0
+        for piece in pieces:
+            for owner, kind in enumerate(piece.kinds, 1):
+                spots = [start + i for i, (o, w) in enumerate(zip(piece.owner, piece.weight)) if o == owner and w > 0]
+                guess = model.logits(hidden[[spot - 1 for spot in spots]]).argmax(-1)
+                exact = bool((guess == tokens[0, spots]).all())
+                name = getattr(piece, "name", None)
+                if name is None or name not in right:
+                    asked[kind] += 1
+                    right[kind] += exact
+                    if name:
+                        right[name] = exact
+                elif exact and not right[name]:
+                    right[kind], right[name] = right[kind] + 1, True
+            start += len(piece.tokens)
 
 
 @torch.no_grad()

@@ -35,16 +35,18 @@ def narrow(x):
     return x.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else x
 
 
-def attend(q, k, v, mask):
-    """Attention under an additive mask, else causal."""
-    if mask is None or q.device.type != "cpu":
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
-    # A row at a time stays in the cache: on two cores a third of the time that PyTorch's own kernel takes.
+def attend(q, k, v, cells):
+    """Attention within each cell, under its additive mask; without cells causal over all."""
+    if cells is None:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    # A cell stays in the processor's cache, as rows of thousands of positions do not.
+    sizes = [len(mask) for mask in cells]
     return torch.cat(
         [
-            torch.softmax(a @ b.mT * a.shape[-1] ** -0.5 + hidden, -1) @ c
-            for a, b, c, hidden in zip(q.split(1), k.split(1), v.split(1), mask.split(1))
-        ]
+            torch.softmax(a @ b.mT * a.shape[-1] ** -0.5 + mask, -1) @ c
+            for a, b, c, mask in zip(q.split(sizes, 2), k.split(sizes, 2), v.split(sizes, 2), cells)
+        ],
+        2,
     )
 
 
@@ -82,14 +84,23 @@ class Block(nn.Module):
         k = rope(split(self.attn_k(h), shape.kv_heads)).repeat_interleave(shape.heads // shape.kv_heads, 1)
         return rope(split(self.attn_q(h), shape.heads)), k
 
-    def forward(self, x, turn, mask):
+    def fuse(self):
+        """Makes fused code of what comes before and after attention, whose cells have ever other sizes."""
+        self.before = torch.compile(self.before, dynamic=False)
+        self.after = torch.compile(self.after, dynamic=False)
+
+    def before(self, x, turn):
         rows, length, _ = x.shape
         shape, h = self.shape, narrow(self.attn_norm(x))
         q, k = self.queries_and_keys(h, turn)
         v = self.attn_v(h).view(rows, length, shape.kv_heads, shape.head_width).transpose(1, 2)
-        v = v.repeat_interleave(shape.heads // shape.kv_heads, 1)
-        y = attend(q, k, v, mask)
-        x = x + self.attn_output(y.transpose(1, 2).reshape(rows, length, -1))
+        return q, k, v.repeat_interleave(shape.heads // shape.kv_heads, 1)
+
+    def forward(self, x, turn, cells):
+        return self.after(x, attend(*self.before(x, turn), cells))
+
+    def after(self, x, y):
+        x = x + self.attn_output(y.transpose(1, 2).reshape(x.shape))
         h = narrow(self.ffn_norm(x))
         return x + self.ffn_down(F.silu(self.ffn_gate(h)) * self.ffn_up(h))
 
@@ -111,18 +122,18 @@ class Decoder(nn.Module):
         self.register_buffer("cos", angles.cos(), persistent=False)
         self.register_buffer("sin", angles.sin(), persistent=False)
 
-    def forward(self, x, positions=None, mask=None):
+    def forward(self, x, positions=None, cells=None):
         """`x`: tokens (rows, length) or vectors (rows, length, width). `positions`: (rows, length), else 0, 1, …
-        `mask`: (rows, 1, length, length), true where a position may look, else causal."""
+        `cells`: (n, n) for each run of `n` positions that see nothing outside it, true where one sees the other, else causal."""
         h = self.token_embd(x) if x.ndim == 2 else x
         if positions is None:
             turn = narrow(self.cos[: x.shape[1]]), narrow(self.sin[: x.shape[1]])
         else:
             turn = narrow(self.cos[positions].unsqueeze(1)), narrow(self.sin[positions].unsqueeze(1))
-        if mask is not None:
-            mask = narrow(torch.where(mask, 0.0, float("-inf")))
+        if cells is not None:
+            cells = [narrow(torch.where(seen, 0.0, float("-inf"))) for seen in cells]
         for block in self.blk:
-            h = block(h, turn, mask)
+            h = block(h, turn, cells)
         return self.output_norm(h)
 
     def logits(self, hidden):

@@ -1,4 +1,4 @@
-"""Groups of examples as rows of tokens: the shared text once, then its branches side by side, none of which sees another."""
+"""Groups of examples as a row of tokens: the shared text once, then its branches side by side, none of which sees another."""
 
 from dataclasses import dataclass, field
 
@@ -7,6 +7,8 @@ import torch
 from . import prompts
 
 END_TOKEN = 2
+# Small pieces are attended to together up to here: fewer and larger products, little of them in vain.
+CELL_TOKENS = 256
 
 
 @dataclass
@@ -47,18 +49,17 @@ def encode(tokenizer, group):
     return piece
 
 
-def pack(pieces, length):
-    """Fill rows of `length` with whole pieces, first fit, longest first. Returns rows as lists of pieces."""
-    rows = []
-    for piece in sorted(pieces, key=lambda one: -len(one.tokens)):
-        for row in rows:
-            if row[0] >= len(piece.tokens):
-                row[0] -= len(piece.tokens)
-                row[1].append(piece)
-                break
-        else:
-            rows.append([length - len(piece.tokens), [piece]])
-    return [row[1] for row in rows]
+def cut(pieces, room):
+    """Runs of pieces in their order, each of at most `room` tokens; a longer piece is a run of its own."""
+    run, held = [], 0
+    for piece in pieces:
+        if run and held + len(piece.tokens) > room:
+            yield run
+            run, held = [], 0
+        run.append(piece)
+        held += len(piece.tokens)
+    if run:
+        yield run
 
 
 def follows(owner):
@@ -66,25 +67,35 @@ def follows(owner):
     return (owner[:, 1:] == owner[:, :-1]) & (owner[:, 1:] > 0)
 
 
-def batch(rows, length):
-    """tokens, positions, mask and weights of the rows. `weight[t]` says how much token `t` counts as a target."""
-    count = len(rows)
-    tokens = torch.zeros(count, length, dtype=torch.long)
-    positions = torch.zeros(count, length, dtype=torch.long)
-    # Owner numbers that no two pieces of a row share; 0 is padding.
-    owner = torch.zeros(count, length, dtype=torch.long)
-    parent = torch.full((count, length), -1, dtype=torch.long)
-    weight = torch.zeros(count, length)
-    for at, pieces in enumerate(rows):
-        start, base = 0, 1
-        for piece in pieces:
+def batch(pieces, length=None, device="cpu"):
+    """The pieces one after the other as one row, filled up to `length` where that is given: tokens, positions, cells, weights,
+    owners.
+
+    `weight[t]` says how much token `t` counts as a target. A cell is a run of positions that see nothing outside it, as the
+    (positions, positions) of which sees which: no product is computed between pieces that do not see each other.
+    """
+    length = length or sum(len(piece.tokens) for piece in pieces)
+    tokens, positions, owner = (torch.zeros(1, length, dtype=torch.long) for _ in range(3))
+    # Owner numbers that no two pieces share; 0 is padding.
+    parent, weight = torch.full((length,), -1), torch.zeros(1, length)
+    cells, start, base = [], 0, 1
+
+    def close(first, end):
+        own = owner[0, first:end]
+        seen = (own == own[:, None]) | (own == parent[first:end, None])
+        cells.append((seen & torch.ones_like(seen).tril()).to(device))
+
+    for together in cut(pieces, CELL_TOKENS):
+        first = start
+        for piece in together:
             end = start + len(piece.tokens)
-            tokens[at, start:end] = torch.tensor(piece.tokens)
-            positions[at, start:end] = torch.tensor(piece.positions)
-            owner[at, start:end] = torch.tensor(piece.owner) + base
-            parent[at, start:end] = base
-            weight[at, start:end] = torch.tensor(piece.weight)
+            tokens[0, start:end] = torch.tensor(piece.tokens)
+            positions[0, start:end] = torch.tensor(piece.positions)
+            owner[0, start:end] = torch.tensor(piece.owner) + base
+            parent[start:end] = base
+            weight[0, start:end] = torch.tensor(piece.weight)
             start, base = end, base + max(piece.owner) + 1
-    seen = (owner[:, None, :] == owner[:, :, None]) | (owner[:, None, :] == parent[:, :, None])
-    causal = torch.ones(length, length, dtype=torch.bool).tril()
-    return tokens, positions, (seen & causal)[:, None], weight, owner
+        close(first, start)
+    if start < length:
+        close(start, length)
+    return tokens.to(device), positions.to(device), cells, weight.to(device), owner.to(device)

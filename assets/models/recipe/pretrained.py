@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from . import network, words
-from .packing import batch, encode, follows, pack
+from .packing import batch, cut, encode, follows
 from .preflight import Missing
 from .tasks import Tasks
 
@@ -41,18 +41,14 @@ def decoder():
     return network.from_gguf(file(), FIRST_LAYERS, VOCABULARY)
 
 
-def drop_layers(model, tokenizer, left, seed=5, length=512, count=6):
+def drop_layers(model, tokenizer, left, seed=5, tokens=3072):
     """The model with `left` layers: the others are dropped one at a time, each time the one that is missed least."""
-    tasks, pieces = Tasks(random.Random(seed)), []
-    while len(pieces) < 40:
-        piece = encode(tokenizer, tasks.draw())
-        if len(piece.tokens) <= length:
-            pieces.append(piece)
-    rows = batch(pack(pieces, length)[:count], length)
+    tasks = Tasks(random.Random(seed))
+    examples = batch(next(cut((encode(tokenizer, tasks.draw()) for _ in range(40)), tokens)))
     layers = list(range(model.shape.layers))
     while len(layers) > left:
         without = [[one for one in layers if one != layer] for layer in layers]
-        layers = min(without, key=lambda kept: loss(with_layers(model, kept), rows))
+        layers = min(without, key=lambda kept: loss(with_layers(model, kept), examples))
     return with_layers(model, layers)
 
 
@@ -67,12 +63,12 @@ def with_layers(model, layers):
 
 
 @torch.no_grad()
-def loss(model, rows):
+def loss(model, examples):
     """Mean loss of the replies' tokens plus that of every fourth token of the prompts."""
-    tokens, positions, mask, weight, owner = rows
+    tokens, positions, cells, weight, owner = examples
     learnt = follows(owner)
     reply = learnt & (weight[:, 1:] > 0)
     prompt = learnt & ~reply & (torch.arange(tokens.shape[1] - 1) % 4 == 0)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        hidden = model(tokens, positions, mask)[:, :-1]
+        hidden = model(tokens, positions, cells)[:, :-1]
         return sum(F.cross_entropy(model.logits(hidden[one]).float(), tokens[:, 1:][one]).item() for one in (reply, prompt))

@@ -11,12 +11,12 @@ import random
 import numpy as np
 import torch
 
-from .packing import batch, encode, pack
+from .packing import batch, cut, encode
 from .tasks import Tasks
 
 BLOCK, LEVELS, MIDDLE = 32, 32, 16
 # Inputs to learn from: groups of examples, and how many rows of so many tokens are read at once.
-GROUPS, ROW_TOKENS, ROWS = 400, 512, 8
+GROUPS, LONGEST, BATCH_TOKENS = 400, 512, 4096
 DAMPING = 0.01
 # A block's step is the one that reaches its largest weight, or one of these shares of it where the others gain by that.
 STEPS = (0.8, 0.85, 0.9, 0.95, 1.0, 1.05)
@@ -39,14 +39,13 @@ def inputs_of(model, tokenizer, seed=17):
     linear = {name: part for name, part in model.named_modules() if isinstance(part, torch.nn.Linear)}
     hooks = [part.register_forward_pre_hook(watch(f"{name}.weight")) for name, part in linear.items()]
     tasks = Tasks(random.Random(seed), spelt=(0.0, 0.3, 0.6, 0.9))
-    pieces = [piece for piece in (encode(tokenizer, tasks.draw()) for _ in range(GROUPS)) if len(piece.tokens) <= ROW_TOKENS]
-    rows = pack(pieces, ROW_TOKENS)
+    pieces = [piece for piece in (encode(tokenizer, tasks.draw()) for _ in range(GROUPS)) if len(piece.tokens) <= LONGEST]
     model.eval()
     with torch.compiler.set_stance("force_eager"), torch.autocast("cpu", dtype=torch.bfloat16):
-        for at in range(0, len(rows), ROWS):
-            tokens, positions, mask, _, owner = batch(rows[at : at + ROWS], ROW_TOKENS)
+        for together in cut(pieces, BATCH_TOKENS):
+            tokens, positions, cells, _, owner = batch(together)
             taken[:] = [owner > 0]
-            add("token_embd.weight", model(tokens, positions, mask))
+            add("token_embd.weight", model(tokens, positions, cells))
     for hook in hooks:
         hook.remove()
     return sums
