@@ -91,9 +91,9 @@ class Writer:
         dice.shuffle(chosen)
         return chosen
 
-    def context(self, need, count, size=3, without=(), tables=0.08):
+    def context(self, need, count, size=3, without=(), tables=0.08, rivals=0.0):
         """About `count` chunks that hold the needed facts, none of `without`, and else what a search would bring up: other facts
-        about the same things and about things of their kind."""
+        about the same things and about things of their kind, a share `rivals` of which say of those what is asked of another."""
         dice, world, chunks = self.dice, self.world, []
         waiting = list(need)
         while waiting:
@@ -117,7 +117,13 @@ class Writer:
             else:
                 subject = dice.choice(list(world.by_subject))
             told = {fact for chunk in chunks for fact in chunk.facts}
-            facts = self.about(subject, dice.randint(1, size), (), set(without) | told) if subject in world.by_subject else []
+            if subject not in world.by_subject:
+                continue
+            hidden, rival = set(without) | told, []
+            if rivals and dice.random() < rivals:
+                asked = {fact.relation for fact in [*need, *without]}
+                rival = [fact for fact in world.by_subject[subject] if fact.relation in asked and fact not in hidden][:1]
+            facts = self.about(subject, dice.randint(1, size), rival, hidden)
             if facts:
                 chunks.append(self.chunk(facts))
         dice.shuffle(chunks)
