@@ -37,15 +37,15 @@ def arguments():
     )
     made.add_argument("--plain", action="store_true", help="do not fuse the blocks (no C++ compiler)")
     made.add_argument("--out", type=Path, help="the GGUF to write; without it the bundled one")
-    made = command("sentences", "train the sentence-level model and write its GGUF", 6.0)
+    made = command("sentences", "train the sentence-level model and write its GGUF", 2.0)
     made.add_argument(
         "--documents",
         type=Path,
         nargs="*",
         default=[Path("/usr/share/doc"), Path("/usr/share/man/man1"), Path("/usr/share/man/man7")],
     )
-    made.add_argument("--files", type=int, default=300, help="how many runs of units to take from the documents")
-    made.add_argument("--worlds", type=int, default=60, help="how many worlds' articles to add")
+    made.add_argument("--files", type=int, default=2000, help="how many runs of units to take from the documents")
+    made.add_argument("--worlds", type=int, default=200, help="how many worlds' articles to add")
     made.add_argument("--out", type=Path, default=MODELS / "ragscope-sentences.F16.gguf")
     made = command("reranker", "train the reranker and write its GGUF", 15.0)
     made.add_argument("--questions", type=Path, nargs="*", default=[], help="nq-open-oracle.jsonl.gz files")

@@ -15,7 +15,7 @@ from .packing import batch, cut, encode
 from .tasks import Tasks
 
 BLOCK, LEVELS, MIDDLE = 32, 32, 16
-# Inputs to learn from: groups of examples, and how many rows of so many tokens are read at once.
+# Inputs to learn from: groups of examples, the tokens of the longest taken, and how many tokens are read at once.
 GROUPS, LONGEST, BATCH_TOKENS = 400, 512, 4096
 DAMPING = 0.01
 # A block's step is the one that reaches its largest weight, or one of these shares of it where the others gain by that.

@@ -1,7 +1,7 @@
 """The sentence-level model: a small decoder that reads one unit vector a position and points at the vector of the next unit.
 
 Training is contrastive: the hidden state of a unit must be nearer to the next unit's vector than to those of the document's later
-units and of other documents. llama.cpp feeds the vectors as they are (`batch.embd`): they are neither scaled nor projected here.
+units. llama.cpp feeds the vectors as they are (`batch.embd`): they are neither scaled nor projected here.
 """
 
 import json
@@ -17,39 +17,37 @@ from .world import World
 
 SHAPE = network.Shape(width=384, layers=2, heads=6, kv_heads=6, feed_forward=384, vocabulary=512)
 CANDIDATES = 20
+PARTS = ("train", "tune", "held out")
 TEMPERATURE = 0.07
-ROWS, HELD_OUT_ONE_IN = 24, 8
-STRANGERS = 64
-# A few thousand units are learnt by heart soon: noise of this length on every unit vector that is read, and strong decay.
-NOISE, WEIGHT_DECAY = 0.5, 0.1
+ROWS, HELD_OUT_ONE_IN = 48, 8
+# Tens of thousands of units are learnt by heart soon: noise of this length on every unit vector that is read, and strong decay.
+NOISE, WEIGHT_DECAY = 1.0, 0.1
 
 
 def collect(out, folders, seed, files, worlds):
-    """Unit vectors of every document, made once: `[(source, units, 384)]` for training and for evaluation."""
+    """Unit vectors of every document, made once: `[(source, (units, 384))]` of the parts "train", "tune" and "held out", none of
+    which has a file or a world of another."""
     cache = out / "units.pt"
     if cache.exists():
-        saved = torch.load(cache, weights_only=True)
-        return saved["train"], saved["held_out"]
+        return torch.load(cache, weights_only=True)
     dice, model, words = random.Random(seed), minilm.MiniLm(), minilm.tokenizer()
     found = documents.installed(folders, dice, files)
     names = sorted({source for source, _ in found})
     dice.shuffle(names)
-    kept = set(names[: len(names) // HELD_OUT_ONE_IN])
-    train = [("files", units) for source, units in found if source not in kept]
-    train += [("worlds", units) for units in documents.of_worlds(dice, worlds)]
-    held_out = [("files", units) for source, units in found if source in kept]
-    held_out += [("worlds", units) for units in documents.of_worlds(dice, worlds // HELD_OUT_ONE_IN, evaluation=True)]
-    made = []
-    for name, docs in (("held out", held_out), ("train", train)):
-        began, vectors = time.monotonic(), []
+    few = len(names) // HELD_OUT_ONE_IN
+    part_of = {name: "tune" if at < few // 3 else "held out" if at < few else "train" for at, name in enumerate(names)}
+    parts = {part: [("files", units) for source, units in found if part_of[source] == part] for part in PARTS}
+    for part, share in zip(PARTS, (1, HELD_OUT_ONE_IN, HELD_OUT_ONE_IN)):
+        parts[part] += [("worlds", units) for units in documents.of_worlds(dice, worlds // share, evaluation=part != "train")]
+    for part, docs in parts.items():
+        began = time.monotonic()
         for at, (kind, units) in enumerate(docs):
-            vectors.append((kind, minilm.embed(units, model, words)))
-            if at % 20 == 0:
-                print(f"embedding {name}: {at}/{len(docs)}, {time.monotonic() - began:.0f} s", flush=True)
-        made.append(vectors)
+            docs[at] = kind, minilm.embed(units, model, words, exact=part != "train")
+            if at % 50 == 0:
+                print(f"embedding {part}: {at}/{len(docs)}, {time.monotonic() - began:.0f} s", flush=True)
     out.mkdir(parents=True, exist_ok=True)
-    torch.save({"train": made[1], "held_out": made[0]}, cache)
-    return made[1], made[0]
+    torch.save(parts, cache)
+    return parts
 
 
 def batches(train, dice):
@@ -63,28 +61,25 @@ def batches(train, dice):
 
 
 def loss_of(model, rows, dice):
-    """Cross-entropy of the next unit among the document's later units and some units of the other documents."""
+    """Cross-entropy of the next unit among the document's later units."""
     count, length, _ = rows.shape
     read = F.normalize(rows + NOISE * torch.randn_like(rows) / rows.shape[-1] ** 0.5, dim=-1)
     hidden = F.normalize(model(read)[:, :-1].float(), dim=-1)
-    own = torch.einsum("bih,bjh->bij", hidden, rows[:, 1:]) / TEMPERATURE
-    # Units that were read already are no candidates: the task would be to remember them.
-    own = own.masked_fill(torch.ones(length - 1, length - 1, dtype=torch.bool).tril(-1), float("-inf"))
-    strangers = rows[torch.randint(count, (STRANGERS,)), torch.randint(length, (STRANGERS,))]
-    others = torch.einsum("bih,sh->bis", hidden, strangers) / TEMPERATURE
-    same = (rows[:, 1:, None] * strangers[None, None]).sum(-1) > 0.999
-    logits = torch.cat((own, others.masked_fill(same, float("-inf"))), -1)
+    logits = torch.einsum("bih,bjh->bij", hidden, rows[:, 1:]) / TEMPERATURE
+    # Units that were read already are no candidates (the task would be to remember them), nor are units of other documents: to
+    # tell those away is to learn what these documents are about.
+    logits = logits.masked_fill(torch.ones(length - 1, length - 1, dtype=torch.bool).tril(-1), float("-inf"))
     targets = torch.arange(length - 1).expand(count, -1)
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
 
 @torch.no_grad()
-def evaluate(model, held_out, seed=5):
+def evaluate(model, docs, seed=5):
     """Share of first places of the next unit among 20 of the document that were not read yet, of the model and of the "
     "plain vectors."""
     dice, right, asked = random.Random(seed), {}, {}
     model.eval()
-    for kind, vectors in held_out:
+    for kind, vectors in docs:
         hidden = F.normalize(model(vectors[None])[0].float(), dim=-1)
         for at in range(len(vectors) - 1):
             later = list(range(at + 2, len(vectors)))
@@ -117,8 +112,7 @@ def attention(model, vectors):
 
 def evaluate_links(model, documents_made=8, seed=11):
     """In shuffled articles of held-out worlds, with two units a thing: the share of attention that goes to the unit about the
-    same
-    thing, and how often that unit gets most; beside it what chance gives, and what the vectors' cosine finds. Itself and the
+    same thing, and how often that unit gets most; beside it what chance gives, and what the vectors' cosine finds. Itself and the
     first unit are left out, as the program leaves them out."""
     dice, shares, chances, firsts, plain = random.Random(seed), [], [], [], []
     embedder, words = minilm.MiniLm(), minilm.tokenizer()
@@ -150,13 +144,13 @@ def evaluate_links(model, documents_made=8, seed=11):
     return {"asked": len(shares), **means}
 
 
-def run(out, folders, *, seed=1, minutes=6.0, files=300, worlds=60, peak=2e-4, threads=0):
+def run(out, folders, *, seed=1, minutes=2.0, files=2000, worlds=200, peak=2e-5, threads=0):
     """Train for the minutes given (the vectors are made before); leaves `out`/sentences.pt."""
     torch.manual_seed(seed)
     if threads:
         torch.set_num_threads(threads)
     dice = random.Random(seed)
-    train, held_out = collect(out, folders, seed, files, worlds)
+    parts = collect(out, folders, seed, files, worlds)
     model = network.Decoder(SHAPE, embed=False)
     for block in model.blk:
         # From the first step on a unit looks at units like it: what each head compares is the same on both sides.
@@ -165,7 +159,7 @@ def run(out, folders, *, seed=1, minutes=6.0, files=300, worlds=60, peak=2e-4, t
     # Not Muon: at so few positions a batch its products would cost more than the network's.
     optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=WEIGHT_DECAY)
     best, step, began, shown = -1.0, 0, time.monotonic(), 0.0
-    for rows in batches(train, dice):
+    for rows in batches(parts["train"], dice):
         elapsed = (time.monotonic() - began) / 60
         if elapsed > minutes:
             break
@@ -178,16 +172,16 @@ def run(out, folders, *, seed=1, minutes=6.0, files=300, worlds=60, peak=2e-4, t
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         step += 1
-        if elapsed - shown > 0.5:
-            shown, scores = elapsed, evaluate(model, held_out)
+        if elapsed - shown > 0.25:
+            shown, scores = elapsed, evaluate(model, parts["tune"])
             print(f"{elapsed:.1f} min, step {step}, loss {loss.item():.3f}", json.dumps(scores), flush=True)
             if (score := sum(one["model"] * one["asked"] for one in scores.values())) > best:
                 best = score
                 model.save(out / "sentences.pt")
-    scores = evaluate(model, held_out)
+    scores = evaluate(model, parts["tune"])
     print(json.dumps(scores), flush=True)
     if sum(one["model"] * one["asked"] for one in scores.values()) >= best:
         model.save(out / "sentences.pt")
     best_model, _ = network.load(out / "sentences.pt", embed=False)
-    print(json.dumps({"best": evaluate(best_model, held_out), "links": evaluate_links(best_model)}), flush=True)
+    print(json.dumps({"held out": evaluate(best_model, parts["held out"]), "links": evaluate_links(best_model)}), flush=True)
     return out / "sentences.pt"
