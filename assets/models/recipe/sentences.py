@@ -60,7 +60,7 @@ def batches(train, dice):
         yield torch.stack([vectors[start : start + length] for (_, vectors), start in zip(chosen, starts)])
 
 
-def loss_of(model, rows, dice):
+def loss_of(model, rows):
     """Cross-entropy of the next unit among the document's later units."""
     count, length, _ = rows.shape
     read = F.normalize(rows + NOISE * torch.randn_like(rows) / rows.shape[-1] ** 0.5, dim=-1)
@@ -75,8 +75,8 @@ def loss_of(model, rows, dice):
 
 @torch.no_grad()
 def evaluate(model, docs, seed=5):
-    """Share of first places of the next unit among 20 of the document that were not read yet, of the model and of the "
-    "plain vectors."""
+    """Share of first places of the next unit among 20 of the document that were not read yet, of the model and of the
+    plain vectors."""
     dice, right, asked = random.Random(seed), {}, {}
     model.eval()
     for kind, vectors in docs:
@@ -166,7 +166,7 @@ def run(out, folders, *, seed=1, minutes=2.0, files=2000, worlds=200, peak=2e-5,
         share = peak * min(1, (step + 1) / 30) * max(0.02, 1 - elapsed / minutes)
         for group in optimizer.param_groups:
             group["lr"] = share
-        loss = loss_of(model, rows, dice)
+        loss = loss_of(model, rows)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
