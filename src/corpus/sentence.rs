@@ -39,7 +39,7 @@ fn split(text: &str, window: Range<usize>, language: &str, sentences: &mut Vec<R
     for found in sentencex::get_sentence_boundaries(language, &text[window.clone()]) {
         let mut sentence = trimmed(text, window.start + found.start_byte..window.start + found.end_byte);
         sentence.start = mark.take().unwrap_or(sentence.start);
-        if is_mark(&text[sentence.clone()]) && sentence.end < window.end {
+        if is_mark(&text[sentence.clone()]) && !text[sentence.end..window.end].trim().is_empty() {
             mark = Some(sentence.start);
             continue;
         }
@@ -191,6 +191,9 @@ mod tests {
         check("# Title\nText. More.\n\nLast", "en", &["# Title", "Text.", "More.", "Last"]);
         check("Title\n=====\nText.", "en", &["Title\n=====", "Text."]);
         check("- one\n- two. Three\n  goes on\n1. four", "en", &["- one", "- two.", "Three\n  goes on", "1. four"]);
+        // an item without text, and white space behind it
+        check("1. \t", "en", &["1."]);
+        check("1. \t\nfour", "en", &["1. \t\nfour"]);
         check("| a | b |\n|---|---|\n| c. d | e |", "en", &["| a | b |", "|---|---|", "| c. d | e |"]);
         check(
             "```rust\nlet a = 1.0;\n\nfoo();\n```\nText.",
