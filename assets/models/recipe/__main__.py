@@ -65,15 +65,13 @@ def arguments():
     return parser.parse_args()
 
 
-# Shares of names spelt from syllables: size S must learn to copy first, size M can.
-SPELT = {"S": (0.0, 0.1, 0.1, 0.4), "M": (0.0, 0.3, 0.6, 0.9)}
 BUNDLED = {"S": "ragscope-demo.Q8_0.gguf", "M": "ragscope-reader.Q5_0.gguf"}
 
 
 def generator(asked):
-    from . import export, network, pretrained, real, train
+    from . import export, network, pretrained, real, tasks, train
 
-    options = {"spelt": SPELT[asked.size], "real": real.questions(asked.questions, folders=asked.documents)}
+    options = {"spelt": tasks.SPELT[asked.size], "real": real.questions(asked.questions, folders=asked.documents)}
     held_out = real.questions(asked.questions, held_out=True)
     more = {
         "seed": asked.seed,

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from .packing import batch, cut, encode
-from .tasks import Tasks
+from .tasks import SPELT, Tasks
 
 BLOCK, LEVELS, MIDDLE = 32, 32, 16
 # Inputs to learn from: groups of examples, the tokens of the longest taken, and how many tokens are read at once.
@@ -25,12 +25,12 @@ STEPS = (0.8, 0.85, 0.9, 0.95, 1.0, 1.05)
 @torch.no_grad()
 def inputs_of(model, tokenizer, seed=17):
     """For every matrix by name the products of its inputs, summed over examples of worlds: `X^T X`, (inputs, inputs)."""
-    sums, taken = {}, []
+    sums = {}
 
     def add(name, inputs):
         # In full precision: sums of products in bf16 have no inverse.
         with torch.autocast("cpu", enabled=False):
-            rows = inputs.float()[taken[0]]
+            rows = inputs.float().flatten(0, -2)
             sums[name] = sums.get(name, 0) + rows.T @ rows
 
     def watch(name):
@@ -38,13 +38,12 @@ def inputs_of(model, tokenizer, seed=17):
 
     linear = {name: part for name, part in model.named_modules() if isinstance(part, torch.nn.Linear)}
     hooks = [part.register_forward_pre_hook(watch(f"{name}.weight")) for name, part in linear.items()]
-    tasks = Tasks(random.Random(seed), spelt=(0.0, 0.3, 0.6, 0.9))
+    tasks = Tasks(random.Random(seed), spelt=SPELT["M"])
     pieces = [piece for piece in (encode(tokenizer, tasks.draw()) for _ in range(GROUPS)) if len(piece.tokens) <= LONGEST]
     model.eval()
     with torch.compiler.set_stance("force_eager"), torch.autocast("cpu", dtype=torch.bfloat16):
         for together in cut(pieces, BATCH_TOKENS):
-            tokens, positions, cells, _, owner = batch(together)
-            taken[:] = [owner > 0]
+            tokens, positions, cells, _, _ = batch(together)
             add("token_embd.weight", model(tokens, positions, cells))
     for hook in hooks:
         hook.remove()
