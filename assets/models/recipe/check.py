@@ -39,6 +39,19 @@ def fixed_parts(prompt):
     return [part for part in prompt.split("\0") if part]
 
 
+def names_become_words():
+    """Each name is one token where it was several, other text stays as it was, and both read back."""
+    names, other = ("Brokkenfel", "Brokkenmar", "Wizzenfel"), "The harbour master of Port Ardel lives in a red house."
+    before, known = words.of_worlds().tokenizer(), words.of_worlds().with_whole(names)
+    after = known.tokenizer()
+    assert known.tokens[: len(words.of_worlds().tokens)] == words.of_worlds().tokens
+    assert len(set(known.tokens)) == len(known.tokens) == len(known.types)
+    for name in names:
+        assert len(before.encode(f" {name}").ids) > 1 and len(after.encode(f" {name}").ids) == 1, name
+        assert after.decode(after.encode(f" {name}").ids) == f" {name}", name
+    assert after.encode(other).ids == before.encode(other).ids
+
+
 def names_are_apart():
     """No name of the demo in any world, no held-out name in a training world, no other in a world for evaluation."""
     for evaluation in (False, True):
@@ -116,6 +129,7 @@ def rounding_disturbs_outputs_least():
 
 CHECKS = (
     every_prompt_has_examples,
+    names_become_words,
     names_are_apart,
     examples_are_sound,
     draws_repeat,

@@ -8,11 +8,8 @@ import torch
 
 from . import demo, network, prompts, train, words
 from .packing import END_TOKEN, batch, cut, encode
-from .tasks import Tasks
+from .tasks import GUESSES, Tasks
 from .world import RELATIONS, plain_words
-
-# Kinds whose reply is a guess: there is nothing to match.
-GUESSES = ("closed guess", "steps guess")
 
 
 class Exam:

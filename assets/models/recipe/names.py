@@ -42,6 +42,7 @@ TOWNS = _lexicon(3, 300, TOWN_ENDINGS)
 ISLES = _lexicon(4, 90, ISLE_ENDINGS)
 FIRMS = _lexicon(5, 120, FIRM_ENDINGS)
 LIGHTS = _lexicon(6, 120, LIGHT_ENDINGS)
+LEXICON = sorted({*GIVEN, *SURNAMES, *TOWNS, *ISLES, *FIRMS, *LIGHTS})
 
 COMPANY_KINDS = ["Works", "Company", "and Sons", "Trading", "Mills", "Foundry", "Brothers", "Press", "Shipping"]
 SHIP_FIRST = (

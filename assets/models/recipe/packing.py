@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import torch
 
 from . import prompts
+from .tasks import GUESSES
 
 END_TOKEN = 2
 # Small pieces are attended to together up to here: fewer and larger products, little of them in vain.
@@ -27,9 +28,13 @@ class Piece:
         self.weight += weights
 
 
-def reply_weight(length):
+# What is made up can only be learnt as chance: at its full weight its surprise drowns what can be read.
+GUESS_WEIGHT = 0.3
+
+
+def reply_weight(branch, length):
     """Long replies would drown the judgements of one token: a reply counts as the root of its length."""
-    return length**-0.5
+    return length**-0.5 * (GUESS_WEIGHT if branch.kind in GUESSES else 1.0)
 
 
 def encode(tokenizer, group):
@@ -44,7 +49,7 @@ def encode(tokenizer, group):
         opening = ("" if group.shared else prompts.USER) + branch.prompt + prompts.ASSISTANT
         read = ids(opening + (f" {branch.confirmed}" if branch.confirmed else ""))
         reply = ids(f" {branch.reply}") + [END_TOKEN]
-        weights = [0.0] * len(read) + [reply_weight(len(reply))] * len(reply)
+        weights = [0.0] * len(read) + [reply_weight(branch, len(reply))] * len(reply)
         piece.extend(read + reply, len(shared), owner, weights)
     return piece
 

@@ -1,4 +1,5 @@
-"""What size M starts from: some layers and the commonest words of SmolLM2-135M-Instruct, out of its PyPI package.
+"""What size M starts from: some layers and the commonest words of SmolLM2-135M-Instruct, out of its PyPI package, and the
+lexicon's names as words of their own.
 
 The whole model (30 layers, 49,152 words) is too large to ship. What it knows of reading and copying lives on in fewer layers
 once these are trained: layers are dropped one at a time, always the one without which the loss over worlds is least, first to
@@ -7,12 +8,14 @@ once these are trained: layers are dropped one at a time, always the one without
 
 import importlib.util
 import random
+from functools import cache
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 
 from . import network, words
+from .names import LEXICON
 from .packing import batch, cut, encode, follows
 from .preflight import Missing
 from .tasks import Tasks
@@ -33,12 +36,33 @@ def file():
     return str(Path(found.submodule_search_locations[0]) / FILE)
 
 
-def vocabulary():
+@cache
+def commonest():
     return words.of_gguf(file()).first(VOCABULARY)
 
 
+@cache
+def vocabulary():
+    return commonest().with_whole(LEXICON)
+
+
 def decoder():
-    return network.from_gguf(file(), FIRST_LAYERS, VOCABULARY)
+    return with_names(network.from_gguf(file(), FIRST_LAYERS, VOCABULARY))
+
+
+@torch.no_grad()
+def with_names(model, seed=11):
+    """The model with a vector for every token that it lacks: half the mean of the tokens that spelt it, half chance, as long as
+    the others on average. Without chance names that begin alike would be one name."""
+    old, dice = model.token_embd.weight, torch.Generator().manual_seed(seed)
+    spelt, new = commonest().tokenizer(), vocabulary().tokenizer()
+    texts = [new.decode([at]) for at in range(len(old), len(vocabulary().tokens))]
+    means = torch.stack([old[spelt.encode(text).ids].mean(0) for text in texts])
+    chance = torch.randn(means.shape, generator=dice)
+    made = F.normalize(F.normalize(means, dim=1) + F.normalize(chance, dim=1), dim=1) * old.norm(dim=1).mean()
+    model.token_embd = torch.nn.Embedding.from_pretrained(torch.cat([old, made]), freeze=False)
+    model.shape.vocabulary = len(model.token_embd.weight)
+    return model
 
 
 def drop_layers(model, tokenizer, left, seed=5, tokens=3072):

@@ -1,6 +1,7 @@
 """The generator's vocabularies: words of the worlds for a network trained from scratch, the commonest words of a pretrained one."""
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,22 +28,35 @@ class Words:
         tokens = self.tokens[:size]
         return Words(tokens, self.types[:size], made_of(self.merges, tokens), self.pre)
 
+    def with_whole(self, names):
+        """With each name after a space as one token. Byte-pair encoding goes on over the names alone: the commonest pair of
+        neighbours becomes a token until no name has two."""
+        left, tokens, merges = (
+            [self.tokenizer().encode(f" {name}").tokens for name in names],
+            list(self.tokens),
+            list(self.merges),
+        )
+        while pairs := Counter(pair for parts in left for pair in zip(parts, parts[1:])):
+            # Of pairs that are as common the last by their letters, so that every run makes the same.
+            first, second = max(pairs, key=lambda pair: (pairs[pair], pair))
+            left = [joined(parts, first, second) for parts in left]
+            merges.append(f"{first} {second}")
+            tokens.append(first + second)
+        more = (int(gguf.TokenType.NORMAL),) * (len(tokens) - len(self.tokens))
+        return Words(tuple(tokens), self.types + more, tuple(merges), self.pre)
+
     @cache
     def tokenizer(self):
         """The same cut and merges as llama.cpp's, for training."""
-        if self.pre == "gpt-2":
-            return Tokenizer.from_file(str(HERE / "tokenizer.json"))
         made = Tokenizer(
             models.BPE(
                 vocab={token: at for at, token in enumerate(self.tokens)},
                 merges=[tuple(merge.split(" ")) for merge in self.merges],
             )
         )
+        digits = [pre_tokenizers.Digits(individual_digits=True)] if self.pre == "smollm" else []
         made.pre_tokenizer = pre_tokenizers.Sequence(
-            [
-                pre_tokenizers.Digits(individual_digits=True),
-                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
-            ]
+            [*digits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)]
         )
         made.decoder = decoders.ByteLevel()
         steering = [token for token, kind in zip(self.tokens, self.types) if kind == CONTROL]
@@ -71,6 +85,17 @@ def of_gguf(path):
 
     tokens, types, merges = (tuple(contents(key, ())) for key in ("tokens", "token_type", "merges"))
     return Words(tokens, types, merges, contents("pre"))
+
+
+def joined(parts, first, second):
+    """The parts with every `first` before a `second` as one with it."""
+    made = []
+    for part in parts:
+        if made and made[-1] == first and part == second:
+            made[-1] = first + second
+        else:
+            made.append(part)
+    return made
 
 
 def made_of(merges, tokens):
