@@ -13,8 +13,13 @@ class Chunk:
     text: str
 
 
-def wording(dice, fact):
-    return dice.randrange(len(RELATIONS[fact.relation].statements))
+def wording(dice, fact, value_first=1):
+    """A statement of the fact by its number; one that tells the value before its thing is drawn `value_first` times as often."""
+    statements = RELATIONS[fact.relation].statements
+    if value_first == 1:
+        return dice.randrange(len(statements))
+    weights = [value_first if text.index("{o}") < text.index("{s}") else 1 for text in statements]
+    return dice.choices(range(len(statements)), weights)[0]
 
 
 def with_pronoun(sentence, subject, pronoun):
@@ -34,8 +39,8 @@ def with_tail(dice, sentence):
 class Writer:
     """Writes a world's facts as documents would."""
 
-    def __init__(self, world):
-        self.world, self.dice = world, world.dice
+    def __init__(self, world, value_first=1):
+        self.world, self.dice, self.value_first = world, world.dice, value_first
 
     def chunk(self, facts):
         """One chunk over the facts. Consecutive facts of one subject may share a sentence or go on with a pronoun."""
@@ -55,7 +60,7 @@ class Writer:
         by_pronoun = dice.random() < 0.35
         filler = dice.random() < 0.18
         for fact in facts:
-            sentence = say(fact, wording(dice, fact))
+            sentence = say(fact, wording(dice, fact, self.value_first))
             if by_pronoun and fact.subject == last:
                 sentence = with_pronoun(sentence, fact.subject, self.world.pronoun[fact.subject])
             if dice.random() < 0.04:
