@@ -95,6 +95,14 @@ def demo_names():
     return {name for name in names if name[:1].isupper()}
 
 
+def hardly_shown():
+    """Words of the lexicon that training all but never uses: those of islands and lighthouses, which have one form of name each,
+    whose name evaluation or the demo keeps. What no training has shown a network it cannot copy as one token."""
+    kinds = ((ISLES, "Island"), (LIGHTS, "Light"))
+    names = [(word, f"{word} {kind}") for lexicon, kind in kinds for word in lexicon]
+    return {word for word, name in names if held_out(name) or name in demo_names()}
+
+
 class Names:
     """Draws names without replacement, so that no two things of one world share a name.
 

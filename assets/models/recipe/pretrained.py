@@ -1,5 +1,5 @@
-"""What size M starts from: some layers and the commonest words of SmolLM2-135M-Instruct, out of its PyPI package, and the
-lexicon's names as words of their own.
+"""What size M starts from: some layers and the commonest words of SmolLM2-135M-Instruct, out of its PyPI package;
+on demand with the lexicon's names as words of their own.
 
 The whole model (30 layers, 49,152 words) is too large to ship. What it knows of reading and copying lives on in fewer layers
 once these are trained: layers are dropped one at a time, always the one without which the loss over worlds is least, first to
@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from . import network, words
-from .names import LEXICON
+from .names import LEXICON, hardly_shown
 from .packing import batch, cut, encode, follows
 from .preflight import Missing
 from .tasks import Tasks
@@ -37,17 +37,17 @@ def file():
 
 
 @cache
-def commonest():
+def vocabulary():
     return words.of_gguf(file()).first(VOCABULARY)
 
 
 @cache
-def vocabulary():
-    return commonest().with_whole(LEXICON)
+def vocabulary_with_names():
+    return vocabulary().with_whole(LEXICON).without(hardly_shown())
 
 
 def decoder():
-    return with_names(network.from_gguf(file(), FIRST_LAYERS, VOCABULARY))
+    return network.from_gguf(file(), FIRST_LAYERS, VOCABULARY)
 
 
 @torch.no_grad()
@@ -55,8 +55,9 @@ def with_names(model, seed=11):
     """The model with a vector for every token that it lacks: half the mean of the tokens that spelt it, half chance, as long as
     the others on average. Without chance names that begin alike would be one name."""
     old, dice = model.token_embd.weight, torch.Generator().manual_seed(seed)
-    spelt, new = commonest().tokenizer(), vocabulary().tokenizer()
-    texts = [new.decode([at]) for at in range(len(old), len(vocabulary().tokens))]
+    known = vocabulary_with_names()
+    spelt, new = vocabulary().tokenizer(), known.tokenizer()
+    texts = [new.decode([at]) for at in range(len(old), len(known.tokens))]
     means = torch.stack([old[spelt.encode(text).ids].mean(0) for text in texts])
     chance = torch.randn(means.shape, generator=dice)
     made = F.normalize(F.normalize(means, dim=1) + F.normalize(chance, dim=1), dim=1) * old.norm(dim=1).mean()
