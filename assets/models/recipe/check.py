@@ -49,8 +49,6 @@ def names_become_words():
     for name in names:
         assert len(before.encode(f" {name}").ids) > 1 and len(after.encode(f" {name}").ids) == 1, name
         assert after.decode(after.encode(f" {name}").ids) == f" {name}", name
-    spelt = known.without(names[:1]).tokenizer()
-    assert [len(spelt.encode(f" {name}").ids) > 1 for name in names] == [True, False, False]
     assert after.encode(other).ids == before.encode(other).ids
 
 

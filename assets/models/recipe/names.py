@@ -76,6 +76,8 @@ FESTIVAL_SECOND = [
 
 # One whole name in twenty is kept for evaluation.
 HELD_OUT_ONE_IN = 20
+# How often training takes, in place of a word of the kind's own list, any word or one that it would hardly see.
+SELDOM = 0.1
 
 
 def held_out(name):
@@ -95,12 +97,13 @@ def demo_names():
     return {name for name in names if name[:1].isupper()}
 
 
-def hardly_shown():
-    """Words of the lexicon that training all but never uses: those of islands and lighthouses, which have one form of name each,
-    whose name evaluation or the demo keeps. What no training has shown a network it cannot copy as one token."""
-    kinds = ((ISLES, "Island"), (LIGHTS, "Light"))
-    names = [(word, f"{word} {kind}") for lexicon, kind in kinds for word in lexicon]
-    return {word for word, name in names if held_out(name) or name in demo_names()}
+@cache
+def seldom():
+    """Words of the lexicon whose one name evaluation or the demo keeps: those of towns, islands and lighthouses, which have one
+    form of name each. Training shows them in names of other kinds: what it never shows a network cannot copy as one token."""
+    forms = ((TOWNS, "{}"), (ISLES, "{} Island"), (LIGHTS, "{} Light"))
+    names = [(word, form.format(word)) for lexicon, form in forms for word in lexicon]
+    return [word for word, name in names if held_out(name) or name in demo_names()]
 
 
 class Names:
@@ -124,6 +127,8 @@ class Names:
         """A word of the lexicon, or a new one of two to four syllables."""
         dice = self.dice
         if dice.random() >= self.spelt:
+            if not self.evaluation and dice.random() < SELDOM:
+                return dice.choice(dice.choice((seldom(), LEXICON)))
             # Now and then a word of another list: what is one token must be copied wherever it stands.
             return dice.choice(TOWNS + LIGHTS) if dice.random() < 0.03 else dice.choice(lexicon)
         middle = dice.choice(HEADS) if dice.random() < 0.3 else ""

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from . import network, words
-from .names import LEXICON, hardly_shown
+from .names import LEXICON
 from .packing import batch, cut, encode, follows
 from .preflight import Missing
 from .tasks import Tasks
@@ -43,7 +43,7 @@ def vocabulary():
 
 @cache
 def vocabulary_with_names():
-    return vocabulary().with_whole(LEXICON).without(hardly_shown())
+    return vocabulary().with_whole(LEXICON)
 
 
 def decoder():

@@ -45,13 +45,6 @@ class Words:
         more = (int(gguf.TokenType.NORMAL),) * (len(tokens) - len(self.tokens))
         return Words(tuple(tokens), self.types + more, tuple(merges), self.pre)
 
-    def without(self, names):
-        """With these names spelt again, each of which is one token after a space."""
-        gone = {f"Ġ{name}" for name in names}
-        kept = [at for at, token in enumerate(self.tokens) if token not in gone]
-        tokens = tuple(self.tokens[at] for at in kept)
-        return Words(tokens, tuple(self.types[at] for at in kept), made_of(self.merges, tokens), self.pre)
-
     @cache
     def tokenizer(self):
         """The same cut and merges as llama.cpp's, for training."""
