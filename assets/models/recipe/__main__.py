@@ -97,6 +97,7 @@ def generator(asked):
         if asked.start:
             # One that reads already needs no short contexts to begin with, and forgets at the full rate.
             optimisers, more["first_level"] = train.adam_gently, 0.9
+            more["five_bits"] = asked.size == "M"
         trained = train.run(asked.work, start, optimisers, minutes=asked.minutes, **more)
     else:
         spent = asked.minutes * pretrained.FIRST_SHARE

@@ -127,6 +127,22 @@ def rounding_disturbs_outputs_least():
     assert ours.shape == nearest.shape and error(ours) < 0.5 * error(nearest), (error(ours), error(nearest))
 
 
+def training_sees_the_weights_of_the_file():
+    """While a model is rounded its matrices are what the file will hold, and afterwards its own again."""
+    torch.manual_seed(1)
+    model = network.Decoder(network.Shape(width=64, layers=1, heads=4, kv_heads=2, feed_forward=96, vocabulary=40))
+    torch.nn.init.normal_(model.blk[0].ffn_down.weight)
+    whole = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    with rounding.rounded(model):
+        for name, tensor in model.state_dict().items():
+            if tensor.ndim == 2:
+                blocks = rounding.five_bits(whole[name])
+                read = torch.from_numpy(gguf.quants.dequantize(blocks, gguf.GGMLQuantizationType.Q5_0).copy())
+                assert torch.equal(tensor, read), name
+                assert name == "blk.0.attn_output.weight" or not torch.equal(tensor, whole[name]), name
+    assert all(torch.equal(tensor, whole[name]) for name, tensor in model.state_dict().items())
+
+
 CHECKS = (
     every_prompt_has_examples,
     names_become_words,
@@ -135,6 +151,7 @@ CHECKS = (
     draws_repeat,
     packed_rows_equal_single_prompts,
     rounding_disturbs_outputs_least,
+    training_sees_the_weights_of_the_file,
 )
 
 

@@ -7,6 +7,7 @@ the inputs that the layer really gets go together.
 """
 
 import random
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -67,9 +68,38 @@ def levels(weights, step):
     return torch.where(step == 0, 0.0, weights / step).round().clamp(-MIDDLE, LEVELS - 1 - MIDDLE)
 
 
+def nearest(weights):
+    """`weights` as five bits hold them, each rounded to the nearest."""
+    blocks = weights.reshape(-1, BLOCK)
+    step = step_of(blocks)
+    return (levels(blocks, step) * step).reshape(weights.shape)
+
+
+@contextmanager
+def rounded(model, fuse=False):
+    """The model with its matrices rounded for as long as this lasts. A training that computes its losses so and moves the whole
+    weights by them learns what survives rounding (straight-through estimator; Bengio et al. 2013, arXiv:1308.3432, section 4)."""
+    rounding = torch.compile(nearest, dynamic=False) if fuse else nearest
+    matrices = [one for one in model.parameters() if one.ndim == 2]
+    whole = [one.detach().clone() for one in matrices]
+    with torch.no_grad():
+        for one in matrices:
+            one.data.copy_(rounding(one.data))
+    try:
+        yield
+    finally:
+        for one, kept in zip(matrices, whole):
+            one.data.copy_(kept)
+
+
 @torch.no_grad()
-def five_bits(weights, inputs):
-    """`weights` (outputs, inputs) as the bytes of Q5_0, (outputs, bytes a row). `inputs` from [`inputs_of`]."""
+def five_bits(weights, inputs=None):
+    """`weights` (outputs, inputs) as the bytes of Q5_0, (outputs, bytes a row). `inputs` from [`inputs_of`]; without them each
+    weight is rounded to the nearest, as in [`rounded`]."""
+    if inputs is None:
+        blocks = weights.detach().float().reshape(-1, BLOCK)
+        step = step_of(blocks)
+        return packed((levels(blocks, step) + MIDDLE).byte().reshape(weights.shape).numpy(), step.half().numpy())
     left, count = weights.detach().float().clone(), weights.shape[1]
     products = inputs.double()
     products += DAMPING * products.diagonal().mean() * torch.eye(count)
