@@ -121,7 +121,8 @@ impl Clusters {
 pub fn discrete_semantic_entropy(sizes: &[usize]) -> f64 {
     let all: usize = sizes.iter().sum();
     let shares = sizes.iter().filter(|size| **size > 0).map(|size| *size as f64 / all as f64);
-    shares.map(|share| -share * share.ln()).sum::<f64>().max(0.0)
+    // From above: the negated sum of one sure cluster is minus zero, and shows as such.
+    shares.fold(0.0, |sum, share| sum - share * share.ln()).max(0.0)
 }
 
 /// The weight of each sampled answer: exp of its mean token log-probability, normalised over the samples. A reply without a token says

@@ -198,7 +198,7 @@ fn rotate(a: &mut [Vec<f64>], p: usize, q: usize) {
 #[must_use]
 pub fn semantic_entropy(clusters: &Clusters, weights: &[f64]) -> f64 {
     let masses = clusters.masses(weights).into_iter().filter(|mass| *mass > 0.0);
-    masses.map(|mass| -mass * mass.ln()).sum::<f64>().max(0.0)
+    masses.fold(0.0, |sum, mass| sum - mass * mass.ln()).max(0.0)
 }
 
 /// The mean log-probability of an answer's tokens, nats; 0 for no tokens.

@@ -53,7 +53,9 @@ fn whole_rows(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content)
     let mut says = Vec::new();
     if !logprobs.is_empty() {
         let mean = logprobs.iter().sum::<f32>() / logprobs.len() as f32;
-        says.push(format!("perplexity {:.2}, mean log-probability {mean:.2} nats", (-mean).exp()));
+        // A line may break behind a hyphen, and what rounds to zero is no negative number.
+        let shown = format!("{:.2}", (mean * 100.0).round() / 100.0 + 0.0).replace('-', "\u{2212}");
+        says.push(format!("perplexity {:.2}, mean log-probability {shown} nats", (-mean).exp()));
     }
     says.extend(run.refinement.of_the_answer().map(|understanding| format!("DENSE {:.2} nats", understanding.dse)));
     let sampled = run.utility.as_ref().and_then(|utility| utility.beliefs.get(1).or(utility.beliefs.first()));

@@ -66,6 +66,15 @@ fn the_degree_entropy_of_equivalences_is_the_discrete_semantic_entropy() {
 }
 
 #[test]
+fn answers_that_agree_have_an_entropy_of_plain_zero() {
+    let agreed = Clusters::by(3, |_, _| true);
+    for entropy in [discrete_semantic_entropy(&agreed.sizes()), semantic_entropy(&agreed, &[0.2, 0.3, 0.5])] {
+        assert_eq!(format!("{entropy:.2}"), "0.00");
+    }
+    assert_eq!(format!("{:.2}", discrete_semantic_entropy(&[])), "0.00");
+}
+
+#[test]
 fn clusters_follow_their_founders() {
     for case in list(&vectors("discrete_semantic_entropy.json")["clustering_cases"]) {
         let judged: Vec<Vec<usize>> = list(&case["nli"]).iter().map(places).collect();
