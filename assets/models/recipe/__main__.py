@@ -35,7 +35,6 @@ def arguments():
     made.add_argument(
         "--documents", type=Path, nargs="*", default=[], help="folders of documents, whose sentences are asked about"
     )
-    made.add_argument("--whole-names", action="store_true", help="size M: give each name of the lexicon a word of its own")
     made.add_argument("--plain", action="store_true", help="do not fuse the blocks (no C++ compiler)")
     made.add_argument("--out", type=Path, help="the GGUF to write; without it the bundled one")
     made = command("sentences", "train the sentence-level model and write its GGUF", 2.0)
@@ -72,6 +71,7 @@ BUNDLED = {"S": "ragscope-demo.Q8_0.gguf", "M": "ragscope-reader.Q5_0.gguf"}
 def generator(asked):
     from . import export, network, pretrained, real, tasks, train
 
+    out = asked.out or MODELS / BUNDLED[asked.size]
     options = {"spelt": tasks.SPELT[asked.size], "real": real.questions(asked.questions, folders=asked.documents)}
     held_out = real.questions(asked.questions, held_out=True)
     more = {
@@ -82,35 +82,29 @@ def generator(asked):
         "fuse": not asked.plain,
     }
 
-    def worded(model):
-        spelt = asked.whole_names and model.shape.vocabulary == pretrained.VOCABULARY
-        return pretrained.with_names(model) if spelt else model
-
     if asked.start or asked.size == "S":
 
         def start():
             if not asked.start:
                 return train.scratch()
-            return worded(network.from_gguf(asked.start) if asked.start.suffix == ".gguf" else network.load(asked.start)[0])
+            return network.from_gguf(asked.start) if asked.start.suffix == ".gguf" else network.load(asked.start)[0]
 
         optimisers = train.muon if asked.size == "S" else train.adam
         if asked.start:
             # One that reads already needs no short contexts to begin with, and forgets at the full rate.
             optimisers, more["first_level"] = train.adam_gently, 0.9
-            more["five_bits"] = asked.size == "M"
+            more["five_bits"] = export.kind_of(out) == export.Q5_0
         trained = train.run(asked.work, start, optimisers, minutes=asked.minutes, **more)
     else:
         spent = asked.minutes * pretrained.FIRST_SHARE
-        first = train.run(
-            asked.work / "first", lambda: worded(pretrained.decoder()), train.adam, minutes=spent, first_level=0.6, **more
-        )
+        first = train.run(asked.work / "first", pretrained.decoder, train.adam, minutes=spent, first_level=0.6, **more)
 
         def fewer():
             model = network.load(first)[0]
             return pretrained.drop_layers(model, train.vocabulary_of(model.shape).tokenizer(), pretrained.LAST_LAYERS)
 
         trained = train.run(asked.work, fewer, train.adam, minutes=asked.minutes - spent, first_level=0.8, **more)
-    export.generator(trained, asked.out or MODELS / BUNDLED[asked.size])
+    export.generator(trained, out)
 
 
 def main():

@@ -6,7 +6,7 @@ from collections import Counter
 
 import torch
 
-from . import demo, network, prompts, train, words
+from . import demo, network, prompts, rounding, train, words
 from .packing import END_TOKEN, batch, cut, encode
 from .tasks import GUESSES, Tasks
 from .world import RELATIONS, plain_words
@@ -105,8 +105,10 @@ def examine(path, groups=600, seed=1, split="held_out", real=()):
     if path.suffix == ".gguf":
         model, known = network.from_gguf(path), words.of_gguf(str(path))
     else:
-        model = network.load(path)[0]
+        model, saved = network.load(path)
         known = train.vocabulary_of(model.shape)
+        if saved.get("five_bits"):
+            rounding.round_all(model)
     result = {
         name: Exam(known.tokenizer(), groups, seed, level, split, real).sit(model)
         for name, level in (("short contexts", 0.0), ("full mix", 1.0))

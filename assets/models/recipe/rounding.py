@@ -79,17 +79,23 @@ def nearest(weights):
 def rounded(model, fuse=False):
     """The model with its matrices rounded for as long as this lasts. A training that computes its losses so and moves the whole
     weights by them learns what survives rounding (straight-through estimator; Bengio et al. 2013, arXiv:1308.3432, section 4)."""
-    rounding = torch.compile(nearest, dynamic=False) if fuse else nearest
-    matrices = [one for one in model.parameters() if one.ndim == 2]
-    whole = [one.detach().clone() for one in matrices]
-    with torch.no_grad():
-        for one in matrices:
-            one.data.copy_(rounding(one.data))
+    whole = [one.detach().clone() for one in matrices(model)]
+    round_all(model, torch.compile(nearest, dynamic=False) if fuse else nearest)
     try:
         yield
     finally:
-        for one, kept in zip(matrices, whole):
+        for one, kept in zip(matrices(model), whole):
             one.data.copy_(kept)
+
+
+def matrices(model):
+    return [one for one in model.parameters() if one.ndim == 2]
+
+
+@torch.no_grad()
+def round_all(model, rounding=nearest):
+    for one in matrices(model):
+        one.data.copy_(rounding(one.data))
 
 
 @torch.no_grad()
