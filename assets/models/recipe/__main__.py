@@ -85,9 +85,7 @@ def generator(asked):
     if asked.start or asked.size == "S":
 
         def start():
-            if not asked.start:
-                return train.scratch()
-            return network.from_gguf(asked.start) if asked.start.suffix == ".gguf" else network.load(asked.start)[0]
+            return train.finished(asked.start) if asked.start else train.scratch()
 
         optimisers = train.muon if asked.size == "S" else train.adam
         if asked.start:

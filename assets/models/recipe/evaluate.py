@@ -6,7 +6,7 @@ from collections import Counter
 
 import torch
 
-from . import demo, network, prompts, rounding, train, words
+from . import demo, prompts, train, words
 from .packing import END_TOKEN, batch, cut, encode
 from .tasks import GUESSES, Tasks
 from .world import RELATIONS, plain_words
@@ -102,13 +102,8 @@ def names_kept(model, tokenizer, count=100, seed=1):
 
 def examine(path, groups=600, seed=1, split="held_out", real=()):
     """The exam of a model file, with short contexts and with the full mix, and the demo's questions of a split."""
-    if path.suffix == ".gguf":
-        model, known = network.from_gguf(path), words.of_gguf(str(path))
-    else:
-        model, saved = network.load(path)
-        known = train.vocabulary_of(model.shape)
-        if saved.get("five_bits"):
-            rounding.round_all(model)
+    model = train.finished(path)
+    known = words.of_gguf(str(path)) if path.suffix == ".gguf" else train.vocabulary_of(model.shape)
     result = {
         name: Exam(known.tokenizer(), groups, seed, level, split, real).sit(model)
         for name, level in (("short contexts", 0.0), ("full mix", 1.0))
