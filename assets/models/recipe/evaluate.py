@@ -1,5 +1,6 @@
 """Evaluation on held-out worlds: exact match of the whole greedy reply, a task at a time."""
 
+import math
 import random
 import re
 from collections import Counter
@@ -7,6 +8,7 @@ from collections import Counter
 import torch
 
 from . import demo, prompts, train, words
+from .contexts import passages
 from .packing import END_TOKEN, batch, cut, encode
 from .tasks import GUESSES, Tasks
 from .world import RELATIONS, plain_words
@@ -100,6 +102,43 @@ def names_kept(model, tokenizer, count=100, seed=1):
     return f"{right}/{count}"
 
 
+# Sampled replies of a question, at temperature 1, and the most tokens of one.
+SAMPLES, REPLY_TOKENS = 10, 16
+
+
+@torch.no_grad()
+def meanings(model, tokenizer, prompt, dice):
+    """The words of `SAMPLES` replies to a prompt, each with how often they came."""
+    rows = torch.tensor([tokenizer.encode(prompts.USER + prompt + prompts.ASSISTANT).ids] * SAMPLES)
+    read = rows.shape[1]
+    with torch.compiler.set_stance("force_eager"), torch.autocast("cpu", dtype=torch.bfloat16):
+        while rows.shape[1] < read + REPLY_TOKENS and not (rows[:, read:] == END_TOKEN).any(1).all():
+            chances = model.logits(model(rows)[:, -1]).float().softmax(-1)
+            rows = torch.cat([rows, torch.multinomial(chances, 1, generator=dice)], 1)
+    replies = [row[: row.index(END_TOKEN)] if END_TOKEN in row else row for row in rows[:, read:].tolist()]
+    return Counter(tuple(re.findall(r"\w+", tokenizer.decode(reply).lower())) for reply in replies)
+
+
+def entropy(counts):
+    """Discrete semantic entropy, nats: replies of the same words mean the same."""
+    total = sum(counts.values())
+    return sum(count / total * math.log(total / count) for count in counts.values())
+
+
+def entropies(model, tokenizer, count=60, seed=1):
+    """Mean discrete semantic entropy of replies to questions of one fact, without evidence and with it."""
+    tasks, dice = Tasks(random.Random(9200 + seed), evaluation=True), torch.Generator().manual_seed(seed)
+    closed, grounded = [], []
+    model.eval()
+    for _ in range(count):
+        tasks.draw()
+        question = tasks.any_question(1, 0, 0, 0, 0)
+        evidence = prompts.fill("qa_short", q=question.text, c=passages(tasks.context(question.steps)))
+        closed.append(entropy(meanings(model, tokenizer, prompts.fill("qa_closed", q=question.text), dice)))
+        grounded.append(entropy(meanings(model, tokenizer, evidence, dice)))
+    return round(sum(closed) / count, 2), round(sum(grounded) / count, 2)
+
+
 def examine(path, groups=600, seed=1, split="held_out", real=()):
     """The exam of a model file, with short contexts and with the full mix, and the demo's questions of a split."""
     model = train.finished(path)
@@ -113,4 +152,6 @@ def examine(path, groups=600, seed=1, split="held_out", real=()):
         exam = Exam(known.tokenizer(), 100, seed, split=None, only="qa_short", chunks=chunks)
         tokens = sum(len(piece.tokens) for piece in exam.pieces) / len(exam.pieces)
         result[f"short answer, {chunks} chunks, {tokens:.0f} tokens"] = exam.sit(model)
-    return result | {"rephrasing keeps every name and number": names_kept(model, known.tokenizer())}
+    result["rephrasing keeps every name and number"] = names_kept(model, known.tokenizer())
+    result["entropy of samples without evidence, with it"] = entropies(model, known.tokenizer())
+    return result
