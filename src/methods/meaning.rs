@@ -121,7 +121,12 @@ impl Clusters {
 pub fn discrete_semantic_entropy(sizes: &[usize]) -> f64 {
     let all: usize = sizes.iter().sum();
     let shares = sizes.iter().filter(|size| **size > 0).map(|size| *size as f64 / all as f64);
-    // From above: the negated sum of one sure cluster is minus zero, and shows as such.
+    entropy(shares)
+}
+
+/// H = -sum p ln p of shares above 0 that sum to 1, nats; 0 for none.
+pub(super) fn entropy(shares: impl Iterator<Item = f64>) -> f64 {
+    // Down from zero: the negated sum of one share of 1 is minus zero, and shows as such.
     shares.fold(0.0, |sum, share| sum - share * share.ln()).max(0.0)
 }
 

@@ -4,7 +4,7 @@
 //! judge; the degree entropy is DENSE-RAG's equation (6); the likelihood-weighted semantic entropy is the Rao estimator of Farquhar et
 //! al. in Nature 630 (2024).
 
-use super::meaning::{Clusters, Meaning, discrete_semantic_entropy, sequence_likelihoods};
+use super::meaning::{Clusters, Meaning, discrete_semantic_entropy, entropy, sequence_likelihoods};
 use super::{MethodError, ModelCalls};
 use crate::event::SampledUncertainty;
 use crate::llm::{Completion, Entailment};
@@ -197,8 +197,7 @@ fn rotate(a: &mut [Vec<f64>], p: usize, q: usize) {
 /// `weights` sum to 1 ([`sequence_likelihoods`]).
 #[must_use]
 pub fn semantic_entropy(clusters: &Clusters, weights: &[f64]) -> f64 {
-    let masses = clusters.masses(weights).into_iter().filter(|mass| *mass > 0.0);
-    masses.fold(0.0, |sum, mass| sum - mass * mass.ln()).max(0.0)
+    entropy(clusters.masses(weights).into_iter().filter(|mass| *mass > 0.0))
 }
 
 /// The mean log-probability of an answer's tokens, nats; 0 for no tokens.

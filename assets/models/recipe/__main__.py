@@ -81,7 +81,6 @@ def generator(asked):
         "threads": asked.threads,
         "fuse": not asked.plain,
     }
-
     if asked.start or asked.size == "S":
 
         def start():
@@ -98,8 +97,7 @@ def generator(asked):
         first = train.run(asked.work / "first", pretrained.decoder, train.adam, minutes=spent, first_level=0.6, **more)
 
         def fewer():
-            model = network.load(first)[0]
-            return pretrained.drop_layers(model, train.vocabulary_of(model.shape).tokenizer(), pretrained.LAST_LAYERS)
+            return pretrained.drop_layers(network.load(first)[0], pretrained.vocabulary().tokenizer(), pretrained.LAST_LAYERS)
 
         trained = train.run(asked.work, fewer, train.adam, minutes=asked.minutes - spent, first_level=0.8, **more)
     export.generator(trained, out)
