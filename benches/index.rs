@@ -48,44 +48,84 @@ fn search() {
     let mut embedder = Synthetic::new();
     let mut index = Index::open(&folder, &home.join("indexes")).expect("an index");
     let report = update(&mut index, &mut embedder);
-    say("documents in the large index", report.corpus.documents as f64, "");
+    say(
+        "documents in the large index",
+        report.corpus.documents as f64,
+        "",
+    );
     if report.added > 0 {
-        say("building the large index, graph included", report.wall_ms as f64 / 1000.0, "s");
+        say(
+            "building the large index, graph included",
+            report.wall_ms as f64 / 1000.0,
+            "s",
+        );
     }
     drop(index);
     let (index, seconds) = timed(|| Index::open(&folder, &home.join("indexes")).expect("an index"));
     say("opening it, all checksums verified", seconds * 1000.0, "ms");
 
     let settings = config().retriever;
-    let queries: Vec<(String, Vec<f32>)> =
-        (0..QUERIES).map(|i| (question(LARGE + i), embedder.space.vector(LARGE + i))).collect();
+    let queries: Vec<(String, Vec<f32>)> = (0..QUERIES)
+        .map(|i| (question(LARGE + i), embedder.space.vector(LARGE + i)))
+        .collect();
     let found = recall(&index, &embedder.space, &queries, &settings);
     say("vector recall@10 against exact search", found, "");
     let mut times: Vec<f64> = Vec::new();
     for (query, vector) in queries.iter().cycle().take(queries.len() * 5) {
-        times.push(timed(|| index.search(query, vector, FINGERPRINT, &settings).expect("an answer")).1 * 1000.0);
+        times.push(
+            timed(|| {
+                index
+                    .search(query, vector, FINGERPRINT, &settings)
+                    .expect("an answer")
+            })
+            .1 * 1000.0,
+        );
     }
     times.sort_by(f64::total_cmp);
     say("hybrid search p50", times[times.len() / 2], "ms");
     say("hybrid search p99", times[times.len() * 99 / 100], "ms");
     let mut next = queries.iter().cycle();
-    Criterion::default().without_plots().bench_function("hybrid search at 100,000 chunks", |bencher| {
-        bencher
-            .iter(|| next.next().map(|(query, vector)| black_box(index.search(query, vector, FINGERPRINT, &settings))));
-    });
+    Criterion::default().without_plots().bench_function(
+        "hybrid search at 100,000 chunks",
+        |bencher| {
+            bencher.iter(|| {
+                next.next().map(|(query, vector)| {
+                    black_box(index.search(query, vector, FINGERPRINT, &settings))
+                })
+            });
+        },
+    );
 }
 
 /// The share of the ten nearest chunks that a search by vector alone finds.
-fn recall(index: &Index, space: &Space, queries: &[(String, Vec<f32>)], settings: &RetrieverSettings) -> f64 {
+fn recall(
+    index: &Index,
+    space: &Space,
+    queries: &[(String, Vec<f32>)],
+    settings: &RetrieverSettings,
+) -> f64 {
     let vectors: Vec<Vec<f32>> = (0..LARGE).map(|i| space.vector(i)).collect();
-    let settings = RetrieverSettings { bm25_weight: 0.0, ..settings.clone() };
+    let settings = RetrieverSettings {
+        bm25_weight: 0.0,
+        ..settings.clone()
+    };
     let mut found = 0;
     for (_, query) in queries {
-        let mut exact: Vec<(f32, u64)> = (0..LARGE).zip(&vectors).map(|(i, vector)| (dot(query, vector), i)).collect();
+        let mut exact: Vec<(f32, u64)> = (0..LARGE)
+            .zip(&vectors)
+            .map(|(i, vector)| (dot(query, vector), i))
+            .collect();
         exact.sort_by(|a, b| b.0.total_cmp(&a.0));
         let nearest: Vec<String> = exact[..10].iter().map(|(_, i)| path(*i)).collect();
-        let hits = index.search("", query, FINGERPRINT, &settings).expect("an answer").hits;
-        found += hits.iter().take(10).filter(|hit| nearest.contains(&hit.chunk.document)).count();
+        let hits = index
+            .search("", query, FINGERPRINT, &settings)
+            .expect("an answer")
+            .hits;
+        found += hits
+            .iter()
+            .take(10)
+            .filter(|hit| nearest.contains(&hit.chunk.document))
+            .count();
     }
     found as f64 / (10 * queries.len()) as f64
 }
@@ -101,7 +141,12 @@ fn rescan() {
     assert_eq!(report.unchanged, 10_000);
     say("rescan of 10,000 unchanged files", seconds * 1000.0, "ms");
     drop(index);
-    let (_, seconds) = timed(|| update(&mut Index::open(&folder, &indexes).expect("an index"), &mut embedder));
+    let (_, seconds) = timed(|| {
+        update(
+            &mut Index::open(&folder, &indexes).expect("an index"),
+            &mut embedder,
+        )
+    });
     say("opening its index and rescanning", seconds * 1000.0, "ms");
 }
 
@@ -115,9 +160,14 @@ fn indexing_rate() {
     }
     let runtime = Runtime::start(&home.path().join("log")).expect("llama.cpp starts");
     let settings = config().embedder;
-    let mut embedder =
-        load_embedder(&runtime, &bundled_embedder(), &settings, &StopFlag::default(), &mut |_| Flow::Continue)
-            .expect("the bundled embedder");
+    let mut embedder = load_embedder(
+        &runtime,
+        &bundled_embedder(),
+        &settings,
+        &StopFlag::default(),
+        &mut |_| Flow::Continue,
+    )
+    .expect("the bundled embedder");
     let mut warm = Index::open(&folder, &home.path().join("warm")).expect("an index");
     update(&mut warm, &mut embedder);
     let texts = all_chunks(&warm, &embedder.card().fingerprint);
@@ -126,7 +176,8 @@ fn indexing_rate() {
     let (mut bare, mut whole) = (f64::INFINITY, f64::INFINITY);
     for round in 0..3 {
         bare = bare.min(timed(|| embedder.embed(&texts).expect("vectors")).1);
-        let mut index = Index::open(&folder, &home.path().join(format!("indexes-{round}"))).expect("an index");
+        let mut index =
+            Index::open(&folder, &home.path().join(format!("indexes-{round}"))).expect("an index");
         let (report, seconds) = timed(|| update(&mut index, &mut embedder));
         assert_eq!(report.embedded as usize, texts.len());
         whole = whole.min(seconds);
@@ -137,10 +188,15 @@ fn indexing_rate() {
 }
 
 fn all_chunks(index: &Index, embedder: &str) -> Vec<String> {
-    let settings = RetrieverSettings { pool: 100_000, ..config().retriever };
+    let settings = RetrieverSettings {
+        pool: 100_000,
+        ..config().retriever
+    };
     let mut middle = vec![0.0; WIDTH];
     middle[0] = 1.0;
-    let found = index.search("", &middle, embedder, &settings).expect("all chunks");
+    let found = index
+        .search("", &middle, embedder, &settings)
+        .expect("all chunks");
     found.hits.into_iter().map(|hit| hit.chunk.text).collect()
 }
 
@@ -161,9 +217,17 @@ fn memory_run(documents: u64) {
     let counter = counter();
     let before = peak_mib();
     let mut index = Index::open(&folder, &home.path().join("indexes")).expect("an index");
-    index.update(&config(), &mut Synthetic::new(), &counter, &mut |_| Flow::Continue).expect("an update");
+    index
+        .update(&config(), &mut Synthetic::new(), &counter, &mut |_| {
+            Flow::Continue
+        })
+        .expect("an update");
     let vectors = documents as f64 * WIDTH as f64 * 4.0 / 1_048_576.0;
-    say(&format!("peak memory of indexing {documents} chunks"), peak_mib(), "MiB");
+    say(
+        &format!("peak memory of indexing {documents} chunks"),
+        peak_mib(),
+        "MiB",
+    );
     say("  of which before it began", before, "MiB");
     say("  of which vectors", vectors, "MiB");
 }
@@ -177,7 +241,10 @@ fn peak_mib() -> f64 {
 }
 
 fn update(index: &mut Index, embedder: &mut dyn Embedder) -> IndexReport {
-    match index.update(&config(), embedder, &counter(), &mut |_| Flow::Continue).expect("an update") {
+    match index
+        .update(&config(), embedder, &counter(), &mut |_| Flow::Continue)
+        .expect("an update")
+    {
         Update::Finished(report) => report,
         Update::Interrupted => unreachable!("nobody interrupts"),
     }
@@ -186,7 +253,13 @@ fn update(index: &mut Index, embedder: &mut dyn Embedder) -> IndexReport {
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let started = Instant::now();
     let done = work();
-    (done, started.elapsed().as_secs_f64().max(Duration::from_nanos(1).as_secs_f64()))
+    (
+        done,
+        started
+            .elapsed()
+            .as_secs_f64()
+            .max(Duration::from_nanos(1).as_secs_f64()),
+    )
 }
 
 #[allow(clippy::print_stdout)] // the figures are what a bench is for
@@ -232,14 +305,21 @@ fn text(i: u64) -> String {
     let words = (0..60).map(|_| {
         let rank = (20_000f32.powf(random.unit())) as u64;
         let mut letters = Random::new(rank ^ 0xabcdef);
-        (0..3 + rank.ilog2().min(6)).map(|_| char::from(b'a' + (letters.next() % 26) as u8)).collect::<String>()
+        (0..3 + rank.ilog2().min(6))
+            .map(|_| char::from(b'a' + (letters.next() % 26) as u8))
+            .collect::<String>()
     });
     format!("Item {i}. {}.", words.collect::<Vec<_>>().join(" "))
 }
 
 /// Twelve words of such a text.
 fn question(i: u64) -> String {
-    text(i).split(' ').skip(2).take(12).collect::<Vec<_>>().join(" ")
+    text(i)
+        .split(' ')
+        .skip(2)
+        .take(12)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Where vectors lie.
@@ -250,7 +330,11 @@ struct Space {
 
 impl Space {
     fn new() -> Self {
-        Self { directions: (0..DIRECTIONS as u64).map(|i| Random::new(i ^ 0x5eed).normals(WIDTH)).collect() }
+        Self {
+            directions: (0..DIRECTIONS as u64)
+                .map(|i| Random::new(i ^ 0x5eed).normals(WIDTH))
+                .collect(),
+        }
     }
 
     /// The unit vector of item `i`.
@@ -258,9 +342,16 @@ impl Space {
         let mut random = Random::new(i ^ 0x7ec7);
         let centre = Random::new((random.next() % CLUSTERS) ^ 0xce27).normals(DIRECTIONS);
         let inside = random.normals(DIRECTIONS);
-        let mut vector: Vec<f32> = random.normals(WIDTH).into_iter().map(|noise| noise * 0.5).collect();
+        let mut vector: Vec<f32> = random
+            .normals(WIDTH)
+            .into_iter()
+            .map(|noise| noise * 0.5)
+            .collect();
         for ((direction, centre), inside) in self.directions.iter().zip(centre).zip(inside) {
-            vector.iter_mut().zip(direction).for_each(|(sum, number)| *sum += number * (centre + 0.7 * inside));
+            vector
+                .iter_mut()
+                .zip(direction)
+                .for_each(|(sum, number)| *sum += number * (centre + 0.7 * inside));
         }
         let length = dot(&vector, &vector).sqrt();
         vector.into_iter().map(|number| number / length).collect()
@@ -296,14 +387,25 @@ impl Synthetic {
             context_tokens: 512,
             chat_template: none(),
         };
-        Self { card, space: Space::new() }
+        Self {
+            card,
+            space: Space::new(),
+        }
     }
 }
 
 impl Embedder for Synthetic {
     fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
-        let number = |text: &str| text.split([' ', '.']).nth(1).and_then(|number| number.parse().ok()).unwrap_or(0);
-        Ok(texts.iter().map(|text| self.space.vector(number(text))).collect())
+        let number = |text: &str| {
+            text.split([' ', '.'])
+                .nth(1)
+                .and_then(|number| number.parse().ok())
+                .unwrap_or(0)
+        };
+        Ok(texts
+            .iter()
+            .map(|text| self.space.vector(number(text)))
+            .collect())
     }
 
     fn card(&self) -> &ModelCard {
@@ -334,6 +436,8 @@ impl Random {
 
     /// About normal, with deviation 1.
     fn normals(&mut self, count: usize) -> Vec<f32> {
-        (0..count).map(|_| ((0..6).map(|_| self.unit()).sum::<f32>() - 3.0) * std::f32::consts::SQRT_2).collect()
+        (0..count)
+            .map(|_| ((0..6).map(|_| self.unit()).sum::<f32>() - 3.0) * std::f32::consts::SQRT_2)
+            .collect()
     }
 }

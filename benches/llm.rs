@@ -21,8 +21,8 @@ use llama_cpp_sys_2::{LLAMA_FLASH_ATTN_TYPE_AUTO, LLAMA_FLASH_ATTN_TYPE_DISABLED
 use ragscope::config::{FlashAttention, Layers};
 use ragscope::event::{Flow, StopFlag};
 use ragscope::llm::{
-    Decoding, Embedder, Generator, HiddenAt, LlamaEmbedder, LlamaGenerator, Prompt, Runtime, Sampling, Scorer,
-    StopRule, Tap, Taps, load_embedder, load_generator,
+    Decoding, Embedder, Generator, HiddenAt, LlamaEmbedder, LlamaGenerator, Prompt, Runtime,
+    Sampling, Scorer, StopRule, Tap, Taps, load_embedder, load_generator,
 };
 
 /// A row of the table, measured and printed.
@@ -43,7 +43,10 @@ const FACTS: [&str; 6] = [
 ];
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
     let rows: [(&str, Measured); 9] = [
         ("generation", generation),
         ("embedding", embedding),
@@ -72,8 +75,13 @@ fn one_thread() -> bool {
 fn moment() -> Duration {
     static BEGUN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     if one_thread() {
-        let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("processor time (Linux)");
-        let nanoseconds = text.split(' ').next().and_then(|field| field.parse().ok()).expect("a number");
+        let text =
+            std::fs::read_to_string("/proc/thread-self/schedstat").expect("processor time (Linux)");
+        let nanoseconds = text
+            .split(' ')
+            .next()
+            .and_then(|field| field.parse().ok())
+            .expect("a number");
         return Duration::from_nanos(nanoseconds);
     }
     BEGUN.get_or_init(Instant::now).elapsed()
@@ -86,13 +94,19 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let runtime = Runtime::start(&std::env::temp_dir().join("ragscope-bench.log")).expect("llama.cpp starts");
-        Self { runtime, generator: generator(runtime) }
+        let runtime = Runtime::start(&std::env::temp_dir().join("ragscope-bench.log"))
+            .expect("llama.cpp starts");
+        Self {
+            runtime,
+            generator: generator(runtime),
+        }
     }
 }
 
 fn bundled(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("assets/models")
+        .join(name)
 }
 
 fn generator(runtime: Runtime) -> LlamaGenerator {
@@ -104,23 +118,39 @@ fn generator_with(runtime: Runtime, flash_attention: FlashAttention) -> LlamaGen
     settings.flash_attention = flash_attention;
     settings.threads = u32::from(one_thread());
     let stop = StopFlag::default();
-    load_generator(&runtime, &bundled(GENERATOR), &settings, &stop, &mut |_| Flow::Continue).expect("the generator")
+    load_generator(&runtime, &bundled(GENERATOR), &settings, &stop, &mut |_| {
+        Flow::Continue
+    })
+    .expect("the generator")
 }
 
 fn embedder(runtime: Runtime) -> LlamaEmbedder {
     let mut settings = Layers::defaults().config().expect("defaults").embedder;
     settings.threads = u32::from(one_thread());
     let stop = StopFlag::default();
-    load_embedder(&runtime, &bundled(EMBEDDER), &settings, &stop, &mut |_| Flow::Continue).expect("the embedder")
+    load_embedder(&runtime, &bundled(EMBEDDER), &settings, &stop, &mut |_| {
+        Flow::Continue
+    })
+    .expect("the embedder")
 }
 
 fn decoding(max_tokens: u32, temperature: f32) -> Decoding {
-    let sampling = Sampling { temperature, ..Sampling::GREEDY };
-    Decoding { max_tokens, sampling, seed: 1, stop: StopRule::default() }
+    let sampling = Sampling {
+        temperature,
+        ..Sampling::GREEDY
+    };
+    Decoding {
+        max_tokens,
+        sampling,
+        seed: 1,
+        stop: StopRule::default(),
+    }
 }
 
 fn complete(generator: &mut LlamaGenerator, prompts: &[Prompt], decoding: &Decoding) -> usize {
-    let completions = generator.complete(prompts, decoding, &mut |_, _| Flow::Continue).expect("a completion");
+    let completions = generator
+        .complete(prompts, decoding, &mut |_, _| Flow::Continue)
+        .expect("a completion");
     completions.iter().map(|one| one.tokens.len()).sum()
 }
 
@@ -159,13 +189,19 @@ impl Bare {
     fn new(file: &str) -> Self {
         // the runtime has started the backend already
         let backend = std::mem::ManuallyDrop::new(LlamaBackend {});
-        let model = LlamaModel::load_from_file(&backend, bundled(file), &LlamaModelParams::default()).expect("a model");
+        let model =
+            LlamaModel::load_from_file(&backend, bundled(file), &LlamaModelParams::default())
+                .expect("a model");
         Self { backend, model }
     }
 
     fn context(&self, tokens: u32, batch: u32, embeddings: bool) -> LlamaContext<'_> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = if one_thread() { 1 } else { i32::try_from(cores).unwrap_or(1) };
+        let threads = if one_thread() {
+            1
+        } else {
+            i32::try_from(cores).unwrap_or(1)
+        };
         let params = LlamaContextParams::default()
             .with_n_ctx(NonZeroU32::new(tokens))
             .with_n_batch(batch)
@@ -181,7 +217,9 @@ impl Bare {
             .with_embeddings(embeddings)
             .with_n_threads(threads)
             .with_n_threads_batch(threads);
-        self.model.new_context(&self.backend, params).expect("a context")
+        self.model
+            .new_context(&self.backend, params)
+            .expect("a context")
     }
 }
 
@@ -190,7 +228,14 @@ fn bare_generation(context: &mut LlamaContext, prompt: &[i32], tokens: usize) ->
     context.clear_kv_cache();
     let mut batch = LlamaBatch::new(512, 1);
     for (position, token) in prompt.iter().enumerate() {
-        batch.add(LlamaToken(*token), position as i32, &[0], position + 1 == prompt.len()).expect("room");
+        batch
+            .add(
+                LlamaToken(*token),
+                position as i32,
+                &[0],
+                position + 1 == prompt.len(),
+            )
+            .expect("room");
     }
     context.decode(&mut batch).expect("decoded");
     let mut begun = moment();
@@ -206,7 +251,14 @@ fn bare_generation(context: &mut LlamaContext, prompt: &[i32], tokens: usize) ->
             begun = moment();
         }
         batch.clear();
-        batch.add(LlamaToken(best as i32), (prompt.len() + written) as i32, &[0], true).expect("room");
+        batch
+            .add(
+                LlamaToken(best as i32),
+                (prompt.len() + written) as i32,
+                &[0],
+                true,
+            )
+            .expect("room");
         if written + 1 < tokens {
             context.decode(&mut batch).expect("decoded");
         }
@@ -215,7 +267,11 @@ fn bare_generation(context: &mut LlamaContext, prompt: &[i32], tokens: usize) ->
 }
 
 /// The same by this program: `tokens` of them, then it is stopped.
-fn our_generation(generator: &mut LlamaGenerator, prompt: &Prompt, tokens: usize) -> (Duration, usize) {
+fn our_generation(
+    generator: &mut LlamaGenerator,
+    prompt: &Prompt,
+    tokens: usize,
+) -> (Duration, usize) {
     generator.clear_cache();
     let (mut begun, mut ended) = (Duration::ZERO, Duration::ZERO);
     let mut seen = 0;
@@ -229,7 +285,13 @@ fn our_generation(generator: &mut LlamaGenerator, prompt: &Prompt, tokens: usize
         }
         Flow::Continue
     };
-    generator.complete(std::slice::from_ref(prompt), &decoding(tokens as u32, 0.0), observe).expect("a completion");
+    generator
+        .complete(
+            std::slice::from_ref(prompt),
+            &decoding(tokens as u32, 0.0),
+            observe,
+        )
+        .expect("a completion");
     (ended.saturating_sub(begun), seen)
 }
 
@@ -243,9 +305,16 @@ fn endless(generator: &mut LlamaGenerator) -> Prompt {
         " 1, 2, 3, 4, 5,",
         " and and and and and and",
     ];
-    let prompts = replies.map(|reply| Prompt { reply: reply.to_owned(), ..long_writing() });
+    let prompts = replies.map(|reply| Prompt {
+        reply: reply.to_owned(),
+        ..long_writing()
+    });
     let lengths = prompts.map(|prompt| (our_generation(generator, &prompt, 400).1, prompt));
-    lengths.into_iter().max_by_key(|(length, _)| *length).map(|(_, prompt)| prompt).unwrap_or_default()
+    lengths
+        .into_iter()
+        .max_by_key(|(length, _)| *length)
+        .map(|(_, prompt)| prompt)
+        .unwrap_or_default()
 }
 
 fn long_writing() -> Prompt {
@@ -263,9 +332,10 @@ fn generation(bench: &mut Bench) {
     let mut context = bare.context(2048, 512, false);
     let best = quickest(
         4 * ROUNDS,
-        &mut [&mut || bare_generation(&mut context, &tokens, written), &mut || {
-            our_generation(&mut bench.generator, &prompt, written).0
-        }],
+        &mut [
+            &mut || bare_generation(&mut context, &tokens, written),
+            &mut || our_generation(&mut bench.generator, &prompt, written).0,
+        ],
     );
     let rate = |time: Duration| (written - 1) as f64 / time.as_secs_f64();
     let what = format!(
@@ -273,18 +343,35 @@ fn generation(bench: &mut Bench) {
         rate(best[1]),
         rate(best[0])
     );
-    report("generation", &what, rate(best[1]) / rate(best[0]), "at least 0.98");
+    report(
+        "generation",
+        &what,
+        rate(best[1]) / rate(best[0]),
+        "at least 0.98",
+    );
 }
 
 fn embedding(bench: &mut Bench) {
-    let texts: Vec<String> =
-        (0..48).map(|n| FACTS.iter().cycle().skip(n).take(1 + n % 16).copied().collect::<Vec<_>>().join(" ")).collect();
+    let texts: Vec<String> = (0..48)
+        .map(|n| {
+            FACTS
+                .iter()
+                .cycle()
+                .skip(n)
+                .take(1 + n % 16)
+                .copied()
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+        .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let mut embedder = embedder(bench.runtime);
     let bare = Bare::new(EMBEDDER);
     let mut context = bare.context(512, 512, true);
-    let tokens: Vec<Vec<LlamaToken>> =
-        texts.iter().map(|text| bare.model.vocab().tokenize(text.as_bytes(), true, false)).collect();
+    let tokens: Vec<Vec<LlamaToken>> = texts
+        .iter()
+        .map(|text| bare.model.vocab().tokenize(text.as_bytes(), true, false))
+        .collect();
     let count: usize = tokens.iter().map(Vec::len).sum();
     let mut alone = || timed(|| bare_embedding(&mut context, &tokens, 1));
     let mut context = bare.context(512, 512, true);
@@ -309,9 +396,13 @@ fn bare_embedding(context: &mut LlamaContext, tokens: &[Vec<LlamaToken>], limit:
     while !rest.is_empty() {
         batch.clear();
         let mut texts = 0;
-        while texts < rest.len().min(64) && (texts == 0 || batch.n_tokens() as usize + rest[texts].len() <= limit) {
+        while texts < rest.len().min(64)
+            && (texts == 0 || batch.n_tokens() as usize + rest[texts].len() <= limit)
+        {
             for (position, token) in rest[texts].iter().enumerate() {
-                batch.add(*token, position as i32, &[texts as i32], true).expect("room");
+                batch
+                    .add(*token, position as i32, &[texts as i32], true)
+                    .expect("room");
             }
             texts += 1;
         }
@@ -348,7 +439,11 @@ fn samples(bench: &mut Bench) {
                 generator.borrow_mut().clear_cache();
                 timed(|| {
                     written.set((
-                        complete(&mut generator.borrow_mut(), std::slice::from_ref(&prompt), &hot),
+                        complete(
+                            &mut generator.borrow_mut(),
+                            std::slice::from_ref(&prompt),
+                            &hot,
+                        ),
                         written.get().1,
                     ))
                 })
@@ -356,7 +451,12 @@ fn samples(bench: &mut Bench) {
             &mut || {
                 generator.borrow_mut().clear_cache();
                 let prompts = vec![prompt.clone(); 10];
-                timed(|| written.set((written.get().0, complete(&mut generator.borrow_mut(), &prompts, &hot))))
+                timed(|| {
+                    written.set((
+                        written.get().0,
+                        complete(&mut generator.borrow_mut(), &prompts, &hot),
+                    ))
+                })
             },
         ],
     );
@@ -367,7 +467,12 @@ fn samples(bench: &mut Bench) {
         milliseconds(best[0]),
         written.get().0
     );
-    report("samples", &what, best[1].as_secs_f64() / best[0].as_secs_f64(), "at most 3");
+    report(
+        "samples",
+        &what,
+        best[1].as_secs_f64() / best[0].as_secs_f64(),
+        "at most 3",
+    );
 }
 
 /// Calls made together and one by one with a cleared cache: times, and prompt tokens evaluated.
@@ -422,7 +527,14 @@ fn measurement(bench: &mut Bench) {
             Prompt::user(format!("Answer question {question} based on provided context, ONLY output a short answer with minimum words. Context:\n{}", context.join("\n")))
         })
         .collect();
-    let replies = ["Mara Voss", "the harbour office", "Mara", "Voss of Tollen", "nobody", "the keeper Mara Voss"];
+    let replies = [
+        "Mara Voss",
+        "the harbour office",
+        "Mara",
+        "Voss of Tollen",
+        "nobody",
+        "the keeper Mara Voss",
+    ];
     let judgements: Vec<Prompt> = (0..36)
         .filter(|pair| pair / 6 != pair % 6)
         .map(|pair| {
@@ -448,13 +560,32 @@ fn measurement(bench: &mut Bench) {
             };
             judged + writing(generator, apart)
         });
-        let against =
-            if each_label { "one by one, each label too" } else { "one by one, labels of a judgement together" };
-        let what =
-            format!("prompt tokens evaluated, DENSE at k = 5, against {against}: {} of {}", tokens[0], tokens[1]);
-        report("measurement", &what, tokens[0] as f64 / tokens[1] as f64, "at most 0.333");
-        let what = format!("time of the same: {:.0} ms of {:.0} ms", milliseconds(times[0]), milliseconds(times[1]));
-        report("measurement", &what, times[0].as_secs_f64() / times[1].as_secs_f64(), "at most 0.4");
+        let against = if each_label {
+            "one by one, each label too"
+        } else {
+            "one by one, labels of a judgement together"
+        };
+        let what = format!(
+            "prompt tokens evaluated, DENSE at k = 5, against {against}: {} of {}",
+            tokens[0], tokens[1]
+        );
+        report(
+            "measurement",
+            &what,
+            tokens[0] as f64 / tokens[1] as f64,
+            "at most 0.333",
+        );
+        let what = format!(
+            "time of the same: {:.0} ms of {:.0} ms",
+            milliseconds(times[0]),
+            milliseconds(times[1])
+        );
+        report(
+            "measurement",
+            &what,
+            times[0].as_secs_f64() / times[1].as_secs_f64(),
+            "at most 0.4",
+        );
     }
 }
 
@@ -470,7 +601,9 @@ fn each_label_alone(generator: &mut LlamaGenerator, prompts: &[Prompt], labels: 
 
 fn labels(bench: &mut Bench) {
     let question = "Who keeps the lighthouse on Sherk Island, and since when?";
-    let passages: Vec<String> = (0..20).map(|n| format!("{} Entry {n}.", FACTS[n % 6])).collect();
+    let passages: Vec<String> = (0..20)
+        .map(|n| format!("{} Entry {n}.", FACTS[n % 6]))
+        .collect();
     let grades: Vec<String> = (0..=10).map(|grade: u32| grade.to_string()).collect();
     let grades: Vec<&str> = grades.iter().map(String::as_str).collect();
     let prompts: Vec<Prompt> = ["Rate from 0 to 10 how relevant the passage is to the question. Only output the number.",
@@ -491,7 +624,12 @@ fn labels(bench: &mut Bench) {
         tokens[0],
         tokens[1]
     );
-    report("labels", &what, times[0].as_secs_f64() / times[1].as_secs_f64(), "at most 0.333");
+    report(
+        "labels",
+        &what,
+        times[0].as_secs_f64() / times[1].as_secs_f64(),
+        "at most 0.333",
+    );
     let (times, tokens) = together_and_apart(&mut bench.generator, &mut |generator, apart| {
         if apart {
             each_label_alone(generator, &prompts, &grades)
@@ -508,24 +646,52 @@ fn labels(bench: &mut Bench) {
         tokens[0],
         tokens[1]
     );
-    report("labels", &what, times[0].as_secs_f64() / times[1].as_secs_f64(), "at most 0.333");
+    report(
+        "labels",
+        &what,
+        times[0].as_secs_f64() / times[1].as_secs_f64(),
+        "at most 0.333",
+    );
 }
 
 /// Tokens a second with a tap at every sentence: here a sentence is 12 tokens.
 fn probe(bench: &mut Bench) {
-    tapped(bench, "probe", &Taps { hidden: vec![HiddenAt::FirstToken], attention: Vec::new() }, "at least 0.97");
+    tapped(
+        bench,
+        "probe",
+        &Taps {
+            hidden: vec![HiddenAt::FirstToken],
+            attention: Vec::new(),
+        },
+        "at least 0.97",
+    );
 }
 
 fn attribution(bench: &mut Bench) {
-    let text = bench.generator.render(&long_writing()).expect("a prompt").text;
+    let text = bench
+        .generator
+        .render(&long_writing())
+        .expect("a prompt")
+        .text;
     let part = text.len() / 6;
     let parts = (0..5).map(|at| at * part..(at + 1) * part).collect();
-    tapped(bench, "attribution", &Taps { hidden: Vec::new(), attention: vec![parts] }, "at least 0.85");
+    tapped(
+        bench,
+        "attribution",
+        &Taps {
+            hidden: Vec::new(),
+            attention: vec![parts],
+        },
+        "at least 0.85",
+    );
 }
 
 fn tapped(bench: &mut Bench, name: &str, taps: &Taps, target: &str) {
     // without flash attention both ways when attention is read: its cost is another row
-    let open = Taps { hidden: Vec::new(), attention: vec![Vec::new()] };
+    let open = Taps {
+        hidden: Vec::new(),
+        attention: vec![Vec::new()],
+    };
     let without = Some(&open).filter(|_| !taps.attention.is_empty());
     let generator = std::cell::RefCell::new(&mut bench.generator);
     let sentence = decoding(12, 0.0);
@@ -538,7 +704,11 @@ fn tapped(bench: &mut Bench, name: &str, taps: &Taps, target: &str) {
                 let prompts = std::slice::from_ref(&prompt);
                 let text = match taps {
                     None => {
-                        generator.complete(prompts, &sentence, &mut |_, _| Flow::Continue).expect("text").remove(0).text
+                        generator
+                            .complete(prompts, &sentence, &mut |_, _| Flow::Continue)
+                            .expect("text")
+                            .remove(0)
+                            .text
                     }
                     Some(taps) => {
                         let mut tapped = generator
@@ -551,22 +721,34 @@ fn tapped(bench: &mut Bench, name: &str, taps: &Taps, target: &str) {
             }
         })
     };
-    let best = quickest(ROUNDS, &mut [&mut || write(without), &mut || write(Some(taps))]);
+    let best = quickest(
+        ROUNDS,
+        &mut [&mut || write(without), &mut || write(Some(taps))],
+    );
     let what = format!(
         "speed of eight sentences with the tap: {:.1} ms, without {:.1} ms",
         milliseconds(best[1]),
         milliseconds(best[0])
     );
-    report(name, &what, best[0].as_secs_f64() / best[1].as_secs_f64(), target);
+    report(
+        name,
+        &what,
+        best[0].as_secs_f64() / best[1].as_secs_f64(),
+        target,
+    );
 }
 
 /// What flash attention does to one continuation and to ten side by side.
 fn flash(bench: &mut Bench) {
-    let [open, flash] = [FlashAttention::Off, FlashAttention::On]
-        .map(|flash_attention| std::cell::RefCell::new(generator_with(bench.runtime, flash_attention)));
+    let [open, flash] = [FlashAttention::Off, FlashAttention::On].map(|flash_attention| {
+        std::cell::RefCell::new(generator_with(bench.runtime, flash_attention))
+    });
     let prompt = prompt_of(400, &open.borrow());
     let hot = decoding(40, 20.0);
-    for (count, what) in [(1, "one continuation of 40 tokens"), (10, "ten side by side")] {
+    for (count, what) in [
+        (1, "one continuation of 40 tokens"),
+        (10, "ten side by side"),
+    ] {
         let prompts = vec![prompt.clone(); count];
         let write = |generator: &std::cell::RefCell<LlamaGenerator>| {
             generator.borrow_mut().clear_cache();
@@ -576,7 +758,8 @@ fn flash(bench: &mut Bench) {
         };
         let best = quickest(ROUNDS, &mut [&mut || write(&open), &mut || write(&flash)]);
         let (open, flash) = (milliseconds(best[0]), milliseconds(best[1]));
-        let what = format!("speed without flash attention, {what}: {open:.0} ms, with it {flash:.0} ms");
+        let what =
+            format!("speed without flash attention, {what}: {open:.0} ms, with it {flash:.0} ms");
         report("flash", &what, flash / open, "reported");
     }
 }
@@ -584,12 +767,18 @@ fn flash(bench: &mut Bench) {
 fn load(bench: &mut Bench) {
     let best = quickest(
         ROUNDS,
-        &mut [&mut || timed(|| drop(generator(bench.runtime))), &mut || timed(|| drop(embedder(bench.runtime)))],
+        &mut [
+            &mut || timed(|| drop(generator(bench.runtime))),
+            &mut || timed(|| drop(embedder(bench.runtime))),
+        ],
     );
     let both = best[0] + best[1];
     report(
         "load",
-        &format!("seconds until both bundled models are ready, file cache warm: {:.0} ms", milliseconds(both)),
+        &format!(
+            "seconds until both bundled models are ready, file cache warm: {:.0} ms",
+            milliseconds(both)
+        ),
         both.as_secs_f64(),
         "below 1",
     );

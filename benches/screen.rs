@@ -31,7 +31,9 @@ const RECORDS_PER_S: u32 = 1_000;
 fn recorded() -> Vec<Record> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/runs/naive.jsonl");
     let text = std::fs::read_to_string(file).expect("a recorded run");
-    text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("a record"))
+        .collect()
 }
 
 fn app() -> App {
@@ -75,12 +77,18 @@ fn full() -> App {
 fn is_of_sentence(record: &Record) -> bool {
     matches!(
         record.event,
-        Event::StepStarted { step: 1 } | Event::TokenGenerated { step: 1, .. } | Event::StepFinished { step: 1, .. }
+        Event::StepStarted { step: 1 }
+            | Event::TokenGenerated { step: 1, .. }
+            | Event::StepFinished { step: 1, .. }
     )
 }
 
 fn press(key: &str) -> Input {
-    let code = if key == "tab" { KeyCode::Tab } else { KeyCode::Char(key.chars().next().expect("a sign")) };
+    let code = if key == "tab" {
+        KeyCode::Tab
+    } else {
+        KeyCode::Char(key.chars().next().expect("a sign"))
+    };
     Input::Key(KeyEvent::new(code, KeyModifiers::NONE))
 }
 
@@ -91,7 +99,10 @@ fn percentile(times: &mut [Duration], share: f64) -> Duration {
 
 fn tell(what: &str, times: &mut [Duration]) {
     let (median, late) = (percentile(times, 0.5), percentile(times, 0.99));
-    eprintln!("{what}: median {median:.2?}, 99th percentile {late:.2?}, over {}", times.len());
+    eprintln!(
+        "{what}: median {median:.2?}, 99th percentile {late:.2?}, over {}",
+        times.len()
+    );
 }
 
 fn draw(c: &mut Criterion) {
@@ -101,13 +112,17 @@ fn draw(c: &mut Criterion) {
         .map(|_| {
             terminal.clear().expect("cleared");
             let start = Instant::now();
-            terminal.draw(|frame| screen::draw(&app, frame.buffer_mut())).expect("drawn");
+            terminal
+                .draw(|frame| screen::draw(&app, frame.buffer_mut()))
+                .expect("drawn");
             start.elapsed()
         })
         .collect();
     tell("draw a full 200x60 screen, all of it new", &mut times);
     let mut buffer = Buffer::empty(Rect::new(0, 0, SIZE.0, SIZE.1));
-    c.bench_function("draw a full 200x60 screen", |b| b.iter(|| screen::draw(black_box(&app), &mut buffer)));
+    c.bench_function("draw a full 200x60 screen", |b| {
+        b.iter(|| screen::draw(black_box(&app), &mut buffer))
+    });
 }
 
 fn fold(c: &mut Criterion) {
@@ -115,7 +130,9 @@ fn fold(c: &mut Criterion) {
     c.bench_function("fold a run of 35 records", |b| {
         b.iter(|| {
             let mut state = State::default();
-            records.iter().for_each(|record| state.apply(black_box(record)));
+            records
+                .iter()
+                .for_each(|record| state.apply(black_box(record)));
             state
         });
     });
@@ -130,12 +147,20 @@ struct Watched {
 impl Backend for Watched {
     type Error = core::convert::Infallible;
 
-    fn draw<'a, I: Iterator<Item = (u16, u16, &'a Cell)>>(&mut self, content: I) -> Result<(), Self::Error> {
+    fn draw<'a, I: Iterator<Item = (u16, u16, &'a Cell)>>(
+        &mut self,
+        content: I,
+    ) -> Result<(), Self::Error> {
         self.inner.draw(content)?;
         // the input line tells which keys this frame has answered
         let row = SIZE.1 - 2;
-        let line = (0..SIZE.0).map(|x| self.inner.buffer()[(x, row)].symbol()).collect();
-        self.drawn.lock().expect("not poisoned").push((Instant::now(), line));
+        let line = (0..SIZE.0)
+            .map(|x| self.inner.buffer()[(x, row)].symbol())
+            .collect();
+        self.drawn
+            .lock()
+            .expect("not poisoned")
+            .push((Instant::now(), line));
         Ok(())
     }
 
@@ -188,23 +213,50 @@ fn show(app: fn() -> App) -> Shown {
     let (keys, terminal_events) = unbounded_channel();
     let (records, incoming) = unbounded_channel();
     let drawn = Arc::new(Mutex::new(Vec::new()));
-    let backend = Watched { inner: TestBackend::new(SIZE.0, SIZE.1), drawn: Arc::clone(&drawn) };
+    let backend = Watched {
+        inner: TestBackend::new(SIZE.0, SIZE.1),
+        drawn: Arc::clone(&drawn),
+    };
     let screen = std::thread::spawn(move || {
         let mut terminal = Terminal::new(backend).expect("a terminal");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let inputs = Inputs { terminal: terminal_events, records: incoming };
-        runtime.block_on(drive(&mut terminal, &mut app(), inputs, &mut |_, _| true)).expect("the screen");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let inputs = Inputs {
+            terminal: terminal_events,
+            records: incoming,
+        };
+        runtime
+            .block_on(drive(&mut terminal, &mut app(), inputs, &mut |_, _| true))
+            .expect("the screen");
     });
-    Shown { keys, records, drawn, screen }
+    Shown {
+        keys,
+        records,
+        drawn,
+        screen,
+    }
 }
 
 /// Types into the input while a run streams, and measures from each key to the end of the first frame that shows it.
 fn key_to_frame(_: &mut Criterion) {
-    let Shown { keys, records, drawn, screen } = show(app);
+    let Shown {
+        keys,
+        records,
+        drawn,
+        screen,
+    } = show(app);
     let pouring = std::thread::spawn(move || {
         let run = recorded();
-        let writing: Vec<Record> = run.iter().filter(|record| is_of_sentence(record)).cloned().collect();
-        run[..5].iter().for_each(|record| drop(records.send(record.clone())));
+        let writing: Vec<Record> = run
+            .iter()
+            .filter(|record| is_of_sentence(record))
+            .cloned()
+            .collect();
+        run[..5]
+            .iter()
+            .for_each(|record| drop(records.send(record.clone())));
         for record in writing.iter().cycle() {
             if records.send(record.clone()).is_err() {
                 return;
@@ -234,21 +286,35 @@ fn key_to_frame(_: &mut Criterion) {
         .iter()
         .filter_map(|(at, typed)| {
             let shows = |line: &str| line.matches('x').count() == *typed;
-            frames.iter().find(|(drawn, line)| drawn >= at && shows(line)).map(|(drawn, _)| *drawn - *at)
+            frames
+                .iter()
+                .find(|(drawn, line)| drawn >= at && shows(line))
+                .map(|(drawn, _)| *drawn - *at)
         })
         .collect();
-    tell("from a key to its frame while 1,000 records a second pour in", &mut times);
+    tell(
+        "from a key to its frame while 1,000 records a second pour in",
+        &mut times,
+    );
     eprintln!("frames drawn: {}", frames.len());
 }
 
 /// Leaves the screen alone for a second and counts what was drawn after the first frame.
 fn idle(_: &mut Criterion) {
-    let Shown { keys, records: _records, drawn, screen } = show(full);
+    let Shown {
+        keys,
+        records: _records,
+        drawn,
+        screen,
+    } = show(full);
     std::thread::sleep(Duration::from_secs(1));
     drop(keys);
     screen.join().expect("the screen");
     let frames = drawn.lock().expect("not poisoned").len();
-    eprintln!("frames drawn in a second in which nothing changed: {}", frames.saturating_sub(1));
+    eprintln!(
+        "frames drawn in a second in which nothing changed: {}",
+        frames.saturating_sub(1)
+    );
 }
 
 criterion_group!(benches, draw, fold, key_to_frame, idle);

@@ -15,7 +15,8 @@ const RUNS: usize = 20;
 const SIZE: (u16, u16) = (60, 200);
 
 fn main() {
-    let (mut frames, mut ready): (Vec<Duration>, Vec<Duration>) = (0..RUNS).map(|_| start()).unzip();
+    let (mut frames, mut ready): (Vec<Duration>, Vec<Duration>) =
+        (0..RUNS).map(|_| start()).unzip();
     report("first frame", &mut frames);
     report("bundled models ready", &mut ready);
 }
@@ -26,7 +27,9 @@ fn start() -> (Duration, Duration) {
     let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_ragscope"), &[], home.path(), SIZE);
     terminal.wait_for("ask>");
     let frame = terminal.started.elapsed();
-    terminal.wait("both models", |screen| screen.contents().matches("✓ ready").count() == 2);
+    terminal.wait("both models", |screen| {
+        screen.contents().matches("✓ ready").count() == 2
+    });
     let ready = terminal.started.elapsed();
     terminal.send("\u{3}");
     let (_, left) = terminal.ended();
@@ -39,5 +42,8 @@ fn report(what: &str, times: &mut [Duration]) {
     times.sort_unstable();
     let ms = |time: Duration| time.as_secs_f64() * 1000.0;
     let (median, worst) = (ms(times[times.len() / 2]), ms(times[times.len() - 1]));
-    println!("{what:<22} median {median:>7.1} ms   worst {worst:>7.1} ms   of {} starts", times.len());
+    println!(
+        "{what:<22} median {median:>7.1} ms   worst {worst:>7.1} ms   of {} starts",
+        times.len()
+    );
 }

@@ -22,7 +22,10 @@ fn main() -> ExitCode {
 
 /// The screen opens where there is a terminal on both sides and nobody asked for JSON.
 fn wants_screen(arguments: &Arguments) -> bool {
-    let has_screen = matches!(arguments.command, None | Some(Subcommands::Demo | Subcommands::Replay { .. }));
+    let has_screen = matches!(
+        arguments.command,
+        None | Some(Subcommands::Demo | Subcommands::Replay { .. })
+    );
     has_screen && !arguments.shared.json && stdin().is_terminal() && stdout().is_terminal()
 }
 
@@ -31,7 +34,10 @@ fn show(arguments: &Arguments) -> Result<Exit, Stopped> {
     let ended = match &arguments.command {
         Some(Subcommands::Replay { file }) => {
             let records = trace::read_run(file)?;
-            tui::replay(records, options(&cli::layers(&arguments.shared, &paths)?, &paths, Vec::new())?)?
+            tui::replay(
+                records,
+                options(&cli::layers(&arguments.shared, &paths)?, &paths, Vec::new())?,
+            )?
         }
         Some(Subcommands::Demo) => {
             let layers = demo::layers(&arguments.shared, &paths)?;
@@ -39,8 +45,16 @@ fn show(arguments: &Arguments) -> Result<Exit, Stopped> {
             open(layers, &paths, Some(demo::corpus()), suggestions)?
         }
         _ => {
-            arguments.folder.as_deref().map_or(Ok(()), cli::check_folder)?;
-            open(cli::layers(&arguments.shared, &paths)?, &paths, arguments.folder.clone(), Vec::new())?
+            arguments
+                .folder
+                .as_deref()
+                .map_or(Ok(()), cli::check_folder)?;
+            open(
+                cli::layers(&arguments.shared, &paths)?,
+                &paths,
+                arguments.folder.clone(),
+                Vec::new(),
+            )?
         }
     };
     Ok(match ended {
@@ -50,7 +64,11 @@ fn show(arguments: &Arguments) -> Result<Exit, Stopped> {
 }
 
 fn suggestion(prepared: demo::Prepared) -> tui::Suggestion {
-    tui::Suggestion { question: prepared.question, preset: prepared.preset, shows: prepared.shows }
+    tui::Suggestion {
+        question: prepared.question,
+        preset: prepared.preset,
+        shows: prepared.shows,
+    }
 }
 
 /// The screen over a running engine.
@@ -70,12 +88,28 @@ fn open(
         commands.send(Command::Open { folder });
     }
     let commands = Box::new(move |command| commands.send(command));
-    let shown = tui::run(tui::Link { commands, records, stop }, options);
+    let shown = tui::run(
+        tui::Link {
+            commands,
+            records,
+            stop,
+        },
+        options,
+    );
     hub.end();
     Ok(shown?)
 }
 
-fn options(layers: &Layers, paths: &Paths, suggestions: Vec<tui::Suggestion>) -> Result<tui::Options, Stopped> {
+fn options(
+    layers: &Layers,
+    paths: &Paths,
+    suggestions: Vec<tui::Suggestion>,
+) -> Result<tui::Options, Stopped> {
     let save_folder = std::env::current_dir().unwrap_or_else(|_| paths.state.clone());
-    Ok(tui::Options { config: layers.config()?, paths: paths.clone(), save_folder, suggestions })
+    Ok(tui::Options {
+        config: layers.config()?,
+        paths: paths.clone(),
+        save_folder,
+        suggestions,
+    })
 }

@@ -34,7 +34,9 @@ impl Arguments {
     ///
     /// # Errors
     /// Wrong usage, and the request for help or version.
-    pub fn read(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Self, clap::Error> {
+    pub fn read(
+        line: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    ) -> Result<Self, clap::Error> {
         let matches = Self::declaration().try_get_matches_from(line)?;
         let mut arguments = Self::from_arg_matches(&matches)?;
         let mut outer = &matches;
@@ -49,7 +51,9 @@ impl Arguments {
 /// The shared flags on a command and on those below it.
 fn with_shared(command: clap::Command) -> clap::Command {
     let about = command.get_about().cloned().unwrap_or_default();
-    Shared::augment_args(command).about(about).mut_subcommands(with_shared)
+    Shared::augment_args(command)
+        .about(about)
+        .mut_subcommands(with_shared)
 }
 
 const EXIT_CODES: &str = "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.";
@@ -82,8 +86,16 @@ impl Shared {
             ("--model", "generator.model", self.model.clone()),
             ("--seed", "seed", self.seed.map(|seed| seed.to_string())),
         ];
-        let named = named.into_iter().filter_map(|(flag, key, value)| Some((flag, key, value?)));
-        named.chain(self.set.iter().map(|(key, value)| ("--set", key.as_str(), value.clone()))).collect()
+        let named = named
+            .into_iter()
+            .filter_map(|(flag, key, value)| Some((flag, key, value?)));
+        named
+            .chain(
+                self.set
+                    .iter()
+                    .map(|(key, value)| ("--set", key.as_str(), value.clone())),
+            )
+            .collect()
     }
 
     /// Flags after the command win over those before it.
@@ -169,7 +181,9 @@ pub enum Subcommands {
 
 fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
         Some(_) | None => Err("write it as role.key=value, e.g. retriever.k=8".to_owned()),
     }
 }
@@ -185,11 +199,20 @@ mod tests {
 
     #[test]
     fn flags_may_stand_before_and_after_the_command() {
-        let line = "ragscope --set retriever.k=8 --seed 3 ask notes Why? --set seed=2 --json --seed 4";
+        let line =
+            "ragscope --set retriever.k=8 --seed 3 ask notes Why? --set seed=2 --json --seed 4";
         let arguments = Arguments::read(line.split(' ')).expect("valid");
-        let set: Vec<(&str, &str)> = arguments.shared.set.iter().map(|(key, value)| (&**key, &**value)).collect();
+        let set: Vec<(&str, &str)> = arguments
+            .shared
+            .set
+            .iter()
+            .map(|(key, value)| (&**key, &**value))
+            .collect();
         assert_eq!(set, [("retriever.k", "8"), ("seed", "2")]);
-        assert_eq!((arguments.shared.json, arguments.shared.seed), (true, Some(4)));
+        assert_eq!(
+            (arguments.shared.json, arguments.shared.seed),
+            (true, Some(4))
+        );
         assert!(matches!(arguments.command, Some(Subcommands::Ask { .. })));
     }
 }

@@ -47,7 +47,9 @@ pub fn question_file() -> PathBuf {
 /// As [`super::layers`]; a demo that is not where it should be.
 pub fn layers(flags: &Shared, paths: &Paths) -> Result<Layers, Stopped> {
     let mut layers = Layers::load(paths)?;
-    layers.lay_beneath(&folder().join("ragscope.toml")).map_err(not_found)?;
+    layers
+        .lay_beneath(&folder().join("ragscope.toml"))
+        .map_err(not_found)?;
     super::with_flags(layers, flags)
 }
 
@@ -61,8 +63,10 @@ pub fn questions() -> Result<Vec<Prepared>, Stopped> {
         question: Vec<Prepared>,
     }
     let file = folder().join("prepared.toml");
-    let text = std::fs::read_to_string(&file).map_err(|error| not_found(format!("{}: {error}", file.display())))?;
-    let file: File = toml::from_str(&text).map_err(|error| not_found(format!("{}: {error}", file.display())))?;
+    let text = std::fs::read_to_string(&file)
+        .map_err(|error| not_found(format!("{}: {error}", file.display())))?;
+    let file: File =
+        toml::from_str(&text).map_err(|error| not_found(format!("{}: {error}", file.display())))?;
     Ok(file.question)
 }
 
@@ -76,18 +80,34 @@ fn not_found(error: impl ToString) -> Failure {
 /// One demo run as text: the first prepared question.
 pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
     let mut layers = layers(flags, paths)?;
-    let prepared = questions()?.into_iter().next().ok_or_else(|| not_found("no question is prepared"))?;
-    let as_prepared = flags.preset.as_ref().is_none_or(|preset| *preset == prepared.preset);
+    let prepared = questions()?
+        .into_iter()
+        .next()
+        .ok_or_else(|| not_found("no question is prepared"))?;
+    let as_prepared = flags
+        .preset
+        .as_ref()
+        .is_none_or(|preset| *preset == prepared.preset);
     if flags.preset.is_none() {
         layers.set("demo", "preset", &prepared.preset)?;
     }
     let (corpus, question) = (corpus(), prepared.question.as_str());
-    let exit =
-        Work::new(layers, paths, out)?.ask(Question { folder: &corpus, text: question, shown: RunText::story() })?;
+    let exit = Work::new(layers, paths, out)?.ask(Question {
+        folder: &corpus,
+        text: question,
+        shown: RunText::story(),
+    })?;
     if !out.json {
         // what there is to see is told of the preset that the question was prepared for
-        let shows = if as_prepared { format!("{}\n", prepared.shows) } else { String::new() };
-        out.dim(&harmless(&format!("\nexpected: {}\n{shows}", prepared.answer)))?;
+        let shows = if as_prepared {
+            format!("{}\n", prepared.shows)
+        } else {
+            String::new()
+        };
+        out.dim(&harmless(&format!(
+            "\nexpected: {}\n{shows}",
+            prepared.answer
+        )))?;
     }
     Ok(exit)
 }

@@ -42,15 +42,30 @@ enum State {
 
 impl Check {
     fn good(what: &str, found: impl Into<String>) -> Self {
-        Self { what: what.to_owned(), state: State::Good, found: found.into(), advice: String::new() }
+        Self {
+            what: what.to_owned(),
+            state: State::Good,
+            found: found.into(),
+            advice: String::new(),
+        }
     }
 
     fn poor(what: &str, found: impl Into<String>, advice: &str) -> Self {
-        Self { what: what.to_owned(), state: State::Poor, found: found.into(), advice: advice.to_owned() }
+        Self {
+            what: what.to_owned(),
+            state: State::Poor,
+            found: found.into(),
+            advice: advice.to_owned(),
+        }
     }
 
     fn wrong(what: &str, failure: Failure) -> Self {
-        Self { what: what.to_owned(), state: State::Wrong, found: failure.error, advice: failure.advice }
+        Self {
+            what: what.to_owned(),
+            state: State::Wrong,
+            found: failure.error,
+            advice: failure.advice,
+        }
     }
 
     fn of_message(what: &str, error: &impl ToString) -> Self {
@@ -59,12 +74,19 @@ impl Check {
 }
 
 /// Look at everything and say what was found; failed when something does not work.
-pub fn run(layers: Result<Layers, Stopped>, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+pub fn run(
+    layers: Result<Layers, Stopped>,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Exit, Stopped> {
     let mut checks = vec![build()];
     let config = match layers.map(|layers| layers.config()) {
         Ok(Ok(config)) => Some(config),
         Ok(Err(error)) => {
-            checks.push(Check::wrong("settings", super::failure::of_settings(&error)));
+            checks.push(Check::wrong(
+                "settings",
+                super::failure::of_settings(&error),
+            ));
             None
         }
         Err(Stopped::Failure(failure)) => {
@@ -78,30 +100,48 @@ pub fn run(layers: Result<Layers, Stopped>, paths: &Paths, out: &mut Output) -> 
     match Runtime::start(&paths.log_file()) {
         Ok(runtime) => {
             checks.push(devices(&runtime));
-            checks.extend(config.iter().flat_map(|config| models(&runtime, config, paths)));
+            checks.extend(
+                config
+                    .iter()
+                    .flat_map(|config| models(&runtime, config, paths)),
+            );
         }
         Err(error) => checks.push(Check::of_message("llama.cpp", &error)),
     }
     checks.extend(indexes(paths));
     checks.push(terminal());
     print(&checks, out)?;
-    Ok(if checks.iter().any(|check| check.state == State::Wrong) { Exit::Failed } else { Exit::Done })
+    Ok(if checks.iter().any(|check| check.state == State::Wrong) {
+        Exit::Failed
+    } else {
+        Exit::Done
+    })
 }
 
 fn print(checks: &[Check], out: &mut Output) -> std::io::Result<()> {
     if out.json {
         return out.json_pretty(&serde_json::json!({ "checks": checks }));
     }
-    let width = checks.iter().map(|check| check.what.chars().count()).max().unwrap_or(0);
+    let width = checks
+        .iter()
+        .map(|check| check.what.chars().count())
+        .max()
+        .unwrap_or(0);
     for check in checks {
         let mark = match check.state {
             State::Good => "ok    ",
             State::Poor => "note  ",
             State::Wrong => "WRONG ",
         };
-        out.text(&harmless(&format!("{mark}{:<width$}  {}\n", check.what, check.found)))?;
+        out.text(&harmless(&format!(
+            "{mark}{:<width$}  {}\n",
+            check.what, check.found
+        )))?;
         if !check.advice.is_empty() {
-            out.text(&harmless(&format!("      {:<width$}  fix: {}\n", "", check.advice)))?;
+            out.text(&harmless(&format!(
+                "      {:<width$}  fix: {}\n",
+                "", check.advice
+            )))?;
         }
     }
     Ok(())
@@ -112,7 +152,11 @@ fn build() -> Check {
     let found = format!("ragscope {}, {features}", env!("CARGO_PKG_VERSION"));
     let slow = cfg!(target_arch = "x86_64") && !cfg!(target_feature = "avx2");
     if slow {
-        Check::poor("build", found, "on a processor with AVX2, build in the checkout: it sets target-cpu=native")
+        Check::poor(
+            "build",
+            found,
+            "on a processor with AVX2, build in the checkout: it sets target-cpu=native",
+        )
     } else {
         Check::good("build", found)
     }
@@ -122,10 +166,20 @@ fn devices(runtime: &Runtime) -> Check {
     let found: Vec<String> = runtime
         .devices()
         .iter()
-        .map(|device| format!("{} ({}, {})", device.name, device.description.trim(), bytes(device.memory_bytes)))
+        .map(|device| {
+            format!(
+                "{} ({}, {})",
+                device.name,
+                device.description.trim(),
+                bytes(device.memory_bytes)
+            )
+        })
         .collect();
     if found.is_empty() {
-        return Check::wrong("devices", Failure::new("llama.cpp finds no device", "build again with `make demo`"));
+        return Check::wrong(
+            "devices",
+            Failure::new("llama.cpp finds no device", "build again with `make demo`"),
+        );
     }
     Check::good("devices", found.join(", "))
 }
@@ -164,12 +218,18 @@ fn bundled_models(folder: &Path) -> Check {
     for model in listed() {
         match model.is_unchanged(folder) {
             Ok(true) => names.push(model.file),
-            Ok(false) => wrong.push(format!("{} differs from the file that MODELS.md lists", model.file)),
+            Ok(false) => wrong.push(format!(
+                "{} differs from the file that MODELS.md lists",
+                model.file
+            )),
             Err(error) => wrong.push(format!("{} cannot be read ({error})", model.file)),
         }
     }
     if wrong.is_empty() {
-        return Check::good(what, format!("as MODELS.md lists them: {}", names.join(", ")));
+        return Check::good(
+            what,
+            format!("as MODELS.md lists them: {}", names.join(", ")),
+        );
     }
     let advice = format!(
         "fetch it again (`git checkout -- assets/models` in the checkout) into {}; after a training of your own write its sums into MODELS.md",
@@ -182,14 +242,22 @@ fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
     let stop = StopFlag::default();
     let mut silent = |_fraction: f32| Flow::Continue;
     let generator = loaded(&config.generator.model, paths, |file| {
-        load_generator(runtime, file, &config.generator, &stop, &mut silent).map(|model| model.card().clone())
+        load_generator(runtime, file, &config.generator, &stop, &mut silent)
+            .map(|model| model.card().clone())
     });
     let mut silent = |_fraction: f32| Flow::Continue;
     let embedder = loaded(&config.embedder.model, paths, |file| {
-        load_embedder(runtime, file, &config.embedder, &stop, &mut silent).map(|model| model.card().clone())
+        load_embedder(runtime, file, &config.embedder, &stop, &mut silent)
+            .map(|model| model.card().clone())
     });
-    let of_generator = generator.as_ref().ok().map(|(card, _)| probe(config, paths, card));
-    let models = [model(ModelRole::Generator, generator), model(ModelRole::Embedder, embedder)];
+    let of_generator = generator
+        .as_ref()
+        .ok()
+        .map(|(card, _)| probe(config, paths, card));
+    let models = [
+        model(ModelRole::Generator, generator),
+        model(ModelRole::Embedder, embedder),
+    ];
     models.into_iter().chain(of_generator).collect()
 }
 
@@ -198,13 +266,22 @@ fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
     match Probe::named(config, paths, generator) {
         Ok((file, probe)) => {
             let auroc = probe.card.held_out.and_then(|figures| figures.auroc);
-            let quality = auroc.map_or("not measured".to_owned(), |auroc| format!("AUROC {auroc:.2} held out"));
-            Check::good("probe", format!("{} for {} ({quality})", file.display(), generator.file))
+            let quality = auroc.map_or("not measured".to_owned(), |auroc| {
+                format!("AUROC {auroc:.2} held out")
+            });
+            Check::good(
+                "probe",
+                format!("{} for {} ({quality})", file.display(), generator.file),
+            )
         }
         Err(error) => {
             let text = error.to_string();
             let (found, advice) = error_and_advice(&text);
-            Check::poor("probe", format!("{found}; the gate reads the token entropy instead"), advice)
+            Check::poor(
+                "probe",
+                format!("{found}; the gate reads the token entropy instead"),
+                advice,
+            )
         }
     }
 }
@@ -240,17 +317,28 @@ fn model(role: ModelRole, loaded: Result<(ModelCard, u128), LlmError>) -> Check 
 
 fn terminal() -> Check {
     if !std::io::stdout().is_terminal() {
-        return Check::good("terminal", "none here: the screen needs one, the other commands do not");
+        return Check::good(
+            "terminal",
+            "none here: the screen needs one, the other commands do not",
+        );
     }
     let name = std::env::var("TERM").unwrap_or_default();
     let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
     let colours = crossterm::style::available_color_count();
     let found = format!("{name}, {columns}x{rows}, {colours} colours");
     if name == "dumb" {
-        return Check::poor("terminal", found, "this terminal cannot place text: the screen needs another");
+        return Check::poor(
+            "terminal",
+            found,
+            "this terminal cannot place text: the screen needs another",
+        );
     }
     if columns < SMALLEST_SCREEN.0 || rows < SMALLEST_SCREEN.1 {
-        return Check::poor("terminal", found, "make it at least 60 columns by 16 rows for the screen");
+        return Check::poor(
+            "terminal",
+            found,
+            "make it at least 60 columns by 16 rows for the screen",
+        );
     }
     Check::good("terminal", found)
 }
@@ -260,19 +348,36 @@ fn indexes(paths: &Paths) -> Vec<Check> {
     let indexes = paths.indexes();
     let found = health(&indexes);
     if found.is_empty() {
-        return vec![Check::good("indexes", format!("none yet in {}", indexes.display()))];
+        return vec![Check::good(
+            "indexes",
+            format!("none yet in {}", indexes.display()),
+        )];
     }
     found.into_iter().map(index).collect()
 }
 
 fn index(health: Health) -> Check {
-    let Health { folder, place, generation, documents, chunks, problem, .. } = health;
-    let found = format!("{folder}: {documents} documents, {chunks} chunks, generation {generation}");
+    let Health {
+        folder,
+        place,
+        generation,
+        documents,
+        chunks,
+        problem,
+        ..
+    } = health;
+    let found =
+        format!("{folder}: {documents} documents, {chunks} chunks, generation {generation}");
     match problem {
         Some(problem) => Check::of_message("index", &problem),
         None if Path::new(&folder).is_dir() => Check::good("index", found),
-        None => {
-            Check::poor("index", found, &format!("the folder is gone: delete {} to free its space", place.display()))
-        }
+        None => Check::poor(
+            "index",
+            found,
+            &format!(
+                "the folder is gone: delete {} to free its space",
+                place.display()
+            ),
+        ),
     }
 }

@@ -8,7 +8,9 @@ use clap::Args;
 use crate::config::{Config, ConfigError, Layers, Paths, RetrieverKind, assets_folder};
 use crate::corpus::{self, Document, FoundFile};
 use crate::engine::{Worker, WorkerError};
-use crate::eval::{self, Answers, Ended, Places, Plan, Progress, Question, QuestionSet, Report, Row};
+use crate::eval::{
+    self, Answers, Ended, Places, Plan, Progress, Question, QuestionSet, Report, Row,
+};
 use crate::event::{Event, Flow, Outcome, harmless};
 use crate::index::IndexError;
 use crate::llm;
@@ -53,16 +55,42 @@ pub struct Evaluation {
 }
 
 /// Evaluate, and print the tables. `--preset` holds the presets with commas between them.
-pub fn run(what: &Evaluation, flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+pub fn run(
+    what: &Evaluation,
+    flags: &Shared,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Exit, Stopped> {
     if let Some(folder) = &what.make_questions {
-        return make(folder, what.limit, &super::layers(flags, paths)?, paths, out);
+        return make(
+            folder,
+            what.limit,
+            &super::layers(flags, paths)?,
+            paths,
+            out,
+        );
     }
     let interrupt = Interrupt::listen()?;
-    let single = Shared { preset: None, ..flags.clone() };
-    let mut layers = if what.demo { demo::layers(&single, paths)? } else { super::layers(&single, paths)? };
+    let single = Shared {
+        preset: None,
+        ..flags.clone()
+    };
+    let mut layers = if what.demo {
+        demo::layers(&single, paths)?
+    } else {
+        super::layers(&single, paths)?
+    };
     if let Some(samples) = what.samples {
-        layers.set("--samples", "utility.samples", &samples.to_string()).map_err(usage)?;
-        layers.set("--samples", "utility.kind", if samples == 0 { "off" } else { "soft" }).map_err(usage)?;
+        layers
+            .set("--samples", "utility.samples", &samples.to_string())
+            .map_err(usage)?;
+        layers
+            .set(
+                "--samples",
+                "utility.kind",
+                if samples == 0 { "off" } else { "soft" },
+            )
+            .map_err(usage)?;
     }
     let presets = presets(flags.preset.as_deref(), &layers)?;
     let folder = what.corpus.clone().unwrap_or_else(demo::corpus);
@@ -71,33 +99,63 @@ pub fn run(what: &Evaluation, flags: &Shared, paths: &Paths, out: &mut Output) -
     let set = QuestionSet::read(&file)?;
     let questions = chosen(set.questions, what)?;
     let files = files(&folder, &layers.config()?)?;
-    let missing = Places::look(&questions, &documents(&files)).missing().to_vec();
+    let missing = Places::look(&questions, &documents(&files))
+        .missing()
+        .to_vec();
     tell(out, &set.remarks, "of the question file");
     tell(out, &missing, "about evidence");
 
     let name = name(&presets, &questions, &files, paths)?;
     let names: Vec<String> = presets.iter().map(|(name, _)| name.clone()).collect();
-    let plan = Plan { presets: names, questions };
+    let plan = Plan {
+        presets: names,
+        questions,
+    };
     let mut journal = Journal::open(&paths.evaluations().join(format!("{name}.jsonl")), &name)?;
     if what.fresh {
         journal.clear(&name)?;
     } else if plan.left(&journal) == 0 {
         out.remark("every question is answered already; --fresh asks them again");
     } else if !journal.rows().is_empty() {
-        out.remark(&format!("going on after {} answers; --fresh begins anew", journal.rows().len()));
+        out.remark(&format!(
+            "going on after {} answers; --fresh begins anew",
+            journal.rows().len()
+        ));
     }
-    let ended = ask(&plan, &presets, &mut journal, &Setting { folder: &folder, paths, interrupt: &interrupt }, out)?;
+    let ended = ask(
+        &plan,
+        &presets,
+        &mut journal,
+        &Setting {
+            folder: &folder,
+            paths,
+            interrupt: &interrupt,
+        },
+        out,
+    )?;
     if ended == Ended::Stopped {
-        let (done, total) = (journal.rows().len(), plan.presets.len() * plan.questions.len());
-        out.remark(&format!("stopped after {done} of {total} answers; the same command goes on from there"));
+        let (done, total) = (
+            journal.rows().len(),
+            plan.presets.len() * plan.questions.len(),
+        );
+        out.remark(&format!(
+            "stopped after {done} of {total} answers; the same command goes on from there"
+        ));
         return Err(Stopped::Interrupted);
     }
-    let report =
-        Report { remarks: set.remarks, missing_evidence: missing, ..Report::of(&plan.presets, journal.rows()) };
+    let report = Report {
+        remarks: set.remarks,
+        missing_evidence: missing,
+        ..Report::of(&plan.presets, journal.rows())
+    };
     if let Some(file) = &what.report {
         let page = eval::page(&report, journal.rows());
-        std::fs::write(file, page)
-            .map_err(|error| Failure::new(format!("cannot write {} ({error})", file.display()), "check the path"))?;
+        std::fs::write(file, page).map_err(|error| {
+            Failure::new(
+                format!("cannot write {} ({error})", file.display()),
+                "check the path",
+            )
+        })?;
         out.remark(&format!("the page is {}", file.display()));
     }
     if out.json {
@@ -133,8 +191,12 @@ fn make(
         |calls| {
             eval::make_questions(calls, &documents, wanted, &mut |making| {
                 tried = making.tried;
-                let line =
-                    || format!("{} of {} questions kept, {} sentences tried", making.kept, making.wanted, making.tried);
+                let line = || {
+                    format!(
+                        "{} of {} questions kept, {} sentences tried",
+                        making.kept, making.wanted, making.tried
+                    )
+                };
                 shown.borrow_mut().progress_line(line);
                 interrupt.flow()
             })
@@ -146,25 +208,40 @@ fn make(
         made => made?,
     };
     if made.is_empty() && !interrupt.seen() {
-        let error = format!("the generator wrote no question that it could answer itself ({tried} sentences tried)");
+        let error = format!(
+            "the generator wrote no question that it could answer itself ({tried} sentences tried)"
+        );
         return Err(Failure::new(error, "name a larger model with --model").into());
     }
     for question in &made {
         out.json_line(question)?;
     }
     out.remark(&format!("{} questions written", made.len()));
-    if interrupt.seen() { Err(Stopped::Interrupted) } else { Ok(Exit::Done) }
+    if interrupt.seen() {
+        Err(Stopped::Interrupted)
+    } else {
+        Ok(Exit::Done)
+    }
 }
 
 fn usage(error: ConfigError) -> Stopped {
-    Failure { exit: Exit::Usage, ..failure::of_settings(&error) }.into()
+    Failure {
+        exit: Exit::Usage,
+        ..failure::of_settings(&error)
+    }
+    .into()
 }
 
 /// The presets by name, each with the settings in force under it.
 fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<(String, Layers)>, Stopped> {
     let own = layers.config()?.preset;
     let mut presets: Vec<(String, Layers)> = Vec::new();
-    for name in names.unwrap_or(&own).split(',').map(str::trim).filter(|name| !name.is_empty()) {
+    for name in names
+        .unwrap_or(&own)
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+    {
         if !presets.iter().any(|(known, _)| known == name) {
             let layers = layers.with(&[("preset".to_owned(), name.to_owned())])?;
             layers.config().map_err(usage)?;
@@ -172,26 +249,44 @@ fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<(String, Layers)>
         }
     }
     if presets.is_empty() {
-        return Err(Failure::usage("no preset is named", "name some with --preset naive,closed-book").into());
+        return Err(Failure::usage(
+            "no preset is named",
+            "name some with --preset naive,closed-book",
+        )
+        .into());
     }
     Ok(presets)
 }
 
 /// The questions of the split, as many as wanted, spread evenly.
 fn chosen(questions: Vec<Question>, what: &Evaluation) -> Result<Vec<Question>, Failure> {
-    let in_split = |question: &Question| what.split.as_ref().is_none_or(|split| question.split == *split);
-    let mut splits: Vec<String> = questions.iter().map(|question| question.split.clone()).collect();
+    let in_split = |question: &Question| {
+        what.split
+            .as_ref()
+            .is_none_or(|split| question.split == *split)
+    };
+    let mut splits: Vec<String> = questions
+        .iter()
+        .map(|question| question.split.clone())
+        .collect();
     splits.sort();
     splits.dedup();
     let all: Vec<Question> = questions.into_iter().filter(in_split).collect();
     let (count, limit) = (all.len(), what.limit.unwrap_or(usize::MAX));
     // files come sorted by kind, so the first ones would all be of one
     let is_drawn = |at: usize| limit >= count || (at + 1) * limit / count > at * limit / count;
-    let chosen: Vec<Question> =
-        all.into_iter().enumerate().filter(|(at, _)| is_drawn(*at)).map(|(_, question)| question).collect();
+    let chosen: Vec<Question> = all
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| is_drawn(*at))
+        .map(|(_, question)| question)
+        .collect();
     if chosen.is_empty() {
         let known = splits.join(", ");
-        return Err(Failure::usage("no question is left to ask", format!("the splits of this file are: {known}")));
+        return Err(Failure::usage(
+            "no question is left to ask",
+            format!("the splits of this file are: {known}"),
+        ));
     }
     Ok(chosen)
 }
@@ -199,12 +294,17 @@ fn chosen(questions: Vec<Question>, what: &Evaluation) -> Result<Vec<Question>, 
 /// The files of the corpus.
 fn files(folder: &Path, config: &Config) -> Result<Vec<FoundFile>, Stopped> {
     let walked = corpus::walk(folder, &config.corpus, &mut |_| Flow::Continue);
-    walked.map(|walked| walked.files).map_err(|error| Failure::from_message(&error.to_string()).into())
+    walked
+        .map(|walked| walked.files)
+        .map_err(|error| Failure::from_message(&error.to_string()).into())
 }
 
 /// What can be read of them; what cannot, indexing tells.
 fn documents(files: &[FoundFile]) -> Vec<Document> {
-    files.iter().filter_map(|file| corpus::read(file).ok()).collect()
+    files
+        .iter()
+        .filter_map(|file| corpus::read(file).ok())
+        .collect()
 }
 
 /// A name for this evaluation: the same questions under the same settings, of the same documents, by the same models, prompts, probes
@@ -217,22 +317,54 @@ fn name(
 ) -> Result<String, Stopped> {
     let mut hasher = blake3::Hasher::new();
     let mut parts: Vec<PathBuf> = std::env::current_exe().into_iter().collect();
-    for folder in [paths.config.join("prompts"), paths.probes(), assets_folder().join("probes")] {
-        parts.extend(std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()));
+    for folder in [
+        paths.config.join("prompts"),
+        paths.probes(),
+        assets_folder().join("probes"),
+    ] {
+        parts.extend(
+            std::fs::read_dir(folder)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|entry| entry.path()),
+        );
     }
     for (_, layers) in presets {
         let config = layers.config()?;
-        hasher.update(serde_json::to_string(&config).unwrap_or_default().as_bytes());
+        hasher.update(
+            serde_json::to_string(&config)
+                .unwrap_or_default()
+                .as_bytes(),
+        );
         let (linker, reranker) = (&config.linker.model, &config.reranker.model);
-        let models = [&config.generator.model, &config.embedder.model, linker, reranker, &config.judge.model];
+        let models = [
+            &config.generator.model,
+            &config.embedder.model,
+            linker,
+            reranker,
+            &config.judge.model,
+        ];
         // a model that cannot be found is told where it is loaded
-        parts.extend(models.into_iter().filter_map(|model| llm::resolve(model, paths).ok()));
+        parts.extend(
+            models
+                .into_iter()
+                .filter_map(|model| llm::resolve(model, paths).ok()),
+        );
     }
     parts.sort();
     parts.dedup();
     for part in parts {
         if let Ok(about) = part.metadata() {
-            hasher.update(format!("{} {} {:?}", part.display(), about.len(), about.modified().ok()).as_bytes());
+            hasher.update(
+                format!(
+                    "{} {} {:?}",
+                    part.display(),
+                    about.len(),
+                    about.modified().ok()
+                )
+                .as_bytes(),
+            );
         }
     }
     for question in questions {
@@ -251,7 +383,10 @@ fn tell(out: &mut Output, remarks: &[String], what: &str) {
         out.remark(&format!("warning: {remark}"));
     }
     if remarks.len() > SHOWN {
-        out.remark(&format!("warning: {} more {what}; --json and --report list them all", remarks.len() - SHOWN));
+        out.remark(&format!(
+            "warning: {} more {what}; --json and --report list them all",
+            remarks.len() - SHOWN
+        ));
     }
 }
 
@@ -279,8 +414,12 @@ fn ask(
         setting.interrupt.flow()
     };
     let mut open = |name: &str| -> Result<Box<dyn Answers + '_>, Stopped> {
-        let layers = presets.iter().find(|(known, _)| known == name).map(|(_, layers)| layers.clone());
-        let layers = layers.ok_or_else(|| Failure::new(format!("preset {name} is gone"), "start again"))?;
+        let layers = presets
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, layers)| layers.clone());
+        let layers =
+            layers.ok_or_else(|| Failure::new(format!("preset {name} is gone"), "start again"))?;
         Ok(Box::new(UnderPreset::open(layers, setting, &tell)?))
     };
     let ended = eval::run(plan, journal, &mut open, &mut |progress: &Progress| {
@@ -292,11 +431,18 @@ fn ask(
 }
 
 fn line(progress: &Progress) -> String {
-    let mut line = format!("{}: {} of {} answers", progress.preset, progress.done, progress.total);
+    let mut line = format!(
+        "{}: {} of {} answers",
+        progress.preset, progress.done, progress.total
+    );
     if let Some(each) = progress.each {
         let left = each * u32::try_from(progress.total - progress.done).unwrap_or(u32::MAX);
         let left_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
-        line.push_str(&format!(", {:.1} s each, {} left", each.as_secs_f64(), duration(left_ms)));
+        line.push_str(&format!(
+            ", {:.1} s each, {} left",
+            each.as_secs_f64(),
+            duration(left_ms)
+        ));
     }
     line
 }
@@ -307,7 +453,11 @@ struct UnderPreset {
 }
 
 impl UnderPreset {
-    fn open(layers: Layers, setting: &Setting<'_>, tell: &dyn Fn(&Event) -> Flow) -> Result<Self, Stopped> {
+    fn open(
+        layers: Layers,
+        setting: &Setting<'_>,
+        tell: &dyn Fn(&Event) -> Flow,
+    ) -> Result<Self, Stopped> {
         let searches = layers.config()?.retriever.kind != RetrieverKind::Off;
         let mut worker = Worker::new(layers, setting.paths.clone(), setting.interrupt.stop_flag());
         if searches {
@@ -316,7 +466,9 @@ impl UnderPreset {
                 true => Stopped::Interrupted,
                 false => error.into(),
             };
-            worker.open(setting.folder, false, &mut publish).map_err(stopped)?;
+            worker
+                .open(setting.folder, false, &mut publish)
+                .map_err(stopped)?;
             match worker.update(&mut publish) {
                 Ok(Some(_)) | Err(WorkerError::Index(IndexError::InUse { .. })) => {}
                 Ok(None) => return Err(Stopped::Interrupted),
@@ -328,10 +480,18 @@ impl UnderPreset {
 }
 
 impl Answers for UnderPreset {
-    fn answer(&mut self, question: &Question, publish: &mut dyn FnMut(&Event) -> Flow) -> anyhow::Result<()> {
+    fn answer(
+        &mut self,
+        question: &Question,
+        publish: &mut dyn FnMut(&Event) -> Flow,
+    ) -> anyhow::Result<()> {
         let references = toml::Value::from(question.answers.clone()).to_string();
         let overrides = [("utility.references".to_owned(), references)];
-        let outcome = self.worker.ask(&question.question, &[], &overrides, &mut |record| publish(&record.event))?;
+        let outcome = self
+            .worker
+            .ask(&question.question, &[], &overrides, &mut |record| {
+                publish(&record.event)
+            })?;
         match outcome {
             Outcome::Completed | Outcome::LimitReached | Outcome::Stopped => Ok(()),
             Outcome::Failed { error, .. } => Err(anyhow::anyhow!(error)),

@@ -54,12 +54,22 @@ impl Follower {
     /// See a record of the run.
     pub fn see(&mut self, record: &Record) {
         match &record.event {
-            Event::QuestionRewritten { rewritten, used, .. } => self.rewritten = Some((rewritten.clone(), *used)),
+            Event::QuestionRewritten {
+                rewritten, used, ..
+            } => self.rewritten = Some((rewritten.clone(), *used)),
             // what is found among chunks that were cut again belongs to the same lookup
-            Event::RetrievalFinished { .. } if self.lookups.last().is_some_and(|last| last.fates.awaits_recut()) => {}
+            Event::RetrievalFinished { .. }
+                if self
+                    .lookups
+                    .last()
+                    .is_some_and(|last| last.fates.awaits_recut()) => {}
             Event::RetrievalFinished { step, retrieval } => {
                 let (query, fates) = (retrieval.query.clone(), Fates::default());
-                self.lookups.push(Followed { step: *step, query, fates });
+                self.lookups.push(Followed {
+                    step: *step,
+                    query,
+                    fates,
+                });
             }
             _ => {}
         }
@@ -70,21 +80,35 @@ impl Follower {
 
     /// The queries whose lists are to be looked into.
     pub fn queries(&self) -> Vec<(u32, String)> {
-        self.lookups.iter().map(|lookup| (lookup.step, lookup.query.clone())).collect()
+        self.lookups
+            .iter()
+            .map(|lookup| (lookup.step, lookup.query.clone()))
+            .collect()
     }
 
     /// The whole story, with what the index says of each query.
-    pub fn explain(self, (question, phrase, preset): (&str, &str, &str), sought: Vec<SoughtLookup>) -> Explanation {
-        let lookups = self.lookups.into_iter().zip(sought).map(|(followed, sought)| Explained {
-            step: sought.step,
-            query: sought.query,
-            pool: sought.pool,
-            chunks: sought
-                .chunks
-                .into_iter()
-                .map(|sought| Way { marks: followed.fates.of(sought.chunk.id), sought })
-                .collect(),
-        });
+    pub fn explain(
+        self,
+        (question, phrase, preset): (&str, &str, &str),
+        sought: Vec<SoughtLookup>,
+    ) -> Explanation {
+        let lookups = self
+            .lookups
+            .into_iter()
+            .zip(sought)
+            .map(|(followed, sought)| Explained {
+                step: sought.step,
+                query: sought.query,
+                pool: sought.pool,
+                chunks: sought
+                    .chunks
+                    .into_iter()
+                    .map(|sought| Way {
+                        marks: followed.fates.of(sought.chunk.id),
+                        sought,
+                    })
+                    .collect(),
+            });
         Explanation {
             lookups: lookups.collect(),
             question: question.to_owned(),
@@ -104,10 +128,17 @@ impl Explanation {
             text.push_str(&format!("rewritten: {}{used}\n", one_line(rewritten)));
         }
         if self.lookups.is_empty() {
-            text.push_str(&format!("nothing was looked up: preset {} answers without documents\n", self.preset));
+            text.push_str(&format!(
+                "nothing was looked up: preset {} answers without documents\n",
+                self.preset
+            ));
         }
         for lookup in &self.lookups {
-            let step = if lookup.step == 0 { String::new() } else { format!("sentence {}: ", lookup.step) };
+            let step = if lookup.step == 0 {
+                String::new()
+            } else {
+                format!("sentence {}: ", lookup.step)
+            };
             text.push_str(&format!("{step}query: {}\n", one_line(&lookup.query)));
             if lookup.chunks.is_empty() {
                 text.push_str(&format!(
@@ -116,7 +147,10 @@ impl Explanation {
                     folder.display()
                 ));
             }
-            lookup.chunks.iter().for_each(|way| text.push_str(&way.text(lookup.pool)));
+            lookup
+                .chunks
+                .iter()
+                .for_each(|way| text.push_str(&way.text(lookup.pool)));
         }
         harmless(&text).into_owned()
     }
@@ -124,11 +158,32 @@ impl Explanation {
 
 impl Way {
     fn text(&self, pool: u32) -> String {
-        let SoughtChunk { chunk, whole, bm25, vector, fused } = &self.sought;
-        let part = if *whole { "" } else { "  (it holds a part; its neighbour holds the rest)" };
-        let mut text = format!("  {}:{}-{}{part}\n", one_line(&chunk.document), chunk.lines[0], chunk.lines[1]);
-        text.push_str(&format!("    by words    {}\n", place(*bm25, pool, "no word of the query is in it")));
-        text.push_str(&format!("    by meaning  {}\n", place(*vector, pool, "no vector can be compared")));
+        let SoughtChunk {
+            chunk,
+            whole,
+            bm25,
+            vector,
+            fused,
+        } = &self.sought;
+        let part = if *whole {
+            ""
+        } else {
+            "  (it holds a part; its neighbour holds the rest)"
+        };
+        let mut text = format!(
+            "  {}:{}-{}{part}\n",
+            one_line(&chunk.document),
+            chunk.lines[0],
+            chunk.lines[1]
+        );
+        text.push_str(&format!(
+            "    by words    {}\n",
+            place(*bm25, pool, "no word of the query is in it")
+        ));
+        text.push_str(&format!(
+            "    by meaning  {}\n",
+            place(*vector, pool, "no vector can be compared")
+        ));
         let fused = fused.map_or_else(
             || "✗ in neither pool".to_owned(),
             |fused| format!("rank {}, score {:.3}", fused.rank, fused.score),

@@ -59,13 +59,20 @@ impl Failure {
     #[must_use]
     pub fn new(error: impl AsRef<str>, advice: impl AsRef<str>) -> Self {
         let safe = |text: &str| harmless(text.trim()).into_owned();
-        Self { error: safe(error.as_ref()), advice: safe(advice.as_ref()), exit: Exit::Failed }
+        Self {
+            error: safe(error.as_ref()),
+            advice: safe(advice.as_ref()),
+            exit: Exit::Failed,
+        }
     }
 
     /// A failure of what the user typed.
     #[must_use]
     pub fn usage(error: impl AsRef<str>, advice: impl AsRef<str>) -> Self {
-        Self { exit: Exit::Usage, ..Self::new(error, advice) }
+        Self {
+            exit: Exit::Usage,
+            ..Self::new(error, advice)
+        }
     }
 
     /// From a message that reads "what happened: what to do next", as those of this program do.
@@ -92,7 +99,11 @@ impl From<io::Error> for Stopped {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::OutputClosed,
-            _ => Failure::new(format!("cannot write the output ({error})"), "check where it goes").into(),
+            _ => Failure::new(
+                format!("cannot write the output ({error})"),
+                "check where it goes",
+            )
+            .into(),
         }
     }
 }
@@ -135,13 +146,20 @@ mod tests {
     #[test]
     fn a_message_is_split_into_error_and_advice() {
         let cases = [
-            ("no file at a: b: check the path", "no file at a: b", "check the path"),
+            (
+                "no file at a: b: check the path",
+                "no file at a: b",
+                "check the path",
+            ),
             ("stopped", "stopped", ""),
             ("bad \u{1b}[31mname: look", "bad ␛[31mname", "look"),
         ];
         for (message, error, advice) in cases {
             let failure = Failure::from_message(message);
-            assert_eq!((failure.error.as_str(), failure.advice.as_str()), (error, advice));
+            assert_eq!(
+                (failure.error.as_str(), failure.advice.as_str()),
+                (error, advice)
+            );
         }
     }
 }

@@ -39,27 +39,54 @@ impl Hub {
     ///
     /// # Errors
     /// Settings that cannot be used, or a system without threads to give.
-    pub fn start(layers: Layers, paths: &Paths, stop: &StopFlag, sink: Sink) -> anyhow::Result<(Self, Commands)> {
+    pub fn start(
+        layers: Layers,
+        paths: &Paths,
+        stop: &StopFlag,
+        sink: Sink,
+    ) -> anyhow::Result<(Self, Commands)> {
         let sessions = paths.sessions();
-        let recorder = layers.config()?.record.enabled.then(|| Recorder::new(&sessions));
+        let recorder = layers
+            .config()?
+            .record
+            .enabled
+            .then(|| Recorder::new(&sessions));
         let tee = Tee::new(recorder, sink);
         let (engine, inbox) = mailbox(stop);
         let (end, ended) = channel();
-        let (mut worker, asked, heard) = (Worker::new(layers, paths.clone(), stop.clone()), stop.clone(), tee.clone());
-        thread::Builder::new().name("engine".to_owned()).spawn(move || {
-            guard(&heard, || {
-                worker.serve(&inbox, &mut |record| {
-                    heard.publish(record);
-                    asked.flow()
+        let (mut worker, asked, heard) = (
+            Worker::new(layers, paths.clone(), stop.clone()),
+            stop.clone(),
+            tee.clone(),
+        );
+        thread::Builder::new()
+            .name("engine".to_owned())
+            .spawn(move || {
+                guard(&heard, || {
+                    worker.serve(&inbox, &mut |record| {
+                        heard.publish(record);
+                        asked.flow()
+                    });
+                    drop(worker);
                 });
-                drop(worker);
-            });
-            let _ = end.send(());
-        })?;
+                let _ = end.send(());
+            })?;
         let (library, requests) = channel();
         let shown = tee.clone();
-        thread::Builder::new().name("library".to_owned()).spawn(move || lend(&requests, &sessions, &shown))?;
-        Ok((Self { stop: stop.clone(), ended }, Commands { engine, library, tee }))
+        thread::Builder::new()
+            .name("library".to_owned())
+            .spawn(move || lend(&requests, &sessions, &shown))?;
+        Ok((
+            Self {
+                stop: stop.clone(),
+                ended,
+            },
+            Commands {
+                engine,
+                library,
+                tee,
+            },
+        ))
     }
 
     /// Stop what runs and wait, within reason, until the engine has let go of its models and its index. An index that is being
@@ -86,7 +113,8 @@ impl Commands {
             | Command::MeasureUtility { .. } => self.engine.send(command),
         };
         if !taken {
-            self.tee.tell(failed("engine", "the engine has ended", ENDED_ADVICE));
+            self.tee
+                .tell(failed("engine", "the engine has ended", ENDED_ADVICE));
         }
     }
 }
@@ -96,8 +124,14 @@ const ENDED_ADVICE: &str = "start ragscope again; `ragscope paths` says where it
 /// Run the engine, and when it panics end what it left open and say so.
 fn guard(tee: &Tee, engine: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(engine)) {
-        let said = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-        tee.broke_off(&format!("the engine failed ({})", said.unwrap_or("without a word")));
+        let said = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or(panic.downcast_ref::<&str>().copied());
+        tee.broke_off(&format!(
+            "the engine failed ({})",
+            said.unwrap_or("without a word")
+        ));
     }
 }
 
@@ -119,7 +153,10 @@ fn lend(requests: &Receiver<Command>, sessions: &Path, tee: &Tee) {
 
 fn list(sessions: &Path) -> Event {
     match list_runs(sessions) {
-        Ok(runs) => Event::SessionsListed { folder: sessions.display().to_string(), runs },
+        Ok(runs) => Event::SessionsListed {
+            folder: sessions.display().to_string(),
+            runs,
+        },
         Err(error) => trace_failed("list the recorded runs", &error),
     }
 }
@@ -137,7 +174,11 @@ fn trace_failed(operation: &str, error: &crate::trace::TraceError) -> Event {
 }
 
 fn failed(operation: &str, error: &str, advice: &str) -> Event {
-    Event::OperationFailed { operation: operation.to_owned(), error: error.to_owned(), advice: advice.to_owned() }
+    Event::OperationFailed {
+        operation: operation.to_owned(),
+        error: error.to_owned(),
+        advice: advice.to_owned(),
+    }
 }
 
 /// Where records part: to the recorder and to the screen. Session records come from two threads and are numbered here.
@@ -163,35 +204,74 @@ struct OpenRun {
 
 impl Tee {
     fn new(recorder: Option<Recorder>, sink: Sink) -> Self {
-        Self(Arc::new(Mutex::new(Ends { recorder, sink, started: Instant::now(), next_session_seq: 0, open: None })))
+        Self(Arc::new(Mutex::new(Ends {
+            recorder,
+            sink,
+            started: Instant::now(),
+            next_session_seq: 0,
+            open: None,
+        })))
     }
 
     /// A record of the worker.
     fn publish(&self, record: Record) {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ends.follow(&record);
-        let written = ends.recorder.as_mut().map_or(Ok(()), |recorder| recorder.write(&record));
+        let written = ends
+            .recorder
+            .as_mut()
+            .map_or(Ok(()), |recorder| recorder.write(&record));
         if let Err(error) = written {
-            ends.tell(Event::Warned { text: format!("this run is not recorded: {error}") });
+            ends.tell(Event::Warned {
+                text: format!("this run is not recorded: {error}"),
+            });
         }
         ends.pass(record);
     }
 
     /// The worker is gone: end the open run as failed, and say so.
     fn broke_off(&self, error: &str) {
-        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner).open.take();
-        if let Some(OpenRun { run, seq, t_us, text }) = open {
-            let outcome = Outcome::Failed { error: error.to_owned(), advice: ENDED_ADVICE.to_owned() };
+        let open = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .open
+            .take();
+        if let Some(OpenRun {
+            run,
+            seq,
+            t_us,
+            text,
+        }) = open
+        {
+            let outcome = Outcome::Failed {
+                error: error.to_owned(),
+                advice: ENDED_ADVICE.to_owned(),
+            };
             let (answer, citations, usage) = (String::new(), Vec::new(), RunUsage::default());
-            let event = Event::RunFinished { outcome, text: text.trim().to_owned(), answer, citations, usage };
-            self.publish(Record { seq: seq + 1, t_us, run, event });
+            let event = Event::RunFinished {
+                outcome,
+                text: text.trim().to_owned(),
+                answer,
+                citations,
+                usage,
+            };
+            self.publish(Record {
+                seq: seq + 1,
+                t_us,
+                run,
+                event,
+            });
         }
         self.tell(failed("engine", error, ENDED_ADVICE));
     }
 
     /// An event of the session.
     fn tell(&self, event: Event) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).tell(event);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .tell(event);
     }
 
     /// A recorded run: as it was, all at once, and not recorded again.
@@ -209,7 +289,12 @@ impl Ends {
         match &record.event {
             Event::RunFinished { .. } => self.open = None,
             Event::RunStarted { .. } => {
-                self.open = Some(OpenRun { run: record.run.clone(), seq: 0, t_us: 0, text: String::new() });
+                self.open = Some(OpenRun {
+                    run: record.run.clone(),
+                    seq: 0,
+                    t_us: 0,
+                    text: String::new(),
+                });
             }
             _ => {}
         }
@@ -222,7 +307,12 @@ impl Ends {
     }
 
     fn tell(&mut self, event: Event) {
-        self.pass(Record { seq: 0, t_us: 0, run: SESSION.to_owned(), event });
+        self.pass(Record {
+            seq: 0,
+            t_us: 0,
+            run: SESSION.to_owned(),
+            event,
+        });
     }
 
     fn pass(&mut self, mut record: Record) {
@@ -246,7 +336,12 @@ mod tests {
         let (sender, records) = channel();
         let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
         let tee = Tee::new(Some(Recorder::new(home.path())), sink);
-        let record = |seq, event| Record { seq, t_us: seq, run: "r".to_owned(), event };
+        let record = |seq, event| Record {
+            seq,
+            t_us: seq,
+            run: "r".to_owned(),
+            event,
+        };
         let started = Event::RunStarted {
             format: FORMAT,
             program: String::new(),
@@ -263,18 +358,36 @@ mod tests {
             tee.publish(record(0, started));
             tee.publish(record(
                 1,
-                Event::TokenGenerated { step: 1, text: " Lorby".to_owned(), logprob: 0.0, entropy: 0.0 },
+                Event::TokenGenerated {
+                    step: 1,
+                    text: " Lorby".to_owned(),
+                    logprob: 0.0,
+                    entropy: 0.0,
+                },
             ));
             panic!("a wheel came off");
         });
         drop(tee);
         let seen: Vec<Record> = records.iter().collect();
-        let Event::RunFinished { outcome: Outcome::Failed { error, .. }, text, .. } = &seen[2].event else {
+        let Event::RunFinished {
+            outcome: Outcome::Failed { error, .. },
+            text,
+            ..
+        } = &seen[2].event
+        else {
             panic!("{seen:?}")
         };
         assert!(error.contains("a wheel came off"), "{error}");
-        assert_eq!((text.as_str(), seen[2].seq, seen[2].run.as_str()), ("Lorby", 2, "r"));
-        assert!(matches!(&seen[3].event, Event::OperationFailed { operation, .. } if operation == "engine"));
-        assert_eq!(read_run(&home.path().join("r.jsonl")).expect("recorded"), seen[..3]);
+        assert_eq!(
+            (text.as_str(), seen[2].seq, seen[2].run.as_str()),
+            ("Lorby", 2, "r")
+        );
+        assert!(
+            matches!(&seen[3].event, Event::OperationFailed { operation, .. } if operation == "engine")
+        );
+        assert_eq!(
+            read_run(&home.path().join("r.jsonl")).expect("recorded"),
+            seen[..3]
+        );
     }
 }

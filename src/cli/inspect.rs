@@ -25,13 +25,24 @@ struct ListedModel {
 pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
     let config = layers.config()?;
     let used: Vec<(ModelRole, Result<PathBuf, LlmError>)> = vec![
-        (ModelRole::Generator, resolve(&config.generator.model, paths)),
+        (
+            ModelRole::Generator,
+            resolve(&config.generator.model, paths),
+        ),
         (ModelRole::Embedder, resolve(&config.embedder.model, paths)),
     ];
-    let used_as =
-        |file: &PathBuf| used.iter().find(|(_, used)| used.as_ref().ok() == Some(file)).map(|(role, _)| *role);
-    let listed: Vec<ListedModel> =
-        discover(paths).into_iter().map(|model| ListedModel { used_as: used_as(&model.file), model }).collect();
+    let used_as = |file: &PathBuf| {
+        used.iter()
+            .find(|(_, used)| used.as_ref().ok() == Some(file))
+            .map(|(role, _)| *role)
+    };
+    let listed: Vec<ListedModel> = discover(paths)
+        .into_iter()
+        .map(|model| ListedModel {
+            used_as: used_as(&model.file),
+            model,
+        })
+        .collect();
     if out.json {
         out.json_pretty(&serde_json::json!({ "models": listed }))?;
         return Ok(Exit::Done);
@@ -54,9 +65,16 @@ fn model_table(listed: &[ListedModel]) -> String {
                 format!("{mark} {}", model.role.map_or("unusable", ModelRole::name)),
                 model.name.clone(),
                 model.architecture.clone(),
-                if model.parameters == 0 { String::new() } else { parameters(model.parameters) },
+                if model.parameters == 0 {
+                    String::new()
+                } else {
+                    parameters(model.parameters)
+                },
                 bytes(model.bytes),
-                model.problem.clone().unwrap_or_else(|| model.place.name().to_owned()),
+                model
+                    .problem
+                    .clone()
+                    .unwrap_or_else(|| model.place.name().to_owned()),
             ]
         })
         .collect();
@@ -64,16 +82,29 @@ fn model_table(listed: &[ListedModel]) -> String {
 }
 
 fn parameters(count: u64) -> String {
-    if count < 1_000_000_000 { format!("{:.1} M", count as f64 / 1e6) } else { format!("{:.1} B", count as f64 / 1e9) }
+    if count < 1_000_000_000 {
+        format!("{:.1} M", count as f64 / 1e6)
+    } else {
+        format!("{:.1} B", count as f64 / 1e9)
+    }
 }
 
 /// Columns padded to their widest cell, two spaces between them.
 fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..N).map(width).collect();
     rows.iter()
         .map(|row| {
-            let line: String = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect();
+            let line: String = row
+                .iter()
+                .zip(&widths)
+                .map(|(cell, width)| format!("{cell:<width$}  "))
+                .collect();
             format!("{}\n", line.trim_end())
         })
         .collect()
@@ -95,12 +126,16 @@ pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
         ("assets", assets_folder()),
     ];
     if out.json {
-        let object: serde_json::Map<String, serde_json::Value> =
-            all.iter().map(|(name, path)| ((*name).to_owned(), path.display().to_string().into())).collect();
+        let object: serde_json::Map<String, serde_json::Value> = all
+            .iter()
+            .map(|(name, path)| ((*name).to_owned(), path.display().to_string().into()))
+            .collect();
         out.json_pretty(&object)?;
     } else {
-        let rows: Vec<[String; 2]> =
-            all.iter().map(|(name, path)| [(*name).to_owned(), path.display().to_string()]).collect();
+        let rows: Vec<[String; 2]> = all
+            .iter()
+            .map(|(name, path)| [(*name).to_owned(), path.display().to_string()])
+            .collect();
         out.text(&harmless(&table(&rows)))?;
     }
     Ok(Exit::Done)
@@ -120,8 +155,12 @@ pub fn config(
     if out.json {
         out.json_pretty(&config)?;
     } else {
-        let text = toml::to_string(&config)
-            .map_err(|error| Failure::new(format!("the settings cannot be written as TOML ({error})"), ""))?;
+        let text = toml::to_string(&config).map_err(|error| {
+            Failure::new(
+                format!("the settings cannot be written as TOML ({error})"),
+                "",
+            )
+        })?;
         out.text(&harmless(&text))?;
     }
     Ok(Exit::Done)
@@ -130,7 +169,12 @@ pub fn config(
 /// Print a completion script.
 pub fn completions(shell: clap_complete::Shell, out: &mut Output) -> Result<Exit, Stopped> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::declaration(), "ragscope", &mut script);
+    clap_complete::generate(
+        shell,
+        &mut Arguments::declaration(),
+        "ragscope",
+        &mut script,
+    );
     out.text(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

@@ -24,17 +24,22 @@ impl Interrupt {
     /// # Errors
     /// When the system refuses the handler.
     pub fn listen() -> io::Result<Self> {
-        let interrupt = Self { seen: Arc::default(), stop: StopFlag::default() };
+        let interrupt = Self {
+            seen: Arc::default(),
+            stop: StopFlag::default(),
+        };
         let mut signals = Signals::new([SIGINT])?;
         let heard = interrupt.clone();
-        std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            for _ in signals.forever() {
-                heard.stop.stop();
-                if heard.seen.swap(true, Ordering::Relaxed) {
-                    signal_hook::low_level::exit(i32::from(Exit::Interrupted.code()));
+        std::thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || {
+                for _ in signals.forever() {
+                    heard.stop.stop();
+                    if heard.seen.swap(true, Ordering::Relaxed) {
+                        signal_hook::low_level::exit(i32::from(Exit::Interrupted.code()));
+                    }
                 }
-            }
-        })?;
+            })?;
         Ok(interrupt)
     }
 
@@ -46,7 +51,11 @@ impl Interrupt {
 
     /// As an observer's answer.
     pub fn flow(&self) -> Flow {
-        if self.seen() { Flow::Stop } else { Flow::Continue }
+        if self.seen() {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        }
     }
 
     /// The flag that reaches into a model call.

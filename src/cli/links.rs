@@ -30,11 +30,18 @@ struct ToldChunk<'a> {
 
 impl Work<'_> {
     /// Bring the index and its links up to date, and print the links of one document, with `--json` of all of them.
-    pub fn links(mut self, folder: &Path, document: Option<&str>, rebuild: bool) -> Result<Exit, Stopped> {
+    pub fn links(
+        mut self,
+        folder: &Path,
+        document: Option<&str>,
+        rebuild: bool,
+    ) -> Result<Exit, Stopped> {
         check_folder(folder)?;
         self.observer.be_silent();
         self.prepare(folder)?;
-        let report = self.run(|worker, publish| worker.link(&[], rebuild, publish))?.ok_or(Stopped::Interrupted)?;
+        let report = self
+            .run(|worker, publish| worker.link(&[], rebuild, publish))?
+            .ok_or(Stopped::Interrupted)?;
         let all = self.worker.documents();
         let wanted: Vec<&str> = match document {
             Some(document) if all.iter().any(|known| known == document) => vec![document],
@@ -57,7 +64,11 @@ impl Work<'_> {
         Ok(Exit::Done)
     }
 
-    fn tell_links(&mut self, document: &str, linked: &[(ChunkText, Vec<Link>)]) -> Result<(), Stopped> {
+    fn tell_links(
+        &mut self,
+        document: &str,
+        linked: &[(ChunkText, Vec<Link>)],
+    ) -> Result<(), Stopped> {
         if self.observer.out.json {
             let chunks = linked.iter().map(|(chunk, links)| ToldChunk {
                 chunk: chunk.id,
@@ -65,7 +76,10 @@ impl Work<'_> {
                 text: &chunk.text,
                 links,
             });
-            self.observer.out.json_line(&Told { document, chunks: chunks.collect() })?;
+            self.observer.out.json_line(&Told {
+                document,
+                chunks: chunks.collect(),
+            })?;
             return Ok(());
         }
         let mut text = String::new();

@@ -42,7 +42,11 @@ pub fn refuse(error: &clap::Error) -> Exit {
     let json = std::env::args_os().any(|argument| argument == "--json");
     if error.use_stderr() && json {
         let text = error.render().to_string();
-        let said = text.split("\n\nUsage:").next().unwrap_or(&text).trim_start_matches("error: ");
+        let said = text
+            .split("\n\nUsage:")
+            .next()
+            .unwrap_or(&text)
+            .trim_start_matches("error: ");
         let line: Vec<&str> = said.split_whitespace().collect();
         let failure = Failure::usage(line.join(" "), "`ragscope --help` shows the usage");
         Output::of_process(json).failure(&failure);
@@ -50,7 +54,11 @@ pub fn refuse(error: &clap::Error) -> Exit {
     }
     // a closed pipe is nobody's mistake
     let _ = error.print();
-    if error.use_stderr() { Exit::Usage } else { Exit::Done }
+    if error.use_stderr() {
+        Exit::Usage
+    } else {
+        Exit::Done
+    }
 }
 
 /// Run `work` and tell its failure.
@@ -74,17 +82,31 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
     let paths = Paths::of_user();
     let layers = || layers(&arguments.shared, &paths);
     match &arguments.command {
-        None => Err(Failure::usage("the screen needs a terminal", "use `ragscope ask FOLDER QUESTION`").into()),
+        None => Err(Failure::usage(
+            "the screen needs a terminal",
+            "use `ragscope ask FOLDER QUESTION`",
+        )
+        .into()),
         Some(Subcommands::Replay { file }) => replay::print(file, out),
         Some(Subcommands::Models) => inspect::models(&layers()?, &paths, out),
         Some(Subcommands::Paths) => inspect::paths(&paths, out),
         Some(Subcommands::Config { effective }) => inspect::config(*effective, layers, out),
         Some(Subcommands::Completions { shell }) => inspect::completions(*shell, out),
-        Some(Subcommands::Index { folder, rebuild }) => Work::new(layers()?, &paths, out)?.index(folder, *rebuild),
-        Some(Subcommands::Ask { folder, question }) => {
-            Work::new(layers()?, &paths, out)?.ask(Question { folder, text: question, shown: RunText::default() })
+        Some(Subcommands::Index { folder, rebuild }) => {
+            Work::new(layers()?, &paths, out)?.index(folder, *rebuild)
         }
-        Some(Subcommands::Links { folder, document, rebuild }) => {
+        Some(Subcommands::Ask { folder, question }) => {
+            Work::new(layers()?, &paths, out)?.ask(Question {
+                folder,
+                text: question,
+                shown: RunText::default(),
+            })
+        }
+        Some(Subcommands::Links {
+            folder,
+            document,
+            rebuild,
+        }) => {
             let mut layers = layers()?;
             if layers.config()?.linker.kind == LinkerKind::Off {
                 // whoever asks for links wants some
@@ -92,9 +114,11 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
             }
             Work::new(layers, &paths, out)?.links(folder, document.as_deref(), *rebuild)
         }
-        Some(Subcommands::Explain { folder, question, expect }) => {
-            Work::new(layers()?, &paths, out)?.explain(folder, question, expect)
-        }
+        Some(Subcommands::Explain {
+            folder,
+            question,
+            expect,
+        }) => Work::new(layers()?, &paths, out)?.explain(folder, question, expect),
         Some(Subcommands::Eval(what)) => eval::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Probe(what)) => probe::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Demo) => demo::print(&arguments.shared, &paths, out),
@@ -113,10 +137,15 @@ pub fn layers(flags: &Shared, paths: &Paths) -> Result<Layers, Stopped> {
 
 fn with_flags(mut layers: Layers, flags: &Shared) -> Result<Layers, Stopped> {
     // what is wrong without the flags is not the fault of the command line
-    if let Err(error @ (ConfigError::BadValue { .. } | ConfigError::Unreadable { .. })) = layers.config() {
+    if let Err(error @ (ConfigError::BadValue { .. } | ConfigError::Unreadable { .. })) =
+        layers.config()
+    {
         return Err(error.into());
     }
-    let wrong_usage = |error: ConfigError| Failure { exit: Exit::Usage, ..failure::of_settings(&error) };
+    let wrong_usage = |error: ConfigError| Failure {
+        exit: Exit::Usage,
+        ..failure::of_settings(&error)
+    };
     let assignments = flags.assignments();
     for (flag, key, value) in &assignments {
         layers.set(flag, key, value).map_err(wrong_usage)?;

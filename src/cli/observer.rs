@@ -66,7 +66,11 @@ impl<'a> Observer<'a> {
         if self.broken.is_none() {
             self.broken = self.write(record).err();
         }
-        if self.broken.is_some() { Flow::Stop } else { self.interrupt.flow() }
+        if self.broken.is_some() {
+            Flow::Stop
+        } else {
+            self.interrupt.flow()
+        }
     }
 
     /// What was observed is over: the progress line goes, and a closed output is told.
@@ -78,17 +82,21 @@ impl<'a> Observer<'a> {
     /// Say where the run was recorded.
     pub fn tell_recording(&mut self) -> io::Result<()> {
         match self.recorded.take() {
-            Some(file) if !self.out.json => {
-                self.out.dim(&harmless(&format!("see it again: ragscope replay {}\n", file.display())))
-            }
+            Some(file) if !self.out.json => self.out.dim(&harmless(&format!(
+                "see it again: ragscope replay {}\n",
+                file.display()
+            ))),
             Some(_) | None => Ok(()),
         }
     }
 
     fn record(&mut self, record: &Record) {
-        let Some(recorder) = self.recorder.as_mut() else { return };
+        let Some(recorder) = self.recorder.as_mut() else {
+            return;
+        };
         if let Err(error) = recorder.write(record) {
-            self.out.remark(&format!("warning: this run is not recorded: {error}"));
+            self.out
+                .remark(&format!("warning: this run is not recorded: {error}"));
             self.recorded = None;
         } else if let Some(file) = recorder.file() {
             self.recorded = Some(file.to_owned());
@@ -97,13 +105,21 @@ impl<'a> Observer<'a> {
 
     fn write(&mut self, record: &Record) -> io::Result<()> {
         if self.out.json && !self.silent {
-            return if self.finished { Ok(()) } else { self.json(record) };
+            return if self.finished {
+                Ok(())
+            } else {
+                self.json(record)
+            };
         }
         if let Event::Warned { text } = &record.event {
             self.out.remark(&format!("warning: {text}"));
         }
         self.out.progress(&record.event);
-        if self.silent { Ok(()) } else { self.text.show(&record.event, self.out) }
+        if self.silent {
+            Ok(())
+        } else {
+            self.text.show(&record.event, self.out)
+        }
     }
 
     fn json(&mut self, record: &Record) -> io::Result<()> {

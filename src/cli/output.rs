@@ -49,7 +49,11 @@ impl Output {
 
     /// Text of less weight: dim where the terminal can.
     pub fn dim(&mut self, text: &str) -> io::Result<()> {
-        if self.styled { self.text(&format!("\x1b[2m{text}\x1b[0m")) } else { self.text(text) }
+        if self.styled {
+            self.text(&format!("\x1b[2m{text}\x1b[0m"))
+        } else {
+            self.text(text)
+        }
     }
 
     /// One JSON value on a line of its own.
@@ -93,21 +97,34 @@ impl Output {
 
     /// Show this line as the progress, unless the last one is too young.
     pub fn progress_line(&mut self, line: impl FnOnce() -> String) {
-        let Some(progress) = self.progress.as_mut() else { return };
-        if progress.drawn_at.is_some_and(|drawn_at| drawn_at.elapsed() < PROGRESS_EVERY) {
+        let Some(progress) = self.progress.as_mut() else {
+            return;
+        };
+        if progress
+            .drawn_at
+            .is_some_and(|drawn_at| drawn_at.elapsed() < PROGRESS_EVERY)
+        {
             return;
         }
         progress.drawn_at = Some(Instant::now());
         let columns = crossterm::terminal::size().map_or(0, |(columns, _)| usize::from(columns));
         // some terminals do not know their size
         let columns = if columns == 0 { 80 } else { columns };
-        let _ = write!(io::stderr().lock(), "\r\x1b[2K{}", fit(&harmless(&line()), columns.saturating_sub(1)));
+        let _ = write!(
+            io::stderr().lock(),
+            "\r\x1b[2K{}",
+            fit(&harmless(&line()), columns.saturating_sub(1))
+        );
         let _ = io::stderr().flush();
     }
 
     /// Take the progress line away before something else is written.
     pub fn clear_progress(&mut self) {
-        if let Some(progress) = self.progress.as_mut().filter(|progress| progress.drawn_at.is_some()) {
+        if let Some(progress) = self
+            .progress
+            .as_mut()
+            .filter(|progress| progress.drawn_at.is_some())
+        {
             progress.drawn_at = None;
             let _ = write!(io::stderr().lock(), "\r\x1b[2K");
         }
@@ -116,9 +133,15 @@ impl Output {
 
 fn progress_line(event: &Event) -> Option<String> {
     match event {
-        Event::ModelLoadProgressed { role, file, fraction } => {
-            Some(format!("loading {} {file} {:.0} %", role.name(), fraction * 100.0))
-        }
+        Event::ModelLoadProgressed {
+            role,
+            file,
+            fraction,
+        } => Some(format!(
+            "loading {} {file} {:.0} %",
+            role.name(),
+            fraction * 100.0
+        )),
         Event::IndexProgressed { progress } => Some(index_line(progress)),
         Event::ProbeProgressed { progress } => Some(probe_line(progress)),
         _ => None,
@@ -154,7 +177,10 @@ fn probe_line(progress: &ProbeProgress) -> String {
     let mut line = match progress.phase {
         ProbePhase::WritingQuestions => format!("writing questions, {done} of {total}"),
         ProbePhase::Collecting => {
-            format!("asking question {done} of {total}, {} sentences collected", progress.sentences)
+            format!(
+                "asking question {done} of {total}, {} sentences collected",
+                progress.sentences
+            )
         }
         ProbePhase::Training => format!("training, pass {done} of at most {total}"),
     };
@@ -209,8 +235,14 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!([duration(840), duration(61_000), duration(200_000)], ["0.8 s", "61 s", "3 min 20 s"]);
-        assert_eq!([bytes(900), bytes(11_700_000), bytes(4_500_000_000)], ["0.9 kB", "11.7 MB", "4.5 GB"]);
+        assert_eq!(
+            [duration(840), duration(61_000), duration(200_000)],
+            ["0.8 s", "61 s", "3 min 20 s"]
+        );
+        assert_eq!(
+            [bytes(900), bytes(11_700_000), bytes(4_500_000_000)],
+            ["0.9 kB", "11.7 MB", "4.5 GB"]
+        );
     }
 
     #[test]
@@ -224,7 +256,10 @@ mod tests {
             left_ms: Some(8_000),
         };
         let line = index_line(&progress);
-        assert_eq!(line, "embedding 12 of 40 chunks, 3 a second, 8.0 s left  日本語/notes.md");
+        assert_eq!(
+            line,
+            "embedding 12 of 40 chunks, 3 a second, 8.0 s left  日本語/notes.md"
+        );
         assert_eq!(fit("日本語", 5), "日本");
         assert_eq!(fit("a\tb\nc", 9), "a b");
     }

@@ -51,15 +51,29 @@ pub struct Training {
 }
 
 /// Carry out `probe`.
-pub fn run(what: &ProbeCommand, flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+pub fn run(
+    what: &ProbeCommand,
+    flags: &Shared,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Exit, Stopped> {
     match what {
         ProbeCommand::Train(training) => train(training, flags, paths, out),
         ProbeCommand::Show { file } => show(file.as_deref(), paths, out),
     }
 }
 
-fn train(what: &Training, flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
-    let layers = if what.demo { demo::layers(flags, paths)? } else { super::layers(flags, paths)? };
+fn train(
+    what: &Training,
+    flags: &Shared,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Exit, Stopped> {
+    let layers = if what.demo {
+        demo::layers(flags, paths)?
+    } else {
+        super::layers(flags, paths)?
+    };
     let folder = what.folder.clone().unwrap_or_else(demo::corpus);
     check_folder(&folder)?;
     let mut questions: Vec<ProbeQuestion> = Vec::new();
@@ -69,16 +83,24 @@ fn train(what: &Training, flags: &Shared, paths: &Paths, out: &mut Output) -> Re
             out.remark(&format!("{}: {remark}", file.display()));
         }
         for question in set.questions {
-            if !questions.iter().any(|known| known.question == question.question) {
+            if !questions
+                .iter()
+                .any(|known| known.question == question.question)
+            {
                 questions.push(ProbeQuestion {
                     question: question.question,
-                    evidence: question.evidence.into_iter().map(|place| place.quote).collect(),
+                    evidence: question
+                        .evidence
+                        .into_iter()
+                        .map(|place| place.quote)
+                        .collect(),
                     held_out: question.split == HELD_OUT,
                 });
             }
         }
     }
-    let trained = Work::new(layers, paths, out)?.train_probe(&folder, questions, what.out.as_deref())?;
+    let trained =
+        Work::new(layers, paths, out)?.train_probe(&folder, questions, what.out.as_deref())?;
     if !out.json {
         out.text(&harmless(&described(&trained.file, &trained.card)))?;
     }
@@ -98,15 +120,27 @@ fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, St
     let read = |file: PathBuf| (probe::describe(&file), file);
     let found: Vec<(Result<ProbeCard, ProbeError>, PathBuf)> = match file {
         Some(file) => vec![read(file.to_owned())],
-        None => probe::folders(paths).iter().flat_map(|folder| probe::files(folder)).map(read).collect(),
+        None => probe::folders(paths)
+            .iter()
+            .flat_map(|folder| probe::files(folder))
+            .map(read)
+            .collect(),
     };
     if let (Some(_), Some((Err(error), _))) = (file, found.first()) {
         return Err(Failure::from_message(&error.to_string()).into());
     }
     if out.json {
         let shown = found.into_iter().map(|(card, file)| match card {
-            Ok(card) => Shown { file, probe: Some(card), error: None },
-            Err(error) => Shown { file, probe: None, error: Some(error.to_string()) },
+            Ok(card) => Shown {
+                file,
+                probe: Some(card),
+                error: None,
+            },
+            Err(error) => Shown {
+                file,
+                probe: None,
+                error: Some(error.to_string()),
+            },
         });
         out.json_pretty(&serde_json::json!({ "probes": shown.collect::<Vec<_>>() }))?;
         return Ok(Exit::Done);

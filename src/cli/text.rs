@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::io;
 
 use crate::event::{
-    Citation, Context, Decision, Event, Evidence, Hit, Outcome, RunUsage, Uncertainty, Utility, harmless,
+    Citation, Context, Decision, Event, Evidence, Hit, Outcome, RunUsage, Uncertainty, Utility,
+    harmless,
 };
 
 use super::output::{Output, duration, one_line};
@@ -34,7 +35,10 @@ impl RunText {
     /// The whole story: question, lookup, answer.
     #[must_use]
     pub fn story() -> Self {
-        Self { told: true, ..Self::default() }
+        Self {
+            told: true,
+            ..Self::default()
+        }
     }
 
     /// Write what this event adds.
@@ -43,13 +47,22 @@ impl RunText {
     /// When the output cannot be written.
     pub fn show(&mut self, event: &Event, out: &mut Output) -> io::Result<()> {
         match event {
-            Event::RunStarted { question, preset, models, .. } if self.told => {
+            Event::RunStarted {
+                question,
+                preset,
+                models,
+                ..
+            } if self.told => {
                 let names: Vec<&str> = models.iter().map(|model| model.file.as_str()).collect();
                 out.text(&format!("{}\n", harmless(question)))?;
-                out.dim(&harmless(&format!("preset {preset}, {}\n", names.join(", "))))
+                out.dim(&harmless(&format!(
+                    "preset {preset}, {}\n",
+                    names.join(", ")
+                )))
             }
             Event::RetrievalFinished { retrieval, .. } => {
-                self.hits.extend(retrieval.hits.iter().map(|hit| (hit.chunk.id, hit.clone())));
+                self.hits
+                    .extend(retrieval.hits.iter().map(|hit| (hit.chunk.id, hit.clone())));
                 Ok(())
             }
             Event::ContextBuilt { context, .. } if self.told => out.dim(&self.passages(context)),
@@ -59,7 +72,12 @@ impl RunText {
                 Ok(())
             }
             Event::TokenGenerated { text, .. } if !self.waits => self.token(text, out),
-            Event::StepFinished { text, uncertainty, citations, .. } if self.waits => match uncertainty.decision {
+            Event::StepFinished {
+                text,
+                uncertainty,
+                citations,
+                ..
+            } if self.waits => match uncertainty.decision {
                 Decision::Keep | Decision::Measured => {
                     self.token(&format!(" {text}"), out)?;
                     out.text(&labels(citations))
@@ -74,7 +92,13 @@ impl RunText {
                 self.utility.push_str(&worth(utility));
                 Ok(())
             }
-            Event::RunFinished { outcome, text, answer, citations, usage } => {
+            Event::RunFinished {
+                outcome,
+                text,
+                answer,
+                citations,
+                usage,
+            } => {
                 self.end(out)?;
                 out.text(&sources(citations))?;
                 out.dim(&harmless(&self.utility))?;
@@ -86,7 +110,11 @@ impl RunText {
     }
 
     fn token(&mut self, text: &str, out: &mut Output) -> io::Result<()> {
-        let text = if self.written == Written::Nothing { text.trim_start() } else { text };
+        let text = if self.written == Written::Nothing {
+            text.trim_start()
+        } else {
+            text
+        };
         if text.is_empty() {
             return Ok(());
         }
@@ -98,11 +126,19 @@ impl RunText {
     }
 
     fn end(&self, out: &mut Output) -> io::Result<()> {
-        if self.written == Written::Text { out.text("\n") } else { Ok(()) }
+        if self.written == Written::Text {
+            out.text("\n")
+        } else {
+            Ok(())
+        }
     }
 
     fn passages(&self, context: &Context) -> String {
-        let mut text = format!("{} chunks found, {} in the prompt:\n", self.hits.len(), context.chunks.len());
+        let mut text = format!(
+            "{} chunks found, {} in the prompt:\n",
+            self.hits.len(),
+            context.chunks.len()
+        );
         for part in &context.chunks {
             if let Some(hit) = self.hits.get(&part.chunk) {
                 text.push_str(&format!("  [{}] {}\n", part.label, place(hit)));
@@ -114,24 +150,45 @@ impl RunText {
 
 /// A sentence that is looked up, for who watches standard error.
 fn doubted(text: &str, uncertainty: &Uncertainty) -> String {
-    let threshold = uncertainty.threshold.map_or(String::new(), |threshold| format!(" > {threshold:.2}"));
+    let threshold = uncertainty
+        .threshold
+        .map_or(String::new(), |threshold| format!(" > {threshold:.2}"));
     format!("doubted ({:.2}{threshold}): {text}", uncertainty.value)
 }
 
 fn place(hit: &Hit) -> String {
     let score = |name: &str, ranked: Option<crate::event::Ranked>| {
-        ranked.map_or_else(|| format!("{name} -"), |ranked| format!("{name} {:.2}", ranked.score))
+        ranked.map_or_else(
+            || format!("{name} -"),
+            |ranked| format!("{name} {:.2}", ranked.score),
+        )
     };
     let [first, last] = hit.chunk.lines;
     let lines = lines(first, last);
-    format!("{}:{lines}  {}  {}", one_line(&hit.chunk.document), score("bm25", hit.bm25), score("vector", hit.vector))
+    format!(
+        "{}:{lines}  {}  {}",
+        one_line(&hit.chunk.document),
+        score("bm25", hit.bm25),
+        score("vector", hit.vector)
+    )
 }
 
 /// What a lookup was worth: the whole of it, and each chunk alone.
 fn worth(utility: &Utility) -> String {
-    let toward = if utility.own_answer { "the model's own answer" } else { "the right answer" };
-    let chunks = utility.hits.iter().map(|hit| format!("; [{}] alone {:+.2}", hit.label, hit.alone));
-    format!("\nworth of the context toward {toward}: {:+.2}{}\n", utility.delta, chunks.collect::<String>())
+    let toward = if utility.own_answer {
+        "the model's own answer"
+    } else {
+        "the right answer"
+    };
+    let chunks = utility
+        .hits
+        .iter()
+        .map(|hit| format!("; [{}] alone {:+.2}", hit.label, hit.alone));
+    format!(
+        "\nworth of the context toward {toward}: {:+.2}{}\n",
+        utility.delta,
+        chunks.collect::<String>()
+    )
 }
 
 /// The labels that the model did not write itself.
@@ -147,7 +204,12 @@ fn sources(citations: &[Citation]) -> String {
     let mut lines_of: Vec<String> = citations
         .iter()
         .map(|cited| {
-            format!("  [{}] {}:{}\n", cited.label, one_line(&cited.file), lines(cited.first_line, cited.last_line))
+            format!(
+                "  [{}] {}:{}\n",
+                cited.label,
+                one_line(&cited.file),
+                lines(cited.first_line, cited.last_line)
+            )
         })
         .collect();
     lines_of.dedup();
@@ -158,7 +220,11 @@ fn sources(citations: &[Citation]) -> String {
 }
 
 fn lines(first: u32, last: u32) -> String {
-    if first == last { first.to_string() } else { format!("{first}-{last}") }
+    if first == last {
+        first.to_string()
+    } else {
+        format!("{first}-{last}")
+    }
 }
 
 fn footer(short: Option<&str>, outcome: &Outcome, usage: &RunUsage) -> String {

@@ -50,7 +50,9 @@ impl<'a> Work<'a> {
         self.run(|worker, publish| worker.open(folder, rebuild, publish))?;
         let report = self.run(Worker::update)?.ok_or(Stopped::Interrupted)?;
         if !self.observer.out.json {
-            self.observer.out.text(&harmless(&summary(folder, &report)))?;
+            self.observer
+                .out
+                .text(&harmless(&summary(folder, &report)))?;
         }
         Ok(Exit::Done)
     }
@@ -58,7 +60,9 @@ impl<'a> Work<'a> {
     /// Answer one question, over an index that is brought up to date first.
     pub fn ask(mut self, question: Question<'_>) -> Result<Exit, Stopped> {
         if question.text.trim().is_empty() {
-            return Err(Failure::usage("the question is empty", "type what you want to know").into());
+            return Err(
+                Failure::usage("the question is empty", "type what you want to know").into(),
+            );
         }
         check_folder(question.folder)?;
         self.run(|worker, publish| worker.check_question(question.text, publish))?;
@@ -91,7 +95,11 @@ impl<'a> Work<'a> {
     /// Ask a question and follow the chunks that hold a phrase.
     pub fn explain(mut self, folder: &Path, question: &str, phrase: &str) -> Result<Exit, Stopped> {
         if phrase.trim().is_empty() {
-            return Err(Failure::usage("the text to expect is empty", "give words of the passage that you miss").into());
+            return Err(Failure::usage(
+                "the text to expect is empty",
+                "give words of the passage that you miss",
+            )
+            .into());
         }
         check_folder(folder)?;
         self.observer.be_silent();
@@ -123,15 +131,20 @@ impl<'a> Work<'a> {
             other => other.map(Some),
         })?;
         match updated {
-            None => self.observer.out.remark("another ragscope writes this index; answering from what is there"),
+            None => self
+                .observer
+                .out
+                .remark("another ragscope writes this index; answering from what is there"),
             Some(None) => return Err(Stopped::Interrupted),
             Some(Some(report)) => self.tell_skipped(folder, &report),
         }
         if self.observer.documents() == 0 {
             let error = format!("no document that can be read in {}", folder.display());
-            return Err(
-                Failure::new(error, "add text, Markdown or HTML files, or ask with --preset closed-book").into()
-            );
+            return Err(Failure::new(
+                error,
+                "add text, Markdown or HTML files, or ask with --preset closed-book",
+            )
+            .into());
         }
         Ok(())
     }
@@ -139,8 +152,17 @@ impl<'a> Work<'a> {
     fn tell_skipped(&mut self, folder: &Path, report: &IndexReport) {
         let skipped = report.skipped.len();
         if skipped > 0 {
-            let (files, folder) = (if skipped == 1 { "file was" } else { "files were" }, folder.display());
-            self.observer.out.remark(&format!("{skipped} {files} skipped; `ragscope index {folder}` says why"));
+            let (files, folder) = (
+                if skipped == 1 {
+                    "file was"
+                } else {
+                    "files were"
+                },
+                folder.display(),
+            );
+            self.observer.out.remark(&format!(
+                "{skipped} {files} skipped; `ragscope index {folder}` says why"
+            ));
         }
     }
 
@@ -171,8 +193,14 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     let shown = folder.display();
     match folder.metadata() {
         Ok(about) if about.is_dir() => Ok(()),
-        Ok(_) => Err(Failure::new(format!("{shown} is a file"), "name the folder that it is in")),
-        Err(error) => Err(Failure::new(format!("cannot open the folder {shown} ({error})"), advice(folder))),
+        Ok(_) => Err(Failure::new(
+            format!("{shown} is a file"),
+            "name the folder that it is in",
+        )),
+        Err(error) => Err(Failure::new(
+            format!("cannot open the folder {shown} ({error})"),
+            advice(folder),
+        )),
     }
 }
 
@@ -180,9 +208,15 @@ fn advice(missing: &Path) -> String {
     let name = missing.to_string_lossy();
     let alike = |command: &clap::Command| strsim::jaro_winkler(command.get_name(), &name);
     let declaration = Arguments::declaration();
-    match declaration.get_subcommands().max_by(|a, b| alike(a).total_cmp(&alike(b))) {
+    match declaration
+        .get_subcommands()
+        .max_by(|a, b| alike(a).total_cmp(&alike(b)))
+    {
         Some(command) if alike(command) > LIKENESS => {
-            format!("check the path, or did you mean the command `{}`?", command.get_name())
+            format!(
+                "check the path, or did you mean the command `{}`?",
+                command.get_name()
+            )
         }
         Some(_) | None => "check the path".to_owned(),
     }

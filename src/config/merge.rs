@@ -8,12 +8,24 @@ use super::{CHOICES, Config, Paths, RANGES};
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 const PRESETS: &[(&str, &str)] = &[
-    ("closed-book", include_str!("../../config/presets/closed-book.toml")),
+    (
+        "closed-book",
+        include_str!("../../config/presets/closed-book.toml"),
+    ),
     ("naive", include_str!("../../config/presets/naive.toml")),
-    ("dense-rag", include_str!("../../config/presets/dense-rag.toml")),
+    (
+        "dense-rag",
+        include_str!("../../config/presets/dense-rag.toml"),
+    ),
     ("searag", include_str!("../../config/presets/searag.toml")),
-    ("chunkrag", include_str!("../../config/presets/chunkrag.toml")),
-    ("saki-rag", include_str!("../../config/presets/saki-rag.toml")),
+    (
+        "chunkrag",
+        include_str!("../../config/presets/chunkrag.toml"),
+    ),
+    (
+        "saki-rag",
+        include_str!("../../config/presets/saki-rag.toml"),
+    ),
     ("full", include_str!("../../config/presets/full.toml")),
 ];
 const ENVIRONMENT_PREFIX: &str = "RAGSCOPE_";
@@ -22,11 +34,24 @@ const ENVIRONMENT_PREFIX: &str = "RAGSCOPE_";
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("{origin}: unknown setting `{key}`{hint}")]
-    UnknownKey { origin: String, key: String, hint: String },
+    UnknownKey {
+        origin: String,
+        key: String,
+        hint: String,
+    },
     #[error("unknown preset `{name}`{hint}; known are {known}")]
-    UnknownPreset { name: String, hint: String, known: String },
+    UnknownPreset {
+        name: String,
+        hint: String,
+        known: String,
+    },
     #[error("{origin}: `{key}` cannot be `{value}`{hint}")]
-    BadValue { origin: String, key: String, value: String, hint: String },
+    BadValue {
+        origin: String,
+        key: String,
+        value: String,
+        hint: String,
+    },
     #[error("{origin}: {reason}")]
     Unreadable { origin: String, reason: String },
 }
@@ -71,8 +96,14 @@ impl Layers {
         Self::from_sources(paths, std::env::vars_os().filter_map(readable))
     }
 
-    fn from_sources(paths: &Paths, environment: impl Iterator<Item = (String, String)>) -> Result<Self, ConfigError> {
-        let mut layers = Self { presets_folder: paths.config.join("presets"), above_preset: Vec::new() };
+    fn from_sources(
+        paths: &Paths,
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self, ConfigError> {
+        let mut layers = Self {
+            presets_folder: paths.config.join("presets"),
+            above_preset: Vec::new(),
+        };
         let file = paths.config_file();
         if file.exists() {
             layers.push(&file.display().to_string(), read_table(&file)?)?;
@@ -88,7 +119,10 @@ impl Layers {
     /// Only the built-in defaults: what tests and the demo start from.
     #[must_use]
     pub fn defaults() -> Self {
-        Self { presets_folder: PathBuf::new(), above_preset: Vec::new() }
+        Self {
+            presets_folder: PathBuf::new(),
+            above_preset: Vec::new(),
+        }
     }
 
     /// Lay one setting over all earlier ones. `value` is TOML, or plain text for settings that are text.
@@ -149,10 +183,12 @@ impl Layers {
             merge(&mut merged, &table);
             check_values(&origin, &table, &merged)?;
         }
-        merged.try_into().map_err(|error: toml::de::Error| ConfigError::Unreadable {
-            origin: "settings".to_owned(),
-            reason: error.message().to_owned(),
-        })
+        merged
+            .try_into()
+            .map_err(|error: toml::de::Error| ConfigError::Unreadable {
+                origin: "settings".to_owned(),
+                reason: error.message().to_owned(),
+            })
     }
 
     fn preset_name(&self, defaults: &Table) -> String {
@@ -198,10 +234,21 @@ pub fn preset_names(presets_folder: &Path) -> Vec<String> {
 /// The names of embedded files, then those of the TOML files that the user has beside them in `folder`, sorted.
 #[must_use]
 pub fn names_with_own(built_in: &[(&str, &str)], folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = built_in.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let mut names: Vec<String> = built_in
+        .iter()
+        .map(|(name, _)| (*name).to_owned())
+        .collect();
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut own: Vec<String> = files
-        .filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".toml")?.to_owned()))
+        .filter_map(|entry| {
+            Some(
+                entry
+                    .file_name()
+                    .to_str()?
+                    .strip_suffix(".toml")?
+                    .to_owned(),
+            )
+        })
         .filter(|name| !names.contains(name))
         .collect();
     own.sort();
@@ -222,7 +269,10 @@ pub fn settings_list() -> Vec<Setting> {
             doc.clear();
         } else if let Some((name, default)) = line.split_once(" = ") {
             let key = format!("{section}{name}");
-            let choices = CHOICES.iter().find(|(known, _)| *known == key).map_or(&[][..], |(_, names)| names);
+            let choices = CHOICES
+                .iter()
+                .find(|(known, _)| *known == key)
+                .map_or(&[][..], |(_, names)| names);
             settings.push(Setting {
                 doc: doc.join(" "),
                 default: default.to_owned(),
@@ -243,27 +293,36 @@ fn defaults() -> Table {
 
 fn read_table(file: &Path) -> Result<Table, ConfigError> {
     let origin = file.display().to_string();
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| ConfigError::Unreadable { origin: origin.clone(), reason: error.to_string() })?;
+    let text = std::fs::read_to_string(file).map_err(|error| ConfigError::Unreadable {
+        origin: origin.clone(),
+        reason: error.to_string(),
+    })?;
     parse_table(&origin, &text)
 }
 
 fn parse_table(origin: &str, text: &str) -> Result<Table, ConfigError> {
-    text.parse().map_err(|error: toml::de::Error| ConfigError::Unreadable {
-        origin: origin.to_owned(),
-        reason: error.to_string(),
-    })
+    text.parse()
+        .map_err(|error: toml::de::Error| ConfigError::Unreadable {
+            origin: origin.to_owned(),
+            reason: error.to_string(),
+        })
 }
 
 /// `RAGSCOPE_RETRIEVER__K` is `retriever.k`. Names that are settings of the program itself, such as `RAGSCOPE_HOME`, are not keys.
 fn environment_key(name: &str) -> Option<String> {
-    let key = name.strip_prefix(ENVIRONMENT_PREFIX)?.to_lowercase().replace("__", ".");
+    let key = name
+        .strip_prefix(ENVIRONMENT_PREFIX)?
+        .to_lowercase()
+        .replace("__", ".");
     (key.contains('.') || get(&defaults(), &key).is_some()).then_some(key)
 }
 
 fn get<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
     match key.split_once('.') {
-        Some((section, rest)) => table.get(section)?.as_table().and_then(|table| get(table, rest)),
+        Some((section, rest)) => table
+            .get(section)?
+            .as_table()
+            .and_then(|table| get(table, rest)),
         None => table.get(key).filter(|value| !value.is_table()),
     }
 }
@@ -271,7 +330,9 @@ fn get<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
 fn put(table: &mut Table, key: &str, value: Value) {
     match key.split_once('.') {
         Some((section, rest)) => {
-            let inner = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+            let inner = table
+                .entry(section)
+                .or_insert_with(|| Value::Table(Table::new()));
             if let Value::Table(inner) = inner {
                 put(inner, rest, value);
             }
@@ -284,7 +345,10 @@ fn put(table: &mut Table, key: &str, value: Value) {
 
 /// Text settings take text as it is; the others are read as TOML (whole numbers stand for fractions too).
 fn read_value(default: &Value, text: &str) -> Value {
-    let parsed = format!("v = {text}").parse::<Table>().ok().and_then(|mut table| table.remove("v"));
+    let parsed = format!("v = {text}")
+        .parse::<Table>()
+        .ok()
+        .and_then(|mut table| table.remove("v"));
     match (default, parsed) {
         (Value::String(_), Some(Value::String(quoted))) => Value::String(quoted),
         (Value::String(_), _) => Value::String(text.to_owned()),
@@ -310,7 +374,11 @@ fn leaves(table: &Table) -> Vec<(String, Value)> {
     for (name, value) in table {
         match value {
             Value::Table(inner) => {
-                found.extend(leaves(inner).into_iter().map(|(key, value)| (format!("{name}.{key}"), value)));
+                found.extend(
+                    leaves(inner)
+                        .into_iter()
+                        .map(|(key, value)| (format!("{name}.{key}"), value)),
+                );
             }
             _ => found.push((name.clone(), value.clone())),
         }
@@ -320,7 +388,10 @@ fn leaves(table: &Table) -> Vec<(String, Value)> {
 
 fn check_keys(origin: &str, table: &Table) -> Result<(), ConfigError> {
     let known = defaults();
-    match leaves(table).into_iter().find(|(key, _)| get(&known, key).is_none()) {
+    match leaves(table)
+        .into_iter()
+        .find(|(key, _)| get(&known, key).is_none())
+    {
         Some((key, _)) => Err(unknown_key(origin, &key)),
         None => Ok(()),
     }
@@ -336,14 +407,25 @@ fn check_values(origin: &str, table: &Table, merged: &Table) -> Result<(), Confi
         put(&mut alone, &key, value.clone());
         if let Err(error) = alone.try_into::<Config>() {
             let error: toml::de::Error = error;
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
             let hint = match CHOICES.iter().find(|(known, _)| *known == key) {
                 Some((_, names)) => {
-                    format!("{}; known are {}", nearest(&text, names.iter().copied()), names.join(", "))
+                    format!(
+                        "{}; known are {}",
+                        nearest(&text, names.iter().copied()),
+                        names.join(", ")
+                    )
                 }
                 None => format!(": {}", error.message().trim()),
             };
-            return Err(ConfigError::BadValue { origin: origin.to_owned(), key, value: text, hint });
+            return Err(ConfigError::BadValue {
+                origin: origin.to_owned(),
+                key,
+                value: text,
+                hint,
+            });
         }
     }
     Ok(())
@@ -387,7 +469,10 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
 }
 
 fn is_plain_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_')
+    !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || c == '-' || c == '_')
 }
 
 #[cfg(test)]
@@ -396,17 +481,26 @@ mod tests {
 
     #[test]
     fn every_setting_has_a_doc_and_the_defaults_are_readable() {
-        let config = Layers::defaults().config().expect("the defaults are a configuration");
+        let config = Layers::defaults()
+            .config()
+            .expect("the defaults are a configuration");
         assert_eq!(config.preset, "naive");
         let settings = settings_list();
         assert_eq!(settings.len(), leaves(&defaults()).len());
         for (key, ..) in RANGES {
-            assert!(settings.iter().any(|setting| setting.key == *key), "{key} has a range and does not exist");
+            assert!(
+                settings.iter().any(|setting| setting.key == *key),
+                "{key} has a range and does not exist"
+            );
         }
         for setting in settings {
             assert!(!setting.doc.is_empty(), "{} has no comment", setting.key);
             for choice in &setting.choices {
-                assert!(setting.doc.contains(choice.as_str()), "{}: comment does not name {choice}", setting.key);
+                assert!(
+                    setting.doc.contains(choice.as_str()),
+                    "{}: comment does not name {choice}",
+                    setting.key
+                );
             }
         }
     }
@@ -414,13 +508,22 @@ mod tests {
     #[test]
     fn later_sources_win() {
         let mut layers = Layers::defaults();
-        layers.set("environment", "retriever.k", "8").expect("a known key");
+        layers
+            .set("environment", "retriever.k", "8")
+            .expect("a known key");
         layers.set("flag", "retriever.k", "5").expect("a known key");
-        layers.set("flag", "generator.gpu_layers", "7").expect("a known key");
-        layers.set("flag", "preset", "closed-book").expect("a known key");
+        layers
+            .set("flag", "generator.gpu_layers", "7")
+            .expect("a known key");
+        layers
+            .set("flag", "preset", "closed-book")
+            .expect("a known key");
         let config = layers.config().expect("valid");
         assert_eq!(config.retriever.k, 5);
-        assert_eq!(config.generator.gpu_layers, super::super::GpuLayers::Count(7));
+        assert_eq!(
+            config.generator.gpu_layers,
+            super::super::GpuLayers::Count(7)
+        );
         assert_eq!(config.retriever.kind, super::super::RetrieverKind::Off);
     }
 
@@ -430,7 +533,9 @@ mod tests {
         let file = folder.path().join("ragscope.toml");
         std::fs::write(&file, "[retriever]\nk = 2\npool = 7\n").expect("written");
         let mut layers = Layers::defaults();
-        layers.set("user file", "retriever.k", "5").expect("a known key");
+        layers
+            .set("user file", "retriever.k", "5")
+            .expect("a known key");
         layers.lay_beneath(&file).expect("known keys");
         let config = layers.config().expect("valid");
         assert_eq!((config.retriever.k, config.retriever.pool), (5, 7));
@@ -439,17 +544,37 @@ mod tests {
     #[test]
     fn mistakes_name_the_nearest_known_name() {
         let cases = [
-            ("retreiver.k", "8", "unknown setting `retreiver.k`, did you mean `retriever.k`?"),
-            ("preset", "naiv", "unknown preset `naiv`, did you mean `naive`?; known are closed-book, naive, "),
+            (
+                "retreiver.k",
+                "8",
+                "unknown setting `retreiver.k`, did you mean `retriever.k`?",
+            ),
+            (
+                "preset",
+                "naiv",
+                "unknown preset `naiv`, did you mean `naive`?; known are closed-book, naive, ",
+            ),
             (
                 "retriever.kind",
                 "hybird",
                 "`retriever.kind` cannot be `hybird`, did you mean `hybrid`?; known are off, hybrid",
             ),
             ("retriever.k", "many", "`retriever.k` cannot be `many`"),
-            ("retriever.k", "0", "`retriever.k` cannot be `0`: give a number from 1 to 1000"),
-            ("retriever.rrf_k", "nan", "`retriever.rrf_k` cannot be `NaN`"),
-            ("generator.top_p", "1.5", "`generator.top_p` cannot be `1.5`: give a number from 0 to 1"),
+            (
+                "retriever.k",
+                "0",
+                "`retriever.k` cannot be `0`: give a number from 1 to 1000",
+            ),
+            (
+                "retriever.rrf_k",
+                "nan",
+                "`retriever.rrf_k` cannot be `NaN`",
+            ),
+            (
+                "generator.top_p",
+                "1.5",
+                "`generator.top_p` cannot be `1.5`: give a number from 0 to 1",
+            ),
         ];
         for (key, value, expected) in cases {
             let mut layers = Layers::defaults();
@@ -463,7 +588,10 @@ mod tests {
 
     #[test]
     fn environment_names_become_keys() {
-        assert_eq!(environment_key("RAGSCOPE_RETRIEVER__BM25_WEIGHT").as_deref(), Some("retriever.bm25_weight"));
+        assert_eq!(
+            environment_key("RAGSCOPE_RETRIEVER__BM25_WEIGHT").as_deref(),
+            Some("retriever.bm25_weight")
+        );
         assert_eq!(environment_key("RAGSCOPE_SEED").as_deref(), Some("seed"));
         assert_eq!(environment_key("RAGSCOPE_HOME"), None);
         assert_eq!(environment_key("PATH"), None);

@@ -12,7 +12,10 @@ pub mod prompts;
 mod settings;
 
 pub use choices::*;
-pub use merge::{ConfigError, Layers, Setting, defaults_toml, names_with_own, nearest, preset_names, settings_list};
+pub use merge::{
+    ConfigError, Layers, Setting, defaults_toml, names_with_own, nearest, preset_names,
+    settings_list,
+};
 pub use paths::{Paths, assets_folder};
 pub use place::{Part, Place};
 pub use settings::*;

@@ -24,7 +24,10 @@ impl Paths {
             Some(dirs) => Self {
                 config: dirs.config_dir().to_owned(),
                 data: dirs.data_local_dir().to_owned(),
-                state: dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned(),
+                state: dirs
+                    .state_dir()
+                    .unwrap_or_else(|| dirs.data_local_dir())
+                    .to_owned(),
                 cache: dirs.cache_dir().to_owned(),
             },
             // no home directory at all: keep everything beside the work
@@ -113,7 +116,11 @@ pub fn assets_folder() -> PathBuf {
 }
 
 fn assets_above(executable: &Path) -> Option<PathBuf> {
-    executable.ancestors().skip(1).map(|folder| folder.join("assets")).find(|assets| assets.join("models").is_dir())
+    executable
+        .ancestors()
+        .skip(1)
+        .map(|folder| folder.join("assets"))
+        .find(|assets| assets.join("models").is_dir())
 }
 
 #[cfg(test)]

@@ -55,21 +55,38 @@ impl FromStr for Place {
         let part = |sign: char| {
             let (document, numbers) = text.rsplit_once(sign)?;
             let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
-            Some((document, first.parse::<u64>().ok()?, last.parse::<u64>().ok()?))
+            Some((
+                document,
+                first.parse::<u64>().ok()?,
+                last.parse::<u64>().ok()?,
+            ))
         };
         let line = |number: u64| u32::try_from(number).ok().filter(|line| *line > 0);
         let lines = part(':').and_then(|(document, first, last)| {
-            Some((document, Part::Lines([line(first)?, line(last)?]), first <= last))
+            Some((
+                document,
+                Part::Lines([line(first)?, line(last)?]),
+                first <= last,
+            ))
         });
-        let bytes = || part('@').map(|(document, start, end)| (document, Part::Bytes([start, end]), start < end));
+        let bytes = || {
+            part('@')
+                .map(|(document, start, end)| (document, Part::Bytes([start, end]), start < end))
+        };
         let (document, part, in_order) = lines.or_else(bytes).unwrap_or((text, Part::Whole, true));
         if document.is_empty() {
-            return Err("a place is DOCUMENT, DOCUMENT:LINE, DOCUMENT:FIRST-LAST or DOCUMENT@START-END".to_owned());
+            return Err(
+                "a place is DOCUMENT, DOCUMENT:LINE, DOCUMENT:FIRST-LAST or DOCUMENT@START-END"
+                    .to_owned(),
+            );
         }
         if !in_order {
             return Err(format!("`{text}` ends before it begins"));
         }
-        Ok(Self { document: document.to_owned(), part })
+        Ok(Self {
+            document: document.to_owned(),
+            part,
+        })
     }
 }
 
@@ -112,7 +129,11 @@ mod tests {
         let cases = [
             ("ships.md", "ships.md", Part::Whole),
             ("tables/ships.md:5", "tables/ships.md", Part::Lines([5, 5])),
-            ("tables/ships.md:5-6", "tables/ships.md", Part::Lines([5, 6])),
+            (
+                "tables/ships.md:5-6",
+                "tables/ships.md",
+                Part::Lines([5, 6]),
+            ),
             ("ships.md@0-310", "ships.md", Part::Bytes([0, 310])),
             ("log: June.md", "log: June.md", Part::Whole),
             ("me@home.md", "me@home.md", Part::Whole),
@@ -120,7 +141,14 @@ mod tests {
             ("ships.md:0", "ships.md:0", Part::Whole),
         ];
         for (text, document, part) in cases {
-            assert_eq!(place(text), Place { document: document.to_owned(), part }, "{text}");
+            assert_eq!(
+                place(text),
+                Place {
+                    document: document.to_owned(),
+                    part
+                },
+                "{text}"
+            );
             assert_eq!(place(text).to_string(), text);
         }
         for wrong in ["", ":5", "ships.md:6-5", "ships.md@7-7"] {
@@ -142,7 +170,11 @@ mod tests {
             ("towns.md", [1, 1], [1, 2], false),
         ];
         for (text, lines, bytes, named) in cases {
-            assert_eq!(place(text).holds("ships.md", lines, bytes), named, "{text} {lines:?} {bytes:?}");
+            assert_eq!(
+                place(text).holds("ships.md", lines, bytes),
+                named,
+                "{text} {lines:?} {bytes:?}"
+            );
         }
     }
 }

@@ -69,7 +69,9 @@ impl Prompts {
     /// The built-in prompts, with the user's files in `folder` taking their place.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned() }
+        Self {
+            folder: folder.to_owned(),
+        }
     }
 
     /// The prompt with each `{name}` replaced by its value. Values are not searched for names.
@@ -82,7 +84,10 @@ impl Prompts {
             Ok(text) => Some(text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => {
-                return Err(ConfigError::Unreadable { origin: file.display().to_string(), reason: error.to_string() });
+                return Err(ConfigError::Unreadable {
+                    origin: file.display().to_string(),
+                    reason: error.to_string(),
+                });
             }
         };
         let template = own.as_deref().unwrap_or(prompt.built_in());
@@ -98,7 +103,10 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
         filled.push_str(before);
         let value = after.find('}').and_then(|close| {
             let name = &after[1..close];
-            values.iter().find(|(known, _)| *known == name).map(|(_, value)| (close, *value))
+            values
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| (close, *value))
         });
         match value {
             Some((close, value)) => {
@@ -121,16 +129,26 @@ mod tests {
 
     #[test]
     fn values_are_not_searched_for_names() {
-        assert_eq!(fill("Q {q} C {c} {x} {", &[("q", "{c}"), ("c", "text")]), "Q {c} C text {x} {");
+        assert_eq!(
+            fill("Q {q} C {c} {x} {", &[("q", "{c}"), ("c", "text")]),
+            "Q {c} C text {x} {"
+        );
     }
 
     #[test]
     fn a_users_file_takes_the_place_of_a_built_in_prompt() {
         let folder = tempfile::tempdir().expect("a folder");
         let prompts = Prompts::new(folder.path());
-        let built_in = prompts.fill(PromptName::QaClosed, &[("q", "Why?")]).expect("built in");
+        let built_in = prompts
+            .fill(PromptName::QaClosed, &[("q", "Why?")])
+            .expect("built in");
         assert!(built_in.ends_with("Question: Why?"), "{built_in}");
         std::fs::write(folder.path().join("qa_closed.md"), "Say {q}\n").expect("written");
-        assert_eq!(prompts.fill(PromptName::QaClosed, &[("q", "why")]).expect("own"), "Say why");
+        assert_eq!(
+            prompts
+                .fill(PromptName::QaClosed, &[("q", "why")])
+                .expect("own"),
+            "Say why"
+        );
     }
 }

@@ -62,8 +62,21 @@ impl GeneratorSettings {
     /// Would a model loaded with `other` do for these settings? Sampling settings do not ask for a new load.
     #[must_use]
     pub fn loads_like(&self, other: &Self) -> bool {
-        let Self { temperature, top_k, top_p, min_p, .. } = self.clone();
-        *self == Self { temperature, top_k, top_p, min_p, ..other.clone() }
+        let Self {
+            temperature,
+            top_k,
+            top_p,
+            min_p,
+            ..
+        } = self.clone();
+        *self
+            == Self {
+                temperature,
+                top_k,
+                top_p,
+                min_p,
+                ..other.clone()
+            }
     }
 }
 

@@ -50,9 +50,17 @@ fn utf8(bytes: Vec<u8>, skip: usize) -> Result<Decoded, String> {
     match String::from_utf8(bytes) {
         Ok(mut text) if skip > 0 => {
             text.drain(..skip);
-            Ok(Traced { text, origin: Offsets::shifted(skip as u64) }.into())
+            Ok(Traced {
+                text,
+                origin: Offsets::shifted(skip as u64),
+            }
+            .into())
         }
-        Ok(text) => Ok(Traced { text, origin: Offsets::default() }.into()),
+        Ok(text) => Ok(Traced {
+            text,
+            origin: Offsets::default(),
+        }
+        .into()),
         Err(error) => not_utf8(error.as_bytes(), skip),
     }
 }
@@ -69,7 +77,9 @@ fn not_utf8(bytes: &[u8], skip: usize) -> Result<Decoded, String> {
     }
     let high = bytes.iter().filter(|byte| !byte.is_ascii()).count();
     if high as f64 > bytes.len() as f64 * MAX_HIGH_SHARE {
-        return Err("neither UTF-8 nor Western 8-bit text: convert it to UTF-8 when it is text".to_owned());
+        return Err(
+            "neither UTF-8 nor Western 8-bit text: convert it to UTF-8 when it is text".to_owned(),
+        );
     }
     Ok(western(bytes))
 }
@@ -87,7 +97,12 @@ fn utf8_with_faults(bytes: &[u8], skip: usize, faults: usize) -> Decoded {
             at += invalid.len() as u64;
         }
     }
-    Decoded { traced, note: Some(format!("read with {faults} faults: not everything in it is UTF-8")) }
+    Decoded {
+        traced,
+        note: Some(format!(
+            "read with {faults} faults: not everything in it is UTF-8"
+        )),
+    }
 }
 
 /// Windows-1252, which holds Latin-1.
@@ -100,18 +115,27 @@ fn western(bytes: &[u8]) -> Decoded {
             Err(_) => {
                 for (offset, &byte) in run.iter().enumerate() {
                     let mut buffer = [0; 4];
-                    traced.stand_for(windows_1252(byte).encode_utf8(&mut buffer), (at + offset) as u64, 1);
+                    traced.stand_for(
+                        windows_1252(byte).encode_utf8(&mut buffer),
+                        (at + offset) as u64,
+                        1,
+                    );
                 }
             }
         }
         at += run.len();
     }
-    Decoded { traced, note: Some("read as Windows-1252: it is not UTF-8".to_owned()) }
+    Decoded {
+        traced,
+        note: Some("read as Windows-1252: it is not UTF-8".to_owned()),
+    }
 }
 
 /// Windows-1252 differs from Latin-1 in 0x80..=0x9f only.
 fn windows_1252(byte: u8) -> char {
-    let c1 = byte.checked_sub(0x80).and_then(|index| *C1_REPLACEMENTS.get(usize::from(index))?);
+    let c1 = byte
+        .checked_sub(0x80)
+        .and_then(|index| *C1_REPLACEMENTS.get(usize::from(index))?);
     c1.unwrap_or(char::from(byte))
 }
 
@@ -128,20 +152,30 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Decoded {
         traced.stand_for(character.encode_utf8(&mut [0; 4]), at, width);
         at += u64::from(width);
     }
-    let note = (faults > 0).then(|| format!("read with {faults} faults: not everything in it is UTF-16"));
+    let note =
+        (faults > 0).then(|| format!("read with {faults} faults: not everything in it is UTF-16"));
     Decoded { traced, note }
 }
 
 fn check_text(text: &str) -> Result<(), String> {
     let bytes = text.as_bytes();
-    let control = bytes.iter().filter(|byte| byte.is_ascii_control() && !is_text_control(**byte)).count();
+    let control = bytes
+        .iter()
+        .filter(|byte| byte.is_ascii_control() && !is_text_control(**byte))
+        .count();
     if control as f64 > bytes.len() as f64 * MAX_CONTROL_SHARE {
         return Err("binary content".to_owned());
     }
-    let longest = bytes.split(|byte| *byte == b'\n').map(<[u8]>::len).max().unwrap_or(0);
+    let longest = bytes
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::len)
+        .max()
+        .unwrap_or(0);
     if longest > MAX_LINE_BYTES {
         let (mib, most) = (longest >> 20, MAX_LINE_BYTES >> 20);
-        return Err(format!("a single line of {mib} MiB: beyond {most} MiB it is data, not text"));
+        return Err(format!(
+            "a single line of {mib} MiB: beyond {most} MiB it is data, not text"
+        ));
     }
     Ok(())
 }
@@ -159,7 +193,11 @@ mod tests {
         let decoded = decode(bytes.to_vec()).expect(text);
         assert_eq!(decoded.traced.text, text);
         let last = text.char_indices().last().map_or(0, |(at, _)| at);
-        assert_eq!(decoded.traced.origin.source_range(last..text.len()), last_char_at, "{text}");
+        assert_eq!(
+            decoded.traced.origin.source_range(last..text.len()),
+            last_char_at,
+            "{text}"
+        );
     }
 
     #[test]
@@ -169,9 +207,17 @@ mod tests {
         check(b"\xef\xbb\xbfmark", "mark", 6..7);
         check(b"\xff\xfea\0\xe9\0b\0", "aéb", 6..8);
         check(b"\xfe\xff\0a\xd8\x3d\xde\x00", "a😀", 4..8);
-        check(b"caf\xe9 cr\xe8me, as they said then", "café crème, as they said then", 28..29);
+        check(
+            b"caf\xe9 cr\xe8me, as they said then",
+            "café crème, as they said then",
+            28..29,
+        );
         check(b"\x93quoted\x94 text", "“quoted” text", 12..13);
-        check("gut: äöü €, schlecht: \u{e4}".as_bytes(), "gut: äöü €, schlecht: ä", 27..29);
+        check(
+            "gut: äöü €, schlecht: \u{e4}".as_bytes(),
+            "gut: äöü €, schlecht: ä",
+            27..29,
+        );
         let mut faulty = "äöü and so on ".as_bytes().to_vec();
         faulty.extend(b"\xff.");
         check(&faulty, "äöü and so on \u{fffd}.", 18..19);
@@ -179,7 +225,12 @@ mod tests {
 
     #[test]
     fn what_is_guessed_or_lost_is_noted() {
-        let note = |bytes: &[u8]| decode(bytes.to_vec()).expect("text").note.unwrap_or_default();
+        let note = |bytes: &[u8]| {
+            decode(bytes.to_vec())
+                .expect("text")
+                .note
+                .unwrap_or_default()
+        };
         assert!(note(b"caf\xe9 noir, please").contains("Windows-1252"));
         assert!(note("äöü\u{fc}".as_bytes()).is_empty());
         assert!(note(b"\xff\xfea\0\x00\xd8b\0").contains("1 faults"));

@@ -56,7 +56,10 @@ pub(super) struct Heading {
 /// # Errors
 /// The reason why it does not become a document: unreadable, gone, no text, nothing in it.
 pub fn read(found: &FoundFile) -> Result<Document, SkippedFile> {
-    let skipped = |reason| SkippedFile { path: found.path.clone(), reason };
+    let skipped = |reason| SkippedFile {
+        path: found.path.clone(),
+        reason,
+    };
     let bytes = std::fs::read(&found.file).map_err(|error| skipped(unreadable(&error)))?;
     Document::new(&found.path, bytes).map_err(skipped)
 }
@@ -68,7 +71,10 @@ pub fn read(found: &FoundFile) -> Result<Document, SkippedFile> {
 pub fn source_lines(file: &Path) -> Result<Vec<String>, String> {
     let bytes = std::fs::read(file).map_err(|error| unreadable(&error))?;
     let text = decode(bytes)?.traced.text;
-    Ok(text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned()).collect())
+    Ok(text
+        .split('\n')
+        .map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned())
+        .collect())
 }
 
 impl Document {
@@ -103,7 +109,12 @@ impl Document {
             language: language(&text),
             text,
             note: decoded.note,
-            outermost: outline.headings.iter().map(|heading| heading.level).min().unwrap_or(0),
+            outermost: outline
+                .headings
+                .iter()
+                .map(|heading| heading.level)
+                .min()
+                .unwrap_or(0),
             outline,
             extracted,
             decoded: decoded.traced.origin,
@@ -130,7 +141,10 @@ impl Document {
     /// The titles of the headings above a place of the text, outermost first. On a heading that is its own title too.
     #[must_use]
     pub fn headings_at(&self, at: usize) -> Vec<String> {
-        let above = self.outline.headings.partition_point(|heading| heading.place.start <= at);
+        let above = self
+            .outline
+            .headings
+            .partition_point(|heading| heading.place.start <= at);
         let mut path: Vec<&Heading> = Vec::new();
         for heading in self.outline.headings[..above].iter().rev() {
             if path.last().is_none_or(|inner| heading.level < inner.level) {
@@ -140,19 +154,28 @@ impl Document {
                 break;
             }
         }
-        path.iter().rev().map(|heading| heading.title.clone()).collect()
+        path.iter()
+            .rev()
+            .map(|heading| heading.title.clone())
+            .collect()
     }
 
     /// The heading that begins at a place of the text or holds it.
     pub(super) fn heading_at(&self, at: usize) -> Option<&Heading> {
-        let after = self.outline.headings.partition_point(|heading| heading.place.start <= at);
-        self.outline.headings[..after].last().filter(|heading| at < heading.place.end)
+        let after = self
+            .outline
+            .headings
+            .partition_point(|heading| heading.place.start <= at);
+        self.outline.headings[..after]
+            .last()
+            .filter(|heading| at < heading.place.end)
     }
 
     fn in_decoded(&self, part: Range<usize>) -> Range<usize> {
         let decoded = self.extracted.source_range(part);
         // the decoded text was in memory, so its places fit
-        usize::try_from(decoded.start).unwrap_or(usize::MAX)..usize::try_from(decoded.end).unwrap_or(usize::MAX)
+        usize::try_from(decoded.start).unwrap_or(usize::MAX)
+            ..usize::try_from(decoded.end).unwrap_or(usize::MAX)
     }
 
     fn line(&self, at: u64) -> u32 {
@@ -161,6 +184,10 @@ impl Document {
 }
 
 fn line_starts(text: &str) -> Vec<u64> {
-    let after_ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u64 + 1);
+    let after_ends = text
+        .bytes()
+        .enumerate()
+        .filter(|(_, byte)| *byte == b'\n')
+        .map(|(at, _)| at as u64 + 1);
     std::iter::once(0).chain(after_ends).collect()
 }

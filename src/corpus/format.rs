@@ -41,40 +41,70 @@ const UNREAD: &[(&str, &[&str])] = &[
     ("a PDF document", &["pdf"]),
     (
         "an office document",
-        &["doc", "docx", "odt", "rtf", "xls", "xlsx", "ods", "ppt", "pptx", "odp", "pages", "numbers"],
+        &[
+            "doc", "docx", "odt", "rtf", "xls", "xlsx", "ods", "ppt", "pptx", "odp", "pages",
+            "numbers",
+        ],
     ),
     ("an e-book", &["epub", "mobi", "azw", "azw3", "djvu"]),
     (
         "an image",
-        &["png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "ico", "svg", "heic", "avif", "psd", "xcf"],
+        &[
+            "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "ico", "svg", "heic",
+            "avif", "psd", "xcf",
+        ],
     ),
-    ("a sound file", &["mp3", "wav", "flac", "ogg", "opus", "m4a", "aac", "mid"]),
-    ("a video", &["mp4", "mkv", "avi", "mov", "webm", "wmv", "m4v", "mpg", "mpeg"]),
+    (
+        "a sound file",
+        &["mp3", "wav", "flac", "ogg", "opus", "m4a", "aac", "mid"],
+    ),
+    (
+        "a video",
+        &[
+            "mp4", "mkv", "avi", "mov", "webm", "wmv", "m4v", "mpg", "mpeg",
+        ],
+    ),
     (
         "an archive",
         &[
-            "zip", "gz", "tgz", "bz2", "xz", "zst", "7z", "rar", "tar", "lz4", "br", "jar", "whl", "deb", "rpm", "iso",
-            "dmg",
+            "zip", "gz", "tgz", "bz2", "xz", "zst", "7z", "rar", "tar", "lz4", "br", "jar", "whl",
+            "deb", "rpm", "iso", "dmg",
         ],
     ),
     (
         "a program or library",
-        &["exe", "dll", "so", "dylib", "a", "o", "obj", "lib", "class", "pyc", "wasm", "bin", "rlib", "rmeta"],
+        &[
+            "exe", "dll", "so", "dylib", "a", "o", "obj", "lib", "class", "pyc", "wasm", "bin",
+            "rlib", "rmeta",
+        ],
     ),
     ("a font", &["ttf", "otf", "woff", "woff2", "eot"]),
-    ("a model", &["gguf", "safetensors", "onnx", "pt", "pth", "ckpt", "h5"]),
-    ("a database", &["sqlite", "sqlite3", "db", "mdb", "parquet", "arrow", "feather", "npy", "npz", "pkl", "pickle"]),
+    (
+        "a model",
+        &["gguf", "safetensors", "onnx", "pt", "pth", "ckpt", "h5"],
+    ),
+    (
+        "a database",
+        &[
+            "sqlite", "sqlite3", "db", "mdb", "parquet", "arrow", "feather", "npy", "npz", "pkl",
+            "pickle",
+        ],
+    ),
 ];
 
 /// What a file is when its name tells that it is not read.
 pub(super) fn unread_kind(path: &str) -> Option<&'static str> {
     let ending = ending(path);
-    UNREAD.iter().find(|(_, endings)| endings.contains(&ending.as_str())).map(|(kind, _)| *kind)
+    UNREAD
+        .iter()
+        .find(|(_, endings)| endings.contains(&ending.as_str()))
+        .map(|(kind, _)| *kind)
 }
 
 fn ending(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
-    name.rsplit_once('.').map_or_else(String::new, |(_, ending)| ending.to_lowercase())
+    name.rsplit_once('.')
+        .map_or_else(String::new, |(_, ending)| ending.to_lowercase())
 }
 
 #[cfg(test)]
@@ -93,7 +123,11 @@ mod tests {
             ("paper.pdf", Format::Text, Some("a PDF document")),
         ];
         for (path, format, unread) in cases {
-            assert_eq!((Format::of(path), unread_kind(path)), (format, unread), "{path}");
+            assert_eq!(
+                (Format::of(path), unread_kind(path)),
+                (format, unread),
+                "{path}"
+            );
         }
     }
 }

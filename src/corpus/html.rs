@@ -9,7 +9,9 @@ use super::document::Heading;
 use super::offsets::Traced;
 
 /// Elements whose content is not text of the page.
-const MUTE: &[&str] = &["script", "style", "template", "svg", "noscript", "iframe", "object", "canvas"];
+const MUTE: &[&str] = &[
+    "script", "style", "template", "svg", "noscript", "iframe", "object", "canvas",
+];
 /// Elements whose content is not markup: only their own end tag ends them.
 const RAW: &[&str] = &["script", "style", "iframe", "noscript", "textarea", "title"];
 /// Elements that stand apart from what surrounds them, and those that only begin a new line.
@@ -50,7 +52,9 @@ const PARAGRAPHS: &[&str] = &[
     "title",
     "ul",
 ];
-const LINES: &[&str] = &["br", "caption", "dd", "dt", "li", "option", "tbody", "tfoot", "thead", "tr"];
+const LINES: &[&str] = &[
+    "br", "caption", "dd", "dt", "li", "option", "tbody", "tfoot", "thead", "tr",
+];
 const LONGEST_ENTITY: usize = 33;
 
 /// What a page says.
@@ -76,9 +80,15 @@ pub(super) fn extract(source: &str) -> Page {
     let mut page = Page::default();
     let mut at = 0;
     while at < source.len() {
-        let next = source[at..].find('<').map_or(source.len(), |offset| at + offset);
+        let next = source[at..]
+            .find('<')
+            .map_or(source.len(), |offset| at + offset);
         page.text(source, at, next);
-        at = if next < source.len() { page.markup(source, next) } else { next };
+        at = if next < source.len() {
+            page.markup(source, next)
+        } else {
+            next
+        };
     }
     page.end_heading();
     page
@@ -88,7 +98,10 @@ impl Page {
     /// Take the markup that begins at `at`, and return where it ends.
     fn markup(&mut self, source: &str, at: usize) -> usize {
         let rest = &source[at..];
-        let end_of = |mark: &str| rest.find(mark).map_or(source.len(), |end| at + end + mark.len());
+        let end_of = |mark: &str| {
+            rest.find(mark)
+                .map_or(source.len(), |end| at + end + mark.len())
+        };
         if rest.starts_with("<!--") {
             return end_of("-->");
         }
@@ -195,11 +208,17 @@ impl Page {
     }
 
     fn end_heading(&mut self) {
-        let Some((level, start)) = self.heading.take() else { return };
+        let Some((level, start)) = self.heading.take() else {
+            return;
+        };
         let end = self.traced.text.len();
         if start < end {
             let title = super::fold_white_space(&self.traced.text[start..end]);
-            self.headings.push(Heading { place: start..end, level, title });
+            self.headings.push(Heading {
+                place: start..end,
+                level,
+                title,
+            });
         }
     }
 
@@ -246,7 +265,8 @@ impl Page {
     }
 
     fn white_space(&mut self, source: &str, at: usize, width: usize) {
-        let kept = self.preformatted > 0 && (self.breaks == 0 || !source[at..at + width].contains('\n'));
+        let kept =
+            self.preformatted > 0 && (self.breaks == 0 || !source[at..at + width].contains('\n'));
         if kept {
             self.settle(at);
             self.traced.copy(&source[at..at + width], at as u64);
@@ -270,7 +290,8 @@ impl Page {
         let space = self.space.take();
         if breaks > 0 {
             if begun {
-                self.traced.stand_for(["\n", "\n\n"][breaks.min(2) - 1], at as u64, 0);
+                self.traced
+                    .stand_for(["\n", "\n\n"][breaks.min(2) - 1], at as u64, 0);
             }
             self.traced.stand_for(mark, at as u64, 0);
         } else if !mark.is_empty() {
@@ -297,7 +318,9 @@ fn heading_level(name: &str) -> Option<u8> {
 
 /// The name that a tag begins with, in lower case.
 fn name(tag: &str) -> String {
-    let end = tag.find(|c: char| c.is_ascii_whitespace() || c == '>' || c == '/').unwrap_or(tag.len());
+    let end = tag
+        .find(|c: char| c.is_ascii_whitespace() || c == '>' || c == '/')
+        .unwrap_or(tag.len());
     tag[..end.min(tag.floor_char_boundary(32))].to_ascii_lowercase()
 }
 
@@ -336,7 +359,9 @@ fn raw_end(source: &str, from: usize, name: &str) -> usize {
 /// The text of the entity that `rest` begins with, and its length; empty when the `&` stands for itself.
 fn entity(rest: &str) -> (String, usize) {
     let numeric = rest.strip_prefix("&#").and_then(numeric_entity);
-    numeric.or_else(|| named_entity(rest)).unwrap_or((String::new(), 1))
+    numeric
+        .or_else(|| named_entity(rest))
+        .unwrap_or((String::new(), 1))
 }
 
 fn numeric_entity(digits: &str) -> Option<(String, usize)> {
@@ -344,7 +369,9 @@ fn numeric_entity(digits: &str) -> Option<(String, usize)> {
         Some(digits) => (digits, 16, 3),
         None => (digits, 10, 2),
     };
-    let length = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
+    let length = digits
+        .find(|c: char| !c.is_digit(radix))
+        .unwrap_or(digits.len());
     let code = u32::from_str_radix(&digits[..length], radix).ok();
     if length == 0 {
         return None;
@@ -354,18 +381,26 @@ fn numeric_entity(digits: &str) -> Option<(String, usize)> {
         0x80..=0x9f => C1_REPLACEMENTS[code as usize - 0x80].or(char::from_u32(code)),
         _ => char::from_u32(code),
     });
-    Some((character.unwrap_or(char::REPLACEMENT_CHARACTER).to_string(), prefix + length + semicolon))
+    Some((
+        character.unwrap_or(char::REPLACEMENT_CHARACTER).to_string(),
+        prefix + length + semicolon,
+    ))
 }
 
 /// Longest match first: some names are known without their semicolon.
 fn named_entity(rest: &str) -> Option<(String, usize)> {
     let name = &rest[1..];
-    let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+    let end = name
+        .find(|c: char| !c.is_ascii_alphanumeric())
+        .unwrap_or(name.len());
     let longest = (end + usize::from(name[end..].starts_with(';'))).min(LONGEST_ENTITY);
     (2..=longest).rev().find_map(|length| {
         let &(first, second) = NAMED_ENTITIES.get(name.get(..length)?)?;
         // a first part of 0 marks the beginning of a longer name
-        let characters = [first, second].into_iter().filter(|code| *code != 0).filter_map(char::from_u32);
+        let characters = [first, second]
+            .into_iter()
+            .filter(|code| *code != 0)
+            .filter_map(char::from_u32);
         let text: String = characters.collect();
         (!text.is_empty()).then_some((text, length + 1))
     })
@@ -379,12 +414,27 @@ mod tests {
     fn blocks_as_a_browser_breaks_them() {
         let cases = [
             ("plain", "plain"),
-            ("<p>one  two\n three</p><p>four<br>five</p>", "one two three\n\nfour\nfive"),
+            (
+                "<p>one  two\n three</p><p>four<br>five</p>",
+                "one two three\n\nfour\nfive",
+            ),
             ("a<b>b</b> <i>c</i>", "ab c"),
-            ("<ul><li>one</li><li>two <b>three</b></li></ul>after", "- one\n- two three\n\nafter"),
-            ("<ol><li><p>one</p></li><li></li><li><div>two</div></li></ol>", "- one\n\n- two"),
-            ("<table><tr><th>Name<th>Age<tr><td>Ann<td>7</table>", "| Name | Age\n| Ann | 7"),
-            ("<script>if (a < b) '</p>'</script>x<style>p{}</style>y", "xy"),
+            (
+                "<ul><li>one</li><li>two <b>three</b></li></ul>after",
+                "- one\n- two three\n\nafter",
+            ),
+            (
+                "<ol><li><p>one</p></li><li></li><li><div>two</div></li></ol>",
+                "- one\n\n- two",
+            ),
+            (
+                "<table><tr><th>Name<th>Age<tr><td>Ann<td>7</table>",
+                "| Name | Age\n| Ann | 7",
+            ),
+            (
+                "<script>if (a < b) '</p>'</script>x<style>p{}</style>y",
+                "xy",
+            ),
             ("<SCRIPT>never closed <p>text", ""),
             ("<svg><text>no</text><svg></svg></svg>yes", "yes"),
             ("<!-- no <p> -->yes<!DOCTYPE html><?php no ?>", "yes"),
@@ -408,8 +458,13 @@ mod tests {
 
     #[test]
     fn headings_have_levels_and_titles() {
-        let page = extract("<title>Page</title><h1>One</h1>text<h2>Two <em>x</em></h2><h3></h3>more");
-        let found: Vec<_> = page.headings.iter().map(|heading| (heading.level, heading.title.as_str())).collect();
+        let page =
+            extract("<title>Page</title><h1>One</h1>text<h2>Two <em>x</em></h2><h3></h3>more");
+        let found: Vec<_> = page
+            .headings
+            .iter()
+            .map(|heading| (heading.level, heading.title.as_str()))
+            .collect();
         assert_eq!(found, [(0, "Page"), (1, "One"), (2, "Two x")]);
         let two = &page.headings[2];
         assert_eq!(&page.traced.text[two.place.clone()], "Two x");
@@ -426,6 +481,9 @@ mod tests {
         }
         let at = page.traced.text.find('é').expect("é");
         let origin = page.traced.origin.source_range(at..at + 2);
-        assert_eq!(&source[origin.start as usize..origin.end as usize], "&eacute;");
+        assert_eq!(
+            &source[origin.start as usize..origin.end as usize],
+            "&eacute;"
+        );
     }
 }

@@ -62,8 +62,13 @@ pub fn language(text: &str) -> &'static str {
         return DEFAULT;
     }
     let detector = Detector::with_allowlist(LANGUAGES.iter().map(|(lang, _)| *lang).collect());
-    let Some(info) = detector.detect(sample).filter(whatlang::Info::is_reliable) else { return DEFAULT };
-    LANGUAGES.iter().find(|(lang, _)| *lang == info.lang()).map_or(DEFAULT, |(_, code)| code)
+    let Some(info) = detector.detect(sample).filter(whatlang::Info::is_reliable) else {
+        return DEFAULT;
+    };
+    LANGUAGES
+        .iter()
+        .find(|(lang, _)| *lang == info.lang())
+        .map_or(DEFAULT, |(_, code)| code)
 }
 
 #[cfg(test)]
@@ -75,10 +80,22 @@ mod tests {
         let cases = [
             ("Kurz.", "en"),
             ("", "en"),
-            ("The lighthouse on the northern cape was built in 1871 and is still kept by a family of keepers.", "en"),
-            ("Der Leuchtturm am nördlichen Kap wurde 1871 gebaut und wird noch immer von einer Familie betreut.", "de"),
-            ("Le phare du cap nord a été construit en 1871 et il est toujours gardé par la même famille.", "fr"),
-            ("灯台は一八七一年に建てられ、今でも同じ家族が守っています。", "ja"),
+            (
+                "The lighthouse on the northern cape was built in 1871 and is still kept by a family of keepers.",
+                "en",
+            ),
+            (
+                "Der Leuchtturm am nördlichen Kap wurde 1871 gebaut und wird noch immer von einer Familie betreut.",
+                "de",
+            ),
+            (
+                "Le phare du cap nord a été construit en 1871 et il est toujours gardé par la même famille.",
+                "fr",
+            ),
+            (
+                "灯台は一八七一年に建てられ、今でも同じ家族が守っています。",
+                "ja",
+            ),
             ("这座灯塔建于一八七一年，至今仍由同一个家庭看守。", "zh"),
         ];
         for (text, code) in cases {

@@ -15,12 +15,18 @@ pub(super) fn outline(text: &str) -> Outline {
     for (event, place) in Parser::new_ext(text, options).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
-                open = Some(Heading { place, level: level as u8, title: String::new() });
+                open = Some(Heading {
+                    place,
+                    level: level as u8,
+                    title: String::new(),
+                });
             }
-            Event::End(TagEnd::Heading(_)) => {
-                outline.headings.extend(open.take().filter(|heading| !heading.title.is_empty()))
+            Event::End(TagEnd::Heading(_)) => outline
+                .headings
+                .extend(open.take().filter(|heading| !heading.title.is_empty())),
+            Event::Start(Tag::MetadataBlock(_)) if outline.headings.is_empty() => {
+                outline.front_matter_end = place.end
             }
-            Event::Start(Tag::MetadataBlock(_)) if outline.headings.is_empty() => outline.front_matter_end = place.end,
             Event::Text(words) | Event::Code(words) => {
                 if let Some(heading) = &mut open {
                     heading.title.push_str(&words);
@@ -39,7 +45,18 @@ mod tests {
     #[test]
     fn headings_of_both_kinds() {
         let text = "---\ntitle: Front\n---\n# One *and* `two` {#id}\n\ntext\n\nThree\n-----\n\n```\n# no\n```\n\n- ## In a list\n";
-        let found: Vec<_> = outline(text).headings.into_iter().map(|heading| (heading.level, heading.title)).collect();
-        assert_eq!(found, [(1, "One and two".to_owned()), (2, "Three".to_owned()), (2, "In a list".to_owned())]);
+        let found: Vec<_> = outline(text)
+            .headings
+            .into_iter()
+            .map(|heading| (heading.level, heading.title))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (1, "One and two".to_owned()),
+                (2, "Three".to_owned()),
+                (2, "In a list".to_owned())
+            ]
+        );
     }
 }

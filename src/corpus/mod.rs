@@ -31,7 +31,9 @@ pub use walk::{FoundFile, Walked, locate, walk};
 pub enum CorpusError {
     #[error("there is no folder {folder}: check the path")]
     Missing { folder: String },
-    #[error("{folder} is a file: give the folder that holds it (corpus.include can name single files)")]
+    #[error(
+        "{folder} is a file: give the folder that holds it (corpus.include can name single files)"
+    )]
     NotAFolder { folder: String },
     #[error("the folder {folder} cannot be read ({reason}): check its permissions")]
     Unreadable { folder: String, reason: String },

@@ -34,26 +34,50 @@ impl Run {
 
 impl Traced {
     pub(super) fn with_capacity(bytes: usize) -> Self {
-        Self { text: String::with_capacity(bytes), origin: Offsets::default() }
+        Self {
+            text: String::with_capacity(bytes),
+            origin: Offsets::default(),
+        }
     }
 
     /// Add text that stands in the source as it is.
     pub(super) fn copy(&mut self, text: &str, source: u64) {
-        self.add(text, Run { text_start: self.text.len(), source_start: source, text_step: 1, source_step: 1 });
+        self.add(
+            text,
+            Run {
+                text_start: self.text.len(),
+                source_start: source,
+                text_step: 1,
+                source_step: 1,
+            },
+        );
     }
 
     /// Add one unit of text that stands for `source_bytes` of the source: a decoded character, an entity, a line end that a tag
     /// implies.
     pub(super) fn stand_for(&mut self, text: &str, source: u64, source_bytes: u32) {
         let text_step = u32::try_from(text.len()).unwrap_or(u32::MAX);
-        self.add(text, Run { text_start: self.text.len(), source_start: source, text_step, source_step: source_bytes });
+        self.add(
+            text,
+            Run {
+                text_start: self.text.len(),
+                source_start: source,
+                text_step,
+                source_step: source_bytes,
+            },
+        );
     }
 
     fn add(&mut self, text: &str, run: Run) {
         if text.is_empty() {
             return;
         }
-        if !self.origin.runs.last().is_some_and(|last| continues(last, &run)) {
+        if !self
+            .origin
+            .runs
+            .last()
+            .is_some_and(|last| continues(last, &run))
+        {
             self.origin.runs.push(run);
         }
         self.text.push_str(text);
@@ -62,14 +86,22 @@ impl Traced {
 
 fn continues(last: &Run, run: &Run) -> bool {
     let same_steps = last.text_step == run.text_step && last.source_step == run.source_step;
-    let whole_units = (run.text_start - last.text_start).is_multiple_of(last.text_step.max(1) as usize);
+    let whole_units =
+        (run.text_start - last.text_start).is_multiple_of(last.text_step.max(1) as usize);
     same_steps && whole_units && last.source(run.text_start) == run.source_start
 }
 
 impl Offsets {
     /// Text that begins `bytes` into its source and is the same from there on.
     pub(super) fn shifted(bytes: u64) -> Self {
-        Self { runs: vec![Run { text_start: 0, source_start: bytes, text_step: 1, source_step: 1 }] }
+        Self {
+            runs: vec![Run {
+                text_start: 0,
+                source_start: bytes,
+                text_step: 1,
+                source_step: 1,
+            }],
+        }
     }
 
     /// The place in the source of the byte `at` of the text.
@@ -84,7 +116,9 @@ impl Offsets {
             return start..start;
         }
         let last = part.end - 1;
-        let end = self.run(last).map_or(part.end as u64, |run| run.source(last) + u64::from(run.source_step));
+        let end = self.run(last).map_or(part.end as u64, |run| {
+            run.source(last) + u64::from(run.source_step)
+        });
         start..end.max(start)
     }
 
@@ -108,7 +142,11 @@ mod tests {
         traced.stand_for("é", 40, 1);
         traced.stand_for("é", 41, 1);
         assert_eq!(traced.text, "abcd&\néé");
-        assert_eq!(traced.origin.runs.len(), 4, "neighbours that continue share a run");
+        assert_eq!(
+            traced.origin.runs.len(),
+            4,
+            "neighbours that continue share a run"
+        );
         let cases = [
             (0..2, 10..12),
             (1..4, 11..14),

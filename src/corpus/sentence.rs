@@ -37,17 +37,27 @@ pub fn fold_white_space(text: &str) -> String {
 fn split(text: &str, window: Range<usize>, language: &str, sentences: &mut Vec<Range<usize>>) {
     let mut mark = None;
     for found in sentencex::get_sentence_boundaries(language, &text[window.clone()]) {
-        let mut sentence = trimmed(text, window.start + found.start_byte..window.start + found.end_byte);
+        let mut sentence = trimmed(
+            text,
+            window.start + found.start_byte..window.start + found.end_byte,
+        );
         sentence.start = mark.take().unwrap_or(sentence.start);
         if is_mark(&text[sentence.clone()]) && !text[sentence.end..window.end].trim().is_empty() {
             mark = Some(sentence.start);
             continue;
         }
-        let lines = text[sentence.clone()].bytes().filter(|byte| *byte == b'\n').count();
+        let lines = text[sentence.clone()]
+            .bytes()
+            .filter(|byte| *byte == b'\n')
+            .count();
         if lines < MOST_LINES {
             sentences.extend(Some(sentence).filter(|sentence| !sentence.is_empty()));
         } else {
-            sentences.extend(lines_of(text, sentence).map(|line| trimmed(text, line)).filter(|line| !line.is_empty()));
+            sentences.extend(
+                lines_of(text, sentence)
+                    .map(|line| trimmed(text, line))
+                    .filter(|line| !line.is_empty()),
+            );
         }
     }
 }
@@ -106,7 +116,10 @@ fn kind(content: &str, fence: &str) -> Line {
         Line::Blank
     } else if !fence.is_empty() || content.starts_with('|') || is_heading(content) {
         Line::Alone
-    } else if content.len() >= 3 && content.bytes().all(|byte| byte == content.as_bytes()[0] && b"=-~".contains(&byte))
+    } else if content.len() >= 3
+        && content
+            .bytes()
+            .all(|byte| byte == content.as_bytes()[0] && b"=-~".contains(&byte))
     {
         Line::Underline
     } else if is_item(content) {
@@ -126,14 +139,16 @@ fn is_item(content: &str) -> bool {
     if let Some(rest) = content.strip_prefix(['-', '*', '+', '•']) {
         return rest.starts_with([' ', '\t']);
     }
-    content.split_once([' ', '\t']).is_some_and(|(mark, _)| is_mark(mark))
+    content
+        .split_once([' ', '\t'])
+        .is_some_and(|(mark, _)| is_mark(mark))
 }
 
 /// The number of a list item alone, which the splitter takes for a sentence.
 fn is_mark(sentence: &str) -> bool {
-    sentence
-        .strip_suffix(['.', ')'])
-        .is_some_and(|number| (1..=3).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit()))
+    sentence.strip_suffix(['.', ')']).is_some_and(|number| {
+        (1..=3).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// Lines with their ends.
@@ -153,8 +168,9 @@ fn windows(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
     while block.end - at > WINDOW_BYTES {
         let most = text.floor_char_boundary(at + WINDOW_BYTES);
         let half = text.floor_char_boundary(at + WINDOW_BYTES / 2);
-        let cut =
-            text[half..most].rfind(char::is_whitespace).map_or(most, |space| text.ceil_char_boundary(half + space + 1));
+        let cut = text[half..most]
+            .rfind(char::is_whitespace)
+            .map_or(most, |space| text.ceil_char_boundary(half + space + 1));
         windows.push(at..cut);
         at = cut;
     }
@@ -174,7 +190,10 @@ mod tests {
     use super::*;
 
     fn check(text: &str, language: &str, expected: &[&str]) {
-        let found: Vec<&str> = sentences(text, language).into_iter().map(|place| &text[place]).collect();
+        let found: Vec<&str> = sentences(text, language)
+            .into_iter()
+            .map(|place| &text[place])
+            .collect();
         assert_eq!(found, expected);
     }
 
@@ -187,27 +206,58 @@ mod tests {
             "en",
             &["Dr. Ames wrote it.", "It cost 3.50 pounds!", "Why?"],
         );
-        check("A line\nthat goes on. And\nanother.", "en", &["A line\nthat goes on.", "And\nanother."]);
-        check("# Title\nText. More.\n\nLast", "en", &["# Title", "Text.", "More.", "Last"]);
+        check(
+            "A line\nthat goes on. And\nanother.",
+            "en",
+            &["A line\nthat goes on.", "And\nanother."],
+        );
+        check(
+            "# Title\nText. More.\n\nLast",
+            "en",
+            &["# Title", "Text.", "More.", "Last"],
+        );
         check("Title\n=====\nText.", "en", &["Title\n=====", "Text."]);
-        check("- one\n- two. Three\n  goes on\n1. four", "en", &["- one", "- two.", "Three\n  goes on", "1. four"]);
+        check(
+            "- one\n- two. Three\n  goes on\n1. four",
+            "en",
+            &["- one", "- two.", "Three\n  goes on", "1. four"],
+        );
         // an item without text, and white space behind it
         check("1. \t", "en", &["1."]);
         check("1. \t\nfour", "en", &["1. \t\nfour"]);
-        check("| a | b |\n|---|---|\n| c. d | e |", "en", &["| a | b |", "|---|---|", "| c. d | e |"]);
+        check(
+            "| a | b |\n|---|---|\n| c. d | e |",
+            "en",
+            &["| a | b |", "|---|---|", "| c. d | e |"],
+        );
         check(
             "```rust\nlet a = 1.0;\n\nfoo();\n```\nText.",
             "en",
             &["```rust", "let a = 1.0;", "foo();", "```", "Text."],
         );
-        check("灯台は古い。今も光る。", "ja", &["灯台は古い。", "今も光る。"]);
-        check("这座灯塔很旧。它还在发光！", "zh", &["这座灯塔很旧。", "它还在发光！"]);
-        check("Das ist z. B. gut. Ja.", "de", &["Das ist z. B. gut.", "Ja."]);
+        check(
+            "灯台は古い。今も光る。",
+            "ja",
+            &["灯台は古い。", "今も光る。"],
+        );
+        check(
+            "这座灯塔很旧。它还在发光！",
+            "zh",
+            &["这座灯塔很旧。", "它还在发光！"],
+        );
+        check(
+            "Das ist z. B. gut. Ja.",
+            "de",
+            &["Das ist z. B. gut.", "Ja."],
+        );
     }
 
     #[test]
     fn lines_without_sentence_ends_stand_for_themselves() {
-        let records = (0..20).map(|n| format!("{n};name;value")).collect::<Vec<_>>().join("\n");
+        let records = (0..20)
+            .map(|n| format!("{n};name;value"))
+            .collect::<Vec<_>>()
+            .join("\n");
         assert_eq!(sentences(&records, "en").len(), 20);
     }
 
@@ -216,7 +266,13 @@ mod tests {
         let text = "word ".repeat(200_000);
         let found = sentences(&text, "en");
         assert!(found.iter().all(|place| place.len() <= WINDOW_BYTES));
-        assert_eq!(sentences(&"x".repeat(1_000_000), "en").iter().map(Range::len).sum::<usize>(), 1_000_000);
+        assert_eq!(
+            sentences(&"x".repeat(1_000_000), "en")
+                .iter()
+                .map(Range::len)
+                .sum::<usize>(),
+            1_000_000
+        );
     }
 
     #[test]

@@ -48,7 +48,12 @@ pub fn walk(
 ) -> Result<Walked, CorpusError> {
     check_folder(folder)?;
     let include = globs(folder, &settings.include)?;
-    let mut progress = Progress { publish, last: None, started: Instant::now(), done: 0 };
+    let mut progress = Progress {
+        publish,
+        last: None,
+        started: Instant::now(),
+        done: 0,
+    };
     let mut walked = Walked::default();
     for entry in walker(folder, settings).build() {
         match entry {
@@ -58,7 +63,9 @@ pub fn walk(
         progress.step(&walked)?;
     }
     walked.files.sort_by(|one, other| one.path.cmp(&other.path));
-    walked.skipped.sort_by(|one, other| one.path.cmp(&other.path));
+    walked
+        .skipped
+        .sort_by(|one, other| one.path.cmp(&other.path));
     Ok(walked)
 }
 
@@ -66,7 +73,11 @@ pub fn walk(
 #[must_use]
 pub fn locate(folder: &Path, path: &str) -> PathBuf {
     let plain = folder.join(path);
-    if plain.exists() { plain } else { folder.join(unescape(path)) }
+    if plain.exists() {
+        plain
+    } else {
+        folder.join(unescape(path))
+    }
 }
 
 fn check_folder(folder: &Path) -> Result<(), CorpusError> {
@@ -77,22 +88,34 @@ fn check_folder(folder: &Path) -> Result<(), CorpusError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(CorpusError::Missing { folder: name });
         }
-        Err(error) => return Err(CorpusError::Unreadable { folder: name, reason: error.to_string() }),
+        Err(error) => {
+            return Err(CorpusError::Unreadable {
+                folder: name,
+                reason: error.to_string(),
+            });
+        }
     }
     match std::fs::read_dir(folder) {
         Ok(_) => Ok(()),
-        Err(error) => Err(CorpusError::Unreadable { folder: name, reason: error.to_string() }),
+        Err(error) => Err(CorpusError::Unreadable {
+            folder: name,
+            reason: error.to_string(),
+        }),
     }
 }
 
 fn globs(folder: &Path, include: &[String]) -> Result<Override, CorpusError> {
-    let bad =
-        |glob: &str, error: &ignore::Error| CorpusError::BadGlob { glob: glob.to_owned(), reason: error.to_string() };
+    let bad = |glob: &str, error: &ignore::Error| CorpusError::BadGlob {
+        glob: glob.to_owned(),
+        reason: error.to_string(),
+    };
     let mut builder = OverrideBuilder::new(folder);
     for glob in include {
         builder.add(glob).map_err(|error| bad(glob, &error))?;
     }
-    builder.build().map_err(|error| bad(&include.join(" "), &error))
+    builder
+        .build()
+        .map_err(|error| bad(&include.join(" "), &error))
 }
 
 fn walker(folder: &Path, settings: &CorpusSettings) -> WalkBuilder {
@@ -112,8 +135,16 @@ fn walker(folder: &Path, settings: &CorpusSettings) -> WalkBuilder {
 }
 
 /// Take the entry as a file, note why it is none, or pass over it.
-fn visit(folder: &Path, entry: &DirEntry, include: &Override, settings: &CorpusSettings, walked: &mut Walked) {
-    let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir()) else { return };
+fn visit(
+    folder: &Path,
+    entry: &DirEntry,
+    include: &Override,
+    settings: &CorpusSettings,
+    walked: &mut Walked,
+) {
+    let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir()) else {
+        return;
+    };
     let wanted = include.is_empty() || include.matched(entry.path(), false).is_whitelist();
     if !wanted {
         return;
@@ -138,7 +169,11 @@ fn found(path: &str, entry: &DirEntry, settings: &CorpusSettings) -> Result<Foun
     }
     let about = entry.metadata().map_err(|error| why(&error))?;
     if about.len() > settings.max_file_bytes {
-        return Err(format!("{} bytes, more than corpus.max_file_bytes ({})", about.len(), settings.max_file_bytes));
+        return Err(format!(
+            "{} bytes, more than corpus.max_file_bytes ({})",
+            about.len(),
+            settings.max_file_bytes
+        ));
     }
     Ok(FoundFile {
         path: path.to_owned(),
@@ -149,8 +184,13 @@ fn found(path: &str, entry: &DirEntry, settings: &CorpusSettings) -> Result<Foun
 }
 
 fn modified_ns(about: &Metadata) -> u64 {
-    let since = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0)
+    let since = about
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since
+        .and_then(|since| u64::try_from(since.as_nanos()).ok())
+        .unwrap_or(0)
 }
 
 /// An error of the walk as skipped files. Faults in ignore files only mean that a line of them is not heeded.
@@ -163,7 +203,12 @@ fn refused(folder: &Path, error: &ignore::Error) -> Option<SkippedFile> {
         path: path.map_or_else(|| ".".to_owned(), |path| inside(folder, path)),
         reason: loops.map_or_else(
             || why(error),
-            |ancestor| format!("a symbolic link that leads back to {}", inside(folder, ancestor)),
+            |ancestor| {
+                format!(
+                    "a symbolic link that leads back to {}",
+                    inside(folder, ancestor)
+                )
+            },
         ),
     })
 }
@@ -172,7 +217,9 @@ fn refused(folder: &Path, error: &ignore::Error) -> Option<SkippedFile> {
 fn place(error: &ignore::Error) -> (Option<&Path>, Option<&Path>) {
     match error {
         ignore::Error::WithPath { path, err } => (Some(path), place(err).1),
-        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => place(err),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+            place(err)
+        }
         ignore::Error::Loop { ancestor, child } => (Some(child), Some(ancestor)),
         ignore::Error::Partial(_)
         | ignore::Error::Io(_)
@@ -183,13 +230,17 @@ fn place(error: &ignore::Error) -> (Option<&Path>, Option<&Path>) {
 }
 
 fn why(error: &ignore::Error) -> String {
-    error.io_error().map_or_else(|| error.to_string(), unreadable)
+    error
+        .io_error()
+        .map_or_else(|| error.to_string(), unreadable)
 }
 
 /// An I/O error as a reason.
 pub(super) fn unreadable(error: &std::io::Error) -> String {
     match error.kind() {
-        std::io::ErrorKind::NotFound => "it is gone: deleted meanwhile, or a link to nothing".to_owned(),
+        std::io::ErrorKind::NotFound => {
+            "it is gone: deleted meanwhile, or a link to nothing".to_owned()
+        }
         std::io::ErrorKind::PermissionDenied => "it cannot be read: no permission".to_owned(),
         _ => format!("it cannot be read: {error}"),
     }
@@ -198,8 +249,15 @@ pub(super) fn unreadable(error: &std::io::Error) -> String {
 /// The path inside the corpus.
 fn inside(folder: &Path, path: &Path) -> String {
     let relative = path.strip_prefix(folder).unwrap_or(path);
-    let parts: Vec<Cow<'_, str>> = relative.iter().map(|part| escape(part.as_encoded_bytes())).collect();
-    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+    let parts: Vec<Cow<'_, str>> = relative
+        .iter()
+        .map(|part| escape(part.as_encoded_bytes()))
+        .collect();
+    if parts.is_empty() {
+        ".".to_owned()
+    } else {
+        parts.join("/")
+    }
 }
 
 /// A name as text. Bytes that are not UTF-8 become `%XX`, so that two such names stay two.
@@ -210,7 +268,9 @@ fn escape(name: &[u8]) -> Cow<'_, str> {
     let mut escaped = String::with_capacity(name.len() + 8);
     for part in name.utf8_chunks() {
         escaped.push_str(part.valid());
-        part.invalid().iter().for_each(|byte| escaped.push_str(&format!("%{byte:02X}")));
+        part.invalid()
+            .iter()
+            .for_each(|byte| escaped.push_str(&format!("%{byte:02X}")));
     }
     Cow::Owned(escaped)
 }
@@ -250,7 +310,9 @@ struct Progress<'a> {
 impl Progress<'_> {
     fn step(&mut self, walked: &Walked) -> Result<(), CorpusError> {
         let done = (walked.files.len() + walked.skipped.len()) as u64;
-        let due = self.last.is_none_or(|last| last.elapsed() >= PROGRESS_EVERY);
+        let due = self
+            .last
+            .is_none_or(|last| last.elapsed() >= PROGRESS_EVERY);
         if done == self.done || !due {
             return Ok(());
         }

@@ -26,7 +26,10 @@ impl QuestionChunker for Adaptive {
     ) -> Result<(Passages, Known), RunError> {
         let understood = understanding::known(run, question, &passages, understood)?;
         let settings = &run.tools.config.understanding;
-        if understood.as_ref().map_or(true, |understood| understood.measured.is_certain(settings)) {
+        if understood
+            .as_ref()
+            .map_or(true, |understood| understood.measured.is_certain(settings))
+        {
             return Ok((passages, Some(understood)));
         }
         let started = Instant::now();
@@ -43,15 +46,29 @@ impl QuestionChunker for Adaptive {
             hits,
             wall_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
         };
-        run.emit(Event::RetrievalFinished { step: run.step, retrieval: retrieval.clone() });
-        let passages = passages::choose(run, question, Found { kept: retrieval.hits, ..Found::default() })?;
-        let understood = understanding::measure(run, question, &passages.hits, ContextOrigin::Recut)?;
+        run.emit(Event::RetrievalFinished {
+            step: run.step,
+            retrieval: retrieval.clone(),
+        });
+        let passages = passages::choose(
+            run,
+            question,
+            Found {
+                kept: retrieval.hits,
+                ..Found::default()
+            },
+        )?;
+        let understood =
+            understanding::measure(run, question, &passages.hits, ContextOrigin::Recut)?;
         Ok((passages, Some(understood)))
     }
 }
 
 /// The new chunks of the documents behind all hits, with their vectors.
-fn cut_again(run: &mut Run<'_>, passages: &Passages) -> Result<Vec<(ChunkText, Vec<f32>)>, RunError> {
+fn cut_again(
+    run: &mut Run<'_>,
+    passages: &Passages,
+) -> Result<Vec<(ChunkText, Vec<f32>)>, RunError> {
     let mut documents: Vec<&str> = Vec::new();
     for hit in passages.hits.iter().chain(&passages.spare) {
         if !documents.contains(&hit.chunk.document.as_str()) {
@@ -59,29 +76,51 @@ fn cut_again(run: &mut Run<'_>, passages: &Passages) -> Result<Vec<(ChunkText, V
         }
     }
     let cut = SemanticCut::of(&run.tools.config.chunker);
-    let Some(corpus) = run.tools.corpus.as_mut() else { return Ok(Vec::new()) };
-    let recuts = corpus.index.recut(&documents, cut, corpus.embedder, corpus.counter)?;
+    let Some(corpus) = run.tools.corpus.as_mut() else {
+        return Ok(Vec::new());
+    };
+    let recuts = corpus
+        .index
+        .recut(&documents, cut, corpus.embedder, corpus.counter)?;
     let documents = recuts.iter().map(told).collect();
     let (similarity, most_tokens) = (cut.similarity, cut.tokens);
-    run.emit(Event::DocumentsRecut { step: run.step, documents, similarity, most_tokens });
-    Ok(recuts.into_iter().filter_map(|recut| recut.chunks.ok()).flat_map(|chunks| chunks.to_vec()).collect())
+    run.emit(Event::DocumentsRecut {
+        step: run.step,
+        documents,
+        similarity,
+        most_tokens,
+    });
+    Ok(recuts
+        .into_iter()
+        .filter_map(|recut| recut.chunks.ok())
+        .flat_map(|chunks| chunks.to_vec())
+        .collect())
 }
 
 fn told(recut: &Recut) -> RecutDocument {
     RecutDocument {
         document: recut.document.clone(),
         sentences: recut.sentences,
-        chunks: recut.chunks.as_ref().map_or(0, |chunks| u32::try_from(chunks.len()).unwrap_or(u32::MAX)),
+        chunks: recut
+            .chunks
+            .as_ref()
+            .map_or(0, |chunks| u32::try_from(chunks.len()).unwrap_or(u32::MAX)),
         known: recut.known,
         fault: recut.chunks.as_ref().err().cloned(),
     }
 }
 
 /// The chunks nearest to the question, best first, as many as a retrieval keeps.
-fn nearest(run: &mut Run<'_>, question: &str, chunks: Vec<(ChunkText, Vec<f32>)>) -> Result<Vec<Hit>, RunError> {
+fn nearest(
+    run: &mut Run<'_>,
+    question: &str,
+    chunks: Vec<(ChunkText, Vec<f32>)>,
+) -> Result<Vec<Hit>, RunError> {
     let query = run.embed(&[question])?.pop().unwrap_or_default();
-    let mut near: Vec<(f32, ChunkText, Vec<f32>)> =
-        chunks.into_iter().map(|(chunk, vector)| (cosine(&query, &vector), chunk, vector)).collect();
+    let mut near: Vec<(f32, ChunkText, Vec<f32>)> = chunks
+        .into_iter()
+        .map(|(chunk, vector)| (cosine(&query, &vector), chunk, vector))
+        .collect();
     // of equal ones the first: documents come in the order of the hits
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let settings = &run.tools.config.retriever;
@@ -93,7 +132,12 @@ fn nearest(run: &mut Run<'_>, question: &str, chunks: Vec<(ChunkText, Vec<f32>)>
         .map(|(rank, (score, chunk, vector))| {
             run.contexts.vectors.insert(chunk.id, vector);
             let ranked = Ranked { score, rank };
-            Hit { chunk, bm25: None, vector: Some(ranked), fused: ranked }
+            Hit {
+                chunk,
+                bm25: None,
+                vector: Some(ranked),
+                fused: ranked,
+            }
         })
         .collect())
 }

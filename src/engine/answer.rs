@@ -45,8 +45,19 @@ pub fn write(
     let mut writing = Writing::new(question, passages, confirmed);
     let end = writing.go_on(run, roles);
     let text = writing.text.trim().to_owned();
-    let Writing { citations, limit_reached, lookups, .. } = writing;
-    let answer = Answer { short: text.clone(), text, citations, limit_reached, lookups };
+    let Writing {
+        citations,
+        limit_reached,
+        lookups,
+        ..
+    } = writing;
+    let answer = Answer {
+        short: text.clone(),
+        text,
+        citations,
+        limit_reached,
+        lookups,
+    };
     // whatever failed or fails from here on, what was written stays
     run.keep(answer.clone());
     let short = match end? {
@@ -88,7 +99,10 @@ impl<'w> Writing<'w> {
             question,
             passages,
             confirmed: confirmed.to_vec(),
-            text: confirmed.iter().map(|sentence| format!(" {sentence}")).collect(),
+            text: confirmed
+                .iter()
+                .map(|sentence| format!(" {sentence}"))
+                .collect(),
             citations: Vec::new(),
             lookups: Vec::new(),
             tokens: 0,
@@ -107,7 +121,12 @@ impl<'w> Writing<'w> {
                 return Ok(End::Stopped);
             }
             let passages = self.passages;
-            let keep = |tokens: &[_]| roles.gate.at_once(tokens).filter(|said| said.decision != Decision::LookUp);
+            let keep = |tokens: &[_]| {
+                roles
+                    .gate
+                    .at_once(tokens)
+                    .filter(|said| said.decision != Decision::LookUp)
+            };
             let written = match self.stream(run, roles, passages, &keep) {
                 // the answer fills the context: what it says is all there is
                 Err(RunError::Model(LlmError::PromptTooLong { .. })) if !self.text.is_empty() => {
@@ -116,7 +135,10 @@ impl<'w> Writing<'w> {
                 }
                 Err(error) => {
                     // what was written before it failed stays written
-                    self.torn.take().into_iter().for_each(|sentence| self.confirm(sentence));
+                    self.torn
+                        .take()
+                        .into_iter()
+                        .for_each(|sentence| self.confirm(sentence));
                     return Err(error);
                 }
                 Ok(written) => written,
@@ -127,7 +149,8 @@ impl<'w> Writing<'w> {
             };
             self.limit_reached |= matches!(end, End::MaxTokens | End::ContextFull);
             // a completion that was stopped behind a sentence is gone on from; one that came to its own end is over
-            if end != End::Stopped || run.stopped() || self.limit_reached || self.is_complete(known) {
+            if end != End::Stopped || run.stopped() || self.limit_reached || self.is_complete(known)
+            {
                 return Ok(end);
             }
         }
@@ -150,12 +173,22 @@ impl<'w> Writing<'w> {
         let config = run.tools.config;
         let left = (config.answer.max_tokens as usize).saturating_sub(self.tokens);
         if left == 0 {
-            return Ok(Written { draft: None, end: End::MaxTokens });
+            return Ok(Written {
+                draft: None,
+                end: End::MaxTokens,
+            });
         }
         let texts = passages.texts();
         let bare = passages::prompt(config, run.tools.prompts, self.question, &texts)?;
-        let prompt = Prompt { reply: self.reply(), ..bare };
-        let attend_to = if config.answer.attribution { context_lines(&texts) } else { Vec::new() };
+        let prompt = Prompt {
+            reply: self.reply(),
+            ..bare
+        };
+        let attend_to = if config.answer.attribution {
+            context_lines(&texts)
+        } else {
+            Vec::new()
+        };
         let call = Call {
             purpose: "answer",
             prompt: &prompt,
@@ -168,9 +201,16 @@ impl<'w> Writing<'w> {
         let attribution = Attribution::to(passages);
         let decides = roles.gate.card(run).is_some();
         let ends = |text: &str, before: &[Sentence]| {
-            decides && (is_last(text, &self.confirmed) || before.iter().any(|sentence| sentence.text() == text))
+            decides
+                && (is_last(text, &self.confirmed)
+                    || before.iter().any(|sentence| sentence.text() == text))
         };
-        let mut steps = Steps::new((keep, &ends), (&supports, &attribution), first, config.answer.max_sentences);
+        let mut steps = Steps::new(
+            (keep, &ends),
+            (&supports, &attribution),
+            first,
+            config.answer.max_sentences,
+        );
         let tapped = run.complete(&call, &mut |publish, token| steps.push(publish, token));
         let _ = steps.finish(&mut |event| {
             run.emit(event);
@@ -178,11 +218,17 @@ impl<'w> Writing<'w> {
         });
         let mut sentences = steps.sentences;
         let draft = sentences.pop_if(|sentence| sentence.uncertainty.is_none());
-        sentences.into_iter().for_each(|sentence| self.confirm(sentence));
+        sentences
+            .into_iter()
+            .for_each(|sentence| self.confirm(sentence));
         match (tapped, draft) {
             (Ok(tapped), draft) => {
                 let end = tapped.completion.end;
-                let draft = draft.map(|sentence| Draft { sentence, prompt, hidden: tapped.hidden });
+                let draft = draft.map(|sentence| Draft {
+                    sentence,
+                    prompt,
+                    hidden: tapped.hidden,
+                });
                 Ok(Written { draft, end })
             }
             (Err(error), draft) => {
@@ -229,16 +275,35 @@ fn decoding(run: &Run<'_>, max_tokens: u32) -> Decoding {
 }
 
 /// The short answer in the text; a step-by-step reply that never came to it is led there with one more completion.
-fn short_answer(run: &mut Run<'_>, question: &str, passages: &Passages, text: &str) -> Result<String, RunError> {
+fn short_answer(
+    run: &mut Run<'_>,
+    question: &str,
+    passages: &Passages,
+    text: &str,
+) -> Result<String, RunError> {
     match (run.tools.config.answer.prompt, after_phrase(text)) {
         (_, Some(short)) => Ok(short),
         (AnswerPrompt::QaShort | AnswerPrompt::QaGrounded, None) => Ok(text.to_owned()),
         (AnswerPrompt::StepByStep, None) if run.stopped() || text.is_empty() => Ok(text.to_owned()),
         (AnswerPrompt::StepByStep, None) => {
-            let bare = passages::prompt(run.tools.config, run.tools.prompts, question, &passages.texts())?;
-            let prompt = Prompt { reply: format!(" {text}{ANSWER_LEAD}"), ..bare };
+            let bare = passages::prompt(
+                run.tools.config,
+                run.tools.prompts,
+                question,
+                &passages.texts(),
+            )?;
+            let prompt = Prompt {
+                reply: format!(" {text}{ANSWER_LEAD}"),
+                ..bare
+            };
             let decoding = decoding(run, SHORT_ANSWER_TOKENS);
-            let call = Call { purpose: "short answer", prompt: &prompt, decoding, attend_to: &[], hidden: &[] };
+            let call = Call {
+                purpose: "short answer",
+                prompt: &prompt,
+                decoding,
+                attend_to: &[],
+                hidden: &[],
+            };
             match run.complete(&call, &mut |_, _| Flow::Continue) {
                 Ok(tapped) => Ok(trim_answer(&tapped.completion.text)),
                 // the answer fills the context: what it says is all there is
@@ -262,7 +327,11 @@ fn after_phrase(text: &str) -> Option<String> {
 
 fn trim_answer(text: &str) -> String {
     let first_line = text.trim().lines().next().unwrap_or_default();
-    first_line.trim_start_matches(':').trim().trim_end_matches('.').to_owned()
+    first_line
+        .trim_start_matches(':')
+        .trim()
+        .trim_end_matches('.')
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -272,7 +341,10 @@ mod tests {
     #[test]
     fn the_short_answer_follows_the_last_phrase() {
         let cases = [
-            ("Tam was born in Lorby. So the answer is Lorby.", Some("Lorby")),
+            (
+                "Tam was born in Lorby. So the answer is Lorby.",
+                Some("Lorby"),
+            ),
             ("The answer is: 42.\nMore.", Some("42")),
             ("The answer is", None),
             ("Lorby", None),

@@ -19,8 +19,13 @@ pub enum AskError {
     #[error(
         "the question needs {question_tokens} tokens and the context holds {context_tokens}: shorten it, or raise generator.context_tokens"
     )]
-    QuestionTooLong { question_tokens: u32, context_tokens: u32 },
-    #[error("no corpus is open and preset `{preset}` looks things up: name a folder, or use --preset closed-book")]
+    QuestionTooLong {
+        question_tokens: u32,
+        context_tokens: u32,
+    },
+    #[error(
+        "no corpus is open and preset `{preset}` looks things up: name a folder, or use --preset closed-book"
+    )]
     NoCorpus { preset: String },
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -42,7 +47,9 @@ pub fn ask<'a>(
 ) -> Result<Outcome, AskError> {
     let question = check_question(tools.config, tools.prompts, tools.generator, question)?;
     if passages::needs_corpus(tools.config) && tools.corpus.is_none() {
-        return Err(AskError::NoCorpus { preset: tools.config.preset.clone() });
+        return Err(AskError::NoCorpus {
+            preset: tools.config.preset.clone(),
+        });
     }
     let mut roles = Roles::of(&tools);
     let mut run = Run::new(tools, publish);
@@ -62,21 +69,34 @@ fn answer_question(
     confirmed: &[String],
 ) -> Result<answer::Answer, RunError> {
     let passages = match looks_up_at_start(run.tools.config) {
-        true => look_up(run, roles, &Need { question, confirmed, doubted: None })?.passages,
+        true => {
+            look_up(
+                run,
+                roles,
+                &Need {
+                    question,
+                    confirmed,
+                    doubted: None,
+                },
+            )?
+            .passages
+        }
         false => Passages::default(),
     };
     let answer = answer::write(run, roles, question, &passages, confirmed)?;
     run.keep(answer.clone());
     let at_start = (0, &passages);
-    for (step, passages) in std::iter::once(at_start).chain(answer.lookups.iter().map(|(step, found)| (*step, found))) {
+    for (step, passages) in
+        std::iter::once(at_start).chain(answer.lookups.iter().map(|(step, found)| (*step, found)))
+    {
         run.step = step;
         match roles.utility.measure(run, question, passages) {
             Ok(()) => {}
             Err(RunError::Model(LlmError::Stopped)) => break,
             // a meter changes nothing, and a failing one neither: the answer stands
-            Err(error) => {
-                run.emit(Event::Warned { text: format!("what the lookup was worth was not measured: {error}") })
-            }
+            Err(error) => run.emit(Event::Warned {
+                text: format!("what the lookup was worth was not measured: {error}"),
+            }),
         }
     }
     Ok(answer)
@@ -95,7 +115,13 @@ pub fn look_up(run: &mut Run<'_>, roles: &mut Roles, need: &Need<'_>) -> Result<
         None => roles.rewriter.rewrite(run, question)?,
         Some(_) => question.to_owned(),
     };
-    let query = roles.query_writer.write(run, &Need { question: &rewritten, ..*need })?;
+    let query = roles.query_writer.write(
+        run,
+        &Need {
+            question: &rewritten,
+            ..*need
+        },
+    )?;
     let found = roles.retriever.retrieve(run, &query)?;
     let (pinned, found) = by_hand::apart(&run.tools.config.retriever, found);
     let found = roles.linker.apply(run, question, found)?;
@@ -111,9 +137,13 @@ pub fn look_up(run: &mut Run<'_>, roles: &mut Roles, need: &Need<'_>) -> Result<
 
 /// Say which gate decides, and why it is not the one of the settings.
 fn tell_gate(run: &mut Run<'_>, roles: &Roles) {
-    let Some(gate) = roles.gate.card(run) else { return };
+    let Some(gate) = roles.gate.card(run) else {
+        return;
+    };
     if let Some(reason) = &gate.fallback {
-        run.emit(Event::Warned { text: format!("the gate reads the token entropy instead of the probe: {reason}") });
+        run.emit(Event::Warned {
+            text: format!("the gate reads the token entropy instead of the probe: {reason}"),
+        });
     }
     run.emit(Event::GateChosen { gate });
 }
@@ -133,7 +163,10 @@ pub(super) fn check_question<'q>(
     let question_tokens = passages::count(generator, &prompt)?;
     let context_tokens = generator.card().context_tokens;
     if question_tokens > passages::available(config, context_tokens) {
-        return Err(AskError::QuestionTooLong { question_tokens, context_tokens });
+        return Err(AskError::QuestionTooLong {
+            question_tokens,
+            context_tokens,
+        });
     }
     Ok(question)
 }

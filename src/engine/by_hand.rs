@@ -30,10 +30,15 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
     let settings = &run.tools.config.retriever;
     let below = hits.split_off(hits.len().min(settings.keep.max(settings.k) as usize));
     hits.extend(below.into_iter().filter(|hit| pinned(settings, &hit.chunk)));
-    let Some(corpus) = run.tools.corpus.as_ref() else { return Ok(hits) };
+    let Some(corpus) = run.tools.corpus.as_ref() else {
+        return Ok(hits);
+    };
     let mut unknown = Vec::new();
     for place in &settings.pinned {
-        let mut chunks = corpus.index.document(&place.document).map_err(RunError::Search)?;
+        let mut chunks = corpus
+            .index
+            .document(&place.document)
+            .map_err(RunError::Search)?;
         chunks.retain(|chunk| place.names(chunk));
         if chunks.is_empty() {
             unknown.push(place);
@@ -41,21 +46,40 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
         for chunk in chunks {
             if !excluded(settings, &chunk) && hits.iter().all(|hit| hit.chunk.id != chunk.id) {
                 let rank = hits.last().map_or(0, |hit| hit.fused.rank) + 1;
-                hits.push(Hit { chunk, bm25: None, vector: None, fused: Ranked { score: 0.0, rank } });
+                hits.push(Hit {
+                    chunk,
+                    bm25: None,
+                    vector: None,
+                    fused: Ranked { score: 0.0, rank },
+                });
             }
         }
     }
     for place in unknown {
-        run.emit(Event::Warned { text: format!("retriever.pinned: no chunk of the index lies at {place}") });
+        run.emit(Event::Warned {
+            text: format!("retriever.pinned: no chunk of the index lies at {place}"),
+        });
     }
     Ok(hits)
 }
 
 /// The pinned hits, which no stage judges, and the rest without what is excluded.
 pub fn apart(settings: &RetrieverSettings, mut found: Found) -> (Vec<Hit>, Found) {
-    let dropped = |hit: &Hit| DroppedChunk { chunk: hit.chunk.id, reason: DropReason::Excluded };
-    found.dropped.extend(found.kept.iter().filter(|hit| excluded(settings, &hit.chunk)).map(dropped));
+    let dropped = |hit: &Hit| DroppedChunk {
+        chunk: hit.chunk.id,
+        reason: DropReason::Excluded,
+    };
+    found.dropped.extend(
+        found
+            .kept
+            .iter()
+            .filter(|hit| excluded(settings, &hit.chunk))
+            .map(dropped),
+    );
     found.kept.retain(|hit| !excluded(settings, &hit.chunk));
-    let (pinned, kept) = found.kept.into_iter().partition(|hit| pinned(settings, &hit.chunk));
+    let (pinned, kept) = found
+        .kept
+        .into_iter()
+        .partition(|hit| pinned(settings, &hit.chunk));
     (pinned, Found { kept, ..found })
 }

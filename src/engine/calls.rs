@@ -14,7 +14,11 @@ pub type Judged = HashMap<(String, Meaning, Meaning), Entailment>;
 
 impl Run<'_> {
     fn check_stopped(&self) -> Result<(), MethodError> {
-        if self.stopped() { Err(LlmError::Stopped.into()) } else { Ok(()) }
+        if self.stopped() {
+            Err(LlmError::Stopped.into())
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -31,42 +35,66 @@ impl ModelCalls for Run<'_> {
     ) -> Result<Vec<Completion>, MethodError> {
         self.check_stopped()?;
         let first = self.tell_calls(purpose, prompts).map_err(method_error)?;
-        let completions = self.tools.generator.complete(prompts, decoding, &mut |_, _| Flow::Continue)?;
+        let completions = self
+            .tools
+            .generator
+            .complete(prompts, decoding, &mut |_, _| Flow::Continue)?;
         self.tell_cost(first);
         self.check_stopped()?;
         // half a sample is none: what follows from it would not be what the method says
-        match completions.iter().any(|completion| completion.end == End::Stopped) {
+        match completions
+            .iter()
+            .any(|completion| completion.end == End::Stopped)
+        {
             true => Err(LlmError::Stopped.into()),
             false => Ok(completions),
         }
     }
 
-    fn classify(&mut self, purpose: &str, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+    fn classify(
+        &mut self,
+        purpose: &str,
+        prompts: &[Prompt],
+        labels: &[&str],
+    ) -> Result<Vec<Vec<f32>>, MethodError> {
         self.check_stopped()?;
         let first = self.tell_calls(purpose, prompts).map_err(method_error)?;
         let mut rows = self.tools.generator.classify(prompts, labels)?;
         self.tell_cost(first);
         self.check_stopped()?;
         // a model that knows none of the labels is no judge: what it says must not reach the records
-        rows.iter_mut().flatten().filter(|share| !share.is_finite()).for_each(|share| *share = 0.0);
+        rows.iter_mut()
+            .flatten()
+            .filter(|share| !share.is_finite())
+            .for_each(|share| *share = 0.0);
         Ok(rows)
     }
 
-    fn entail(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError> {
+    fn entail(
+        &mut self,
+        question: &str,
+        pairs: &[(&str, &str)],
+    ) -> Result<Vec<Entailment>, MethodError> {
         self.check_stopped()?;
-        let keys: Vec<_> = pairs.iter().map(|(a, b)| (question.to_owned(), Meaning::of(a), Meaning::of(b))).collect();
+        let keys: Vec<_> = pairs
+            .iter()
+            .map(|(a, b)| (question.to_owned(), Meaning::of(a), Meaning::of(b)))
+            .collect();
         let mut new: Vec<usize> = Vec::new();
         for (at, key) in keys.iter().enumerate() {
-            let known = key.1 == key.2 || self.judged.contains_key(key) || new.iter().any(|other| keys[*other] == *key);
+            let known = key.1 == key.2
+                || self.judged.contains_key(key)
+                || new.iter().any(|other| keys[*other] == *key);
             if !known {
                 new.push(at);
             }
         }
         let judged = match self.tools.judge.as_mut() {
             _ if new.is_empty() => Vec::new(),
-            None if self.tools.config.judge.model == THE_WORDS => {
-                new.iter().map(|at| entailed_by_words(pairs[*at].0, pairs[*at].1)).collect()
-            }
+            None if self.tools.config.judge.model == THE_WORDS => new
+                .iter()
+                .map(|at| entailed_by_words(pairs[*at].0, pairs[*at].1))
+                .collect(),
             Some(judge) => {
                 let texts: Vec<(&str, &str)> = new.iter().map(|at| pairs[*at]).collect();
                 judge.judge(question, &texts)?
@@ -76,7 +104,10 @@ impl ModelCalls for Run<'_> {
                     .iter()
                     .map(|at| {
                         let (a, b) = (pairs[*at].0.trim(), pairs[*at].1.trim());
-                        self.prompt(PromptName::Entailment, &[("q", question), ("a", a), ("b", b)])
+                        self.prompt(
+                            PromptName::Entailment,
+                            &[("q", question), ("a", a), ("b", b)],
+                        )
                     })
                     .collect::<Result<Vec<Prompt>, MethodError>>()?;
                 let rows = self.classify("entailment", &prompts, &Entailment::LABELS)?;
@@ -84,19 +115,30 @@ impl ModelCalls for Run<'_> {
             }
         };
         if judged.len() != new.len() {
-            let said = format!("the entailment judge said {} of {} judgements", judged.len(), new.len());
+            let said = format!(
+                "the entailment judge said {} of {} judgements",
+                judged.len(),
+                new.len()
+            );
             return Err(LlmError::Backend(said).into());
         }
-        self.judged.extend(new.into_iter().map(|at| keys[at].clone()).zip(judged));
+        self.judged
+            .extend(new.into_iter().map(|at| keys[at].clone()).zip(judged));
         self.check_stopped()?;
-        Ok(keys.iter().map(|key| self.judged.get(key).copied().unwrap_or(Entailment::CERTAIN)).collect())
+        Ok(keys
+            .iter()
+            .map(|key| self.judged.get(key).copied().unwrap_or(Entailment::CERTAIN))
+            .collect())
     }
 
     fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, MethodError> {
         self.check_stopped()?;
         if let Some(reranker) = self.tools.reranker.as_mut() {
             let scores = reranker.rerank(question, texts)?;
-            return Ok(scores.into_iter().map(|score| if score.is_finite() { score } else { 0.0 }).collect());
+            return Ok(scores
+                .into_iter()
+                .map(|score| if score.is_finite() { score } else { 0.0 })
+                .collect());
         }
         if self.tools.config.reranker.model == THE_EMBEDDER && !texts.is_empty() {
             let vectors = self.embed(&[&[question], texts].concat())?;
@@ -115,7 +157,10 @@ impl ModelCalls for Run<'_> {
         self.check_stopped()?;
         match self.tools.corpus.as_mut() {
             Some(corpus) => Ok(corpus.embedder.embed(texts)?),
-            None => Err(LlmError::Backend("no embedder is loaded, since no corpus is open".to_owned()).into()),
+            None => Err(LlmError::Backend(
+                "no embedder is loaded, since no corpus is open".to_owned(),
+            )
+            .into()),
         }
     }
 }

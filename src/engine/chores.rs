@@ -77,7 +77,9 @@ impl Chore {
         match self {
             Self::Load => worker.load(publish),
             Self::Update => worker.update(publish).map(|done| done.is_some()),
-            Self::Link(overrides) => worker.link(overrides, false, publish).map(|done| done.is_some()),
+            Self::Link(overrides) => worker
+                .link(overrides, false, publish)
+                .map(|done| done.is_some()),
         }
     }
 }
@@ -93,10 +95,19 @@ pub fn work(worker: &mut Worker, chores: &mut Chores, commands: &Inbox, publish:
         Err(error) => worker.report(chore.name(), &error, &mut publish),
         Ok(false) if commands.waiting() => chores.put_back(chore),
         // a stop without a command is the user's: the rest waits until it is asked for again
-        Ok(false) => worker.tell(Event::OperationStopped { operation: chore.name().to_owned() }, &mut publish),
+        Ok(false) => worker.tell(
+            Event::OperationStopped {
+                operation: chore.name().to_owned(),
+            },
+            &mut publish,
+        ),
         // what was indexed anew has to be linked anew
         Ok(true) if matches!(chore, Chore::Update) => {
-            chores.link = worker.wants_links(&[]).unwrap_or(false).then(Overrides::new).or(chores.link.take());
+            chores.link = worker
+                .wants_links(&[])
+                .unwrap_or(false)
+                .then(Overrides::new)
+                .or(chores.link.take());
         }
         Ok(true) => {}
     }

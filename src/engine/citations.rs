@@ -27,14 +27,22 @@ struct Place {
 impl Supports {
     /// Split the passages into sentences.
     pub fn of(passages: &Passages) -> Self {
-        let mut supports = Self { passages: Vec::new(), places: Vec::new(), places_with: HashMap::new() };
+        let mut supports = Self {
+            passages: Vec::new(),
+            places: Vec::new(),
+            places_with: HashMap::new(),
+        };
         for (label, hit) in (1..).zip(&passages.hits) {
             for range in sentences(&hit.chunk.text, "") {
                 let words = words(&hit.chunk.text[range.clone()]);
                 for word in &words {
                     *supports.places_with.entry(word.clone()).or_default() += 1;
                 }
-                supports.places.push(Place { passage: supports.passages.len(), lines: lines(hit, range), words });
+                supports.places.push(Place {
+                    passage: supports.passages.len(),
+                    lines: lines(hit, range),
+                    words,
+                });
             }
             supports.passages.push(citation(label, hit));
         }
@@ -48,7 +56,11 @@ impl Supports {
             .filter_map(|label| self.passages.iter().find(|passage| passage.label == label))
             .cloned()
             .collect();
-        if marked.is_empty() { self.best_by_words(sentence).into_iter().collect() } else { marked }
+        if marked.is_empty() {
+            self.best_by_words(sentence).into_iter().collect()
+        } else {
+            marked
+        }
     }
 
     fn best_by_words(&self, sentence: &str) -> Option<Citation> {
@@ -58,7 +70,10 @@ impl Supports {
             .places
             .iter()
             .map(|place| {
-                let held: f32 = words.intersection(&place.words).map(|word| self.weight(word)).sum();
+                let held: f32 = words
+                    .intersection(&place.words)
+                    .map(|word| self.weight(word))
+                    .sum();
                 (held / total, place)
             })
             .filter(|(share, _)| *share >= MIN_SHARE)
@@ -66,7 +81,12 @@ impl Supports {
             .reduce(|best, next| if next.0 > best.0 { next } else { best })?;
         let [first_line, last_line] = place.lines;
         let passage = self.passages.get(place.passage)?.clone();
-        Some(Citation { first_line, last_line, evidence: Evidence::Overlap { share }, ..passage })
+        Some(Citation {
+            first_line,
+            last_line,
+            evidence: Evidence::Overlap { share },
+            ..passage
+        })
     }
 
     /// Inverse document frequency over the places; a word that no place holds weighs most.
@@ -101,11 +121,17 @@ fn lines(hit: &Hit, range: std::ops::Range<usize>) -> [u32; 2] {
         return [first, last];
     }
     let start = first + ends(&chunk.text[whole.start..range.start.max(whole.start)]);
-    [start, (start + ends(chunk.text[range].trim_end())).min(last)]
+    [
+        start,
+        (start + ends(chunk.text[range].trim_end())).min(last),
+    ]
 }
 
 fn words(text: &str) -> HashSet<String> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
 }
 
 /// The labels that a sentence names: `[2]`, `[1, 3]`.
@@ -114,7 +140,12 @@ fn marks(sentence: &str) -> Vec<u32> {
         .split('[')
         .skip(1)
         .filter_map(|rest| rest.split_once(']'))
-        .flat_map(|(inside, _)| inside.split(',').map(|label| label.trim().parse()).collect::<Vec<_>>())
+        .flat_map(|(inside, _)| {
+            inside
+                .split(',')
+                .map(|label| label.trim().parse())
+                .collect::<Vec<_>>()
+        })
         .filter_map(Result::ok)
         .collect()
 }
@@ -135,7 +166,15 @@ mod tests {
             text: text.to_owned(),
             parts: Vec::new(),
         };
-        Hit { chunk, bm25: None, vector: None, fused: Ranked { score: 1.0, rank: 1 } }
+        Hit {
+            chunk,
+            bm25: None,
+            vector: None,
+            fused: Ranked {
+                score: 1.0,
+                rank: 1,
+            },
+        }
     }
 
     #[test]
@@ -158,8 +197,11 @@ mod tests {
             ("", &[]),
         ];
         for (sentence, expected) in cases {
-            let found: Vec<_> =
-                supports.cite(sentence).iter().map(|cited| (cited.label, cited.first_line, cited.last_line)).collect();
+            let found: Vec<_> = supports
+                .cite(sentence)
+                .iter()
+                .map(|cited| (cited.label, cited.first_line, cited.last_line))
+                .collect();
             assert_eq!(found, expected, "{sentence}");
         }
     }

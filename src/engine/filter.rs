@@ -16,7 +16,12 @@ const LABEL_TOKENS: u32 = 16;
 pub struct Graded;
 
 impl HitStage for Graded {
-    fn apply(&mut self, run: &mut Run<'_>, question: &str, found: Found) -> Result<Found, RunError> {
+    fn apply(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        found: Found,
+    ) -> Result<Found, RunError> {
         let found = match run.tools.config.filter.prefilter {
             PrefilterKind::Off => found,
             PrefilterKind::TfIdf => drop_alike(run, found),
@@ -31,7 +36,12 @@ impl HitStage for Graded {
 pub struct Binary;
 
 impl HitStage for Binary {
-    fn apply(&mut self, run: &mut Run<'_>, question: &str, found: Found) -> Result<Found, RunError> {
+    fn apply(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        found: Found,
+    ) -> Result<Found, RunError> {
         let found = drop_too_long(run, PromptName::JudgeRelevant, question, found)?;
         let texts = texts(&found.kept);
         let prompts = texts
@@ -41,19 +51,27 @@ impl HitStage for Binary {
         let rows = run.classify("relevant", &prompts, &["1", "0"])?;
         let least_probability = run.tools.config.filter.least_probability;
         let probabilities: Vec<f32> = rows.iter().map(|row| row[0]).collect();
-        let fell_back = !probabilities.iter().any(|probability| *probability >= least_probability);
+        let fell_back = !probabilities
+            .iter()
+            .any(|probability| *probability >= least_probability);
         let judged = found.kept.iter().zip(&probabilities);
         run.emit(Event::ChunksJudged {
             step: run.step,
             judged: judged
-                .map(|(hit, probability)| JudgedChunk { chunk: hit.chunk.id, probability: *probability })
+                .map(|(hit, probability)| JudgedChunk {
+                    chunk: hit.chunk.id,
+                    probability: *probability,
+                })
                 .collect(),
             least_probability,
             fell_back: fell_back && !found.kept.is_empty(),
         });
         let verdicts = probabilities.into_iter().map(|probability| {
             let keep = fell_back || probability >= least_probability;
-            (!keep).then_some(DropReason::Irrelevant { probability, least_probability })
+            (!keep).then_some(DropReason::Irrelevant {
+                probability,
+                least_probability,
+            })
         });
         Ok(narrow(run, Stage::Judged, found, verdicts.collect()))
     }
@@ -66,15 +84,35 @@ pub(super) fn drop_too_long(
     question: &str,
     mut found: Found,
 ) -> Result<Found, RunError> {
-    let available_tokens = run.tools.generator.card().context_tokens.saturating_sub(LABEL_TOKENS);
+    let available_tokens = run
+        .tools
+        .generator
+        .card()
+        .context_tokens
+        .saturating_sub(LABEL_TOKENS);
     let mut kept = Vec::with_capacity(found.kept.len());
     for hit in found.kept {
-        let values = [("q", question), ("c", hit.chunk.text.as_str()), ("b", "10"), ("f", "10")];
-        let values = if judge == PromptName::GradeCritic { &values[..] } else { &values[..2] };
+        let values = [
+            ("q", question),
+            ("c", hit.chunk.text.as_str()),
+            ("b", "10"),
+            ("f", "10"),
+        ];
+        let values = if judge == PromptName::GradeCritic {
+            &values[..]
+        } else {
+            &values[..2]
+        };
         let needed_tokens = count(run.tools.generator, &run.prompt(judge, values)?)?;
         if needed_tokens > available_tokens {
-            let reason = DropReason::ContextFull { needed_tokens, available_tokens };
-            found.dropped.push(DroppedChunk { chunk: hit.chunk.id, reason });
+            let reason = DropReason::ContextFull {
+                needed_tokens,
+                available_tokens,
+            };
+            found.dropped.push(DroppedChunk {
+                chunk: hit.chunk.id,
+                reason,
+            });
         } else {
             kept.push(hit);
         }
@@ -91,7 +129,9 @@ fn drop_alike(run: &mut Run<'_>, found: Found) -> Found {
     let texts = texts(&found.kept);
     let vectors = chunkrag::tf_idf(&texts.iter().map(String::as_str).collect::<Vec<_>>());
     let most = run.tools.config.filter.most_cosine;
-    let twins = chunkrag::redundant(vectors.len(), most, |a, b| chunkrag::tf_idf_cosine(&vectors[a], &vectors[b]));
+    let twins = chunkrag::redundant(vectors.len(), most, |a, b| {
+        chunkrag::tf_idf_cosine(&vectors[a], &vectors[b])
+    });
     let verdicts = twins_told(&found.kept, &twins);
     narrow(run, Stage::Alike, found, verdicts)
 }
@@ -106,7 +146,10 @@ fn drop_redundant(run: &mut Run<'_>, found: Found) -> Result<Found, RunError> {
 }
 
 fn twins_told(hits: &[Hit], twins: &[Option<chunkrag::Twin>]) -> Vec<Option<DropReason>> {
-    let told = |twin: chunkrag::Twin| DropReason::Redundant { twin: hits[twin.of].chunk.id, cosine: twin.cosine };
+    let told = |twin: chunkrag::Twin| DropReason::Redundant {
+        twin: hits[twin.of].chunk.id,
+        cosine: twin.cosine,
+    };
     twins.iter().map(|twin| twin.map(told)).collect()
 }
 
@@ -115,13 +158,24 @@ fn grade(run: &mut Run<'_>, question: &str, found: Found) -> Result<Found, RunEr
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let grades = chunkrag::grade(run, question, &texts)?;
     let filter = &run.tools.config.filter;
-    let weights = [filter.grade_weight, filter.reflect_weight, filter.critic_weight];
-    let scores: Vec<f32> = grades.iter().map(|grades| chunkrag::combined(*grades, weights)).collect();
+    let weights = [
+        filter.grade_weight,
+        filter.reflect_weight,
+        filter.critic_weight,
+    ];
+    let scores: Vec<f32> = grades
+        .iter()
+        .map(|grades| chunkrag::combined(*grades, weights))
+        .collect();
     let exact: Vec<f64> = scores.iter().map(|score| f64::from(*score)).collect();
     let threshold = chunkrag::threshold(&exact, f64::from(filter.least_variance));
     let kept = chunkrag::keep(&exact, &threshold, filter.fallback as usize);
     let graded = found.kept.iter().zip(&grades).zip(&scores);
-    let told = graded.map(|((hit, grades), score)| GradedChunk { chunk: hit.chunk.id, grades: *grades, score: *score });
+    let told = graded.map(|((hit, grades), score)| GradedChunk {
+        chunk: hit.chunk.id,
+        grades: *grades,
+        score: *score,
+    });
     let event = Event::ChunksGraded {
         step: run.step,
         graded: told.collect(),
@@ -130,19 +184,39 @@ fn grade(run: &mut Run<'_>, question: &str, found: Found) -> Result<Found, RunEr
         fell_back: kept.fell_back,
     };
     run.emit(event);
-    let reason = |score: f32| DropReason::BelowThreshold { score, threshold: threshold.value as f32 };
-    let verdicts = kept.kept.iter().zip(&scores).map(|(keep, score)| (!keep).then(|| reason(*score))).collect();
+    let reason = |score: f32| DropReason::BelowThreshold {
+        score,
+        threshold: threshold.value as f32,
+    };
+    let verdicts = kept
+        .kept
+        .iter()
+        .zip(&scores)
+        .map(|(keep, score)| (!keep).then(|| reason(*score)))
+        .collect();
     Ok(narrow(run, Stage::Graded, found, verdicts))
 }
 
 /// Drop what has a reason to be dropped, and tell what the stage left.
-pub(super) fn narrow(run: &mut Run<'_>, stage: Stage, found: Found, verdicts: Vec<Option<DropReason>>) -> Found {
-    let Found { kept, mut dropped, spare } = found;
+pub(super) fn narrow(
+    run: &mut Run<'_>,
+    stage: Stage,
+    found: Found,
+    verdicts: Vec<Option<DropReason>>,
+) -> Found {
+    let Found {
+        kept,
+        mut dropped,
+        spare,
+    } = found;
     let mut left = Vec::with_capacity(kept.len());
     let mut gone = Vec::new();
     for (hit, verdict) in kept.into_iter().zip(verdicts) {
         match verdict {
-            Some(reason) => gone.push(DroppedChunk { chunk: hit.chunk.id, reason }),
+            Some(reason) => gone.push(DroppedChunk {
+                chunk: hit.chunk.id,
+                reason,
+            }),
             None => left.push(hit),
         }
     }
@@ -153,5 +227,9 @@ pub(super) fn narrow(run: &mut Run<'_>, stage: Stage, found: Found, verdicts: Ve
         dropped: gone.clone(),
     });
     dropped.append(&mut gone);
-    Found { kept: left, dropped, spare }
+    Found {
+        kept: left,
+        dropped,
+        spare,
+    }
 }

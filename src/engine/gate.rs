@@ -24,8 +24,17 @@ impl Gate for Measuring {
         })
     }
 
-    fn judge(&mut self, _run: &mut Run<'_>, _question: &str, draft: &Draft) -> Result<Uncertainty, RunError> {
-        Ok(judged(UncertaintyMeasure::TokenEntropy, mean_token_entropy(&draft.sentence.tokens), f32::INFINITY))
+    fn judge(
+        &mut self,
+        _run: &mut Run<'_>,
+        _question: &str,
+        draft: &Draft,
+    ) -> Result<Uncertainty, RunError> {
+        Ok(judged(
+            UncertaintyMeasure::TokenEntropy,
+            mean_token_entropy(&draft.sentence.tokens),
+            f32::INFINITY,
+        ))
     }
 }
 
@@ -38,7 +47,10 @@ pub struct ByTokenEntropy {
 impl ByTokenEntropy {
     /// `fallback` says why it stands in for another gate.
     pub fn new(config: &Config, fallback: Option<String>) -> Self {
-        Self { threshold: config.gate.token_entropy_threshold, fallback }
+        Self {
+            threshold: config.gate.token_entropy_threshold,
+            fallback,
+        }
     }
 }
 
@@ -53,11 +65,24 @@ impl Gate for ByTokenEntropy {
     }
 
     fn at_once(&self, tokens: &[Token]) -> Option<Uncertainty> {
-        Some(judged(UncertaintyMeasure::TokenEntropy, mean_token_entropy(tokens), self.threshold))
+        Some(judged(
+            UncertaintyMeasure::TokenEntropy,
+            mean_token_entropy(tokens),
+            self.threshold,
+        ))
     }
 
-    fn judge(&mut self, _run: &mut Run<'_>, _question: &str, draft: &Draft) -> Result<Uncertainty, RunError> {
-        Ok(judged(UncertaintyMeasure::TokenEntropy, mean_token_entropy(&draft.sentence.tokens), self.threshold))
+    fn judge(
+        &mut self,
+        _run: &mut Run<'_>,
+        _question: &str,
+        draft: &Draft,
+    ) -> Result<Uncertainty, RunError> {
+        Ok(judged(
+            UncertaintyMeasure::TokenEntropy,
+            mean_token_entropy(&draft.sentence.tokens),
+            self.threshold,
+        ))
     }
 }
 
@@ -74,11 +99,20 @@ impl Gate for BySampling {
         })
     }
 
-    fn judge(&mut self, run: &mut Run<'_>, question: &str, draft: &Draft) -> Result<Uncertainty, RunError> {
+    fn judge(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        draft: &Draft,
+    ) -> Result<Uncertainty, RunError> {
         let config = run.tools.config;
         let sampling = sampling(config, draft, config.seed);
         let entropy = sampled_semantic_entropy(run, question, &draft.prompt, &sampling)?;
-        Ok(judged(UncertaintyMeasure::SemanticEntropy, entropy as f32, config.gate.semantic_entropy_threshold))
+        Ok(judged(
+            UncertaintyMeasure::SemanticEntropy,
+            entropy as f32,
+            config.gate.semantic_entropy_threshold,
+        ))
     }
 }
 
@@ -100,7 +134,12 @@ impl Gate for ByProbe {
         Some(GateCard {
             measure: UncertaintyMeasure::Probe,
             threshold: run.tools.config.gate.threshold,
-            probe: run.tools.probe.as_ref().ok().map(|probe| probe.card.clone()),
+            probe: run
+                .tools
+                .probe
+                .as_ref()
+                .ok()
+                .map(|probe| probe.card.clone()),
             fallback: None,
         })
     }
@@ -109,20 +148,40 @@ impl Gate for ByProbe {
         vec![position(run.tools.config.probe.position)]
     }
 
-    fn judge(&mut self, run: &mut Run<'_>, question: &str, draft: &Draft) -> Result<Uncertainty, RunError> {
+    fn judge(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        draft: &Draft,
+    ) -> Result<Uncertainty, RunError> {
         let config = run.tools.config;
         match (&run.tools.probe, draft.hidden.first()) {
             (Ok(probe), Some(hidden)) => {
                 let value = probe.uncertainty(&features(hidden))?;
-                Ok(judged(UncertaintyMeasure::Probe, value, config.gate.threshold))
+                Ok(judged(
+                    UncertaintyMeasure::Probe,
+                    value,
+                    config.gate.threshold,
+                ))
             }
             // a sentence of one token has no state that was gone on from
-            (Err(_), _) | (_, None) => ByTokenEntropy::new(config, None).judge(run, question, draft),
+            (Err(_), _) | (_, None) => {
+                ByTokenEntropy::new(config, None).judge(run, question, draft)
+            }
         }
     }
 }
 
 pub fn judged(measure: UncertaintyMeasure, value: f32, threshold: f32) -> Uncertainty {
-    let decision = if value > threshold { Decision::LookUp } else { Decision::Keep };
-    Uncertainty { measure, value, threshold: Some(threshold).filter(|threshold| threshold.is_finite()), decision }
+    let decision = if value > threshold {
+        Decision::LookUp
+    } else {
+        Decision::Keep
+    };
+    Uncertainty {
+        measure,
+        value,
+        threshold: Some(threshold).filter(|threshold| threshold.is_finite()),
+        decision,
+    }
 }

@@ -36,8 +36,18 @@ pub enum Next {
 #[must_use]
 pub fn mailbox(stop: &StopFlag) -> (Outbox, Inbox) {
     let (sender, receiver) = channel();
-    let inbox = Inbox { commands: receiver, stop: stop.clone(), looked: RefCell::new(None) };
-    (Outbox { commands: sender, stop: stop.clone() }, inbox)
+    let inbox = Inbox {
+        commands: receiver,
+        stop: stop.clone(),
+        looked: RefCell::new(None),
+    };
+    (
+        Outbox {
+            commands: sender,
+            stop: stop.clone(),
+        },
+        inbox,
+    )
 }
 
 impl Outbox {
@@ -51,7 +61,10 @@ impl Outbox {
 impl Inbox {
     /// Wait for the next command.
     pub(super) fn wait(&self) -> Next {
-        let next = self.looked.take().unwrap_or_else(|| self.commands.recv().map_or(Next::Gone, Next::Command));
+        let next = self
+            .looked
+            .take()
+            .unwrap_or_else(|| self.commands.recv().map_or(Next::Gone, Next::Command));
         self.take_up(next)
     }
 

@@ -18,7 +18,13 @@ const RESERVED: u32 = 8;
 
 /// What links of these settings are made with. `embedder` made the vectors that a sentence-level model reads.
 pub fn recipe(settings: &LinkerSettings, model: &ModelCard, embedder: &ModelCard) -> LinkRecipe {
-    let LinkerSettings { kind, links, window, direction, .. } = settings;
+    let LinkerSettings {
+        kind,
+        links,
+        window,
+        direction,
+        ..
+    } = settings;
     let (linker, embedder) = match kind {
         LinkerKind::Off => ("off", ""),
         LinkerKind::Tokens => ("tokens", ""),
@@ -64,7 +70,11 @@ pub fn link_all(
     if before.unlinked.is_empty() {
         return Ok(Some(report));
     }
-    let total: u64 = before.unlinked.iter().map(|(_, chunks)| u64::from(*chunks)).sum();
+    let total: u64 = before
+        .unlinked
+        .iter()
+        .map(|(_, chunks)| u64::from(*chunks))
+        .sum();
     let mut progress = Progress::new(publish);
     let mut done = 0;
     for (path, count) in &before.unlinked {
@@ -74,7 +84,13 @@ pub fn link_all(
         let mut flow = |of_document: usize| {
             let done = done + of_document as u64;
             let (file, worked) = (Some(path.as_str()), (done, started.elapsed()));
-            progress.step(&Position { phase: IndexPhase::Linking, done, total: Some(total), file, worked })
+            progress.step(&Position {
+                phase: IndexPhase::Linking,
+                done,
+                total: Some(total),
+                file,
+                worked,
+            })
         };
         match link(model, settings, (&chunks, &vectors), &mut flow) {
             Ok(links) => {
@@ -85,13 +101,18 @@ pub fn link_all(
             }
             Err(LlmError::Stopped) => return Ok(None),
             // one document that cannot be linked does not keep the others from it
-            Err(error) => report.skipped.push(SkippedFile { path: path.clone(), reason: error.to_string() }),
+            Err(error) => report.skipped.push(SkippedFile {
+                path: path.clone(),
+                reason: error.to_string(),
+            }),
         }
         done += u64::from(*count);
     }
     index.tidy_links()?;
     report.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let _ = publish(Event::LinksFinished { report: report.clone() });
+    let _ = publish(Event::LinksFinished {
+        report: report.clone(),
+    });
     Ok(Some(report))
 }
 
@@ -110,7 +131,11 @@ pub fn link(
     if chunks.len() < 2 {
         return Ok(vec![Vec::new(); chunks.len()]);
     }
-    let most = settings.window.min(model.card().context_tokens).saturating_sub(RESERVED).max(2);
+    let most = settings
+        .window
+        .min(model.card().context_tokens)
+        .saturating_sub(RESERVED)
+        .max(2);
     let lengths = match settings.kind {
         LinkerKind::Off | LinkerKind::Sentence => vec![1; chunks.len()],
         LinkerKind::Tokens => lengths(model, chunks)?,
@@ -123,7 +148,10 @@ pub fn link(
         let rows = match settings.kind {
             LinkerKind::Off => Vec::new(),
             LinkerKind::Tokens => {
-                let tokens = lengths[window.clone()].iter().map(|length| u64::from(*length)).sum();
+                let tokens = lengths[window.clone()]
+                    .iter()
+                    .map(|length| u64::from(*length))
+                    .sum();
                 attend_texts(model, &chunks[window.clone()], tokens, most)?
             }
             LinkerKind::Sentence => attend_vectors(model, &vectors[window.clone()])?,
@@ -136,7 +164,10 @@ pub fn link(
 /// Tokens of each chunk by the model's vocabulary.
 fn lengths(model: &dyn OpenGenerator, chunks: &[ChunkText]) -> Result<Vec<u32>, LlmError> {
     let bare = count_of(model, "")?;
-    chunks.iter().map(|chunk| Ok(count_of(model, &chunk.text)?.saturating_sub(bare) + 1)).collect()
+    chunks
+        .iter()
+        .map(|chunk| Ok(count_of(model, &chunk.text)?.saturating_sub(bare) + 1))
+        .collect()
 }
 
 fn count_of(model: &dyn OpenGenerator, text: &str) -> Result<u32, LlmError> {
@@ -155,11 +186,19 @@ fn attend_texts(
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut end = 0;
     for chunk in chunks {
-        let overlap = if chunk.bytes[0] < end { repeated(text.trim_end(), &chunk.text) } else { 0 };
+        let overlap = if chunk.bytes[0] < end {
+            repeated(text.trim_end(), &chunk.text)
+        } else {
+            0
+        };
         end = chunk.bytes[1];
         let new = &chunk.text[overlap..];
         let read = match u64::from(most) < tokens {
-            true => &new[..new.floor_char_boundary((new.len() as u64 * u64::from(most) / tokens) as usize * 9 / 10)],
+            true => {
+                &new[..new.floor_char_boundary(
+                    (new.len() as u64 * u64::from(most) / tokens) as usize * 9 / 10,
+                )]
+            }
             false => new,
         };
         let start = text.len();
@@ -172,15 +211,34 @@ fn attend_texts(
 
 /// Attention between chunks that the model reads as vectors. In front of them stands their mean, which takes the attention that the
 /// first place gets whatever it says.
-fn attend_vectors(model: &mut dyn OpenGenerator, vectors: &[Option<Vec<f32>>]) -> Result<Vec<Vec<f32>>, LlmError> {
+fn attend_vectors(
+    model: &mut dyn OpenGenerator,
+    vectors: &[Option<Vec<f32>>],
+) -> Result<Vec<Vec<f32>>, LlmError> {
     let width = vectors.iter().flatten().map(Vec::len).max().unwrap_or(0);
     let mut mean = vec![0.0_f32; width];
     for vector in vectors.iter().flatten() {
-        mean.iter_mut().zip(vector).for_each(|(sum, number)| *sum += number);
+        mean.iter_mut()
+            .zip(vector)
+            .for_each(|(sum, number)| *sum += number);
     }
-    let length = mean.iter().map(|number| number * number).sum::<f32>().sqrt();
-    mean.iter_mut().for_each(|number| *number /= length.max(f32::MIN_POSITIVE));
-    let units = vectors.iter().map(|vector| vector.clone().unwrap_or_else(|| vec![0.0; width]));
-    let rows = model.attend_vectors(&std::iter::once(mean).chain(units).collect::<Vec<_>>(), Layers::All)?;
-    Ok(rows.into_iter().skip(1).map(|row| row.into_iter().skip(1).collect()).collect())
+    let length = mean
+        .iter()
+        .map(|number| number * number)
+        .sum::<f32>()
+        .sqrt();
+    mean.iter_mut()
+        .for_each(|number| *number /= length.max(f32::MIN_POSITIVE));
+    let units = vectors
+        .iter()
+        .map(|vector| vector.clone().unwrap_or_else(|| vec![0.0; width]));
+    let rows = model.attend_vectors(
+        &std::iter::once(mean).chain(units).collect::<Vec<_>>(),
+        Layers::All,
+    )?;
+    Ok(rows
+        .into_iter()
+        .skip(1)
+        .map(|row| row.into_iter().skip(1).collect())
+        .collect())
 }

@@ -4,12 +4,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::config::{
-    AUTO_MODEL, Config, EmbedderSettings, GateKind, GeneratorSettings, LinkerKind, Paths, RerankerKind, SENTENCE_MODEL,
-    THE_EMBEDDER, THE_GENERATOR, THE_WORDS,
+    AUTO_MODEL, Config, EmbedderSettings, GateKind, GeneratorSettings, LinkerKind, Paths,
+    RerankerKind, SENTENCE_MODEL, THE_EMBEDDER, THE_GENERATOR, THE_WORDS,
 };
 use crate::corpus::TokenCounter;
 use crate::event::{Event, Flow, ModelCard, ModelRole, StopFlag};
-use crate::llm::{self, Embedder, Generator, LlamaClassifier, LlamaEmbedder, LlamaGenerator, LlmError, Runtime};
+use crate::llm::{
+    self, Embedder, Generator, LlamaClassifier, LlamaEmbedder, LlamaGenerator, LlmError, Runtime,
+};
 use crate::probe::{Probe, ProbeError};
 
 /// The models by role, with the settings that they were loaded with.
@@ -42,7 +44,16 @@ pub struct LoadedEmbedder {
 impl Models {
     /// Nothing is loaded yet.
     pub fn new(paths: Paths, stop: StopFlag) -> Self {
-        Self { paths, stop, runtime: None, generator: None, embedder: None, reranker: None, judge: None, linker: None }
+        Self {
+            paths,
+            stop,
+            runtime: None,
+            generator: None,
+            embedder: None,
+            reranker: None,
+            judge: None,
+            linker: None,
+        }
     }
 
     /// What stops the models.
@@ -68,12 +79,16 @@ impl Models {
             || (config.gate.kind != GateKind::Off && config.gate.expand_by > 0);
         let reranker = Some(config.reranker.model.as_str()).filter(|_| orders);
         let judge = Some(config.judge.model.as_str());
-        for (role, name, slot) in
-            [(ModelRole::Reranker, reranker, &mut self.reranker), (ModelRole::EntailmentJudge, judge, &mut self.judge)]
-        {
+        for (role, name, slot) in [
+            (ModelRole::Reranker, reranker, &mut self.reranker),
+            (ModelRole::EntailmentJudge, judge, &mut self.judge),
+        ] {
             let settings = name
                 .filter(|name| ![THE_GENERATOR, THE_EMBEDDER, THE_WORDS].contains(name))
-                .map(|name| EmbedderSettings { model: name.to_owned(), ..config.embedder.clone() });
+                .map(|name| EmbedderSettings {
+                    model: name.to_owned(),
+                    ..config.embedder.clone()
+                });
             load_classifier(slot, (runtime, paths, stop), role, settings, publish)?;
         }
         let linker = linker_settings(config);
@@ -98,7 +113,11 @@ impl Models {
                 (ModelRole::Generator, &config.generator, stop),
                 publish,
             )?,
-            embedder: self.embedder.as_mut().filter(|_| with_embedder).map(|(_, embedder)| embedder),
+            embedder: self
+                .embedder
+                .as_mut()
+                .filter(|_| with_embedder)
+                .map(|(_, embedder)| embedder),
             reranker: self.reranker.as_mut().map(|(_, model)| model),
             judge: self.judge.as_mut().map(|(_, model)| model),
         })
@@ -111,14 +130,19 @@ impl Models {
         publish: &mut dyn FnMut(Event) -> Flow,
     ) -> Result<&mut LoadedEmbedder, LlmError> {
         let settings = &config.embedder;
-        let current = self.embedder.take().filter(|(loaded, _)| loaded == settings);
+        let current = self
+            .embedder
+            .take()
+            .filter(|(loaded, _)| loaded == settings);
         let embedder = match current {
             Some((_, embedder)) => embedder,
             None => {
                 let runtime = runtime(&mut self.runtime, &self.paths)?;
                 let file = llm::discover::resolve(&settings.model, &self.paths)?;
                 let mut watch = Watch::new(ModelRole::Embedder, &file, publish);
-                let model = llm::load_embedder(runtime, &file, settings, &self.stop, &mut |f| watch.progress(f))?;
+                let model = llm::load_embedder(runtime, &file, settings, &self.stop, &mut |f| {
+                    watch.progress(f)
+                })?;
                 let counter = TokenCounter::from_gguf(&file)?;
                 watch.loaded(model.card());
                 LoadedEmbedder { model, counter }
@@ -132,11 +156,17 @@ impl Models {
 ///
 /// # Errors
 /// None is asked for, none was trained, or the one that is named does not fit.
-pub fn loaded_probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Result<Probe, ProbeError> {
+pub fn loaded_probe(
+    config: &Config,
+    paths: &Paths,
+    generator: &ModelCard,
+) -> Result<Probe, ProbeError> {
     match config.gate.kind {
         GateKind::Probe => Probe::named(config, paths, generator).map(|(_, probe)| probe),
         GateKind::Off | GateKind::TokenEntropy | GateKind::SemanticEntropy => {
-            Err(ProbeError::None { generator: generator.file.clone() })
+            Err(ProbeError::None {
+                generator: generator.file.clone(),
+            })
         }
     }
 }
@@ -164,7 +194,9 @@ fn load_classifier(
     if let Some(settings) = settings {
         let file = llm::discover::resolve(&settings.model, paths)?;
         let mut watch = Watch::new(role, &file, publish);
-        let model = llm::load_classifier(runtime, &file, (role, &settings), stop, &mut |f| watch.progress(f))?;
+        let model = llm::load_classifier(runtime, &file, (role, &settings), stop, &mut |f| {
+            watch.progress(f)
+        })?;
         watch.loaded(model.card());
         *slot = Some((settings, model));
     }
@@ -179,7 +211,11 @@ fn linker_settings(config: &Config) -> Option<GeneratorSettings> {
         (LinkerKind::Sentence, AUTO_MODEL) => SENTENCE_MODEL,
         (LinkerKind::Tokens | LinkerKind::Sentence, name) => name,
     };
-    Some(GeneratorSettings { model: model.to_owned(), context_tokens: 0, ..config.generator.clone() })
+    Some(GeneratorSettings {
+        model: model.to_owned(),
+        context_tokens: 0,
+        ..config.generator.clone()
+    })
 }
 
 fn loaded_generator<'a>(
@@ -190,18 +226,25 @@ fn loaded_generator<'a>(
     publish: &mut dyn FnMut(Event) -> Flow,
 ) -> Result<&'a mut LlamaGenerator, LlmError> {
     // the old model goes first: two large ones may not fit side by side
-    let current = slot.take().filter(|(loaded, _)| loaded.loads_like(settings));
+    let current = slot
+        .take()
+        .filter(|(loaded, _)| loaded.loads_like(settings));
     let generator = match current {
         Some((_, generator)) => generator,
         None => {
             let file = llm::discover::resolve(&settings.model, paths)?;
             let mut watch = Watch::new(role, &file, publish);
-            let model = llm::load_generator(runtime, &file, settings, stop, &mut |f| watch.progress(f))?;
-            watch.loaded(&ModelCard { role, ..model.card().clone() });
+            let model =
+                llm::load_generator(runtime, &file, settings, stop, &mut |f| watch.progress(f))?;
+            watch.loaded(&ModelCard {
+                role,
+                ..model.card().clone()
+            });
             if role == ModelRole::Generator && !model.shares_prefixes() {
-                let text =
-                    "this model keeps one state a prompt: prompts share nothing, so methods that ask much are slower";
-                let _ = (watch.publish)(Event::Warned { text: text.to_owned() });
+                let text = "this model keeps one state a prompt: prompts share nothing, so methods that ask much are slower";
+                let _ = (watch.publish)(Event::Warned {
+                    text: text.to_owned(),
+                });
             }
             model
         }
@@ -223,8 +266,16 @@ struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     fn new(role: ModelRole, file: &Path, publish: &'a mut dyn FnMut(Event) -> Flow) -> Self {
-        let file = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        Self { role, file, told: f32::NEG_INFINITY, started: Instant::now(), publish }
+        let file = file
+            .file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Self {
+            role,
+            file,
+            told: f32::NEG_INFINITY,
+            started: Instant::now(),
+            publish,
+        }
     }
 
     fn progress(&mut self, fraction: f32) -> Flow {
@@ -232,11 +283,18 @@ impl<'a> Watch<'a> {
             return Flow::Continue;
         }
         self.told = fraction;
-        (self.publish)(Event::ModelLoadProgressed { role: self.role, file: self.file.clone(), fraction })
+        (self.publish)(Event::ModelLoadProgressed {
+            role: self.role,
+            file: self.file.clone(),
+            fraction,
+        })
     }
 
     fn loaded(&mut self, model: &ModelCard) {
         let wall_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let _ = (self.publish)(Event::ModelLoaded { model: model.clone(), wall_ms });
+        let _ = (self.publish)(Event::ModelLoaded {
+            model: model.clone(),
+            wall_ms,
+        });
     }
 }

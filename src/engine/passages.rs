@@ -24,7 +24,10 @@ pub struct Passages {
 impl Passages {
     /// What they say, in the order of their labels.
     pub fn texts(&self) -> Vec<&str> {
-        self.hits.iter().map(|hit| hit.chunk.text.as_str()).collect()
+        self.hits
+            .iter()
+            .map(|hit| hit.chunk.text.as_str())
+            .collect()
     }
 }
 
@@ -45,26 +48,47 @@ pub fn looks_up_at_start(config: &Config) -> bool {
 /// the answer, and publish the context.
 pub fn choose(run: &mut Run<'_>, question: &str, found: Found) -> Result<Passages, RunError> {
     let k = run.tools.config.retriever.k;
-    let (mut hits, Found { kept, mut dropped, spare: set_aside }) = by_hand::apart(&run.tools.config.retriever, found);
+    let (
+        mut hits,
+        Found {
+            kept,
+            mut dropped,
+            spare: set_aside,
+        },
+    ) = by_hand::apart(&run.tools.config.retriever, found);
     let places = hits.len().max(k as usize);
     hits.extend(kept);
     let mut spare = hits.split_off(hits.len().min(places));
     spare.extend(set_aside);
     let mut hits = merge(run, hits, &mut dropped);
-    let below_k: Vec<DroppedChunk> =
-        spare.iter().map(|hit| DroppedChunk { chunk: hit.chunk.id, reason: DropReason::BelowK { k } }).collect();
+    let below_k: Vec<DroppedChunk> = spare
+        .iter()
+        .map(|hit| DroppedChunk {
+            chunk: hit.chunk.id,
+            reason: DropReason::BelowK { k },
+        })
+        .collect();
     let mut cut = Vec::new();
     // one that is too long makes no room for it but its own
     hits = fitting(run, question, hits, &mut cut)?;
     cut.extend(dropped);
     cut.extend(below_k);
-    let passages = Passages { hits: ordered(hits, run.tools.config.answer.order), spare, dropped: cut };
+    let passages = Passages {
+        hits: ordered(hits, run.tools.config.answer.order),
+        spare,
+        dropped: cut,
+    };
     publish(run, question, &passages)?;
     Ok(passages)
 }
 
 /// The hits, best first, less those that do not fit beside the better ones; these go to `cut`.
-fn fitting(run: &Run<'_>, question: &str, hits: Vec<Hit>, cut: &mut Vec<DroppedChunk>) -> Result<Vec<Hit>, RunError> {
+fn fitting(
+    run: &Run<'_>,
+    question: &str,
+    hits: Vec<Hit>,
+    cut: &mut Vec<DroppedChunk>,
+) -> Result<Vec<Hit>, RunError> {
     let (needed_tokens, available_tokens) = room(run, question, &hits)?;
     if needed_tokens <= available_tokens {
         return Ok(hits);
@@ -76,7 +100,13 @@ fn fitting(run: &Run<'_>, question: &str, hits: Vec<Hit>, cut: &mut Vec<DroppedC
         let (needed_tokens, available_tokens) = room(run, question, &kept)?;
         if needed_tokens > available_tokens {
             kept.pop();
-            cut.push(DroppedChunk { chunk, reason: DropReason::ContextFull { needed_tokens, available_tokens } });
+            cut.push(DroppedChunk {
+                chunk,
+                reason: DropReason::ContextFull {
+                    needed_tokens,
+                    available_tokens,
+                },
+            });
         }
     }
     Ok(kept)
@@ -88,8 +118,16 @@ pub fn publish(run: &mut Run<'_>, question: &str, passages: &Passages) -> Result
         let (prompt_tokens, available_tokens) = room(run, question, &passages.hits)?;
         let chunks = label(run.tools.generator, &passages.hits)?;
         let dropped = passages.dropped.clone();
-        let context = Context { chunks, dropped, prompt_tokens, available_tokens };
-        run.emit(Event::ContextBuilt { step: run.step, context });
+        let context = Context {
+            chunks,
+            dropped,
+            prompt_tokens,
+            available_tokens,
+        };
+        run.emit(Event::ContextBuilt {
+            step: run.step,
+            context,
+        });
     }
     Ok(())
 }
@@ -104,21 +142,39 @@ pub fn fits(run: &Run<'_>, question: &str, hits: &[Hit]) -> Result<bool, RunErro
 fn room(run: &Run<'_>, question: &str, hits: &[Hit]) -> Result<(u32, u32), RunError> {
     let tools = &run.tools;
     let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
-    let needed = count(tools.generator, &prompt(tools.config, tools.prompts, question, &texts)?)?;
-    Ok((needed, available(tools.config, tools.generator.card().context_tokens)))
+    let needed = count(
+        tools.generator,
+        &prompt(tools.config, tools.prompts, question, &texts)?,
+    )?;
+    Ok((
+        needed,
+        available(tools.config, tools.generator.card().context_tokens),
+    ))
 }
 
 /// Joined texts that share a chunk become one.
 fn merge(run: &mut Run<'_>, hits: Vec<Hit>, dropped: &mut Vec<DroppedChunk>) -> Vec<Hit> {
     let (hits, absorbed) = joined::merge(hits);
     if !absorbed.is_empty() {
-        let gone =
-            absorbed.iter().map(|gone| DroppedChunk { chunk: gone.text, reason: DropReason::Absorbed { by: gone.by } });
+        let gone = absorbed.iter().map(|gone| DroppedChunk {
+            chunk: gone.text,
+            reason: DropReason::Absorbed { by: gone.by },
+        });
         let gone: Vec<DroppedChunk> = gone.collect();
-        let merged = hits.iter().filter(|hit| absorbed.iter().any(|gone| gone.by == hit.chunk.id));
-        run.emit(Event::ChunksMerged { step: run.step, merged: merged.cloned().collect() });
+        let merged = hits
+            .iter()
+            .filter(|hit| absorbed.iter().any(|gone| gone.by == hit.chunk.id));
+        run.emit(Event::ChunksMerged {
+            step: run.step,
+            merged: merged.cloned().collect(),
+        });
         let kept = hits.iter().map(|hit| hit.chunk.id).collect();
-        run.emit(Event::StageFinished { step: run.step, stage: Stage::Merged, kept, dropped: gone.clone() });
+        run.emit(Event::StageFinished {
+            step: run.step,
+            stage: Stage::Merged,
+            kept,
+            dropped: gone.clone(),
+        });
         dropped.extend(gone);
     }
     hits
@@ -129,7 +185,10 @@ pub fn ordered(hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
     match order {
         PassageOrder::BestFirst => hits,
         PassageOrder::Edges => {
-            let (front, mut back): (Vec<_>, Vec<_>) = hits.into_iter().enumerate().partition(|(rank, _)| rank % 2 == 0);
+            let (front, mut back): (Vec<_>, Vec<_>) = hits
+                .into_iter()
+                .enumerate()
+                .partition(|(rank, _)| rank % 2 == 0);
             back.reverse();
             front.into_iter().chain(back).map(|(_, hit)| hit).collect()
         }
@@ -142,7 +201,9 @@ pub fn best_first(mut hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
         PassageOrder::BestFirst => hits,
         PassageOrder::Edges => {
             let mut back = hits.split_off(hits.len().div_ceil(2)).into_iter().rev();
-            hits.into_iter().flat_map(|hit| std::iter::once(hit).chain(back.next())).collect()
+            hits.into_iter()
+                .flat_map(|hit| std::iter::once(hit).chain(back.next()))
+                .collect()
         }
     }
 }
@@ -152,14 +213,24 @@ fn label(generator: &mut dyn Generator, hits: &[Hit]) -> Result<Vec<ContextChunk
     (1..)
         .zip(hits)
         .map(|(label, hit)| {
-            let tokens = count(generator, &Prompt::user(fold_white_space(&hit.chunk.text)))?.saturating_sub(bare);
-            Ok(ContextChunk { label, chunk: hit.chunk.id, tokens })
+            let tokens = count(generator, &Prompt::user(fold_white_space(&hit.chunk.text)))?
+                .saturating_sub(bare);
+            Ok(ContextChunk {
+                label,
+                chunk: hit.chunk.id,
+                tokens,
+            })
         })
         .collect()
 }
 
 /// The prompt of the answer, with passages or from memory.
-pub fn prompt(config: &Config, prompts: &Prompts, question: &str, passages: &[&str]) -> Result<Prompt, ConfigError> {
+pub fn prompt(
+    config: &Config,
+    prompts: &Prompts,
+    question: &str,
+    passages: &[&str],
+) -> Result<Prompt, ConfigError> {
     prompt_of(config.answer.prompt, prompts, question, passages)
 }
 
@@ -172,15 +243,22 @@ pub fn prompt_of(
 ) -> Result<Prompt, ConfigError> {
     let lines = context_lines(passages).join("\n");
     let text = match (kind, passages.is_empty()) {
-        (AnswerPrompt::StepByStep, true) => prompts.fill(PromptName::StepByStep, &[("c", ""), ("q", question)])?,
-        (AnswerPrompt::StepByStep, false) => {
-            prompts.fill(PromptName::StepByStep, &[("c", &format!("Context:\n{lines}\n")), ("q", question)])?
+        (AnswerPrompt::StepByStep, true) => {
+            prompts.fill(PromptName::StepByStep, &[("c", ""), ("q", question)])?
         }
+        (AnswerPrompt::StepByStep, false) => prompts.fill(
+            PromptName::StepByStep,
+            &[("c", &format!("Context:\n{lines}\n")), ("q", question)],
+        )?,
         (AnswerPrompt::QaShort | AnswerPrompt::QaGrounded, true) => {
             prompts.fill(PromptName::QaClosed, &[("q", question)])?
         }
-        (AnswerPrompt::QaShort, false) => prompts.fill(PromptName::QaShort, &[("c", &lines), ("q", question)])?,
-        (AnswerPrompt::QaGrounded, false) => prompts.fill(PromptName::QaGrounded, &[("c", &lines), ("q", question)])?,
+        (AnswerPrompt::QaShort, false) => {
+            prompts.fill(PromptName::QaShort, &[("c", &lines), ("q", question)])?
+        }
+        (AnswerPrompt::QaGrounded, false) => {
+            prompts.fill(PromptName::QaGrounded, &[("c", &lines), ("q", question)])?
+        }
     };
     Ok(Prompt::user(text))
 }

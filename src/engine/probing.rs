@@ -14,16 +14,18 @@ use super::run::{Corpus, OpenGenerator, Run, RunError, Tools};
 use super::worker::{Publish, Worker, WorkerError};
 use crate::config::prompts::{PromptName, Prompts};
 use crate::config::{
-    AnswerPrompt, ChunkerKind, Config, FilterKind, LinkerKind, ProbePassages, RefinerKind, RerankerKind, RetrieverKind,
-    RewriterKind, UnderstandingKind, UtilityKind,
+    AnswerPrompt, ChunkerKind, Config, FilterKind, LinkerKind, ProbePassages, RefinerKind,
+    RerankerKind, RetrieverKind, RewriterKind, UnderstandingKind, UtilityKind,
 };
 use crate::corpus::{fold_white_space, language};
 use crate::event::{
-    ChunkText, Event, Flow, Hit, ModelCard, ProbeCard, ProbePhase, ProbeProgress, Ranked, StopFlag, Uncertainty,
-    UncertaintyMeasure,
+    ChunkText, Event, Flow, Hit, ModelCard, ProbeCard, ProbePhase, ProbeProgress, Ranked, StopFlag,
+    Uncertainty, UncertaintyMeasure,
 };
 use crate::index::{Index, Search, is_content_word};
-use crate::llm::{Decoding, EntailmentJudge, Generator, HiddenAt, LlmError, Random, Reranker, Sampling, StopRule};
+use crate::llm::{
+    Decoding, EntailmentJudge, Generator, HiddenAt, LlmError, Random, Reranker, Sampling, StopRule,
+};
 use crate::methods::ModelCalls;
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{self, Epoch, ProbeError, Sample, Walked, features, position};
@@ -103,11 +105,16 @@ impl Worker {
         }
         hold_out(&mut questions);
         let work = name(&format!("{about}{questions:?}"));
-        let mut journal = Journal::open(&folder.join(format!("{work}.jsonl")), &work).map_err(ProbeError::from)?;
+        let mut journal = Journal::open(&folder.join(format!("{work}.jsonl")), &work)
+            .map_err(ProbeError::from)?;
         collect(&mut tools, &questions, &mut journal, (&stop, &mut tell))?;
         let sentences = sentences(journal.rows());
-        let trained =
-            probe::train(journal.rows(), &generator, &config.probe, config.seed, &mut |Epoch { done, loss }| {
+        let trained = probe::train(
+            journal.rows(),
+            &generator,
+            &config.probe,
+            config.seed,
+            &mut |Epoch { done, loss }| {
                 let (done, total) = (u64::from(done), u64::from(config.probe.epochs));
                 let progress = ProbeProgress {
                     phase: ProbePhase::Training,
@@ -118,13 +125,24 @@ impl Worker {
                     left_ms: None,
                 };
                 next(tell(Event::ProbeProgressed { progress }), &stop)
-            })?;
-        let file = file.map_or_else(|| self.paths.probes().join(file_name(&generator.file)), Path::to_owned);
+            },
+        )?;
+        let file = file.map_or_else(
+            || self.paths.probes().join(file_name(&generator.file)),
+            Path::to_owned,
+        );
         trained.save(&file)?;
         let wall_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let shown = file.display().to_string();
-        let _ = tell(Event::ProbeTrained { probe: trained.card.clone(), file: shown, wall_ms });
-        Ok(TrainedProbe { card: trained.card, file })
+        let _ = tell(Event::ProbeTrained {
+            probe: trained.card.clone(),
+            file: shown,
+            wall_ms,
+        });
+        Ok(TrainedProbe {
+            card: trained.card,
+            file,
+        })
     }
 }
 
@@ -151,16 +169,42 @@ fn for_collecting(mut config: Config) -> Config {
 /// What the collected sentences depend on: generator, corpus, and the settings that change them.
 fn origin(generator: &ModelCard, index: &Index, config: &Config) -> String {
     let corpus = index.card();
-    let folder = std::fs::canonicalize(&corpus.folder).unwrap_or_else(|_| corpus.folder.clone().into());
+    let folder =
+        std::fs::canonicalize(&corpus.folder).unwrap_or_else(|_| corpus.folder.clone().into());
     let settings = serde_json::to_value(config).unwrap_or_default();
     let whole = ["seed", "chunker", "retriever", "query", "judge", "answer"];
     let parts = [
-        ("generator", &["chat_template", "context_tokens", "top_k", "top_p", "min_p"][..]),
-        ("probe", &["position", "samples", "temperature", "questions", "passages", "lambda"][..]),
+        (
+            "generator",
+            &["chat_template", "context_tokens", "top_k", "top_p", "min_p"][..],
+        ),
+        (
+            "probe",
+            &[
+                "position",
+                "samples",
+                "temperature",
+                "questions",
+                "passages",
+                "lambda",
+            ][..],
+        ),
     ];
-    let parts = parts.iter().flat_map(|(section, keys)| keys.iter().map(|key| settings[*section][*key].to_string()));
-    let settings: Vec<String> = whole.iter().map(|section| settings[*section].to_string()).chain(parts).collect();
-    format!("{} {} {} {}", generator.fingerprint, folder.display(), corpus.generation, settings.join(" "))
+    let parts = parts
+        .iter()
+        .flat_map(|(section, keys)| keys.iter().map(|key| settings[*section][*key].to_string()));
+    let settings: Vec<String> = whole
+        .iter()
+        .map(|section| settings[*section].to_string())
+        .chain(parts)
+        .collect();
+    format!(
+        "{} {} {} {}",
+        generator.fingerprint,
+        folder.display(),
+        corpus.generation,
+        settings.join(" ")
+    )
 }
 
 fn name(about: &str) -> String {
@@ -173,12 +217,19 @@ fn file_name(generator: &str) -> String {
 
 fn hold_out(questions: &mut [ProbeQuestion]) {
     if questions.iter().all(|question| !question.held_out) {
-        questions.iter_mut().skip(HELD_OUT - 1).step_by(HELD_OUT).for_each(|question| question.held_out = true);
+        questions
+            .iter_mut()
+            .skip(HELD_OUT - 1)
+            .step_by(HELD_OUT)
+            .for_each(|question| question.held_out = true);
     }
 }
 
 fn sentences(walked: &[Walked]) -> u64 {
-    walked.iter().map(|question| question.samples.len() as u64).sum()
+    walked
+        .iter()
+        .map(|question| question.samples.len() as u64)
+        .sum()
 }
 
 fn next(flow: Flow, stop: &StopFlag) -> Flow {
@@ -203,11 +254,17 @@ fn collect(
         }
         let samples = walk(tools, question, (threshold, at as u64), stop)?;
         journal
-            .push(Walked { question: question.question.clone(), held_out: question.held_out, samples })
+            .push(Walked {
+                question: question.question.clone(),
+                held_out: question.held_out,
+                samples,
+            })
             .map_err(ProbeError::from)?;
         let (done, total) = (at as u64 + 1, questions.len() as u64);
         let each = begun.elapsed() / u32::try_from(at + 1 - known).unwrap_or(u32::MAX);
-        let left_ms = u64::try_from(each.as_millis()).unwrap_or(u64::MAX).saturating_mul(total - done);
+        let left_ms = u64::try_from(each.as_millis())
+            .unwrap_or(u64::MAX)
+            .saturating_mul(total - done);
         let progress = ProbeProgress {
             phase: ProbePhase::Collecting,
             done,
@@ -226,7 +283,10 @@ fn collect(
 /// What parts certain from uncertain sentences, as far as the training questions collected so far say.
 fn running_threshold(walked: &[Walked], lambda: f64) -> f64 {
     let whole = walked.len() - walked.len() % LEARN_EVERY;
-    let known = walked[..whole].iter().filter(|question| !question.held_out).flat_map(|question| &question.samples);
+    let known = walked[..whole]
+        .iter()
+        .filter(|question| !question.held_out)
+        .flat_map(|question| &question.samples);
     let (entropies, features): (Vec<f64>, Vec<Vec<f32>>) = known
         .filter(|sample| !sample.features.is_empty())
         .map(|sample| (sample.entropy, sample.features.clone()))
@@ -244,16 +304,30 @@ fn walk(
     let mut config = tools.config.clone();
     config.seed = config.seed.wrapping_add(number << 8);
     let samples = Rc::new(RefCell::new(Vec::new()));
-    let mut tools = Tools { config: &config, ..reborrowed(tools) };
+    let mut tools = Tools {
+        config: &config,
+        ..reborrowed(tools)
+    };
     tools.probe = Err(String::new());
     let mut roles = Roles::of(&tools);
-    roles.gate = Box::new(Collecting { threshold, second: question.held_out, step: 0, samples: Rc::clone(&samples) });
+    roles.gate = Box::new(Collecting {
+        threshold,
+        second: question.held_out,
+        step: 0,
+        samples: Rc::clone(&samples),
+    });
     if config.probe.passages == ProbePassages::Supporting && !question.evidence.is_empty() {
         roles.retriever = Box::new(Supporting(question.evidence.clone()));
     }
     let mut watch = |_event| stop.flow();
     let mut run = Run::new(tools, &mut watch);
-    let written = answer::write(&mut run, &mut roles, &question.question, &Passages::default(), &[]);
+    let written = answer::write(
+        &mut run,
+        &mut roles,
+        &question.question,
+        &Passages::default(),
+        &[],
+    );
     let stopped = run.stopped() || stop.is_set();
     match written {
         _ if stopped => Err(ProbeError::Stopped.into()),
@@ -275,9 +349,18 @@ fn reborrowed<'t>(tools: &'t mut Tools<'_>) -> Tools<'t> {
         prompts: tools.prompts,
         generator: &mut *tools.generator,
         corpus,
-        reranker: tools.reranker.as_mut().map(|model| &mut **model as &mut dyn Reranker),
-        linker: tools.linker.as_mut().map(|model| &mut **model as &mut dyn OpenGenerator),
-        judge: tools.judge.as_mut().map(|model| &mut **model as &mut dyn EntailmentJudge),
+        reranker: tools
+            .reranker
+            .as_mut()
+            .map(|model| &mut **model as &mut dyn Reranker),
+        linker: tools
+            .linker
+            .as_mut()
+            .map(|model| &mut **model as &mut dyn OpenGenerator),
+        judge: tools
+            .judge
+            .as_mut()
+            .map(|model| &mut **model as &mut dyn EntailmentJudge),
         probe: tools.probe.clone(),
     }
 }
@@ -306,15 +389,29 @@ impl Gate for Collecting {
         vec![position(run.tools.config.probe.position)]
     }
 
-    fn judge(&mut self, run: &mut Run<'_>, question: &str, draft: &Draft) -> Result<Uncertainty, RunError> {
+    fn judge(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        draft: &Draft,
+    ) -> Result<Uncertainty, RunError> {
         let config = run.tools.config;
         let step = draft.sentence.step;
         let looked_up = self.step == step;
         self.step = step;
-        let seed = config.seed.wrapping_add(u64::from(step) << 40).wrapping_add(u64::from(looked_up) << 36);
-        let mut entropy = |seed| sampled_semantic_entropy(run, question, &draft.prompt, &sampling(config, draft, seed));
+        let seed = config
+            .seed
+            .wrapping_add(u64::from(step) << 40)
+            .wrapping_add(u64::from(looked_up) << 36);
+        let mut entropy = |seed| {
+            sampled_semantic_entropy(run, question, &draft.prompt, &sampling(config, draft, seed))
+        };
         let first = entropy(seed)?;
-        let second = if self.second { Some(entropy(seed.wrapping_add(SECOND))?) } else { None };
+        let second = if self.second {
+            Some(entropy(seed.wrapping_add(SECOND))?)
+        } else {
+            None
+        };
         self.samples.borrow_mut().push(Sample {
             features: draft.hidden.first().map(features).unwrap_or_default(),
             entropy: first,
@@ -322,7 +419,11 @@ impl Gate for Collecting {
             token_entropy: mean_token_entropy(&draft.sentence.tokens),
             looked_up,
         });
-        Ok(judged(UncertaintyMeasure::SemanticEntropy, first as f32, self.threshold as f32))
+        Ok(judged(
+            UncertaintyMeasure::SemanticEntropy,
+            first as f32,
+            self.threshold as f32,
+        ))
     }
 }
 
@@ -344,9 +445,15 @@ impl Retriever for Supporting {
             },
             bm25: None,
             vector: None,
-            fused: Ranked { score: 1.0 / rank as f32, rank },
+            fused: Ranked {
+                score: 1.0 / rank as f32,
+                rank,
+            },
         };
-        Ok(Found { kept: (1..).zip(&self.0).map(hit).collect(), ..Found::default() })
+        Ok(Found {
+            kept: (1..).zip(&self.0).map(hit).collect(),
+            ..Found::default()
+        })
     }
 }
 
@@ -364,17 +471,29 @@ fn written_questions(
     kept: &Path,
     (stop, tell): Watch<'_>,
 ) -> Result<Vec<ProbeQuestion>, WorkerError> {
-    let known = std::fs::read(kept).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let known = std::fs::read(kept)
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let mut questions: Questions = known.unwrap_or_default();
     let (begun, before) = (Instant::now(), questions.asked);
-    let chunks = index.sample(tools.config.probe.questions as usize, &mut Random::new(tools.config.seed))?;
+    let chunks = index.sample(
+        tools.config.probe.questions as usize,
+        &mut Random::new(tools.config.seed),
+    )?;
     for batch in chunks[before.min(chunks.len())..].chunks(QUESTIONS_AT_ONCE) {
         for (chunk, reply) in batch.iter().zip(asked_about(tools, batch, stop)?) {
             let question = reply.trim();
-            let is_new = !questions.written.iter().any(|known| known.question == question);
+            let is_new = !questions
+                .written
+                .iter()
+                .any(|known| known.question == question);
             if is_new && is_question_about(question, &chunk.text) {
                 let evidence = vec![chunk.text.clone()];
-                questions.written.push(ProbeQuestion { question: question.to_owned(), evidence, held_out: false });
+                questions.written.push(ProbeQuestion {
+                    question: question.to_owned(),
+                    evidence,
+                    held_out: false,
+                });
             }
         }
         questions.asked += batch.len();
@@ -394,25 +513,43 @@ fn written_questions(
         }
     }
     match questions.written.is_empty() {
-        true => Err(ProbeError::NoQuestions { asked: chunks.len() }.into()),
+        true => Err(ProbeError::NoQuestions {
+            asked: chunks.len(),
+        }
+        .into()),
         false => Ok(questions.written),
     }
 }
 
 /// What the generator asks about each chunk.
-fn asked_about(tools: &mut Tools<'_>, chunks: &[ChunkText], stop: &StopFlag) -> Result<Vec<String>, WorkerError> {
+fn asked_about(
+    tools: &mut Tools<'_>,
+    chunks: &[ChunkText],
+    stop: &StopFlag,
+) -> Result<Vec<String>, WorkerError> {
     let decoding = Decoding {
         max_tokens: QUESTION_TOKENS,
         sampling: Sampling::GREEDY,
         seed: tools.config.seed,
-        stop: StopRule { texts: vec!["\n".to_owned()] },
+        stop: StopRule {
+            texts: vec!["\n".to_owned()],
+        },
     };
     let mut watch = |_event| stop.flow();
     let mut run = Run::new(reborrowed(tools), &mut watch);
-    let prompt = |chunk: &ChunkText| run.prompt(PromptName::WriteQuestion, &[("c", &fold_white_space(&chunk.text))]);
-    let prompts = chunks.iter().map(prompt).collect::<Result<Vec<_>, _>>().map_err(|error| failed(error.into()))?;
-    let replies =
-        ModelCalls::complete(&mut run, "question", &prompts, &decoding).map_err(|error| failed(error.into()))?;
+    let prompt = |chunk: &ChunkText| {
+        run.prompt(
+            PromptName::WriteQuestion,
+            &[("c", &fold_white_space(&chunk.text))],
+        )
+    };
+    let prompts = chunks
+        .iter()
+        .map(prompt)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| failed(error.into()))?;
+    let replies = ModelCalls::complete(&mut run, "question", &prompts, &decoding)
+        .map_err(|error| failed(error.into()))?;
     Ok(replies.into_iter().map(|reply| reply.text).collect())
 }
 
@@ -429,11 +566,17 @@ fn keep(questions: &Questions, file: &Path) {
 /// Does it ask something, and about this text?
 fn is_question_about(question: &str, text: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
-        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+        text.split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect()
     };
     let (asked, said) = (words(question), words(text));
     let language = language(text);
-    let shared = asked.iter().filter(|word| is_content_word(word, language) && said.contains(word)).count();
+    let shared = asked
+        .iter()
+        .filter(|word| is_content_word(word, language) && said.contains(word))
+        .count();
     question.ends_with(['?', '？', '؟']) && shared > 0
 }
 

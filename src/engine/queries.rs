@@ -15,20 +15,32 @@ impl QueryWriter for ByKind {
         let last = need.confirmed.last().map(String::as_str);
         let (writer, written) = match (self.0, need.doubted) {
             (QueryKind::Question, _) | (_, None) => ("question", question()),
-            (QueryKind::LastSentence, Some(_)) => {
-                ("last sentence", last.map_or_else(question, |last| WrittenQuery::of(last, WordOrigin::Sentence)))
-            }
-            (QueryKind::UncertainSentence, Some(doubted)) => {
-                ("uncertain sentence", WrittenQuery::of(doubted.text(), WordOrigin::UncertainRegion))
-            }
+            (QueryKind::LastSentence, Some(_)) => (
+                "last sentence",
+                last.map_or_else(question, |last| {
+                    WrittenQuery::of(last, WordOrigin::Sentence)
+                }),
+            ),
+            (QueryKind::UncertainSentence, Some(doubted)) => (
+                "uncertain sentence",
+                WrittenQuery::of(doubted.text(), WordOrigin::UncertainRegion),
+            ),
             (QueryKind::FullHistory, Some(doubted)) => {
-                let written: Vec<&str> = need.confirmed.iter().map(String::as_str).chain([doubted.text()]).collect();
+                let written: Vec<&str> = need
+                    .confirmed
+                    .iter()
+                    .map(String::as_str)
+                    .chain([doubted.text()])
+                    .collect();
                 ("full history", query::full_history(need.question, &written))
             }
             (QueryKind::UncertaintyAware, Some(doubted)) => {
                 let alpha = f64::from(run.tools.config.query.alpha);
                 let words = query::words(&doubted.tokens);
-                ("uncertainty aware", query::uncertainty_aware(run, need.question, last, &words, alpha)?)
+                (
+                    "uncertainty aware",
+                    query::uncertainty_aware(run, need.question, last, &words, alpha)?,
+                )
             }
         };
         let text = written.text();

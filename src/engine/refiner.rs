@@ -9,7 +9,8 @@ use super::roles::Refiner;
 use super::run::{Run, RunError};
 use super::understanding::{self, Known, Understood};
 use crate::event::{
-    AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, DropReason, DroppedChunk, Event, Hit, RefinementEnd,
+    AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, DropReason, DroppedChunk, Event, Hit,
+    RefinementEnd,
 };
 use crate::methods::dense::{self, Standing};
 use crate::methods::{Meaning, cosine};
@@ -33,16 +34,31 @@ impl Refiner for Rounds {
         understood: Known,
     ) -> Result<Passages, RunError> {
         let understood = understanding::known(run, question, &passages, understood)?;
-        let Ok(understood) = understood else { return Ok(passages) };
-        let certain = understood.measured.is_certain(&run.tools.config.understanding);
+        let Ok(understood) = understood else {
+            return Ok(passages);
+        };
+        let certain = understood
+            .measured
+            .is_certain(&run.tools.config.understanding);
         // documents are cut again for an uncertain question only: what was cut again is refined whatever it measures
         if certain && understood.origin == ContextOrigin::Retrieved {
             return Ok(passages);
         }
         let first = understood.round;
-        let (best, end) = refine(run, question, Contender { passages, understood })?;
+        let (best, end) = refine(
+            run,
+            question,
+            Contender {
+                passages,
+                understood,
+            },
+        )?;
         let round = best.understood.round;
-        run.emit(Event::RefinementFinished { step: run.step, best: round, end });
+        run.emit(Event::RefinementFinished {
+            step: run.step,
+            best: round,
+            end,
+        });
         if round != first {
             passages::publish(run, question, &best.passages)?;
         }
@@ -50,11 +66,21 @@ impl Refiner for Rounds {
     }
 }
 
-fn refine(run: &mut Run<'_>, question: &str, first: Contender) -> Result<(Contender, RefinementEnd), RunError> {
+fn refine(
+    run: &mut Run<'_>,
+    question: &str,
+    first: Contender,
+) -> Result<(Contender, RefinementEnd), RunError> {
     let config = run.tools.config;
     let (settings, threshold) = (&config.refiner, f64::from(config.understanding.threshold));
     // the candidates are the next ones of the retrieval, whatever is taken out of them meanwhile
-    let pool: Vec<Hit> = first.passages.spare.iter().take(settings.pool as usize).cloned().collect();
+    let pool: Vec<Hit> = first
+        .passages
+        .spare
+        .iter()
+        .take(settings.pool as usize)
+        .cloned()
+        .collect();
     let mut visited = Visited::default();
     let mut best = (stand(run, question, &first)?, first.clone());
     let (mut now, mut rounds) = (first, 1);
@@ -83,13 +109,26 @@ fn refine(run: &mut Run<'_>, question: &str, first: Contender) -> Result<(Conten
 fn stand(run: &mut Run<'_>, question: &str, contender: &Contender) -> Result<Standing, RunError> {
     let dse = contender.understood.measured.dse;
     if !run.tools.config.refiner.self_evaluate {
-        return Ok(Standing { dse, sufficient: true });
+        return Ok(Standing {
+            dse,
+            sufficient: true,
+        });
     }
-    let texts: Vec<&str> = contender.passages.hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
+    let texts: Vec<&str> = contender
+        .passages
+        .hits
+        .iter()
+        .map(|hit| hit.chunk.text.as_str())
+        .collect();
     let probability = dense::self_evaluate(run, question, &texts)?;
     let sufficient = probability.is_some_and(|yes| yes > 0.5);
     let (step, round) = (run.step, contender.understood.round);
-    run.emit(Event::ContextEvaluated { step, round, sufficient, probability });
+    run.emit(Event::ContextEvaluated {
+        step,
+        round,
+        sufficient,
+        probability,
+    });
     Ok(Standing { dse, sufficient })
 }
 
@@ -105,22 +144,47 @@ fn repair(
     let round = now.understood.round;
     let (passages, added) = change(run, question, &now.passages, &classes, (&candidates, round))?;
     let kept: HashSet<u64> = passages.hits.iter().map(|hit| hit.chunk.id).collect();
-    let dropped: Vec<u64> =
-        now.passages.hits.iter().map(|hit| hit.chunk.id).filter(|chunk| !kept.contains(chunk)).collect();
+    let dropped: Vec<u64> = now
+        .passages
+        .hits
+        .iter()
+        .map(|hit| hit.chunk.id)
+        .filter(|chunk| !kept.contains(chunk))
+        .collect();
     if dropped.is_empty() && added.is_empty() {
         return Ok(Err(RefinementEnd::Unchanged));
     }
-    run.emit(Event::ContextRefined { step: run.step, round, dropped, added });
+    run.emit(Event::ContextRefined {
+        step: run.step,
+        round,
+        dropped,
+        added,
+    });
     let understood = understanding::measure(run, question, &passages.hits, ContextOrigin::Refined)?;
-    Ok(understood.map(|understood| Contender { passages, understood }).map_err(|_| RefinementEnd::Unmeasured))
+    Ok(understood
+        .map(|understood| Contender {
+            passages,
+            understood,
+        })
+        .map_err(|_| RefinementEnd::Unmeasured))
 }
 
-fn classify(run: &mut Run<'_>, question: &str, now: &Contender) -> Result<Vec<ChunkClass>, RunError> {
+fn classify(
+    run: &mut Run<'_>,
+    question: &str,
+    now: &Contender,
+) -> Result<Vec<ChunkClass>, RunError> {
     let config = run.tools.config;
     let lines = understanding::lines(&now.passages.hits);
     let measured = &now.understood.measured;
     let settings = (&config.understanding, config.seed);
-    let classified = dense::classify(run, question, &understanding::passages(&lines), measured, settings)?;
+    let classified = dense::classify(
+        run,
+        question,
+        &understanding::passages(&lines),
+        measured,
+        settings,
+    )?;
     let classes = classified.iter().map(|chunk| chunk.class).collect();
     let chunks = now
         .passages
@@ -134,7 +198,11 @@ fn classify(run: &mut Run<'_>, question: &str, now: &Contender) -> Result<Vec<Ch
             agreement: found.agreement.map(|agreement| agreement as f32),
         })
         .collect();
-    run.emit(Event::ChunksClassified { step: run.step, round: now.understood.round, chunks });
+    run.emit(Event::ChunksClassified {
+        step: run.step,
+        round: now.understood.round,
+        chunks,
+    });
     Ok(classes)
 }
 
@@ -159,12 +227,17 @@ fn change(
     let mut next = now.clone();
     let dropped = change.dropped.iter().map(|at| &now.hits[*at].chunk);
     let retriever = &run.tools.config.retriever;
-    let pruned: HashSet<u64> =
-        dropped.filter(|chunk| !by_hand::pinned(retriever, chunk)).map(|chunk| chunk.id).collect();
+    let pruned: HashSet<u64> = dropped
+        .filter(|chunk| !by_hand::pinned(retriever, chunk))
+        .map(|chunk| chunk.id)
+        .collect();
     next.hits = passages::best_first(next.hits, order);
     next.hits.retain(|hit| !pruned.contains(&hit.chunk.id));
     let reason = DropReason::Unnecessary { round };
-    next.dropped.extend(pruned.iter().map(|chunk| DroppedChunk { chunk: *chunk, reason: reason.clone() }));
+    next.dropped.extend(pruned.iter().map(|chunk| DroppedChunk {
+        chunk: *chunk,
+        reason: reason.clone(),
+    }));
     let mut told = Vec::new();
     for added in change.added {
         let hit = pool[added.candidate].clone();
@@ -173,7 +246,11 @@ fn change(
         if passages::fits(run, question, &next.hits)? {
             next.spare.retain(|hit| hit.chunk.id != chunk);
             next.dropped.retain(|dropped| dropped.chunk != chunk);
-            told.push(AddedChunk { chunk, beside: now.hits[added.beside].chunk.id, cosine: added.cosine });
+            told.push(AddedChunk {
+                chunk,
+                beside: now.hits[added.beside].chunk.id,
+                cosine: added.cosine,
+            });
         } else {
             next.hits.pop();
         }
@@ -192,7 +269,8 @@ struct Visited {
 impl Visited {
     fn add(&mut self, hits: &[Hit]) {
         self.chunks.extend(hits.iter().map(|hit| hit.chunk.id));
-        self.texts.extend(hits.iter().map(|hit| Meaning::of(&hit.chunk.text)));
+        self.texts
+            .extend(hits.iter().map(|hit| Meaning::of(&hit.chunk.text)));
     }
 
     fn holds(&self, hit: &Hit) -> bool {

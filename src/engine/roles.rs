@@ -1,8 +1,8 @@
 //! The roles of a run. Each is a small trait; `Off` does nothing, so an ablation is one word of configuration.
 
 use crate::config::{
-    ChunkerKind, Config, FilterKind, GateKind, LinkerKind, RefinerKind, RerankerKind, RetrieverKind, RewriterKind,
-    UnderstandingKind, UtilityKind,
+    ChunkerKind, Config, FilterKind, GateKind, LinkerKind, RefinerKind, RerankerKind,
+    RetrieverKind, RewriterKind, UnderstandingKind, UtilityKind,
 };
 use crate::event::{DroppedChunk, Event, GateCard, Hit, RerankedChunk, Uncertainty};
 use crate::llm::{Hidden, HiddenAt, Prompt, Token};
@@ -57,12 +57,18 @@ pub trait Retriever {
 
 /// A stage between the retriever and the context: linker, filter or reranker.
 pub trait HitStage {
-    fn apply(&mut self, run: &mut Run<'_>, question: &str, found: Found) -> Result<Found, RunError>;
+    fn apply(&mut self, run: &mut Run<'_>, question: &str, found: Found)
+    -> Result<Found, RunError>;
 }
 
 /// Measures whether the model understands its passages.
 pub trait UnderstandingMeter {
-    fn measure(&mut self, run: &mut Run<'_>, question: &str, passages: &Passages) -> Result<Known, RunError>;
+    fn measure(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        passages: &Passages,
+    ) -> Result<Known, RunError>;
 }
 
 /// Cuts the documents behind the hits again for one question.
@@ -89,7 +95,12 @@ pub trait Refiner {
 
 /// Measures something about the passages, and changes nothing.
 pub trait Meter {
-    fn measure(&mut self, run: &mut Run<'_>, question: &str, passages: &Passages) -> Result<(), RunError>;
+    fn measure(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        passages: &Passages,
+    ) -> Result<(), RunError>;
 }
 
 /// A sentence that is not part of the answer yet.
@@ -119,7 +130,12 @@ pub trait Gate {
     }
 
     /// What it says of a sentence.
-    fn judge(&mut self, run: &mut Run<'_>, question: &str, draft: &Draft) -> Result<Uncertainty, RunError>;
+    fn judge(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        draft: &Draft,
+    ) -> Result<Uncertainty, RunError>;
 }
 
 /// A role that is switched off.
@@ -212,19 +228,34 @@ impl Retriever for Off {
 }
 
 impl HitStage for Off {
-    fn apply(&mut self, _run: &mut Run<'_>, _question: &str, found: Found) -> Result<Found, RunError> {
+    fn apply(
+        &mut self,
+        _run: &mut Run<'_>,
+        _question: &str,
+        found: Found,
+    ) -> Result<Found, RunError> {
         Ok(found)
     }
 }
 
 impl Meter for Off {
-    fn measure(&mut self, _run: &mut Run<'_>, _question: &str, _passages: &Passages) -> Result<(), RunError> {
+    fn measure(
+        &mut self,
+        _run: &mut Run<'_>,
+        _question: &str,
+        _passages: &Passages,
+    ) -> Result<(), RunError> {
         Ok(())
     }
 }
 
 impl UnderstandingMeter for Off {
-    fn measure(&mut self, _run: &mut Run<'_>, _question: &str, _passages: &Passages) -> Result<Known, RunError> {
+    fn measure(
+        &mut self,
+        _run: &mut Run<'_>,
+        _question: &str,
+        _passages: &Passages,
+    ) -> Result<Known, RunError> {
         Ok(None)
     }
 }
@@ -265,10 +296,18 @@ struct Hybrid;
 
 impl Retriever for Hybrid {
     fn retrieve(&mut self, run: &mut Run<'_>, query: &str) -> Result<Found, RunError> {
-        let Some(mut retrieval) = run.search(query)? else { return Ok(Found::default()) };
+        let Some(mut retrieval) = run.search(query)? else {
+            return Ok(Found::default());
+        };
         retrieval.hits = by_hand::keep(run, retrieval.hits)?;
-        run.emit(Event::RetrievalFinished { step: run.step, retrieval: retrieval.clone() });
-        Ok(Found { kept: retrieval.hits, ..Found::default() })
+        run.emit(Event::RetrievalFinished {
+            step: run.step,
+            retrieval: retrieval.clone(),
+        });
+        Ok(Found {
+            kept: retrieval.hits,
+            ..Found::default()
+        })
     }
 }
 
@@ -276,7 +315,12 @@ impl Retriever for Hybrid {
 struct ByModel;
 
 impl HitStage for ByModel {
-    fn apply(&mut self, run: &mut Run<'_>, question: &str, found: Found) -> Result<Found, RunError> {
+    fn apply(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        found: Found,
+    ) -> Result<Found, RunError> {
         let kept = reranked(run, question, found.kept)?;
         Ok(Found { kept, ..found })
     }
@@ -288,7 +332,16 @@ pub fn reranked(run: &mut Run<'_>, text: &str, hits: Vec<Hit>) -> Result<Vec<Hit
     let scores = run.rerank(text, &texts)?;
     let mut ranked: Vec<(f32, Hit)> = scores.into_iter().zip(hits).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let told = ranked.iter().map(|(score, hit)| RerankedChunk { chunk: hit.chunk.id, score: *score }).collect();
-    run.emit(Event::ChunksReranked { step: run.step, ranked: told });
+    let told = ranked
+        .iter()
+        .map(|(score, hit)| RerankedChunk {
+            chunk: hit.chunk.id,
+            score: *score,
+        })
+        .collect();
+    run.emit(Event::ChunksReranked {
+        step: run.step,
+        ranked: told,
+    });
     Ok(ranked.into_iter().map(|(_, hit)| hit).collect())
 }

@@ -6,11 +6,13 @@ use std::time::Instant;
 use crate::config::prompts::Prompts;
 use crate::config::{Config, ConfigError};
 use crate::corpus::TokenCounter;
-use crate::event::{CallUsage, CorpusCard, Event, Flow, Hit, ModelCard, ModelRole, Outcome, Retrieval, RunUsage};
+use crate::event::{
+    CallUsage, CorpusCard, Event, Flow, Hit, ModelCard, ModelRole, Outcome, Retrieval, RunUsage,
+};
 use crate::index::Search;
 use crate::llm::{
-    Completion, Decoding, Embedder, End, EntailmentJudge, Generator, HiddenAt, LlmError, Prompt, Reranker, Scorer, Tap,
-    Tapped, Taps, Token,
+    Completion, Decoding, Embedder, End, EntailmentJudge, Generator, HiddenAt, LlmError, Prompt,
+    Reranker, Scorer, Tap, Tapped, Taps, Token,
 };
 use crate::methods::{MethodError, ModelCalls as _};
 use crate::probe::{Probe, ProbeError};
@@ -131,28 +133,61 @@ impl<'a> Run<'a> {
     }
 
     fn flow(&self) -> Flow {
-        if self.stopped { Flow::Stop } else { Flow::Continue }
+        if self.stopped {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        }
     }
 
     /// The models of this run.
     pub fn models(&self) -> Vec<ModelCard> {
         let tools = &self.tools;
-        let embedder = tools.corpus.as_ref().map(|corpus| corpus.embedder.card().clone());
-        let reranker = tools.reranker.as_ref().map(|reranker| reranker.card().clone());
+        let embedder = tools
+            .corpus
+            .as_ref()
+            .map(|corpus| corpus.embedder.card().clone());
+        let reranker = tools
+            .reranker
+            .as_ref()
+            .map(|reranker| reranker.card().clone());
         let judge = tools.judge.as_ref().map(|judge| judge.card().clone());
-        let linker = tools.linker.as_ref().map(|linker| ModelCard { role: ModelRole::Linker, ..linker.card().clone() });
-        let others = embedder.into_iter().chain(reranker).chain(judge).chain(linker);
-        std::iter::once(tools.generator.card().clone()).chain(others).collect()
+        let linker = tools.linker.as_ref().map(|linker| ModelCard {
+            role: ModelRole::Linker,
+            ..linker.card().clone()
+        });
+        let others = embedder
+            .into_iter()
+            .chain(reranker)
+            .chain(judge)
+            .chain(linker);
+        std::iter::once(tools.generator.card().clone())
+            .chain(others)
+            .collect()
     }
 
     /// One call of the generator, published with its exact prompt and its cost. `observe` sees each token.
-    pub fn complete(&mut self, call: &Call<'_>, observe: &mut TokenObserver<'_>) -> Result<Tapped, RunError> {
+    pub fn complete(
+        &mut self,
+        call: &Call<'_>,
+        observe: &mut TokenObserver<'_>,
+    ) -> Result<Tapped, RunError> {
         if self.stopped {
-            let completion = Completion { text: String::new(), tokens: Vec::new(), end: End::Stopped };
-            return Ok(Tapped { completion, hidden: Vec::new() });
+            let completion = Completion {
+                text: String::new(),
+                tokens: Vec::new(),
+                end: End::Stopped,
+            };
+            return Ok(Tapped {
+                completion,
+                hidden: Vec::new(),
+            });
         }
         let rendered = self.tools.generator.render(call.prompt)?;
-        let taps = Taps { hidden: call.hidden.to_vec(), attention: parts(&rendered.text, call.attend_to) };
+        let taps = Taps {
+            hidden: call.hidden.to_vec(),
+            attention: parts(&rendered.text, call.attend_to),
+        };
         let first = self.tell_calls(call.purpose, std::slice::from_ref(call.prompt))?;
         let (publish, stopped) = (&mut *self.publish, &mut self.stopped);
         // a stop rule of the caller ends the completion too, but only the observer of the run stops the run
@@ -166,20 +201,30 @@ impl<'a> Run<'a> {
         let generator = &mut *self.tools.generator;
         let tapped = if taps == Taps::default() {
             // nothing is asked for: the plain call, with flash attention
-            let bare = |completion| Tapped { completion, hidden: Vec::new() };
-            generator.complete(prompts, &call.decoding, &mut observe)?.into_iter().map(bare).collect()
+            let bare = |completion| Tapped {
+                completion,
+                hidden: Vec::new(),
+            };
+            generator
+                .complete(prompts, &call.decoding, &mut observe)?
+                .into_iter()
+                .map(bare)
+                .collect()
         } else {
             generator.complete_tapped(prompts, &call.decoding, &taps, &mut observe)?
         };
         self.tell_cost(first);
-        tapped
-            .into_iter()
-            .next()
-            .ok_or_else(|| LlmError::Backend("the generator gave no completion for a prompt".to_owned()).into())
+        tapped.into_iter().next().ok_or_else(|| {
+            LlmError::Backend("the generator gave no completion for a prompt".to_owned()).into()
+        })
     }
 
     /// Tell what the generator is asked; prompts that are the same are one call with branches. Gives the number of the first call.
-    pub(super) fn tell_calls(&mut self, purpose: &str, prompts: &[Prompt]) -> Result<u32, RunError> {
+    pub(super) fn tell_calls(
+        &mut self,
+        purpose: &str,
+        prompts: &[Prompt],
+    ) -> Result<u32, RunError> {
         let first = self.usage.model_calls;
         let mut distinct: Vec<(&Prompt, u32)> = Vec::new();
         for prompt in prompts {
@@ -211,34 +256,54 @@ impl<'a> Run<'a> {
         self.usage.prompt_tokens_reused += u64::from(usage.prompt_tokens_reused);
         self.usage.tokens_generated += u64::from(usage.tokens_generated);
         let calls = self.usage.model_calls - first;
-        self.emit(Event::ModelCallFinished { call: first, calls, usage });
+        self.emit(Event::ModelCallFinished {
+            call: first,
+            calls,
+            usage,
+        });
     }
 
     /// Search the corpus; None when none is open.
     pub fn search(&mut self, query: &str) -> Result<Option<Retrieval>, RunError> {
-        let Some(corpus) = self.tools.corpus.as_mut() else { return Ok(None) };
+        let Some(corpus) = self.tools.corpus.as_mut() else {
+            return Ok(None);
+        };
         let vectors = corpus.embedder.embed(&[query])?;
         let vector = vectors.first().map(Vec::as_slice).unwrap_or_default();
         self.usage.retrievals += 1;
         let embedder = &corpus.embedder.card().fingerprint;
-        corpus.index.search(query, vector, embedder, &self.tools.config.retriever).map(Some).map_err(RunError::Search)
+        corpus
+            .index
+            .search(query, vector, embedder, &self.tools.config.retriever)
+            .map(Some)
+            .map_err(RunError::Search)
     }
 
     /// The unit vector of each hit: of a chunk that was cut again the one of this run, of a chunk the one in the index, of another text
     /// a new one.
     pub fn vectors(&mut self, hits: &[&Hit]) -> Result<Vec<Vec<f32>>, RunError> {
         let ids: Vec<u64> = hits.iter().map(|hit| hit.chunk.id).collect();
-        let stored = self.tools.corpus.as_ref().map_or_else(Vec::new, |corpus| corpus.index.vectors(&ids));
+        let stored = self
+            .tools
+            .corpus
+            .as_ref()
+            .map_or_else(Vec::new, |corpus| corpus.index.vectors(&ids));
         let of_run = ids.iter().map(|id| self.contexts.vectors.get(id).cloned());
         let mut vectors: Vec<Option<Vec<f32>>> = of_run
             .zip(stored.into_iter().chain(std::iter::repeat(None)))
             .map(|(of_run, stored)| of_run.or(stored))
             .collect();
-        let unknown = hits.iter().zip(&vectors).filter(|(_, vector)| vector.is_none());
+        let unknown = hits
+            .iter()
+            .zip(&vectors)
+            .filter(|(_, vector)| vector.is_none());
         let new: Vec<&str> = unknown.map(|(hit, _)| hit.chunk.text.as_str()).collect();
         if !new.is_empty() {
             let mut embedded = self.embed(&new)?.into_iter();
-            vectors.iter_mut().filter(|vector| vector.is_none()).for_each(|vector| *vector = embedded.next());
+            vectors
+                .iter_mut()
+                .filter(|vector| vector.is_none())
+                .for_each(|vector| *vector = embedded.next());
         }
         Ok(vectors.into_iter().map(Option::unwrap_or_default).collect())
     }
@@ -267,9 +332,10 @@ impl<'a> Run<'a> {
     pub fn fail(&mut self, error: &RunError) -> Outcome {
         let outcome = match error {
             RunError::Model(LlmError::Stopped) => Outcome::Stopped,
-            RunError::Model(_) | RunError::Config(_) | RunError::Probe(_) => {
-                Outcome::Failed { error: error.to_string(), advice: "run `ragscope doctor`".to_owned() }
-            }
+            RunError::Model(_) | RunError::Config(_) | RunError::Probe(_) => Outcome::Failed {
+                error: error.to_string(),
+                advice: "run `ragscope doctor`".to_owned(),
+            },
             RunError::Search(_) => Outcome::Failed {
                 error: error.to_string(),
                 advice: "rebuild the index with `ragscope index FOLDER --rebuild`".to_owned(),
@@ -310,5 +376,8 @@ fn parts(prompt: &str, texts: &[String]) -> Vec<Vec<Range<usize>>> {
             Some(start..from)
         })
         .collect();
-    found.filter(|parts| !parts.is_empty()).into_iter().collect()
+    found
+        .filter(|parts| !parts.is_empty())
+        .into_iter()
+        .collect()
 }

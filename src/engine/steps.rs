@@ -27,7 +27,12 @@ impl Sentence {
     /// The event that tells of it.
     pub fn finished(&self, uncertainty: Uncertainty) -> Event {
         let (step, text, citations) = (self.step, self.text().to_owned(), self.citations.clone());
-        Event::StepFinished { step, text, uncertainty, citations }
+        Event::StepFinished {
+            step,
+            text,
+            uncertainty,
+            citations,
+        }
     }
 }
 
@@ -63,7 +68,18 @@ impl<'a> Steps<'a> {
         last: u32,
     ) -> Self {
         let (tokens, raw, sentences) = (Vec::new(), String::new(), Vec::new());
-        Self { keep, is_last, supports, attribution, last, step: first, tokens, raw, sentences, ended: false }
+        Self {
+            keep,
+            is_last,
+            supports,
+            attribution,
+            last,
+            step: first,
+            tokens,
+            raw,
+            sentences,
+            ended: false,
+        }
     }
 
     /// Take the next token in.
@@ -92,22 +108,37 @@ impl<'a> Steps<'a> {
         if self.tokens.is_empty() {
             return Flow::Continue;
         }
-        let (raw, tokens) = (std::mem::take(&mut self.raw), std::mem::take(&mut self.tokens));
+        let (raw, tokens) = (
+            std::mem::take(&mut self.raw),
+            std::mem::take(&mut self.tokens),
+        );
         if raw.trim().is_empty() {
             // white space before the end of the turn is no sentence
             return Flow::Continue;
         }
         let attributed = self.attribution.event(self.step, &tokens);
         let (citations, uncertainty) = (self.supports.cite(raw.trim()), (self.keep)(&tokens));
-        let sentence = Sentence { step: self.step, raw, tokens, citations, uncertainty };
+        let sentence = Sentence {
+            step: self.step,
+            raw,
+            tokens,
+            citations,
+            uncertainty,
+        };
         let is_last = (self.is_last)(sentence.text(), &self.sentences);
         self.ended = is_last || sentence.uncertainty.is_none() || self.step >= self.last;
         self.step += 1;
-        let event = sentence.uncertainty.clone().map(|uncertainty| sentence.finished(uncertainty));
+        let event = sentence
+            .uncertainty
+            .clone()
+            .map(|uncertainty| sentence.finished(uncertainty));
         self.sentences.push(sentence);
         // both are told, whatever the first one is answered with: a stop keeps what is there
         let told = event.into_iter().chain(attributed).map(publish);
-        told.fold(Flow::Continue, |all, flow| if flow == Flow::Stop { flow } else { all })
+        told.fold(
+            Flow::Continue,
+            |all, flow| if flow == Flow::Stop { flow } else { all },
+        )
     }
 
     /// Does `next` open a new sentence? The splitter is asked only where a sentence can end, since it costs more than a token.
@@ -115,8 +146,11 @@ impl<'a> Steps<'a> {
         if next.trim().is_empty() || self.raw.trim().is_empty() {
             return false;
         }
-        let spaced = next.starts_with(char::is_whitespace) || self.raw.ends_with(char::is_whitespace);
-        let ended = self.raw.trim_end().ends_with(['.', '!', '?', '…', '。', '！', '？', '"', '”', ')', ']', '»']);
+        let spaced =
+            next.starts_with(char::is_whitespace) || self.raw.ends_with(char::is_whitespace);
+        let ended = self.raw.trim_end().ends_with([
+            '.', '!', '?', '…', '。', '！', '？', '"', '”', ')', ']', '»',
+        ]);
         if self.raw.ends_with('\n') {
             return true;
         }
@@ -125,6 +159,8 @@ impl<'a> Steps<'a> {
         }
         let both = format!("{}{next}", self.raw);
         let border = self.raw.trim_end().len();
-        sentences(&both, "").iter().any(|range| range.start >= border && both[border..range.start].trim().is_empty())
+        sentences(&both, "")
+            .iter()
+            .any(|range| range.start >= border && both[border..range.start].trim().is_empty())
     }
 }

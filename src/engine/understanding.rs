@@ -7,7 +7,9 @@ use super::passages::Passages;
 use super::roles::UnderstandingMeter;
 use super::run::{Run, RunError};
 use crate::corpus::fold_white_space;
-use crate::event::{ContextOrigin, Event, Hit, JudgedReplies, Understanding, Unmeasured, VariedChunk};
+use crate::event::{
+    ContextOrigin, Event, Hit, JudgedReplies, Understanding, Unmeasured, VariedChunk,
+};
 use crate::llm::Entailment;
 use crate::methods::JudgedPair;
 use crate::methods::dense::{self, Measured, Passage, Rephrased, Rephrasings};
@@ -38,19 +40,32 @@ pub struct Contexts {
 pub struct Dense;
 
 impl UnderstandingMeter for Dense {
-    fn measure(&mut self, run: &mut Run<'_>, question: &str, passages: &Passages) -> Result<Known, RunError> {
+    fn measure(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        passages: &Passages,
+    ) -> Result<Known, RunError> {
         measure(run, question, &passages.hits, ContextOrigin::Retrieved).map(Some)
     }
 }
 
 /// The texts of chunks as the method takes them: in one line, as the prompt shows them.
 pub fn lines(hits: &[Hit]) -> Vec<(String, u32)> {
-    hits.iter().map(|hit| (fold_white_space(&hit.chunk.text), hit.chunk.tokens)).collect()
+    hits.iter()
+        .map(|hit| (fold_white_space(&hit.chunk.text), hit.chunk.tokens))
+        .collect()
 }
 
 /// The same, borrowed.
 pub fn passages(lines: &[(String, u32)]) -> Vec<Passage<'_>> {
-    lines.iter().map(|(text, tokens)| Passage { text, tokens: *tokens }).collect()
+    lines
+        .iter()
+        .map(|(text, tokens)| Passage {
+            text,
+            tokens: *tokens,
+        })
+        .collect()
 }
 
 /// What is known of the retrieved context; measured now where nobody did.
@@ -60,7 +75,10 @@ pub fn known(
     passages: &Passages,
     known: Known,
 ) -> Result<Result<Understood, Unmeasured>, RunError> {
-    known.map_or_else(|| measure(run, question, &passages.hits, ContextOrigin::Retrieved), Ok)
+    known.map_or_else(
+        || measure(run, question, &passages.hits, ContextOrigin::Retrieved),
+        Ok,
+    )
 }
 
 /// Measure a context and tell what came of it.
@@ -71,7 +89,11 @@ pub fn measure(
     origin: ContextOrigin,
 ) -> Result<Result<Understood, Unmeasured>, RunError> {
     let (step, started, config) = (run.step, Instant::now(), run.tools.config);
-    let round = if run.contexts.last.0 == step { run.contexts.last.1 + 1 } else { 1 };
+    let round = if run.contexts.last.0 == step {
+        run.contexts.last.1 + 1
+    } else {
+        1
+    };
     run.contexts.last = (step, round);
     let lines = lines(hits);
     let mut rephrasings = std::mem::take(&mut run.contexts.rephrasings);
@@ -80,8 +102,16 @@ pub fn measure(
     run.contexts.rephrasings = rephrasings;
     match measured? {
         Err((reason, rephrased)) => {
-            let chunks = (1..).zip(hits).zip(&rephrased).map(|((label, hit), rephrased)| varied(label, hit, rephrased));
-            run.emit(Event::UnderstandingSkipped { step, round, reason, chunks: chunks.collect() });
+            let chunks = (1..)
+                .zip(hits)
+                .zip(&rephrased)
+                .map(|((label, hit), rephrased)| varied(label, hit, rephrased));
+            run.emit(Event::UnderstandingSkipped {
+                step,
+                round,
+                reason,
+                chunks: chunks.collect(),
+            });
             Ok(Err(reason))
         }
         Ok(measured) => {
@@ -101,8 +131,16 @@ pub fn measure(
                 certain: measured.is_certain(&config.understanding),
                 wall_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
             };
-            run.emit(Event::UnderstandingMeasured { step, round, understanding });
-            Ok(Ok(Understood { round, origin, measured }))
+            run.emit(Event::UnderstandingMeasured {
+                step,
+                round,
+                understanding,
+            });
+            Ok(Ok(Understood {
+                round,
+                origin,
+                measured,
+            }))
         }
     }
 }
@@ -124,14 +162,21 @@ fn varied(label: u32, hit: &Hit, rephrased: &Rephrased) -> VariedChunk {
         rephrasing: rephrased.text.clone().ok(),
         fault: rephrased.text.as_ref().err().copied(),
         attempts: rephrased.attempts,
-        entailed: rephrased.judged.as_ref().map(|both| both.each_ref().map(certainty)),
+        entailed: rephrased
+            .judged
+            .as_ref()
+            .map(|both| both.each_ref().map(certainty)),
         reply: None,
         certain: None,
     }
 }
 
 fn judged(pair: &JudgedPair) -> JudgedReplies {
-    let Entailment { entailment, neutral, contradiction } = pair.judged;
+    let Entailment {
+        entailment,
+        neutral,
+        contradiction,
+    } = pair.judged;
     JudgedReplies {
         a: number(pair.a),
         b: number(pair.b),

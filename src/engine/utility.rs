@@ -40,9 +40,18 @@ impl SePer {
     ) -> Result<Option<Utility>, RunError> {
         let settings = &run.tools.config.utility;
         let is_text = |text: &&str| !text.is_empty();
-        let given: Vec<&str> = settings.references.iter().map(|text| text.trim()).filter(is_text).collect();
+        let given: Vec<&str> = settings
+            .references
+            .iter()
+            .map(|text| text.trim())
+            .filter(is_text)
+            .collect();
         let own_answer = given.is_empty();
-        let references = if own_answer { Some(own.trim()).filter(is_text).into_iter().collect() } else { given };
+        let references = if own_answer {
+            Some(own.trim()).filter(is_text).into_iter().collect()
+        } else {
+            given
+        };
         if references.is_empty() {
             return Ok(None);
         }
@@ -56,7 +65,13 @@ impl SePer {
         let measured = beliefs(run, question, &references, hits, new)?;
         let beliefs: Vec<Belief> = self.closed.iter().cloned().chain(measured).collect();
         self.closed = beliefs.first().cloned();
-        Ok(Some(summed_up(self.form, &contexts, (references, own_answer), hits, beliefs)))
+        Ok(Some(summed_up(
+            self.form,
+            &contexts,
+            (references, own_answer),
+            hits,
+            beliefs,
+        )))
     }
 }
 
@@ -82,10 +97,19 @@ pub fn of_finished_run<'a>(
 }
 
 impl Meter for SePer {
-    fn measure(&mut self, run: &mut Run<'_>, question: &str, passages: &Passages) -> Result<(), RunError> {
+    fn measure(
+        &mut self,
+        run: &mut Run<'_>,
+        question: &str,
+        passages: &Passages,
+    ) -> Result<(), RunError> {
         let own = run.written().short.clone();
         if let Some(utility) = self.utility(run, question, &passages.hits, &own)? {
-            run.emit(Event::UtilityMeasured { of: None, step: run.step, utility });
+            run.emit(Event::UtilityMeasured {
+                of: None,
+                step: run.step,
+                utility,
+            });
         }
         Ok(())
     }
@@ -103,9 +127,16 @@ fn summed_up(
         let measured = contexts.iter().position(|known| known == context);
         measured.map(|at| beliefs[at].seper(form))
     };
-    let (none, whole) = (seper(&[]).unwrap_or_default(), seper(&all).unwrap_or_default());
+    let (none, whole) = (
+        seper(&[]).unwrap_or_default(),
+        seper(&all).unwrap_or_default(),
+    );
     let worth = |(place, hit): (usize, &Hit)| {
-        let others: Vec<usize> = all.iter().copied().filter(|other| *other != place).collect();
+        let others: Vec<usize> = all
+            .iter()
+            .copied()
+            .filter(|other| *other != place)
+            .collect();
         Some(HitUtility {
             label: u32::try_from(place + 1).unwrap_or(u32::MAX),
             chunk: hit.chunk.id,
@@ -114,7 +145,14 @@ fn summed_up(
         })
     };
     let hits = hits.iter().enumerate().filter_map(worth).collect();
-    Utility { form, references, own_answer, delta: whole - none, hits, beliefs }
+    Utility {
+        form,
+        references,
+        own_answer,
+        delta: whole - none,
+        hits,
+        beliefs,
+    }
 }
 
 /// The belief in each context. All samples are one call, and so are all judgements.
@@ -129,18 +167,31 @@ fn beliefs(
     let prompts = contexts
         .iter()
         .map(|context| {
-            let texts: Vec<&str> = context.iter().map(|place| hits[*place].chunk.text.as_str()).collect();
+            let texts: Vec<&str> = context
+                .iter()
+                .map(|place| hits[*place].chunk.text.as_str())
+                .collect();
             passages::prompt_of(AnswerPrompt::QaShort, run.tools.prompts, question, &texts)
         })
         .collect::<Result<Vec<Prompt>, _>>()?;
     let samples = settings.samples.max(1) as usize;
-    let repeated: Vec<Prompt> = prompts.iter().flat_map(|prompt| vec![prompt.clone(); samples]).collect();
-    let sampling = Sampling { temperature: settings.temperature, top_k: 0, top_p: 1.0, min_p: 0.0 };
+    let repeated: Vec<Prompt> = prompts
+        .iter()
+        .flat_map(|prompt| vec![prompt.clone(); samples])
+        .collect();
+    let sampling = Sampling {
+        temperature: settings.temperature,
+        top_k: 0,
+        top_p: 1.0,
+        min_p: 0.0,
+    };
     let decoding = |sampling| Decoding {
         max_tokens: settings.max_tokens,
         sampling,
         seed: run.tools.config.seed,
-        stop: StopRule { texts: vec!["\n".to_owned()] },
+        stop: StopRule {
+            texts: vec!["\n".to_owned()],
+        },
     };
     let (sampled, likeliest) = (decoding(sampling), decoding(Sampling::GREEDY));
     if prompts.is_empty() {
@@ -159,7 +210,12 @@ fn beliefs(
     Ok(beliefs)
 }
 
-fn told(believed: &Believed, samples: &[Completion], chunks: Vec<u64>, greedy: &Completion) -> Belief {
+fn told(
+    believed: &Believed,
+    samples: &[Completion],
+    chunks: Vec<u64>,
+    greedy: &Completion,
+) -> Belief {
     let sample = |(place, sample): (usize, &Completion)| {
         let cluster = believed.clusters.of[place];
         BeliefSample {

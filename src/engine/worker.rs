@@ -6,8 +6,8 @@ use std::time::Instant;
 use crate::config::prompts::Prompts;
 use crate::config::{Config, ConfigError, Layers, LinkerKind, Paths};
 use crate::event::{
-    ChunkText, Command, Event, Flow, IndexReport, Link, LinkReport, Outcome, Record, SESSION, SoughtLookup, StopFlag,
-    error_and_advice,
+    ChunkText, Command, Event, Flow, IndexReport, Link, LinkReport, Outcome, Record, SESSION,
+    SoughtLookup, StopFlag, error_and_advice,
 };
 use crate::index::{Index, IndexError, LinkRecipe, Search, Update};
 use crate::llm::{Embedder as _, EntailmentJudge, Generator, LlmError, Reranker};
@@ -41,7 +41,9 @@ pub enum WorkerError {
     Probe(#[from] ProbeError),
     #[error("no corpus is open: name a folder")]
     NoCorpus,
-    #[error("nothing ties chunks together in these settings: set linker.kind to tokens or sentence")]
+    #[error(
+        "nothing ties chunks together in these settings: set linker.kind to tokens or sentence"
+    )]
     NoLinker,
     #[error("the run gave no answer to measure toward: type the right one")]
     NothingToMeasure,
@@ -103,7 +105,11 @@ impl Stamp {
     /// A new stream of records.
     #[must_use]
     pub fn new(run: impl Into<String>) -> Self {
-        Self { run: run.into(), next: 0, started: Instant::now() }
+        Self {
+            run: run.into(),
+            next: 0,
+            started: Instant::now(),
+        }
     }
 
     /// The event with its place in the stream.
@@ -111,7 +117,12 @@ impl Stamp {
         let seq = self.next;
         self.next += 1;
         let t_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        Record { seq, t_us, run: self.run.clone(), event }
+        Record {
+            seq,
+            t_us,
+            run: self.run.clone(),
+            event,
+        }
     }
 }
 
@@ -144,9 +155,16 @@ impl Worker {
 
     /// Serve commands until the sender is gone. Loading and indexing give way to a command within one batch.
     pub fn serve(&mut self, commands: &Inbox, publish: Publish<'_>) {
-        let mut chores = Chores { load: true, ..Chores::default() };
+        let mut chores = Chores {
+            load: true,
+            ..Chores::default()
+        };
         loop {
-            let next = if chores.any() { commands.poll() } else { commands.wait() };
+            let next = if chores.any() {
+                commands.poll()
+            } else {
+                commands.wait()
+            };
             match next {
                 Next::Command(command) => {
                     chores.add(self.obey(command, publish));
@@ -164,38 +182,89 @@ impl Worker {
     /// Carry out one command, and say what is to be done afterwards.
     fn obey(&mut self, command: Command, publish: Publish<'_>) -> Chores {
         let none = Chores::default;
-        let update = || Chores { update: true, ..Chores::default() };
+        let update = || Chores {
+            update: true,
+            ..Chores::default()
+        };
         let (operation, result) = match command {
-            Command::Ask { question, confirmed, overrides } => {
+            Command::Ask {
+                question,
+                confirmed,
+                overrides,
+            } => {
                 let asked = self.ask(&question, &confirmed, &overrides, publish);
                 // hits came with the links that were there; the rest of the corpus follows
                 let links = self.index.is_some() && self.wants_links(&overrides).unwrap_or(false);
-                ("ask", asked.map(|_outcome| Chores { link: links.then_some(overrides), ..none() }))
+                (
+                    "ask",
+                    asked.map(|_outcome| Chores {
+                        link: links.then_some(overrides),
+                        ..none()
+                    }),
+                )
             }
             Command::Open { folder } => {
                 self.cut_with.clear();
-                ("open", self.open(&folder, false, publish).map(|()| update()))
+                (
+                    "open",
+                    self.open(&folder, false, publish).map(|()| update()),
+                )
             }
             Command::Reindex { rebuild, overrides } => {
                 self.cut_with = overrides;
-                ("index", self.open_again(rebuild, publish).map(|()| update()))
+                (
+                    "index",
+                    self.open_again(rebuild, publish).map(|()| update()),
+                )
             }
-            Command::OpenSource { document, first_line, last_line } => {
-                ("open source", self.open_source(&document, [first_line, last_line], publish).map(|()| none()))
+            Command::OpenSource {
+                document,
+                first_line,
+                last_line,
+            } => (
+                "open source",
+                self.open_source(&document, [first_line, last_line], publish)
+                    .map(|()| none()),
+            ),
+            Command::MeasureUtility {
+                run,
+                question,
+                hits,
+                own,
+                overrides,
+            } => {
+                let measured = Measured {
+                    run: &run,
+                    question: &question,
+                    hits: &hits,
+                    own: &own,
+                };
+                (
+                    "measure",
+                    self.measure(&measured, &overrides, publish)
+                        .map(|()| none()),
+                )
             }
-            Command::MeasureUtility { run, question, hits, own, overrides } => {
-                let measured = Measured { run: &run, question: &question, hits: &hits, own: &own };
-                ("measure", self.measure(&measured, &overrides, publish).map(|()| none()))
-            }
-            Command::Seek { phrase, queries, overrides } => {
-                ("seek", self.seek(&phrase, &queries, &overrides, publish).map(|_sought| none()))
-            }
+            Command::Seek {
+                phrase,
+                queries,
+                overrides,
+            } => (
+                "seek",
+                self.seek(&phrase, &queries, &overrides, publish)
+                    .map(|_sought| none()),
+            ),
             // the recorded runs belong to the front end's side of the channel
             Command::ListSessions | Command::OpenRun { .. } => ("sessions", Ok(none())),
         };
         result.unwrap_or_else(|error| {
             if error.is_stop() {
-                self.tell(Event::OperationStopped { operation: operation.to_owned() }, publish);
+                self.tell(
+                    Event::OperationStopped {
+                        operation: operation.to_owned(),
+                    },
+                    publish,
+                );
             } else {
                 self.report(operation, &error, publish);
             }
@@ -205,7 +274,14 @@ impl Worker {
 
     pub(super) fn report(&mut self, operation: &str, error: &WorkerError, publish: Publish<'_>) {
         let (error, advice) = error.told();
-        self.tell(Event::OperationFailed { operation: operation.to_owned(), error, advice }, publish);
+        self.tell(
+            Event::OperationFailed {
+                operation: operation.to_owned(),
+                error,
+                advice,
+            },
+            publish,
+        );
     }
 
     pub(super) fn tell(&mut self, event: Event, publish: Publish<'_>) {
@@ -228,14 +304,20 @@ impl Worker {
     ///
     /// # Errors
     /// No such folder; a damaged index; a rebuild while another process writes the index.
-    pub fn open(&mut self, folder: &Path, rebuild: bool, publish: Publish<'_>) -> Result<(), WorkerError> {
+    pub fn open(
+        &mut self,
+        folder: &Path,
+        rebuild: bool,
+        publish: Publish<'_>,
+    ) -> Result<(), WorkerError> {
         // remembered before it can fail, so that a damaged index can be rebuilt
         self.folder = Some(folder.to_owned());
         // dropped first: it holds the writer's lock
         self.index = None;
         let indexes = self.paths.indexes();
         let index = if rebuild {
-            Index::rebuild(folder, &indexes).inspect_err(|_| self.index = Index::open(folder, &indexes).ok())?
+            Index::rebuild(folder, &indexes)
+                .inspect_err(|_| self.index = Index::open(folder, &indexes).ok())?
         } else {
             Index::open(folder, &indexes)?
         };
@@ -247,7 +329,11 @@ impl Worker {
 
     fn open_again(&mut self, rebuild: bool, publish: Publish<'_>) -> Result<(), WorkerError> {
         let folder = self.folder.clone().ok_or(WorkerError::NoCorpus)?;
-        if rebuild || self.index.is_none() { self.open(&folder, rebuild, publish) } else { Ok(()) }
+        if rebuild || self.index.is_none() {
+            self.open(&folder, rebuild, publish)
+        } else {
+            Ok(())
+        }
     }
 
     /// Bring the index of the open corpus up to date. `None` when it was interrupted; the next call goes on from there.
@@ -269,7 +355,12 @@ impl Worker {
             Update::Interrupted => Ok(None),
             Update::Finished(report) => {
                 let corpus = report.corpus.clone();
-                self.tell(Event::IndexFinished { report: report.clone() }, publish);
+                self.tell(
+                    Event::IndexFinished {
+                        report: report.clone(),
+                    },
+                    publish,
+                );
                 self.tell(Event::CorpusOpened { corpus }, publish);
                 Ok(Some(report))
             }
@@ -292,19 +383,28 @@ impl Worker {
         let prompts = Prompts::new(&self.paths.config.join("prompts"));
         let session = &mut self.session;
         let searches = needs_corpus(&config) && self.index.is_some();
-        let loaded = self.models.load(&config, searches, &mut |event| publish(session.record(event)))?;
+        let loaded = self.models.load(&config, searches, &mut |event| {
+            publish(session.record(event))
+        })?;
         if let (Some(index), Some(recipe)) = (self.index.as_mut(), recipe(&config, &loaded)) {
             index.use_links(&recipe)?;
         }
         let corpus = match (self.index.as_ref(), loaded.embedder) {
-            (Some(index), Some(embedder)) => {
-                Some(Corpus { index: index as &dyn Search, embedder: &mut embedder.model, counter: &embedder.counter })
-            }
+            (Some(index), Some(embedder)) => Some(Corpus {
+                index: index as &dyn Search,
+                embedder: &mut embedder.model,
+                counter: &embedder.counter,
+            }),
             (Some(_), None) | (None, _) => None,
         };
-        if corpus.as_ref().is_some_and(|corpus| corpus.card().chunks == 0) {
+        if corpus
+            .as_ref()
+            .is_some_and(|corpus| corpus.card().chunks == 0)
+        {
             let text = "nothing is indexed yet: this answer comes without documents, ask again when indexing is done";
-            let _ = publish(session.record(Event::Warned { text: text.to_owned() }));
+            let _ = publish(session.record(Event::Warned {
+                text: text.to_owned(),
+            }));
         }
         let mut stamp = Stamp::new(run_id(question));
         let probe = loaded_probe(&config, &self.paths, loaded.generator.card());
@@ -318,7 +418,9 @@ impl Worker {
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             probe: probe.as_ref().map_err(ToString::to_string),
         };
-        Ok(ask(tools, question, confirmed, &mut |event| publish(stamp.record(event)))?)
+        Ok(ask(tools, question, confirmed, &mut |event| {
+            publish(stamp.record(event))
+        })?)
     }
 
     /// Does a question with these overrides look for links?
@@ -362,11 +464,17 @@ impl Worker {
     ///
     /// # Errors
     /// Settings, the generator, an empty question, one that does not fit the context.
-    pub fn check_question(&mut self, question: &str, publish: Publish<'_>) -> Result<(), WorkerError> {
+    pub fn check_question(
+        &mut self,
+        question: &str,
+        publish: Publish<'_>,
+    ) -> Result<(), WorkerError> {
         let config = self.layers.config()?;
         let prompts = Prompts::new(&self.paths.config.join("prompts"));
         let session = &mut self.session;
-        let loaded = self.models.load(&config, false, &mut |event| publish(session.record(event)))?;
+        let loaded = self
+            .models
+            .load(&config, false, &mut |event| publish(session.record(event)))?;
         check_question(&config, &prompts, loaded.generator, question)?;
         Ok(())
     }
@@ -378,10 +486,18 @@ impl Worker {
         overrides: &[(String, String)],
         publish: Publish<'_>,
     ) -> Result<(), WorkerError> {
-        let utility =
-            self.lend(overrides, publish, |tools, ignore| utility::of_finished_run(tools, measured, ignore))?;
+        let utility = self.lend(overrides, publish, |tools, ignore| {
+            utility::of_finished_run(tools, measured, ignore)
+        })?;
         let utility = utility.ok_or(WorkerError::NothingToMeasure)?;
-        self.tell(Event::UtilityMeasured { of: Some(measured.run.to_owned()), step: 0, utility }, publish);
+        self.tell(
+            Event::UtilityMeasured {
+                of: Some(measured.run.to_owned()),
+                step: 0,
+                utility,
+            },
+            publish,
+        );
         Ok(())
     }
 
@@ -395,7 +511,9 @@ impl Worker {
         publish: Publish<'_>,
         work: impl FnOnce(&mut dyn ModelCalls) -> Result<T, MethodError>,
     ) -> Result<T, WorkerError> {
-        self.lend(&[], publish, |tools, ignore| Ok(work(&mut Run::new(tools, ignore))?))
+        self.lend(&[], publish, |tools, ignore| {
+            Ok(work(&mut Run::new(tools, ignore))?)
+        })
     }
 
     fn lend<T>(
@@ -407,7 +525,9 @@ impl Worker {
         let config = self.layers.with(overrides)?.config()?;
         let prompts = Prompts::new(&self.paths.config.join("prompts"));
         let session = &mut self.session;
-        let loaded = self.models.load(&config, false, &mut |event| publish(session.record(event)))?;
+        let loaded = self
+            .models
+            .load(&config, false, &mut |event| publish(session.record(event)))?;
         let mut ignore = |_| Flow::Continue;
         let tools = Tools {
             config: &config,
@@ -425,17 +545,25 @@ impl Worker {
     /// The documents of the open corpus, by path.
     #[must_use]
     pub fn documents(&self) -> Vec<String> {
-        self.index.as_ref().map(Index::documents).unwrap_or_default()
+        self.index
+            .as_ref()
+            .map(Index::documents)
+            .unwrap_or_default()
     }
 
     /// The chunks of a document, each with its links; without any while the document is not linked.
     ///
     /// # Errors
     /// No corpus is open; the index cannot be read.
-    pub fn document_links(&self, document: &str) -> Result<Vec<(ChunkText, Vec<Link>)>, WorkerError> {
+    pub fn document_links(
+        &self,
+        document: &str,
+    ) -> Result<Vec<(ChunkText, Vec<Link>)>, WorkerError> {
         let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
         let chunks = index.document(document)?;
-        let links = index.links(document)?.unwrap_or_else(|| vec![Vec::new(); chunks.len()]);
+        let links = index
+            .links(document)?
+            .unwrap_or_else(|| vec![Vec::new(); chunks.len()]);
         Ok(chunks.into_iter().zip(links).collect())
     }
 
@@ -453,20 +581,38 @@ impl Worker {
         let config = self.layers.with(overrides)?.config()?;
         let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
         let session = &mut self.session;
-        let embedder = self.models.embedder(&config, &mut |event| publish(session.record(event)))?;
+        let embedder = self
+            .models
+            .embedder(&config, &mut |event| publish(session.record(event)))?;
         let texts: Vec<&str> = queries.iter().map(|(_, query)| query.as_str()).collect();
         let vectors = embedder.model.embed(&texts)?;
         let fingerprint = embedder.model.card().fingerprint.clone();
         let mut lookups = Vec::new();
         for ((step, query), vector) in queries.iter().zip(&vectors) {
             let chunks = index.seek(phrase, query, (vector, &fingerprint), &config.retriever)?;
-            lookups.push(SoughtLookup { step: *step, query: query.clone(), pool: config.retriever.pool, chunks });
+            lookups.push(SoughtLookup {
+                step: *step,
+                query: query.clone(),
+                pool: config.retriever.pool,
+                chunks,
+            });
         }
-        self.tell(Event::ChunksSought { phrase: phrase.to_owned(), lookups: lookups.clone() }, publish);
+        self.tell(
+            Event::ChunksSought {
+                phrase: phrase.to_owned(),
+                lookups: lookups.clone(),
+            },
+            publish,
+        );
         Ok(lookups)
     }
 
-    fn open_source(&mut self, document: &str, lines: [u32; 2], publish: Publish<'_>) -> Result<(), WorkerError> {
+    fn open_source(
+        &mut self,
+        document: &str,
+        lines: [u32; 2],
+        publish: Publish<'_>,
+    ) -> Result<(), WorkerError> {
         let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
         let source = index.source(document, lines)?;
         self.tell(Event::SourceOpened { source }, publish);
@@ -477,13 +623,22 @@ impl Worker {
 /// What the links of these settings are made with; None where nobody links.
 fn recipe(config: &Config, loaded: &Loaded<'_>) -> Option<LinkRecipe> {
     let model = loaded.linker.as_deref().unwrap_or(loaded.generator);
-    let embedder = loaded.embedder.as_ref().filter(|_| config.linker.kind != LinkerKind::Off)?;
-    Some(linking::recipe(&config.linker, model.card(), embedder.model.card()))
+    let embedder = loaded
+        .embedder
+        .as_ref()
+        .filter(|_| config.linker.kind != LinkerKind::Off)?;
+    Some(linking::recipe(
+        &config.linker,
+        model.card(),
+        embedder.model.card(),
+    ))
 }
 
 /// Seconds since 1970 and a few letters of a hash: sorts by time, and two questions of one second differ.
 fn run_id(question: &str) -> String {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
     let hash = blake3::hash(format!("{question}{}", since.as_nanos()).as_bytes());
     format!("{:010}-{}", since.as_secs(), &hash.to_hex()[..6])
 }

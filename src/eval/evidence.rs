@@ -44,7 +44,9 @@ impl Pieces {
     #[must_use]
     pub fn held_by(&self, text: &str) -> Vec<usize> {
         let text = fold_white_space(text);
-        (0..self.0.len()).filter(|piece| text.contains(&self.0[*piece])).collect()
+        (0..self.0.len())
+            .filter(|piece| text.contains(&self.0[*piece]))
+            .collect()
     }
 }
 
@@ -79,24 +81,43 @@ impl Places {
     /// Look for the evidence of every question in the documents: in the one that it names, else in all of them.
     #[must_use]
     pub fn look(questions: &[Question], documents: &[Document]) -> Self {
-        let texts: Vec<(&str, String)> =
-            documents.par_iter().map(|document| (&*document.path, fold_white_space(&document.text))).collect();
+        let texts: Vec<(&str, String)> = documents
+            .par_iter()
+            .map(|document| (&*document.path, fold_white_space(&document.text)))
+            .collect();
         let all: Vec<(&str, &Evidence)> = questions
             .iter()
-            .flat_map(|question| question.evidence.iter().map(|evidence| (&*question.id, evidence)))
+            .flat_map(|question| {
+                question
+                    .evidence
+                    .iter()
+                    .map(|evidence| (&*question.id, evidence))
+            })
             .collect();
         let is_there = |evidence: &Evidence| {
             let quote = fold_white_space(&plain(&evidence.quote));
             let in_file = |path: &str| evidence.file.as_deref().is_none_or(|file| file == path);
-            texts.iter().any(|(path, text)| in_file(path) && text.contains(&quote))
+            texts
+                .iter()
+                .any(|(path, text)| in_file(path) && text.contains(&quote))
         };
-        let missing = all.par_iter().filter(|(_, evidence)| !is_there(evidence)).map(|(id, evidence)| {
-            let place = evidence.file.as_deref().map_or_else(|| "the corpus".to_owned(), str::to_owned);
-            format!("{id}: {place} does not hold “{}”", evidence.quote)
-        });
+        let missing = all
+            .par_iter()
+            .filter(|(_, evidence)| !is_there(evidence))
+            .map(|(id, evidence)| {
+                let place = evidence
+                    .file
+                    .as_deref()
+                    .map_or_else(|| "the corpus".to_owned(), str::to_owned);
+                format!("{id}: {place} does not hold “{}”", evidence.quote)
+            });
         let mut listed = HashSet::new();
         Self {
-            missing: missing.collect::<Vec<String>>().into_iter().filter(|line| listed.insert(line.clone())).collect(),
+            missing: missing
+                .collect::<Vec<String>>()
+                .into_iter()
+                .filter(|line| listed.insert(line.clone()))
+                .collect(),
         }
     }
 

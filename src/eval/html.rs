@@ -28,30 +28,63 @@ svg { width: 100%; } .grid { stroke: var(--rule); } .tick, .axis, .name { fill: 
 /// The page.
 #[must_use]
 pub fn page(report: &Report, rows: &[Row]) -> String {
-    let of = |preset: &PresetSummary| rows.iter().filter(|row| row.preset == preset.preset).collect::<Vec<&Row>>();
-    let by_preset: Vec<(&PresetSummary, Vec<&Row>)> =
-        report.presets.iter().map(|preset| (preset, of(preset))).collect();
-    let names: Vec<&str> = report.presets.iter().map(|preset| &*preset.preset).collect();
-    let mut body = format!("<h1>{}</h1>\n<p>{}</p>\n", escaped(&names.join(", ")), escaped(&headline(report)));
+    let of = |preset: &PresetSummary| {
+        rows.iter()
+            .filter(|row| row.preset == preset.preset)
+            .collect::<Vec<&Row>>()
+    };
+    let by_preset: Vec<(&PresetSummary, Vec<&Row>)> = report
+        .presets
+        .iter()
+        .map(|preset| (preset, of(preset)))
+        .collect();
+    let names: Vec<&str> = report
+        .presets
+        .iter()
+        .map(|preset| &*preset.preset)
+        .collect();
+    let mut body = format!(
+        "<h1>{}</h1>\n<p>{}</p>\n",
+        escaped(&names.join(", ")),
+        escaped(&headline(report))
+    );
     body.push_str(&plots("Calibration", "How often an answer is right, by how sure the model was of its tokens (their geometric mean probability). On the dotted line it is as right as it is sure.", &[calibration(&by_preset)]));
-    let curves: Vec<String> = by_preset.iter().filter_map(|(preset, rows)| coverage(preset, rows)).collect();
+    let curves: Vec<String> = by_preset
+        .iter()
+        .filter_map(|(preset, rows)| coverage(preset, rows))
+        .collect();
     body.push_str(&plots("Uncertainty against correctness", "Exact match among the answers that are kept, when the most uncertain ones are set aside: a good measure rises to the left.", &curves));
-    let funnels: Vec<String> = by_preset.iter().map(|(preset, rows)| funnel(preset, rows)).collect();
+    let funnels: Vec<String> = by_preset
+        .iter()
+        .map(|(preset, rows)| funnel(preset, rows))
+        .collect();
     body.push_str(&plots(
         "Funnel",
         "What is left of the evidence at each stage, and of the questions at the end.",
         &funnels,
     ));
-    body.push_str(&plots("Cost", "Exact match against the time of a question.", &[cost(&by_preset)]));
-    tables(report).iter().for_each(|table| body.push_str(&of_table(table)));
+    body.push_str(&plots(
+        "Cost",
+        "Exact match against the time of a question.",
+        &[cost(&by_preset)],
+    ));
+    tables(report)
+        .iter()
+        .for_each(|table| body.push_str(&of_table(table)));
     for (title, lines) in [
-        ("Entries of the question file that are not as they should be", &report.remarks),
+        (
+            "Entries of the question file that are not as they should be",
+            &report.remarks,
+        ),
         ("Evidence that no document holds", &report.missing_evidence),
     ] {
         body.push_str(&list(title, lines));
     }
     for preset in &report.presets {
-        body.push_str(&list(&format!("Questions that failed under {}", preset.preset), &preset.failed));
+        body.push_str(&list(
+            &format!("Questions that failed under {}", preset.preset),
+            &preset.failed,
+        ));
     }
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>ragscope evaluation</title>\
@@ -63,15 +96,24 @@ fn plots(title: &str, says: &str, plots: &[String]) -> String {
     if plots.is_empty() {
         return String::new();
     }
-    format!("<h2>{}</h2>\n<p>{}</p>\n<div class=\"plots\">{}</div>\n", escaped(title), escaped(says), plots.concat())
+    format!(
+        "<h2>{}</h2>\n<p>{}</p>\n<div class=\"plots\">{}</div>\n",
+        escaped(title),
+        escaped(says),
+        plots.concat()
+    )
 }
 
 fn figure(caption: &str, svg: &str) -> String {
-    format!("<figure>{svg}<figcaption>{}</figcaption></figure>\n", escaped(caption))
+    format!(
+        "<figure>{svg}<figcaption>{}</figcaption></figure>\n",
+        escaped(caption)
+    )
 }
 
 fn calibration(presets: &[(&PresetSummary, Vec<&Row>)]) -> String {
-    let mut plot = Plot::new((0.0, 1.0), "probability of the tokens", (0.0, 1.0), "right").diagonal();
+    let mut plot =
+        Plot::new((0.0, 1.0), "probability of the tokens", (0.0, 1.0), "right").diagonal();
     for (series, (preset, rows)) in presets.iter().enumerate() {
         let mut bins: Vec<Vec<(f64, f64)>> = vec![Vec::new(); BINS];
         for row in rows {
@@ -84,18 +126,33 @@ fn calibration(presets: &[(&PresetSummary, Vec<&Row>)]) -> String {
         for bin in bins.iter().filter(|bin| !bin.is_empty()) {
             let (sure, right): (Vec<f64>, Vec<f64>) = bin.iter().copied().unzip();
             let (sure, right) = (mean(&sure), mean(&right));
-            let says = format!("{}: {} answers, sure {sure:.2}, right {right:.2}", preset.preset, bin.len());
+            let says = format!(
+                "{}: {} answers, sure {sure:.2}, right {right:.2}",
+                preset.preset,
+                bin.len()
+            );
             points.push((sure, right));
             // the area of a mark is its share of the answers
-            marks.push((2.0 + 10.0 * (bin.len() as f64 / rows.len().max(1) as f64).sqrt(), says));
+            marks.push((
+                2.0 + 10.0 * (bin.len() as f64 / rows.len().max(1) as f64).sqrt(),
+                says,
+            ));
         }
         plot.line(series, &preset.preset, &points, &marks);
     }
-    figure("The area of a point is its share of the answers.", &plot.svg("calibration"))
+    figure(
+        "The area of a point is its share of the answers.",
+        &plot.svg("calibration"),
+    )
 }
 
 fn coverage(preset: &PresetSummary, rows: &[&Row]) -> Option<String> {
-    let mut plot = Plot::new((0.0, 1.0), "share of the answers that are kept", (0.0, 1.0), "right among them");
+    let mut plot = Plot::new(
+        (0.0, 1.0),
+        "share of the answers that are kept",
+        (0.0, 1.0),
+        "right among them",
+    );
     let mut drawn = 0;
     for measure in Measure::ALL {
         let (uncertainty, correct) = measured(*measure, rows);
@@ -105,38 +162,69 @@ fn coverage(preset: &PresetSummary, rows: &[&Row]) -> Option<String> {
         }
         let curve = accuracy_by_coverage(&uncertainty, &correct);
         let count = curve.len() as f64;
-        let points: Vec<(f64, f64)> = (1..).zip(curve).map(|(kept, right)| (f64::from(kept) / count, right)).collect();
+        let points: Vec<(f64, f64)> = (1..)
+            .zip(curve)
+            .map(|(kept, right)| (f64::from(kept) / count, right))
+            .collect();
         plot.line(drawn, measure.name(), &points, &[]);
         drawn += 1;
     }
-    (drawn > 0).then(|| figure(&preset.preset, &plot.svg(&format!("uncertainty of {}", preset.preset))))
+    (drawn > 0).then(|| {
+        figure(
+            &preset.preset,
+            &plot.svg(&format!("uncertainty of {}", preset.preset)),
+        )
+    })
 }
 
 fn funnel(preset: &PresetSummary, rows: &[&Row]) -> String {
-    let share = |name: &str, value: f64| (name.to_owned(), value, format!("{:.1} %", 100.0 * value));
+    let share =
+        |name: &str, value: f64| (name.to_owned(), value, format!("{:.1} %", 100.0 * value));
     let mut stages = Vec::new();
     if let Some(found) = &preset.found {
-        stages.push(share(&format!("evidence in {:.0} chunks found", found.chunks), found.share));
+        stages.push(share(
+            &format!("evidence in {:.0} chunks found", found.chunks),
+            found.share,
+        ));
         stages.push(share("evidence in the first 5", found.recall[2]));
     }
     if let Some(context) = &preset.context {
-        stages.push(share(&format!("evidence in {:.1} of the context", context.chunks), context.share));
+        stages.push(share(
+            &format!("evidence in {:.1} of the context", context.chunks),
+            context.share,
+        ));
     }
-    let answered = rows.iter().filter(|row| row.error.is_none()).count() as f64 / rows.len().max(1) as f64;
+    let answered =
+        rows.iter().filter(|row| row.error.is_none()).count() as f64 / rows.len().max(1) as f64;
     stages.push(share("questions that ran", answered));
     stages.push(share("right answer in the reply", preset.scores.substring));
     stages.push(share("exact match", preset.scores.exact_match));
-    figure(&preset.preset, &bars(&format!("funnel of {}", preset.preset), &stages))
+    figure(
+        &preset.preset,
+        &bars(&format!("funnel of {}", preset.preset), &stages),
+    )
 }
 
 fn cost(presets: &[(&PresetSummary, Vec<&Row>)]) -> String {
     let seconds = |preset: &PresetSummary| preset.cost.wall_ms / 1000.0;
-    let most = presets.iter().map(|(preset, _)| seconds(preset)).fold(0.0, f64::max);
-    let mut plot = Plot::new((0.0, 1.1 * most), "seconds a question", (0.0, 1.0), "exact match");
+    let most = presets
+        .iter()
+        .map(|(preset, _)| seconds(preset))
+        .fold(0.0, f64::max);
+    let mut plot = Plot::new(
+        (0.0, 1.1 * most),
+        "seconds a question",
+        (0.0, 1.0),
+        "exact match",
+    );
     for (series, (preset, _)) in presets.iter().enumerate() {
         let (x, y) = (seconds(preset), preset.scores.exact_match);
         let tokens = preset.cost.prompt_tokens_evaluated + preset.cost.tokens_generated;
-        let says = format!("{}: {x:.2} s, {tokens:.0} tokens, {:.1} % right", preset.preset, 100.0 * y);
+        let says = format!(
+            "{}: {x:.2} s, {tokens:.0} tokens, {:.1} % right",
+            preset.preset,
+            100.0 * y
+        );
         plot.point(series, &preset.preset, (x, y), &says);
     }
     figure("Point at a mark for its numbers.", &plot.svg("cost"))
@@ -144,9 +232,15 @@ fn cost(presets: &[(&PresetSummary, Vec<&Row>)]) -> String {
 
 fn of_table(table: &Table) -> String {
     let cells = |tag: &str, row: &[String]| -> String {
-        row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell))).collect()
+        row.iter()
+            .map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)))
+            .collect()
     };
-    let rows: String = table.rows.iter().map(|row| format!("<tr>{}</tr>\n", cells("td", row))).collect();
+    let rows: String = table
+        .rows
+        .iter()
+        .map(|row| format!("<tr>{}</tr>\n", cells("td", row)))
+        .collect();
     format!(
         "<h2>{}</h2>\n<div class=\"scroll\"><table><tr>{}</tr>\n{rows}</table></div>\n",
         escaped(&table.title),
@@ -158,6 +252,9 @@ fn list(title: &str, lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let items: String = lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
+    let items: String = lines
+        .iter()
+        .map(|line| format!("<li>{}</li>\n", escaped(line)))
+        .collect();
     format!("<h2>{}</h2>\n<ul>\n{items}</ul>\n", escaped(title))
 }

@@ -63,11 +63,21 @@ pub fn make_questions(
     (wanted, seed): (usize, u64),
     observe: &mut dyn FnMut(Making) -> Flow,
 ) -> Result<Vec<Made>, MethodError> {
-    let candidates: Vec<Candidate<'_>> = Random::new(seed).shuffled(documents.iter().flat_map(candidates).collect());
+    let candidates: Vec<Candidate<'_>> =
+        Random::new(seed).shuffled(documents.iter().flat_map(candidates).collect());
     let mut made: Vec<Made> = Vec::new();
     let mut tried = 0;
-    for batch in candidates.chunks(BATCH).take((wanted * TRIES).div_ceil(BATCH)) {
-        if made.len() >= wanted || observe(Making { kept: made.len(), wanted, tried }) == Flow::Stop {
+    for batch in candidates
+        .chunks(BATCH)
+        .take((wanted * TRIES).div_ceil(BATCH))
+    {
+        if made.len() >= wanted
+            || observe(Making {
+                kept: made.len(),
+                wanted,
+                tried,
+            }) == Flow::Stop
+        {
             break;
         }
         tried += batch.len();
@@ -77,7 +87,9 @@ pub fn make_questions(
             asked => asked?,
         };
         for (at, candidate) in batch.iter().enumerate() {
-            let Some((kind, question)) = &asked[at] else { continue };
+            let Some((kind, question)) = &asked[at] else {
+                continue;
+            };
             if made.len() < wanted && !made.iter().any(|known| known.question == *question) {
                 made.push(candidate.made(made.len() + 1, question, kind));
             }
@@ -96,7 +108,11 @@ fn asked(
     // the generator writes no question about some, or one that it does not answer itself
     for (kind, questions) in [("written", written(calls, batch)?), ("gap", gaps)] {
         let right = answered(calls, batch, &questions)?;
-        for (at, question) in questions.into_iter().enumerate().filter(|(at, _)| right[*at]) {
+        for (at, question) in questions
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| right[*at])
+        {
             asked[at].get_or_insert((kind, question));
         }
     }
@@ -106,7 +122,10 @@ fn asked(
 impl Candidate<'_> {
     /// The sentence with a gap in the place of the answer.
     fn gap(&self) -> String {
-        format!("What is missing in \"{}\"?", self.sentence.replacen(&self.answer, "____", 1))
+        format!(
+            "What is missing in \"{}\"?",
+            self.sentence.replacen(&self.answer, "____", 1)
+        )
     }
 
     /// Is this a question, and one that does not give its answer away?
@@ -121,7 +140,10 @@ impl Candidate<'_> {
             id: format!("q{number:03}"),
             question: question.to_owned(),
             answers: vec![self.answer.clone()],
-            evidence: vec![MadeEvidence { file: self.document.path.clone(), quote: self.sentence.clone() }],
+            evidence: vec![MadeEvidence {
+                file: self.document.path.clone(),
+                quote: self.sentence.clone(),
+            }],
             kind,
         }
     }
@@ -140,7 +162,12 @@ fn candidates(document: &Document) -> Vec<Candidate<'_>> {
         if let Some(answer) = last_name(&sentence) {
             let around = at.saturating_sub(1)..(at + 2).min(ranges.len());
             let passage = around.map(text).collect::<Vec<String>>().join(" ");
-            found.push(Candidate { document, answer, passage, sentence });
+            found.push(Candidate {
+                document,
+                answer,
+                passage,
+                sentence,
+            });
         }
     }
     found
@@ -150,11 +177,13 @@ fn candidates(document: &Document) -> Vec<Candidate<'_>> {
 fn last_name(sentence: &str) -> Option<String> {
     let words: Vec<&str> = sentence.split(' ').collect();
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
-    let names = |word: &&str| bare(word).starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit());
+    let names =
+        |word: &&str| bare(word).starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit());
     let end = words.iter().skip(1).rposition(names)? + 2;
     let mut start = end - 1;
     // a comma or a full stop inside ends the name
-    while start > 1 && names(&words[start - 1]) && words[start - 1].ends_with(char::is_alphanumeric) {
+    while start > 1 && names(&words[start - 1]) && words[start - 1].ends_with(char::is_alphanumeric)
+    {
         start -= 1;
     }
     let name = words[start..end].join(" ");
@@ -163,17 +192,37 @@ fn last_name(sentence: &str) -> Option<String> {
 }
 
 /// What the generator asks about each candidate; empty where that is no question.
-fn written(calls: &mut dyn ModelCalls, batch: &[Candidate<'_>]) -> Result<Vec<String>, MethodError> {
+fn written(
+    calls: &mut dyn ModelCalls,
+    batch: &[Candidate<'_>],
+) -> Result<Vec<String>, MethodError> {
     let prompts = batch
         .iter()
-        .map(|candidate| calls.prompt(PromptName::MakeQuestion, &[("a", &candidate.answer), ("c", &candidate.passage)]))
+        .map(|candidate| {
+            calls.prompt(
+                PromptName::MakeQuestion,
+                &[("a", &candidate.answer), ("c", &candidate.passage)],
+            )
+        })
         .collect::<Result<Vec<Prompt>, MethodError>>()?;
     let said = calls.complete("write a question", &prompts, &greedy(QUESTION_TOKENS))?;
     let question = |(candidate, said): (&Candidate<'_>, &str)| {
-        let question = said.trim().trim_start_matches("Question:").trim().to_owned();
-        if candidate.is_asked_by(&question) { question } else { String::new() }
+        let question = said
+            .trim()
+            .trim_start_matches("Question:")
+            .trim()
+            .to_owned();
+        if candidate.is_asked_by(&question) {
+            question
+        } else {
+            String::new()
+        }
     };
-    Ok(batch.iter().zip(said.iter().map(|said| said.text.as_str())).map(question).collect())
+    Ok(batch
+        .iter()
+        .zip(said.iter().map(|said| said.text.as_str()))
+        .map(question)
+        .collect())
 }
 
 /// Does the generator, shown the passage, answer each question with just the answer? Not where there is no question.
@@ -182,17 +231,26 @@ fn answered(
     batch: &[Candidate<'_>],
     questions: &[String],
 ) -> Result<Vec<bool>, MethodError> {
-    let asked: Vec<usize> = (0..batch.len()).filter(|at| !questions[*at].is_empty()).collect();
+    let asked: Vec<usize> = (0..batch.len())
+        .filter(|at| !questions[*at].is_empty())
+        .collect();
     let prompts = asked
         .iter()
         .map(|at| {
             let passage = format!("[1] {}", batch[*at].passage);
-            calls.prompt(PromptName::QaShort, &[("c", &passage), ("q", &questions[*at])])
+            calls.prompt(
+                PromptName::QaShort,
+                &[("c", &passage), ("q", &questions[*at])],
+            )
         })
         .collect::<Result<Vec<Prompt>, MethodError>>()?;
     let mut right = vec![false; batch.len()];
     if !prompts.is_empty() {
-        for (at, said) in asked.iter().zip(calls.complete("answer it", &prompts, &greedy(ANSWER_TOKENS))?) {
+        for (at, said) in
+            asked
+                .iter()
+                .zip(calls.complete("answer it", &prompts, &greedy(ANSWER_TOKENS))?)
+        {
             right[*at] = exact_match(&said.text, &batch[*at].answer) > 0.5;
         }
     }
@@ -200,7 +258,14 @@ fn answered(
 }
 
 fn greedy(max_tokens: u32) -> Decoding {
-    Decoding { max_tokens, sampling: Sampling::GREEDY, seed: 0, stop: StopRule { texts: vec!["\n".to_owned()] } }
+    Decoding {
+        max_tokens,
+        sampling: Sampling::GREEDY,
+        seed: 0,
+        stop: StopRule {
+            texts: vec!["\n".to_owned()],
+        },
+    }
 }
 
 #[cfg(test)]
@@ -212,8 +277,14 @@ mod tests {
         let cases = [
             ("Tam Reeve was born in Lorby.", Some("Lorby")),
             ("It was lit in 1838 by Mira Oakes.", Some("Mira Oakes")),
-            ("The Winter Star, a ship, sailed to Port St Anne!", Some("Port St Anne")),
-            ("Sails were made by Tam, Mira and Selas Haridaman.", Some("Selas Haridaman")),
+            (
+                "The Winter Star, a ship, sailed to Port St Anne!",
+                Some("Port St Anne"),
+            ),
+            (
+                "Sails were made by Tam, Mira and Selas Haridaman.",
+                Some("Selas Haridaman"),
+            ),
             ("About 350 people live there.", Some("350")),
             ("Ropes hold what they hold.", None),
         ];

@@ -20,8 +20,8 @@ pub use evidence::Places;
 pub use html::page;
 pub use make::{Made, Making, make_questions};
 pub use metrics::{
-    DEPTHS, Interval, RankScores, TextScores, accuracy_by_coverage, auarc, auroc, declines, exact_match, f1, meteor,
-    normalised, paired_bootstrap, pearson, rouge_l, substring,
+    DEPTHS, Interval, RankScores, TextScores, accuracy_by_coverage, auarc, auroc, declines,
+    exact_match, f1, meteor, normalised, paired_bootstrap, pearson, rouge_l, substring,
 };
 pub use questions::{Evidence, Question, QuestionSet};
 pub use report::{Comparison, PresetSummary, Report};

@@ -41,22 +41,40 @@ impl Plot {
     #[must_use]
     pub fn new(x: (f64, f64), x_name: &str, y: (f64, f64), y_name: &str) -> Self {
         // an axis without length has no places on it
-        let widened = |(low, high): (f64, f64)| if high > low { (low, high) } else { (low, low + 1.0) };
-        let mut plot = Self { x: widened(x), y: widened(y), body: String::new(), legend: Vec::new() };
+        let widened = |(low, high): (f64, f64)| {
+            if high > low {
+                (low, high)
+            } else {
+                (low, low + 1.0)
+            }
+        };
+        let mut plot = Self {
+            x: widened(x),
+            y: widened(y),
+            body: String::new(),
+            legend: Vec::new(),
+        };
         plot.axes(x_name, y_name);
         plot
     }
 
     fn at(&self, x: f64, y: f64) -> (f64, f64) {
-        let share = |value: f64, (low, high): (f64, f64)| ((value - low) / (high - low)).clamp(0.0, 1.0);
+        let share =
+            |value: f64, (low, high): (f64, f64)| ((value - low) / (high - low)).clamp(0.0, 1.0);
         let across = LEFT + share(x, self.x) * (WIDTH - LEFT - RIGHT);
-        (across, HEIGHT - BOTTOM - share(y, self.y) * (HEIGHT - BOTTOM - TOP))
+        (
+            across,
+            HEIGHT - BOTTOM - share(y, self.y) * (HEIGHT - BOTTOM - TOP),
+        )
     }
 
     fn axes(&mut self, x_name: &str, y_name: &str) {
         for step in 0..=STEPS {
             let share = f64::from(step) / f64::from(STEPS);
-            let (x, y) = (self.x.0 + share * (self.x.1 - self.x.0), self.y.0 + share * (self.y.1 - self.y.0));
+            let (x, y) = (
+                self.x.0 + share * (self.x.1 - self.x.0),
+                self.y.0 + share * (self.y.1 - self.y.0),
+            );
             let ((across, bottom), (left, up)) = (self.at(x, self.y.0), self.at(self.x.0, y));
             self.body.push_str(&format!(
                 "<line class=\"grid\" x1=\"{left:.1}\" y1=\"{up:.1}\" x2=\"{:.1}\" y2=\"{up:.1}\"/>\
@@ -92,9 +110,18 @@ impl Plot {
     }
 
     /// A series as a line, with a mark where `marks` gives a radius; `says` is what a reader sees of a point.
-    pub fn line(&mut self, series: usize, name: &str, points: &[(f64, f64)], marks: &[(f64, String)]) {
+    pub fn line(
+        &mut self,
+        series: usize,
+        name: &str,
+        points: &[(f64, f64)],
+        marks: &[(f64, String)],
+    ) {
         let places: Vec<(f64, f64)> = points.iter().map(|(x, y)| self.at(*x, *y)).collect();
-        let path: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let path: Vec<String> = places
+            .iter()
+            .map(|(x, y)| format!("{x:.1},{y:.1}"))
+            .collect();
         self.body.push_str(&format!(
             "<polyline class=\"line s{}\" stroke-dasharray=\"{}\" points=\"{}\"><title>{}</title></polyline>",
             series % DASHES.len(),
@@ -113,7 +140,11 @@ impl Plot {
         let place = self.at(x, y);
         self.body.push_str(&mark(series, place, 6.0, says));
         // names at the right edge stand to the left of their point
-        let (anchor, beside) = if place.0 > WIDTH * 0.7 { ("end", -10.0) } else { ("start", 10.0) };
+        let (anchor, beside) = if place.0 > WIDTH * 0.7 {
+            ("end", -10.0)
+        } else {
+            ("start", 10.0)
+        };
         self.body.push_str(&format!(
             "<text class=\"name\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
             place.0 + beside,
@@ -129,7 +160,10 @@ impl Plot {
         let height = HEIGHT + 18.0 * rows as f64;
         let mut legend = String::new();
         for (at, (series, name)) in self.legend.iter().enumerate() {
-            let (x, y) = (LEFT + (at % 2) as f64 * 215.0, HEIGHT + 10.0 + (at / 2) as f64 * 18.0);
+            let (x, y) = (
+                LEFT + (at % 2) as f64 * 215.0,
+                HEIGHT + 10.0 + (at / 2) as f64 * 18.0,
+            );
             legend.push_str(&format!(
                 "<line class=\"line s{}\" stroke-dasharray=\"{}\" x1=\"{x}\" y1=\"{y}\" x2=\"{}\" y2=\"{y}\"/>\
                  <text class=\"name\" x=\"{}\" y=\"{}\">{}</text>",
@@ -188,5 +222,8 @@ pub fn bars(title: &str, bars: &[(String, f64, String)]) -> String {
         ));
     }
     let height = bars.len() as f64 * ROW + 8.0;
-    format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">{body}</svg>", escaped(title))
+    format!(
+        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">{body}</svg>",
+        escaped(title)
+    )
 }

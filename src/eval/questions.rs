@@ -49,9 +49,14 @@ impl QuestionSet {
     /// A file that cannot be read, or that holds no question in a form that is known.
     pub fn read(file: &Path) -> Result<Self, EvalError> {
         let shown = file.display().to_string();
-        let bytes = std::fs::read(file)
-            .map_err(|error| EvalError::Unreadable { file: shown.clone(), reason: error.to_string() })?;
-        let fail = |reason: &str| EvalError::Questions { file: shown.clone(), reason: reason.to_owned() };
+        let bytes = std::fs::read(file).map_err(|error| EvalError::Unreadable {
+            file: shown.clone(),
+            reason: error.to_string(),
+        })?;
+        let fail = |reason: &str| EvalError::Questions {
+            file: shown.clone(),
+            reason: reason.to_owned(),
+        };
         if bytes.starts_with(&[0x1f, 0x8b]) {
             return Err(fail("it is compressed; unpack it with gunzip first"));
         }
@@ -77,7 +82,10 @@ impl QuestionSet {
             }
             // one line alone is a whole file, too
             Ok(_) | Err(_) => {
-                for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+                for (number, line) in (1..)
+                    .zip(text.lines())
+                    .filter(|(_, line)| !line.trim().is_empty())
+                {
                     reader.line(&format!("line {number}"), line);
                 }
             }
@@ -114,11 +122,15 @@ impl Reader {
         let Some(question) = text(entry, &["question", "query"]) else {
             return self.remark(place, "it has no `question`");
         };
-        let Some(answers) =
-            entry.get("answers").or_else(|| entry.get("answer")).or_else(|| entry.get("golden_answers"))
+        let Some(answers) = entry
+            .get("answers")
+            .or_else(|| entry.get("answer"))
+            .or_else(|| entry.get("golden_answers"))
         else {
-            return self
-                .remark(place, "it has no `answers` (an empty list says that the corpus does not hold the answer)");
+            return self.remark(
+                place,
+                "it has no `answers` (an empty list says that the corpus does not hold the answer)",
+            );
         };
         let evidence = match (entry.get("supporting_facts"), entry.get("ctxs")) {
             (Some(facts), _) => hotpot_evidence(facts, entry.get("context")),
@@ -142,9 +154,15 @@ impl Reader {
 
     fn squad(&mut self, file: &Map<String, Value>) {
         for article in list(file.get("data")) {
-            let title = article.get("title").and_then(Value::as_str).unwrap_or("an article");
+            let title = article
+                .get("title")
+                .and_then(Value::as_str)
+                .unwrap_or("an article");
             for paragraph in list(article.get("paragraphs")) {
-                let context = paragraph.get("context").and_then(Value::as_str).unwrap_or_default();
+                let context = paragraph
+                    .get("context")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default();
                 for entry in list(paragraph.get("qas")) {
                     self.squad_entry(title, context, entry);
                 }
@@ -156,23 +174,44 @@ impl Reader {
     }
 
     fn squad_entry(&mut self, title: &str, context: &str, entry: &Value) {
-        let Some(entry) = entry.as_object() else { return self.remark(title, "a question is no JSON object") };
+        let Some(entry) = entry.as_object() else {
+            return self.remark(title, "a question is no JSON object");
+        };
         let id = text(entry, &["id"]).unwrap_or_default();
-        let place = if id.is_empty() { title.to_owned() } else { id.clone() };
-        let Some(question) = text(entry, &["question"]) else { return self.remark(&place, "it has no `question`") };
-        let Some(answers) = entry.get("answers") else { return self.remark(&place, "it has no `answers`") };
-        let impossible = entry.get("is_impossible").and_then(Value::as_bool).unwrap_or(false);
+        let place = if id.is_empty() {
+            title.to_owned()
+        } else {
+            id.clone()
+        };
+        let Some(question) = text(entry, &["question"]) else {
+            return self.remark(&place, "it has no `question`");
+        };
+        let Some(answers) = entry.get("answers") else {
+            return self.remark(&place, "it has no `answers`");
+        };
+        let impossible = entry
+            .get("is_impossible")
+            .and_then(Value::as_bool)
+            .unwrap_or(false);
         let found = list(Some(answers));
-        let mut spellings: Vec<String> =
-            found.iter().filter_map(|answer| text(answer.as_object()?, &["text"])).collect();
+        let mut spellings: Vec<String> = found
+            .iter()
+            .filter_map(|answer| text(answer.as_object()?, &["text"]))
+            .collect();
         spellings.dedup();
-        let start = found.first().and_then(|answer| answer.get("answer_start")).and_then(Value::as_u64);
+        let start = found
+            .first()
+            .and_then(|answer| answer.get("answer_start"))
+            .and_then(Value::as_u64);
         let evidence = start.and_then(|start| sentence_at(context, usize::try_from(start).ok()?));
         let question = Question {
             id,
             question,
             answers: spellings,
-            evidence: evidence.map(|quote| Evidence { file: None, quote }).into_iter().collect(),
+            evidence: evidence
+                .map(|quote| Evidence { file: None, quote })
+                .into_iter()
+                .collect(),
             kind: String::new(),
             split: String::new(),
         };
@@ -204,7 +243,9 @@ impl Reader {
         }
         if question.id != given {
             let twin = &question.id;
-            self.set.remarks.push(format!("{place}: the id {given} occurs again; this one is {twin}"));
+            self.set.remarks.push(format!(
+                "{place}: the id {given} occurs again; this one is {twin}"
+            ));
         }
         self.set.questions.push(question);
     }
@@ -220,7 +261,9 @@ fn is_empty_list(value: &Value) -> bool {
 
 /// The first of these fields that is there, as text: numbers count as text.
 fn text(entry: &Map<String, Value>, names: &[&str]) -> Option<String> {
-    names.iter().find_map(|name| entry.get(*name).and_then(as_text))
+    names
+        .iter()
+        .find_map(|name| entry.get(*name).and_then(as_text))
 }
 
 fn as_text(value: &Value) -> Option<String> {
@@ -241,18 +284,26 @@ fn answers_of(value: &Value) -> Vec<String> {
 /// Quotes, or objects with a `quote` and perhaps a `file`.
 fn own_evidence(value: Option<&Value>) -> Vec<Evidence> {
     let place = |value: &Value| match value {
-        Value::Object(place) => {
-            Some(Evidence { file: text(place, &["file"]), quote: text(place, &["quote", "text"])? })
-        }
+        Value::Object(place) => Some(Evidence {
+            file: text(place, &["file"]),
+            quote: text(place, &["quote", "text"])?,
+        }),
         other => as_text(other).map(|quote| Evidence { file: None, quote }),
     };
-    list(value).iter().filter_map(place).filter(|evidence| !evidence.quote.is_empty()).collect()
+    list(value)
+        .iter()
+        .filter_map(place)
+        .filter(|evidence| !evidence.quote.is_empty())
+        .collect()
 }
 
 /// HotpotQA: `supporting_facts` are pairs of a title and the number of a sentence; `context` holds the sentences by title.
 fn hotpot_evidence(facts: &Value, context: Option<&Value>) -> Vec<Evidence> {
     let sentence = |fact: &Value| {
-        let (title, number) = (fact.get(0)?.as_str()?, usize::try_from(fact.get(1)?.as_u64()?).ok()?);
+        let (title, number) = (
+            fact.get(0)?.as_str()?,
+            usize::try_from(fact.get(1)?.as_u64()?).ok()?,
+        );
         let of_title = |page: &&Value| page.get(0).and_then(Value::as_str) == Some(title);
         let page = list(context).iter().find(of_title)?;
         let quote = page.get(1)?.get(number)?.as_str()?.trim().to_owned();
@@ -263,14 +314,30 @@ fn hotpot_evidence(facts: &Value, context: Option<&Value>) -> Vec<Evidence> {
 
 /// NQ-open with its gold passages: those that are marked as such.
 fn gold_passages(passages: &Value) -> Vec<Evidence> {
-    let gold = |passage: &&Value| passage.get("isgold").and_then(Value::as_bool).unwrap_or(false);
-    let quote = |passage: &Value| Some(Evidence { file: None, quote: text(passage.as_object()?, &["text"])? });
-    list(Some(passages)).iter().filter(gold).filter_map(quote).collect()
+    let gold = |passage: &&Value| {
+        passage
+            .get("isgold")
+            .and_then(Value::as_bool)
+            .unwrap_or(false)
+    };
+    let quote = |passage: &Value| {
+        Some(Evidence {
+            file: None,
+            quote: text(passage.as_object()?, &["text"])?,
+        })
+    };
+    list(Some(passages))
+        .iter()
+        .filter(gold)
+        .filter_map(quote)
+        .collect()
 }
 
 /// The sentence that holds character `start` of `context`.
 fn sentence_at(context: &str, start: usize) -> Option<String> {
     let at = context.char_indices().nth(start).map(|(at, _)| at)?;
-    let found = sentences(context, "en").into_iter().find(|sentence| sentence.contains(&at))?;
+    let found = sentences(context, "en")
+        .into_iter()
+        .find(|sentence| sentence.contains(&at))?;
     Some(fold_white_space(&context[found]))
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::metrics::{DEPTHS, Interval, RankScores, TextScores, auarc, auroc, mean, paired_bootstrap, pearson};
+use super::metrics::{
+    DEPTHS, Interval, RankScores, TextScores, auarc, auroc, mean, paired_bootstrap, pearson,
+};
 use super::row::{ContextUtility, Measure, Row};
 use super::understanding::UnderstandingSummary;
 
@@ -134,15 +136,30 @@ impl Report {
     /// Sum up the rows of these presets.
     #[must_use]
     pub fn of(presets: &[String], rows: &[Row]) -> Self {
-        let of_preset = |preset: &String| rows.iter().filter(|row| row.preset == *preset).collect::<Vec<&Row>>();
+        let of_preset = |preset: &String| {
+            rows.iter()
+                .filter(|row| row.preset == *preset)
+                .collect::<Vec<&Row>>()
+        };
         let by_preset: Vec<Vec<&Row>> = presets.iter().map(of_preset).collect();
         let first = by_preset.first().map_or(&[][..], Vec::as_slice);
         Self {
             questions: first.len(),
             unanswerable: first.iter().filter(|row| row.unanswerable).count(),
-            presets: presets.iter().zip(&by_preset).map(|(preset, rows)| PresetSummary::of(preset, rows)).collect(),
-            comparisons: by_preset.iter().skip(1).filter_map(|rows| Comparison::of(rows, first)).collect(),
-            understanding: by_preset.iter().flat_map(|rows| UnderstandingSummary::of(rows, first)).collect(),
+            presets: presets
+                .iter()
+                .zip(&by_preset)
+                .map(|(preset, rows)| PresetSummary::of(preset, rows))
+                .collect(),
+            comparisons: by_preset
+                .iter()
+                .skip(1)
+                .filter_map(|rows| Comparison::of(rows, first))
+                .collect(),
+            understanding: by_preset
+                .iter()
+                .flat_map(|rows| UnderstandingSummary::of(rows, first))
+                .collect(),
             remarks: Vec::new(),
             missing_evidence: Vec::new(),
         }
@@ -161,8 +178,12 @@ impl PresetSummary {
             kind.questions += 1;
             kind.exact_match += row.scores.exact_match;
         }
-        kinds.values_mut().for_each(|kind| kind.exact_match /= kind.questions as f64);
-        let failed = rows.iter().filter_map(|row| Some(format!("{}: {}", row.id, row.error.as_ref()?)));
+        kinds
+            .values_mut()
+            .for_each(|kind| kind.exact_match /= kind.questions as f64);
+        let failed = rows
+            .iter()
+            .filter_map(|row| Some(format!("{}: {}", row.id, row.error.as_ref()?)));
         Self {
             preset: preset.to_owned(),
             answered: rows.len(),
@@ -175,16 +196,25 @@ impl PresetSummary {
                 meteor: mean_of(rows, |row| row.scores.meteor),
             },
             kinds,
-            found: RankSummary::of(rows.iter().filter_map(|row| Some((row.found.as_ref()?, row.chunks_found)))),
-            context: RankSummary::of(
-                rows.iter().filter_map(|row| Some((row.context.as_ref()?, row.chunks_in_context))),
+            found: RankSummary::of(
+                rows.iter()
+                    .filter_map(|row| Some((row.found.as_ref()?, row.chunks_found))),
             ),
-            uncertainty: Measure::ALL.iter().filter_map(|measure| UncertaintySummary::of(*measure, rows)).collect(),
+            context: RankSummary::of(
+                rows.iter()
+                    .filter_map(|row| Some((row.context.as_ref()?, row.chunks_in_context))),
+            ),
+            uncertainty: Measure::ALL
+                .iter()
+                .filter_map(|measure| UncertaintySummary::of(*measure, rows))
+                .collect(),
             utility: UtilitySummary::of(rows),
             cost: Cost {
                 retrievals: mean_of(rows, |row| f64::from(row.usage.retrievals)),
                 model_calls: mean_of(rows, |row| f64::from(row.usage.model_calls)),
-                prompt_tokens_evaluated: mean_of(rows, |row| row.usage.prompt_tokens_evaluated as f64),
+                prompt_tokens_evaluated: mean_of(rows, |row| {
+                    row.usage.prompt_tokens_evaluated as f64
+                }),
                 prompt_tokens_reused: mean_of(rows, |row| row.usage.prompt_tokens_reused as f64),
                 tokens_generated: mean_of(rows, |row| row.usage.tokens_generated as f64),
                 wall_ms: mean_of(rows, |row| row.usage.wall_ms as f64),
@@ -195,18 +225,31 @@ impl PresetSummary {
 
 impl RankSummary {
     fn of<'a>(lists: impl Iterator<Item = (&'a RankScores, u32)>) -> Option<Self> {
-        let (scores, chunks): (Vec<&RankScores>, Vec<f64>) =
-            lists.map(|(scores, chunks)| (scores, f64::from(chunks))).unzip();
-        let over =
-            |value: &dyn Fn(&RankScores) -> f64| mean(&scores.iter().map(|one| value(one)).collect::<Vec<f64>>());
-        let over_depths = |value: &dyn Fn(usize) -> f64| (0..DEPTHS.len()).map(value).collect::<Vec<f64>>();
+        let (scores, chunks): (Vec<&RankScores>, Vec<f64>) = lists
+            .map(|(scores, chunks)| (scores, f64::from(chunks)))
+            .unzip();
+        let over = |value: &dyn Fn(&RankScores) -> f64| {
+            mean(&scores.iter().map(|one| value(one)).collect::<Vec<f64>>())
+        };
+        let over_depths =
+            |value: &dyn Fn(usize) -> f64| (0..DEPTHS.len()).map(value).collect::<Vec<f64>>();
         let precise = |depth: usize| -> Vec<f64> {
-            scores.iter().filter_map(|one| Some(one.precision.as_ref()?[depth])).collect()
+            scores
+                .iter()
+                .filter_map(|one| Some(one.precision.as_ref()?[depth]))
+                .collect()
         };
         let recall = over_depths(&|depth| over(&|one| one.recall[depth]));
         let precision = over_depths(&|depth| mean(&precise(depth)));
-        let precision_of_all = over_depths(&|depth| precise(depth).iter().sum::<f64>() / scores.len().max(1) as f64);
-        let product = |precision: &[f64]| recall.iter().zip(precision).map(|(a, b)| a * b).collect::<Vec<f64>>();
+        let precision_of_all =
+            over_depths(&|depth| precise(depth).iter().sum::<f64>() / scores.len().max(1) as f64);
+        let product = |precision: &[f64]| {
+            recall
+                .iter()
+                .zip(precision)
+                .map(|(a, b)| a * b)
+                .collect::<Vec<f64>>()
+        };
         let (ie, ie_of_all) = (product(&precision), product(&precision_of_all));
         (!scores.is_empty()).then(|| Self {
             questions: scores.len(),
@@ -241,7 +284,12 @@ impl UncertaintySummary {
 
 /// The values of a measure, and which of the answers are right.
 pub(super) fn measured(measure: Measure, rows: &[&Row]) -> (Vec<f64>, Vec<bool>) {
-    let value = |row: &&Row| Some((*row.uncertainty.get(&measure)?, row.scores.exact_match > 0.5));
+    let value = |row: &&Row| {
+        Some((
+            *row.uncertainty.get(&measure)?,
+            row.scores.exact_match > 0.5,
+        ))
+    };
     rows.iter().filter_map(value).unzip()
 }
 
@@ -257,25 +305,46 @@ const UTILITIES: [(&str, Change); 8] = [
     ("ROUGE-L", |context| context.rouge_l),
     ("perplexity", |context| context.perplexity),
     ("semantic entropy", |context| context.semantic_entropy),
-    ("discrete semantic entropy", |context| context.discrete_semantic_entropy),
+    ("discrete semantic entropy", |context| {
+        context.discrete_semantic_entropy
+    }),
 ];
 
 impl UtilitySummary {
     fn of(rows: &[&Row]) -> Option<Self> {
-        let whole: Vec<&ContextUtility> = rows.iter().filter_map(|row| row.utility.first()).collect();
+        let whole: Vec<&ContextUtility> =
+            rows.iter().filter_map(|row| row.utility.first()).collect();
         let with_evidence = || rows.iter().filter(|row| row.context.is_some());
         let over = |contexts: Vec<&ContextUtility>| {
             let evidence: Vec<f64> = contexts.iter().map(|context| context.evidence).collect();
             let correlation = |(of, value): &(&'static str, Change)| {
                 let values: Vec<f64> = contexts.iter().map(|context| value(context)).collect();
-                Correlation { of, contexts: contexts.len(), pearson: pearson(&values, &evidence) }
+                Correlation {
+                    of,
+                    contexts: contexts.len(),
+                    pearson: pearson(&values, &evidence),
+                }
             };
             UTILITIES.iter().map(correlation).collect()
         };
         (!whole.is_empty()).then(|| Self {
-            soft: mean(&whole.iter().map(|context| context.soft).collect::<Vec<f64>>()),
-            hard: mean(&whole.iter().map(|context| context.hard).collect::<Vec<f64>>()),
-            whole: over(with_evidence().filter_map(|row| row.utility.first()).collect()),
+            soft: mean(
+                &whole
+                    .iter()
+                    .map(|context| context.soft)
+                    .collect::<Vec<f64>>(),
+            ),
+            hard: mean(
+                &whole
+                    .iter()
+                    .map(|context| context.hard)
+                    .collect::<Vec<f64>>(),
+            ),
+            whole: over(
+                with_evidence()
+                    .filter_map(|row| row.utility.first())
+                    .collect(),
+            ),
             every: over(with_evidence().flat_map(|row| &row.utility).collect()),
         })
     }
@@ -283,10 +352,17 @@ impl UtilitySummary {
 
 impl Comparison {
     fn of(rows: &[&Row], first: &[&Row]) -> Option<Self> {
-        let pairs: Vec<(&Row, &Row)> =
-            rows.iter().filter_map(|row| Some((*row, *first.iter().find(|other| other.id == row.id)?))).collect();
+        let pairs: Vec<(&Row, &Row)> = rows
+            .iter()
+            .filter_map(|row| Some((*row, *first.iter().find(|other| other.id == row.id)?)))
+            .collect();
         let difference = |value: &dyn Fn(&Row) -> f64| {
-            paired_bootstrap(&pairs.iter().map(|(row, other)| value(row) - value(other)).collect::<Vec<f64>>())
+            paired_bootstrap(
+                &pairs
+                    .iter()
+                    .map(|(row, other)| value(row) - value(other))
+                    .collect::<Vec<f64>>(),
+            )
         };
         Some(Self {
             preset: rows.first()?.preset.clone(),
@@ -295,7 +371,9 @@ impl Comparison {
             exact_match: difference(&|row| row.scores.exact_match)?,
             f1: difference(&|row| row.scores.f1)?,
             wall_ms: difference(&|row| row.usage.wall_ms as f64)?,
-            tokens: difference(&|row| (row.usage.prompt_tokens_evaluated + row.usage.tokens_generated) as f64)?,
+            tokens: difference(&|row| {
+                (row.usage.prompt_tokens_evaluated + row.usage.tokens_generated) as f64
+            })?,
         })
     }
 }

@@ -132,29 +132,59 @@ impl Watched {
             Event::RetrievalFinished { retrieval, .. } => {
                 self.searched = true;
                 for hit in &retrieval.hits {
-                    if self.texts.insert(hit.chunk.id, hit.chunk.text.clone()).is_none() {
+                    if self
+                        .texts
+                        .insert(hit.chunk.id, hit.chunk.text.clone())
+                        .is_none()
+                    {
                         self.found.push(hit.chunk.id);
                     }
                 }
             }
             Event::ChunksLinked { linked, .. } => {
-                self.texts.extend(linked.iter().map(|text| (text.hit.chunk.id, text.hit.chunk.text.clone())));
+                self.texts.extend(
+                    linked
+                        .iter()
+                        .map(|text| (text.hit.chunk.id, text.hit.chunk.text.clone())),
+                );
             }
             Event::ChunksMerged { merged, .. } => {
-                self.texts.extend(merged.iter().map(|hit| (hit.chunk.id, hit.chunk.text.clone())));
+                self.texts.extend(
+                    merged
+                        .iter()
+                        .map(|hit| (hit.chunk.id, hit.chunk.text.clone())),
+                );
             }
             Event::ContextBuilt { step, context } => {
-                self.contexts.insert(*step, context.chunks.iter().map(|part| part.chunk).collect());
+                self.contexts.insert(
+                    *step,
+                    context.chunks.iter().map(|part| part.chunk).collect(),
+                );
             }
             Event::StepStarted { step } => drop(self.tokens.insert(*step, Vec::new())),
-            Event::StepFinished { step, uncertainty, .. } if uncertainty.measure == UncertaintyMeasure::Probe => {
+            Event::StepFinished {
+                step, uncertainty, ..
+            } if uncertainty.measure == UncertaintyMeasure::Probe => {
                 self.probed.insert(*step, f64::from(uncertainty.value));
             }
-            Event::TokenGenerated { step, logprob, entropy, .. } => {
-                self.tokens.entry(*step).or_default().push((*logprob, *entropy));
+            Event::TokenGenerated {
+                step,
+                logprob,
+                entropy,
+                ..
+            } => {
+                self.tokens
+                    .entry(*step)
+                    .or_default()
+                    .push((*logprob, *entropy));
             }
             Event::UtilityMeasured { utility, .. } => self.utilities.push(utility.clone()),
-            Event::RunFinished { outcome, answer, usage, .. } => {
+            Event::RunFinished {
+                outcome,
+                answer,
+                usage,
+                ..
+            } => {
                 (self.outcome, self.usage) = (Some(outcome.clone()), *usage);
                 self.answer.clone_from(answer);
             }
@@ -171,7 +201,10 @@ impl Watched {
             None => Some("the run did not end".to_owned()),
         };
         let ranks = |chunks: &[u64]| {
-            let held: Vec<Vec<usize>> = chunks.iter().map(|chunk| self.held(*chunk, evidence)).collect();
+            let held: Vec<Vec<usize>> = chunks
+                .iter()
+                .map(|chunk| self.held(*chunk, evidence))
+                .collect();
             (self.searched && !evidence.is_empty()).then(|| RankScores::of(&held, evidence.len()))
         };
         let mut context: Vec<u64> = Vec::new();
@@ -181,7 +214,8 @@ impl Watched {
             }
         }
         let tokens: Vec<(f32, f32)> = self.tokens.values().flatten().copied().collect();
-        let logprob = (!tokens.is_empty()).then(|| mean_logprob(tokens.iter().map(|(logprob, _)| *logprob)));
+        let logprob =
+            (!tokens.is_empty()).then(|| mean_logprob(tokens.iter().map(|(logprob, _)| *logprob)));
         Row {
             preset: preset.to_owned(),
             id: question.id.clone(),
@@ -208,7 +242,9 @@ impl Watched {
 
     /// The pieces of evidence that a chunk holds.
     fn held(&self, chunk: u64, evidence: &Pieces) -> Vec<usize> {
-        self.texts.get(&chunk).map_or_else(Vec::new, |text| evidence.held_by(text))
+        self.texts
+            .get(&chunk)
+            .map_or_else(Vec::new, |text| evidence.held_by(text))
     }
 
     fn uncertainty(&self, tokens: &[(f32, f32)], logprob: Option<f64>) -> BTreeMap<Measure, f64> {
@@ -226,10 +262,16 @@ impl Watched {
             measured.insert(Measure::Probe, probed);
         }
         // the second belief is that with all chunks; without documents there is one belief
-        let belief = self.utilities.last().and_then(|utility| utility.beliefs.get(1).or(utility.beliefs.first()));
+        let belief = self
+            .utilities
+            .last()
+            .and_then(|utility| utility.beliefs.get(1).or(utility.beliefs.first()));
         if let Some(sampled) = belief.map(|belief| belief.uncertainty) {
             for (measure, value) in [
-                (Measure::DiscreteSemanticEntropy, sampled.discrete_semantic_entropy),
+                (
+                    Measure::DiscreteSemanticEntropy,
+                    sampled.discrete_semantic_entropy,
+                ),
                 (Measure::SemanticEntropy, sampled.semantic_entropy),
                 (Measure::DegreeEntropy, sampled.degree_entropy),
                 (Measure::Degree, sampled.degree),
@@ -243,16 +285,30 @@ impl Watched {
 
     /// What each measured context did, lookup by lookup.
     fn utility(&self, question: &Question, evidence: &Pieces) -> Vec<ContextUtility> {
-        self.utilities.iter().flat_map(|utility| self.utility_of(utility, question, evidence)).collect()
+        self.utilities
+            .iter()
+            .flat_map(|utility| self.utility_of(utility, question, evidence))
+            .collect()
     }
 
-    fn utility_of(&self, utility: &Utility, question: &Question, evidence: &Pieces) -> Vec<ContextUtility> {
-        let Some((without, with)) = utility.beliefs.split_first() else { return Vec::new() };
+    fn utility_of(
+        &self,
+        utility: &Utility,
+        question: &Question,
+        evidence: &Pieces,
+    ) -> Vec<ContextUtility> {
+        let Some((without, with)) = utility.beliefs.split_first() else {
+            return Vec::new();
+        };
         let scores = |belief: &Belief| TextScores::of(&belief.greedy, &question.answers);
         let before = scores(without);
         let change = |belief: &Belief| {
             let after = scores(belief);
-            let held: Vec<Vec<usize>> = belief.chunks.iter().map(|chunk| self.held(*chunk, evidence)).collect();
+            let held: Vec<Vec<usize>> = belief
+                .chunks
+                .iter()
+                .map(|chunk| self.held(*chunk, evidence))
+                .collect();
             let (now, then) = (belief.uncertainty, without.uncertainty);
             ContextUtility {
                 evidence: RankScores::of(&held, evidence.len()).share,
@@ -263,7 +319,9 @@ impl Watched {
                 rouge_l: after.rouge_l - before.rouge_l,
                 perplexity: f64::from(then.perplexity - now.perplexity),
                 semantic_entropy: f64::from(then.semantic_entropy - now.semantic_entropy),
-                discrete_semantic_entropy: f64::from(then.discrete_semantic_entropy - now.discrete_semantic_entropy),
+                discrete_semantic_entropy: f64::from(
+                    then.discrete_semantic_entropy - now.discrete_semantic_entropy,
+                ),
             }
         };
         with.iter().map(change).collect()

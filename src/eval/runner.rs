@@ -19,15 +19,25 @@ pub struct Plan {
 impl Plan {
     /// The questions that the journal does not hold under this preset.
     fn left_under(&self, preset: &str, journal: &Journal<Row>) -> Vec<&Question> {
-        let known: HashSet<&str> =
-            journal.rows().iter().filter(|row| row.preset == preset).map(|row| row.id.as_str()).collect();
-        self.questions.iter().filter(|question| !known.contains(question.id.as_str())).collect()
+        let known: HashSet<&str> = journal
+            .rows()
+            .iter()
+            .filter(|row| row.preset == preset)
+            .map(|row| row.id.as_str())
+            .collect();
+        self.questions
+            .iter()
+            .filter(|question| !known.contains(question.id.as_str()))
+            .collect()
     }
 
     /// How many answers the journal does not hold.
     #[must_use]
     pub fn left(&self, journal: &Journal<Row>) -> usize {
-        self.presets.iter().map(|preset| self.left_under(preset, journal).len()).sum()
+        self.presets
+            .iter()
+            .map(|preset| self.left_under(preset, journal).len())
+            .sum()
     }
 }
 
@@ -37,7 +47,11 @@ pub trait Answers {
     ///
     /// # Errors
     /// Whatever keeps the question from being asked.
-    fn answer(&mut self, question: &Question, publish: &mut dyn FnMut(&Event) -> Flow) -> anyhow::Result<()>;
+    fn answer(
+        &mut self,
+        question: &Question,
+        publish: &mut dyn FnMut(&Event) -> Flow,
+    ) -> anyhow::Result<()>;
 }
 
 /// How far an evaluation is.
@@ -84,8 +98,15 @@ pub fn run<'a, E: From<JournalError>>(
         let mut answers = open(preset)?;
         for question in left {
             let each = started.elapsed().checked_div(asked);
-            let progress = Progress { preset: preset.clone(), done: journal.rows().len(), total, each };
-            match answered(preset, question, answers.as_mut(), &mut || observe(&progress)) {
+            let progress = Progress {
+                preset: preset.clone(),
+                done: journal.rows().len(),
+                total,
+                each,
+            };
+            match answered(preset, question, answers.as_mut(), &mut || {
+                observe(&progress)
+            }) {
                 Some(row) => journal.push(row)?,
                 None => return Ok(Ended::Stopped),
             }

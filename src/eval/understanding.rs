@@ -22,7 +22,9 @@ pub struct Understood {
 impl Understood {
     /// Take in an event of the run.
     pub(super) fn see(known: &mut Option<Self>, event: &Event) {
-        let Event::UnderstandingMeasured { understanding, .. } = event else { return };
+        let Event::UnderstandingMeasured { understanding, .. } = event else {
+            return;
+        };
         let found = known.get_or_insert_with(|| Self {
             dse: f64::from(understanding.dse),
             certain: understanding.certain,
@@ -55,7 +57,10 @@ pub struct UnderstandingSummary {
 impl UnderstandingSummary {
     /// Both groups of a preset, where there are any questions in them.
     pub(super) fn of(rows: &[&Row], first: &[&Row]) -> Vec<Self> {
-        [true, false].into_iter().filter_map(|certain| Self::of_group(certain, rows, first)).collect()
+        [true, false]
+            .into_iter()
+            .filter_map(|certain| Self::of_group(certain, rows, first))
+            .collect()
     }
 
     fn of_group(certain: bool, rows: &[&Row], first: &[&Row]) -> Option<Self> {
@@ -64,12 +69,22 @@ impl UnderstandingSummary {
             .filter_map(|row| Some((*row, row.understood?)))
             .filter(|(_, understood)| understood.certain == certain)
             .collect();
-        let same: Vec<&Row> =
-            first.iter().copied().filter(|row| group.iter().any(|(known, _)| known.id == row.id)).collect();
+        let same: Vec<&Row> = first
+            .iter()
+            .copied()
+            .filter(|row| group.iter().any(|(known, _)| known.id == row.id))
+            .collect();
         let over = |value: &dyn Fn(&Row, &Understood) -> f64| {
-            mean(&group.iter().map(|(row, understood)| value(row, understood)).collect::<Vec<f64>>())
+            mean(
+                &group
+                    .iter()
+                    .map(|(row, understood)| value(row, understood))
+                    .collect::<Vec<f64>>(),
+            )
         };
-        let of_first = |value: &dyn Fn(&Row) -> f64| mean(&same.iter().map(|row| value(row)).collect::<Vec<f64>>());
+        let of_first = |value: &dyn Fn(&Row) -> f64| {
+            mean(&same.iter().map(|row| value(row)).collect::<Vec<f64>>())
+        };
         Some(Self {
             preset: group.first()?.0.preset.clone(),
             certain,

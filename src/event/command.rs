@@ -9,19 +9,40 @@ use super::Hit;
 pub enum Command {
     /// Answer a question over the open corpus, beginning with the `confirmed` sentences. `overrides` are `key = value` settings on top
     /// of the configuration.
-    Ask { question: String, confirmed: Vec<String>, overrides: Vec<(String, String)> },
+    Ask {
+        question: String,
+        confirmed: Vec<String>,
+        overrides: Vec<(String, String)>,
+    },
     /// Open a folder: use its index and bring it up to date.
     Open { folder: PathBuf },
     /// Bring the index of the open corpus up to date; `rebuild` throws the old one away first. `overrides` say how documents are cut from
     /// now on.
-    Reindex { rebuild: bool, overrides: Vec<(String, String)> },
+    Reindex {
+        rebuild: bool,
+        overrides: Vec<(String, String)>,
+    },
     /// Read a document of the corpus for the source viewer. `document` is the path inside the corpus.
-    OpenSource { document: String, first_line: u32, last_line: u32 },
+    OpenSource {
+        document: String,
+        first_line: u32,
+        last_line: u32,
+    },
     /// Measure what the context of a finished run was worth to the model. `hits` are its chunks in the order of their labels; `own` is the
     /// answer that the run gave, for want of a right one in `overrides`.
-    MeasureUtility { run: String, question: String, hits: Vec<Hit>, own: String, overrides: Vec<(String, String)> },
+    MeasureUtility {
+        run: String,
+        question: String,
+        hits: Vec<Hit>,
+        own: String,
+        overrides: Vec<(String, String)>,
+    },
     /// Look for a phrase among the chunks, and in the lists of these queries: step and text. `overrides` as those of the run.
-    Seek { phrase: String, queries: Vec<(u32, String)>, overrides: Vec<(String, String)> },
+    Seek {
+        phrase: String,
+        queries: Vec<(u32, String)>,
+        overrides: Vec<(String, String)>,
+    },
     /// List the recorded runs.
     ListSessions,
     /// Send the records of a recorded run.

@@ -46,7 +46,12 @@ impl StopFlag {
     /// What ran is over, and so is a stop that was meant for it: work in the background may go on.
     pub fn settled(&self) {
         let taken = self.0.taken.load(Ordering::SeqCst);
-        let _ = self.0.stopped_through.compare_exchange(taken + 1, taken, Ordering::SeqCst, Ordering::SeqCst);
+        let _ = self.0.stopped_through.compare_exchange(
+            taken + 1,
+            taken,
+            Ordering::SeqCst,
+            Ordering::SeqCst,
+        );
     }
 
     /// Is what runs now to stop?
@@ -57,7 +62,11 @@ impl StopFlag {
 
     /// The flag as an observer's answer.
     pub fn flow(&self) -> Flow {
-        if self.is_set() { Flow::Stop } else { Flow::Continue }
+        if self.is_set() {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        }
     }
 }
 
@@ -76,7 +85,10 @@ mod tests {
         stop.sent();
         assert!(stop.is_set(), "what runs now still stops");
         stop.taken();
-        assert!(!stop.is_set(), "the next command is asked for after the stop");
+        assert!(
+            !stop.is_set(),
+            "the next command is asked for after the stop"
+        );
     }
 
     #[test]

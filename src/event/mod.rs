@@ -61,7 +61,11 @@ pub struct Record {
 pub enum Event {
     // ── session ────────────────────────────────────────────────────────────────────────────────────────────────────
     /// A model file is being read. `fraction` is in 0..=1.
-    ModelLoadProgressed { role: ModelRole, file: String, fraction: f32 },
+    ModelLoadProgressed {
+        role: ModelRole,
+        file: String,
+        fraction: f32,
+    },
     /// A model is ready.
     ModelLoaded { model: ModelCard, wall_ms: u64 },
     /// A corpus is open for questions (again, after its index changed).
@@ -78,17 +82,31 @@ pub enum Event {
     /// The text of a document was read for the source viewer.
     SourceOpened { source: Source },
     /// A phrase was looked for among the chunks, and in the lists of the queries of a run.
-    ChunksSought { phrase: String, lookups: Vec<SoughtLookup> },
+    ChunksSought {
+        phrase: String,
+        lookups: Vec<SoughtLookup>,
+    },
     /// The recorded runs, newest first.
-    SessionsListed { folder: String, runs: Vec<RunSummary> },
+    SessionsListed {
+        folder: String,
+        runs: Vec<RunSummary>,
+    },
     /// Something failed outside a run. `advice` says what to do next.
-    OperationFailed { operation: String, error: String, advice: String },
+    OperationFailed {
+        operation: String,
+        error: String,
+        advice: String,
+    },
     /// A setting was refused or fell back; the program goes on.
     Warned { text: String },
     /// The training of a probe moved on.
     ProbeProgressed { progress: ProbeProgress },
     /// A probe was trained and written to `file`.
-    ProbeTrained { probe: ProbeCard, file: String, wall_ms: u64 },
+    ProbeTrained {
+        probe: ProbeCard,
+        file: String,
+        wall_ms: u64,
+    },
 
     // ── run ────────────────────────────────────────────────────────────────────────────────────────────────────────
     /// First record of every run: all that is needed to repeat it.
@@ -113,7 +131,13 @@ pub enum Event {
     GateChosen { gate: GateCard },
     /// The question was written anew for the lookup. `cosine` is its likeness with the question, None for an empty one; one below
     /// `least_cosine` is not used.
-    QuestionRewritten { question: String, rewritten: String, cosine: Option<f32>, least_cosine: f32, used: bool },
+    QuestionRewritten {
+        question: String,
+        rewritten: String,
+        cosine: Option<f32>,
+        least_cosine: f32,
+        used: bool,
+    },
     /// The query writer made the text to look up.
     QueryWritten {
         step: u32,
@@ -132,22 +156,50 @@ pub enum Event {
     ChunksLinked { step: u32, linked: Vec<LinkedText> },
     /// Three judges graded each text. When the scores lie close together (`is_tight`), the threshold is their mean plus their
     /// deviation, else their mean; when it let nothing through, the best few were kept (`fell_back`).
-    ChunksGraded { step: u32, graded: Vec<GradedChunk>, threshold: f32, is_tight: bool, fell_back: bool },
+    ChunksGraded {
+        step: u32,
+        graded: Vec<GradedChunk>,
+        threshold: f32,
+        is_tight: bool,
+        fell_back: bool,
+    },
     /// A judge said of each text whether it is relevant. When nothing was, everything was kept (`fell_back`).
-    ChunksJudged { step: u32, judged: Vec<JudgedChunk>, least_probability: f32, fell_back: bool },
+    ChunksJudged {
+        step: u32,
+        judged: Vec<JudgedChunk>,
+        least_probability: f32,
+        fell_back: bool,
+    },
     /// A stage between the retriever and the context is over: what it left, in order, and what fell out.
-    StageFinished { step: u32, stage: Stage, kept: Vec<u64>, dropped: Vec<DroppedChunk> },
+    StageFinished {
+        step: u32,
+        stage: Stage,
+        kept: Vec<u64>,
+        dropped: Vec<DroppedChunk>,
+    },
     /// Joined texts with a chunk in common became one. The texts that came of it.
     ChunksMerged { step: u32, merged: Vec<Hit> },
     /// The reranker ordered what was left, best first.
-    ChunksReranked { step: u32, ranked: Vec<RerankedChunk> },
+    ChunksReranked {
+        step: u32,
+        ranked: Vec<RerankedChunk>,
+    },
     /// The context of the next model call was put together.
     ContextBuilt { step: u32, context: Context },
     /// Documents behind the hits were cut again by meaning, because the context was not understood. The chunks that were found among the
     /// new ones follow in a [`Event::RetrievalFinished`].
-    DocumentsRecut { step: u32, documents: Vec<RecutDocument>, similarity: f32, most_tokens: u32 },
+    DocumentsRecut {
+        step: u32,
+        documents: Vec<RecutDocument>,
+        similarity: f32,
+        most_tokens: u32,
+    },
     /// A context was measured. Contexts of a step are counted from 1: each is a round.
-    UnderstandingMeasured { step: u32, round: u32, understanding: Understanding },
+    UnderstandingMeasured {
+        step: u32,
+        round: u32,
+        understanding: Understanding,
+    },
     /// A context could not be measured: why, and what became of each of its chunks.
     UnderstandingSkipped {
         step: u32,
@@ -157,13 +209,31 @@ pub enum Event {
         chunks: Vec<VariedChunk>,
     },
     /// The model said whether the context of a round suffices for the question. No probability: the question did not fit.
-    ContextEvaluated { step: u32, round: u32, sufficient: bool, probability: Option<f32> },
+    ContextEvaluated {
+        step: u32,
+        round: u32,
+        sufficient: bool,
+        probability: Option<f32>,
+    },
     /// What each chunk of a round is to its answer.
-    ChunksClassified { step: u32, round: u32, chunks: Vec<ClassifiedChunk> },
+    ChunksClassified {
+        step: u32,
+        round: u32,
+        chunks: Vec<ClassifiedChunk>,
+    },
     /// The context of a round was repaired: what the next round measures.
-    ContextRefined { step: u32, round: u32, dropped: Vec<u64>, added: Vec<AddedChunk> },
+    ContextRefined {
+        step: u32,
+        round: u32,
+        dropped: Vec<u64>,
+        added: Vec<AddedChunk>,
+    },
     /// Refinement is over. The context of the best round goes on.
-    RefinementFinished { step: u32, best: u32, end: RefinementEnd },
+    RefinementFinished {
+        step: u32,
+        best: u32,
+        end: RefinementEnd,
+    },
     /// A prompt was handed to a model: the exact text. `branches` continuations of it are sampled.
     ModelCalled {
         call: u32,
@@ -184,11 +254,24 @@ pub enum Event {
     /// A sentence of the answer begins. When the step is known already, its sentence was doubted and this one takes its place.
     StepStarted { step: u32 },
     /// A token of the answer. Log-probability and entropy in nats, under the model's own distribution at temperature 1.
-    TokenGenerated { step: u32, text: String, logprob: f32, entropy: f32 },
+    TokenGenerated {
+        step: u32,
+        text: String,
+        logprob: f32,
+        entropy: f32,
+    },
     /// A sentence of the answer is complete. `text` repeats the tokens of the step, trimmed.
-    StepFinished { step: u32, text: String, uncertainty: Uncertainty, citations: Vec<Citation> },
+    StepFinished {
+        step: u32,
+        text: String,
+        uncertainty: Uncertainty,
+        citations: Vec<Citation>,
+    },
     /// What a sentence of the answer attended to while it was written. Attention is a hint, not a cause.
-    StepAttributed { step: u32, chunks: Vec<AttendedChunk> },
+    StepAttributed {
+        step: u32,
+        chunks: Vec<AttendedChunk>,
+    },
     /// What the context was worth to the model. A finished run can be measured later, by a record of the session: `of` is that run.
     UtilityMeasured {
         #[serde(default)]

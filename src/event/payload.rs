@@ -20,7 +20,13 @@ pub enum ModelRole {
 
 impl ModelRole {
     /// Every role, in the order in which they are shown.
-    pub const ALL: [Self; 5] = [Self::Generator, Self::Embedder, Self::Reranker, Self::EntailmentJudge, Self::Linker];
+    pub const ALL: [Self; 5] = [
+        Self::Generator,
+        Self::Embedder,
+        Self::Reranker,
+        Self::EntailmentJudge,
+        Self::Linker,
+    ];
 
     /// The name in settings and on the screen.
     #[must_use]
@@ -301,7 +307,10 @@ pub enum DropReason {
     /// It ranked below the number of chunks asked for.
     BelowK { k: u32 },
     /// The prompt would not have fitted the context.
-    ContextFull { needed_tokens: u32, available_tokens: u32 },
+    ContextFull {
+        needed_tokens: u32,
+        available_tokens: u32,
+    },
     /// Its document was cut again for this question, and new chunks took its place.
     Recut,
     /// A round of refinement found that the answer does not need it.
@@ -311,7 +320,10 @@ pub enum DropReason {
     /// Its score did not reach the threshold that followed from all scores.
     BelowThreshold { score: f32, threshold: f32 },
     /// The judge of relevance did not find it relevant.
-    Irrelevant { probability: f32, least_probability: f32 },
+    Irrelevant {
+        probability: f32,
+        least_probability: f32,
+    },
     /// Its chunks are part of another text now.
     Absorbed { by: u64 },
     /// A person excluded its place.

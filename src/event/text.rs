@@ -5,7 +5,11 @@ use std::borrow::Cow;
 #[must_use]
 pub fn harmless(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_harmful) {
-        Cow::Owned(text.chars().map(|c| if is_harmful(c) { visible(c) } else { c }).collect())
+        Cow::Owned(
+            text.chars()
+                .map(|c| if is_harmful(c) { visible(c) } else { c })
+                .collect(),
+        )
     } else {
         Cow::Borrowed(text)
     }
@@ -19,7 +23,8 @@ pub fn error_and_advice(message: &str) -> (&str, &str) {
 
 /// Control characters, and the marks that turn the direction of text (they can make a line read other than it is).
 fn is_harmful(c: char) -> bool {
-    (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    (c.is_control() && c != '\n' && c != '\t')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The Unicode picture of a C0 control character, a replacement sign for the rest.

@@ -2,8 +2,8 @@
 //! without spaces.
 
 use tantivy::tokenizer::{
-    AsciiFoldingFilter, Language, LowerCaser, RemoveLongFilter, Stemmer, StopWordFilter, TextAnalyzer, Token,
-    TokenStream, Tokenizer,
+    AsciiFoldingFilter, Language, LowerCaser, RemoveLongFilter, Stemmer, StopWordFilter,
+    TextAnalyzer, Token, TokenStream, Tokenizer,
 };
 
 /// Longer words are noise (encoded data, hashes in a row).
@@ -38,15 +38,22 @@ pub fn is_content_word(word: &str, language: &str) -> bool {
 
 fn words(text: &str, language: &str, pairs: Pairs) -> Vec<Token> {
     let mut words = Vec::new();
-    analyser(language, pairs).token_stream(text).process(&mut |token| words.push(token.clone()));
+    analyser(language, pairs)
+        .token_stream(text)
+        .process(&mut |token| words.push(token.clone()));
     words
 }
 
 fn analyser(code: &str, pairs: Pairs) -> TextAnalyzer {
     let language = language(code);
-    let splitter = Splitter { pairs, apostrophes: !matches!(language, Some(Language::French | Language::Italian)) };
-    let mut builder =
-        TextAnalyzer::builder(splitter).filter(RemoveLongFilter::limit(MAX_WORD_BYTES)).filter(LowerCaser).dynamic();
+    let splitter = Splitter {
+        pairs,
+        apostrophes: !matches!(language, Some(Language::French | Language::Italian)),
+    };
+    let mut builder = TextAnalyzer::builder(splitter)
+        .filter(RemoveLongFilter::limit(MAX_WORD_BYTES))
+        .filter(LowerCaser)
+        .dynamic();
     if let Some(language) = language {
         if let Some(stop_words) = StopWordFilter::new(language) {
             builder = builder.filter_dynamic(stop_words);
@@ -111,12 +118,14 @@ fn kind(c: char) -> Kind {
     match c {
         // Thai, Lao, Burmese, Khmer; kana, ideographs, Hangul
         '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' => Kind::Dense,
-        '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30fa}' | '\u{30fc}'..='\u{31ff}' | '\u{3400}'..='\u{9fff}' => {
-            Kind::Dense
-        }
-        '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{3ffff}' => {
-            Kind::Dense
-        }
+        '\u{3005}'..='\u{3007}'
+        | '\u{3040}'..='\u{30fa}'
+        | '\u{30fc}'..='\u{31ff}'
+        | '\u{3400}'..='\u{9fff}' => Kind::Dense,
+        '\u{ac00}'..='\u{d7af}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ff9f}'
+        | '\u{20000}'..='\u{3ffff}' => Kind::Dense,
         '\'' | '\u{2019}' => Kind::Apostrophe,
         // signs that belong to the letter before: combining accents, Arabic and Hebrew points, Indic vowels
         '\u{0300}'..='\u{036f}' | '\u{0591}'..='\u{05bd}' | '\u{064b}'..='\u{0652}' => Kind::Word,
@@ -139,7 +148,11 @@ impl Tokenizer for Splitter {
             if kind == Kind::Apostrophe {
                 let next = text[at + c.len_utf8()..].chars().next().map(self::kind);
                 let inside = run.0 == Kind::Word && before.is_some() && next == Some(Kind::Word);
-                kind = if inside && self.apostrophes { Kind::Word } else { Kind::Other };
+                kind = if inside && self.apostrophes {
+                    Kind::Word
+                } else {
+                    Kind::Other
+                };
             }
             if kind != run.0 {
                 words.add_run(text, run.0, run.1..at, self.pairs);
@@ -172,7 +185,10 @@ impl Words {
     }
 
     fn add_dense(&mut self, text: &str, run: std::ops::Range<usize>, pairs: Pairs) {
-        let mut starts: Vec<usize> = text[run.clone()].char_indices().map(|(at, _)| run.start + at).collect();
+        let mut starts: Vec<usize> = text[run.clone()]
+            .char_indices()
+            .map(|(at, _)| run.start + at)
+            .collect();
         let characters = starts.len();
         starts.push(run.end);
         for i in 0..characters {
@@ -217,9 +233,16 @@ mod tests {
     use super::*;
 
     fn check(language: &str, text: &str, chunk: &[&str], query: &[&str]) {
-        let words: Vec<String> = chunk_words(text, language).into_iter().map(|token| token.text).collect();
+        let words: Vec<String> = chunk_words(text, language)
+            .into_iter()
+            .map(|token| token.text)
+            .collect();
         assert_eq!(words, chunk, "chunk in {language}: {text}");
-        assert_eq!(query_words(text, [language].into_iter()), query, "query in {language}: {text}");
+        assert_eq!(
+            query_words(text, [language].into_iter()),
+            query,
+            "query in {language}: {text}"
+        );
     }
 
     #[test]
@@ -232,8 +255,18 @@ mod tests {
         );
         check("eng", "Bob’s café", &["bob", "cafe"], &["bob", "cafe"]);
         check("fr", "l'homme et l’été", &["homm", "ete"], &["homm", "ete"]);
-        check("de", "Die Häuser der Stadt", &["haus", "stadt"], &["haus", "stadt"]);
-        check("ru", "книги о физике", &["книг", "физик"], &["книг", "физик"]);
+        check(
+            "de",
+            "Die Häuser der Stadt",
+            &["haus", "stadt"],
+            &["haus", "stadt"],
+        );
+        check(
+            "ru",
+            "книги о физике",
+            &["книг", "физик"],
+            &["книг", "физик"],
+        );
         check(
             "",
             "The word, as-is snake_case v1.2",
@@ -245,7 +278,12 @@ mod tests {
 
     #[test]
     fn scripts_without_spaces_are_cut_into_pairs() {
-        check("zh", "物理老师", &["物", "物理", "理", "理老", "老", "老师", "师"], &["物理", "理老", "老师"]);
+        check(
+            "zh",
+            "物理老师",
+            &["物", "物理", "理", "理老", "老", "老师", "师"],
+            &["物理", "理老", "老师"],
+        );
         check(
             "ja",
             "GPU上で動く",
@@ -260,15 +298,31 @@ mod tests {
     fn positions_count_words_and_offsets_hold_the_text() {
         let text = "Red 物理 fox";
         let tokens = chunk_words(text, "");
-        let found: Vec<_> = tokens.iter().map(|t| (t.position, &text[t.offset_from..t.offset_to])).collect();
-        assert_eq!(found, [(0, "Red"), (1, "物"), (1, "物理"), (2, "理"), (3, "fox")]);
+        let found: Vec<_> = tokens
+            .iter()
+            .map(|t| (t.position, &text[t.offset_from..t.offset_to]))
+            .collect();
+        assert_eq!(
+            found,
+            [(0, "Red"), (1, "物"), (1, "物理"), (2, "理"), (3, "fox")]
+        );
     }
 
     #[test]
     fn nothing_in_a_question_is_syntax() {
-        let words = query_words("AND \"quoted: (x) +y -z* ~2 [a TO b] \\ \u{0}", [""].into_iter());
+        let words = query_words(
+            "AND \"quoted: (x) +y -z* ~2 [a TO b] \\ \u{0}",
+            [""].into_iter(),
+        );
         assert_eq!(words, ["and", "quoted", "x", "y", "z", "2", "a", "to", "b"]);
         assert!(query_words("?!", ["en"].into_iter()).is_empty());
-        assert_eq!(query_words(&(0..9000).map(|i| format!("w{i} ")).collect::<String>(), [""].into_iter()).len(), 256);
+        assert_eq!(
+            query_words(
+                &(0..9000).map(|i| format!("w{i} ")).collect::<String>(),
+                [""].into_iter()
+            )
+            .len(),
+            256
+        );
     }
 }

@@ -24,10 +24,20 @@ pub(super) struct CutKey(String);
 
 impl CutKey {
     pub fn of(document: &Document, cut: SemanticCut, embedder: &str) -> Self {
-        let SemanticCut { tokens, similarity, characters } = cut;
+        let SemanticCut {
+            tokens,
+            similarity,
+            characters,
+        } = cut;
         let mut hasher = blake3::Hasher::new();
-        hasher.update(&[VERSION]).update(&tokens.to_le_bytes()).update(&similarity.to_le_bytes());
-        hasher.update(&characters.to_le_bytes()).update(embedder.as_bytes()).update(&[0]);
+        hasher
+            .update(&[VERSION])
+            .update(&tokens.to_le_bytes())
+            .update(&similarity.to_le_bytes());
+        hasher
+            .update(&characters.to_le_bytes())
+            .update(embedder.as_bytes())
+            .update(&[0]);
         hasher.update(document.text.as_bytes());
         Self(hasher.finalize().to_hex()[..32].to_owned())
     }
@@ -49,22 +59,42 @@ impl Cuts {
     }
 
     /// Where this document was cut before.
-    pub fn find(&mut self, key: &CutKey, document: &Document) -> Result<Option<Vec<Range<usize>>>, FileError> {
+    pub fn find(
+        &mut self,
+        key: &CutKey,
+        document: &Document,
+    ) -> Result<Option<Vec<Range<usize>>>, FileError> {
         let places = self.known()?.get(key);
-        Ok(places.filter(|places| places.iter().all(|place| document.text.get(place.clone()).is_some())).cloned())
+        Ok(places
+            .filter(|places| {
+                places
+                    .iter()
+                    .all(|place| document.text.get(place.clone()).is_some())
+            })
+            .cloned())
     }
 
     /// Remember where a document was cut; on disk too when this process is the writer.
-    pub fn keep(&mut self, key: CutKey, places: &[Range<usize>], writer: bool) -> Result<(), FileError> {
+    pub fn keep(
+        &mut self,
+        key: CutKey,
+        places: &[Range<usize>],
+        writer: bool,
+    ) -> Result<(), FileError> {
         if writer {
-            self.append(&line(&key, places)).map_err(|error| FileError::write(&self.file, error))?;
+            self.append(&line(&key, places))
+                .map_err(|error| FileError::write(&self.file, error))?;
         }
         self.known()?.insert(key, places.to_vec());
         Ok(())
     }
 
     fn append(&self, line: &str) -> std::io::Result<()> {
-        let mut out = File::options().create(true).append(true).read(true).open(&self.file)?;
+        let mut out = File::options()
+            .create(true)
+            .append(true)
+            .read(true)
+            .open(&self.file)?;
         let mut last = [b'\n'];
         if out.seek(SeekFrom::End(0))? > 0 {
             out.seek(SeekFrom::End(-1))?;
@@ -82,7 +112,12 @@ impl Cuts {
                 Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
                 Err(error) => return Err(FileError::read(&self.file, error)),
             };
-            self.known = Some(String::from_utf8_lossy(&bytes).lines().filter_map(parse).collect());
+            self.known = Some(
+                String::from_utf8_lossy(&bytes)
+                    .lines()
+                    .filter_map(parse)
+                    .collect(),
+            );
         }
         Ok(self.known.get_or_insert_default())
     }
@@ -106,7 +141,13 @@ fn parse(line: &str) -> Option<(CutKey, Vec<Range<usize>>)> {
         let (start, end) = text.split_once('-')?;
         Some(start.parse().ok()?..end.parse().ok()?)
     };
-    Some((CutKey(key.to_owned()), places.split_whitespace().map(place).collect::<Option<Vec<_>>>()?))
+    Some((
+        CutKey(key.to_owned()),
+        places
+            .split_whitespace()
+            .map(place)
+            .collect::<Option<Vec<_>>>()?,
+    ))
 }
 
 fn check(key: &str, places: &str) -> String {
@@ -136,15 +177,25 @@ impl Extend<Vec<f32>> for Neighbours {
 mod tests {
     use super::*;
 
-    const CUT: SemanticCut = SemanticCut { tokens: 64, similarity: 0.6, characters: 0 };
+    const CUT: SemanticCut = SemanticCut {
+        tokens: 64,
+        similarity: 0.6,
+        characters: 0,
+    };
 
     #[test]
     fn cuts_are_found_again_and_a_torn_line_costs_itself_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join(Cuts::FILE);
         let document = |text: &str| Document::new("a.txt", text.into()).expect("a document");
-        let (first, second) = (document("Ann sails. Bob sings."), document("Cara grows apples."));
-        let (a, b) = (CutKey::of(&first, CUT, "one"), CutKey::of(&second, CUT, "one"));
+        let (first, second) = (
+            document("Ann sails. Bob sings."),
+            document("Cara grows apples."),
+        );
+        let (a, b) = (
+            CutKey::of(&first, CUT, "one"),
+            CutKey::of(&second, CUT, "one"),
+        );
         let mut cuts = Cuts::new(file.clone());
         cuts.keep(a.clone(), &[0..10, 11..21], true).expect("kept");
         // a kill in the middle of the next line
@@ -155,13 +206,28 @@ mod tests {
             .and_then(|mut out| out.write_all(&torn.as_bytes()[..torn.len() - 3]))
             .expect("torn");
         let mut again = Cuts::new(file.clone());
-        assert_eq!(again.find(&a, &first).expect("read"), Some(vec![0..10, 11..21]));
+        assert_eq!(
+            again.find(&a, &first).expect("read"),
+            Some(vec![0..10, 11..21])
+        );
         assert_eq!(again.find(&b, &second).expect("read"), None);
-        again.keep(b.clone(), std::slice::from_ref(&(0..18)), true).expect("kept");
+        again
+            .keep(b.clone(), std::slice::from_ref(&(0..18)), true)
+            .expect("kept");
         let mut third = Cuts::new(file);
-        assert_eq!(third.find(&a, &first).expect("read"), Some(vec![0..10, 11..21]));
-        assert_eq!(third.find(&b, &second).expect("read"), Some(std::iter::once(0..18).collect()));
-        assert_eq!(third.find(&a, &second).expect("read"), None, "places beyond the text are no places");
+        assert_eq!(
+            third.find(&a, &first).expect("read"),
+            Some(vec![0..10, 11..21])
+        );
+        assert_eq!(
+            third.find(&b, &second).expect("read"),
+            Some(std::iter::once(0..18).collect())
+        );
+        assert_eq!(
+            third.find(&a, &second).expect("read"),
+            None,
+            "places beyond the text are no places"
+        );
     }
 
     #[test]
@@ -172,6 +238,16 @@ mod tests {
         assert_eq!(one, key("Ann sails.", CUT, "one"));
         assert_ne!(one, key("Ann sings.", CUT, "one"));
         assert_ne!(one, key("Ann sails.", CUT, "two"));
-        assert_ne!(one, key("Ann sails.", SemanticCut { similarity: 0.8, ..CUT }, "one"));
+        assert_ne!(
+            one,
+            key(
+                "Ann sails.",
+                SemanticCut {
+                    similarity: 0.8,
+                    ..CUT
+                },
+                "one"
+            )
+        );
     }
 }

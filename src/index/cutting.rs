@@ -34,11 +34,17 @@ impl Cutter<'_, '_> {
             let chunks = match body {
                 Body::Chunks(chunks) => chunks,
                 Body::Sentences(document, _, how) => {
-                    let places = self.cuts.find(&CutKey::of(&document, how, &embedder), &document)?;
+                    let places = self
+                        .cuts
+                        .find(&CutKey::of(&document, how, &embedder), &document)?;
                     chunks_at(&document, &places.unwrap_or_default(), self.counter)
                 }
             };
-            cut.push(CutDocument { path, entry, chunks });
+            cut.push(CutDocument {
+                path,
+                entry,
+                chunks,
+            });
         }
         Ok(cut)
     }

@@ -24,25 +24,41 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Begin generation `number`, with everything that `base` holds, or empty.
-    pub fn begin(layout: &Layout, number: u64, recipe: Recipe, base: Option<&Manifest>) -> Result<Self, FileError> {
+    pub fn begin(
+        layout: &Layout,
+        number: u64,
+        recipe: Recipe,
+        base: Option<&Manifest>,
+    ) -> Result<Self, FileError> {
         let folder = layout.generation(number);
         let lexical = folder.join(LEXICAL);
         // what a killed process left under this number was never published
         match fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(FileError::write(&folder, error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(FileError::write(&folder, error));
+            }
             _ => fs::create_dir_all(&lexical).map_err(|error| FileError::write(&lexical, error))?,
         }
         let mut manifest = base.cloned().unwrap_or_default();
         if let Some(base) = base {
             share(&layout.generation(base.generation), &folder, &base.files)?;
         }
-        let shared = manifest.files.drain(..).map(|file| (file.name.clone(), file)).collect();
+        let shared = manifest
+            .files
+            .drain(..)
+            .map(|file| (file.name.clone(), file))
+            .collect();
         if manifest.program != Manifest::PROGRAM {
             manifest.skipped.clear();
             manifest.program = Manifest::PROGRAM.to_owned();
         }
         (manifest.format, manifest.generation, manifest.recipe) = (FORMAT, number, Some(recipe));
-        Ok(Self { lexical: LexicalWriter::open(&lexical)?, folder, manifest, shared })
+        Ok(Self {
+            lexical: LexicalWriter::open(&lexical)?,
+            folder,
+            manifest,
+            shared,
+        })
     }
 
     /// Put a document in, in the place of what there was of it. `rows` holds the row of each chunk's vector; a chunk without one is
@@ -58,18 +74,38 @@ impl Draft {
         self.manifest.skipped.remove(path);
         let all = chunks.len();
         entry.chunks = 0;
-        for (chunk, row) in chunks.into_iter().zip(rows).filter_map(|(chunk, row)| row.map(|row| (chunk, row))) {
+        for (chunk, row) in chunks
+            .into_iter()
+            .zip(rows)
+            .filter_map(|(chunk, row)| row.map(|row| (chunk, row)))
+        {
             let id = self.manifest.next_chunk + u64::from(entry.chunks);
             entry.chunks += 1;
-            let Chunk { bytes, lines, headings, tokens, text } = chunk;
+            let Chunk {
+                bytes,
+                lines,
+                headings,
+                tokens,
+                text,
+            } = chunk;
             let (document, parts) = (path.to_owned(), Vec::new());
-            let chunk = ChunkText { id, document, headings, bytes, lines, tokens, text, parts };
+            let chunk = ChunkText {
+                id,
+                document,
+                headings,
+                bytes,
+                lines,
+                tokens,
+                text,
+                parts,
+            };
             self.lexical.add(&chunk, row, &entry.language)?;
         }
         let left_out = all - entry.chunks as usize;
         if left_out > 0 {
-            entry.note =
-                Some(format!("{left_out} of its {all} chunks are left out: the embedder gave no vector for them"));
+            entry.note = Some(format!(
+                "{left_out} of its {all} chunks are left out: the embedder gave no vector for them"
+            ));
         }
         self.manifest.next_chunk += u64::from(entry.chunks);
         self.manifest.chunks += u64::from(entry.chunks);
@@ -108,7 +144,12 @@ impl Draft {
     }
 
     /// Write everything down and make it the generation in use. `tidy` takes the time to merge what lies in many pieces.
-    pub fn publish(self, layout: &Layout, vectors: &VectorStore, tidy: bool) -> Result<(Manifest, Pointer), FileError> {
+    pub fn publish(
+        self,
+        layout: &Layout,
+        vectors: &VectorStore,
+        tidy: bool,
+    ) -> Result<(Manifest, Pointer), FileError> {
         let folder = self.folder.clone();
         let before = layout.current()?;
         self.write(layout, vectors, tidy).inspect_err(|_| {
@@ -119,19 +160,39 @@ impl Draft {
         })
     }
 
-    fn write(mut self, layout: &Layout, vectors: &VectorStore, tidy: bool) -> Result<(Manifest, Pointer), FileError> {
+    fn write(
+        mut self,
+        layout: &Layout,
+        vectors: &VectorStore,
+        tidy: bool,
+    ) -> Result<(Manifest, Pointer), FileError> {
         self.lexical.finish(tidy)?;
         vectors.sync()?;
-        let file = vectors.file().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        self.manifest.vectors = VectorsCard { file, rows: vectors.rows(), width: vectors.width() as u32 };
+        let file = vectors
+            .file()
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        self.manifest.vectors = VectorsCard {
+            file,
+            rows: vectors.rows(),
+            width: vectors.width() as u32,
+        };
         for name in files_of(&self.folder, self.manifest.graph_rows > 0)? {
             // tantivy never changes a file that bears the name of a segment
-            let known = self.shared.remove(&name).filter(|_| is_segment(&name) || name == GRAPH);
+            let known = self
+                .shared
+                .remove(&name)
+                .filter(|_| is_segment(&name) || name == GRAPH);
             let file = known.map_or_else(|| StoredFile::of(&self.folder, &name), Ok)?;
             self.manifest.files.push(file);
         }
         let manifest = self.manifest.write(&self.folder)?;
-        let pointer = Pointer { generation: self.manifest.generation, manifest };
+        let pointer = Pointer {
+            generation: self.manifest.generation,
+            manifest,
+        };
         sync_folder(&layout.root).map_err(|error| FileError::write(&layout.root, error))?;
         layout.make_current(&pointer)?;
         Ok((self.manifest, pointer))

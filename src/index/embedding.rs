@@ -55,13 +55,26 @@ struct NewTexts<'a> {
 }
 
 impl<'a> Embedding<'a> {
-    pub fn new(embedder: &'a mut dyn Embedder, progress: Progress<'a>, candidates: &[Candidate]) -> Self {
+    pub fn new(
+        embedder: &'a mut dyn Embedder,
+        progress: Progress<'a>,
+        candidates: &[Candidate],
+    ) -> Self {
         Self {
             embedder,
             progress,
             call_tokens: FIRST_CALL_TOKENS,
-            files: Share { done: 0, all: candidates.len() as u64 },
-            bytes: Share { done: 0, all: candidates.iter().map(|candidate| candidate.file.bytes).sum() },
+            files: Share {
+                done: 0,
+                all: candidates.len() as u64,
+            },
+            bytes: Share {
+                done: 0,
+                all: candidates
+                    .iter()
+                    .map(|candidate| candidate.file.bytes)
+                    .sum(),
+            },
             chunks: 0,
             embedded: 0,
             reused: 0,
@@ -101,20 +114,31 @@ impl<'a> Embedding<'a> {
     ) -> Result<Vec<Vec<Option<u32>>>, Halt> {
         let keys: Vec<Vec<Key>> = documents
             .par_iter()
-            .map(|document| document.chunks.iter().map(|chunk| vectors.key(&chunk.text)).collect())
+            .map(|document| {
+                document
+                    .chunks
+                    .iter()
+                    .map(|chunk| vectors.key(&chunk.text))
+                    .collect()
+            })
             .collect();
         if let Some(former) = former {
             carry_over(keys.iter().flatten(), former, vectors)?;
         }
         let new = new_texts(documents, &keys, vectors);
         let chunks = keys.iter().map(Vec::len).sum::<usize>() as u64;
-        documents.iter().for_each(|document| self.passed(document.entry.bytes));
+        documents
+            .iter()
+            .for_each(|document| self.passed(document.entry.bytes));
         self.chunks += chunks;
         self.reused += chunks - new.texts.len() as u64;
         self.embed(&new, vectors)?;
         // a stop is heard here too, but these documents are done
         let _ = self.tell(documents.last().map(|document| document.path.as_str()));
-        Ok(keys.iter().map(|keys| keys.iter().map(|key| vectors.find(key)).collect()).collect())
+        Ok(keys
+            .iter()
+            .map(|keys| keys.iter().map(|key| vectors.find(key)).collect())
+            .collect())
     }
 
     fn embed(&mut self, new: &NewTexts<'_>, vectors: &mut VectorStore) -> Result<(), Halt> {
@@ -122,7 +146,11 @@ impl<'a> Embedding<'a> {
         while let Some((_, document)) = of.first() {
             let (found, after) = self.call(texts, document)?;
             let (called, of_after) = of.split_at(found.len());
-            let new = called.iter().map(|(key, _)| *key).zip(found).filter(|(_, vector)| is_direction(vector));
+            let new = called
+                .iter()
+                .map(|(key, _)| *key)
+                .zip(found)
+                .filter(|(_, vector)| is_direction(vector));
             vectors.append(&new.collect::<Vec<(Key, Vec<f32>)>>())?;
             self.embedded += called.len() as u64;
             (texts, of) = (after, of_after);
@@ -131,7 +159,11 @@ impl<'a> Embedding<'a> {
     }
 
     /// The vectors of as many texts from the front as go into one call, and the texts that are left. The observer hears of it first.
-    pub fn call<'t>(&mut self, texts: &'t [Text<'t>], document: &str) -> Result<(Vec<Vec<f32>>, &'t [Text<'t>]), Halt> {
+    pub fn call<'t>(
+        &mut self,
+        texts: &'t [Text<'t>],
+        document: &str,
+    ) -> Result<(Vec<Vec<f32>>, &'t [Text<'t>]), Halt> {
         self.tell(Some(document))?;
         let (call, after) = texts.split_at(self.call_texts(texts));
         let call: Vec<&str> = call.iter().map(|text| text.text).collect();
@@ -171,25 +203,49 @@ impl<'a> Embedding<'a> {
         let position = if self.embedded == 0 && self.chunks == self.reused {
             let worked = (self.files.done, self.started.elapsed());
             let total = Some(self.files.all);
-            Position { phase: IndexPhase::Reading, done: self.files.done, total, file, worked }
+            Position {
+                phase: IndexPhase::Reading,
+                done: self.files.done,
+                total,
+                file,
+                worked,
+            }
         } else {
             let worked = (self.embedded, self.worked);
             let (done, total) = (self.embedded + self.reused, Some(self.all_chunks()));
-            Position { phase: IndexPhase::Embedding, done, total, file, worked }
+            Position {
+                phase: IndexPhase::Embedding,
+                done,
+                total,
+                file,
+                worked,
+            }
         };
-        if self.progress.step(&position) == Flow::Stop { Err(Halt::Stopped) } else { Ok(()) }
+        if self.progress.step(&position) == Flow::Stop {
+            Err(Halt::Stopped)
+        } else {
+            Ok(())
+        }
     }
 
     /// As many chunks as the bytes that were not read yet will give, if they are like those that were.
     fn all_chunks(&self) -> u64 {
         let Share { done, all } = self.bytes;
-        if done == 0 { self.chunks } else { (self.chunks as f64 * (all as f64 / done as f64).max(1.0)) as u64 }
+        if done == 0 {
+            self.chunks
+        } else {
+            (self.chunks as f64 * (all as f64 / done as f64).max(1.0)) as u64
+        }
     }
 }
 
 /// Is it what an embedder promises, a vector of length 1? A text on which it failed has none, and costs its chunk, not the run.
 fn is_direction(vector: &[f32]) -> bool {
-    let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
+    let length = vector
+        .iter()
+        .map(|number| number * number)
+        .sum::<f32>()
+        .sqrt();
     (length - 1.0).abs() < 0.05
 }
 
@@ -201,19 +257,30 @@ fn carry_over<'a>(
 ) -> Result<(), FileError> {
     let mut seen = HashSet::new();
     let known = keys.filter(|key| vectors.find(key).is_none() && seen.insert(**key));
-    let copies: Vec<(Key, Vec<f32>)> =
-        known.filter_map(|key| former.find(key).map(|row| (*key, former.row(row).to_vec()))).collect();
+    let copies: Vec<(Key, Vec<f32>)> = known
+        .filter_map(|key| former.find(key).map(|row| (*key, former.row(row).to_vec())))
+        .collect();
     vectors.append(&copies)
 }
 
 /// Every text without a vector, once, long ones together with long ones: a batch of equal lengths wastes least.
-fn new_texts<'a>(documents: &'a [CutDocument], keys: &[Vec<Key>], vectors: &VectorStore) -> NewTexts<'a> {
+fn new_texts<'a>(
+    documents: &'a [CutDocument],
+    keys: &[Vec<Key>],
+    vectors: &VectorStore,
+) -> NewTexts<'a> {
     let mut seen = HashSet::new();
     let mut new = Vec::new();
     for (document, keys) in documents.iter().zip(keys) {
         for (chunk, key) in document.chunks.iter().zip(keys) {
             if vectors.find(key).is_none() && seen.insert(*key) {
-                new.push((Text { text: &chunk.text, tokens: chunk.tokens }, (*key, document.path.as_str())));
+                new.push((
+                    Text {
+                        text: &chunk.text,
+                        tokens: chunk.tokens,
+                    },
+                    (*key, document.path.as_str()),
+                ));
             }
         }
     }

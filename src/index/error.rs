@@ -9,14 +9,22 @@ pub enum IndexError {
     #[error("cannot open the folder {folder} ({reason}): check the path and its permissions")]
     Folder { folder: String, reason: String },
     /// Nothing of a damaged index is served.
-    #[error("the index of {folder} is damaged ({what}): rebuild it with `ragscope index {folder} --rebuild`")]
+    #[error(
+        "the index of {folder} is damaged ({what}): rebuild it with `ragscope index {folder} --rebuild`"
+    )]
     Damaged { folder: String, what: String },
     #[error(
         "the index of {folder} has format {found} and this program reads {expected}: rebuild it with `ragscope index {folder} --rebuild`"
     )]
-    OtherFormat { folder: String, found: u32, expected: u32 },
+    OtherFormat {
+        folder: String,
+        found: u32,
+        expected: u32,
+    },
     /// Another process holds the writer lock.
-    #[error("another ragscope is writing the index of {folder}: questions work meanwhile; index again when it is done")]
+    #[error(
+        "another ragscope is writing the index of {folder}: questions work meanwhile; index again when it is done"
+    )]
     InUse { folder: String },
     #[error(
         "cannot write {file} ({reason}): free space on that disk or set RAGSCOPE_HOME to a folder elsewhere, then index again; until then the last finished index answers"
@@ -24,7 +32,9 @@ pub enum IndexError {
     Write { file: String, reason: String },
     #[error("cannot read {file} ({reason}): check the file and its permissions, then try again")]
     Read { file: String, reason: String },
-    #[error("{document} is not in the index of {folder}: index the folder again if the file is new")]
+    #[error(
+        "{document} is not in the index of {folder}: index the folder again if the file is new"
+    )]
     UnknownDocument { document: String, folder: String },
     #[error(transparent)]
     Corpus(#[from] CorpusError),
@@ -47,11 +57,17 @@ pub(super) enum FileError {
 
 impl FileError {
     pub fn read(file: &Path, reason: impl ToString) -> Self {
-        Self::Read { file: file.display().to_string(), reason: reason.to_string() }
+        Self::Read {
+            file: file.display().to_string(),
+            reason: reason.to_string(),
+        }
     }
 
     pub fn write(file: &Path, reason: impl ToString) -> Self {
-        Self::Write { file: file.display().to_string(), reason: reason.to_string() }
+        Self::Write {
+            file: file.display().to_string(),
+            reason: reason.to_string(),
+        }
     }
 
     pub fn damaged(file: &Path, what: impl std::fmt::Display) -> Self {
@@ -65,7 +81,11 @@ impl FileError {
             Self::Read { file, reason } => IndexError::Read { file, reason },
             Self::Write { file, reason } => IndexError::Write { file, reason },
             Self::Damaged(what) => IndexError::Damaged { folder, what },
-            Self::OtherFormat { found, expected } => IndexError::OtherFormat { folder, found, expected },
+            Self::OtherFormat { found, expected } => IndexError::OtherFormat {
+                folder,
+                found,
+                expected,
+            },
         }
     }
 }

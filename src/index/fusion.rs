@@ -27,11 +27,16 @@ pub(super) struct Fused {
 /// `Rrf`: sum of weight / (k + rank) (Cormack, Clarke and Büttcher 2009, with weights).
 pub(super) fn fuse(bm25: &[Listed], vector: &[Listed], settings: &RetrieverSettings) -> Vec<Fused> {
     let mut union: HashMap<u64, Fused> = HashMap::with_capacity(bm25.len() + vector.len());
-    let lists = [(bm25, settings.bm25_weight, List::Bm25), (vector, settings.vector_weight, List::Vector)];
+    let lists = [
+        (bm25, settings.bm25_weight, List::Bm25),
+        (vector, settings.vector_weight, List::Vector),
+    ];
     for (list, weight, which) in lists {
         let share = shares(list, settings);
         for ((listed, ranked), share) in list.iter().zip(ranks(list)).zip(share) {
-            let fused = union.entry(listed.chunk).or_insert_with(|| Fused::empty(listed.chunk));
+            let fused = union
+                .entry(listed.chunk)
+                .or_insert_with(|| Fused::empty(listed.chunk));
             match which {
                 List::Bm25 => fused.bm25 = Some(ranked),
                 List::Vector => fused.vector = Some(ranked),
@@ -40,7 +45,12 @@ pub(super) fn fuse(bm25: &[Listed], vector: &[Listed], settings: &RetrieverSetti
         }
     }
     let mut all: Vec<Fused> = union.into_values().collect();
-    all.sort_unstable_by(|a, b| b.fused.score.total_cmp(&a.fused.score).then(a.chunk.cmp(&b.chunk)));
+    all.sort_unstable_by(|a, b| {
+        b.fused
+            .score
+            .total_cmp(&a.fused.score)
+            .then(a.chunk.cmp(&b.chunk))
+    });
     for (rank, hit) in (1..).zip(&mut all) {
         hit.fused.rank = rank;
     }
@@ -54,24 +64,51 @@ enum List {
 
 impl Fused {
     fn empty(chunk: u64) -> Self {
-        Self { chunk, bm25: None, vector: None, fused: Ranked { score: 0.0, rank: 0 } }
+        Self {
+            chunk,
+            bm25: None,
+            vector: None,
+            fused: Ranked {
+                score: 0.0,
+                rank: 0,
+            },
+        }
     }
 }
 
 fn ranks(list: &[Listed]) -> impl Iterator<Item = Ranked> {
-    list.iter().zip(1..).map(|(listed, rank)| Ranked { score: listed.score, rank })
+    list.iter().zip(1..).map(|(listed, rank)| Ranked {
+        score: listed.score,
+        rank,
+    })
 }
 
 /// What each place of a list is worth before its weight.
 fn shares(list: &[Listed], settings: &RetrieverSettings) -> Vec<f32> {
     match settings.fusion {
         Fusion::Weighted => {
-            let lowest = list.iter().map(|listed| listed.score).fold(f32::INFINITY, f32::min);
-            let highest = list.iter().map(|listed| listed.score).fold(f32::NEG_INFINITY, f32::max);
+            let lowest = list
+                .iter()
+                .map(|listed| listed.score)
+                .fold(f32::INFINITY, f32::min);
+            let highest = list
+                .iter()
+                .map(|listed| listed.score)
+                .fold(f32::NEG_INFINITY, f32::max);
             let range = highest - lowest;
-            list.iter().map(|listed| if range > 0.0 { (listed.score - lowest) / range } else { 1.0 }).collect()
+            list.iter()
+                .map(|listed| {
+                    if range > 0.0 {
+                        (listed.score - lowest) / range
+                    } else {
+                        1.0
+                    }
+                })
+                .collect()
         }
-        Fusion::Rrf => (1..=list.len()).map(|rank| 1.0 / (settings.rrf_k + rank as f32)).collect(),
+        Fusion::Rrf => (1..=list.len())
+            .map(|rank| 1.0 / (settings.rrf_k + rank as f32))
+            .collect(),
     }
 }
 
@@ -98,32 +135,86 @@ mod tests {
     }
 
     fn list(items: &[(u64, f32)]) -> Vec<Listed> {
-        items.iter().map(|&(chunk, score)| Listed { chunk, score }).collect()
+        items
+            .iter()
+            .map(|&(chunk, score)| Listed { chunk, score })
+            .collect()
     }
 
     fn check(fusion: Fusion, bm25: &[(u64, f32)], vector: &[(u64, f32)], expected: &[(u64, f32)]) {
         let fused = fuse(&list(bm25), &list(vector), &settings(fusion));
-        let found: Vec<_> = fused.iter().map(|hit| (hit.chunk, (hit.fused.score * 1e4).round() / 1e4)).collect();
+        let found: Vec<_> = fused
+            .iter()
+            .map(|hit| (hit.chunk, (hit.fused.score * 1e4).round() / 1e4))
+            .collect();
         assert_eq!(found, expected, "{fusion:?}");
-        assert!(fused.iter().zip(1..).all(|(hit, rank)| hit.fused.rank == rank));
+        assert!(
+            fused
+                .iter()
+                .zip(1..)
+                .all(|(hit, rank)| hit.fused.rank == rank)
+        );
     }
 
     #[test]
     fn lists_are_fused() {
         use Fusion::{Rrf, Weighted};
         check(Weighted, &[], &[], &[]);
-        check(Weighted, &[(1, 8.0), (2, 4.0)], &[(2, 0.9), (3, 0.5)], &[(2, 0.75), (1, 0.25), (3, 0.0)]);
-        check(Weighted, &[(1, 9.0), (2, 6.0), (3, 3.0)], &[], &[(1, 0.25), (2, 0.125), (3, 0.0)]);
-        check(Weighted, &[(5, 2.0), (4, 2.0)], &[], &[(4, 0.25), (5, 0.25)]); // equal scores: all full, ordered by chunk
-        check(Rrf, &[(1, 8.0), (2, 4.0)], &[(2, 0.9)], &[(2, 0.0163), (1, 0.0041)]);
+        check(
+            Weighted,
+            &[(1, 8.0), (2, 4.0)],
+            &[(2, 0.9), (3, 0.5)],
+            &[(2, 0.75), (1, 0.25), (3, 0.0)],
+        );
+        check(
+            Weighted,
+            &[(1, 9.0), (2, 6.0), (3, 3.0)],
+            &[],
+            &[(1, 0.25), (2, 0.125), (3, 0.0)],
+        );
+        check(
+            Weighted,
+            &[(5, 2.0), (4, 2.0)],
+            &[],
+            &[(4, 0.25), (5, 0.25)],
+        ); // equal scores: all full, ordered by chunk
+        check(
+            Rrf,
+            &[(1, 8.0), (2, 4.0)],
+            &[(2, 0.9)],
+            &[(2, 0.0163), (1, 0.0041)],
+        );
     }
 
     #[test]
     fn both_scores_and_ranks_are_kept() {
-        let fused = fuse(&list(&[(1, 8.0), (2, 4.0)]), &list(&[(2, 0.9)]), &settings(Fusion::Weighted));
+        let fused = fuse(
+            &list(&[(1, 8.0), (2, 4.0)]),
+            &list(&[(2, 0.9)]),
+            &settings(Fusion::Weighted),
+        );
         let second = fused.iter().find(|hit| hit.chunk == 2).expect("chunk 2");
-        assert_eq!(second.bm25, Some(Ranked { score: 4.0, rank: 2 }));
-        assert_eq!(second.vector, Some(Ranked { score: 0.9, rank: 1 }));
-        assert_eq!(fused.iter().find(|hit| hit.chunk == 1).expect("chunk 1").vector, None);
+        assert_eq!(
+            second.bm25,
+            Some(Ranked {
+                score: 4.0,
+                rank: 2
+            })
+        );
+        assert_eq!(
+            second.vector,
+            Some(Ranked {
+                score: 0.9,
+                rank: 1
+            })
+        );
+        assert_eq!(
+            fused
+                .iter()
+                .find(|hit| hit.chunk == 1)
+                .expect("chunk 1")
+                .vector,
+            None
+        );
     }
 }

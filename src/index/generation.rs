@@ -39,7 +39,8 @@ impl Generation {
         }
         let card = &manifest.vectors;
         let file = layout.root.join(&card.file);
-        let vectors = VectorStore::read(&file, manifest.embedder(), card.width as usize, card.rows)?;
+        let vectors =
+            VectorStore::read(&file, manifest.embedder(), card.width as usize, card.rows)?;
         Ok((Self::load(&folder, manifest)?, vectors))
     }
 
@@ -56,10 +57,25 @@ impl Generation {
         let mut by_row: Vec<u32> = (0..places.len() as u32).collect();
         by_row.sort_unstable_by_key(|at| (places[*at as usize].row, *at));
         let mut alive = vec![false; manifest.vectors.rows as usize];
-        places.iter().for_each(|place| alive[place.row as usize] = true);
+        places
+            .iter()
+            .for_each(|place| alive[place.row as usize] = true);
         let used_rows = alive.iter().filter(|alive| **alive).count() as u32;
-        let languages = manifest.documents.values().map(|entry| entry.language.clone()).collect();
-        Ok(Self { manifest, lexical, languages, places, by_row, alive, used_rows, graph })
+        let languages = manifest
+            .documents
+            .values()
+            .map(|entry| entry.language.clone())
+            .collect();
+        Ok(Self {
+            manifest,
+            lexical,
+            languages,
+            places,
+            by_row,
+            alive,
+            used_rows,
+            graph,
+        })
     }
 
     /// Vectors that a chunk has.
@@ -78,11 +94,20 @@ impl Generation {
     }
 
     pub fn place(&self, id: u64) -> Option<Place> {
-        self.places.binary_search_by_key(&id, |place| place.id).ok().map(|at| self.places[at])
+        self.places
+            .binary_search_by_key(&id, |place| place.id)
+            .ok()
+            .map(|at| self.places[at])
     }
 
     /// The `count` chunks nearest to a query, with their cosines, best first. Rows that no graph covers are searched exactly.
-    pub fn nearest(&self, vectors: &VectorStore, query: &[f32], count: usize, ef: usize) -> Vec<(f32, u64)> {
+    pub fn nearest(
+        &self,
+        vectors: &VectorStore,
+        query: &[f32],
+        count: usize,
+        ef: usize,
+    ) -> Vec<(f32, u64)> {
         let rows = self.manifest.vectors.rows;
         let alive = |row: u32| self.alive[row as usize];
         let covered = self.graph.as_ref().map_or(0, Graph::rows);
@@ -91,15 +116,21 @@ impl Generation {
             near.extend(graph.nearest(vectors, query, (count, ef), &alive));
             near = super::vectors::sorted(near);
         }
-        let chunks = near.into_iter().flat_map(|Near { row, score }| self.chunks_of(row).map(move |id| (score, id)));
+        let chunks = near
+            .into_iter()
+            .flat_map(|Near { row, score }| self.chunks_of(row).map(move |id| (score, id)));
         chunks.take(count).collect()
     }
 
     /// Every chunk with its cosine, best first.
     pub fn all_nearest(&self, vectors: &VectorStore, query: &[f32]) -> Vec<(f32, u64)> {
         let rows = self.manifest.vectors.rows;
-        let near = vectors.nearest(query, 0..rows, rows as usize, &|row| self.alive[row as usize]);
-        near.into_iter().flat_map(|Near { row, score }| self.chunks_of(row).map(move |id| (score, id))).collect()
+        let near = vectors.nearest(query, 0..rows, rows as usize, &|row| {
+            self.alive[row as usize]
+        });
+        near.into_iter()
+            .flat_map(|Near { row, score }| self.chunks_of(row).map(move |id| (score, id)))
+            .collect()
     }
 
     /// Where every chunk is stored, by id.
@@ -109,24 +140,40 @@ impl Generation {
 
     /// Chunks whose vector is a row, by id.
     fn chunks_of(&self, row: u32) -> impl Iterator<Item = u64> {
-        let first = self.by_row.partition_point(|at| self.places[*at as usize].row < row);
-        let places = self.by_row[first..].iter().map(|at| self.places[*at as usize]);
-        places.take_while(move |place| place.row == row).map(|place| place.id)
+        let first = self
+            .by_row
+            .partition_point(|at| self.places[*at as usize].row < row);
+        let places = self.by_row[first..]
+            .iter()
+            .map(|at| self.places[*at as usize]);
+        places
+            .take_while(move |place| place.row == row)
+            .map(|place| place.id)
     }
 }
 
 /// The parts of a generation must agree with each other.
 fn check_counts(folder: &Path, manifest: &Manifest, places: &[Place]) -> Result<(), FileError> {
-    let of_documents: u64 = manifest.documents.values().map(|entry| u64::from(entry.chunks)).sum();
+    let of_documents: u64 = manifest
+        .documents
+        .values()
+        .map(|entry| u64::from(entry.chunks))
+        .sum();
     let held = places.len() as u64;
     if manifest.chunks != held || of_documents != held {
-        let what = format_args!("it holds {held} chunks; its manifest says {} and {of_documents}", manifest.chunks)
-            .to_string();
+        let what = format_args!(
+            "it holds {held} chunks; its manifest says {} and {of_documents}",
+            manifest.chunks
+        )
+        .to_string();
         return Err(FileError::damaged(folder, what));
     }
     let rows = manifest.vectors.rows;
     if places.iter().any(|place| place.row >= rows) || manifest.graph_rows > rows {
-        return Err(FileError::damaged(folder, format_args!("it names vectors beyond its {rows}")));
+        return Err(FileError::damaged(
+            folder,
+            format_args!("it names vectors beyond its {rows}"),
+        ));
     }
     match places.is_sorted_by(|a, b| a.id < b.id) {
         true => Ok(()),

@@ -59,7 +59,9 @@ impl Graph {
         let hnsw = Hnsw::new(LINKS, rows as usize, MAX_LEVELS, EF_CONSTRUCTION, Cosine);
         for start in (0..rows).step_by(BATCH_ROWS as usize) {
             let end = rows.min(start + BATCH_ROWS);
-            let batch: Vec<(&[f32], usize)> = (start..end).map(|row| (store.row(row), row as usize)).collect();
+            let batch: Vec<(&[f32], usize)> = (start..end)
+                .map(|row| (store.row(row), row as usize))
+                .collect();
             if start == 0 {
                 // side by side, rows that come into an empty graph do not see each other, and some are never linked to the rest
                 batch.iter().for_each(|row| hnsw.insert_slice(*row));
@@ -76,8 +78,17 @@ impl Graph {
     fn flatten(hnsw: &Hnsw<f32, Cosine>, rows: u32) -> Self {
         let mut points: Vec<_> = hnsw.get_point_indexation().into_iter().collect();
         points.sort_unstable_by_key(|point| point.get_origin_id());
-        let top = points.iter().map(|point| point.get_point_id().0).max().unwrap_or(0);
-        let mut levels: Vec<Level> = (0..=top).map(|_| Level { starts: vec![0], ..Level::default() }).collect();
+        let top = points
+            .iter()
+            .map(|point| point.get_point_id().0)
+            .max()
+            .unwrap_or(0);
+        let mut levels: Vec<Level> = (0..=top)
+            .map(|_| Level {
+                starts: vec![0],
+                ..Level::default()
+            })
+            .collect();
         let mut entry = 0;
         for point in &points {
             let row = point.get_origin_id() as u32;
@@ -86,13 +97,23 @@ impl Graph {
                 entry = row;
             }
             let neighbours = point.get_neighborhood_id();
-            for (level, neighbours) in levels.iter_mut().zip(&neighbours).take(usize::from(highest) + 1) {
+            for (level, neighbours) in levels
+                .iter_mut()
+                .zip(&neighbours)
+                .take(usize::from(highest) + 1)
+            {
                 level.rows.push(row);
-                level.links.extend(neighbours.iter().map(|neighbour| neighbour.d_id as u32));
+                level
+                    .links
+                    .extend(neighbours.iter().map(|neighbour| neighbour.d_id as u32));
                 level.starts.push(level.links.len() as u32);
             }
         }
-        Self { rows, entry, levels }
+        Self {
+            rows,
+            entry,
+            levels,
+        }
     }
 
     pub fn rows(&self) -> u32 {
@@ -108,11 +129,23 @@ impl Graph {
         (count, ef): (usize, usize),
         alive: &dyn Fn(u32) -> bool,
     ) -> Vec<Near> {
-        let Some((lowest, upper)) = self.levels.split_first().filter(|_| self.rows > 0) else { return Vec::new() };
-        let near = |row: u32| Candidate(Near { row, score: dot(query, store.row(row)) });
+        let Some((lowest, upper)) = self.levels.split_first().filter(|_| self.rows > 0) else {
+            return Vec::new();
+        };
+        let near = |row: u32| {
+            Candidate(Near {
+                row,
+                score: dot(query, store.row(row)),
+            })
+        };
         let mut best = near(self.entry);
         for level in upper.iter().rev() {
-            while let Some(better) = level.links_of(best.0.row).iter().map(|row| near(*row)).max().filter(|c| *c > best)
+            while let Some(better) = level
+                .links_of(best.0.row)
+                .iter()
+                .map(|row| near(*row))
+                .max()
+                .filter(|c| *c > best)
             {
                 best = better;
             }
@@ -145,7 +178,11 @@ impl Graph {
                 }
             }
         }
-        let mut near = sorted(kept.into_iter().map(|Reverse(candidate)| candidate.0).collect());
+        let mut near = sorted(
+            kept.into_iter()
+                .map(|Reverse(candidate)| candidate.0)
+                .collect(),
+        );
         near.truncate(count);
         near
     }
@@ -166,15 +203,18 @@ impl Graph {
         let bytes = std::fs::read(file).map_err(|error| missing_or_unreadable(file, &error))?;
         let (numbers, rest) = bytes.as_chunks::<4>();
         let mut numbers = numbers.iter().map(|bytes| u32::from_le_bytes(*bytes));
-        let graph =
-            parse(&mut numbers).filter(|graph| rest.is_empty() && numbers.next().is_none() && graph.holds(rows));
+        let graph = parse(&mut numbers)
+            .filter(|graph| rest.is_empty() && numbers.next().is_none() && graph.holds(rows));
         graph.ok_or_else(|| FileError::damaged(file, "it is not a graph over the vectors"))
     }
 
     fn holds(&self, rows: u32) -> bool {
         self.rows == rows
             && (self.entry < rows || rows == 0)
-            && self.levels.first().is_none_or(|lowest| lowest.rows.iter().copied().eq(0..rows))
+            && self
+                .levels
+                .first()
+                .is_none_or(|lowest| lowest.rows.iter().copied().eq(0..rows))
             && self.levels.iter().all(|level| level.holds(rows))
     }
 }
@@ -186,14 +226,19 @@ impl Level {
             Some(found) if *found == row => Some(row as usize),
             _ => self.rows.binary_search(&row).ok(),
         };
-        at.map_or(&[], |at| &self.links[self.starts[at] as usize..self.starts[at + 1] as usize])
+        at.map_or(&[], |at| {
+            &self.links[self.starts[at] as usize..self.starts[at + 1] as usize]
+        })
     }
 
     fn holds(&self, rows: u32) -> bool {
         self.starts.len() == self.rows.len() + 1
             && self.starts.is_sorted()
             && self.rows.is_sorted()
-            && self.starts.last().is_some_and(|end| *end as usize == self.links.len())
+            && self
+                .starts
+                .last()
+                .is_some_and(|end| *end as usize == self.links.len())
             && self.rows.iter().chain(&self.links).all(|row| *row < rows)
     }
 }
@@ -206,11 +251,20 @@ fn parse(numbers: &mut impl ExactSizeIterator<Item = u32>) -> Option<Graph> {
     let mut levels = Vec::new();
     for _ in 0..count.min(MAX_LEVELS) {
         let (rows, links) = (numbers.next()? as usize, numbers.next()? as usize);
-        let mut take =
-            |count: usize| (count <= numbers.len()).then(|| numbers.by_ref().take(count).collect::<Vec<u32>>());
-        levels.push(Level { rows: take(rows)?, starts: take(rows + 1)?, links: take(links)? });
+        let mut take = |count: usize| {
+            (count <= numbers.len()).then(|| numbers.by_ref().take(count).collect::<Vec<u32>>())
+        };
+        levels.push(Level {
+            rows: take(rows)?,
+            starts: take(rows + 1)?,
+            links: take(links)?,
+        });
     }
-    Some(Graph { rows, entry, levels })
+    Some(Graph {
+        rows,
+        entry,
+        levels,
+    })
 }
 
 /// Ordered by cosine, then by the lower row.
@@ -221,7 +275,10 @@ impl Eq for Candidate {}
 
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.score.total_cmp(&other.0.score).then(other.0.row.cmp(&self.0.row))
+        self.0
+            .score
+            .total_cmp(&other.0.score)
+            .then(other.0.row.cmp(&self.0.row))
     }
 }
 
@@ -239,15 +296,21 @@ mod tests {
 
     /// Unit vectors in all directions, the same ones every time.
     fn store(folder: &Path, rows: u32) -> VectorStore {
-        let mut store = VectorStore::create(&folder.join("vectors"), "test", WIDTH).expect("a store");
-        let new: Vec<_> = (0..rows).map(|row| (store.key(&row.to_string()), unit(row))).collect();
+        let mut store =
+            VectorStore::create(&folder.join("vectors"), "test", WIDTH).expect("a store");
+        let new: Vec<_> = (0..rows)
+            .map(|row| (store.key(&row.to_string()), unit(row)))
+            .collect();
         store.append(&new).expect("written");
         store
     }
 
     fn unit(seed: u32) -> Vec<f32> {
         let bytes = *blake3::hash(&seed.to_le_bytes()).as_bytes();
-        let raw: Vec<f32> = bytes[..WIDTH].iter().map(|byte| f32::from(*byte) - 127.5).collect();
+        let raw: Vec<f32> = bytes[..WIDTH]
+            .iter()
+            .map(|byte| f32::from(*byte) - 127.5)
+            .collect();
         let length = dot(&raw, &raw).sqrt();
         raw.into_iter().map(|number| number / length).collect()
     }
@@ -298,8 +361,19 @@ mod tests {
     fn building_stops_when_it_is_told_to() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = store(folder.path(), 1200);
-        assert_eq!(Graph::build(&store, &mut |rows| if rows > 600 { Flow::Stop } else { Flow::Continue }), None);
+        assert_eq!(
+            Graph::build(&store, &mut |rows| if rows > 600 {
+                Flow::Stop
+            } else {
+                Flow::Continue
+            }),
+            None
+        );
         let empty = Graph::default();
-        assert!(empty.nearest(&store, &unit(1), (5, 5), &|_| true).is_empty());
+        assert!(
+            empty
+                .nearest(&store, &unit(1), (5, 5), &|_| true)
+                .is_empty()
+        );
     }
 }

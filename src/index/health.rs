@@ -35,10 +35,20 @@ fn of_index(root: PathBuf) -> Option<Health> {
     let folder = std::fs::read(root.join("corpus")).ok()?;
     let folder = String::from_utf8_lossy(&folder).into_owned();
     let layout = Layout { root };
-    let opened =
-        layout.current().and_then(|pointer| pointer.map(|pointer| Generation::open(&layout, &pointer)).transpose());
-    let mut health =
-        Health { folder, place: layout.root, generation: 0, documents: 0, chunks: 0, vectors: 0, problem: None };
+    let opened = layout.current().and_then(|pointer| {
+        pointer
+            .map(|pointer| Generation::open(&layout, &pointer))
+            .transpose()
+    });
+    let mut health = Health {
+        folder,
+        place: layout.root,
+        generation: 0,
+        documents: 0,
+        chunks: 0,
+        vectors: 0,
+        problem: None,
+    };
     match opened {
         Ok(Some((generation, vectors))) => {
             health.generation = generation.manifest.generation;

@@ -46,7 +46,9 @@ impl Layout {
     pub fn of(folder: &Path, indexes: &Path) -> Self {
         let hash = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex();
         let name = readable(&folder.file_name().unwrap_or_default().to_string_lossy());
-        Self { root: indexes.join(format!("{name}-{}", &hash[..12])) }
+        Self {
+            root: indexes.join(format!("{name}-{}", &hash[..12])),
+        }
     }
 
     pub fn generation(&self, number: u64) -> PathBuf {
@@ -56,14 +58,21 @@ impl Layout {
     /// Make the folder and take the writer lock when it is free.
     pub fn lock(&self, folder: &Path) -> Lock {
         let file = self.root.join("lock");
-        let opened = fs::create_dir_all(&self.root)
-            .and_then(|()| File::options().create(true).truncate(false).write(true).open(&file));
+        let opened = fs::create_dir_all(&self.root).and_then(|()| {
+            File::options()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .open(&file)
+        });
         let lock = match opened {
             Ok(lock) => lock,
             Err(error) => return Lock::Refused(FileError::write(&file, error)),
         };
         match lock.try_lock() {
-            Ok(()) => self.note(folder).map_or_else(Lock::Refused, |()| Lock::Held(lock)),
+            Ok(()) => self
+                .note(folder)
+                .map_or_else(Lock::Refused, |()| Lock::Held(lock)),
             Err(TryLockError::WouldBlock) => Lock::Elsewhere,
             Err(TryLockError::Error(error)) => Lock::Refused(FileError::write(&file, error)),
         }
@@ -72,7 +81,11 @@ impl Layout {
     /// Write down whose index this is.
     fn note(&self, folder: &Path) -> Result<(), FileError> {
         let note = self.root.join("corpus");
-        if note.exists() { Ok(()) } else { replace(&note, folder.as_os_str().as_encoded_bytes()) }
+        if note.exists() {
+            Ok(())
+        } else {
+            replace(&note, folder.as_os_str().as_encoded_bytes())
+        }
     }
 
     /// Is there a generation to read?
@@ -86,10 +99,14 @@ impl Layout {
         let text = match fs::read_to_string(&file) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) if error.kind() == ErrorKind::InvalidData => return Err(FileError::damaged(&file, "not text")),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(FileError::damaged(&file, "not text"));
+            }
             Err(error) => return Err(FileError::read(&file, error)),
         };
-        parse_pointer(&text).map(Some).ok_or_else(|| FileError::damaged(&file, "it names no generation"))
+        parse_pointer(&text)
+            .map(Some)
+            .ok_or_else(|| FileError::damaged(&file, "it names no generation"))
     }
 
     /// Change the generation in use, by one rename.
@@ -102,15 +119,20 @@ impl Layout {
     /// could not be opened), nor one that a killed process left.
     pub fn next_generation(&self, in_use: u64) -> Result<u64, FileError> {
         let named = self.current()?.map_or(0, |pointer| pointer.generation);
-        let entries = fs::read_dir(&self.root).map_err(|error| FileError::read(&self.root, error))?;
-        let left = entries.flatten().filter_map(|entry| number(&entry.file_name().to_string_lossy()));
+        let entries =
+            fs::read_dir(&self.root).map_err(|error| FileError::read(&self.root, error))?;
+        let left = entries
+            .flatten()
+            .filter_map(|entry| number(&entry.file_name().to_string_lossy()));
         Ok(left.chain([named, in_use]).max().unwrap_or(0) + 1)
     }
 
     /// Delete every generation but those in `generations`, and every vector file that is not in `vectors`. What cannot be
     /// deleted now is deleted next time.
     pub fn sweep(&self, generations: &[u64], vectors: &[&str]) {
-        let Ok(entries) = fs::read_dir(&self.root) else { return };
+        let Ok(entries) = fs::read_dir(&self.root) else {
+            return;
+        };
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if number(&name).is_some_and(|number| !generations.contains(&number)) {
@@ -126,12 +148,15 @@ impl Layout {
         // without the pointer nothing of the rest is served, whatever happens next
         let pointer = self.current_file();
         match fs::remove_file(&pointer) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(FileError::write(&pointer, error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(FileError::write(&pointer, error));
+            }
             _ => self.sweep(&[], &[]),
         }
         // only a cache: what cannot be deleted is right all the same
         let _ = fs::remove_file(self.cuts());
-        let remove = |file: &PathBuf| fs::remove_file(file).map_err(|error| FileError::write(file, error));
+        let remove =
+            |file: &PathBuf| fs::remove_file(file).map_err(|error| FileError::write(file, error));
         super::links::files(self).iter().try_for_each(remove)
     }
 
@@ -152,15 +177,31 @@ fn number(name: &str) -> Option<u64> {
 
 fn parse_pointer(text: &str) -> Option<Pointer> {
     let (name, manifest) = text.strip_suffix('\n')?.split_once(' ')?;
-    Some(Pointer { generation: number(name)?, manifest: manifest.to_owned() })
+    Some(Pointer {
+        generation: number(name)?,
+        manifest: manifest.to_owned(),
+    })
 }
 
 /// Lower-case letters and digits of a folder name, for people who look into the indexes folder.
 fn readable(name: &str) -> String {
-    let mut text: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).take(32).collect();
+    let mut text: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        })
+        .take(32)
+        .collect();
     text.truncate(text.trim_end_matches('-').len());
-    if text.chars().all(|c| c == '-') { "folder".to_owned() } else { text }
+    if text.chars().all(|c| c == '-') {
+        "folder".to_owned()
+    } else {
+        text
+    }
 }
 
 /// Write a whole file so that a reader sees the old one or the new one, after a power cut too.
@@ -179,7 +220,11 @@ pub(super) fn replace(file: &Path, bytes: &[u8]) -> Result<(), FileError> {
 /// Make the entries of a folder durable.
 pub(super) fn sync_folder(folder: &Path) -> std::io::Result<()> {
     // Windows cannot open a folder as a file; its renames are durable without
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -190,9 +235,16 @@ mod tests {
     fn folder_names_are_readable_and_differ() {
         let name = |folder: &str| {
             let root = Layout::of(Path::new(folder), Path::new("/x")).root;
-            root.file_name().expect("a name").to_string_lossy().into_owned()
+            root.file_name()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned()
         };
-        assert!(name("/home/me/My Notes!").starts_with("my-notes-"), "{}", name("/home/me/My Notes!"));
+        assert!(
+            name("/home/me/My Notes!").starts_with("my-notes-"),
+            "{}",
+            name("/home/me/My Notes!")
+        );
         assert!(name("/").starts_with("folder-"));
         assert!(name("/home/文書").starts_with("folder-"));
         assert_ne!(name("/a/notes"), name("/b/notes"));
@@ -200,9 +252,17 @@ mod tests {
 
     #[test]
     fn only_a_whole_pointer_counts() {
-        let whole = Pointer { generation: 7, manifest: "ab".into() };
-        let cases =
-            [("gen-7 ab\n", Some(whole)), ("gen-7 ab", None), ("gen-7\n", None), ("gen-x ab\n", None), ("", None)];
+        let whole = Pointer {
+            generation: 7,
+            manifest: "ab".into(),
+        };
+        let cases = [
+            ("gen-7 ab\n", Some(whole)),
+            ("gen-7 ab", None),
+            ("gen-7\n", None),
+            ("gen-x ab\n", None),
+            ("", None),
+        ];
         for (text, expected) in cases {
             assert_eq!(parse_pointer(text), expected, "{text:?}");
         }

@@ -8,10 +8,13 @@ use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteErro
 use tantivy::indexer::NoMergePolicy;
 use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
 use tantivy::schema::{
-    FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions, Value as _,
+    FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+    Value as _,
 };
 use tantivy::tokenizer::PreTokenizedString;
-use tantivy::{DocAddress, Index, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, TantivyError, Term};
+use tantivy::{
+    DocAddress, Index, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, TantivyError, Term,
+};
 
 use super::analyser;
 use super::error::FileError;
@@ -34,7 +37,8 @@ struct Fields {
 fn schema() -> (Schema, Fields) {
     let mut schema = Schema::builder();
     // the analyser runs before tantivy sees the words, so that one field holds every language
-    let words = TextFieldIndexing::default().set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    let words =
+        TextFieldIndexing::default().set_index_option(IndexRecordOption::WithFreqsAndPositions);
     let fields = Fields {
         id: schema.add_u64_field("id", FAST),
         row: schema.add_u64_field("row", FAST),
@@ -63,7 +67,10 @@ impl Lexical {
     pub fn open(folder: &Path) -> Result<Self, FileError> {
         let open = || {
             let index = Index::open_in_dir(folder)?;
-            let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+            let reader = index
+                .reader_builder()
+                .reload_policy(ReloadPolicy::Manual)
+                .try_into()?;
             Ok::<_, TantivyError>((index.schema(), reader.searcher()))
         };
         let (found, searcher) = open().map_err(|error| reading(folder, &error))?;
@@ -79,10 +86,17 @@ impl Lexical {
         let read = || {
             let mut places = Vec::with_capacity(self.searcher.num_docs() as usize);
             for (segment, reader) in (0..).zip(self.searcher.segment_readers()) {
-                let (ids, rows) = (reader.fast_fields().u64("id")?, reader.fast_fields().u64("row")?);
+                let (ids, rows) = (
+                    reader.fast_fields().u64("id")?,
+                    reader.fast_fields().u64("row")?,
+                );
                 for doc in reader.doc_ids_alive() {
                     if let (Some(id), Some(row)) = (ids.first(doc), rows.first(doc)) {
-                        places.push(Place { id, row: row as u32, address: DocAddress::new(segment, doc) });
+                        places.push(Place {
+                            id,
+                            row: row as u32,
+                            address: DocAddress::new(segment, doc),
+                        });
                     }
                 }
             }
@@ -99,13 +113,22 @@ impl Lexical {
         }
         let clauses = words.iter().map(|word| {
             let term = Term::from_field_text(self.fields.words, word);
-            (Occur::Should, Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)) as Box<dyn Query>)
+            (
+                Occur::Should,
+                Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)) as Box<dyn Query>,
+            )
         });
         let query = BooleanQuery::new(clauses.collect());
-        let found = self.searcher.search(&query, &TopDocs::with_limit(count).order_by_score())?;
+        let found = self
+            .searcher
+            .search(&query, &TopDocs::with_limit(count).order_by_score())?;
         let mut listed = Vec::with_capacity(found.len());
         for (score, address) in found {
-            let ids = self.searcher.segment_reader(address.segment_ord).fast_fields().u64("id")?;
+            let ids = self
+                .searcher
+                .segment_reader(address.segment_ord)
+                .fast_fields()
+                .u64("id")?;
             listed.extend(ids.first(address.doc_id).map(|id| (score, id)));
         }
         listed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -114,9 +137,15 @@ impl Lexical {
 
     /// The chunks of a document, by id.
     pub fn document(&self, document: &str) -> tantivy::Result<Vec<ChunkText>> {
-        let query = TermQuery::new(Term::from_field_text(self.fields.document, document), IndexRecordOption::Basic);
+        let query = TermQuery::new(
+            Term::from_field_text(self.fields.document, document),
+            IndexRecordOption::Basic,
+        );
         let found = self.searcher.search(&query, &DocSetCollector)?;
-        let mut chunks = found.into_iter().map(|address| self.chunk(address)).collect::<tantivy::Result<Vec<_>>>()?;
+        let mut chunks = found
+            .into_iter()
+            .map(|address| self.chunk(address))
+            .collect::<tantivy::Result<Vec<_>>>()?;
         chunks.sort_unstable_by_key(|chunk| chunk.id);
         Ok(chunks)
     }
@@ -124,7 +153,10 @@ impl Lexical {
     /// The chunk at a place, as it was stored.
     pub fn chunk(&self, address: DocAddress) -> tantivy::Result<ChunkText> {
         let stored: TantivyDocument = self.searcher.doc(address)?;
-        let text = stored.get_first(self.fields.chunk).and_then(|value| value.as_str()).unwrap_or_default();
+        let text = stored
+            .get_first(self.fields.chunk)
+            .and_then(|value| value.as_str())
+            .unwrap_or_default();
         serde_json::from_str(text).map_err(|error| TantivyError::InternalError(error.to_string()))
     }
 }
@@ -143,32 +175,47 @@ impl LexicalWriter {
         let open = || {
             let directory = tantivy::directory::MmapDirectory::open(folder)?;
             // one thread and no merging behind our back: what is written is the same every time and is all there after a commit
-            let writer: IndexWriter =
-                Index::open_or_create(directory, schema)?.writer_with_num_threads(1, WRITER_BYTES)?;
+            let writer: IndexWriter = Index::open_or_create(directory, schema)?
+                .writer_with_num_threads(1, WRITER_BYTES)?;
             writer.set_merge_policy(Box::new(NoMergePolicy));
             Ok::<_, TantivyError>(writer)
         };
         let writer = std::fs::create_dir_all(folder)
             .map_err(|error| FileError::write(folder, error))
             .and_then(|()| open().map_err(|error| writing(folder, &error)))?;
-        Ok(Self { writer, fields, folder: folder.to_owned() })
+        Ok(Self {
+            writer,
+            fields,
+            folder: folder.to_owned(),
+        })
     }
 
     /// Forget the chunks of a document that were there before.
     pub fn remove(&mut self, document: &str) {
-        self.writer.delete_term(Term::from_field_text(self.fields.document, document));
+        self.writer
+            .delete_term(Term::from_field_text(self.fields.document, document));
     }
 
     pub fn add(&mut self, chunk: &ChunkText, row: u32, language: &str) -> Result<(), FileError> {
-        let stored = serde_json::to_string(chunk).map_err(|error| FileError::write(&self.folder, error))?;
+        let stored =
+            serde_json::to_string(chunk).map_err(|error| FileError::write(&self.folder, error))?;
         let tokens = analyser::chunk_words(&chunk.text, language);
         let mut document = TantivyDocument::default();
         document.add_u64(self.fields.id, chunk.id);
         document.add_u64(self.fields.row, u64::from(row));
         document.add_text(self.fields.document, &chunk.document);
-        document.add_pre_tokenized_text(self.fields.words, PreTokenizedString { text: String::new(), tokens });
+        document.add_pre_tokenized_text(
+            self.fields.words,
+            PreTokenizedString {
+                text: String::new(),
+                tokens,
+            },
+        );
         document.add_text(self.fields.chunk, stored);
-        self.writer.add_document(document).map(|_| ()).map_err(|error| writing(&self.folder, &error))
+        self.writer
+            .add_document(document)
+            .map(|_| ())
+            .map_err(|error| writing(&self.folder, &error))
     }
 
     /// Write everything that was added and removed. `tidy` merges segments when there are many, which takes longer.
@@ -177,7 +224,9 @@ impl LexicalWriter {
         let mut finish = || {
             self.writer.commit()?;
             let segments = self.writer.index().searchable_segment_metas()?;
-            let wasted = segments.iter().any(|segment| segment.num_deleted_docs() * 2 > segment.max_doc());
+            let wasted = segments
+                .iter()
+                .any(|segment| segment.num_deleted_docs() * 2 > segment.max_doc());
             if tidy && (segments.len() > MAX_SEGMENTS || wasted) {
                 let ids: Vec<_> = segments.iter().map(|segment| segment.id()).collect();
                 self.writer.merge(&ids).wait()?;
@@ -185,7 +234,9 @@ impl LexicalWriter {
             self.writer.garbage_collect_files().wait()?;
             Ok::<_, TantivyError>(())
         };
-        finish().and_then(|()| self.writer.wait_merging_threads()).map_err(|error| writing(&folder, &error))
+        finish()
+            .and_then(|()| self.writer.wait_merging_threads())
+            .map_err(|error| writing(&folder, &error))
     }
 }
 
@@ -202,9 +253,10 @@ fn reading(folder: &Path, error: &TantivyError) -> FileError {
 
 fn writing(folder: &Path, error: &TantivyError) -> FileError {
     match error {
-        TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, directory_path }) => {
-            FileError::write(directory_path, io_error)
-        }
+        TantivyError::OpenDirectoryError(OpenDirectoryError::IoError {
+            io_error,
+            directory_path,
+        }) => FileError::write(directory_path, io_error),
         TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {
             FileError::write(&folder.join(filepath), io_error)
         }

@@ -29,7 +29,8 @@ impl Index {
         let writable = self.lock.is_some();
         let is_it = |links: &LinkStore| links.recipe == *recipe && links.is_writable() == writable;
         if !self.links.borrow().as_ref().is_some_and(is_it) {
-            let links = LinkStore::open(&self.layout, recipe, writable).map_err(|error| error.of(&self.name))?;
+            let links = LinkStore::open(&self.layout, recipe, writable)
+                .map_err(|error| error.of(&self.name))?;
             self.links.replace(Some(links));
         }
         Ok(())
@@ -50,7 +51,9 @@ impl Index {
     pub fn linked(&self) -> LinkedState {
         let mut state = LinkedState::default();
         let links = self.links.borrow();
-        let (Some(links), Some(manifest)) = (links.as_ref(), self.manifest()) else { return state };
+        let (Some(links), Some(manifest)) = (links.as_ref(), self.manifest()) else {
+            return state;
+        };
         if links.is_empty() {
             state.other_models = LinkStore::of_other_models(&self.layout, &links.recipe);
         }
@@ -70,16 +73,24 @@ impl Index {
     /// # Errors
     /// Files of the index that cannot be written.
     pub fn tidy_links(&self) -> Result<(), IndexError> {
-        let entries = self.manifest().into_iter().flat_map(|manifest| manifest.documents.values());
+        let entries = self
+            .manifest()
+            .into_iter()
+            .flat_map(|manifest| manifest.documents.values());
         let alive: HashSet<DocumentKey> = entries.filter_map(|entry| self.key_of(entry)).collect();
         let mut links = self.links.borrow_mut();
-        links.as_mut().map_or(Ok(()), |links| links.tidy(&alive)).map_err(|error| error.of(&self.name))
+        links
+            .as_mut()
+            .map_or(Ok(()), |links| links.tidy(&alive))
+            .map_err(|error| error.of(&self.name))
     }
 
     /// The documents, by path.
     #[must_use]
     pub fn documents(&self) -> Vec<String> {
-        self.manifest().map(|manifest| manifest.documents.keys().cloned().collect()).unwrap_or_default()
+        self.manifest()
+            .map(|manifest| manifest.documents.keys().cloned().collect())
+            .unwrap_or_default()
     }
 
     /// The chunks of a document, in its order; none for a document that is not in the index.
@@ -87,8 +98,13 @@ impl Index {
     /// # Errors
     /// Files of the index that cannot be read.
     pub fn document(&self, path: &str) -> Result<Vec<ChunkText>, IndexError> {
-        let Some(generation) = &self.generation else { return Ok(Vec::new()) };
-        generation.lexical.document(path).map_err(|error| self.damaged(error))
+        let Some(generation) = &self.generation else {
+            return Ok(Vec::new());
+        };
+        generation
+            .lexical
+            .document(path)
+            .map_err(|error| self.damaged(error))
     }
 
     /// The links between the chunks of a document, by their order; None while there are none.
@@ -96,8 +112,13 @@ impl Index {
     /// # Errors
     /// Files of the index that cannot be read.
     pub fn links(&self, document: &str) -> Result<Option<ChunkLinks>, IndexError> {
-        let (mut links, Some(key)) = (self.links.borrow_mut(), self.key(document)) else { return Ok(None) };
-        links.as_mut().map_or(Ok(None), |links| links.get(&key)).map_err(|error| error.of(&self.name))
+        let (mut links, Some(key)) = (self.links.borrow_mut(), self.key(document)) else {
+            return Ok(None);
+        };
+        links
+            .as_mut()
+            .map_or(Ok(None), |links| links.get(&key))
+            .map_err(|error| error.of(&self.name))
     }
 
     /// Keep the links of a document. When this returns, a kill no longer loses them.
@@ -105,8 +126,13 @@ impl Index {
     /// # Errors
     /// Files of the index that cannot be written.
     pub fn keep_links(&self, document: &str, made: &ChunkLinks) -> Result<(), IndexError> {
-        let (mut links, Some(key)) = (self.links.borrow_mut(), self.key(document)) else { return Ok(()) };
-        links.as_mut().map_or(Ok(()), |links| links.put(key, made)).map_err(|error| error.of(&self.name))
+        let (mut links, Some(key)) = (self.links.borrow_mut(), self.key(document)) else {
+            return Ok(());
+        };
+        links
+            .as_mut()
+            .map_or(Ok(()), |links| links.put(key, made))
+            .map_err(|error| error.of(&self.name))
     }
 
     fn key(&self, document: &str) -> Option<DocumentKey> {

@@ -72,7 +72,14 @@ impl LinkStore {
         let name = blake3::hash(&header).to_hex();
         let file = layout.root.join(format!("{PREFIX}{}", &name[..12]));
         let (records, end) = (HashMap::new(), header.len() as u64);
-        let mut store = Self { file, recipe: recipe.clone(), records, end, writable, unwritten: HashMap::new() };
+        let mut store = Self {
+            file,
+            recipe: recipe.clone(),
+            records,
+            end,
+            writable,
+            unwritten: HashMap::new(),
+        };
         if store.is_begun() {
             store.load()?;
         }
@@ -95,16 +102,24 @@ impl LinkStore {
 
     /// Find every whole record and cut the rest off.
     fn load(&mut self) -> Result<(), FileError> {
-        let mut file = File::open(&self.file).map_err(|error| FileError::read(&self.file, error))?;
-        let length = file.metadata().map_err(|error| FileError::read(&self.file, error))?.len();
-        file.seek(SeekFrom::Start(self.end)).map_err(|error| FileError::read(&self.file, error))?;
+        let mut file =
+            File::open(&self.file).map_err(|error| FileError::read(&self.file, error))?;
+        let length = file
+            .metadata()
+            .map_err(|error| FileError::read(&self.file, error))?
+            .len();
+        file.seek(SeekFrom::Start(self.end))
+            .map_err(|error| FileError::read(&self.file, error))?;
         let mut reader = BufReader::new(file);
         while let Some((key, payload)) = read_record(&mut reader, length - self.end.min(length)) {
             self.records.insert(key, (self.end, payload.len()));
             self.end += (payload.len() + CHECK_BYTES) as u64;
         }
         if self.writable && self.end < length {
-            let cut = File::options().write(true).open(&self.file).and_then(|file| file.set_len(self.end));
+            let cut = File::options()
+                .write(true)
+                .open(&self.file)
+                .and_then(|file| file.set_len(self.end));
             cut.map_err(|error| FileError::write(&self.file, error))?;
         }
         Ok(())
@@ -138,7 +153,8 @@ impl LinkStore {
         let (start, length) = self.records.get(key)?;
         let mut file = File::open(&self.file).ok()?;
         file.seek(SeekFrom::Start(*start)).ok()?;
-        let (found, payload) = read_record(&mut BufReader::new(file), (length + CHECK_BYTES) as u64)?;
+        let (found, payload) =
+            read_record(&mut BufReader::new(file), (length + CHECK_BYTES) as u64)?;
         (found == *key).then(|| decode(&payload[key.len()..]))?
     }
 
@@ -169,13 +185,19 @@ impl LinkStore {
 
     /// Write the file anew without the documents that are gone, when those are the greater part.
     pub fn tidy(&mut self, alive: &HashSet<DocumentKey>) -> Result<(), FileError> {
-        let gone = self.records.keys().filter(|key| !alive.contains(*key)).count();
+        let gone = self
+            .records
+            .keys()
+            .filter(|key| !alive.contains(*key))
+            .count();
         if !self.writable || gone <= WASTE_RECORDS + self.records.len() / 2 {
             return Ok(());
         }
         let mut bytes = header(&self.recipe);
         for key in self.records.keys().filter(|key| alive.contains(*key)) {
-            let Some(links) = self.read(key) else { continue };
+            let Some(links) = self.read(key) else {
+                continue;
+            };
             let start = bytes.len();
             bytes.extend(encode(key, &links));
             let check = blake3::hash(&bytes[start..]);
@@ -189,9 +211,14 @@ impl LinkStore {
     /// The recipes of the same linker whose model is another one.
     pub fn of_other_models(layout: &Layout, recipe: &LinkRecipe) -> Vec<LinkRecipe> {
         let other = |found: &LinkRecipe| {
-            found.linker == recipe.linker && (found.model != recipe.model || found.embedder != recipe.embedder)
+            found.linker == recipe.linker
+                && (found.model != recipe.model || found.embedder != recipe.embedder)
         };
-        files(layout).iter().filter_map(|file| read_recipe(file)).filter(other).collect()
+        files(layout)
+            .iter()
+            .filter_map(|file| read_recipe(file))
+            .filter(other)
+            .collect()
     }
 
     /// Throw away every link that the same linker made, with whatever model.
@@ -268,7 +295,9 @@ fn read_record(reader: &mut impl std::io::Read, most: u64) -> Option<(DocumentKe
 }
 
 fn last_u32(bytes: &[u8]) -> u32 {
-    bytes.last_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    bytes
+        .last_chunk::<4>()
+        .map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
 fn encode(key: &DocumentKey, links: &ChunkLinks) -> Vec<u8> {
@@ -296,7 +325,10 @@ fn decode(mut bytes: &[u8]) -> Option<ChunkLinks> {
         let count = u32::from_le_bytes(next()?);
         let mut of_chunk = Vec::new();
         for _ in 0..count {
-            of_chunk.push(Link { to: u32::from_le_bytes(next()?), weight: f32::from_le_bytes(next()?) });
+            of_chunk.push(Link {
+                to: u32::from_le_bytes(next()?),
+                weight: f32::from_le_bytes(next()?),
+            });
         }
         links.push(of_chunk);
     }
@@ -319,13 +351,24 @@ mod tests {
     }
 
     fn links(chunks: u32) -> ChunkLinks {
-        (0..chunks).map(|at| (0..at % 3).map(|to| Link { to, weight: 0.5 / (at + 1) as f32 }).collect()).collect()
+        (0..chunks)
+            .map(|at| {
+                (0..at % 3)
+                    .map(|to| Link {
+                        to,
+                        weight: 0.5 / (at + 1) as f32,
+                    })
+                    .collect()
+            })
+            .collect()
     }
 
     #[test]
     fn links_are_found_again_and_a_torn_record_is_cut_off() {
         let home = tempfile::tempdir().expect("a folder");
-        let layout = Layout { root: home.path().to_owned() };
+        let layout = Layout {
+            root: home.path().to_owned(),
+        };
         let keys = [1_u32, 2, 3].map(|n| document_key("checksum", "fixed", n));
         let mut store = LinkStore::open(&layout, &recipe("a"), true).expect("a store");
         for (key, chunks) in keys.iter().zip([4, 0, 7]) {
@@ -341,32 +384,55 @@ mod tests {
             assert_eq!(store.get(&keys[1]).expect("read"), Some(links(0)));
             assert_eq!(store.holds(&keys[2]), cut == whole.len(), "cut at {cut}");
             if cut < whole.len() {
-                assert_eq!(fs::metadata(&file).expect("a file").len() as usize, without_last);
+                assert_eq!(
+                    fs::metadata(&file).expect("a file").len() as usize,
+                    without_last
+                );
             }
         }
         // a kill while the header was written
         fs::write(&file, &whole[..20]).expect("cut");
-        assert!(!LinkStore::open(&layout, &recipe("a"), true).expect("a store").holds(&keys[0]));
+        assert!(
+            !LinkStore::open(&layout, &recipe("a"), true)
+                .expect("a store")
+                .holds(&keys[0])
+        );
     }
 
     #[test]
     fn each_recipe_has_its_own_links_and_those_of_another_model_are_noticed() {
         let home = tempfile::tempdir().expect("a folder");
-        let layout = Layout { root: home.path().to_owned() };
+        let layout = Layout {
+            root: home.path().to_owned(),
+        };
         let key = document_key("checksum", "fixed", 1);
-        LinkStore::open(&layout, &recipe("a"), true).and_then(|mut store| store.put(key, &links(2))).expect("kept");
+        LinkStore::open(&layout, &recipe("a"), true)
+            .and_then(|mut store| store.put(key, &links(2)))
+            .expect("kept");
         let other = LinkStore::open(&layout, &recipe("b"), true).expect("a store");
-        assert!(!other.holds(&key) && !other.file.exists(), "opening a recipe leaves no trace");
-        assert_eq!(LinkStore::of_other_models(&layout, &recipe("b")), [recipe("a")]);
+        assert!(
+            !other.holds(&key) && !other.file.exists(),
+            "opening a recipe leaves no trace"
+        );
+        assert_eq!(
+            LinkStore::of_other_models(&layout, &recipe("b")),
+            [recipe("a")]
+        );
         assert!(LinkStore::of_other_models(&layout, &recipe("a")).is_empty());
         LinkStore::forget(&layout, &recipe("b")).expect("forgotten");
-        assert!(!LinkStore::open(&layout, &recipe("a"), true).expect("a store").holds(&key));
+        assert!(
+            !LinkStore::open(&layout, &recipe("a"), true)
+                .expect("a store")
+                .holds(&key)
+        );
     }
 
     #[test]
     fn who_may_not_write_keeps_links_in_memory() {
         let home = tempfile::tempdir().expect("a folder");
-        let layout = Layout { root: home.path().to_owned() };
+        let layout = Layout {
+            root: home.path().to_owned(),
+        };
         let key = document_key("checksum", "fixed", 1);
         let mut store = LinkStore::open(&layout, &recipe("a"), false).expect("a store");
         store.put(key, &links(3)).expect("kept");
@@ -377,14 +443,20 @@ mod tests {
     #[test]
     fn a_reader_finds_its_links_after_the_writer_wrote_the_file_anew() {
         let home = tempfile::tempdir().expect("a folder");
-        let layout = Layout { root: home.path().to_owned() };
+        let layout = Layout {
+            root: home.path().to_owned(),
+        };
         let mut writer = LinkStore::open(&layout, &recipe("a"), true).expect("a store");
-        let keys: Vec<DocumentKey> = (0..200).map(|n| document_key("checksum", "fixed", n)).collect();
+        let keys: Vec<DocumentKey> = (0..200)
+            .map(|n| document_key("checksum", "fixed", n))
+            .collect();
         for (key, chunks) in keys.iter().zip(3..) {
             writer.put(*key, &links(chunks)).expect("kept");
         }
         let mut reader = LinkStore::open(&layout, &recipe("a"), false).expect("a store");
-        writer.tidy(&keys[190..].iter().copied().collect()).expect("tidied");
+        writer
+            .tidy(&keys[190..].iter().copied().collect())
+            .expect("tidied");
         assert_eq!(reader.get(&keys[195]).expect("read"), Some(links(198)));
         assert_eq!(reader.get(&keys[3]).expect("read"), None, "it is gone");
     }
@@ -392,14 +464,20 @@ mod tests {
     #[test]
     fn records_of_documents_that_are_gone_make_room() {
         let home = tempfile::tempdir().expect("a folder");
-        let layout = Layout { root: home.path().to_owned() };
+        let layout = Layout {
+            root: home.path().to_owned(),
+        };
         let mut store = LinkStore::open(&layout, &recipe("a"), true).expect("a store");
-        let keys: Vec<DocumentKey> = (0..200).map(|n| document_key("checksum", "fixed", n)).collect();
+        let keys: Vec<DocumentKey> = (0..200)
+            .map(|n| document_key("checksum", "fixed", n))
+            .collect();
         for key in &keys {
             store.put(*key, &links(5)).expect("kept");
         }
         let before = fs::metadata(&store.file).expect("a file").len();
-        store.tidy(&keys[..10].iter().copied().collect()).expect("tidied");
+        store
+            .tidy(&keys[..10].iter().copied().collect())
+            .expect("tidied");
         assert!(fs::metadata(&store.file).expect("a file").len() < before / 5);
         assert_eq!(store.get(&keys[3]).expect("read"), Some(links(5)));
         assert!(!store.holds(&keys[11]));

@@ -110,7 +110,10 @@ impl Manifest {
         }
         let Header { format: found } = parse(&file, &text)?;
         if found != FORMAT {
-            return Err(FileError::OtherFormat { found, expected: FORMAT });
+            return Err(FileError::OtherFormat {
+                found,
+                expected: FORMAT,
+            });
         }
         parse(&file, &text)
     }
@@ -137,7 +140,11 @@ impl StoredFile {
     /// Measure a file of a generation.
     pub fn of(generation: &Path, name: &str) -> Result<Self, FileError> {
         let (bytes, blake3) = checksum(&generation.join(name))?;
-        Ok(Self { name: name.to_owned(), bytes, blake3 })
+        Ok(Self {
+            name: name.to_owned(),
+            bytes,
+            blake3,
+        })
     }
 
     /// Is the file what it was when it was written?
@@ -145,7 +152,10 @@ impl StoredFile {
         let file = generation.join(&self.name);
         let (bytes, blake3) = checksum(&file)?;
         if bytes != self.bytes {
-            return Err(FileError::damaged(&file, format_args!("it has {bytes} bytes instead of {}", self.bytes)));
+            return Err(FileError::damaged(
+                &file,
+                format_args!("it has {bytes} bytes instead of {}", self.bytes),
+            ));
         }
         if blake3 != self.blake3 {
             return Err(FileError::damaged(&file, "its checksum is wrong"));
@@ -156,6 +166,8 @@ impl StoredFile {
 
 fn checksum(file: &Path) -> Result<(u64, String), FileError> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_mmap_rayon(file).map_err(|error| missing_or_unreadable(file, &error))?;
+    hasher
+        .update_mmap_rayon(file)
+        .map_err(|error| missing_or_unreadable(file, &error))?;
     Ok((hasher.count(), hasher.finalize().to_hex().to_string()))
 }

@@ -115,15 +115,19 @@ impl Index {
         if index.lock.is_none() {
             return Err(IndexError::InUse { folder: index.name });
         }
-        index.layout.clear().map_err(|error| error.of(&index.name))?;
+        index
+            .layout
+            .clear()
+            .map_err(|error| error.of(&index.name))?;
         Ok(index)
     }
 
     fn locate(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
         let name = folder.display().to_string();
-        let canonical = folder
-            .canonicalize()
-            .map_err(|error| IndexError::Folder { folder: name.clone(), reason: error.to_string() })?;
+        let canonical = folder.canonicalize().map_err(|error| IndexError::Folder {
+            folder: name.clone(),
+            reason: error.to_string(),
+        })?;
         let layout = Layout::of(&canonical, indexes);
         let lock = match layout.lock(&canonical) {
             Lock::Held(lock) => Some(lock),
@@ -135,14 +139,27 @@ impl Index {
         let (pointer, generation, vectors) = (None, None, None);
         let (cuts, recuts) = (RefCell::new(Cuts::new(layout.cuts())), RefCell::default());
         let links = RefCell::default();
-        Ok(Self { name, canonical, layout, lock, pointer, generation, vectors, cuts, recuts, links })
+        Ok(Self {
+            name,
+            canonical,
+            layout,
+            lock,
+            pointer,
+            generation,
+            vectors,
+            cuts,
+            recuts,
+            links,
+        })
     }
 
     /// Load the generation in use, if it is another than the loaded one.
     fn refresh(&mut self) -> Result<(), FileError> {
         let mut pointer = self.layout.current()?;
         while pointer != self.pointer {
-            let Some(current) = pointer.clone() else { break };
+            let Some(current) = pointer.clone() else {
+                break;
+            };
             match Generation::open(&self.layout, &current) {
                 Ok((generation, vectors)) => {
                     (self.generation, self.vectors) = (Some(generation), Some(vectors));
@@ -168,7 +185,9 @@ impl Index {
         }
         let lock = match self.layout.lock(&self.canonical) {
             Lock::Held(lock) => Ok(lock),
-            Lock::Elsewhere => Err(IndexError::InUse { folder: self.name.clone() }),
+            Lock::Elsewhere => Err(IndexError::InUse {
+                folder: self.name.clone(),
+            }),
             Lock::Refused(error) => Err(error.of(&self.name)),
         };
         // the writer before may have published since
@@ -178,14 +197,16 @@ impl Index {
     }
 
     fn manifest(&self) -> Option<&Manifest> {
-        self.generation.as_ref().map(|generation| &generation.manifest)
+        self.generation
+            .as_ref()
+            .map(|generation| &generation.manifest)
     }
 
     /// Are most vectors on disk those of chunks that are gone? Then the next update writes the others to a new file.
     fn is_wasteful(&self) -> bool {
-        self.generation
-            .as_ref()
-            .is_some_and(|generation| generation.unused_rows() > generation.used_rows() + WASTE_ROWS)
+        self.generation.as_ref().is_some_and(|generation| {
+            generation.unused_rows() > generation.used_rows() + WASTE_ROWS
+        })
     }
 
     /// Name of the file of vectors that an update with this recipe adds to. It stays the same until a generation is published, so
@@ -193,7 +214,9 @@ impl Index {
     fn vectors_name(&self, recipe: &Recipe) -> String {
         let embedder = &blake3::hash(recipe.embedder.as_bytes()).to_hex()[..12];
         match self.manifest() {
-            Some(now) if now.embedder() == recipe.embedder && !self.is_wasteful() => now.vectors.file.clone(),
+            Some(now) if now.embedder() == recipe.embedder && !self.is_wasteful() => {
+                now.vectors.file.clone()
+            }
             now => format!("vectors-{embedder}-{}", now.map_or(0, |now| now.generation)),
         }
     }
@@ -202,10 +225,18 @@ impl Index {
     fn take_vectors(&mut self, recipe: &Recipe, width: usize) -> Result<VectorStore, FileError> {
         let name = self.vectors_name(recipe);
         let file = self.layout.root.join(&name);
-        let in_use = self.manifest().map(|now| now.vectors.clone()).filter(|card| card.file == name);
+        let in_use = self
+            .manifest()
+            .map(|now| now.vectors.clone())
+            .filter(|card| card.file == name);
         if let (None, Some(card)) = (&self.vectors, in_use) {
             // the rows in use come first and must all be whole
-            self.vectors = Some(VectorStore::read(&file, &recipe.embedder, card.width as usize, card.rows)?);
+            self.vectors = Some(VectorStore::read(
+                &file,
+                &recipe.embedder,
+                card.width as usize,
+                card.rows,
+            )?);
         }
         if let Some(mut vectors) = self.vectors.take_if(|vectors| vectors.file() == file) {
             return match vectors.recover_tail() {
@@ -225,21 +256,37 @@ impl Index {
 
     /// Keep the vectors of an update, if they are those of the generation in use. Others are found again on disk.
     fn keep_vectors(&mut self, vectors: VectorStore) {
-        let file = vectors.file().file_name().map(|name| name.to_string_lossy().into_owned());
-        if self.manifest().is_none_or(|now| Some(&now.vectors.file) == file.as_ref()) {
+        let file = vectors
+            .file()
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        if self
+            .manifest()
+            .is_none_or(|now| Some(&now.vectors.file) == file.as_ref())
+        {
             self.vectors = Some(vectors);
         }
     }
 
     /// Make a draft the generation in use. The one before stays on disk for processes that are reading it.
-    fn publish(&mut self, draft: Draft, vectors: &VectorStore, tidy: bool) -> Result<(), FileError> {
+    fn publish(
+        &mut self,
+        draft: Draft,
+        vectors: &VectorStore,
+        tidy: bool,
+    ) -> Result<(), FileError> {
         let (manifest, pointer) = draft.publish(&self.layout, vectors, tidy)?;
         let folder = self.layout.generation(pointer.generation);
         let (number, file) = (pointer.generation, manifest.vectors.file.clone());
         let generation = Generation::load(&folder, manifest)?;
         self.pointer = Some(pointer);
-        let before = self.generation.replace(generation).map(|before| before.manifest).unwrap_or_default();
-        self.layout.sweep(&[number, before.generation], &[&file, &before.vectors.file]);
+        let before = self
+            .generation
+            .replace(generation)
+            .map(|before| before.manifest)
+            .unwrap_or_default();
+        self.layout
+            .sweep(&[number, before.generation], &[&file, &before.vectors.file]);
         Ok(())
     }
 
@@ -266,7 +313,9 @@ impl Index {
     /// # Errors
     /// Files of the index that cannot be read.
     pub fn sample(&self, count: usize, random: &mut Random) -> Result<Vec<ChunkText>, IndexError> {
-        let Some(generation) = &self.generation else { return Ok(Vec::new()) };
+        let Some(generation) = &self.generation else {
+            return Ok(Vec::new());
+        };
         let mut places = generation.places().to_vec();
         for at in 0..count.min(places.len()) {
             let other = at + random.below(places.len() - at);
@@ -275,7 +324,12 @@ impl Index {
         places.truncate(count);
         places
             .iter()
-            .map(|place| generation.lexical.chunk(place.address).map_err(|error| self.damaged(error)))
+            .map(|place| {
+                generation
+                    .lexical
+                    .chunk(place.address)
+                    .map_err(|error| self.damaged(error))
+            })
             .collect()
     }
 
@@ -297,17 +351,27 @@ impl Index {
         let (mut bm25, mut near, mut hits) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(generation) = &self.generation {
             let damaged = |error| self.damaged(error);
-            let words = analyser::query_words(query, generation.languages.iter().map(String::as_str));
+            let words =
+                analyser::query_words(query, generation.languages.iter().map(String::as_str));
             bm25 = listed(generation.lexical.search(&words, pool).map_err(damaged)?);
             let comparable = generation.manifest.embedder() == embedder;
-            let vectors = self.vectors.as_ref().filter(|vectors| comparable && vectors.width() == vector.len());
+            let vectors = self
+                .vectors
+                .as_ref()
+                .filter(|vectors| comparable && vectors.width() == vector.len());
             if let Some(vectors) = vectors {
-                near = listed(generation.nearest(vectors, vector, pool, settings.ef_search as usize));
+                near =
+                    listed(generation.nearest(vectors, vector, pool, settings.ef_search as usize));
             }
             for fused in fusion::fuse(&bm25, &near, settings).into_iter().take(pool) {
                 if let Some(place) = generation.place(fused.chunk) {
                     let chunk = generation.lexical.chunk(place.address).map_err(damaged)?;
-                    hits.push(Hit { chunk, bm25: fused.bm25, vector: fused.vector, fused: fused.fused });
+                    hits.push(Hit {
+                        chunk,
+                        bm25: fused.bm25,
+                        vector: fused.vector,
+                        fused: fused.fused,
+                    });
                 }
             }
         }
@@ -323,5 +387,8 @@ impl Index {
 }
 
 fn listed(found: Vec<(f32, u64)>) -> Vec<Listed> {
-    found.into_iter().map(|(score, chunk)| Listed { chunk, score }).collect()
+    found
+        .into_iter()
+        .map(|(score, chunk)| Listed { chunk, score })
+        .collect()
 }

@@ -28,23 +28,39 @@ pub struct Position<'a> {
 impl<'a> Progress<'a> {
     /// Nothing was told yet.
     pub fn new(publish: &'a mut dyn FnMut(Event) -> Flow) -> Self {
-        Self { publish, last: None, stopped: false }
+        Self {
+            publish,
+            last: None,
+            stopped: false,
+        }
     }
 
     /// Tell where the work is, when it is time to, and hear whether to go on.
     pub fn step(&mut self, position: &Position<'_>) -> Flow {
         if !self.stopped && self.last.is_none_or(|last| last.elapsed() >= EVERY) {
             self.last = Some(Instant::now());
-            self.stopped = (self.publish)(Event::IndexProgressed { progress: position.progress() }) == Flow::Stop;
+            self.stopped = (self.publish)(Event::IndexProgressed {
+                progress: position.progress(),
+            }) == Flow::Stop;
         }
-        if self.stopped { Flow::Stop } else { Flow::Continue }
+        if self.stopped {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        }
     }
 }
 
 impl Position<'_> {
     /// The beginning of a phase.
     pub fn of(phase: IndexPhase) -> Self {
-        Self { phase, done: 0, total: None, file: None, worked: (0, Duration::ZERO) }
+        Self {
+            phase,
+            done: 0,
+            total: None,
+            file: None,
+            worked: (0, Duration::ZERO),
+        }
     }
 
     fn progress(&self) -> IndexProgress {
@@ -57,7 +73,9 @@ impl Position<'_> {
             total: self.total,
             file: self.file.map(str::to_owned),
             rate_per_s: rate,
-            left_ms: rate.zip(left).map(|(rate, left)| (left as f32 / rate * 1000.0) as u64),
+            left_ms: rate
+                .zip(left)
+                .map(|(rate, left)| (left as f32 / rate * 1000.0) as u64),
         }
     }
 }
@@ -75,12 +93,22 @@ mod tests {
         };
         let mut progress = Progress::new(&mut publish);
         let worked = (50, Duration::from_secs(2));
-        let position =
-            Position { phase: IndexPhase::Embedding, done: 60, total: Some(160), file: Some("a.md"), worked };
+        let position = Position {
+            phase: IndexPhase::Embedding,
+            done: 60,
+            total: Some(160),
+            file: Some("a.md"),
+            worked,
+        };
         for _ in 0..100 {
             assert_eq!(progress.step(&position), Flow::Stop);
         }
-        let [Event::IndexProgressed { progress }] = heard.as_slice() else { panic!("{heard:?}") };
-        assert_eq!((progress.rate_per_s, progress.left_ms), (Some(25.0), Some(4000)));
+        let [Event::IndexProgressed { progress }] = heard.as_slice() else {
+            panic!("{heard:?}")
+        };
+        assert_eq!(
+            (progress.rate_per_s, progress.left_ms),
+            (Some(25.0), Some(4000))
+        );
     }
 }

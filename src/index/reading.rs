@@ -8,7 +8,9 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use rayon::prelude::*;
 
 use super::manifest::DocumentEntry;
-use crate::corpus::{self, Chunk, Cutting, Document, FoundFile, SemanticCut, Sentences, TokenCounter};
+use crate::corpus::{
+    self, Chunk, Cutting, Document, FoundFile, SemanticCut, Sentences, TokenCounter,
+};
 use crate::event::SkippedFile;
 
 /// A batch ends with whichever comes first. Three of them are in memory at a time: one being read, one waiting, one embedded.
@@ -62,9 +64,13 @@ impl Reader {
         std::thread::spawn(move || {
             for batch in batches_of(&candidates) {
                 let one = |candidate: &Candidate| {
-                    (!stopped.load(Ordering::Relaxed)).then(|| outcome(candidate, cutting, &counter))
+                    (!stopped.load(Ordering::Relaxed))
+                        .then(|| outcome(candidate, cutting, &counter))
                 };
-                let Some(outcomes) = batch.par_iter().map(one).collect::<Option<Vec<Outcome>>>() else { return };
+                let Some(outcomes) = batch.par_iter().map(one).collect::<Option<Vec<Outcome>>>()
+                else {
+                    return;
+                };
                 if sender.send(outcomes).is_err() {
                     return;
                 }
@@ -109,12 +115,19 @@ fn outcome(candidate: &Candidate, cutting: Cutting, counter: &TokenCounter) -> O
     let read = catch_unwind(AssertUnwindSafe(|| read(candidate, cutting, counter)));
     read.unwrap_or_else(|_| {
         let reason = "ragscope failed on it: please report this file".to_owned();
-        Ok(Outcome::Unreadable(SkippedFile { path: candidate.file.path.clone(), reason }))
+        Ok(Outcome::Unreadable(SkippedFile {
+            path: candidate.file.path.clone(),
+            reason,
+        }))
     })
     .unwrap_or_else(Outcome::Unreadable)
 }
 
-fn read(candidate: &Candidate, cutting: Cutting, counter: &TokenCounter) -> Result<Outcome, SkippedFile> {
+fn read(
+    candidate: &Candidate,
+    cutting: Cutting,
+    counter: &TokenCounter,
+) -> Result<Outcome, SkippedFile> {
     let file = &candidate.file;
     let Ok(bytes) = std::fs::read(&file.file) else {
         // reads again, for the reason; should it succeed now, the missing checksum has the file indexed again next time
@@ -131,7 +144,12 @@ fn read(candidate: &Candidate, cutting: Cutting, counter: &TokenCounter) -> Resu
     })
 }
 
-fn cut(file: &FoundFile, document: Document, blake3: String, (cutting, counter): (Cutting, &TokenCounter)) -> Outcome {
+fn cut(
+    file: &FoundFile,
+    document: Document,
+    blake3: String,
+    (cutting, counter): (Cutting, &TokenCounter),
+) -> Outcome {
     let entry = DocumentEntry {
         bytes: file.bytes,
         modified_ns: file.modified_ns,
@@ -147,7 +165,11 @@ fn cut(file: &FoundFile, document: Document, blake3: String, (cutting, counter):
             Body::Sentences(Box::new(document), sentences, cut)
         }
     };
-    Outcome::Document(Box::new(ReadDocument { path: file.path.clone(), entry, body }))
+    Outcome::Document(Box::new(ReadDocument {
+        path: file.path.clone(),
+        entry,
+        body,
+    }))
 }
 
 #[cfg(test)]
@@ -157,8 +179,19 @@ mod tests {
     #[test]
     fn batches_are_bounded_by_bytes_and_by_files() {
         let candidates = |sizes: &[u64]| -> Vec<Candidate> {
-            let file = |bytes: &u64| FoundFile { path: "a".into(), file: "a".into(), bytes: *bytes, modified_ns: 0 };
-            sizes.iter().map(|bytes| Candidate { file: file(bytes), known: None }).collect()
+            let file = |bytes: &u64| FoundFile {
+                path: "a".into(),
+                file: "a".into(),
+                bytes: *bytes,
+                modified_ns: 0,
+            };
+            sizes
+                .iter()
+                .map(|bytes| Candidate {
+                    file: file(bytes),
+                    known: None,
+                })
+                .collect()
         };
         let cases: [(&[u64], &[usize]); 4] = [
             (&[], &[]),

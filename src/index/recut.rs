@@ -40,7 +40,14 @@ pub(super) struct Kept {
 
 impl Kept {
     fn put(&mut self, key: (String, CutKey), chunks: &EmbeddedChunks) {
-        if self.chunks.values().map(|chunks| chunks.len()).sum::<usize>() + chunks.len() > KEPT_CHUNKS {
+        if self
+            .chunks
+            .values()
+            .map(|chunks| chunks.len())
+            .sum::<usize>()
+            + chunks.len()
+            > KEPT_CHUNKS
+        {
             self.chunks.clear();
         }
         self.chunks.insert(key, Arc::clone(chunks));
@@ -62,10 +69,16 @@ impl Index {
     ) -> Result<Vec<Recut>, LlmError> {
         let mut recuts = Vec::new();
         for path in documents {
-            let read = std::fs::read(corpus::locate(&self.canonical, path)).map_err(|error| error.to_string());
+            let read = std::fs::read(corpus::locate(&self.canonical, path))
+                .map_err(|error| error.to_string());
             recuts.push(match read.and_then(|bytes| Document::new(path, bytes)) {
                 Ok(document) => self.recut_one(&document, cut, embedder, counter)?,
-                Err(reason) => Recut { document: (*path).to_owned(), chunks: Err(reason), sentences: 0, known: false },
+                Err(reason) => Recut {
+                    document: (*path).to_owned(),
+                    chunks: Err(reason),
+                    sentences: 0,
+                    known: false,
+                },
             });
         }
         Ok(recuts)
@@ -81,8 +94,12 @@ impl Index {
         let sentences = Sentences::of(document, cut, counter);
         let key = CutKey::of(document, cut, &embedder.card().fingerprint);
         let count = u32::try_from(sentences.count()).unwrap_or(u32::MAX);
-        let whole =
-            |chunks, known| Recut { document: document.path.clone(), chunks: Ok(chunks), sentences: count, known };
+        let whole = |chunks, known| Recut {
+            document: document.path.clone(),
+            chunks: Ok(chunks),
+            sentences: count,
+            known,
+        };
         let place = (document.path.clone(), key.clone());
         if let Some(chunks) = self.recuts.borrow().chunks.get(&place) {
             return Ok(whole(Arc::clone(chunks), true));
@@ -94,7 +111,10 @@ impl Index {
             Some(places) => places,
             None => {
                 let places = join(document, &sentences, cut, embedder, counter)?;
-                let _ = self.cuts.borrow_mut().keep(key, &places, self.lock.is_some());
+                let _ = self
+                    .cuts
+                    .borrow_mut()
+                    .keep(key, &places, self.lock.is_some());
                 places
             }
         };
@@ -132,7 +152,13 @@ fn embedded(
         vectors.extend(embedder.embed(&texts)?);
     }
     let named = |chunk: corpus::Chunk| {
-        let corpus::Chunk { bytes, lines, headings, tokens, text } = chunk;
+        let corpus::Chunk {
+            bytes,
+            lines,
+            headings,
+            tokens,
+            text,
+        } = chunk;
         ChunkText {
             id: id(&document.path, bytes),
             document: document.path.clone(),
@@ -150,8 +176,15 @@ fn embedded(
 /// The same for the same place of the same document.
 fn id(path: &str, [start, end]: [u64; 2]) -> u64 {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(path.as_bytes()).update(&[0]).update(&start.to_le_bytes()).update(&end.to_le_bytes());
+    hasher
+        .update(path.as_bytes())
+        .update(&[0])
+        .update(&start.to_le_bytes())
+        .update(&end.to_le_bytes());
     let bytes: [u8; 32] = hasher.finalize().into();
-    let number = bytes.iter().take(8).fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+    let number = bytes
+        .iter()
+        .take(8)
+        .fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
     FIRST_ID | number & (FIRST_ID - 1)
 }

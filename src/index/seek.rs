@@ -24,20 +24,37 @@ impl Index {
         (vector, embedder): (&[f32], &str),
         settings: &RetrieverSettings,
     ) -> Result<Vec<SoughtChunk>, IndexError> {
-        let Some(generation) = &self.generation else { return Ok(Vec::new()) };
+        let Some(generation) = &self.generation else {
+            return Ok(Vec::new());
+        };
         let holding = self.holding(phrase)?;
         let words = analyser::query_words(query, generation.languages.iter().map(String::as_str));
         let every = (generation.manifest.chunks as usize).max(1);
-        let bm25 = listed(generation.lexical.search(&words, every).map_err(|error| self.damaged(error))?);
+        let bm25 = listed(
+            generation
+                .lexical
+                .search(&words, every)
+                .map_err(|error| self.damaged(error))?,
+        );
         let near = match &self.vectors {
-            Some(vectors) if generation.manifest.embedder() == embedder && vectors.width() == vector.len() => {
+            Some(vectors)
+                if generation.manifest.embedder() == embedder
+                    && vectors.width() == vector.len() =>
+            {
                 listed(generation.all_nearest(vectors, vector))
             }
             Some(_) | None => Vec::new(),
         };
         let pool = settings.pool as usize;
-        let fused = fuse(&bm25[..bm25.len().min(pool)], &near[..near.len().min(pool)], settings);
-        let fused: HashMap<u64, Ranked> = fused.into_iter().map(|hit| (hit.chunk, hit.fused)).collect();
+        let fused = fuse(
+            &bm25[..bm25.len().min(pool)],
+            &near[..near.len().min(pool)],
+            settings,
+        );
+        let fused: HashMap<u64, Ranked> = fused
+            .into_iter()
+            .map(|hit| (hit.chunk, hit.fused))
+            .collect();
         let (bm25, near) = (ranks(&bm25), ranks(&near));
         let sought = |(chunk, whole): (ChunkText, bool)| SoughtChunk {
             bm25: bm25.get(&chunk.id).copied(),
@@ -51,7 +68,9 @@ impl Index {
 
     /// The chunks that hold a phrase, and whether they hold all of it.
     fn holding(&self, phrase: &str) -> Result<Vec<(ChunkText, bool)>, IndexError> {
-        let Some(generation) = &self.generation else { return Ok(Vec::new()) };
+        let Some(generation) = &self.generation else {
+            return Ok(Vec::new());
+        };
         let comparable = |text: &str| fold_white_space(text).to_lowercase();
         let phrase = comparable(phrase);
         let mut found: Vec<(ChunkText, bool)> = Vec::new();
@@ -60,12 +79,19 @@ impl Index {
             if phrase.is_empty() || found.len() >= MOST_CHUNKS {
                 break;
             }
-            let chunk = generation.lexical.chunk(address).map_err(|error| self.damaged(error))?;
+            let chunk = generation
+                .lexical
+                .chunk(address)
+                .map_err(|error| self.damaged(error))?;
             let text = comparable(&chunk.text);
-            let known = |id: u64, found: &[(ChunkText, bool)]| found.iter().any(|(chunk, _)| chunk.id == id);
+            let known = |id: u64, found: &[(ChunkText, bool)]| {
+                found.iter().any(|(chunk, _)| chunk.id == id)
+            };
             if text.contains(&phrase) {
                 found.push((chunk.clone(), true));
-            } else if let Some((last, end)) = before.take().filter(|(last, _)| last.document == chunk.document)
+            } else if let Some((last, end)) = before
+                .take()
+                .filter(|(last, _)| last.document == chunk.document)
                 && !known(last.id, &found)
                 && format!("{end} {text}").contains(&phrase)
             {
@@ -83,5 +109,16 @@ impl Index {
 }
 
 fn ranks(list: &[Listed]) -> HashMap<u64, Ranked> {
-    (1..).zip(list).map(|(rank, listed)| (listed.chunk, Ranked { score: listed.score, rank })).collect()
+    (1..)
+        .zip(list)
+        .map(|(rank, listed)| {
+            (
+                listed.chunk,
+                Ranked {
+                    score: listed.score,
+                    rank,
+                },
+            )
+        })
+        .collect()
 }

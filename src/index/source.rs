@@ -20,14 +20,23 @@ impl Index {
         let entry = self
             .manifest()
             .and_then(|manifest| manifest.documents.get(document))
-            .ok_or_else(|| IndexError::UnknownDocument { document: document.to_owned(), folder: self.name.clone() })?;
+            .ok_or_else(|| IndexError::UnknownDocument {
+                document: document.to_owned(),
+                folder: self.name.clone(),
+            })?;
         let file = corpus::locate(&self.canonical, document);
-        let unreadable = |reason| IndexError::Read { file: file.display().to_string(), reason };
+        let unreadable = |reason| IndexError::Read {
+            file: file.display().to_string(),
+            reason,
+        };
         let all = corpus::source_lines(&file).map_err(unreadable)?;
         let now = std::fs::metadata(&file).map_err(|error| unreadable(error.to_string()))?;
-        let modified = now.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let touched =
-            now.len() != entry.bytes || modified.is_none_or(|at| at.as_nanos() != u128::from(entry.modified_ns));
+        let modified = now
+            .modified()
+            .ok()
+            .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let touched = now.len() != entry.bytes
+            || modified.is_none_or(|at| at.as_nanos() != u128::from(entry.modified_ns));
         let changed = touched && checksum(&file).is_none_or(|blake3| blake3 != entry.blake3);
         let [first, last] = inside(lines, all.len());
         let shown = window(&all, first as usize - 1..last as usize);
@@ -35,7 +44,10 @@ impl Index {
             document: document.to_owned(),
             path: file.display().to_string(),
             from_line: shown.start as u32 + 1,
-            lines: all[shown].iter().map(|line| harmless(cut(line)).into_owned()).collect(),
+            lines: all[shown]
+                .iter()
+                .map(|line| harmless(cut(line)).into_owned())
+                .collect(),
             first_line: first,
             last_line: last,
             changed,
@@ -44,7 +56,9 @@ impl Index {
 }
 
 fn checksum(file: &std::path::Path) -> Option<String> {
-    std::fs::read(file).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string())
+    std::fs::read(file)
+        .ok()
+        .map(|bytes| blake3::hash(&bytes).to_hex().to_string())
 }
 
 fn inside([first, last]: [u32; 2], count: usize) -> [u32; 2] {
@@ -90,15 +104,23 @@ mod tests {
         assert_eq!(window(&small, 40..42), 0..100);
         let large: Vec<String> = vec!["x".repeat(999); 10_000];
         let shown = window(&large, 5000..5010);
-        assert!(shown.start < 5000 && shown.end > 5010 && shown.len() == MAX_BYTES / 1000, "{shown:?}");
+        assert!(
+            shown.start < 5000 && shown.end > 5010 && shown.len() == MAX_BYTES / 1000,
+            "{shown:?}"
+        );
         assert_eq!(window(&large, 0..1).start, 0);
         assert_eq!(window(&large, 0..10_000).start, 0);
     }
 
     #[test]
     fn lines_are_brought_inside_the_file() {
-        let cases =
-            [([0, 0], 5, [1, 1]), ([2, 9], 5, [2, 5]), ([9, 3], 5, [5, 5]), ([4, 2], 5, [4, 4]), ([1, 1], 0, [1, 1])];
+        let cases = [
+            ([0, 0], 5, [1, 1]),
+            ([2, 9], 5, [2, 5]),
+            ([9, 3], 5, [5, 5]),
+            ([4, 2], 5, [4, 4]),
+            ([1, 1], 0, [1, 1]),
+        ];
         for (lines, count, expected) in cases {
             assert_eq!(inside(lines, count), expected);
         }

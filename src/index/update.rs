@@ -40,7 +40,11 @@ impl From<FileError> for Halt {
 
 impl From<LlmError> for Halt {
     fn from(error: LlmError) -> Self {
-        if matches!(error, LlmError::Stopped) { Self::Stopped } else { Self::Embedder(error) }
+        if matches!(error, LlmError::Stopped) {
+            Self::Stopped
+        } else {
+            Self::Embedder(error)
+        }
     }
 }
 
@@ -60,18 +64,37 @@ impl Index {
     ) -> Result<Update, IndexError> {
         let started = Instant::now();
         let chunker = Cutting::of_index(&config.chunker);
-        let recipe = Recipe { chunker, embedder: embedder.card().fingerprint.clone() };
+        let recipe = Recipe {
+            chunker,
+            embedder: embedder.card().fingerprint.clone(),
+        };
         self.take_lock()?;
         let walked = match corpus::walk(&self.canonical, &config.corpus, publish) {
             Ok(walked) => walked,
             Err(CorpusError::Stopped) => return Ok(Update::Interrupted),
             Err(error) => return Err(error.into()),
         };
-        let indexes = self.layout.root.parent().and_then(|indexes| indexes.canonicalize().ok());
-        let plan = Plan::compare(self.manifest(), self.goes_on(&recipe), walked, indexes.as_deref());
+        let indexes = self
+            .layout
+            .root
+            .parent()
+            .and_then(|indexes| indexes.canonicalize().ok());
+        let plan = Plan::compare(
+            self.manifest(),
+            self.goes_on(&recipe),
+            walked,
+            indexes.as_deref(),
+        );
         let before = self.card().generation;
         let embedding = Embedding::new(embedder, Progress::new(publish), &plan.candidates);
-        let mut run = Run { index: self, recipe, counter, embedding, draft: None, report: Counts::default() };
+        let mut run = Run {
+            index: self,
+            recipe,
+            counter,
+            embedding,
+            draft: None,
+            report: Counts::default(),
+        };
         match run.all(plan) {
             Ok(()) => {}
             Err(Halt::Stopped) => {
@@ -87,22 +110,53 @@ impl Index {
         }
         let report = run.report;
         let (embedded, reused) = run.embedding.counts();
-        Ok(Update::Finished(self.report(report, (embedded, reused), started)))
+        Ok(Update::Finished(self.report(
+            report,
+            (embedded, reused),
+            started,
+        )))
     }
 
     /// Is there a generation that one of this recipe can share with?
     fn goes_on(&self, recipe: &Recipe) -> bool {
-        self.manifest().is_some_and(|manifest| manifest.recipe.as_ref() == Some(recipe)) && !self.is_wasteful()
+        self.manifest()
+            .is_some_and(|manifest| manifest.recipe.as_ref() == Some(recipe))
+            && !self.is_wasteful()
     }
 
-    fn report(&self, counts: Counts, (embedded, reused): (u64, u64), started: Instant) -> IndexReport {
-        let Counts { added, changed, unchanged, removed, mut skipped } = counts;
-        let documents = self.manifest().into_iter().flat_map(|manifest| &manifest.documents);
-        let noted = documents.filter_map(|(path, entry)| entry.note.clone().map(|reason| (path.clone(), reason)));
+    fn report(
+        &self,
+        counts: Counts,
+        (embedded, reused): (u64, u64),
+        started: Instant,
+    ) -> IndexReport {
+        let Counts {
+            added,
+            changed,
+            unchanged,
+            removed,
+            mut skipped,
+        } = counts;
+        let documents = self
+            .manifest()
+            .into_iter()
+            .flat_map(|manifest| &manifest.documents);
+        let noted = documents
+            .filter_map(|(path, entry)| entry.note.clone().map(|reason| (path.clone(), reason)));
         skipped.extend(noted.map(|(path, reason)| SkippedFile { path, reason }));
         skipped.sort_by(|a, b| a.path.cmp(&b.path));
         let wall_ms = started.elapsed().as_millis() as u64;
-        IndexReport { corpus: self.card(), added, changed, unchanged, removed, embedded, reused, skipped, wall_ms }
+        IndexReport {
+            corpus: self.card(),
+            added,
+            changed,
+            unchanged,
+            removed,
+            embedded,
+            reused,
+            skipped,
+            wall_ms,
+        }
     }
 }
 
@@ -131,7 +185,9 @@ impl Run<'_> {
         self.report.unchanged = plan.unchanged;
         self.report.skipped = std::mem::take(&mut plan.skipped);
         if !plan.is_empty() || self.is_new() || self.graph_is_due() {
-            let mut vectors = self.index.take_vectors(&self.recipe, self.embedding.width())?;
+            let mut vectors = self
+                .index
+                .take_vectors(&self.recipe, self.embedding.width())?;
             let done = self.change(plan, &mut vectors);
             self.index.keep_vectors(vectors);
             if let Some(unfinished) = self.draft.take() {
@@ -161,7 +217,11 @@ impl Run<'_> {
         let writing = Position::of(IndexPhase::Writing);
         let stopped = self.draft.is_some() && self.embedding.progress.step(&writing) == Flow::Stop;
         self.publish(vectors, !stopped)?;
-        if stopped { Err(Halt::Stopped) } else { self.link(vectors) }
+        if stopped {
+            Err(Halt::Stopped)
+        } else {
+            self.link(vectors)
+        }
     }
 
     fn read(&mut self, candidates: Vec<Candidate>, vectors: &mut VectorStore) -> Result<(), Halt> {
@@ -182,9 +242,15 @@ impl Run<'_> {
                 }
             }
             let cuts = self.index.cuts.get_mut();
-            let mut cutter = Cutter { embedding: &mut self.embedding, cuts, counter: self.counter };
+            let mut cutter = Cutter {
+                embedding: &mut self.embedding,
+                cuts,
+                counter: self.counter,
+            };
             let documents = cutter.cut(documents)?;
-            let rows = self.embedding.rows(&documents, vectors, self.index.vectors.as_ref())?;
+            let rows = self
+                .embedding
+                .rows(&documents, vectors, self.index.vectors.as_ref())?;
             for (document, rows) in documents.into_iter().zip(rows) {
                 self.put(document, &rows)?;
             }
@@ -197,7 +263,11 @@ impl Run<'_> {
     }
 
     fn skip(&mut self, skipped: SkippedFile) -> Result<(), Halt> {
-        if self.index.manifest().is_some_and(|manifest| manifest.documents.contains_key(&skipped.path)) {
+        if self
+            .index
+            .manifest()
+            .is_some_and(|manifest| manifest.documents.contains_key(&skipped.path))
+        {
             self.report.removed += 1;
             self.draft()?.remove(&skipped.path);
         }
@@ -206,19 +276,35 @@ impl Run<'_> {
     }
 
     fn skip_until_it_changes(&mut self, file: &FoundFile, reason: String) -> Result<(), Halt> {
-        let entry = SkippedEntry { bytes: file.bytes, modified_ns: file.modified_ns, reason: reason.clone() };
+        let entry = SkippedEntry {
+            bytes: file.bytes,
+            modified_ns: file.modified_ns,
+            reason: reason.clone(),
+        };
         self.embedding.passed(file.bytes);
-        self.draft()?.manifest.skipped.insert(file.path.clone(), entry);
-        self.skip(SkippedFile { path: file.path.clone(), reason })
+        self.draft()?
+            .manifest
+            .skipped
+            .insert(file.path.clone(), entry);
+        self.skip(SkippedFile {
+            path: file.path.clone(),
+            reason,
+        })
     }
 
     fn put(&mut self, document: CutDocument, rows: &[Option<u32>]) -> Result<(), Halt> {
-        let CutDocument { path, entry, chunks } = document;
+        let CutDocument {
+            path,
+            entry,
+            chunks,
+        } = document;
         let before = self.index.manifest();
         let same_recipe = before.is_some_and(|before| before.recipe.as_ref() == Some(&self.recipe));
         let count = match before.and_then(|before| before.documents.get(&path)) {
             None => &mut self.report.added,
-            Some(known) if same_recipe && known.blake3 == entry.blake3 => &mut self.report.unchanged,
+            Some(known) if same_recipe && known.blake3 == entry.blake3 => {
+                &mut self.report.unchanged
+            }
             Some(_) => &mut self.report.changed,
         };
         *count += 1;
@@ -240,13 +326,18 @@ impl Run<'_> {
         if self.draft.is_none() {
             let before = self.index.manifest();
             let base = before.filter(|_| !self.is_new());
-            let number = self.index.layout.next_generation(before.map_or(0, |before| before.generation))?;
+            let number = self
+                .index
+                .layout
+                .next_generation(before.map_or(0, |before| before.generation))?;
             let next_chunk = before.map_or(0, |before| before.next_chunk);
             let mut draft = Draft::begin(&self.index.layout, number, self.recipe.clone(), base)?;
             draft.manifest.next_chunk = next_chunk;
             self.draft = Some(draft);
         }
-        self.draft.as_mut().ok_or_else(|| FileError::write(&self.index.layout.root, "no generation was begun"))
+        self.draft
+            .as_mut()
+            .ok_or_else(|| FileError::write(&self.index.layout.root, "no generation was begun"))
     }
 
     fn publish(&mut self, vectors: &VectorStore, tidy: bool) -> Result<(), Halt> {
@@ -257,7 +348,9 @@ impl Run<'_> {
     }
 
     fn graph_is_due(&self) -> bool {
-        self.index.manifest().is_some_and(|now| now.vectors.rows - now.graph_rows > EXACT_ROWS)
+        self.index
+            .manifest()
+            .is_some_and(|now| now.vectors.rows - now.graph_rows > EXACT_ROWS)
     }
 
     /// Build the graph when it is due. The documents are published by then: questions and kills cost nothing but the graph.
@@ -270,7 +363,12 @@ impl Run<'_> {
         let graph = Graph::build(vectors, &mut |rows| {
             let done = u64::from(rows);
             let worked = (done, started.elapsed());
-            progress.step(&Position { done, total: Some(total), worked, ..Position::of(IndexPhase::Writing) })
+            progress.step(&Position {
+                done,
+                total: Some(total),
+                worked,
+                ..Position::of(IndexPhase::Writing)
+            })
         });
         self.draft()?.set_graph(&graph.ok_or(Halt::Stopped)?)?;
         self.publish(vectors, false)
@@ -304,8 +402,11 @@ mod tests {
     }
 
     fn direction(text: &str) -> Vec<f32> {
-        let raw: Vec<f32> =
-            blake3::hash(text.trim().as_bytes()).as_bytes().iter().map(|b| f32::from(*b) - 127.5).collect();
+        let raw: Vec<f32> = blake3::hash(text.trim().as_bytes())
+            .as_bytes()
+            .iter()
+            .map(|b| f32::from(*b) - 127.5)
+            .collect();
         let length = raw.iter().map(|number| number * number).sum::<f32>().sqrt();
         raw.into_iter().map(|number| number / length).collect()
     }
@@ -335,16 +436,23 @@ mod tests {
     fn write(folder: &Path, numbers: std::ops::Range<u32>) {
         fs::create_dir_all(folder).expect("a folder");
         for i in numbers {
-            fs::write(folder.join(format!("{i}.txt")), format!("Number {i} is here")).expect("written");
+            fs::write(
+                folder.join(format!("{i}.txt")),
+                format!("Number {i} is here"),
+            )
+            .expect("written");
         }
     }
 
     /// An update, and whether it finished.
     fn update(index: &mut Index, embedder: &mut Directions, flow: impl Fn(&Event) -> Flow) -> bool {
         let config = Layers::defaults().config().expect("the defaults");
-        let vocabulary = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/all-MiniLM-L6-v2.Q8_0.gguf");
+        let vocabulary =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/all-MiniLM-L6-v2.Q8_0.gguf");
         let counter = TokenCounter::from_gguf(&vocabulary).expect("a vocabulary");
-        let done = index.update(&config, embedder, &counter, &mut |event| flow(&event)).expect("an update");
+        let done = index
+            .update(&config, embedder, &counter, &mut |event| flow(&event))
+            .expect("an update");
         matches!(done, Update::Finished(_))
     }
 
@@ -352,8 +460,14 @@ mod tests {
     fn nearest(index: &Index, i: u32) -> String {
         let mut settings = Layers::defaults().config().expect("the defaults").retriever;
         settings.bm25_weight = 0.0;
-        let found =
-            index.search("", &direction(&format!("Number {i} is here")), "directions", &settings).expect("an answer");
+        let found = index
+            .search(
+                "",
+                &direction(&format!("Number {i} is here")),
+                "directions",
+                &settings,
+            )
+            .expect("an answer");
         found.hits[0].chunk.document.clone()
     }
 
@@ -365,11 +479,16 @@ mod tests {
         write(&docs, 0..30);
         let mut index = Index::open(&docs, &indexes).expect("an index");
         // (documents by then, rows that the graph covers, generation)
-        for (count, graph_rows, generation) in [(30, 0, 1), (60, 60, 3), (90, 60, 4), (110, 110, 6)] {
+        for (count, graph_rows, generation) in [(30, 0, 1), (60, 60, 3), (90, 60, 4), (110, 110, 6)]
+        {
             write(&docs, 0..count);
             assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
             let manifest = index.manifest().expect("a generation");
-            assert_eq!((manifest.graph_rows, manifest.generation), (graph_rows, generation), "{count} documents");
+            assert_eq!(
+                (manifest.graph_rows, manifest.generation),
+                (graph_rows, generation),
+                "{count} documents"
+            );
             drop(index);
             index = Index::open(&docs, &indexes).expect("an index");
             for i in [0, count / 2, count - 1] {
@@ -378,7 +497,11 @@ mod tests {
         }
         fs::remove_file(docs.join("7.txt")).expect("removed");
         assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
-        assert_ne!(nearest(&index, 7), "7.txt", "the graph steps over what is gone");
+        assert_ne!(
+            nearest(&index, 7),
+            "7.txt",
+            "the graph steps over what is gone"
+        );
         assert_eq!(embedder.calls, 110);
     }
 
@@ -390,7 +513,9 @@ mod tests {
         let mut index = Index::open(&docs, &indexes).expect("an index");
         let mut embedder = embedder();
         let stop_while_linking = |event: &Event| match event {
-            Event::IndexProgressed { progress } if progress.phase == IndexPhase::Writing => Flow::Stop,
+            Event::IndexProgressed { progress } if progress.phase == IndexPhase::Writing => {
+                Flow::Stop
+            }
             _ => Flow::Continue,
         };
         while !update(&mut index, &mut embedder, stop_while_linking) {
@@ -400,7 +525,10 @@ mod tests {
         }
         assert_eq!(nearest(&index, 33), "33.txt");
         assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
-        assert_eq!(index.manifest().map(|manifest| manifest.graph_rows), Some(60));
+        assert_eq!(
+            index.manifest().map(|manifest| manifest.graph_rows),
+            Some(60)
+        );
         assert_eq!(embedder.calls, 60);
     }
 
@@ -417,10 +545,16 @@ mod tests {
         assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
         assert_eq!(rows(&index), Some(30));
         assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
-        assert_eq!((rows(&index), nearest(&index, 3).as_str()), (Some(5), "3.txt"));
+        assert_eq!(
+            (rows(&index), nearest(&index, 3).as_str()),
+            (Some(5), "3.txt")
+        );
         drop(index);
         let mut index = Index::open(&docs, &indexes).expect("an index");
         assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
-        assert_eq!((rows(&index), index.card().documents, embedder.calls), (Some(5), 5, 30));
+        assert_eq!(
+            (rows(&index), index.card().documents, embedder.calls),
+            (Some(5), 5, 30)
+        );
     }
 }

@@ -65,7 +65,10 @@ impl VectorStore {
         store.load(Some(rows))?;
         match store.rows {
             whole if whole == rows => Ok(store),
-            whole => Err(FileError::damaged(file, format_args!("only {whole} of {rows} vectors are whole"))),
+            whole => Err(FileError::damaged(
+                file,
+                format_args!("only {whole} of {rows} vectors are whole"),
+            )),
         }
     }
 
@@ -108,7 +111,10 @@ impl VectorStore {
     /// The key of a text.
     pub fn key(&self, text: &str) -> Key {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(self.embedder.as_bytes()).update(&[0]).update(text.as_bytes());
+        hasher
+            .update(self.embedder.as_bytes())
+            .update(&[0])
+            .update(text.as_bytes());
         first(hasher.finalize())
     }
 
@@ -128,15 +134,21 @@ impl VectorStore {
         let mut bytes = Vec::with_capacity(new.len() * self.record_bytes());
         for (key, vector) in new {
             if vector.len() != self.width {
-                return Err(FileError::write(&self.file, "the embedder gave a vector of another width"));
+                return Err(FileError::write(
+                    &self.file,
+                    "the embedder gave a vector of another width",
+                ));
             }
             let start = bytes.len();
             bytes.extend_from_slice(key);
-            vector.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+            vector
+                .iter()
+                .for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
             let check: [u8; CHECK_BYTES] = first(blake3::hash(&bytes[start..]));
             bytes.extend_from_slice(&check);
         }
-        self.write_behind(&bytes).map_err(|error| FileError::write(&self.file, error))?;
+        self.write_behind(&bytes)
+            .map_err(|error| FileError::write(&self.file, error))?;
         for (key, vector) in new {
             self.keep(*key, vector.iter().copied());
         }
@@ -155,7 +167,9 @@ impl VectorStore {
 
     /// Make what was appended survive a power cut.
     pub fn sync(&self) -> Result<(), FileError> {
-        File::open(&self.file).and_then(|file| file.sync_data()).map_err(|error| FileError::write(&self.file, error))
+        File::open(&self.file)
+            .and_then(|file| file.sync_data())
+            .map_err(|error| FileError::write(&self.file, error))
     }
 
     /// The `count` rows of `range` with the highest cosine among those that `alive` lets through, best first, equal ones by row.
@@ -172,9 +186,14 @@ impl VectorStore {
             .map(|block| {
                 let first = block * BLOCK_ROWS;
                 let mut near = Vec::with_capacity(BLOCK_ROWS);
-                for (row, vector) in (first as u32..).zip(self.blocks[block].chunks_exact(self.width)) {
+                for (row, vector) in
+                    (first as u32..).zip(self.blocks[block].chunks_exact(self.width))
+                {
                     if range.contains(&row) && alive(row) {
-                        near.push(Near { row, score: dot(query, vector) });
+                        near.push(Near {
+                            row,
+                            score: dot(query, vector),
+                        });
                     }
                 }
                 keep_best(near, count)
@@ -188,7 +207,8 @@ impl VectorStore {
 
     fn keep(&mut self, key: Key, vector: impl Iterator<Item = f32>) {
         if (self.rows as usize).is_multiple_of(BLOCK_ROWS) {
-            self.blocks.push(Vec::with_capacity(BLOCK_ROWS * self.width));
+            self.blocks
+                .push(Vec::with_capacity(BLOCK_ROWS * self.width));
         }
         if let Some(block) = self.blocks.last_mut() {
             block.extend(vector);
@@ -211,17 +231,25 @@ impl VectorStore {
         let file = self.file.clone();
         let mut input = File::open(&file).map_err(|error| missing_or_unreadable(&file, &error))?;
         let mut found = [0; HEADER_BYTES as usize];
-        let whole = read_whole(&mut input, &mut found).map_err(|error| FileError::read(&file, error))?;
+        let whole =
+            read_whole(&mut input, &mut found).map_err(|error| FileError::read(&file, error))?;
         if !whole || found != header(&self.embedder, self.width) {
-            return Err(FileError::damaged(&file, "its header is not that of this embedder"));
+            return Err(FileError::damaged(
+                &file,
+                "its header is not that of this embedder",
+            ));
         }
-        input.seek(SeekFrom::Start(self.end())).map_err(|error| FileError::read(&file, error))?;
+        input
+            .seek(SeekFrom::Start(self.end()))
+            .map_err(|error| FileError::read(&file, error))?;
         let mut input = BufReader::with_capacity(1 << 20, input);
         let mut record = vec![0; self.record_bytes()];
         let (body_bytes, key_bytes) = (record.len() - CHECK_BYTES, size_of::<Key>());
         while limit.is_none_or(|limit| self.rows < limit) {
             // a medium that cannot be read now must not pass for the end of the file: what lies behind would be cut off
-            if !read_whole(&mut input, &mut record).map_err(|error| FileError::read(&file, error))? {
+            if !read_whole(&mut input, &mut record)
+                .map_err(|error| FileError::read(&file, error))?
+            {
                 break;
             }
             let (body, check) = record.split_at(body_bytes);
@@ -230,14 +258,23 @@ impl VectorStore {
             }
             let mut key = Key::default();
             key.copy_from_slice(&body[..key_bytes]);
-            let numbers = body[key_bytes..].as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
+            let numbers = body[key_bytes..]
+                .as_chunks::<4>()
+                .0
+                .iter()
+                .map(|bytes| f32::from_le_bytes(*bytes));
             self.keep(key, numbers);
         }
         Ok(())
     }
 
     fn cut_tail(&self) -> Result<(), FileError> {
-        let cut = || File::options().write(true).open(&self.file)?.set_len(self.end());
+        let cut = || {
+            File::options()
+                .write(true)
+                .open(&self.file)?
+                .set_len(self.end())
+        };
         cut().map_err(|error| FileError::write(&self.file, error))
     }
 }
@@ -306,7 +343,9 @@ mod tests {
 
     fn filled(file: &Path, count: u32) -> VectorStore {
         let mut store = VectorStore::create(file, "one", 3).expect("a store");
-        let new: Vec<_> = (0..count).map(|i| (store.key(&format!("text {i}")), vector(i))).collect();
+        let new: Vec<_> = (0..count)
+            .map(|i| (store.key(&format!("text {i}")), vector(i)))
+            .collect();
         store.append(&new).expect("written");
         store
     }
@@ -324,7 +363,11 @@ mod tests {
         }
         assert_eq!(read.find(&read.key("text 2000")), None);
         let other = VectorStore::empty(&file, "two", 3);
-        assert_ne!(read.key("text 1"), other.key("text 1"), "another embedder, another key");
+        assert_ne!(
+            read.key("text 1"),
+            other.key("text 1"),
+            "another embedder, another key"
+        );
     }
 
     #[test]
@@ -340,13 +383,22 @@ mod tests {
             assert_eq!(store.rows(), 9);
             let key = store.key("new");
             store.append(&[(key, vector(77))]).expect("written");
-            assert_eq!(VectorStore::read(&file, "one", 3, 10).expect("read").row(9), vector(77));
+            assert_eq!(
+                VectorStore::read(&file, "one", 3, 10).expect("read").row(9),
+                vector(77)
+            );
         }
         for at in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 1;
             std::fs::write(&file, &bytes).expect("damaged");
-            assert!(matches!(VectorStore::read(&file, "one", 3, 10), Err(FileError::Damaged(_))), "byte {at}");
+            assert!(
+                matches!(
+                    VectorStore::read(&file, "one", 3, 10),
+                    Err(FileError::Damaged(_))
+                ),
+                "byte {at}"
+            );
         }
     }
 
@@ -357,10 +409,16 @@ mod tests {
         let query = vector(5);
         let near = store.nearest(&query, 100..2900, 20, &|row| row.is_multiple_of(2));
         assert_eq!(near.len(), 20);
-        assert!(near.iter().all(|near| (100..2900).contains(&near.row) && near.row.is_multiple_of(2)));
+        assert!(
+            near.iter()
+                .all(|near| (100..2900).contains(&near.row) && near.row.is_multiple_of(2))
+        );
         let mut all: Vec<_> = (100..2900)
             .filter(|row: &u32| row.is_multiple_of(2))
-            .map(|row| Near { row, score: dot(&query, store.row(row)) })
+            .map(|row| Near {
+                row,
+                score: dot(&query, store.row(row)),
+            })
             .collect();
         all.sort_by(better);
         assert_eq!(near, all[..20]);

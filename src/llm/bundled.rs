@@ -26,7 +26,10 @@ fn rows(list: &str) -> Vec<Listed<'_>> {
     let is_sum = |cell: &str| cell.len() == 64 && cell.bytes().all(|byte| byte.is_ascii_hexdigit());
     list.lines()
         .filter_map(|line| {
-            let cells: Vec<&str> = line.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+            let cells: Vec<&str> = line
+                .split('|')
+                .map(|cell| cell.trim().trim_matches('`'))
+                .collect();
             match cells[..] {
                 ["", file, _bytes, sha256, blake3, ""] if is_sum(sha256) && is_sum(blake3) => {
                     Some(Listed { file, blake3 })
@@ -60,7 +63,13 @@ mod tests {
             "# Models\n| file | bytes | sha256 | blake3 |\n|---|---|---|---|\n| `a.gguf` | 12 | `{sum}` | `{sum}` |\n| `b.gguf` | 12 | {} | {sum} |\n",
             &sum[1..]
         );
-        assert_eq!(rows(&text), [Listed { file: "a.gguf", blake3: &sum }]);
+        assert_eq!(
+            rows(&text),
+            [Listed {
+                file: "a.gguf",
+                blake3: &sum
+            }]
+        );
     }
 
     #[test]
@@ -77,13 +86,23 @@ mod tests {
         }
         let folder = tempfile::tempdir().expect("a folder");
         let copy = folder.path().join(listed[0].file);
-        assert_eq!(listed[0].is_unchanged(folder.path()).expect_err("no file").kind(), io::ErrorKind::NotFound);
+        assert_eq!(
+            listed[0]
+                .is_unchanged(folder.path())
+                .expect_err("no file")
+                .kind(),
+            io::ErrorKind::NotFound
+        );
         let mut bytes = std::fs::read(shipped.join(listed[0].file)).expect("a bundled file");
         std::fs::write(&copy, &bytes).expect("written");
         assert!(listed[0].is_unchanged(folder.path()).expect("a copy"));
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
         std::fs::write(&copy, &bytes).expect("written");
-        assert!(!listed[0].is_unchanged(folder.path()).expect("a tampered copy"));
+        assert!(
+            !listed[0]
+                .is_unchanged(folder.path())
+                .expect("a tampered copy")
+        );
     }
 }

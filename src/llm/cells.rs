@@ -52,9 +52,23 @@ pub(super) struct Cells {
 
 impl Cells {
     pub fn new(cells: usize, sequences: usize, sharing: Sharing) -> Self {
-        let slots = (0..sequences).map(|_| Slot { tokens: Vec::new(), cells: Vec::new(), used: Use::Free }).collect();
-        let free = (0..u32::try_from(cells).unwrap_or(u32::MAX)).rev().collect();
-        Self { slots, holders: vec![0; cells], free, clock: 0, sharing }
+        let slots = (0..sequences)
+            .map(|_| Slot {
+                tokens: Vec::new(),
+                cells: Vec::new(),
+                used: Use::Free,
+            })
+            .collect();
+        let free = (0..u32::try_from(cells).unwrap_or(u32::MAX))
+            .rev()
+            .collect();
+        Self {
+            slots,
+            holders: vec![0; cells],
+            free,
+            clock: 0,
+            sharing,
+        }
     }
 
     /// All cells.
@@ -83,7 +97,9 @@ impl Cells {
     pub fn held(&self) -> usize {
         let mut held = vec![false; self.total()];
         for slot in self.slots.iter().filter(|slot| slot.used == Use::Active) {
-            slot.cells.iter().for_each(|cell| held[*cell as usize] = true);
+            slot.cells
+                .iter()
+                .for_each(|cell| held[*cell as usize] = true);
         }
         held.into_iter().filter(|held| *held).count()
     }
@@ -96,13 +112,20 @@ impl Cells {
     /// Tokens at the start of `path` that some sequence has.
     #[cfg(test)]
     pub fn known(&self, path: &[i32]) -> usize {
-        self.slots.iter().map(|slot| self.shareable(slot, path)).max().unwrap_or(0)
+        self.slots
+            .iter()
+            .map(|slot| self.shareable(slot, path))
+            .max()
+            .unwrap_or(0)
     }
 
     /// The same among the sequences that are being worked in, whose cells stay.
     pub fn known_at_work(&self, path: &[i32]) -> usize {
         let at_work = self.slots.iter().filter(|slot| slot.used == Use::Active);
-        at_work.map(|slot| self.shareable(slot, path)).max().unwrap_or(0)
+        at_work
+            .map(|slot| self.shareable(slot, path))
+            .max()
+            .unwrap_or(0)
     }
 
     fn shareable(&self, slot: &Slot, path: &[i32]) -> usize {
@@ -152,9 +175,15 @@ impl Cells {
     fn share(&mut self, from: usize, to: usize, tokens: usize, memory: &mut dyn Memory) {
         memory.copy(from, to, tokens);
         let cells = self.slots[from].cells[..tokens].to_vec();
-        cells.iter().for_each(|cell| self.holders[*cell as usize] += 1);
+        cells
+            .iter()
+            .for_each(|cell| self.holders[*cell as usize] += 1);
         let tokens = self.slots[from].tokens[..tokens].to_vec();
-        self.slots[to] = Slot { tokens, cells, used: Use::Active };
+        self.slots[to] = Slot {
+            tokens,
+            cells,
+            used: Use::Active,
+        };
     }
 
     /// An unused sequence, if need be by dropping the kept one that was of use longest ago.
@@ -172,14 +201,22 @@ impl Cells {
             Use::Kept(stamp) => Some(stamp),
             Use::Free | Use::Active => None,
         };
-        let kept = self.slots.iter().enumerate().filter(|(at, _)| Some(*at) != except);
-        kept.filter_map(|(at, slot)| Some((stamp(slot)?, at))).min().map(|(_, at)| at)
+        let kept = self
+            .slots
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| Some(*at) != except);
+        kept.filter_map(|(at, slot)| Some((stamp(slot)?, at)))
+            .min()
+            .map(|(_, at)| at)
     }
 
     /// Drop kept sequences, the ones of use longest ago first, until `cells` are free. False when they are still not.
     pub fn make_room(&mut self, cells: usize, memory: &mut dyn Memory) -> bool {
         while self.free.len() < cells {
-            let Some(oldest) = self.oldest_kept(None) else { return false };
+            let Some(oldest) = self.oldest_kept(None) else {
+                return false;
+            };
             self.drop_slot(oldest, memory);
         }
         true
@@ -188,7 +225,9 @@ impl Cells {
     /// Drop kept sequences until those that are left hold at most `cells` cells.
     pub fn keep_at_most(&mut self, cells: usize, memory: &mut dyn Memory) {
         while self.in_use().saturating_sub(self.held()) > cells {
-            let Some(oldest) = self.oldest_kept(None) else { return };
+            let Some(oldest) = self.oldest_kept(None) else {
+                return;
+            };
             self.drop_slot(oldest, memory);
         }
     }
@@ -225,7 +264,11 @@ impl Cells {
     /// Work in a sequence is done: keep it for later prompts.
     pub fn release(&mut self, slot: usize) {
         self.clock += 1;
-        self.slots[slot].used = if self.slots[slot].tokens.is_empty() { Use::Free } else { Use::Kept(self.clock) };
+        self.slots[slot].used = if self.slots[slot].tokens.is_empty() {
+            Use::Free
+        } else {
+            Use::Kept(self.clock)
+        };
     }
 
     fn drop_slot(&mut self, slot: usize, memory: &mut dyn Memory) {
@@ -241,7 +284,10 @@ impl Cells {
 
     /// Do the books agree with the cache?
     pub fn agrees_with(&self, memory: &dyn Memory) -> bool {
-        self.slots.iter().enumerate().all(|(at, slot)| slot.tokens.len() == memory.length(at))
+        self.slots
+            .iter()
+            .enumerate()
+            .all(|(at, slot)| slot.tokens.len() == memory.length(at))
     }
 }
 

@@ -80,7 +80,9 @@ fn discover_in(surroundings: &Surroundings) -> Vec<FoundModel> {
     let mut seen = HashSet::new();
     candidates(surroundings)
         .into_iter()
-        .filter(|found| seen.insert(fs::canonicalize(&found.file).unwrap_or_else(|_| found.file.clone())))
+        .filter(|found| {
+            seen.insert(fs::canonicalize(&found.file).unwrap_or_else(|_| found.file.clone()))
+        })
         .filter_map(Candidate::describe)
         .collect()
 }
@@ -108,20 +110,32 @@ fn resolve_in(name: &str, surroundings: &Surroundings) -> Result<PathBuf, LlmErr
     if let Some(found) = known.iter().find(|found| found.is_called(name)) {
         return Ok(found.file.clone());
     }
-    let mut called = known.iter().filter(|found| found.is_called_but_for_its_numbers(name));
+    let mut called = known
+        .iter()
+        .filter(|found| found.is_called_but_for_its_numbers(name));
     if let (Some(found), None) = (called.next(), called.next()) {
         return Ok(found.file.clone());
     }
     if is_file_name(name) || !path.is_absolute() && !path.parent().is_some_and(Path::exists) {
         let hint = nearest(name, known.iter().map(|found| found.name.as_str()));
-        let hint = hint.strip_prefix(", ").map_or_else(String::new, |question| format!(" ({question})"));
-        return Err(LlmError::Unknown { name: name.to_owned(), hint });
+        let hint = hint
+            .strip_prefix(", ")
+            .map_or_else(String::new, |question| format!(" ({question})"));
+        return Err(LlmError::Unknown {
+            name: name.to_owned(),
+            hint,
+        });
     }
     if path.is_dir() {
         let reason = "it is a folder".to_owned();
-        return Err(LlmError::Unusable { path: path.display().to_string(), reason });
+        return Err(LlmError::Unusable {
+            path: path.display().to_string(),
+            reason,
+        });
     }
-    Err(LlmError::Missing { path: path.display().to_string() })
+    Err(LlmError::Missing {
+        path: path.display().to_string(),
+    })
 }
 
 fn is_file_name(name: &str) -> bool {
@@ -158,11 +172,13 @@ impl Surroundings {
 
     /// `~/x` as the shell would have expanded it.
     fn expand(&self, path: &str) -> PathBuf {
-        path.strip_prefix("~/").map_or_else(|| PathBuf::from(path), |rest| self.home.join(rest))
+        path.strip_prefix("~/")
+            .map_or_else(|| PathBuf::from(path), |rest| self.home.join(rest))
     }
 
     fn cache(&self) -> PathBuf {
-        self.folder("XDG_CACHE_HOME").unwrap_or_else(|| self.home.join(".cache"))
+        self.folder("XDG_CACHE_HOME")
+            .unwrap_or_else(|| self.home.join(".cache"))
     }
 
     fn hugging_face(&self) -> PathBuf {
@@ -175,7 +191,10 @@ impl Surroundings {
         match self.folder("OLLAMA_MODELS") {
             Some(folder) => vec![folder],
             // the second is where the service of the Linux packages keeps them
-            None => vec![self.home.join(".ollama/models"), PathBuf::from("/usr/share/ollama/.ollama/models")],
+            None => vec![
+                self.home.join(".ollama/models"),
+                PathBuf::from("/usr/share/ollama/.ollama/models"),
+            ],
         }
     }
 
@@ -208,12 +227,15 @@ impl Candidate {
     }
 
     fn is_called(&self, name: &str) -> bool {
-        bare(&self.name) == bare(name) || self.place == Place::Ollama && self.name == format!("{name}:latest")
+        bare(&self.name) == bare(name)
+            || self.place == Place::Ollama && self.name == format!("{name}:latest")
     }
 
     /// `ragscope-demo` for `ragscope-demo.Q8_0.gguf`.
     fn is_called_but_for_its_numbers(&self, name: &str) -> bool {
-        bare(&self.name).rsplit_once('.').is_some_and(|(stem, _)| stem == name.to_lowercase())
+        bare(&self.name)
+            .rsplit_once('.')
+            .is_some_and(|(stem, _)| stem == name.to_lowercase())
     }
 
     /// Read the metadata; None for what is only a part of a model.
@@ -231,7 +253,10 @@ impl Candidate {
             problem: None,
         };
         match Metadata::read(&unread.file) {
-            Err(error) => Some(FoundModel { problem: Some(error.to_string()), ..unread }),
+            Err(error) => Some(FoundModel {
+                problem: Some(error.to_string()),
+                ..unread
+            }),
             Ok(metadata) if is_part(&metadata) => None,
             Ok(metadata) => Some(FoundModel {
                 role: Some(role(&metadata)),
@@ -245,8 +270,10 @@ impl Candidate {
 
 /// Projectors of vision models, adapters, and all pieces of a split file but the first.
 fn is_part(metadata: &Metadata) -> bool {
-    matches!(metadata.text("general.type"), Some("mmproj" | "projector" | "adapter" | "imatrix"))
-        || metadata.architecture() == Some("clip")
+    matches!(
+        metadata.text("general.type"),
+        Some("mmproj" | "projector" | "adapter" | "imatrix")
+    ) || metadata.architecture() == Some("clip")
         || metadata.number("split.no").is_some_and(|piece| piece > 0)
 }
 
@@ -292,9 +319,21 @@ fn candidates(surroundings: &Surroundings) -> Vec<Candidate> {
         found.extend(gguf_files(&folder, Place::Environment));
     }
     found.extend(gguf_files(&surroundings.hugging_face(), Place::HuggingFace));
-    found.extend(surroundings.ollama().iter().flat_map(|store| ollama_models(store)));
-    found.extend(surroundings.lm_studio().iter().flat_map(|folder| gguf_files(folder, Place::LmStudio)));
-    let llama_cpp = surroundings.folder("LLAMA_CACHE").unwrap_or_else(|| surroundings.cache().join("llama.cpp"));
+    found.extend(
+        surroundings
+            .ollama()
+            .iter()
+            .flat_map(|store| ollama_models(store)),
+    );
+    found.extend(
+        surroundings
+            .lm_studio()
+            .iter()
+            .flat_map(|folder| gguf_files(folder, Place::LmStudio)),
+    );
+    let llama_cpp = surroundings
+        .folder("LLAMA_CACHE")
+        .unwrap_or_else(|| surroundings.cache().join("llama.cpp"));
     found.extend(gguf_files(&llama_cpp, Place::LlamaCpp));
     found
 }
@@ -302,7 +341,10 @@ fn candidates(surroundings: &Surroundings) -> Vec<Candidate> {
 fn gguf_files(folder: &Path, place: Place) -> Vec<Candidate> {
     files_below(folder)
         .into_iter()
-        .filter(|file| file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gguf")))
+        .filter(|file| {
+            file.extension()
+                .is_some_and(|ending| ending.eq_ignore_ascii_case("gguf"))
+        })
         .filter_map(|file| Candidate::of_file(file, place))
         .collect()
 }
@@ -315,7 +357,11 @@ fn ollama_models(store: &Path) -> Vec<Candidate> {
         .filter_map(|manifest| {
             let name = ollama_name(manifest.strip_prefix(&manifests).ok()?)?;
             let blob = ollama_blob(&manifest)?;
-            Some(Candidate { name, file: store.join("blobs").join(blob), place: Place::Ollama })
+            Some(Candidate {
+                name,
+                file: store.join("blobs").join(blob),
+                place: Place::Ollama,
+            })
         })
         .collect()
 }
@@ -323,8 +369,14 @@ fn ollama_models(store: &Path) -> Vec<Candidate> {
 /// `registry.ollama.ai/library/llama3.2/3b` is called `llama3.2:3b`; owners other than `library` stay in front.
 fn ollama_name(manifest: &Path) -> Option<String> {
     let parts: Vec<&str> = manifest.iter().filter_map(|part| part.to_str()).collect();
-    let [_registry, owner, model, tag] = parts[..] else { return None };
-    Some(if owner == "library" { format!("{model}:{tag}") } else { format!("{owner}/{model}:{tag}") })
+    let [_registry, owner, model, tag] = parts[..] else {
+        return None;
+    };
+    Some(if owner == "library" {
+        format!("{model}:{tag}")
+    } else {
+        format!("{owner}/{model}:{tag}")
+    })
 }
 
 fn ollama_blob(manifest: &Path) -> Option<String> {
@@ -339,9 +391,15 @@ fn ollama_blob(manifest: &Path) -> Option<String> {
         digest: String,
     }
     let manifest: Manifest = read_json(manifest)?;
-    let weights = manifest.layers.into_iter().find(|layer| layer.media_type.ends_with("image.model"))?;
+    let weights = manifest
+        .layers
+        .into_iter()
+        .find(|layer| layer.media_type.ends_with("image.model"))?;
     let digest = weights.digest.strip_prefix("sha256:")?;
-    digest.chars().all(|c| c.is_ascii_hexdigit()).then(|| format!("sha256-{digest}"))
+    digest
+        .chars()
+        .all(|c| c.is_ascii_hexdigit())
+        .then(|| format!("sha256-{digest}"))
 }
 
 /// Bounds of a look into somebody else's folder.
@@ -361,7 +419,9 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
                 break;
             }
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => folders.push((entry.path(), depth + 1)),
+                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
+                    folders.push((entry.path(), depth + 1))
+                }
                 Ok(kind) if kind.is_dir() => {}
                 Ok(_) if entry.path().is_file() => files.push(entry.path()),
                 Ok(_) | Err(_) => {}
@@ -373,7 +433,9 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn read_json<T: for<'de> Deserialize<'de>>(file: &Path) -> Option<T> {
-    let about = fs::metadata(file).ok().filter(|about| about.is_file() && about.len() <= MAX_JSON_BYTES);
+    let about = fs::metadata(file)
+        .ok()
+        .filter(|about| about.is_file() && about.len() <= MAX_JSON_BYTES);
     about.and_then(|_| serde_json::from_slice(&fs::read(file).ok()?).ok())
 }
 
@@ -434,9 +496,16 @@ mod tests {
         for (architecture, pooling, expected) in cases {
             let key = format!("{architecture}.pooling_type");
             let numbers: Vec<_> = pooling.iter().map(|value| (key.as_str(), *value)).collect();
-            put(&file, gguf(&[("general.architecture", architecture)], &numbers));
+            put(
+                &file,
+                gguf(&[("general.architecture", architecture)], &numbers),
+            );
             let metadata = Metadata::read(&file).expect("readable");
-            assert_eq!((!is_part(&metadata)).then(|| role(&metadata)), expected, "{architecture} {pooling:?}");
+            assert_eq!(
+                (!is_part(&metadata)).then(|| role(&metadata)),
+                expected,
+                "{architecture} {pooling:?}"
+            );
         }
     }
 
@@ -447,32 +516,81 @@ mod tests {
         let model = |n: u32| gguf(&[("general.architecture", "llama")], &[("n", n)]);
         put(&home.join("models/mine.gguf"), model(1));
         put(&home.join("models/cut.gguf"), &model(1)[..30]);
-        put(&home.join(".cache/huggingface/hub/models--a--b/snapshots/1/hub.Q4.gguf"), model(2));
+        put(
+            &home.join(".cache/huggingface/hub/models--a--b/snapshots/1/hub.Q4.gguf"),
+            model(2),
+        );
         put(&home.join(".ollama/models/blobs/sha256-ab12"), model(3));
         let layers = r#"{"layers":[{"mediaType":"application/vnd.ollama.image.model","digest":"sha256:ab12"}]}"#;
-        put(&home.join(".ollama/models/manifests/registry.ollama.ai/library/tiny/3b"), layers);
-        put(&home.join(".ollama/models/manifests/registry.ollama.ai/library/odd/1b"), "{");
+        put(
+            &home.join(".ollama/models/manifests/registry.ollama.ai/library/tiny/3b"),
+            layers,
+        );
+        put(
+            &home.join(".ollama/models/manifests/registry.ollama.ai/library/odd/1b"),
+            "{",
+        );
         let elsewhere = home.join("elsewhere");
-        put(&home.join(".lmstudio/settings.json"), serde_json::json!({"downloadsFolder": elsewhere}).to_string());
+        put(
+            &home.join(".lmstudio/settings.json"),
+            serde_json::json!({"downloadsFolder": elsewhere}).to_string(),
+        );
         put(&elsewhere.join("them/it/studio.gguf"), model(4));
-        put(&elsewhere.join("them/it/mmproj.gguf"), gguf(&[("general.type", "mmproj")], &[]));
+        put(
+            &elsewhere.join("them/it/mmproj.gguf"),
+            gguf(&[("general.type", "mmproj")], &[]),
+        );
 
         let found = discover_in(&surroundings(home));
-        let seen: Vec<_> = found.iter().map(|model| (model.name.as_str(), model.place, model.role)).collect();
+        let seen: Vec<_> = found
+            .iter()
+            .map(|model| (model.name.as_str(), model.place, model.role))
+            .collect();
         let expected = [
-            ("all-MiniLM-L6-v2.Q8_0.gguf", Place::Bundled, Some(ModelRole::Embedder)),
-            ("ragscope-demo.Q8_0.gguf", Place::Bundled, Some(ModelRole::Generator)),
-            ("ragscope-reader.Q5_0.gguf", Place::Bundled, Some(ModelRole::Generator)),
-            ("ragscope-reranker.Q5_0.gguf", Place::Bundled, Some(ModelRole::Reranker)),
-            ("ragscope-sentences.F16.gguf", Place::Bundled, Some(ModelRole::Linker)),
+            (
+                "all-MiniLM-L6-v2.Q8_0.gguf",
+                Place::Bundled,
+                Some(ModelRole::Embedder),
+            ),
+            (
+                "ragscope-demo.Q8_0.gguf",
+                Place::Bundled,
+                Some(ModelRole::Generator),
+            ),
+            (
+                "ragscope-reader.Q5_0.gguf",
+                Place::Bundled,
+                Some(ModelRole::Generator),
+            ),
+            (
+                "ragscope-reranker.Q5_0.gguf",
+                Place::Bundled,
+                Some(ModelRole::Reranker),
+            ),
+            (
+                "ragscope-sentences.F16.gguf",
+                Place::Bundled,
+                Some(ModelRole::Linker),
+            ),
             ("cut.gguf", Place::User, None),
             ("mine.gguf", Place::User, Some(ModelRole::Generator)),
-            ("hub.Q4.gguf", Place::HuggingFace, Some(ModelRole::Generator)),
+            (
+                "hub.Q4.gguf",
+                Place::HuggingFace,
+                Some(ModelRole::Generator),
+            ),
             ("tiny:3b", Place::Ollama, Some(ModelRole::Generator)),
             ("studio.gguf", Place::LmStudio, Some(ModelRole::Generator)),
         ];
         assert_eq!(seen, expected);
-        assert!(found[5].problem.as_ref().is_some_and(|problem| problem.contains("cut.gguf")), "{:?}", found[5]);
+        assert!(
+            found[5]
+                .problem
+                .as_ref()
+                .is_some_and(|problem| problem.contains("cut.gguf")),
+            "{:?}",
+            found[5]
+        );
     }
 
     #[test]
@@ -487,16 +605,27 @@ mod tests {
             ("ragscope-demo", Ok(bundled.clone())),
             ("ragscope", Err("no model named `ragscope`")),
             (bundled.to_str().expect("UTF-8"), Ok(bundled.clone())),
-            ("mine.q4_k_m", Ok(home.path().join("models/Mine.Q4_K_M.gguf"))),
-            ("~/models/Mine.Q4_K_M.gguf", Ok(home.path().join("models/Mine.Q4_K_M.gguf"))),
-            ("ragscope-dmo.Q8_0.gguf", Err("did you mean `ragscope-demo.Q8_0.gguf`?")),
+            (
+                "mine.q4_k_m",
+                Ok(home.path().join("models/Mine.Q4_K_M.gguf")),
+            ),
+            (
+                "~/models/Mine.Q4_K_M.gguf",
+                Ok(home.path().join("models/Mine.Q4_K_M.gguf")),
+            ),
+            (
+                "ragscope-dmo.Q8_0.gguf",
+                Err("did you mean `ragscope-demo.Q8_0.gguf`?"),
+            ),
             ("/nowhere/x.gguf", Err("no model file at /nowhere/x.gguf")),
             ("~/models", Err("it is a folder")),
         ];
         for (name, expected) in cases {
             match (resolve_in(name, &surroundings), expected) {
                 (Ok(file), Ok(expected)) => assert_eq!(file, expected, "{name}"),
-                (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{name}: {error}"),
+                (Err(error), Err(part)) => {
+                    assert!(error.to_string().contains(part), "{name}: {error}")
+                }
                 (found, expected) => panic!("{name}: {found:?}, expected {expected:?}"),
             }
         }

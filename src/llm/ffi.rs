@@ -120,14 +120,22 @@ impl Batch {
     }
 
     /// Add a vector of the model's width in place of a token. A batch holds tokens or vectors, not both.
-    pub fn push_vector(&mut self, vector: &[f32], position: usize, sequence: usize, output: bool) -> usize {
+    pub fn push_vector(
+        &mut self,
+        vector: &[f32],
+        position: usize,
+        sequence: usize,
+        output: bool,
+    ) -> usize {
         self.vectors.extend_from_slice(vector);
         self.place(position, sequence, output)
     }
 
     fn place(&mut self, position: usize, sequence: usize, output: bool) -> usize {
-        self.positions.push(i32::try_from(position).unwrap_or(i32::MAX));
-        self.sequences.push(i32::try_from(sequence).unwrap_or(i32::MAX));
+        self.positions
+            .push(i32::try_from(position).unwrap_or(i32::MAX));
+        self.sequences
+            .push(i32::try_from(sequence).unwrap_or(i32::MAX));
         self.outputs.push(i8::from(output));
         self.rows += usize::from(output);
         self.positions.len() - 1
@@ -211,9 +219,13 @@ impl Context {
             Attention::Open => sys::LLAMA_FLASH_ATTN_TYPE_DISABLED,
         };
         params.abort_callback = Some(abort);
-        params.abort_callback_data = std::ptr::from_ref::<StopFlag>(&stop).cast_mut().cast::<c_void>();
+        params.abort_callback_data = std::ptr::from_ref::<StopFlag>(&stop)
+            .cast_mut()
+            .cast::<c_void>();
         params.cb_eval = Some(evaluated);
-        params.cb_eval_user_data = std::ptr::from_ref::<Watcher>(&watcher).cast_mut().cast::<c_void>();
+        params.cb_eval_user_data = std::ptr::from_ref::<Watcher>(&watcher)
+            .cast_mut()
+            .cast::<c_void>();
         // SAFETY: the model lives as long as the context (held in an Arc), and so do the two boxes behind the callbacks.
         let raw = unsafe { sys::llama_init_from_model(model_pointer(model), params) };
         Some(Self {
@@ -245,7 +257,10 @@ impl Context {
     /// Tokens of the largest batch: no more than were asked for.
     pub fn batch_tokens(&self) -> usize {
         // SAFETY: the context is live.
-        unsafe { sys::llama_n_batch(self.raw.as_ptr()).min(sys::llama_n_ubatch(self.raw.as_ptr())) as usize }
+        unsafe {
+            sys::llama_n_batch(self.raw.as_ptr()).min(sys::llama_n_ubatch(self.raw.as_ptr()))
+                as usize
+        }
     }
 
     /// Have tensors read during the decodes that follow; hand the watcher back with [`Self::unwatch`].
@@ -263,12 +278,21 @@ impl Context {
         self.counts.clear();
         self.counts.resize(batch.len(), 1);
         self.sequence_pointers.clear();
-        self.sequence_pointers.extend(batch.sequences.iter_mut().map(std::ptr::from_mut));
+        self.sequence_pointers
+            .extend(batch.sequences.iter_mut().map(std::ptr::from_mut));
         let vectors = !batch.vectors.is_empty();
         let raw = sys::llama_batch {
             n_tokens: i32::try_from(batch.len()).unwrap_or(i32::MAX),
-            token: if vectors { std::ptr::null_mut() } else { batch.tokens.as_mut_ptr() },
-            embd: if vectors { batch.vectors.as_mut_ptr() } else { std::ptr::null_mut() },
+            token: if vectors {
+                std::ptr::null_mut()
+            } else {
+                batch.tokens.as_mut_ptr()
+            },
+            embd: if vectors {
+                batch.vectors.as_mut_ptr()
+            } else {
+                std::ptr::null_mut()
+            },
             pos: batch.positions.as_mut_ptr(),
             n_seq_id: self.counts.as_mut_ptr(),
             seq_id: self.sequence_pointers.as_mut_ptr(),
@@ -308,7 +332,8 @@ impl Context {
     }
 
     fn row(&self, row: *mut f32, width: usize) -> Result<&[f32], LlmError> {
-        let row = NonNull::new(row).ok_or_else(|| LlmError::Backend("a result row is missing".to_owned()))?;
+        let row = NonNull::new(row)
+            .ok_or_else(|| LlmError::Backend("a result row is missing".to_owned()))?;
         // SAFETY: llama.cpp keeps rows of this width until the next decode, which needs `&mut self`.
         Ok(unsafe { std::slice::from_raw_parts(row.as_ptr(), width) })
     }
@@ -352,7 +377,8 @@ impl Memory for Context {
     fn cut(&mut self, sequence: usize, tokens: usize) -> bool {
         let memory = self.memory();
         // SAFETY: as above.
-        memory.is_null() || unsafe { sys::llama_memory_seq_rm(memory, sequence as i32, tokens as i32, -1) }
+        memory.is_null()
+            || unsafe { sys::llama_memory_seq_rm(memory, sequence as i32, tokens as i32, -1) }
     }
 
     fn clear(&mut self) {
@@ -369,7 +395,8 @@ impl Memory for Context {
             return 0;
         }
         // SAFETY: as above; -1 for an empty sequence.
-        usize::try_from(unsafe { sys::llama_memory_seq_pos_max(memory, sequence as i32) } + 1).unwrap_or(0)
+        usize::try_from(unsafe { sys::llama_memory_seq_pos_max(memory, sequence as i32) } + 1)
+            .unwrap_or(0)
     }
 }
 
@@ -386,10 +413,18 @@ unsafe extern "C" fn abort(stop: *mut c_void) -> bool {
 }
 
 /// llama.cpp asks first (`ask`) whether a tensor is wanted, then shows it. True means: wanted, go on.
-unsafe extern "C" fn evaluated(tensor: *mut sys::ggml_tensor, ask: bool, watcher: *mut c_void) -> bool {
+unsafe extern "C" fn evaluated(
+    tensor: *mut sys::ggml_tensor,
+    ask: bool,
+    watcher: *mut c_void,
+) -> bool {
     // SAFETY: the pointer is the boxed cell of a live context, and llama.cpp calls from the thread that decodes.
-    let Ok(mut watcher) = unsafe { &*watcher.cast::<Watcher>() }.try_borrow_mut() else { return !ask };
-    let Some(watcher) = watcher.as_deref_mut() else { return !ask };
+    let Ok(mut watcher) = unsafe { &*watcher.cast::<Watcher>() }.try_borrow_mut() else {
+        return !ask;
+    };
+    let Some(watcher) = watcher.as_deref_mut() else {
+        return !ask;
+    };
     // SAFETY: the tensor is live during the call and its name ends with a zero.
     let (name, kind) = unsafe { (CStr::from_ptr((*tensor).name.as_ptr()), (*tensor).type_) };
     let Ok(name) = name.to_str() else { return !ask };
@@ -423,7 +458,11 @@ pub(super) fn load_model(
 fn model_pointer(model: &LlamaModel) -> *mut sys::llama_model {
     const { assert!(size_of::<LlamaModel>() == size_of::<*mut sys::llama_model>()) };
     // SAFETY: transparent over a non-null pointer, checked in size above.
-    unsafe { std::ptr::from_ref(model).cast::<*mut sys::llama_model>().read() }
+    unsafe {
+        std::ptr::from_ref(model)
+            .cast::<*mut sys::llama_model>()
+            .read()
+    }
 }
 
 /// The quantisation as llama.cpp names it, e.g. `Q4_K - Medium`.
@@ -431,7 +470,11 @@ pub(super) fn quantisation(model: &LlamaModel) -> String {
     // SAFETY: the model is live; the name is a static string.
     unsafe {
         let name = sys::llama_ftype_name(sys::llama_model_ftype(model_pointer(model)));
-        if name.is_null() { String::new() } else { CStr::from_ptr(name).to_string_lossy().into_owned() }
+        if name.is_null() {
+            String::new()
+        } else {
+            CStr::from_ptr(name).to_string_lossy().into_owned()
+        }
     }
 }
 

@@ -16,7 +16,10 @@ use super::schedule::{self, Ended, Evaluator, Next, Reader, Report, Row};
 use super::stream::Stream;
 use super::template::Template;
 use super::tree::Job;
-use super::{Completion, Decoding, End, Generator, LlmError, Prompt, Rendered, Sampling, StopRule, Token, log};
+use super::{
+    Completion, Decoding, End, Generator, LlmError, Prompt, Rendered, Sampling, StopRule, Token,
+    log,
+};
 use crate::config::{FlashAttention, GeneratorSettings};
 use crate::event::{CallUsage, Flow, ModelCard, ModelRole, StopFlag};
 
@@ -60,11 +63,22 @@ pub fn load_generator(
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
 ) -> Result<LlamaGenerator, LlmError> {
-    let placement = Placement { role: ModelRole::Generator, gpu_layers: settings.gpu_layers, device: &settings.device };
+    let placement = Placement {
+        role: ModelRole::Generator,
+        gpu_layers: settings.gpu_layers,
+        device: &settings.device,
+    };
     let mut loaded = load::load(runtime, file, placement, stop, progress)?;
-    if loaded.metadata.flag(&format!("{}.attention.causal", loaded.card.architecture)) == Some(false) {
+    if loaded
+        .metadata
+        .flag(&format!("{}.attention.causal", loaded.card.architecture))
+        == Some(false)
+    {
         let reason = "it turns text into vectors and writes none".to_owned();
-        return Err(LlmError::Unusable { path: file.display().to_string(), reason });
+        return Err(LlmError::Unusable {
+            path: file.display().to_string(),
+            reason,
+        });
     }
     let template = Template::choose(&loaded.model, &settings.chat_template)?;
     let (context, shape) = context(&loaded, settings, stop)?;
@@ -97,7 +111,10 @@ pub fn load_generator(
         shape,
     };
     match generator.learn_reply_start() {
-        Err(LlmError::Backend(reason)) => Err(LlmError::Unusable { path: file.display().to_string(), reason })?,
+        Err(LlmError::Backend(reason)) => Err(LlmError::Unusable {
+            path: file.display().to_string(),
+            reason,
+        })?,
         otherwise => otherwise?,
     }
     Ok(generator)
@@ -118,7 +135,11 @@ fn keeps_states(loaded: &Loaded) -> bool {
 }
 
 fn sequences(loaded: &Loaded) -> u32 {
-    if keeps_states(loaded) { WHOLE_SEQUENCES } else { SEQUENCES }
+    if keeps_states(loaded) {
+        WHOLE_SEQUENCES
+    } else {
+        SEQUENCES
+    }
 }
 
 /// llama.cpp wants room in a batch, and so in the context, for one token of every sequence; it aborts without.
@@ -127,7 +148,11 @@ fn batch_tokens(settings: &GeneratorSettings) -> u32 {
 }
 
 /// A context of the size that the settings ask for, or the largest up to the trained one that fits the memory.
-fn context(loaded: &Loaded, settings: &GeneratorSettings, stop: &StopFlag) -> Result<(Context, Shape), LlmError> {
+fn context(
+    loaded: &Loaded,
+    settings: &GeneratorSettings,
+    stop: &StopFlag,
+) -> Result<(Context, Shape), LlmError> {
     let mut tokens = context_tokens(loaded, settings);
     loop {
         let shape = Shape {
@@ -172,9 +197,17 @@ fn context_tokens(loaded: &Loaded, settings: &GeneratorSettings) -> u32 {
     }
     let trained = loaded.model.n_ctx_train().max(CONTEXT_STEP);
     let cell = load::cell_bytes(&loaded.metadata, settings.cache_type).max(1);
-    let fitting = loaded.cache_bytes.map_or(u64::from(trained), |bytes| (bytes as f64 * CACHE_SHARE) as u64 / cell);
-    let fitting = u32::try_from(fitting).unwrap_or(u32::MAX).max(2 * CONTEXT_STEP);
-    if fitting >= trained { trained } else { fitting / CONTEXT_STEP * CONTEXT_STEP }
+    let fitting = loaded.cache_bytes.map_or(u64::from(trained), |bytes| {
+        (bytes as f64 * CACHE_SHARE) as u64 / cell
+    });
+    let fitting = u32::try_from(fitting)
+        .unwrap_or(u32::MAX)
+        .max(2 * CONTEXT_STEP);
+    if fitting >= trained {
+        trained
+    } else {
+        fitting / CONTEXT_STEP * CONTEXT_STEP
+    }
 }
 
 impl Generator for LlamaGenerator {
@@ -190,7 +223,11 @@ impl Generator for LlamaGenerator {
         let report = schedule::run(&mut self.evaluator, &jobs, &mut writer);
         let branches = writer.branches;
         self.account(begun, report.as_ref().ok(), written(&branches));
-        Ok(branches.into_iter().zip(report?.ends).map(|(branch, ended)| branch.finish(ended)).collect())
+        Ok(branches
+            .into_iter()
+            .zip(report?.ends)
+            .map(|(branch, ended)| branch.finish(ended))
+            .collect())
     }
 
     fn card(&self) -> &ModelCard {
@@ -207,13 +244,21 @@ impl Generator for LlamaGenerator {
 }
 
 impl LlamaGenerator {
-    pub(super) fn jobs(&self, prompts: &[Prompt], decoding: &Decoding) -> Result<Vec<Job>, LlmError> {
+    pub(super) fn jobs(
+        &self,
+        prompts: &[Prompt],
+        decoding: &Decoding,
+    ) -> Result<Vec<Job>, LlmError> {
         prompts
             .iter()
             .map(|prompt| {
                 let tokens = self.template.render(&self.model, prompt)?.tokens;
                 self.check_length(tokens.len(), 1)?;
-                Ok(Job { first_row: tokens.len() - 1, tokens, growth: decoding.max_tokens as usize })
+                Ok(Job {
+                    first_row: tokens.len() - 1,
+                    tokens,
+                    growth: decoding.max_tokens as usize,
+                })
             })
             .collect()
     }
@@ -221,7 +266,12 @@ impl LlamaGenerator {
     /// See how the model begins a reply. This also has the weights read from the file before the first question.
     fn learn_reply_start(&mut self) -> Result<(), LlmError> {
         let prompt = Prompt::user("Answer with one word: is water wet, yes or no?");
-        let decoding = Decoding { max_tokens: 1, sampling: Sampling::GREEDY, seed: 0, stop: StopRule::default() };
+        let decoding = Decoding {
+            max_tokens: 1,
+            sampling: Sampling::GREEDY,
+            seed: 0,
+            stop: StopRule::default(),
+        };
         let reply = self.complete(&[prompt], &decoding, &mut |_, _| Flow::Continue)?;
         if reply.iter().any(|reply| reply.end == End::Stopped) {
             return Err(LlmError::Stopped);
@@ -250,13 +300,21 @@ impl LlamaGenerator {
 
     /// Note the cost of a call, and leave no more in the cache than pays.
     pub(super) fn account(&mut self, begun: Instant, report: Option<&Report>, generated: usize) {
-        self.evaluator.cells.keep_at_most(KEPT_CELLS, &mut self.evaluator.context);
+        self.evaluator
+            .cells
+            .keep_at_most(KEPT_CELLS, &mut self.evaluator.context);
         let used = self.evaluator.cells.in_use();
         self.account_for(begun, report, generated, used);
     }
 
     /// Note the cost of a call that left `used` cells of its cache in use.
-    pub(super) fn account_for(&mut self, begun: Instant, report: Option<&Report>, generated: usize, used: usize) {
+    pub(super) fn account_for(
+        &mut self,
+        begun: Instant,
+        report: Option<&Report>,
+        generated: usize,
+        used: usize,
+    ) {
         let count = |tokens: usize| u32::try_from(tokens).unwrap_or(u32::MAX);
         let (evaluated, reused) = report.map_or((0, 0), |report| (report.evaluated, report.reused));
         self.usage = CallUsage {
@@ -347,7 +405,11 @@ impl Branch {
             Ended::ContextFull => End::ContextFull,
             Ended::Done | Ended::Stopped => End::Stopped,
         };
-        Completion { text: self.stream.finish(), tokens: self.tokens, end: self.end.unwrap_or(otherwise) }
+        Completion {
+            text: self.stream.finish(),
+            tokens: self.tokens,
+            end: self.end.unwrap_or(otherwise),
+        }
     }
 }
 
@@ -358,24 +420,42 @@ impl Reader for Writer<'_> {
             branch.end = Some(End::MaxTokens);
             return Next::End;
         }
-        let drawn = branch.sampler.draw(row.logits, &row.distribution, &mut self.candidates);
+        let drawn = branch
+            .sampler
+            .draw(row.logits, &row.distribution, &mut self.candidates);
         let id = i32::try_from(drawn).unwrap_or(i32::MAX);
         let vocabulary = self.model.vocab();
         let turn_is_over = vocabulary.is_eog(LlamaToken(id));
         if turn_is_over {
             branch.end = Some(End::Turn);
-        } else if branch.stream.push(&vocabulary.token_to_piece(LlamaToken(id), false, None), &self.stops) {
+        } else if branch.stream.push(
+            &vocabulary.token_to_piece(LlamaToken(id), false, None),
+            &self.stops,
+        ) {
             branch.end = Some(End::StopRule);
         } else if branch.tokens.len() + 1 >= self.decoding.max_tokens as usize {
             branch.end = Some(End::MaxTokens);
         }
-        let text = if branch.end.is_some() { branch.stream.give_rest() } else { branch.stream.give(&self.stops) };
+        let text = if branch.end.is_some() {
+            branch.stream.give_rest()
+        } else {
+            branch.stream.give(&self.stops)
+        };
         if turn_is_over && text.is_empty() {
             return Next::End;
         }
         // the end of a turn is a token only where it sets text free that might have become a stop text
-        let (entropy, attention) = (row.distribution.entropy, std::mem::take(&mut self.attention));
-        let token = Token { id, text, logprob: row.logprob(drawn), entropy, attention };
+        let (entropy, attention) = (
+            row.distribution.entropy,
+            std::mem::take(&mut self.attention),
+        );
+        let token = Token {
+            id,
+            text,
+            logprob: row.logprob(drawn),
+            entropy,
+            attention,
+        };
         let flow = (self.observe)(job, &token);
         branch.tokens.push(token);
         match (flow, branch.end) {
@@ -396,21 +476,37 @@ mod tests {
     #[test]
     fn a_state_that_cannot_be_cut_gives_the_same_text_without_sharing() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let runtime = Runtime::start(&root.join("target/tmp/llama-unit.log")).expect("llama.cpp starts");
+        let runtime =
+            Runtime::start(&root.join("target/tmp/llama-unit.log")).expect("llama.cpp starts");
         let settings = Layers::defaults().config().expect("defaults").generator;
         let file = root.join("assets/models/ragscope-demo.Q8_0.gguf");
-        let mut generator = load_generator(&runtime, &file, &settings, &StopFlag::default(), &mut |_| Flow::Continue)
-            .expect("a generator");
-        let decoding = Decoding { max_tokens: 12, sampling: Sampling::GREEDY, seed: 1, stop: StopRule::default() };
+        let mut generator = load_generator(
+            &runtime,
+            &file,
+            &settings,
+            &StopFlag::default(),
+            &mut |_| Flow::Continue,
+        )
+        .expect("a generator");
+        let decoding = Decoding {
+            max_tokens: 12,
+            sampling: Sampling::GREEDY,
+            seed: 1,
+            stop: StopRule::default(),
+        };
         let prompts: Vec<Prompt> = ["Who?", "Who keeps the lighthouse?", "Who keeps the ferry?"]
             .map(|text| Prompt::user(text.to_owned()))
             .to_vec();
-        let shared = generator.complete(&prompts, &decoding, &mut |_, _| Flow::Continue).expect("text");
+        let shared = generator
+            .complete(&prompts, &decoding, &mut |_, _| Flow::Continue)
+            .expect("text");
         assert!(generator.shares_prefixes() && generator.usage().prompt_tokens_reused > 0);
         generator.clear_cache();
         let cells = generator.evaluator.cells.total();
         generator.evaluator.cells = Cells::new(cells, SEQUENCES as usize, Sharing::Whole);
-        let whole = generator.complete(&prompts, &decoding, &mut |_, _| Flow::Continue).expect("text");
+        let whole = generator
+            .complete(&prompts, &decoding, &mut |_, _| Flow::Continue)
+            .expect("text");
         assert!(!generator.shares_prefixes());
         assert_eq!(generator.usage().prompt_tokens_reused, 0);
         for (shared, whole) in shared.iter().zip(&whole) {

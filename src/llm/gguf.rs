@@ -49,7 +49,11 @@ impl Value {
     fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
-            Self::Unsigned(_) | Self::Signed(_) | Self::Float(_) | Self::Bool(_) | Self::List(_) => None,
+            Self::Unsigned(_)
+            | Self::Signed(_)
+            | Self::Float(_)
+            | Self::Bool(_)
+            | Self::List(_) => None,
         }
     }
 }
@@ -61,17 +65,28 @@ impl Metadata {
     /// [`LlmError::Missing`] when there is no such file, [`LlmError::Unusable`] with the reason otherwise.
     pub fn read(file: &Path) -> Result<Self, LlmError> {
         let path = file.display().to_string();
-        let unusable = |reason: String| LlmError::Unusable { path: path.clone(), reason };
+        let unusable = |reason: String| LlmError::Unusable {
+            path: path.clone(),
+            reason,
+        };
         let open = File::open(file).map_err(|error| match error.kind() {
             ErrorKind::NotFound => LlmError::Missing { path: path.clone() },
             _ => unusable(format!("it cannot be opened: {error}")),
         })?;
-        let about = open.metadata().map_err(|error| unusable(format!("it cannot be read: {error}")))?;
+        let about = open
+            .metadata()
+            .map_err(|error| unusable(format!("it cannot be read: {error}")))?;
         if !about.is_file() {
             return Err(unusable("it is not a file".to_owned()));
         }
         let input = BufReader::with_capacity(1 << 16, open);
-        Reader { input, position: 0, file_bytes: about.len() }.metadata().map_err(unusable)
+        Reader {
+            input,
+            position: 0,
+            file_bytes: about.len(),
+        }
+        .metadata()
+        .map_err(unusable)
     }
 
     /// The value of `key`.
@@ -106,7 +121,11 @@ impl Metadata {
     pub fn flag(&self, key: &str) -> Option<bool> {
         match self.get(key)? {
             Value::Bool(flag) => Some(*flag),
-            Value::Unsigned(_) | Value::Signed(_) | Value::Float(_) | Value::Text(_) | Value::List(_) => None,
+            Value::Unsigned(_)
+            | Value::Signed(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::List(_) => None,
         }
     }
 
@@ -115,7 +134,11 @@ impl Metadata {
     pub fn list(&self, key: &str) -> Option<&[Value]> {
         match self.get(key)? {
             Value::List(items) => Some(items),
-            Value::Unsigned(_) | Value::Signed(_) | Value::Float(_) | Value::Bool(_) | Value::Text(_) => None,
+            Value::Unsigned(_)
+            | Value::Signed(_)
+            | Value::Float(_)
+            | Value::Bool(_)
+            | Value::Text(_) => None,
         }
     }
 
@@ -160,10 +183,18 @@ impl<R: Read> Reader<R> {
         for _ in 0..pairs {
             let key = self.string()?;
             let kind = self.u32()?;
-            let value = self.value(kind, 0).map_err(|reason| format!("metadata `{}`: {reason}", shown(&key)))?;
+            let value = self
+                .value(kind, 0)
+                .map_err(|reason| format!("metadata `{}`: {reason}", shown(&key)))?;
             values.insert(key, value);
         }
-        let mut metadata = Metadata { version, file_bytes: self.file_bytes, tensors, parameters: 0, values };
+        let mut metadata = Metadata {
+            version,
+            file_bytes: self.file_bytes,
+            tensors,
+            parameters: 0,
+            values,
+        };
         self.tensors(&mut metadata)?;
         Ok(metadata)
     }
@@ -182,7 +213,9 @@ impl<R: Read> Reader<R> {
             return Err("it was written for big-endian machines".to_owned());
         }
         if !VERSIONS.contains(&version) {
-            return Err(format!("GGUF version {version}, while versions 2 and 3 are known"));
+            return Err(format!(
+                "GGUF version {version}, while versions 2 and 3 are known"
+            ));
         }
         Ok(version)
     }
@@ -192,13 +225,19 @@ impl<R: Read> Reader<R> {
         let mut data_bytes = 0_u64;
         for _ in 0..metadata.tensors {
             let name = self.string()?;
-            let (end, parameters) = self.tensor().map_err(|reason| format!("tensor `{}`: {reason}", shown(&name)))?;
+            let (end, parameters) = self
+                .tensor()
+                .map_err(|reason| format!("tensor `{}`: {reason}", shown(&name)))?;
             data_bytes = data_bytes.max(end);
             metadata.parameters = metadata.parameters.saturating_add(parameters);
         }
-        let alignment = metadata.number("general.alignment").unwrap_or(DEFAULT_ALIGNMENT);
+        let alignment = metadata
+            .number("general.alignment")
+            .unwrap_or(DEFAULT_ALIGNMENT);
         if !alignment.is_power_of_two() {
-            return Err(format!("an alignment of {alignment}, which is not a power of two"));
+            return Err(format!(
+                "an alignment of {alignment}, which is not a power of two"
+            ));
         }
         let needed = self
             .position
@@ -206,7 +245,10 @@ impl<R: Read> Reader<R> {
             .and_then(|start| start.checked_add(data_bytes))
             .ok_or("tensors beyond any size")?;
         if metadata.tensors > 0 && needed > self.file_bytes {
-            return Err(format!("the file is cut off: {} bytes of {needed}", self.file_bytes));
+            return Err(format!(
+                "the file is cut off: {} bytes of {needed}",
+                self.file_bytes
+            ));
         }
         Ok(())
     }
@@ -220,12 +262,16 @@ impl<R: Read> Reader<R> {
         let mut parameters = 1_u64;
         for _ in 0..dimensions {
             let length = self.u64()?;
-            parameters = parameters.checked_mul(length).ok_or("more numbers than can be counted")?;
+            parameters = parameters
+                .checked_mul(length)
+                .ok_or("more numbers than can be counted")?;
         }
         let kind = self.u32()?;
         let offset = self.u64()?;
         // the data of a kind that is not known here is at least where the table says
-        let bytes = block(kind).map_or(0, |(numbers, bytes)| (parameters / numbers).saturating_mul(bytes));
+        let bytes = block(kind).map_or(0, |(numbers, bytes)| {
+            (parameters / numbers).saturating_mul(bytes)
+        });
         let end = offset.checked_add(bytes).ok_or("data beyond any size")?;
         Ok((end, parameters))
     }
@@ -255,7 +301,8 @@ impl<R: Read> Reader<R> {
         }
         let kind = self.u32()?;
         let length = self.count("list items", smallest(kind))?;
-        let items: Result<Vec<Value>, String> = (0..length).map(|_| self.value(kind, nesting)).collect();
+        let items: Result<Vec<Value>, String> =
+            (0..length).map(|_| self.value(kind, nesting)).collect();
         items.map(Value::List)
     }
 
@@ -266,7 +313,9 @@ impl<R: Read> Reader<R> {
             return Err(format!("it claims {count} {things}"));
         }
         if count * smallest > self.left() {
-            return Err(format!("the file is cut off: it claims {count} {things} and ends before them"));
+            return Err(format!(
+                "the file is cut off: it claims {count} {things} and ends before them"
+            ));
         }
         Ok(count)
     }
@@ -282,7 +331,8 @@ impl<R: Read> Reader<R> {
         }
         let mut bytes = vec![0; usize::try_from(length).map_err(|error| error.to_string())?];
         self.fill(&mut bytes)?;
-        Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+        Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
     fn u32(&mut self) -> Result<u32, String> {
@@ -300,10 +350,12 @@ impl<R: Read> Reader<R> {
     }
 
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), String> {
-        self.input.read_exact(bytes).map_err(|error| match error.kind() {
-            ErrorKind::UnexpectedEof => "the file is cut off inside its metadata".to_owned(),
-            _ => format!("it cannot be read: {error}"),
-        })?;
+        self.input
+            .read_exact(bytes)
+            .map_err(|error| match error.kind() {
+                ErrorKind::UnexpectedEof => "the file is cut off inside its metadata".to_owned(),
+                _ => format!("it cannot be read: {error}"),
+            })?;
         self.position += bytes.len() as u64;
         Ok(())
     }
@@ -370,19 +422,31 @@ mod tests {
     use super::*;
 
     fn bundled(name: &str) -> std::path::PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models").join(name)
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("assets/models")
+            .join(name)
     }
 
     #[test]
     fn reads_the_bundled_models() {
-        let embedder = Metadata::read(&bundled("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder");
+        let embedder =
+            Metadata::read(&bundled("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder");
         assert_eq!(embedder.architecture(), Some("bert"));
         assert_eq!(embedder.text("tokenizer.ggml.model"), Some("bert"));
-        assert_eq!(embedder.texts("tokenizer.ggml.tokens").map(|tokens| tokens.len()), Some(30_522));
+        assert_eq!(
+            embedder
+                .texts("tokenizer.ggml.tokens")
+                .map(|tokens| tokens.len()),
+            Some(30_522)
+        );
         assert_eq!(embedder.trained_context_tokens(), Some(512));
         let generator = Metadata::read(&bundled("ragscope-demo.Q8_0.gguf")).expect("the generator");
         assert_eq!(generator.architecture(), Some("llama"));
-        assert!((5_000_000..7_000_000).contains(&generator.parameters), "{}", generator.parameters);
+        assert!(
+            (5_000_000..7_000_000).contains(&generator.parameters),
+            "{}",
+            generator.parameters
+        );
     }
 
     /// A small file with one entry of every kind, cut and changed by the cases below.
@@ -419,7 +483,12 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Result<Metadata, String> {
-        Reader { input: bytes, position: 0, file_bytes: bytes.len() as u64 }.metadata()
+        Reader {
+            input: bytes,
+            position: 0,
+            file_bytes: bytes.len() as u64,
+        }
+        .metadata()
     }
 
     #[test]
@@ -441,17 +510,26 @@ mod tests {
         let cases: [(Vec<u8>, &str); 9] = [
             (Vec::new(), "the file is empty"),
             (b"GG".to_vec(), "does not begin as a GGUF"),
-            (b"<!DOCTYPE html><html>not a model".to_vec(), "does not begin as a GGUF"),
+            (
+                b"<!DOCTYPE html><html>not a model".to_vec(),
+                "does not begin as a GGUF",
+            ),
             (changed(4, &1_u32.to_le_bytes()), "GGUF version 1"),
             (changed(4, &3_u32.to_be_bytes()), "big-endian"),
-            (changed(8, &u64::MAX.to_le_bytes()), "claims 18446744073709551615 tensors"),
+            (
+                changed(8, &u64::MAX.to_le_bytes()),
+                "claims 18446744073709551615 tensors",
+            ),
             (changed(24, &u64::MAX.to_le_bytes()), "claims a text of"),
             (changed(52, &99_u32.to_le_bytes()), "unknown kind 99"),
             (small()[..small().len() - 1].to_vec(), "cut off"),
         ];
         for (file, expected) in cases {
             let reason = read(&file).expect_err(expected);
-            assert!(reason.contains(expected), "{reason:?} should say {expected:?}");
+            assert!(
+                reason.contains(expected),
+                "{reason:?} should say {expected:?}"
+            );
         }
     }
 
@@ -479,13 +557,22 @@ mod tests {
     fn errors_name_the_file() {
         let folder = tempfile::tempdir().expect("a folder");
         let missing = Metadata::read(&folder.path().join("none.gguf")).expect_err("missing");
-        assert!(matches!(&missing, LlmError::Missing { path } if path.ends_with("none.gguf")), "{missing}");
+        assert!(
+            matches!(&missing, LlmError::Missing { path } if path.ends_with("none.gguf")),
+            "{missing}"
+        );
         let not_a_file = Metadata::read(folder.path()).expect_err("a folder");
-        assert!(matches!(&not_a_file, LlmError::Unusable { .. }), "{not_a_file}");
+        assert!(
+            matches!(&not_a_file, LlmError::Unusable { .. }),
+            "{not_a_file}"
+        );
         let cut = folder.path().join("cut.gguf");
         let whole = std::fs::read(bundled("ragscope-demo.Q8_0.gguf")).expect("the generator");
         std::fs::write(&cut, &whole[..whole.len() / 2]).expect("written");
         let message = Metadata::read(&cut).expect_err("cut off").to_string();
-        assert!(message.contains("cut.gguf") && message.contains("cut off"), "{message}");
+        assert!(
+            message.contains("cut.gguf") && message.contains("cut off"),
+            "{message}"
+        );
     }
 }

@@ -28,7 +28,11 @@ pub trait EntailmentJudge {
     ///
     /// # Errors
     /// [`LlmError::Stopped`]; llama.cpp's own failures.
-    fn judge(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, LlmError>;
+    fn judge(
+        &mut self,
+        question: &str,
+        pairs: &[(&str, &str)],
+    ) -> Result<Vec<Entailment>, LlmError>;
 
     /// What the model is.
     fn card(&self) -> &ModelCard;
@@ -50,11 +54,19 @@ impl Entailment {
     #[must_use]
     pub fn of_row(row: &[f32]) -> Self {
         let at = |label: usize| row.get(label).copied().unwrap_or_default();
-        Self { entailment: at(0), neutral: at(1), contradiction: at(2) }
+        Self {
+            entailment: at(0),
+            neutral: at(1),
+            contradiction: at(2),
+        }
     }
 
     /// What is known without a judge: a text entails itself.
-    pub const CERTAIN: Self = Self { entailment: 1.0, neutral: 0.0, contradiction: 0.0 };
+    pub const CERTAIN: Self = Self {
+        entailment: 1.0,
+        neutral: 0.0,
+        contradiction: 0.0,
+    };
 
     /// Is entailment the likeliest of the three?
     #[must_use]
@@ -84,24 +96,42 @@ pub fn load_classifier(
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
 ) -> Result<LlamaClassifier, LlmError> {
-    let kind = (role, Pooling::Rank, "it is not a sequence-classification model: its pooling is not rank");
+    let kind = (
+        role,
+        Pooling::Rank,
+        "it is not a sequence-classification model: its pooling is not rank",
+    );
     let (pool, card) = Pool::load(runtime, file, kind, (settings, stop), progress)?;
     let classes = pool.context.model().n_cls_out();
-    let labels: Vec<Option<String>> = (0..classes).map(|class| class_label(pool.context.model(), class)).collect();
+    let labels: Vec<Option<String>> = (0..classes)
+        .map(|class| class_label(pool.context.model(), class))
+        .collect();
     let judgements = judgements(&labels);
     if role == ModelRole::EntailmentJudge && judgements.is_none() {
         let named: Vec<&str> = labels.iter().flatten().map(String::as_str).collect();
         return Err(LlmError::Unusable {
             path: file.display().to_string(),
-            reason: format!("its classes [{}] are not entailment, neutral and contradiction", named.join(", ")),
+            reason: format!(
+                "its classes [{}] are not entailment, neutral and contradiction",
+                named.join(", ")
+            ),
         });
     }
-    Ok(LlamaClassifier { pool, card, classes: classes as usize, judgements })
+    Ok(LlamaClassifier {
+        pool,
+        card,
+        classes: classes as usize,
+        judgements,
+    })
 }
 
 fn judgements(labels: &[Option<String>]) -> Option<[usize; 3]> {
     let class = |part: &str| {
-        labels.iter().position(|label| label.as_ref().is_some_and(|label| label.to_lowercase().contains(part)))
+        labels.iter().position(|label| {
+            label
+                .as_ref()
+                .is_some_and(|label| label.to_lowercase().contains(part))
+        })
     };
     Some([class("entail")?, class("neutral")?, class("contradict")?])
 }
@@ -115,7 +145,10 @@ impl LlamaClassifier {
 
     /// What the model computes for each pair of texts, one number a class.
     fn classes(&mut self, pairs: &[(String, String)]) -> Result<Vec<Vec<f32>>, LlmError> {
-        let tokens: Vec<Vec<i32>> = pairs.iter().map(|(first, second)| self.tokens(first, second)).collect();
+        let tokens: Vec<Vec<i32>> = pairs
+            .iter()
+            .map(|(first, second)| self.tokens(first, second))
+            .collect();
         self.pool.rows(&tokens, self.classes)
     }
 
@@ -123,7 +156,11 @@ impl LlamaClassifier {
     fn tokens(&self, first: &str, second: &str) -> Vec<i32> {
         let model = self.pool.context.model();
         let vocabulary = model.vocab();
-        let end = if vocabulary.eos().0 >= 0 { vocabulary.eos() } else { vocabulary.sep() };
+        let end = if vocabulary.eos().0 >= 0 {
+            vocabulary.eos()
+        } else {
+            vocabulary.sep()
+        };
         let [start, end, separator] = [
             (vocabulary.should_add_bos(), vocabulary.bos()),
             (vocabulary.should_add_eos(), end),
@@ -147,12 +184,21 @@ impl Reranker for LlamaClassifier {
     }
 
     fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError> {
-        let pairs: Vec<_> = texts.iter().map(|text| (question.to_owned(), (*text).to_owned())).collect();
+        let pairs: Vec<_> = texts
+            .iter()
+            .map(|text| (question.to_owned(), (*text).to_owned()))
+            .collect();
         let rows = self.classes(&pairs)?;
         // one class is a logit; of several (yes, no) the first is the probability already
         Ok(rows
             .iter()
-            .map(|row| if row.len() == 1 { 1.0 / (1.0 + (-row[0]).exp()) } else { row[0].clamp(0.0, 1.0) })
+            .map(|row| {
+                if row.len() == 1 {
+                    1.0 / (1.0 + (-row[0]).exp())
+                } else {
+                    row[0].clamp(0.0, 1.0)
+                }
+            })
             .collect())
     }
 }
@@ -162,20 +208,31 @@ impl EntailmentJudge for LlamaClassifier {
         self.card()
     }
 
-    fn judge(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, LlmError> {
+    fn judge(
+        &mut self,
+        question: &str,
+        pairs: &[(&str, &str)],
+    ) -> Result<Vec<Entailment>, LlmError> {
         let Some(classes) = self.judgements else {
             return Err(LlmError::Backend(format!(
                 "{} does not judge entailment: choose another model for that",
                 self.card.file
             )));
         };
-        let texts: Vec<_> = pairs.iter().map(|(a, b)| (format!("{question} {a}"), format!("{question} {b}"))).collect();
+        let texts: Vec<_> = pairs
+            .iter()
+            .map(|(a, b)| (format!("{question} {a}"), format!("{question} {b}")))
+            .collect();
         let rows = self.classes(&texts)?;
         Ok(rows
             .iter()
             .map(|row| {
                 let [entailment, neutral, contradiction] = softmax(classes.map(|class| row[class]));
-                Entailment { entailment, neutral, contradiction }
+                Entailment {
+                    entailment,
+                    neutral,
+                    contradiction,
+                }
             })
             .collect())
     }

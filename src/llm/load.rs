@@ -50,25 +50,51 @@ pub(super) fn load(
     let layers = gpu_layers(placement.gpu_layers, device.as_ref(), &metadata);
     let mut stopped = false;
     log::forget_complaints();
-    let model = ffi::load_model(runtime.backend(), file, params(device.as_ref(), layers)?, &mut |share| {
-        stopped = stopped || stop.is_set() || progress(share) == Flow::Stop;
-        !stopped
-    });
+    let model = ffi::load_model(
+        runtime.backend(),
+        file,
+        params(device.as_ref(), layers)?,
+        &mut |share| {
+            stopped = stopped || stop.is_set() || progress(share) == Flow::Stop;
+            !stopped
+        },
+    );
     let Some(model) = model else {
-        return Err(if stopped { LlmError::Stopped } else { refused(file) });
+        return Err(if stopped {
+            LlmError::Stopped
+        } else {
+            refused(file)
+        });
     };
     let on_gpu = device.as_ref().filter(|_| layers > 0);
-    let card = card(&model, &metadata, file, placement.role, on_gpu.map(|device| (device, layers)))?;
-    let cache_bytes = on_gpu.map_or_else(available_memory_bytes, |device| Some(device.free_bytes)).map(|free| {
-        // weights that are mapped from the file count as free memory until they are read
-        free.saturating_sub(metadata.file_bytes)
-    });
-    Ok(Loaded { model: Arc::new(model), metadata, card, cache_bytes })
+    let card = card(
+        &model,
+        &metadata,
+        file,
+        placement.role,
+        on_gpu.map(|device| (device, layers)),
+    )?;
+    let cache_bytes = on_gpu
+        .map_or_else(available_memory_bytes, |device| Some(device.free_bytes))
+        .map(|free| {
+            // weights that are mapped from the file count as free memory until they are read
+            free.saturating_sub(metadata.file_bytes)
+        });
+    Ok(Loaded {
+        model: Arc::new(model),
+        metadata,
+        card,
+        cache_bytes,
+    })
 }
 
 fn refused(file: &Path) -> LlmError {
-    let reason = log::complaint().unwrap_or_else(|| "llama.cpp refused it without saying why".to_owned());
-    LlmError::Unusable { path: file.display().to_string(), reason }
+    let reason =
+        log::complaint().unwrap_or_else(|| "llama.cpp refused it without saying why".to_owned());
+    LlmError::Unusable {
+        path: file.display().to_string(),
+        reason,
+    }
 }
 
 /// The GPU to use; None for the CPU.
@@ -77,8 +103,15 @@ fn choose_device(runtime: &Runtime, name: &str) -> Result<Option<Device>, LlmErr
     if name == "auto" {
         return Ok(devices.into_iter().find(|device| device.gpu));
     }
-    let known = devices.iter().map(|device| device.name.clone()).collect::<Vec<_>>().join(", ");
-    match devices.into_iter().find(|device| device.name.eq_ignore_ascii_case(name)) {
+    let known = devices
+        .iter()
+        .map(|device| device.name.clone())
+        .collect::<Vec<_>>()
+        .join(", ");
+    match devices
+        .into_iter()
+        .find(|device| device.name.eq_ignore_ascii_case(name))
+    {
         Some(device) => Ok(Some(device).filter(|device| device.gpu)),
         None => Err(LlmError::Backend(format!(
             "no device is called `{name}`; there are {known}: set `device` to one of them, or to auto"
@@ -102,11 +135,18 @@ fn gpu_layers(setting: GpuLayers, device: Option<&Device>, metadata: &Metadata) 
 
 fn block_count(metadata: &Metadata) -> u32 {
     let architecture = metadata.architecture().unwrap_or_default();
-    metadata.number(&format!("{architecture}.block_count")).and_then(|count| u32::try_from(count).ok()).unwrap_or(0)
+    metadata
+        .number(&format!("{architecture}.block_count"))
+        .and_then(|count| u32::try_from(count).ok())
+        .unwrap_or(0)
 }
 
 fn params(device: Option<&Device>, layers: u32) -> Result<LlamaModelParams, LlmError> {
-    let devices: Vec<usize> = device.filter(|_| layers > 0).map(|device| device.index).into_iter().collect();
+    let devices: Vec<usize> = device
+        .filter(|_| layers > 0)
+        .map(|device| device.index)
+        .into_iter()
+        .collect();
     LlamaModelParams::default()
         .with_n_gpu_layers(layers)
         .with_devices(&devices)
@@ -120,12 +160,18 @@ fn card(
     role: ModelRole,
     gpu: Option<(&Device, u32)>,
 ) -> Result<ModelCard, LlmError> {
-    let file_name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let unusable =
-        |error: std::io::Error| LlmError::Unusable { path: file.display().to_string(), reason: error.to_string() };
+    let file_name = file
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let unusable = |error: std::io::Error| LlmError::Unusable {
+        path: file.display().to_string(),
+        reason: error.to_string(),
+    };
     Ok(ModelCard {
         role,
-        name: metadata.name().map_or_else(|| file_name.clone(), str::to_owned),
+        name: metadata
+            .name()
+            .map_or_else(|| file_name.clone(), str::to_owned),
         file: file_name,
         file_bytes: metadata.file_bytes,
         fingerprint: fingerprint(file, metadata.file_bytes).map_err(unusable)?,
@@ -143,7 +189,9 @@ fn card(
 
 /// `Q4_K - Medium` is `Q4_K_M` everywhere else.
 fn short_quantisation(name: &str) -> String {
-    let name = name.trim_start_matches("(guessed) ").trim_start_matches("all ");
+    let name = name
+        .trim_start_matches("(guessed) ")
+        .trim_start_matches("all ");
     match name.split_once(" - ") {
         Some((kind, size @ ("Small" | "Medium" | "Large"))) => format!("{kind}_{}", &size[..1]),
         Some((kind, _)) => kind.to_owned(),
@@ -157,14 +205,18 @@ fn fingerprint(path: &Path, bytes: u64) -> std::io::Result<String> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&bytes.to_le_bytes());
     let mut buffer = Vec::new();
-    Read::by_ref(&mut file).take(HEAD_BYTES).read_to_end(&mut buffer)?;
+    Read::by_ref(&mut file)
+        .take(HEAD_BYTES)
+        .read_to_end(&mut buffer)?;
     hasher.update(&buffer);
     let rest = bytes.saturating_sub(HEAD_BYTES);
     if rest > 0 {
         for sample in 0..SAMPLES {
             buffer.clear();
             file.seek(SeekFrom::Start(HEAD_BYTES + (rest / SAMPLES) * sample))?;
-            Read::by_ref(&mut file).take(SAMPLE_BYTES).read_to_end(&mut buffer)?;
+            Read::by_ref(&mut file)
+                .take(SAMPLE_BYTES)
+                .read_to_end(&mut buffer)?;
             hasher.update(&buffer);
         }
     }
@@ -198,7 +250,10 @@ fn model_width(metadata: &Metadata) -> u64 {
 }
 
 fn number(metadata: &Metadata, key: &str) -> Option<u64> {
-    metadata.number(&format!("{}.{key}", metadata.architecture().unwrap_or_default()))
+    metadata.number(&format!(
+        "{}.{key}",
+        metadata.architecture().unwrap_or_default()
+    ))
 }
 
 #[cfg(test)]
@@ -207,7 +262,12 @@ mod tests {
 
     #[test]
     fn quantisations_have_their_usual_names() {
-        let cases = [("Q4_K - Medium", "Q4_K_M"), ("F16", "F16"), ("all F32", "F32"), ("IQ4_XS - 4.25 bpw", "IQ4_XS")];
+        let cases = [
+            ("Q4_K - Medium", "Q4_K_M"),
+            ("F16", "F16"),
+            ("all F32", "F32"),
+            ("IQ4_XS - 4.25 bpw", "IQ4_XS"),
+        ];
         for (name, expected) in cases {
             assert_eq!(short_quantisation(name), expected);
         }

@@ -15,7 +15,10 @@ struct Log {
     complaints: VecDeque<String>,
 }
 
-static LOG: Mutex<Log> = Mutex::new(Log { file: None, complaints: VecDeque::new() });
+static LOG: Mutex<Log> = Mutex::new(Log {
+    file: None,
+    complaints: VecDeque::new(),
+});
 
 fn lock() -> MutexGuard<'static, Log> {
     LOG.lock().unwrap_or_else(PoisonError::into_inner)
@@ -29,7 +32,14 @@ pub(super) fn open(file: &Path) -> std::io::Result<()> {
     let long = std::fs::metadata(file).is_ok_and(|about| about.len() > MAX_BYTES);
     let mut options = OpenOptions::new();
     options.create(true);
-    lock().file = Some(if long { options.write(true).truncate(true) } else { options.append(true) }.open(file)?);
+    lock().file = Some(
+        if long {
+            options.write(true).truncate(true)
+        } else {
+            options.append(true)
+        }
+        .open(file)?,
+    );
     Ok(())
 }
 
@@ -57,7 +67,9 @@ pub(super) fn forget_complaints() {
 pub(super) fn complaint() -> Option<String> {
     let log = lock();
     let text = log.complaints.front()?;
-    let said =
-        text.split_once(": ").filter(|(function, _)| !function.contains(' ')).map_or(text.as_str(), |(_, rest)| rest);
+    let said = text
+        .split_once(": ")
+        .filter(|(function, _)| !function.contains(' '))
+        .map_or(text.as_str(), |(_, rest)| rest);
     Some(said.trim_start_matches("error loading model: ").to_owned())
 }

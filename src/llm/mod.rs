@@ -47,7 +47,10 @@ pub struct Prompt {
 impl Prompt {
     /// A prompt of one user turn.
     pub fn user(text: impl Into<String>) -> Self {
-        Self { user: text.into(), ..Self::default() }
+        Self {
+            user: text.into(),
+            ..Self::default()
+        }
     }
 }
 
@@ -84,7 +87,12 @@ pub struct Sampling {
 
 impl Sampling {
     /// The most likely token every time.
-    pub const GREEDY: Self = Self { temperature: 0.0, top_k: 0, top_p: 1.0, min_p: 0.0 };
+    pub const GREEDY: Self = Self {
+        temperature: 0.0,
+        top_k: 0,
+        top_p: 1.0,
+        min_p: 0.0,
+    };
 }
 
 /// Where a continuation ends, besides the end of the turn and the token limit.
@@ -176,7 +184,11 @@ pub trait Scorer {
     ///
     /// # Errors
     /// As [`Scorer::classify`].
-    fn score(&mut self, prompts: &[Prompt], continuations: &[&str]) -> Result<Vec<Vec<f32>>, LlmError>;
+    fn score(
+        &mut self,
+        prompts: &[Prompt],
+        continuations: &[&str],
+    ) -> Result<Vec<Vec<f32>>, LlmError>;
 }
 
 /// What to read from the model's inside while it writes.
@@ -243,7 +255,11 @@ pub trait Tap {
     ///
     /// # Errors
     /// As [`Tap::attend`]; [`LlmError::Backend`] when a vector is not as wide as the model.
-    fn attend_vectors(&mut self, vectors: &[Vec<f32>], layers: Layers) -> Result<Vec<Vec<f32>>, LlmError>;
+    fn attend_vectors(
+        &mut self,
+        vectors: &[Vec<f32>],
+        layers: Layers,
+    ) -> Result<Vec<Vec<f32>>, LlmError>;
 }
 
 /// The layers that attention is averaged over.
@@ -270,18 +286,25 @@ pub trait Embedder {
 /// What can go wrong with a model. Every message names what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum LlmError {
-    #[error("no model file at {path}: check the path, or run `ragscope models` to see what is found")]
+    #[error(
+        "no model file at {path}: check the path, or run `ragscope models` to see what is found"
+    )]
     Missing { path: String },
     #[error(
         "no model named `{name}` was found{hint}: give the path of a GGUF file, or run `ragscope models` to see what is found"
     )]
     Unknown { name: String, hint: String },
-    #[error("{path} is not a usable GGUF model ({reason}): download it again, or choose another with --model")]
+    #[error(
+        "{path} is not a usable GGUF model ({reason}): download it again, or choose another with --model"
+    )]
     Unusable { path: String, reason: String },
     #[error(
         "the prompt has {prompt_tokens} tokens and the context holds {context_tokens}: shorten the question, or raise generator.context_tokens"
     )]
-    PromptTooLong { prompt_tokens: u32, context_tokens: u32 },
+    PromptTooLong {
+        prompt_tokens: u32,
+        context_tokens: u32,
+    },
     #[error("the label `{label}` cannot be judged: {reason}")]
     BadLabel { label: String, reason: String },
     #[error("stopped")]

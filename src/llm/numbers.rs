@@ -34,7 +34,10 @@ pub(super) fn distribution(logits: &[f32]) -> Result<Distribution, LlmError> {
             "the model computed numbers that are not finite: try `gpu_layers = 0`, or another model file".to_owned(),
         ));
     }
-    let best = logits.iter().position(|logit| *logit == largest).unwrap_or(0);
+    let best = logits
+        .iter()
+        .position(|logit| *logit == largest)
+        .unwrap_or(0);
     let log_sum = sum.ln();
     Ok(Distribution {
         best,
@@ -53,7 +56,11 @@ fn largest(logits: &[f32]) -> f32 {
             *lane = if *logit > *lane { *logit } else { *lane };
         }
     }
-    lanes.iter().chain(rest).copied().fold(f32::NEG_INFINITY, f32::max)
+    lanes
+        .iter()
+        .chain(rest)
+        .copied()
+        .fold(f32::NEG_INFINITY, f32::max)
 }
 
 /// Sum of e^d and of d e^d over d = logit - largest.
@@ -87,7 +94,10 @@ fn weight(logits: &[f32], largest: f32, sharpness: f32) -> f32 {
             sums[lane] += exp(floor_exponent((chunk[lane] - largest) * sharpness));
         }
     }
-    let rest: f32 = rest.iter().map(|logit| exp(floor_exponent((logit - largest) * sharpness))).sum();
+    let rest: f32 = rest
+        .iter()
+        .map(|logit| exp(floor_exponent((logit - largest) * sharpness)))
+        .sum();
     sums.iter().sum::<f32>() + rest
 }
 
@@ -164,11 +174,19 @@ pub(super) type Candidates = Vec<(u32, f32)>;
 
 impl Sampler {
     pub fn new(sampling: Sampling, seed: u64) -> Self {
-        Self { sampling, random: Random::new(seed) }
+        Self {
+            sampling,
+            random: Random::new(seed),
+        }
     }
 
     /// Draw a token. The cuts look at the distribution at temperature 1, then the temperature applies to what is left.
-    pub fn draw(&mut self, logits: &[f32], distribution: &Distribution, candidates: &mut Candidates) -> usize {
+    pub fn draw(
+        &mut self,
+        logits: &[f32],
+        distribution: &Distribution,
+        candidates: &mut Candidates,
+    ) -> usize {
         if self.sampling.temperature <= 0.0 {
             return distribution.best;
         }
@@ -177,10 +195,16 @@ impl Sampler {
         }
         candidates.clear();
         candidates.extend(
-            logits.iter().enumerate().map(|(token, logit)| (token as u32, (logit - distribution.log_sum).exp())),
+            logits
+                .iter()
+                .enumerate()
+                .map(|(token, logit)| (token as u32, (logit - distribution.log_sum).exp())),
         );
         self.cut(candidates);
-        let most = candidates.iter().map(|(_, share)| *share).fold(0.0, f32::max);
+        let most = candidates
+            .iter()
+            .map(|(_, share)| *share)
+            .fold(0.0, f32::max);
         let sharpness = 1.0 / self.sampling.temperature;
         for (_, share) in candidates.iter_mut() {
             *share = (*share / most).powf(sharpness);
@@ -201,11 +225,22 @@ impl Sampler {
     }
 
     /// A draw without cuts: which block first, then which token of it, so that no list of candidates is made.
-    fn draw_from_all(&mut self, logits: &[f32], distribution: &Distribution, blocks: &mut Candidates) -> usize {
+    fn draw_from_all(
+        &mut self,
+        logits: &[f32],
+        distribution: &Distribution,
+        blocks: &mut Candidates,
+    ) -> usize {
         let largest = logits[distribution.best];
         let sharpness = 1.0 / self.sampling.temperature;
         blocks.clear();
-        blocks.extend((0..).zip(logits.chunks(BLOCK).map(|block| weight(block, largest, sharpness))));
+        blocks.extend(
+            (0..).zip(
+                logits
+                    .chunks(BLOCK)
+                    .map(|block| weight(block, largest, sharpness)),
+            ),
+        );
         let whole: f64 = blocks.iter().map(|(_, weight)| f64::from(*weight)).sum();
         let mut left = self.random.share() * whole;
         for (block, weight) in blocks.iter() {
@@ -227,14 +262,18 @@ impl Sampler {
     fn cut(&self, candidates: &mut Candidates) {
         let top_k = self.sampling.top_k as usize;
         if top_k > 0 && top_k < candidates.len() {
-            candidates.select_nth_unstable_by(top_k, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            candidates
+                .select_nth_unstable_by(top_k, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             candidates.truncate(top_k);
         }
         if self.sampling.top_p < 1.0 {
             cut_to_share(candidates, self.sampling.top_p);
         }
         if self.sampling.min_p > 0.0 {
-            let most = candidates.iter().map(|(_, share)| *share).fold(0.0, f32::max);
+            let most = candidates
+                .iter()
+                .map(|(_, share)| *share)
+                .fold(0.0, f32::max);
             candidates.retain(|(_, share)| *share >= most * self.sampling.min_p);
         }
     }
@@ -249,7 +288,9 @@ fn cut_to_share(candidates: &mut Candidates, share: f32) {
         // most of the mass is in few candidates: sort those only, and more of them when they do not do
         let end = (sorted.max(64) * 4).min(candidates.len());
         if end < candidates.len() {
-            candidates[sorted..].select_nth_unstable_by(end - sorted, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            candidates[sorted..].select_nth_unstable_by(end - sorted, |a, b| {
+                b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
+            });
         }
         candidates[sorted..end].sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         for at in sorted..end {
@@ -281,9 +322,13 @@ mod tests {
 
     #[test]
     fn numbers_that_are_not_finite_are_an_error() {
-        for row in
-            [vec![0.0, f32::NAN, 1.0], vec![f32::NAN; 40], vec![f32::NEG_INFINITY; 3], vec![1.0, f32::INFINITY], vec![]]
-        {
+        for row in [
+            vec![0.0, f32::NAN, 1.0],
+            vec![f32::NAN; 40],
+            vec![f32::NEG_INFINITY; 3],
+            vec![1.0, f32::INFINITY],
+            vec![],
+        ] {
             assert!(distribution(&row).is_err(), "{row:?}");
         }
     }
@@ -305,11 +350,51 @@ mod tests {
     fn draws_follow_the_distribution_and_the_cuts() {
         let logits: Vec<f32> = [0.5_f32, 0.25, 0.15, 0.1].iter().map(|p| p.ln()).collect();
         let cases = [
-            (Sampling { temperature: 1.0, top_k: 0, top_p: 1.0, min_p: 0.0 }, [0.5, 0.25, 0.15, 0.1]),
-            (Sampling { temperature: 1.0, top_k: 2, top_p: 1.0, min_p: 0.0 }, [2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0]),
-            (Sampling { temperature: 1.0, top_k: 0, top_p: 0.7, min_p: 0.0 }, [2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0]),
-            (Sampling { temperature: 1.0, top_k: 0, top_p: 1.0, min_p: 0.4 }, [2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0]),
-            (Sampling { temperature: 0.5, top_k: 0, top_p: 1.0, min_p: 0.0 }, [0.7246, 0.1812, 0.0652, 0.029]),
+            (
+                Sampling {
+                    temperature: 1.0,
+                    top_k: 0,
+                    top_p: 1.0,
+                    min_p: 0.0,
+                },
+                [0.5, 0.25, 0.15, 0.1],
+            ),
+            (
+                Sampling {
+                    temperature: 1.0,
+                    top_k: 2,
+                    top_p: 1.0,
+                    min_p: 0.0,
+                },
+                [2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0],
+            ),
+            (
+                Sampling {
+                    temperature: 1.0,
+                    top_k: 0,
+                    top_p: 0.7,
+                    min_p: 0.0,
+                },
+                [2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0],
+            ),
+            (
+                Sampling {
+                    temperature: 1.0,
+                    top_k: 0,
+                    top_p: 1.0,
+                    min_p: 0.4,
+                },
+                [2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0],
+            ),
+            (
+                Sampling {
+                    temperature: 0.5,
+                    top_k: 0,
+                    top_p: 1.0,
+                    min_p: 0.0,
+                },
+                [0.7246, 0.1812, 0.0652, 0.029],
+            ),
             (Sampling::GREEDY, [1.0, 0.0, 0.0, 0.0]),
         ];
         for (sampling, expected) in cases {
@@ -320,7 +405,10 @@ mod tests {
                 seen[sampler.draw(&logits, &read, &mut candidates)] += 1.0 / 20_000.0;
             }
             for (seen, expected) in seen.iter().zip(expected) {
-                assert!((seen - expected).abs() < 0.015, "{sampling:?}: {seen} for {expected}");
+                assert!(
+                    (seen - expected).abs() < 0.015,
+                    "{sampling:?}: {seen} for {expected}"
+                );
             }
         }
     }

@@ -35,16 +35,33 @@ impl Pool {
         (settings, stop): (&EmbedderSettings, &StopFlag),
         progress: &mut dyn FnMut(f32) -> Flow,
     ) -> Result<(Self, ModelCard), LlmError> {
-        let placement = Placement { role, gpu_layers: settings.gpu_layers, device: &settings.device };
+        let placement = Placement {
+            role,
+            gpu_layers: settings.gpu_layers,
+            device: &settings.device,
+        };
         let loaded = load::load(runtime, file, placement, stop, progress)?;
         let longest = (loaded.model.n_ctx_train() as usize).clamp(1, MAX_CONTEXT_TOKENS);
-        let unusable = |reason: String| LlmError::Unusable { path: file.display().to_string(), reason };
+        let unusable = |reason: String| LlmError::Unusable {
+            path: file.display().to_string(),
+            reason,
+        };
         let context = context(&loaded, longest, settings.threads, stop).map_err(unusable)?;
         if context.pooling() != pooling {
             return Err(unusable(otherwise.to_owned()));
         }
-        let card = ModelCard { context_tokens: u32::try_from(longest).unwrap_or(u32::MAX), ..loaded.card };
-        Ok((Self { context, longest, batch: Batch::default() }, card))
+        let card = ModelCard {
+            context_tokens: u32::try_from(longest).unwrap_or(u32::MAX),
+            ..loaded.card
+        };
+        Ok((
+            Self {
+                context,
+                longest,
+                batch: Batch::default(),
+            },
+            card,
+        ))
     }
 
     /// One row of `width` numbers a text, in order. No text has more than `longest` tokens, or none.
@@ -80,12 +97,19 @@ impl Pool {
         match self.context.decode(&mut self.batch)? {
             Decoded::Done => Ok(()),
             Decoded::Aborted => Err(LlmError::Stopped),
-            Decoded::NoRoom => Err(LlmError::Backend("the texts do not fit the context".to_owned())),
+            Decoded::NoRoom => Err(LlmError::Backend(
+                "the texts do not fit the context".to_owned(),
+            )),
         }
     }
 }
 
-fn context(loaded: &Loaded, longest: usize, threads: u32, stop: &StopFlag) -> Result<Context, String> {
+fn context(
+    loaded: &Loaded,
+    longest: usize,
+    threads: u32,
+    stop: &StopFlag,
+) -> Result<Context, String> {
     let tokens = u32::try_from(longest.max(BATCH_TOKENS)).unwrap_or(u32::MAX);
     let shape = Shape {
         purpose: Purpose::Embed,

@@ -34,8 +34,12 @@ impl Runtime {
     /// When the log cannot be written or llama.cpp does not start.
     pub fn start(log_file: &Path) -> Result<Self, LlmError> {
         static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
-        log::open(log_file)
-            .map_err(|error| LlmError::Backend(format!("cannot write its log {}: {error}", log_file.display())))?;
+        log::open(log_file).map_err(|error| {
+            LlmError::Backend(format!(
+                "cannot write its log {}: {error}",
+                log_file.display()
+            ))
+        })?;
         let backend = BACKEND.get_or_init(|| {
             ffi::send_log();
             LlamaBackend::init().map_err(|error| error.to_string())
@@ -56,7 +60,10 @@ impl Runtime {
         let mut devices: Vec<Device> = list_llama_ggml_backend_devices()
             .into_iter()
             .map(|device| Device {
-                gpu: matches!(device.device_type, LlamaBackendDeviceType::Gpu | LlamaBackendDeviceType::IntegratedGpu),
+                gpu: matches!(
+                    device.device_type,
+                    LlamaBackendDeviceType::Gpu | LlamaBackendDeviceType::IntegratedGpu
+                ),
                 name: device.name,
                 description: device.description,
                 memory_bytes: device.memory_total as u64,
@@ -83,7 +90,10 @@ impl Runtime {
             ("avx512f", cfg!(target_feature = "avx512f")),
             ("neon", cfg!(target_feature = "neon")),
         ];
-        built.into_iter().filter_map(|(name, built)| built.then_some(name)).collect()
+        built
+            .into_iter()
+            .filter_map(|(name, built)| built.then_some(name))
+            .collect()
     }
 }
 
@@ -110,6 +120,13 @@ fn physical_cores() -> Option<usize> {
 /// Bytes of main memory that are free for use. None where the system does not say.
 pub(super) fn available_memory_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim()
+        .strip_suffix("kB")?
+        .trim()
+        .parse::<u64>()
+        .ok()
+        .map(|kilobytes| kilobytes * 1024)
 }

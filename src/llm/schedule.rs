@@ -30,7 +30,9 @@ pub(super) struct Row<'a> {
 impl Row<'_> {
     /// ln p of a token, in nats.
     pub fn logprob(&self, token: usize) -> f32 {
-        self.logits.get(token).map_or(f32::NEG_INFINITY, |logit| logit - self.distribution.log_sum)
+        self.logits
+            .get(token)
+            .map_or(f32::NEG_INFINITY, |logit| logit - self.distribution.log_sum)
     }
 }
 
@@ -119,10 +121,19 @@ struct Schedule<'a> {
 }
 
 /// Evaluate jobs and hand out the rows that they want.
-pub(super) fn run(on: &mut Evaluator, jobs: &[Job], reader: &mut dyn Reader) -> Result<Report, LlmError> {
+pub(super) fn run(
+    on: &mut Evaluator,
+    jobs: &[Job],
+    reader: &mut dyn Reader,
+) -> Result<Report, LlmError> {
     let tree = Tree::new(jobs, on.cells.sharing());
     let mut schedule = Schedule {
-        waiting: tree.roots.iter().rev().map(|root| (Work::Run(*root), tree.path(*root))).collect(),
+        waiting: tree
+            .roots
+            .iter()
+            .rev()
+            .map(|root| (Work::Run(*root), tree.path(*root)))
+            .collect(),
         tree,
         on,
         jobs,
@@ -135,7 +146,11 @@ pub(super) fn run(on: &mut Evaluator, jobs: &[Job], reader: &mut dyn Reader) -> 
     let outcome = schedule.steps(reader);
     schedule.put_down();
     outcome?;
-    Ok(Report { reused: schedule.reused(), ends: schedule.ends, evaluated: schedule.evaluated })
+    Ok(Report {
+        reused: schedule.reused(),
+        ends: schedule.ends,
+        evaluated: schedule.evaluated,
+    })
 }
 
 impl Schedule<'_> {
@@ -175,8 +190,12 @@ impl Schedule<'_> {
             if !self.active.is_empty() && !self.fits(work, path) {
                 break;
             }
-            let Some(slot) = self.on.cells.fork(path, limit, &mut self.on.context) else { break };
-            let Some((work, path)) = self.waiting.pop() else { break };
+            let Some(slot) = self.on.cells.fork(path, limit, &mut self.on.context) else {
+                break;
+            };
+            let Some((work, path)) = self.waiting.pop() else {
+                break;
+            };
             self.active.push(Strand { work, path, slot });
         }
         self.active.len() > begun
@@ -184,8 +203,11 @@ impl Schedule<'_> {
 
     fn fits(&self, work: &Work, path: &[i32]) -> bool {
         let needed = path.len() - self.on.cells.known_at_work(path) + self.room_to_grow(work);
-        let promised: usize =
-            self.active.iter().map(|strand| self.left(strand) + self.room_to_grow(&strand.work)).sum();
+        let promised: usize = self
+            .active
+            .iter()
+            .map(|strand| self.left(strand) + self.room_to_grow(&strand.work))
+            .sum();
         self.on.cells.total() - self.on.cells.held() >= needed + promised
     }
 
@@ -206,7 +228,9 @@ impl Schedule<'_> {
     fn fill(&mut self, reader: &mut dyn Reader) -> bool {
         let wanted: usize = self.active.iter().map(|strand| self.left(strand)).sum();
         let at_least = self.active.len().min(self.on.batch_tokens);
-        self.on.cells.make_room(wanted.min(self.on.batch_tokens), &mut self.on.context);
+        self.on
+            .cells
+            .make_room(wanted.min(self.on.batch_tokens), &mut self.on.context);
         let mut room = self.on.cells.free().min(self.on.batch_tokens);
         if room < at_least {
             return false;
@@ -243,7 +267,10 @@ impl Schedule<'_> {
             if !wanted {
                 continue;
             }
-            let place = Place { index, row: self.on.batch.rows() - 1 };
+            let place = Place {
+                index,
+                row: self.on.batch.rows() - 1,
+            };
             match work {
                 Work::Growth(job) => reader.place(*job, position, place),
                 Work::Run(node) => {
@@ -254,7 +281,12 @@ impl Schedule<'_> {
                 }
             }
         }
-        self.entries.push(Entry { strand, from, to: from + tokens, index });
+        self.entries.push(Entry {
+            strand,
+            from,
+            to: from + tokens,
+            index,
+        });
     }
 
     /// Enter what was evaluated into the books and hand out its rows.
@@ -263,7 +295,9 @@ impl Schedule<'_> {
         let entries = std::mem::take(&mut self.entries);
         for entry in &entries {
             let strand = &self.active[entry.strand];
-            self.on.cells.append(strand.slot, &strand.path[entry.from..entry.to]);
+            self.on
+                .cells
+                .append(strand.slot, &strand.path[entry.from..entry.to]);
             let prompt_tokens = match strand.work {
                 Work::Run(_) => entry.to,
                 Work::Growth(job) => self.jobs[job].tokens.len().min(entry.to),
@@ -313,8 +347,12 @@ impl Schedule<'_> {
                 }
                 match reader.row(*job, position, &row) {
                     Next::Stop => return Ok(Next::Stop),
-                    Next::Extend(token) if position + 1 == self.jobs[*job].tokens.len() => grown.push((*job, token)),
-                    _ if position + 1 == self.jobs[*job].tokens.len() => self.ends[*job] = Ended::Done,
+                    Next::Extend(token) if position + 1 == self.jobs[*job].tokens.len() => {
+                        grown.push((*job, token))
+                    }
+                    _ if position + 1 == self.jobs[*job].tokens.len() => {
+                        self.ends[*job] = Ended::Done
+                    }
                     _ => {}
                 }
             }
@@ -334,7 +372,11 @@ impl Schedule<'_> {
         if entry.to < self.active[entry.strand].path.len() {
             return Ok(Next::End);
         }
-        let next = reader.row(job, position, &self.on.row(entry.index + position - entry.from)?);
+        let next = reader.row(
+            job,
+            position,
+            &self.on.row(entry.index + position - entry.from)?,
+        );
         match next {
             Next::Extend(token) => self.active[entry.strand].path.push(token),
             Next::End => {
@@ -360,7 +402,8 @@ impl Schedule<'_> {
         let begun = self.active.len();
         let mut at = 0;
         while at < self.active.len() {
-            let done = matches!(self.active[at].work, Work::Run(_)) && self.left(&self.active[at]) == 0;
+            let done =
+                matches!(self.active[at].work, Work::Run(_)) && self.left(&self.active[at]) == 0;
             if !done {
                 at += 1;
                 continue;
@@ -370,10 +413,16 @@ impl Schedule<'_> {
             if let Work::Run(node) = strand.work {
                 // below what waits to go on from here: writing has precedence, so that it leaves soon
                 let children = &self.tree.nodes[node].children;
-                let below =
-                    self.waiting.iter().rposition(|(work, _)| matches!(work, Work::Run(_))).map_or(0, |at| at + 1);
-                let runs: Vec<_> =
-                    children.iter().rev().map(|child| (Work::Run(*child), self.tree.path(*child))).collect();
+                let below = self
+                    .waiting
+                    .iter()
+                    .rposition(|(work, _)| matches!(work, Work::Run(_)))
+                    .map_or(0, |at| at + 1);
+                let runs: Vec<_> = children
+                    .iter()
+                    .rev()
+                    .map(|child| (Work::Run(*child), self.tree.path(*child)))
+                    .collect();
                 self.waiting.splice(below..below, runs);
             }
         }
@@ -383,24 +432,41 @@ impl Schedule<'_> {
     fn reused(&self) -> usize {
         let mut reached = vec![false; self.jobs.len()];
         let mut asked = 0;
-        for node in self.tree.nodes.iter().filter(|node| node.unread >= node.end()) {
+        for node in self
+            .tree
+            .nodes
+            .iter()
+            .filter(|node| node.unread >= node.end())
+        {
             asked += node.end() * node.ends.len();
             node.ends.iter().for_each(|job| reached[*job] = true);
         }
-        let for_them = self.tree.nodes.iter().filter(|node| node.readers.iter().any(|(job, _)| reached[*job]));
+        let for_them = self
+            .tree
+            .nodes
+            .iter()
+            .filter(|node| node.readers.iter().any(|(job, _)| reached[*job]));
         asked.saturating_sub(for_them.map(|node| node.evaluated).sum())
     }
 
     /// There is no room: what was begun last waits. Alone, it has filled the context.
     fn give_way(&mut self) -> Result<(), LlmError> {
         self.failures += 1;
-        let Some(last) = self.active.pop().filter(|_| self.failures <= self.on.cells.sequences()) else {
+        let Some(last) = self
+            .active
+            .pop()
+            .filter(|_| self.failures <= self.on.cells.sequences())
+        else {
             return Err(LlmError::Backend(
                 "the cache has no room for one token: raise generator.context_tokens".to_owned(),
             ));
         };
         // what part of the batch an earlier failure left behind is not in the books
-        self.on.cells.cut(last.slot, self.on.cells.length(last.slot), &mut self.on.context);
+        self.on.cells.cut(
+            last.slot,
+            self.on.cells.length(last.slot),
+            &mut self.on.context,
+        );
         self.on.cells.release(last.slot);
         match last.work {
             Work::Growth(job) if self.active.is_empty() && self.is_full(&last.path) => {
@@ -418,7 +484,11 @@ impl Schedule<'_> {
     /// Leave cache and books in agreement, whatever happened.
     fn put_down(&mut self) {
         for strand in self.active.drain(..) {
-            self.on.cells.cut(strand.slot, self.on.cells.length(strand.slot), &mut self.on.context);
+            self.on.cells.cut(
+                strand.slot,
+                self.on.cells.length(strand.slot),
+                &mut self.on.context,
+            );
             self.on.cells.release(strand.slot);
         }
     }
@@ -428,7 +498,10 @@ impl Evaluator {
     /// The row of an entry of the batch that was evaluated last.
     fn row(&self, index: usize) -> Result<Row<'_>, LlmError> {
         let logits = self.context.logits(index)?;
-        Ok(Row { logits, distribution: distribution(logits)? })
+        Ok(Row {
+            logits,
+            distribution: distribution(logits)?,
+        })
     }
 
     /// Forget every prompt.

@@ -24,11 +24,18 @@ impl Scorer for LlamaGenerator {
             }
         }
         let likelihoods = self.likelihoods(wanted, labels.len())?;
-        let sums: Vec<f64> = likelihoods.iter().map(|row| row.iter().map(|ln_p| f64::from(*ln_p)).sum()).collect();
+        let sums: Vec<f64> = likelihoods
+            .iter()
+            .map(|row| row.iter().map(|ln_p| f64::from(*ln_p)).sum())
+            .collect();
         Ok(sums.chunks(labels.len().max(1)).map(normalised).collect())
     }
 
-    fn score(&mut self, prompts: &[Prompt], continuations: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn score(
+        &mut self,
+        prompts: &[Prompt],
+        continuations: &[&str],
+    ) -> Result<Vec<Vec<f32>>, LlmError> {
         let mut wanted = Vec::new();
         for (prompt, continuation) in prompts.iter().zip(continuations) {
             let rendered = self.template.render(&self.model, prompt)?.tokens;
@@ -40,26 +47,58 @@ impl Scorer for LlamaGenerator {
 
 impl LlamaGenerator {
     /// The job that yields the likelihood of `reply`, with or without the end of the turn after it.
-    fn wanted(&self, prompt: &Prompt, rendered: &[i32], reply: &str, to_the_end: bool) -> Result<Wanted, LlmError> {
+    fn wanted(
+        &self,
+        prompt: &Prompt,
+        rendered: &[i32],
+        reply: &str,
+        to_the_end: bool,
+    ) -> Result<Wanted, LlmError> {
         let opens = prompt.reply.is_empty() && !reply.starts_with(char::is_whitespace);
-        let text = if opens { format!("{}{reply}", self.reply_start) } else { reply.to_owned() };
+        let text = if opens {
+            format!("{}{reply}", self.reply_start)
+        } else {
+            reply.to_owned()
+        };
         let targets = template::tokens(&self.model, &text, false, false);
         if reply.trim().is_empty() || targets.is_empty() {
             let reason = "it has no token in this model's vocabulary; give it a text".to_owned();
-            return Err(LlmError::BadLabel { label: reply.to_owned(), reason });
+            return Err(LlmError::BadLabel {
+                label: reply.to_owned(),
+                reason,
+            });
         }
-        let evaluated = if to_the_end { targets.len() } else { targets.len() - 1 };
+        let evaluated = if to_the_end {
+            targets.len()
+        } else {
+            targets.len() - 1
+        };
         let tokens = [rendered, &targets[..evaluated]].concat();
         self.check_length(tokens.len(), 0)?;
-        Ok(Wanted { job: Job { first_row: rendered.len() - 1, tokens, growth: 0 }, targets })
+        Ok(Wanted {
+            job: Job {
+                first_row: rendered.len() - 1,
+                tokens,
+                growth: 0,
+            },
+            targets,
+        })
     }
 
     /// Log-probabilities of the targets of each job; of the end of the turn where a row comes after the last target. Jobs come in
     /// groups that share a prompt.
-    fn likelihoods(&mut self, mut wanted: Vec<Wanted>, group: usize) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn likelihoods(
+        &mut self,
+        mut wanted: Vec<Wanted>,
+        group: usize,
+    ) -> Result<Vec<Vec<f32>>, LlmError> {
         let begun = Instant::now();
         let mut found = Vec::with_capacity(wanted.len());
-        let mut whole = Report { ends: Vec::new(), evaluated: 0, reused: 0 };
+        let mut whole = Report {
+            ends: Vec::new(),
+            evaluated: 0,
+            reused: 0,
+        };
         let mut failed = None;
         while failed.is_none() && !wanted.is_empty() {
             let later = wanted.split_off(self.side_by_side(&wanted, group));
@@ -83,7 +122,10 @@ impl LlamaGenerator {
         let (mut sequences, mut tokens, mut jobs) = (0, 0, 0);
         for together in wanted.chunks(group.max(1)) {
             sequences += together.len() + 1;
-            tokens += together.iter().map(|one| one.job.tokens.len() - one.job.first_row).sum::<usize>();
+            tokens += together
+                .iter()
+                .map(|one| one.job.tokens.len() - one.job.first_row)
+                .sum::<usize>();
             tokens += together.first().map_or(0, |one| one.job.first_row);
             if jobs > 0 && (sequences > cells.sequences() || tokens > cells.total()) {
                 break;
@@ -93,9 +135,18 @@ impl LlamaGenerator {
         jobs
     }
 
-    fn likelihoods_together(&mut self, wanted: Vec<Wanted>) -> Result<(Vec<Vec<f32>>, Report), LlmError> {
-        let (jobs, targets): (Vec<Job>, Vec<Vec<i32>>) = wanted.into_iter().map(|one| (one.job, one.targets)).unzip();
-        let mut lookup = Lookup { jobs: &jobs, ends: &self.turn_ends, found: vec![Vec::new(); jobs.len()], targets };
+    fn likelihoods_together(
+        &mut self,
+        wanted: Vec<Wanted>,
+    ) -> Result<(Vec<Vec<f32>>, Report), LlmError> {
+        let (jobs, targets): (Vec<Job>, Vec<Vec<i32>>) =
+            wanted.into_iter().map(|one| (one.job, one.targets)).unzip();
+        let mut lookup = Lookup {
+            jobs: &jobs,
+            ends: &self.turn_ends,
+            found: vec![Vec::new(); jobs.len()],
+            targets,
+        };
         let report = schedule::run(&mut self.evaluator, &jobs, &mut lookup)?;
         let found = lookup.found;
         match report.ends.iter().all(|end| *end == Ended::Done) {
@@ -119,7 +170,12 @@ impl Reader for Lookup<'_> {
         let at = position - self.jobs[job].first_row;
         let logprob = match self.targets[job].get(at) {
             Some(target) => row.logprob(usize::try_from(*target).unwrap_or(usize::MAX)),
-            None => self.ends.iter().map(|end| row.logprob(*end).exp()).sum::<f32>().ln(),
+            None => self
+                .ends
+                .iter()
+                .map(|end| row.logprob(*end).exp())
+                .sum::<f32>()
+                .ln(),
         };
         self.found[job].push(logprob);
         Next::End
@@ -128,8 +184,14 @@ impl Reader for Lookup<'_> {
 
 /// Probabilities from log-likelihoods, summing to 1.
 fn normalised(log_likelihoods: &[f64]) -> Vec<f32> {
-    let most = log_likelihoods.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let shares: Vec<f64> = log_likelihoods.iter().map(|ln_p| (ln_p - most).exp()).collect();
+    let most = log_likelihoods
+        .iter()
+        .copied()
+        .fold(f64::NEG_INFINITY, f64::max);
+    let shares: Vec<f64> = log_likelihoods
+        .iter()
+        .map(|ln_p| (ln_p - most).exp())
+        .collect();
     let whole: f64 = shares.iter().sum();
     shares.iter().map(|share| (share / whole) as f32).collect()
 }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::{
-    Completion, Decoding, Embedder, End, Generator, Layers, LlmError, Prompt, Rendered, Scorer, Tap, Tapped, Taps,
-    Token,
+    Completion, Decoding, Embedder, End, Generator, Layers, LlmError, Prompt, Rendered, Scorer,
+    Tap, Tapped, Taps, Token,
 };
 use crate::event::{CallUsage, Flow, ModelCard, ModelRole};
 
@@ -68,7 +68,8 @@ impl ScriptedGenerator {
     /// Find `label` so likely in prompts that contain `part`, in 0..=1; the other labels share the rest. The first that fits counts.
     #[must_use]
     pub fn judging(mut self, part: &str, label: &str, probability: f32) -> Self {
-        self.judgements.push((part.to_owned(), label.to_owned(), probability));
+        self.judgements
+            .push((part.to_owned(), label.to_owned(), probability));
         self
     }
 
@@ -82,18 +83,26 @@ impl ScriptedGenerator {
     /// What is left to say: a scripted reply that begins with the reply so far goes on after it.
     fn reply(&mut self, prompt: &Prompt) -> String {
         let rule = self.rules.iter().find(|(part, _)| {
-            [&prompt.system, &prompt.user, &prompt.reply].iter().any(|text| text.contains(part.as_str()))
+            [&prompt.system, &prompt.user, &prompt.reply]
+                .iter()
+                .any(|text| text.contains(part.as_str()))
         });
         let reply = match rule {
             Some((_, reply)) => reply.clone(),
             None => self.queue.pop_front().unwrap_or_default(),
         };
-        reply.strip_prefix(prompt.reply.as_str()).map(str::to_owned).unwrap_or(reply)
+        reply
+            .strip_prefix(prompt.reply.as_str())
+            .map(str::to_owned)
+            .unwrap_or(reply)
     }
 
     fn token(&self, text: &str) -> Token {
-        let entropy =
-            self.entropies.iter().find(|(part, _)| text.contains(part.as_str())).map_or(0.1, |(_, value)| *value);
+        let entropy = self
+            .entropies
+            .iter()
+            .find(|(part, _)| text.contains(part.as_str()))
+            .map_or(0.1, |(_, value)| *value);
         Token {
             id: hash(text) as i32 & 0xffff,
             text: text.to_owned(),
@@ -111,11 +120,18 @@ impl Generator for ScriptedGenerator {
         decoding: &Decoding,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Completion>, LlmError> {
-        self.usage = CallUsage { context_tokens: self.card.context_tokens, ..CallUsage::default() };
+        self.usage = CallUsage {
+            context_tokens: self.card.context_tokens,
+            ..CallUsage::default()
+        };
         for prompt in prompts {
-            let prompt_tokens = u32::try_from(self.render(prompt)?.tokens.len()).unwrap_or(u32::MAX);
+            let prompt_tokens =
+                u32::try_from(self.render(prompt)?.tokens.len()).unwrap_or(u32::MAX);
             if prompt_tokens >= self.card.context_tokens {
-                return Err(LlmError::PromptTooLong { prompt_tokens, context_tokens: self.card.context_tokens });
+                return Err(LlmError::PromptTooLong {
+                    prompt_tokens,
+                    context_tokens: self.card.context_tokens,
+                });
             }
             self.usage.prompt_tokens_evaluated += prompt_tokens;
         }
@@ -124,7 +140,11 @@ impl Generator for ScriptedGenerator {
         let mut flow = Flow::Continue;
         for (branch, prompt) in prompts.iter().enumerate() {
             let reply = self.reply(prompt);
-            let mut completion = Completion { text: String::new(), tokens: Vec::new(), end: End::Turn };
+            let mut completion = Completion {
+                text: String::new(),
+                tokens: Vec::new(),
+                end: End::Turn,
+            };
             for word in words(&reply) {
                 if flow == Flow::Stop {
                     completion.end = End::Stopped;
@@ -140,7 +160,10 @@ impl Generator for ScriptedGenerator {
                 completion.tokens.push(token);
                 self.usage.tokens_generated += 1;
                 let stops = decoding.stop.texts.iter().filter(|stop| !stop.is_empty());
-                if let Some(at) = stops.filter_map(|stop| completion.text.find(stop.as_str())).min() {
+                if let Some(at) = stops
+                    .filter_map(|stop| completion.text.find(stop.as_str()))
+                    .min()
+                {
                     completion.text.truncate(at);
                     completion.end = End::StopRule;
                     break;
@@ -157,7 +180,9 @@ impl Generator for ScriptedGenerator {
 
     fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError> {
         let text = format!("{}\n{}\n{}", prompt.system, prompt.user, prompt.reply);
-        let tokens = words(&text).map(|word| hash(word) as i32 & 0xffff).collect();
+        let tokens = words(&text)
+            .map(|word| hash(word) as i32 & 0xffff)
+            .collect();
         Ok(Rendered { text, tokens })
     }
 
@@ -169,7 +194,10 @@ impl Generator for ScriptedGenerator {
 impl Scorer for ScriptedGenerator {
     fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
         if let Some(label) = labels.iter().find(|label| label.trim().is_empty()) {
-            return Err(LlmError::BadLabel { label: (*label).to_owned(), reason: "it is empty".to_owned() });
+            return Err(LlmError::BadLabel {
+                label: (*label).to_owned(),
+                reason: "it is empty".to_owned(),
+            });
         }
         self.seen.extend_from_slice(prompts);
         let row = |prompt: &Prompt| {
@@ -177,20 +205,30 @@ impl Scorer for ScriptedGenerator {
                 (prompt.user.contains(part.as_str()) || prompt.system.contains(part.as_str()))
                     && labels.contains(&label.as_str())
             });
-            let Some((_, judged, probability)) = judged else { return vec![1.0 / labels.len() as f32; labels.len()] };
+            let Some((_, judged, probability)) = judged else {
+                return vec![1.0 / labels.len() as f32; labels.len()];
+            };
             let rest = (1.0 - probability) / (labels.len().max(2) - 1) as f32;
-            labels.iter().map(|label| if label == judged { *probability } else { rest }).collect()
+            labels
+                .iter()
+                .map(|label| if label == judged { *probability } else { rest })
+                .collect()
         };
         Ok(prompts.iter().map(row).collect())
     }
 
-    fn score(&mut self, prompts: &[Prompt], continuations: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn score(
+        &mut self,
+        prompts: &[Prompt],
+        continuations: &[&str],
+    ) -> Result<Vec<Vec<f32>>, LlmError> {
         let scored = |(prompt, text): (&Prompt, &&str)| {
-            let known = self
-                .rules
-                .iter()
-                .any(|(part, reply)| prompt.user.contains(part.as_str()) && reply.contains(text.trim()));
-            words(text).map(|_| if known { -0.1 } else { -1.0 }).collect()
+            let known = self.rules.iter().any(|(part, reply)| {
+                prompt.user.contains(part.as_str()) && reply.contains(text.trim())
+            });
+            words(text)
+                .map(|_| if known { -0.1 } else { -1.0 })
+                .collect()
         };
         Ok(prompts.iter().zip(continuations).map(scored).collect())
     }
@@ -205,34 +243,67 @@ impl Tap for ScriptedGenerator {
         taps: &Taps,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Tapped>, LlmError> {
-        let texts = prompts.iter().map(|prompt| Ok(self.render(prompt)?.text)).collect::<Result<Vec<_>, LlmError>>()?;
+        let texts = prompts
+            .iter()
+            .map(|prompt| Ok(self.render(prompt)?.text))
+            .collect::<Result<Vec<_>, LlmError>>()?;
         let look = |branch: usize, token: &Token| {
             let parts = taps.attention.get(branch).into_iter().flatten();
             let parts: Vec<&str> = parts.map(|part| &texts[branch][part.clone()]).collect();
-            Token { attention: looks_at(&token.text, &parts), ..token.clone() }
+            Token {
+                attention: looks_at(&token.text, &parts),
+                ..token.clone()
+            }
         };
-        let completions =
-            self.complete(prompts, decoding, &mut |branch, token| observe(branch, &look(branch, token)))?;
+        let completions = self.complete(prompts, decoding, &mut |branch, token| {
+            observe(branch, &look(branch, token))
+        })?;
         let tapped = |(branch, completion): (usize, Completion)| {
-            let tokens = completion.tokens.iter().map(|token| look(branch, token)).collect();
-            Tapped { completion: Completion { tokens, ..completion }, hidden: Vec::new() }
+            let tokens = completion
+                .tokens
+                .iter()
+                .map(|token| look(branch, token))
+                .collect();
+            Tapped {
+                completion: Completion {
+                    tokens,
+                    ..completion
+                },
+                hidden: Vec::new(),
+            }
         };
         Ok(completions.into_iter().enumerate().map(tapped).collect())
     }
 
-    fn attend(&mut self, text: &str, parts: &[Range<usize>], _layers: Layers) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn attend(
+        &mut self,
+        text: &str,
+        parts: &[Range<usize>],
+        _layers: Layers,
+    ) -> Result<Vec<Vec<f32>>, LlmError> {
         let parts: Vec<&str> = parts.iter().map(|part| &text[part.clone()]).collect();
         Ok(parts.iter().map(|part| looks_at(part, &parts)).collect())
     }
 
-    fn attend_vectors(&mut self, vectors: &[Vec<f32>], _layers: Layers) -> Result<Vec<Vec<f32>>, LlmError> {
-        Ok(vectors.iter().map(|_| vec![1.0 / vectors.len() as f32; vectors.len()]).collect())
+    fn attend_vectors(
+        &mut self,
+        vectors: &[Vec<f32>],
+        _layers: Layers,
+    ) -> Result<Vec<Vec<f32>>, LlmError> {
+        Ok(vectors
+            .iter()
+            .map(|_| vec![1.0 / vectors.len() as f32; vectors.len()])
+            .collect())
     }
 }
 
 /// The share of each part, by the words that it has in common with `text`.
 fn looks_at(text: &str, parts: &[&str]) -> Vec<f32> {
-    let shared = |part: &&str| words(text).filter(|word| part.contains(word.trim())).count() as f32;
+    let shared = |part: &&str| {
+        words(text)
+            .filter(|word| part.contains(word.trim()))
+            .count() as f32
+    };
     let counts: Vec<f32> = parts.iter().map(shared).collect();
     let all: f32 = counts.iter().sum::<f32>().max(1.0);
     counts.into_iter().map(|count| count / all).collect()
@@ -256,14 +327,20 @@ impl ScriptedEmbedder {
     /// An embedder of vectors of so many numbers.
     #[must_use]
     pub fn new(width: u32) -> Self {
-        Self { card: card(ModelRole::Embedder, width.max(1), 512), embedded: 0 }
+        Self {
+            card: card(ModelRole::Embedder, width.max(1), 512),
+            embedded: 0,
+        }
     }
 }
 
 impl Embedder for ScriptedEmbedder {
     fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
         self.embedded += texts.len();
-        Ok(texts.iter().map(|text| vector(text, self.card.width as usize)).collect())
+        Ok(texts
+            .iter()
+            .map(|text| vector(text, self.card.width as usize))
+            .collect())
     }
 
     fn card(&self) -> &ModelCard {
@@ -273,7 +350,10 @@ impl Embedder for ScriptedEmbedder {
 
 fn vector(text: &str, width: usize) -> Vec<f32> {
     let mut sum = vec![0.0_f32; width];
-    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+    for word in text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+    {
         let hash = hash(&word.to_lowercase());
         sum[hash as usize % width] += if hash >> 63 == 0 { 1.0 } else { -1.0 };
     }
@@ -290,7 +370,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let word = rest.find(|c: char| !c.is_whitespace())?;
-        let end = rest[word..].find(char::is_whitespace).map_or(rest.len(), |end| word + end);
+        let end = rest[word..]
+            .find(char::is_whitespace)
+            .map_or(rest.len(), |end| word + end);
         let (now, later) = rest.split_at(end);
         rest = later;
         Some(now)
@@ -299,7 +381,10 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 fn hash(text: &str) -> u64 {
     let bytes: [u8; 32] = blake3::hash(text.as_bytes()).into();
-    bytes.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+    bytes
+        .iter()
+        .take(8)
+        .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
 fn card(role: ModelRole, width: u32, context_tokens: u32) -> ModelCard {
@@ -317,6 +402,10 @@ fn card(role: ModelRole, width: u32, context_tokens: u32) -> ModelCard {
         device: "CPU".to_owned(),
         width,
         context_tokens,
-        chat_template: if role == ModelRole::Generator { "scripted".to_owned() } else { String::new() },
+        chat_template: if role == ModelRole::Generator {
+            "scripted".to_owned()
+        } else {
+            String::new()
+        },
     }
 }

@@ -17,11 +17,14 @@ impl Stream {
     pub fn push(&mut self, bytes: &[u8], stops: &[String]) -> bool {
         self.unfinished.extend_from_slice(bytes);
         let rest = self.unfinished.split_off(whole_bytes(&self.unfinished));
-        self.text.push_str(&String::from_utf8_lossy(&self.unfinished));
+        self.text
+            .push_str(&String::from_utf8_lossy(&self.unfinished));
         self.unfinished = rest;
         // what was given out holds no part of a stop text
-        let begun =
-            stops.iter().filter(|stop| !stop.is_empty()).filter_map(|stop| self.text[self.given..].find(stop.as_str()));
+        let begun = stops
+            .iter()
+            .filter(|stop| !stop.is_empty())
+            .filter_map(|stop| self.text[self.given..].find(stop.as_str()));
         let stop = begun.min();
         if let Some(at) = stop {
             self.text.truncate(self.given + at);
@@ -31,7 +34,11 @@ impl Stream {
 
     /// Text that was not given out yet, but for an end that may become a stop text.
     pub fn give(&mut self, stops: &[String]) -> String {
-        let held = stops.iter().map(|stop| overlap(&self.text[self.given..], stop)).max().unwrap_or(0);
+        let held = stops
+            .iter()
+            .map(|stop| overlap(&self.text[self.given..], stop))
+            .max()
+            .unwrap_or(0);
         self.give_until(self.text.len() - held)
     }
 
@@ -56,7 +63,10 @@ impl Stream {
 /// Bytes at the end of `text` that are the start of `stop`.
 fn overlap(text: &str, stop: &str) -> usize {
     let starts = stop.char_indices().map(|(at, _)| at).filter(|at| *at > 0);
-    starts.filter(|end| text.ends_with(&stop[..*end])).max().unwrap_or(0)
+    starts
+        .filter(|end| text.ends_with(&stop[..*end]))
+        .max()
+        .unwrap_or(0)
 }
 
 /// Bytes up to the start of a character at the end that may still become whole.
@@ -99,8 +109,14 @@ mod tests {
     fn no_part_of_a_stop_text_is_given_out() {
         let stops = vec!["\n\n".to_owned(), "<end>".to_owned(), String::new()];
         let mut stream = Stream::default();
-        let pieces =
-            [("ä one", "ä one"), (" <e", " "), ("gg\n", "<egg"), ("two <", "\ntwo "), ("en", ""), ("d> more", "")];
+        let pieces = [
+            ("ä one", "ä one"),
+            (" <e", " "),
+            ("gg\n", "<egg"),
+            ("two <", "\ntwo "),
+            ("en", ""),
+            ("d> more", ""),
+        ];
         for (at, (piece, expected)) in pieces.into_iter().enumerate() {
             assert_eq!(stream.push(piece.as_bytes(), &stops), at == 5, "{piece}");
             assert_eq!(stream.give(&stops), expected, "{piece}");
@@ -108,6 +124,9 @@ mod tests {
         assert_eq!(stream.finish(), "ä one <egg\ntwo ");
         let mut stream = Stream::default();
         assert!(!stream.push("a <".as_bytes(), &stops));
-        assert_eq!((stream.give(&stops), stream.give_rest()), ("a ".to_owned(), "<".to_owned()));
+        assert_eq!(
+            (stream.give(&stops), stream.give_rest()),
+            ("a ".to_owned(), "<".to_owned())
+        );
     }
 }

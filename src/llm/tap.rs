@@ -12,7 +12,10 @@ use super::ffi::{Attention, Batch, Context, Decoded, Purpose, Shape, Tensor, Wat
 use super::generator::{KEPT_CELLS, LlamaGenerator, Writer, written};
 use super::schedule::{self, Evaluator, Next, Place, Reader, Row};
 use super::tree::Job;
-use super::{Decoding, Hidden, HiddenAt, Layers, LlmError, Prompt, Rendered, Tap, Tapped, Taps, Token, log, template};
+use super::{
+    Decoding, Hidden, HiddenAt, Layers, LlmError, Prompt, Rendered, Tap, Tapped, Taps, Token, log,
+    template,
+};
 use crate::event::Flow;
 
 /// The sum of a layer over the residual stream.
@@ -75,7 +78,9 @@ impl AttentionReading {
                     &plane[..]
                 };
                 for (sum, part) in self.sums[*query].iter_mut().zip(&self.parts) {
-                    *sum += row[part.start.min(cells)..part.end.min(cells)].iter().sum::<f32>();
+                    *sum += row[part.start.min(cells)..part.end.min(cells)]
+                        .iter()
+                        .sum::<f32>();
                 }
             }
         }
@@ -96,14 +101,22 @@ impl Watch for Watcher {
         if name.starts_with(HIDDEN) {
             return !readings.hidden.is_empty();
         }
-        let attention = readings.attention.as_ref().filter(|attention| !attention.tokens.is_empty());
-        attention.zip(name.strip_prefix(ATTENTION)).is_some_and(|(attention, layer)| attention.wants(layer))
+        let attention = readings
+            .attention
+            .as_ref()
+            .filter(|attention| !attention.tokens.is_empty());
+        attention
+            .zip(name.strip_prefix(ATTENTION))
+            .is_some_and(|(attention, layer)| attention.wants(layer))
     }
 
     fn see(&mut self, name: &str, tensor: &Tensor) {
         let mut readings = lock(&self.0);
         if !name.starts_with(HIDDEN) {
-            readings.attention.iter_mut().for_each(|attention| attention.see(tensor));
+            readings
+                .attention
+                .iter_mut()
+                .for_each(|attention| attention.see(tensor));
             return;
         }
         let [width, rows, ..] = tensor.shape();
@@ -114,7 +127,15 @@ impl Watch for Watcher {
         let all = rows == readings.batch_tokens;
         for reading in &mut readings.hidden {
             let mut state = vec![0.0; width];
-            tensor.read(width * if all { reading.place.index } else { reading.place.row }, &mut state);
+            tensor.read(
+                width
+                    * if all {
+                        reading.place.index
+                    } else {
+                        reading.place.row
+                    },
+                &mut state,
+            );
             reading.layers.push(state);
         }
     }
@@ -149,8 +170,15 @@ impl Reader for TappedWriter<'_> {
         let mut readings = lock(&self.readings);
         if let Some(at) = self.wanted(job, position) {
             // a batch that found no room is put together again
-            readings.hidden.retain(|reading| (reading.job, reading.at) != (job, at));
-            readings.hidden.push(HiddenReading { job, at, place, layers: Vec::new() });
+            readings
+                .hidden
+                .retain(|reading| (reading.job, reading.at) != (job, at));
+            readings.hidden.push(HiddenReading {
+                job,
+                at,
+                place,
+                layers: Vec::new(),
+            });
         }
         if let Some(parts) = self.parts.get(job) {
             readings.attention = Some(AttentionReading {
@@ -166,7 +194,10 @@ impl Reader for TappedWriter<'_> {
     fn row(&mut self, job: usize, position: usize, row: &Row) -> Next {
         let mut readings = lock(&self.readings);
         if let Some(at) = self.wanted(job, position) {
-            let found = readings.hidden.iter().position(|reading| (reading.job, reading.at) == (job, at));
+            let found = readings
+                .hidden
+                .iter()
+                .position(|reading| (reading.job, reading.at) == (job, at));
             if let Some(found) = found {
                 let layers = readings.hidden.swap_remove(found).layers;
                 self.read[job].push(Hidden { at, layers });
@@ -184,7 +215,10 @@ impl AttentionReading {
     /// Means over layers and heads.
     fn means(self) -> Vec<Vec<f32>> {
         let planes = self.planes.max(1) as f32;
-        self.sums.into_iter().map(|row| row.into_iter().map(|sum| sum / planes).collect()).collect()
+        self.sums
+            .into_iter()
+            .map(|row| row.into_iter().map(|sum| sum / planes).collect())
+            .collect()
     }
 }
 
@@ -201,7 +235,12 @@ impl Tap for LlamaGenerator {
         let mut parts = Vec::new();
         for (prompt, wanted) in prompts.iter().zip(&taps.attention) {
             let rendered = self.template.render(&self.model, prompt)?;
-            parts.push(wanted.iter().map(|bytes| self.positions(&rendered, bytes)).collect());
+            parts.push(
+                wanted
+                    .iter()
+                    .map(|bytes| self.positions(&rendered, bytes))
+                    .collect(),
+            );
         }
         let readings = Arc::new(Mutex::new(Readings::default()));
         if !parts.is_empty() {
@@ -222,7 +261,9 @@ impl Tap for LlamaGenerator {
         evaluator.context.watch(Box::new(Watcher(readings)));
         let report = schedule::run(evaluator, &jobs, &mut writer);
         evaluator.context.unwatch();
-        evaluator.cells.keep_at_most(KEPT_CELLS, &mut evaluator.context);
+        evaluator
+            .cells
+            .keep_at_most(KEPT_CELLS, &mut evaluator.context);
         let used = evaluator.cells.in_use();
         let TappedWriter { writer, read, .. } = writer;
         let branches = writer.branches;
@@ -232,22 +273,45 @@ impl Tap for LlamaGenerator {
             .into_iter()
             .zip(ends)
             .zip(read)
-            .map(|((branch, ended), hidden)| Tapped { completion: branch.finish(ended), hidden });
+            .map(|((branch, ended), hidden)| Tapped {
+                completion: branch.finish(ended),
+                hidden,
+            });
         Ok(tapped.collect())
     }
 
-    fn attend(&mut self, text: &str, parts: &[Range<usize>], layers: Layers) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn attend(
+        &mut self,
+        text: &str,
+        parts: &[Range<usize>],
+        layers: Layers,
+    ) -> Result<Vec<Vec<f32>>, LlmError> {
         let tokens = template::tokens(&self.model, text, true, false);
         self.check_length(tokens.len(), 0)?;
-        let rendered = Rendered { text: text.to_owned(), tokens };
-        let positions = parts.iter().map(|bytes| self.positions(&rendered, bytes)).collect();
+        let rendered = Rendered {
+            text: text.to_owned(),
+            tokens,
+        };
+        let positions = parts
+            .iter()
+            .map(|bytes| self.positions(&rendered, bytes))
+            .collect();
         let tokens = rendered.tokens;
-        self.attend_over(tokens.len(), positions, layers, &mut |batch, position, last| {
-            batch.push(tokens[position], position, 0, last);
-        })
+        self.attend_over(
+            tokens.len(),
+            positions,
+            layers,
+            &mut |batch, position, last| {
+                batch.push(tokens[position], position, 0, last);
+            },
+        )
     }
 
-    fn attend_vectors(&mut self, vectors: &[Vec<f32>], layers: Layers) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn attend_vectors(
+        &mut self,
+        vectors: &[Vec<f32>],
+        layers: Layers,
+    ) -> Result<Vec<Vec<f32>>, LlmError> {
         let width = usize::try_from(self.model.n_embd()).unwrap_or(0);
         if let Some(vector) = vectors.iter().find(|vector| vector.len() != width) {
             return Err(LlmError::Backend(format!(
@@ -256,10 +320,17 @@ impl Tap for LlamaGenerator {
             )));
         }
         self.check_length(vectors.len(), 0)?;
-        let positions = (0..vectors.len()).map(|position| position..position + 1).collect();
-        self.attend_over(vectors.len(), positions, layers, &mut |batch, position, last| {
-            batch.push_vector(&vectors[position], position, 0, last);
-        })
+        let positions = (0..vectors.len())
+            .map(|position| position..position + 1)
+            .collect();
+        self.attend_over(
+            vectors.len(),
+            positions,
+            layers,
+            &mut |batch, position, last| {
+                batch.push_vector(&vectors[position], position, 0, last);
+            },
+        )
     }
 }
 
@@ -267,18 +338,30 @@ impl LlamaGenerator {
     /// Positions of the tokens that hold some of these bytes of a rendered text.
     fn positions(&self, rendered: &Rendered, bytes: &Range<usize>) -> Range<usize> {
         let starts = token_starts(self, rendered);
-        let first = starts.windows(2).position(|pair| pair[1] > bytes.start).unwrap_or(rendered.tokens.len());
-        let end =
-            starts[first..].iter().position(|start| *start >= bytes.end).map_or(rendered.tokens.len(), |at| first + at);
+        let first = starts
+            .windows(2)
+            .position(|pair| pair[1] > bytes.start)
+            .unwrap_or(rendered.tokens.len());
+        let end = starts[first..]
+            .iter()
+            .position(|start| *start >= bytes.end)
+            .map_or(rendered.tokens.len(), |at| first + at);
         first..end.min(rendered.tokens.len())
     }
 
     /// The context in which attention can be read, made when it is first needed.
     fn make_open(&mut self) -> Result<&mut Evaluator, LlmError> {
         if self.open.is_none() {
-            let shape = Shape { purpose: Purpose::Attend, sequences: 1, attention: Attention::Open, ..self.shape };
+            let shape = Shape {
+                purpose: Purpose::Attend,
+                sequences: 1,
+                attention: Attention::Open,
+                ..self.shape
+            };
             log::forget_complaints();
-            let Some(context) = Context::new(&self.model, shape, self.evaluator.context.stop_flag()) else {
+            let Some(context) =
+                Context::new(&self.model, shape, self.evaluator.context.stop_flag())
+            else {
                 let reason = log::complaint().unwrap_or_else(|| "not enough memory".to_owned());
                 return Err(LlmError::Backend(format!(
                     "no second context for attention ({reason}): lower generator.context_tokens"
@@ -286,9 +369,16 @@ impl LlamaGenerator {
             };
             let cells = Cells::new(context.context_tokens(), 1, self.evaluator.cells.sharing());
             let batch_tokens = self.evaluator.batch_tokens;
-            self.open = Some(Evaluator { context, cells, batch: Batch::default(), batch_tokens });
+            self.open = Some(Evaluator {
+                context,
+                cells,
+                batch: Batch::default(),
+                batch_tokens,
+            });
         }
-        self.open.as_mut().ok_or_else(|| LlmError::Backend("the attention context is gone".to_owned()))
+        self.open
+            .as_mut()
+            .ok_or_else(|| LlmError::Backend("the attention context is gone".to_owned()))
     }
 
     /// Evaluate a sequence from the start and read the attention between parts of it. `push` puts a position into the batch.
@@ -310,14 +400,19 @@ impl LlamaGenerator {
             let to = (from + open.batch_tokens).min(length);
             open.batch.clear();
             (from..to).for_each(|position| push(&mut open.batch, position, position + 1 == to));
-            lock(&readings).attention = Some(queries(&parts, from..to, layers, std::mem::take(&mut sums)));
+            lock(&readings).attention =
+                Some(queries(&parts, from..to, layers, std::mem::take(&mut sums)));
             evaluated = match open.context.decode(&mut open.batch) {
                 Ok(Decoded::Done) => Ok(()),
                 Ok(Decoded::Aborted) => Err(LlmError::Stopped),
-                Ok(Decoded::NoRoom) => Err(LlmError::Backend("the text does not fit the cache".to_owned())),
+                Ok(Decoded::NoRoom) => Err(LlmError::Backend(
+                    "the text does not fit the cache".to_owned(),
+                )),
                 Err(error) => Err(error),
             };
-            let Some(read) = lock(&readings).attention.take() else { break };
+            let Some(read) = lock(&readings).attention.take() else {
+                break;
+            };
             (sums, planes) = (read.sums, read.planes);
             if evaluated.is_err() {
                 break;
@@ -327,14 +422,20 @@ impl LlamaGenerator {
         open.context.clear();
         evaluated?;
         for (row, part) in sums.iter_mut().zip(&parts) {
-            row.iter_mut().for_each(|sum| *sum /= (part.len().max(1) * planes.max(1)) as f32);
+            row.iter_mut()
+                .for_each(|sum| *sum /= (part.len().max(1) * planes.max(1)) as f32);
         }
         Ok(sums)
     }
 }
 
 /// A reading of the tokens of a batch (positions `batch`) that lie in parts; `so_far` is what earlier batches gave.
-fn queries(parts: &[Range<usize>], batch: Range<usize>, layers: Layers, so_far: Vec<Vec<f32>>) -> AttentionReading {
+fn queries(
+    parts: &[Range<usize>],
+    batch: Range<usize>,
+    layers: Layers,
+    so_far: Vec<Vec<f32>>,
+) -> AttentionReading {
     let tokens = parts
         .iter()
         .enumerate()
@@ -344,7 +445,13 @@ fn queries(parts: &[Range<usize>], batch: Range<usize>, layers: Layers, so_far: 
         })
         .map(|(position, query)| (position - batch.start, query))
         .collect();
-    AttentionReading { tokens, parts: parts.to_vec(), layers, sums: so_far, planes: 0 }
+    AttentionReading {
+        tokens,
+        parts: parts.to_vec(),
+        layers,
+        sums: so_far,
+        planes: 0,
+    }
 }
 
 /// Where each token starts in the text, and where the last one ends. Tokens that are not in the text (a start mark, the space that
@@ -358,7 +465,10 @@ fn token_starts(generator: &LlamaGenerator, rendered: &Rendered) -> Vec<usize> {
         starts.push(at);
         let piece = vocabulary.token_to_piece(llama_cpp_2::token::LlamaToken(*token), true, None);
         let bare = piece.strip_prefix(b" ").unwrap_or(&piece);
-        at += [&piece[..], bare].iter().find(|piece| text[at..].starts_with(piece)).map_or(0, |piece| piece.len());
+        at += [&piece[..], bare]
+            .iter()
+            .find(|piece| text[at..].starts_with(piece))
+            .map_or(0, |piece| piece.len());
     }
     starts.push(at);
     starts
@@ -378,10 +488,21 @@ mod tests {
 
     fn generator() -> LlamaGenerator {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let runtime = Runtime::start(&root.join("target/tmp/llama-unit.log")).expect("llama.cpp starts");
-        let settings = config::Layers::defaults().config().expect("defaults").generator;
+        let runtime =
+            Runtime::start(&root.join("target/tmp/llama-unit.log")).expect("llama.cpp starts");
+        let settings = config::Layers::defaults()
+            .config()
+            .expect("defaults")
+            .generator;
         let file = root.join("assets/models/ragscope-demo.Q8_0.gguf");
-        load_generator(&runtime, &file, &settings, &StopFlag::default(), &mut |_| Flow::Continue).expect("a generator")
+        load_generator(
+            &runtime,
+            &file,
+            &settings,
+            &StopFlag::default(),
+            &mut |_| Flow::Continue,
+        )
+        .expect("a generator")
     }
 
     /// Name, shape and values of a tensor.
@@ -397,7 +518,10 @@ mod tests {
         fn see(&mut self, name: &str, tensor: &Tensor) {
             let mut values = vec![0.0; tensor.shape().iter().product()];
             tensor.read(0, &mut values);
-            self.0.lock().expect("one thread").push((name.to_owned(), tensor.shape(), values));
+            self.0
+                .lock()
+                .expect("one thread")
+                .push((name.to_owned(), tensor.shape(), values));
         }
     }
 
@@ -419,11 +543,21 @@ mod tests {
         open.context.clear();
         let copies = copies.lock().expect("one thread");
         // the rotated queries and keys are the last tensors of their names
-        let last = |name: &str| copies.iter().rev().find(|copy| copy.0 == name).expect("a tensor").clone();
+        let last = |name: &str| {
+            copies
+                .iter()
+                .rev()
+                .find(|copy| copy.0 == name)
+                .expect("a tensor")
+                .clone()
+        };
         let (_, [size, heads, count, _], queries) = last("Qcur-2");
         let (_, [_, key_heads, ..], keys) = last("Kcur-2");
         let (name, [cells, rows, planes, _], attention) = last("kq_soft_max-2");
-        assert!(name.starts_with(ATTENTION) && (count, rows, planes) == (tokens.len(), tokens.len(), heads));
+        assert!(
+            name.starts_with(ATTENTION)
+                && (count, rows, planes) == (tokens.len(), tokens.len(), heads)
+        );
         let mut largest = 0.0_f32;
         for head in 0..heads {
             for query in 0..count {
@@ -452,20 +586,35 @@ mod tests {
         let text = "The lighthouse is tall. Mara keeps it. It was built in 1871.";
         let ends: Vec<usize> = text.match_indices('.').map(|(at, _)| at + 1).collect();
         let parts = [0..ends[0], ends[0]..ends[1], ends[1]..ends[2]];
-        let rows = generator.attend(text, &parts, Layers::All).expect("attention");
+        let rows = generator
+            .attend(text, &parts, Layers::All)
+            .expect("attention");
         for (at, row) in rows.iter().enumerate() {
-            assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-3, "row {at} of everything sums to 1: {row:?}");
-            assert!(row[at + 1..].iter().all(|later| *later == 0.0), "nothing looks ahead: {row:?}");
+            assert!(
+                (row.iter().sum::<f32>() - 1.0).abs() < 1e-3,
+                "row {at} of everything sums to 1: {row:?}"
+            );
+            assert!(
+                row[at + 1..].iter().all(|later| *later == 0.0),
+                "nothing looks ahead: {row:?}"
+            );
         }
         // the mean over layers is the mean of the layers
-        let each: Vec<_> =
-            (0..6).map(|layer| generator.attend(text, &parts, Layers::One(layer)).expect("attention")).collect();
+        let each: Vec<_> = (0..6)
+            .map(|layer| {
+                generator
+                    .attend(text, &parts, Layers::One(layer))
+                    .expect("attention")
+            })
+            .collect();
         let mean: f32 = each.iter().map(|rows| rows[2][0]).sum::<f32>() / 6.0;
         assert!((mean - rows[2][0]).abs() < 1e-4);
         // batches do not matter
         generator.open = None;
         generator.evaluator.batch_tokens = 7;
-        let pieces = generator.attend(text, &parts, Layers::All).expect("attention");
+        let pieces = generator
+            .attend(text, &parts, Layers::All)
+            .expect("attention");
         for (piece, row) in pieces.iter().flatten().zip(rows.iter().flatten()) {
             assert!((piece - row).abs() < 1e-3, "{piece} {row}");
         }

@@ -29,7 +29,10 @@ impl Template {
     /// The template that the setting names: `auto` is the model's own, else chatml; or a name that llama.cpp knows.
     pub fn choose(model: &LlamaModel, setting: &str) -> Result<Self, LlmError> {
         let control_texts = control_texts(model);
-        let own = model.chat_template(None).ok().filter(|source| works(model, source));
+        let own = model
+            .chat_template(None)
+            .ok()
+            .filter(|source| works(model, source));
         let (source, name) = match (setting, own) {
             ("auto", Some(source)) => (source, "gguf"),
             ("auto", None) => (named(FALLBACK)?, FALLBACK),
@@ -42,11 +45,19 @@ impl Template {
             )));
         }
         let stop_texts = match name {
-            FALLBACK if !control_texts.iter().any(|text| text == "<|im_end|>") => vec!["<|im_end|>".to_owned()],
+            FALLBACK if !control_texts.iter().any(|text| text == "<|im_end|>") => {
+                vec!["<|im_end|>".to_owned()]
+            }
             _ => Vec::new(),
         };
         let turn_texts = turn_texts(model, &source)?;
-        Ok(Self { source, name: name.to_owned(), control_texts, turn_texts, stop_texts })
+        Ok(Self {
+            source,
+            name: name.to_owned(),
+            control_texts,
+            turn_texts,
+            stop_texts,
+        })
     }
 
     /// `gguf`, or the name of the template.
@@ -72,7 +83,10 @@ impl Template {
     }
 
     fn has_control_text(&self, text: &str) -> bool {
-        self.control_texts.iter().chain(&self.turn_texts).any(|control| text.contains(control.as_str()))
+        self.control_texts
+            .iter()
+            .chain(&self.turn_texts)
+            .any(|control| text.contains(control.as_str()))
     }
 
     /// Tokens of a text that is read as plain text whatever it contains.
@@ -80,7 +94,12 @@ impl Template {
         let mut all = Vec::new();
         let mut rest = text;
         // a turn mark is cut after its first character: neither half is one
-        while let Some(at) = self.turn_texts.iter().filter_map(|mark| rest.find(mark.as_str())).min() {
+        while let Some(at) = self
+            .turn_texts
+            .iter()
+            .filter_map(|mark| rest.find(mark.as_str()))
+            .min()
+        {
             let cut = at + rest[at..].chars().next().map_or(1, char::len_utf8);
             all.extend(tokens(model, &rest[..cut], false, false));
             rest = &rest[cut..];
@@ -92,12 +111,24 @@ impl Template {
     /// Tokens where the texts of the prompt are read as plain text whatever they contain.
     fn tokens_apart(&self, model: &LlamaModel, prompt: &Prompt) -> Result<Vec<i32>, LlmError> {
         let marks = MARK.map(str::to_owned);
-        let system = if prompt.system.is_empty() { "" } else { &marks[0] };
+        let system = if prompt.system.is_empty() {
+            ""
+        } else {
+            &marks[0]
+        };
         let turn = apply(model, &self.source, [system, &marks[1]])?;
         let mut all = Vec::new();
         let mut rest = turn.as_str();
-        while let Some((at, mark)) = MARK.iter().filter_map(|mark| Some((rest.find(mark)?, *mark))).min() {
-            let text = if mark == MARK[0] { &prompt.system } else { &prompt.user };
+        while let Some((at, mark)) = MARK
+            .iter()
+            .filter_map(|mark| Some((rest.find(mark)?, *mark)))
+            .min()
+        {
+            let text = if mark == MARK[0] {
+                &prompt.system
+            } else {
+                &prompt.user
+            };
             all.extend(tokens(model, &rest[..at], all.is_empty(), true));
             all.extend(self.plain(model, text));
             rest = &rest[at + mark.len()..];
@@ -109,7 +140,8 @@ impl Template {
 }
 
 fn named(name: &str) -> Result<LlamaChatTemplate, LlmError> {
-    LlamaChatTemplate::new(name).map_err(|error| LlmError::Backend(format!("chat template: {error}")))
+    LlamaChatTemplate::new(name)
+        .map_err(|error| LlmError::Backend(format!("chat template: {error}")))
 }
 
 fn works(model: &LlamaModel, source: &LlamaChatTemplate) -> bool {
@@ -117,24 +149,38 @@ fn works(model: &LlamaModel, source: &LlamaChatTemplate) -> bool {
 }
 
 /// A system turn unless it is empty, a user turn, and the opening of the assistant's.
-fn apply(model: &LlamaModel, source: &LlamaChatTemplate, [system, user]: [&str; 2]) -> Result<String, LlmError> {
-    let failed = |reason: String| LlmError::Backend(format!("the chat template cannot be applied: {reason}"));
+fn apply(
+    model: &LlamaModel,
+    source: &LlamaChatTemplate,
+    [system, user]: [&str; 2],
+) -> Result<String, LlmError> {
+    let failed = |reason: String| {
+        LlmError::Backend(format!("the chat template cannot be applied: {reason}"))
+    };
     let mut turns = Vec::new();
     for (role, text) in [("system", system), ("user", user)] {
         if role == "user" || !text.is_empty() {
             // llama.cpp takes strings that end with a zero
             let text = text.replace('\0', "\u{fffd}");
-            turns.push(LlamaChatMessage::new(role.to_owned(), text).map_err(|error| failed(error.to_string()))?);
+            turns.push(
+                LlamaChatMessage::new(role.to_owned(), text)
+                    .map_err(|error| failed(error.to_string()))?,
+            );
         }
     }
-    model.apply_chat_template(source, &turns, true).map_err(|error| failed(error.to_string()))
+    model
+        .apply_chat_template(source, &turns, true)
+        .map_err(|error| failed(error.to_string()))
 }
 
 /// Tokens of a text. `start` adds what the model wants at the start of a prompt; `control` reads control tokens in the text.
 pub(super) fn tokens(model: &LlamaModel, text: &str, start: bool, control: bool) -> Vec<i32> {
     let vocabulary = model.vocab();
-    let mut tokens: Vec<i32> =
-        vocabulary.tokenize(text.as_bytes(), start, control).into_iter().map(|token| token.0).collect();
+    let mut tokens: Vec<i32> = vocabulary
+        .tokenize(text.as_bytes(), start, control)
+        .into_iter()
+        .map(|token| token.0)
+        .collect();
     // an end of text in the middle of a prompt would end it
     if start && vocabulary.should_add_eos() && tokens.last() == Some(&vocabulary.eos().0) {
         tokens.pop();
@@ -150,8 +196,11 @@ fn control_texts(model: &LlamaModel) -> Vec<String> {
 fn turn_texts(model: &LlamaModel, source: &LlamaChatTemplate) -> Result<Vec<String>, LlmError> {
     let frame = apply(model, source, ["", "question"])?;
     let defined = texts_of(model, &[LlamaTokenAttr::UserDefined]);
-    let is_mark =
-        |text: &String| !text.trim().is_empty() && frame.contains(text.as_str()) && !"question".contains(text.as_str());
+    let is_mark = |text: &String| {
+        !text.trim().is_empty()
+            && frame.contains(text.as_str())
+            && !"question".contains(text.as_str())
+    };
     Ok(defined.into_iter().filter(is_mark).collect())
 }
 

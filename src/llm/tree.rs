@@ -37,7 +37,8 @@ impl Node {
 
     /// Does anybody want the row at this position?
     pub fn wants_row(&self, position: usize) -> bool {
-        position >= self.unread.max(self.start) && self.readers.iter().any(|(_, first)| *first <= position)
+        position >= self.unread.max(self.start)
+            && self.readers.iter().any(|(_, first)| *first <= position)
     }
 
     /// Position of the first row that is still wanted.
@@ -81,7 +82,10 @@ impl Tree {
         loop {
             let rest = &tokens[start..];
             let siblings = parent.map_or(&self.roots, |parent: usize| &self.nodes[parent].children);
-            let Some(child) = siblings.iter().copied().find(|child| self.nodes[*child].tokens.first() == rest.first())
+            let Some(child) = siblings
+                .iter()
+                .copied()
+                .find(|child| self.nodes[*child].tokens.first() == rest.first())
             else {
                 return self.add(parent, rest, start);
             };
@@ -97,7 +101,12 @@ impl Tree {
     }
 
     fn add(&mut self, parent: Option<usize>, tokens: &[i32], start: usize) -> usize {
-        let node = Node { parent, tokens: tokens.to_vec(), start, ..Node::default() };
+        let node = Node {
+            parent,
+            tokens: tokens.to_vec(),
+            start,
+            ..Node::default()
+        };
         self.nodes.push(node);
         let added = self.nodes.len() - 1;
         match parent {
@@ -157,14 +166,30 @@ mod tests {
     use crate::llm::cells::Sharing;
 
     fn jobs(prompts: &[Vec<i32>]) -> Vec<Job> {
-        prompts.iter().map(|tokens| Job { tokens: tokens.clone(), first_row: tokens.len() - 1, growth: 0 }).collect()
+        prompts
+            .iter()
+            .map(|tokens| Job {
+                tokens: tokens.clone(),
+                first_row: tokens.len() - 1,
+                growth: 0,
+            })
+            .collect()
     }
 
     #[test]
     fn what_is_common_is_one_run() {
-        let jobs = jobs(&[vec![1, 2, 3], vec![1, 2, 4, 5], vec![1, 2], vec![9], vec![1, 2, 3]]);
+        let jobs = jobs(&[
+            vec![1, 2, 3],
+            vec![1, 2, 4, 5],
+            vec![1, 2],
+            vec![9],
+            vec![1, 2, 3],
+        ]);
         let tree = Tree::new(&jobs, Sharing::Prefix);
-        assert_eq!((tree.roots.len(), tree.nodes.len(), tree.tokens()), (2, 4, 6));
+        assert_eq!(
+            (tree.roots.len(), tree.nodes.len(), tree.tokens()),
+            (2, 4, 6)
+        );
         assert_eq!(Tree::new(&jobs, Sharing::Whole).tokens(), 13);
     }
 

@@ -25,12 +25,25 @@ pub struct Twin {
 
 /// Redundancy (algorithm 1, lines 4 to 10): of `count` texts in order, best first, each is kept whose largest cosine with the kept
 /// ones before it is at most `most`; the others name their twin.
-pub fn redundant(count: usize, most: f32, cosine: impl Fn(usize, usize) -> f32) -> Vec<Option<Twin>> {
+pub fn redundant(
+    count: usize,
+    most: f32,
+    cosine: impl Fn(usize, usize) -> f32,
+) -> Vec<Option<Twin>> {
     let mut kept: Vec<usize> = Vec::new();
     (0..count)
         .map(|text| {
-            let likeness = kept.iter().map(|of| Twin { of: *of, cosine: cosine(text, *of) });
-            let nearest = likeness.reduce(|best, next| if next.cosine > best.cosine { next } else { best });
+            let likeness = kept.iter().map(|of| Twin {
+                of: *of,
+                cosine: cosine(text, *of),
+            });
+            let nearest = likeness.reduce(|best, next| {
+                if next.cosine > best.cosine {
+                    next
+                } else {
+                    best
+                }
+            });
             let twin = nearest.filter(|twin| twin.cosine > most);
             if twin.is_none() {
                 kept.push(text);
@@ -53,8 +66,13 @@ pub fn tf_idf(texts: &[&str]) -> Vec<HashMap<String, f32>> {
             let with = texts_with.get(word).copied().unwrap_or(0);
             *weight *= ((1.0 + texts.len() as f32) / (1.0 + with as f32)).ln() + 1.0;
         }
-        let length = text.values().map(|weight| weight * weight).sum::<f32>().sqrt();
-        text.values_mut().for_each(|weight| *weight /= length.max(f32::MIN_POSITIVE));
+        let length = text
+            .values()
+            .map(|weight| weight * weight)
+            .sum::<f32>()
+            .sqrt();
+        text.values_mut()
+            .for_each(|weight| *weight /= length.max(f32::MIN_POSITIVE));
     }
     counted
 }
@@ -62,14 +80,19 @@ pub fn tf_idf(texts: &[&str]) -> Vec<HashMap<String, f32>> {
 /// The cosine of two TF-IDF vectors.
 #[must_use]
 pub fn tf_idf_cosine(a: &HashMap<String, f32>, b: &HashMap<String, f32>) -> f32 {
-    a.iter().filter_map(|(word, weight)| b.get(word).map(|other| weight * other)).sum()
+    a.iter()
+        .filter_map(|(word, weight)| b.get(word).map(|other| weight * other))
+        .sum()
 }
 
 /// How often each word occurs. Where words are not set apart by spaces, each character counts as one.
 fn counts(text: &str) -> HashMap<String, f32> {
     let mut counts = HashMap::new();
     let mut add = |word: String| *counts.entry(word).or_default() += 1.0;
-    for run in text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
+    for run in text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|run| !run.is_empty())
+    {
         match run.chars().any(is_unspaced) {
             true => run.chars().for_each(|c| add(c.to_string())),
             false => add(run.to_lowercase()),
@@ -93,17 +116,29 @@ pub type Grades = [f32; 3];
 ///
 /// # Errors
 /// As [`ModelCalls::classify`].
-pub fn grade(calls: &mut dyn ModelCalls, question: &str, texts: &[&str]) -> Result<Vec<Grades>, MethodError> {
+pub fn grade(
+    calls: &mut dyn ModelCalls,
+    question: &str,
+    texts: &[&str],
+) -> Result<Vec<Grades>, MethodError> {
     let mut grades: Vec<Grades> = vec![[0.0; 3]; texts.len()];
-    let judges =
-        [("grade", PromptName::Grade), ("reflect", PromptName::GradeReflect), ("critic", PromptName::GradeCritic)];
+    let judges = [
+        ("grade", PromptName::Grade),
+        ("reflect", PromptName::GradeReflect),
+        ("critic", PromptName::GradeCritic),
+    ];
     for (judge, (purpose, name)) in judges.into_iter().enumerate() {
         let prompts = texts
             .iter()
             .zip(&grades)
             .map(|(text, before)| {
                 let [base, reflected] = [before[0], before[1]].map(out_of_ten);
-                let values = [("q", question), ("c", *text), ("b", base.as_str()), ("f", reflected.as_str())];
+                let values = [
+                    ("q", question),
+                    ("c", *text),
+                    ("b", base.as_str()),
+                    ("f", reflected.as_str()),
+                ];
                 calls.prompt(name, &values[..2 + judge])
             })
             .collect::<Result<Vec<_>, MethodError>>()?;
@@ -118,7 +153,11 @@ pub fn grade(calls: &mut dyn ModelCalls, question: &str, texts: &[&str]) -> Resu
 /// The expected grade of a distribution over 0 to 10, in 0..=1.
 fn expected(row: &[f32]) -> f32 {
     let most = (GRADES.len() - 1) as f32;
-    row.iter().zip(0_u8..).map(|(share, grade)| share * f32::from(grade) / most).sum::<f32>().clamp(0.0, 1.0)
+    row.iter()
+        .zip(0_u8..)
+        .map(|(share, grade)| share * f32::from(grade) / most)
+        .sum::<f32>()
+        .clamp(0.0, 1.0)
 }
 
 /// A grade as the prompts of the later judges quote it.
@@ -130,8 +169,16 @@ fn out_of_ten(grade: f32) -> String {
 #[must_use]
 pub fn combined(grades: Grades, weights: [f32; 3]) -> f32 {
     let all: f32 = weights.iter().sum();
-    let weights = if all > 0.0 { weights.map(|weight| weight / all) } else { [1.0 / 3.0; 3] };
-    grades.iter().zip(weights).map(|(grade, weight)| grade * weight).sum()
+    let weights = if all > 0.0 {
+        weights.map(|weight| weight / all)
+    } else {
+        [1.0 / 3.0; 3]
+    };
+    grades
+        .iter()
+        .zip(weights)
+        .map(|(grade, weight)| grade * weight)
+        .sum()
 }
 
 /// The dynamic threshold of a set of scores.
@@ -150,10 +197,19 @@ pub struct Threshold {
 pub fn threshold(scores: &[f64], least_variance: f64) -> Threshold {
     let count = scores.len().max(1) as f64;
     let mean = scores.iter().sum::<f64>() / count;
-    let variance = scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / count;
+    let variance = scores
+        .iter()
+        .map(|score| (score - mean).powi(2))
+        .sum::<f64>()
+        / count;
     let deviation = variance.sqrt();
     let is_tight = variance < least_variance;
-    Threshold { value: if is_tight { mean + deviation } else { mean }, mean, deviation, is_tight }
+    Threshold {
+        value: if is_tight { mean + deviation } else { mean },
+        mean,
+        deviation,
+        is_tight,
+    }
 }
 
 /// Which scores are kept, and whether the threshold let none through.
@@ -167,14 +223,23 @@ pub struct Kept {
 /// Keep what reaches the threshold (algorithm 1, lines 23 to 25); when nothing does, the best `fallback` scores, of equal ones the first.
 #[must_use]
 pub fn keep(scores: &[f64], threshold: &Threshold, fallback: usize) -> Kept {
-    let kept: Vec<bool> = scores.iter().map(|score| *score >= threshold.value - TOLERANCE).collect();
+    let kept: Vec<bool> = scores
+        .iter()
+        .map(|score| *score >= threshold.value - TOLERANCE)
+        .collect();
     if scores.is_empty() || kept.contains(&true) {
-        return Kept { kept, fell_back: false };
+        return Kept {
+            kept,
+            fell_back: false,
+        };
     }
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
     let best = &order[..fallback.max(1).min(order.len())];
-    Kept { kept: (0..scores.len()).map(|at| best.contains(&at)).collect(), fell_back: true }
+    Kept {
+        kept: (0..scores.len()).map(|at| best.contains(&at)).collect(),
+        fell_back: true,
+    }
 }
 
 #[cfg(test)]
@@ -183,14 +248,26 @@ mod tests {
 
     #[test]
     fn texts_alike_in_words_are_near_and_scripts_without_spaces_too() {
-        let texts =
-            ["The ship sailed at dawn.", "At dawn the ship sailed!", "灯台は高い。", "灯台は低い。", "Ropes hold."];
+        let texts = [
+            "The ship sailed at dawn.",
+            "At dawn the ship sailed!",
+            "灯台は高い。",
+            "灯台は低い。",
+            "Ropes hold.",
+        ];
         let vectors = tf_idf(&texts);
         let cosine = |a: usize, b: usize| tf_idf_cosine(&vectors[a], &vectors[b]);
         assert!((cosine(0, 1) - 1.0).abs() < 1e-6);
-        assert!(cosine(2, 3) > 0.5 && cosine(2, 3) < 0.99, "{}", cosine(2, 3));
+        assert!(
+            cosine(2, 3) > 0.5 && cosine(2, 3) < 0.99,
+            "{}",
+            cosine(2, 3)
+        );
         assert_eq!((cosine(0, 4), cosine(0, 2)), (0.0, 0.0));
-        assert_eq!(tf_idf(&["", "..."]).iter().map(HashMap::len).sum::<usize>(), 0);
+        assert_eq!(
+            tf_idf(&["", "..."]).iter().map(HashMap::len).sum::<usize>(),
+            0
+        );
     }
 
     #[test]

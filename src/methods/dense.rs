@@ -100,16 +100,31 @@ impl Rephrasings {
     ) -> Result<Vec<Rephrased>, MethodError> {
         let mut open: Vec<Passage<'_>> = Vec::new();
         for passage in passages {
-            if !self.0.contains_key(passage.text) && !open.iter().any(|known| known.text == passage.text) {
+            if !self.0.contains_key(passage.text)
+                && !open.iter().any(|known| known.text == passage.text)
+            {
                 open.push(*passage);
             }
         }
         for attempt in 1..=ATTEMPTS {
-            let temperature = if attempt == 1 { 0.0 } else { settings.retry_temperature };
-            let max_tokens = open.iter().map(|passage| passage.tokens).max().unwrap_or(0) * 2 + SPARE_TOKENS;
-            let sampling = Sampling { temperature, ..Sampling::GREEDY };
+            let temperature = if attempt == 1 {
+                0.0
+            } else {
+                settings.retry_temperature
+            };
+            let max_tokens =
+                open.iter().map(|passage| passage.tokens).max().unwrap_or(0) * 2 + SPARE_TOKENS;
+            let sampling = Sampling {
+                temperature,
+                ..Sampling::GREEDY
+            };
             let seed = seed.wrapping_add(u64::from(attempt - 1));
-            let decoding = Decoding { max_tokens, sampling, seed, stop: StopRule::default() };
+            let decoding = Decoding {
+                max_tokens,
+                sampling,
+                seed,
+                stop: StopRule::default(),
+            };
             let prompts = open
                 .iter()
                 .map(|passage| calls.prompt(PromptName::Rephrase, &[("t", passage.text)]))
@@ -117,14 +132,28 @@ impl Rephrasings {
             let said = complete_what_fits(calls, "rephrase", &prompts, &decoding)?;
             let checked = check(calls, question, &open, said, settings)?;
             for (passage, (text, judged)) in open.iter().zip(checked) {
-                self.0.insert(passage.text.to_owned(), Rephrased { text, attempts: attempt, judged });
+                self.0.insert(
+                    passage.text.to_owned(),
+                    Rephrased {
+                        text,
+                        attempts: attempt,
+                        judged,
+                    },
+                );
             }
-            open.retain(|passage| self.0.get(passage.text).is_none_or(|known| known.text.is_err()));
+            open.retain(|passage| {
+                self.0
+                    .get(passage.text)
+                    .is_none_or(|known| known.text.is_err())
+            });
             if open.is_empty() {
                 break;
             }
         }
-        Ok(passages.iter().filter_map(|passage| self.0.get(passage.text).cloned()).collect())
+        Ok(passages
+            .iter()
+            .filter_map(|passage| self.0.get(passage.text).cloned())
+            .collect())
     }
 }
 
@@ -145,7 +174,9 @@ fn check(
             let text = said.ok_or(VariantFault::TooLong)?.text.trim().to_owned();
             match () {
                 () if text.is_empty() => Err(VariantFault::Empty),
-                () if Meaning::of(&text) == Meaning::of(passage.text) => Err(VariantFault::SameWords),
+                () if Meaning::of(&text) == Meaning::of(passage.text) => {
+                    Err(VariantFault::SameWords)
+                }
                 () => Ok(text),
             }
         })
@@ -177,7 +208,15 @@ fn judge_what_fits(
     question: &str,
     pairs: &[[(&str, &str); 2]],
 ) -> Result<Vec<Option<[Entailment; 2]>>, MethodError> {
-    let both = |judged: Vec<Entailment>| judged.as_chunks::<2>().0.iter().copied().map(Some).collect::<Vec<_>>();
+    let both = |judged: Vec<Entailment>| {
+        judged
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .copied()
+            .map(Some)
+            .collect::<Vec<_>>()
+    };
     match calls.entail(question, pairs.as_flattened()) {
         Ok(judged) => Ok(both(judged)),
         Err(error) if is_too_long(&error) => pairs
@@ -211,15 +250,25 @@ pub fn measure(
     }
     let mut rephrased = rephrasings.of(calls, question, passages, (settings, seed))?;
     let mut contexts: Vec<Vec<&str>> = vec![passages.iter().map(|passage| passage.text).collect()];
-    let varied: Vec<usize> = (0..passages.len()).filter(|at| rephrased[*at].text.is_ok()).collect();
+    let varied: Vec<usize> = (0..passages.len())
+        .filter(|at| rephrased[*at].text.is_ok())
+        .collect();
     for at in &varied {
         let mut context = contexts[0].clone();
         context[*at] = rephrased[*at].text.as_deref().unwrap_or_default();
         contexts.push(context);
     }
-    let answers = answers(calls, "understanding", question, &contexts, (settings, seed))?;
+    let answers = answers(
+        calls,
+        "understanding",
+        question,
+        &contexts,
+        (settings, seed),
+    )?;
     let mut answers = answers.into_iter();
-    let Some(as_it_is) = answers.next().flatten() else { return Ok(Err((Unmeasured::TooLong, rephrased))) };
+    let Some(as_it_is) = answers.next().flatten() else {
+        return Ok(Err((Unmeasured::TooLong, rephrased)));
+    };
     let mut replies = vec![as_it_is];
     let mut reply_of = vec![None; passages.len()];
     for (at, answer) in varied.into_iter().zip(answers) {
@@ -237,7 +286,14 @@ pub fn measure(
     let texts: Vec<&str> = replies.iter().map(String::as_str).collect();
     let (agreement, judgements) = Agreement::with_judgements(calls, question, &texts)?;
     let dse = agreement.degree_entropy();
-    Ok(Ok(Measured { rephrased, replies, reply_of, agreement, judgements, dse }))
+    Ok(Ok(Measured {
+        rephrased,
+        replies,
+        reply_of,
+        agreement,
+        judgements,
+        dse,
+    }))
 }
 
 impl Measured {
@@ -265,24 +321,53 @@ pub fn classify(
     measured: &Measured,
     (settings, seed): (&UnderstandingSettings, u64),
 ) -> Result<Vec<Classified>, MethodError> {
-    let uncertain: Vec<usize> = (0..passages.len()).filter(|at| measured.is_certain_of(*at) == Some(false)).collect();
+    let uncertain: Vec<usize> = (0..passages.len())
+        .filter(|at| measured.is_certain_of(*at) == Some(false))
+        .collect();
     let without: Vec<Vec<&str>> = uncertain
         .iter()
-        .map(|left_out| (0..passages.len()).filter(|at| at != left_out).map(|at| passages[at].text).collect())
+        .map(|left_out| {
+            (0..passages.len())
+                .filter(|at| at != left_out)
+                .map(|at| passages[at].text)
+                .collect()
+        })
         .collect();
-    let asked = answers(calls, "without a chunk", question, &without, (settings, seed))?;
+    let asked = answers(
+        calls,
+        "without a chunk",
+        question,
+        &without,
+        (settings, seed),
+    )?;
     let asked: Vec<String> = asked.into_iter().map(Option::unwrap_or_default).collect();
     let others: Vec<&str> = asked.iter().map(String::as_str).collect();
     let agreement = Agreement::with_first(calls, question, &measured.replies[0], &others)?;
     let mut classified: Vec<Classified> = (0..passages.len())
         .map(|at| {
-            let class = if measured.is_certain_of(at).is_some() { ChunkClass::Certain } else { ChunkClass::Unmeasured };
-            Classified { class, without: None, agreement: None }
+            let class = if measured.is_certain_of(at).is_some() {
+                ChunkClass::Certain
+            } else {
+                ChunkClass::Unmeasured
+            };
+            Classified {
+                class,
+                without: None,
+                agreement: None,
+            }
         })
         .collect();
     for ((at, without), agreement) in uncertain.into_iter().zip(asked).zip(agreement) {
-        let class = if agreement >= 1.0 { ChunkClass::Unnecessary } else { ChunkClass::Necessary };
-        classified[at] = Classified { class, without: Some(without), agreement: Some(agreement) };
+        let class = if agreement >= 1.0 {
+            ChunkClass::Unnecessary
+        } else {
+            ChunkClass::Necessary
+        };
+        classified[at] = Classified {
+            class,
+            without: Some(without),
+            agreement: Some(agreement),
+        };
     }
     Ok(classified)
 }
@@ -291,12 +376,23 @@ pub fn classify(
 ///
 /// # Errors
 /// What the generator fails with.
-pub fn self_evaluate(calls: &mut dyn ModelCalls, question: &str, texts: &[&str]) -> Result<Option<f32>, MethodError> {
+pub fn self_evaluate(
+    calls: &mut dyn ModelCalls,
+    question: &str,
+    texts: &[&str],
+) -> Result<Option<f32>, MethodError> {
     let context = context_lines(texts).join("\n");
-    let prompt = calls.prompt(PromptName::SelfEvaluate, &[("c", &context), ("q", question)])?;
+    let prompt = calls.prompt(
+        PromptName::SelfEvaluate,
+        &[("c", &context), ("q", question)],
+    )?;
     match calls.classify("self-evaluation", &[prompt], &["yes", "no"]) {
         Err(MethodError::Model(LlmError::PromptTooLong { .. })) => Ok(None),
-        rows => Ok(rows?.first().and_then(|row| row.first()).copied().filter(|yes| yes.is_finite())),
+        rows => Ok(rows?
+            .first()
+            .and_then(|row| row.first())
+            .copied()
+            .filter(|yes| yes.is_finite())),
     }
 }
 
@@ -310,7 +406,9 @@ pub fn change(
 ) -> Change {
     let mut change = Change::default();
     if settings.prune {
-        change.dropped = (0..classes.len()).filter(|at| classes[*at] == ChunkClass::Unnecessary).collect();
+        change.dropped = (0..classes.len())
+            .filter(|at| classes[*at] == ChunkClass::Unnecessary)
+            .collect();
     }
     let refilled = match settings.refill {
         RefillKind::Off => None,
@@ -321,7 +419,11 @@ pub fn change(
     for beside in (0..classes.len()).filter(|at| Some(classes[*at]) == refilled) {
         if let Some((candidate, cosine)) = nearest(beside, &taken) {
             taken.push(candidate);
-            change.added.push(Added { candidate, beside, cosine });
+            change.added.push(Added {
+                candidate,
+                beside,
+                cosine,
+            });
         }
     }
     if change.dropped.len() == classes.len() && change.added.is_empty() {
@@ -368,13 +470,24 @@ fn answers(
         .iter()
         .map(|texts| match texts.as_slice() {
             [] => calls.prompt(PromptName::QaClosed, &[("q", question)]),
-            texts => calls.prompt(PromptName::QaShort, &[("c", &context_lines(texts).join("\n")), ("q", question)]),
+            texts => calls.prompt(
+                PromptName::QaShort,
+                &[("c", &context_lines(texts).join("\n")), ("q", question)],
+            ),
         })
         .collect::<Result<Vec<Prompt>, MethodError>>()?;
     let max_tokens = settings.answer_tokens;
-    let decoding = Decoding { max_tokens, sampling: Sampling::GREEDY, seed, stop: StopRule::default() };
+    let decoding = Decoding {
+        max_tokens,
+        sampling: Sampling::GREEDY,
+        seed,
+        stop: StopRule::default(),
+    };
     let said = complete_what_fits(calls, purpose, &prompts, &decoding)?;
-    Ok(said.into_iter().map(|said| said.map(|said| said.text.trim().to_owned())).collect())
+    Ok(said
+        .into_iter()
+        .map(|said| said.map(|said| said.text.trim().to_owned()))
+        .collect())
 }
 
 /// All prompts in one call; when one of them is too long, each on its own, and None for those.
@@ -391,10 +504,12 @@ fn complete_what_fits(
         Ok(said) => Ok(said.into_iter().map(Some).collect()),
         Err(error) if is_too_long(&error) => prompts
             .iter()
-            .map(|prompt| match calls.complete(purpose, std::slice::from_ref(prompt), decoding) {
-                Err(error) if is_too_long(&error) => Ok(None),
-                said => Ok(said?.into_iter().next()),
-            })
+            .map(
+                |prompt| match calls.complete(purpose, std::slice::from_ref(prompt), decoding) {
+                    Err(error) if is_too_long(&error) => Ok(None),
+                    said => Ok(said?.into_iter().next()),
+                },
+            )
             .collect(),
         Err(error) => Err(error),
     }

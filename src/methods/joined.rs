@@ -32,15 +32,25 @@ pub fn join(chunks: &[&ChunkText]) -> Option<ChunkText> {
     let mut whole = ChunkText {
         id: id_of(&pieces),
         tokens: chunks.iter().map(|chunk| chunk.tokens).sum(),
-        bytes: [first.bytes[0], pieces.iter().map(|piece| piece.part.bytes[1]).max()?],
-        lines: [first.lines[0], pieces.iter().map(|piece| piece.part.lines[1]).max()?],
+        bytes: [
+            first.bytes[0],
+            pieces.iter().map(|piece| piece.part.bytes[1]).max()?,
+        ],
+        lines: [
+            first.lines[0],
+            pieces.iter().map(|piece| piece.part.lines[1]).max()?,
+        ],
         text: String::new(),
         parts: Vec::new(),
         ..(*first).clone()
     };
     let mut end = 0;
     for piece in pieces {
-        let repeated = if piece.part.bytes[0] < end { repeated(&whole.text, &piece.text) } else { 0 };
+        let repeated = if piece.part.bytes[0] < end {
+            repeated(&whole.text, &piece.text)
+        } else {
+            0
+        };
         end = piece.part.bytes[1].max(end);
         if !whole.text.is_empty() && repeated == 0 {
             whole.text.push('\n');
@@ -61,12 +71,31 @@ pub fn join(chunks: &[&ChunkText]) -> Option<ChunkText> {
 /// The chunks of a text, each with its own text.
 fn pieces(chunk: &ChunkText) -> Vec<Piece> {
     if chunk.parts.is_empty() {
-        let part =
-            ChunkPart { chunk: chunk.id, bytes: chunk.bytes, lines: chunk.lines, text: [0, chunk.text.len() as u64] };
-        return vec![Piece { part, text: chunk.text.clone() }];
+        let part = ChunkPart {
+            chunk: chunk.id,
+            bytes: chunk.bytes,
+            lines: chunk.lines,
+            text: [0, chunk.text.len() as u64],
+        };
+        return vec![Piece {
+            part,
+            text: chunk.text.clone(),
+        }];
     }
-    let text = |part: &ChunkPart| chunk.text.get(part.text[0] as usize..part.text[1] as usize).unwrap_or_default();
-    chunk.parts.iter().map(|part| Piece { part: *part, text: text(part).to_owned() }).collect()
+    let text = |part: &ChunkPart| {
+        chunk
+            .text
+            .get(part.text[0] as usize..part.text[1] as usize)
+            .unwrap_or_default()
+    };
+    chunk
+        .parts
+        .iter()
+        .map(|part| Piece {
+            part: *part,
+            text: text(part).to_owned(),
+        })
+        .collect()
 }
 
 fn id_of(pieces: &[Piece]) -> u64 {
@@ -75,7 +104,9 @@ fn id_of(pieces: &[Piece]) -> u64 {
         hasher.update(&piece.part.chunk.to_le_bytes());
     }
     let hash = hasher.finalize();
-    let low = hash.as_bytes()[..8].iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+    let low = hash.as_bytes()[..8]
+        .iter()
+        .fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
     JOINED | low & (JOINED - 1)
 }
 
@@ -83,7 +114,10 @@ fn id_of(pieces: &[Piece]) -> u64 {
 #[must_use]
 pub fn repeated(before: &str, next: &str) -> usize {
     let most = before.len().min(next.len());
-    (1..=most).rev().find(|length| next.is_char_boundary(*length) && before.ends_with(&next[..*length])).unwrap_or(0)
+    (1..=most)
+        .rev()
+        .find(|length| next.is_char_boundary(*length) && before.ends_with(&next[..*length]))
+        .unwrap_or(0)
 }
 
 /// The chunks that a text holds, by id.
@@ -109,7 +143,9 @@ pub fn merge(hits: Vec<Hit>) -> (Vec<Hit>, Vec<Absorbed>) {
     let mut groups: Vec<(BTreeSet<u64>, Vec<Hit>)> = Vec::new();
     for hit in hits {
         let mut chunks = chunks_of(&hit.chunk);
-        let sharing: Vec<usize> = (0..groups.len()).filter(|group| !groups[*group].0.is_disjoint(&chunks)).collect();
+        let sharing: Vec<usize> = (0..groups.len())
+            .filter(|group| !groups[*group].0.is_disjoint(&chunks))
+            .collect();
         let Some((first, others)) = sharing.split_first() else {
             groups.push((chunks, vec![hit]));
             continue;
@@ -132,8 +168,14 @@ pub fn merge(hits: Vec<Hit>) -> (Vec<Hit>, Vec<Absorbed>) {
             let texts: Vec<&_> = members.iter().map(|hit| &hit.chunk).collect();
             let chunk = join(&texts)?;
             let gone = members.iter().filter(|hit| hit.chunk.id != chunk.id);
-            absorbed.extend(gone.map(|hit| Absorbed { text: hit.chunk.id, by: chunk.id }));
-            Some(Hit { chunk, ..members[0].clone() })
+            absorbed.extend(gone.map(|hit| Absorbed {
+                text: hit.chunk.id,
+                by: chunk.id,
+            }));
+            Some(Hit {
+                chunk,
+                ..members[0].clone()
+            })
         })
         .collect();
     (merged, absorbed)
@@ -147,39 +189,74 @@ mod tests {
     fn chunk(id: u64, bytes: [u64; 2], text: &str) -> ChunkText {
         let lines = [id as u32 + 1, id as u32 + 1];
         let (document, headings) = ("a.md".to_owned(), vec![format!("H{id}")]);
-        ChunkText { id, document, headings, bytes, lines, tokens: 4, text: text.to_owned(), parts: Vec::new() }
+        ChunkText {
+            id,
+            document,
+            headings,
+            bytes,
+            lines,
+            tokens: 4,
+            text: text.to_owned(),
+            parts: Vec::new(),
+        }
     }
 
     fn hit(chunk: ChunkText) -> Hit {
-        Hit { chunk, bm25: None, vector: None, fused: Ranked { score: 1.0, rank: 1 } }
+        Hit {
+            chunk,
+            bm25: None,
+            vector: None,
+            fused: Ranked {
+                score: 1.0,
+                rank: 1,
+            },
+        }
     }
 
     #[test]
     fn chunks_are_joined_once_each_in_the_order_of_the_document() {
-        let (a, b, c) = (chunk(0, [0, 6], "Mira."), chunk(1, [6, 20], "She sails."), chunk(4, [40, 50], "She wed."));
+        let (a, b, c) = (
+            chunk(0, [0, 6], "Mira."),
+            chunk(1, [6, 20], "She sails."),
+            chunk(4, [40, 50], "She wed."),
+        );
         let whole = join(&[&c, &a, &c]).expect("a text");
         assert_eq!(whole.text, "Mira.\nShe wed.");
-        assert_eq!((whole.bytes, whole.lines, whole.headings.clone()), ([0, 50], [1, 5], vec!["H0".to_owned()]));
+        assert_eq!(
+            (whole.bytes, whole.lines, whole.headings.clone()),
+            ([0, 50], [1, 5], vec!["H0".to_owned()])
+        );
         assert!(whole.id >= JOINED && whole.id < JOINED << 1);
         let more = join(&[&whole, &b]).expect("a text");
         assert_eq!(more.text, "Mira.\nShe sails.\nShe wed.");
         assert_eq!(chunks_of(&more), BTreeSet::from([0, 1, 4]));
-        assert_eq!(more.id, join(&[&b, &c, &a]).expect("a text").id, "the order of asking does not matter");
+        assert_eq!(
+            more.id,
+            join(&[&b, &c, &a]).expect("a text").id,
+            "the order of asking does not matter"
+        );
         assert_eq!(join(&[&a, &a]), Some(a));
         assert_eq!(join(&[]), None);
     }
 
     #[test]
     fn what_a_chunk_repeats_is_left_out() {
-        let (a, b) = (chunk(0, [0, 20], "One is. Two is."), chunk(1, [8, 30], "Two is. Three is."));
+        let (a, b) = (
+            chunk(0, [0, 20], "One is. Two is."),
+            chunk(1, [8, 30], "Two is. Three is."),
+        );
         let whole = join(&[&b, &a]).expect("a text");
         assert_eq!(whole.text, "One is. Two is. Three is.");
-        assert_eq!(whole.parts.iter().map(|part| part.text).collect::<Vec<_>>(), [[0, 15], [15, 25]]);
+        assert_eq!(
+            whole.parts.iter().map(|part| part.text).collect::<Vec<_>>(),
+            [[0, 15], [15, 25]]
+        );
     }
 
     #[test]
     fn texts_that_share_a_chunk_become_one_at_the_best_place() {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|id| chunk(id, [id * 10, id * 10 + 9], &format!("Text {id}.")));
+        let [a, b, c, d] =
+            [0, 1, 2, 3].map(|id| chunk(id, [id * 10, id * 10 + 9], &format!("Text {id}.")));
         let pair = |x: &ChunkText, y: &ChunkText| hit(join(&[x, y]).expect("a text"));
         let (merged, absorbed) = merge(vec![pair(&a, &b), hit(d.clone()), pair(&c, &b)]);
         let texts: Vec<&str> = merged.iter().map(|hit| hit.chunk.text.as_str()).collect();

@@ -19,7 +19,13 @@ impl Meaning {
     #[must_use]
     pub fn of(answer: &str) -> Self {
         let words: Vec<&str> = answer.split_whitespace().collect();
-        Self(words.join(" ").trim_end_matches('.').trim_end().to_lowercase())
+        Self(
+            words
+                .join(" ")
+                .trim_end_matches('.')
+                .trim_end()
+                .to_lowercase(),
+        )
     }
 }
 
@@ -28,17 +34,30 @@ impl Meaning {
 #[must_use]
 pub fn entailed_by_words(a: &str, b: &str) -> Entailment {
     let all = |text: &str| -> HashSet<String> {
-        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+        text.split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect()
     };
     let content = |text: &str| -> HashSet<String> {
         let language = language(text);
-        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| is_content_word(word, language));
+        let words = text
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| is_content_word(word, language));
         words.map(str::to_lowercase).collect()
     };
     // "No" and "It" have no content words: such answers are held against each other word for word
     let bare = content(a).is_empty() || content(b).is_empty();
-    let (a, b) = if bare { (all(a), all(b)) } else { (content(a), content(b)) };
-    if b.is_subset(&a) { Entailment::CERTAIN } else { Entailment::of_row(&[0.0, 1.0, 0.0]) }
+    let (a, b) = if bare {
+        (all(a), all(b))
+    } else {
+        (content(a), content(b))
+    };
+    if b.is_subset(&a) {
+        Entailment::CERTAIN
+    } else {
+        Entailment::of_row(&[0.0, 1.0, 0.0])
+    }
 }
 
 /// Which cluster each answer belongs to.
@@ -55,9 +74,15 @@ impl Clusters {
     /// founder)` is asked in that order.
     #[must_use]
     pub fn by(answers: usize, mut equivalent: impl FnMut(usize, usize) -> bool) -> Self {
-        let mut clusters = Self { of: Vec::with_capacity(answers), founders: Vec::new() };
+        let mut clusters = Self {
+            of: Vec::with_capacity(answers),
+            founders: Vec::new(),
+        };
         for answer in 0..answers {
-            let joined = clusters.founders.iter().position(|founder| equivalent(answer, *founder));
+            let joined = clusters
+                .founders
+                .iter()
+                .position(|founder| equivalent(answer, *founder));
             let cluster = joined.unwrap_or_else(|| {
                 clusters.founders.push(answer);
                 clusters.founders.len() - 1
@@ -73,11 +98,17 @@ impl Clusters {
     ///
     /// # Errors
     /// What the entailment judge fails with.
-    pub fn judged(calls: &mut dyn ModelCalls, question: &str, answers: &[&str]) -> Result<Self, MethodError> {
+    pub fn judged(
+        calls: &mut dyn ModelCalls,
+        question: &str,
+        answers: &[&str],
+    ) -> Result<Self, MethodError> {
         let mut of: Vec<Option<usize>> = vec![None; answers.len()];
         let mut founders = Vec::new();
         while let Some(founder) = of.iter().position(Option::is_none) {
-            let mut alike: Vec<usize> = (founder + 1..answers.len()).filter(|answer| of[*answer].is_none()).collect();
+            let mut alike: Vec<usize> = (founder + 1..answers.len())
+                .filter(|answer| of[*answer].is_none())
+                .collect();
             for back in [false, true] {
                 let pairs: Vec<(&str, &str)> = alike
                     .iter()
@@ -85,14 +116,21 @@ impl Clusters {
                     .map(|(a, b)| if back { (b, a) } else { (a, b) })
                     .collect();
                 let mut judged = calls.entail(question, &pairs)?.into_iter();
-                alike.retain(|_| judged.next().is_some_and(|judgement| judgement.is_entailed()));
+                alike.retain(|_| {
+                    judged
+                        .next()
+                        .is_some_and(|judgement| judgement.is_entailed())
+                });
             }
             for member in alike.into_iter().chain([founder]) {
                 of[member] = Some(founders.len());
             }
             founders.push(founder);
         }
-        Ok(Self { of: of.into_iter().flatten().collect(), founders })
+        Ok(Self {
+            of: of.into_iter().flatten().collect(),
+            founders,
+        })
     }
 
     /// The number of answers in each cluster.
@@ -120,14 +158,19 @@ impl Clusters {
 #[must_use]
 pub fn discrete_semantic_entropy(sizes: &[usize]) -> f64 {
     let all: usize = sizes.iter().sum();
-    let shares = sizes.iter().filter(|size| **size > 0).map(|size| *size as f64 / all as f64);
+    let shares = sizes
+        .iter()
+        .filter(|size| **size > 0)
+        .map(|size| *size as f64 / all as f64);
     entropy(shares)
 }
 
 /// H = -sum p ln p of shares above 0 that sum to 1, nats; 0 for none.
 pub(super) fn entropy(shares: impl Iterator<Item = f64>) -> f64 {
     // Down from zero: the negated sum of one share of 1 is minus zero, and shows as such.
-    shares.fold(0.0, |sum, share| sum - share * share.ln()).max(0.0)
+    shares
+        .fold(0.0, |sum, share| sum - share * share.ln())
+        .max(0.0)
 }
 
 /// The weight of each sampled answer: exp of its mean token log-probability, normalised over the samples. A reply without a token says
@@ -135,10 +178,21 @@ pub(super) fn entropy(shares: impl Iterator<Item = f64>) -> f64 {
 #[must_use]
 pub fn sequence_likelihoods(samples: &[Completion]) -> Vec<f64> {
     let likelihood = |sample: &Completion| {
-        let sum: f64 = sample.tokens.iter().map(|token| f64::from(token.logprob)).sum();
-        if sample.tokens.is_empty() { 0.0 } else { (sum / sample.tokens.len() as f64).exp() }
+        let sum: f64 = sample
+            .tokens
+            .iter()
+            .map(|token| f64::from(token.logprob))
+            .sum();
+        if sample.tokens.is_empty() {
+            0.0
+        } else {
+            (sum / sample.tokens.len() as f64).exp()
+        }
     };
     let likelihoods: Vec<f64> = samples.iter().map(likelihood).collect();
     let all: f64 = likelihoods.iter().sum();
-    likelihoods.into_iter().map(|likelihood| if all > 0.0 { likelihood / all } else { 0.0 }).collect()
+    likelihoods
+        .into_iter()
+        .map(|likelihood| if all > 0.0 { likelihood / all } else { 0.0 })
+        .collect()
 }

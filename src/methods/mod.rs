@@ -13,9 +13,13 @@ pub mod query;
 pub mod searag;
 pub mod saki;
 
-pub use meaning::{Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, sequence_likelihoods};
+pub use meaning::{
+    Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, sequence_likelihoods,
+};
 pub use seper::{Believed, believed, contexts, judge_ahead};
-pub use uncertainty::{Agreement, JudgedPair, mean_logprob, perplexity, sampled_uncertainty, semantic_entropy};
+pub use uncertainty::{
+    Agreement, JudgedPair, mean_logprob, perplexity, sampled_uncertainty, semantic_entropy,
+};
 
 use crate::config::ConfigError;
 use crate::config::prompts::PromptName;
@@ -47,14 +51,23 @@ pub trait ModelCalls {
     ///
     /// # Errors
     /// As [`crate::llm::Scorer::classify`].
-    fn classify(&mut self, purpose: &str, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, MethodError>;
+    fn classify(
+        &mut self,
+        purpose: &str,
+        prompts: &[Prompt],
+        labels: &[&str],
+    ) -> Result<Vec<Vec<f32>>, MethodError>;
 
     /// How the second answer of each pair follows from the first, for this question: what the entailment judge says, once a pair and
     /// run. Answers that differ in case, spaces and a final period only are entailed without a call.
     ///
     /// # Errors
     /// [`LlmError::Stopped`]; the failures of the judge.
-    fn entail(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError>;
+    fn entail(
+        &mut self,
+        question: &str,
+        pairs: &[(&str, &str)],
+    ) -> Result<Vec<Entailment>, MethodError>;
 
     /// How well each text fits the question, in 0..=1: what the reranker says.
     ///
@@ -81,7 +94,10 @@ pub enum MethodError {
 /// The passages of a context as prompts show them: a line each, with its label.
 #[must_use]
 pub fn context_lines(passages: &[&str]) -> Vec<String> {
-    (1..).zip(passages).map(|(label, text)| format!("[{label}] {}", fold_white_space(text))).collect()
+    (1..)
+        .zip(passages)
+        .map(|(label, text)| format!("[{label}] {}", fold_white_space(text)))
+        .collect()
 }
 
 /// Area under the ROC curve: how often a true case scores above a false one, ties counting half (Mann and Whitney). None when only

@@ -39,7 +39,9 @@ pub fn words(tokens: &[Token]) -> Vec<Word> {
             Some(_) | None => groups.push((token.text.clone(), vec![token.entropy])),
         }
     }
-    let words = groups.into_iter().filter(|(text, _)| !text.trim().is_empty());
+    let words = groups
+        .into_iter()
+        .filter(|(text, _)| !text.trim().is_empty());
     words
         .map(|(text, entropies)| Word {
             text: text.trim().to_owned(),
@@ -62,9 +64,16 @@ pub struct UncertainRegion {
 pub fn uncertain_region(entropies: &[f64], alpha: f64) -> UncertainRegion {
     let count = entropies.len().max(1) as f64;
     let mean = entropies.iter().sum::<f64>() / count;
-    let variance = entropies.iter().map(|entropy| (entropy - mean).powi(2)).sum::<f64>() / count;
+    let variance = entropies
+        .iter()
+        .map(|entropy| (entropy - mean).powi(2))
+        .sum::<f64>()
+        / count;
     let threshold = mean + alpha * variance.sqrt();
-    UncertainRegion { threshold, start: entropies.iter().position(|entropy| *entropy > threshold) }
+    UncertainRegion {
+        threshold,
+        start: entropies.iter().position(|entropy| *entropy > threshold),
+    }
 }
 
 /// A query, word by word with where each came from.
@@ -87,15 +96,25 @@ impl WrittenQuery {
     /// The text to look up.
     #[must_use]
     pub fn text(&self) -> String {
-        self.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+        self.words
+            .iter()
+            .map(|word| word.text.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Add the words of a text that are not there yet, as far as there is room.
     pub fn push_all(&mut self, text: &str, origin: WordOrigin) {
         for word in text.split_whitespace() {
-            let known = self.words.iter().any(|known| bare(&known.text) == bare(word));
+            let known = self
+                .words
+                .iter()
+                .any(|known| bare(&known.text) == bare(word));
             if !known && self.words.len() < MAX_WORDS {
-                self.words.push(QueryWord { text: word.to_owned(), origin });
+                self.words.push(QueryWord {
+                    text: word.to_owned(),
+                    origin,
+                });
             }
         }
     }
@@ -104,12 +123,23 @@ impl WrittenQuery {
 /// The question and all that was written so far; when that is too long, the end of it (DRAGIN cuts there, too).
 #[must_use]
 pub fn full_history(question: &str, sentences: &[&str]) -> WrittenQuery {
-    let asked = question.split_whitespace().map(|word| (word, WordOrigin::Question));
-    let written = sentences.iter().flat_map(|text| text.split_whitespace()).map(|word| (word, WordOrigin::Sentence));
+    let asked = question
+        .split_whitespace()
+        .map(|word| (word, WordOrigin::Question));
+    let written = sentences
+        .iter()
+        .flat_map(|text| text.split_whitespace())
+        .map(|word| (word, WordOrigin::Sentence));
     let mut words: Vec<_> = asked.chain(written).collect();
     words.drain(..words.len().saturating_sub(MAX_WORDS));
-    let words = words.into_iter().map(|(word, origin)| QueryWord { text: word.to_owned(), origin });
-    WrittenQuery { words: words.collect(), region: None }
+    let words = words.into_iter().map(|(word, origin)| QueryWord {
+        text: word.to_owned(),
+        origin,
+    });
+    WrittenQuery {
+        words: words.collect(),
+        region: None,
+    }
 }
 
 /// The query of a doubted sentence: the content words of its uncertain region, behind the sentence before it when they speak of the
@@ -130,7 +160,9 @@ pub fn uncertainty_aware(
     let kept: Vec<&str> = doubted[region.start.unwrap_or(0)..]
         .iter()
         .map(|word| word.text.trim_matches(|c: char| !c.is_alphanumeric()))
-        .filter(|word| is_content_word(word, language) && !LEAD_IN.contains(&word.to_lowercase().as_str()))
+        .filter(|word| {
+            is_content_word(word, language) && !LEAD_IN.contains(&word.to_lowercase().as_str())
+        })
         .collect();
     let base = match previous {
         Some(previous) if speak_of_the_same(calls, &kept, &entities(previous))? => {
@@ -138,18 +170,28 @@ pub fn uncertainty_aware(
         }
         Some(_) | None => WrittenQuery::of(question, WordOrigin::Question),
     };
-    let mut query = WrittenQuery { region: Some(region), ..base };
+    let mut query = WrittenQuery {
+        region: Some(region),
+        ..base
+    };
     query.words.truncate(MAX_WORDS.saturating_sub(kept.len()));
     query.push_all(&kept.join(" "), WordOrigin::UncertainRegion);
     Ok(query)
 }
 
 /// Do the kept words and the entities overlap, in words or by meaning?
-fn speak_of_the_same(calls: &mut dyn ModelCalls, kept: &[&str], entities: &[&str]) -> Result<bool, MethodError> {
+fn speak_of_the_same(
+    calls: &mut dyn ModelCalls,
+    kept: &[&str],
+    entities: &[&str],
+) -> Result<bool, MethodError> {
     if kept.is_empty() || entities.is_empty() {
         return Ok(false);
     }
-    if kept.iter().any(|word| entities.iter().any(|entity| bare(entity) == bare(word))) {
+    if kept
+        .iter()
+        .any(|word| entities.iter().any(|entity| bare(entity) == bare(word)))
+    {
         return Ok(true);
     }
     let vectors = calls.embed(&[&kept.join(" "), &entities.join(" ")])?;
@@ -158,16 +200,27 @@ fn speak_of_the_same(calls: &mut dyn ModelCalls, kept: &[&str], entities: &[&str
 
 /// Names and numbers: words with a capital or a digit. The first word has a capital anyway, so it counts when a name goes on after it.
 fn entities(sentence: &str) -> Vec<&str> {
-    let words: Vec<&str> =
-        sentence.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric())).collect();
-    let is_name = |word: &&str| word.starts_with(char::is_uppercase) || word.contains(|c: char| c.is_ascii_digit());
-    let first = words.first().filter(|word| is_name(word) && words.get(1).is_some_and(&is_name));
-    first.into_iter().chain(words.iter().skip(1).filter(|word| is_name(word))).copied().collect()
+    let words: Vec<&str> = sentence
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+        .collect();
+    let is_name = |word: &&str| {
+        word.starts_with(char::is_uppercase) || word.contains(|c: char| c.is_ascii_digit())
+    };
+    let first = words
+        .first()
+        .filter(|word| is_name(word) && words.get(1).is_some_and(&is_name));
+    first
+        .into_iter()
+        .chain(words.iter().skip(1).filter(|word| is_name(word)))
+        .copied()
+        .collect()
 }
 
 /// A word as words are compared: whole, without case and the punctuation around it.
 fn bare(word: &str) -> String {
-    word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
+    word.trim_matches(|c: char| !c.is_alphanumeric())
+        .to_lowercase()
 }
 
 #[cfg(test)]
@@ -175,15 +228,30 @@ mod tests {
     use super::*;
 
     fn token(text: &str, entropy: f32) -> Token {
-        Token { id: 0, text: text.to_owned(), logprob: -entropy, entropy, attention: Vec::new() }
+        Token {
+            id: 0,
+            text: text.to_owned(),
+            logprob: -entropy,
+            entropy,
+            attention: Vec::new(),
+        }
     }
 
     #[test]
     fn words_are_groups_of_tokens_up_to_the_next_space() {
-        let tokens = [token(" Tam", 0.2), token(" Re", 1.0), token("eve", 2.0), token(".", 0.0), token("\n", 0.4)];
+        let tokens = [
+            token(" Tam", 0.2),
+            token(" Re", 1.0),
+            token("eve", 2.0),
+            token(".", 0.0),
+            token("\n", 0.4),
+        ];
         let words = words(&tokens);
         let expected = [("Tam", 0.2), ("Reeve.", 1.0)];
-        let found: Vec<(&str, f32)> = words.iter().map(|word| (word.text.as_str(), word.entropy)).collect();
+        let found: Vec<(&str, f32)> = words
+            .iter()
+            .map(|word| (word.text.as_str(), word.entropy))
+            .collect();
         assert_eq!(found, expected);
     }
 
@@ -206,9 +274,18 @@ mod tests {
         query.push_all("born Annville", WordOrigin::UncertainRegion);
         assert_eq!(query.text(), "Where was Ann born? Annville");
         let long: Vec<String> = (0..100).map(|number| format!("w{number}")).collect();
-        assert_eq!(WrittenQuery::of(&long.join(" "), WordOrigin::Question).words.len(), MAX_WORDS);
+        assert_eq!(
+            WrittenQuery::of(&long.join(" "), WordOrigin::Question)
+                .words
+                .len(),
+            MAX_WORDS
+        );
         let history = full_history(&long.join(" "), &["The end."]);
         assert_eq!(history.words.len(), MAX_WORDS);
-        assert!(history.text().ends_with("w99 The end."), "{}", history.text());
+        assert!(
+            history.text().ends_with("w99 The end."),
+            "{}",
+            history.text()
+        );
     }
 }

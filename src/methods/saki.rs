@@ -28,7 +28,11 @@ pub fn windows(tokens: &[u32], most: u32) -> Vec<Range<usize>> {
         let fitting = tokens[start..].iter().take_while(fits).count().max(2);
         let end = (start + fitting).min(tokens.len());
         windows.push(start..end);
-        let half = tokens[start..end].iter().map(|length| u64::from(*length)).sum::<u64>() / 2;
+        let half = tokens[start..end]
+            .iter()
+            .map(|length| u64::from(*length))
+            .sum::<u64>()
+            / 2;
         let mut behind = 0;
         let passed = tokens[start..end].iter().take_while(|length| {
             behind += u64::from(**length);
@@ -66,7 +70,14 @@ impl LinkMaker {
     #[must_use]
     pub fn new(links: usize, direction: LinkDirection) -> Self {
         let (open, shares) = (BTreeMap::new(), BTreeMap::new());
-        Self { links, direction, reach: Vec::new(), open, shares, made: Vec::new() }
+        Self {
+            links,
+            direction,
+            reach: Vec::new(),
+            open,
+            shares,
+            made: Vec::new(),
+        }
     }
 
     /// The next window: `rows[i][j]` is the attention that unit `first + i` pays to unit `first + j`.
@@ -80,7 +91,11 @@ impl LinkMaker {
             let open = self.open.entry(unit).or_default();
             for (other, attention) in (first..).zip(row).filter(|(other, _)| *other != unit) {
                 let mean = open.entry(other).or_default();
-                mean.sum += if attention.is_finite() { *attention } else { 0.0 };
+                mean.sum += if attention.is_finite() {
+                    *attention
+                } else {
+                    0.0
+                };
                 mean.windows += 1;
             }
         }
@@ -121,12 +136,20 @@ impl LinkMaker {
         let mut links: Vec<Link> = row
             .iter()
             .map(|(other, share)| {
-                let back = self.shares.get(other).and_then(|row| row.get(&unit)).copied().unwrap_or(0.0);
+                let back = self
+                    .shares
+                    .get(other)
+                    .and_then(|row| row.get(&unit))
+                    .copied()
+                    .unwrap_or(0.0);
                 let weight = match self.direction {
                     LinkDirection::Both => share.max(back),
                     LinkDirection::Back => *share,
                 };
-                Link { to: u32::try_from(*other).unwrap_or(u32::MAX), weight }
+                Link {
+                    to: u32::try_from(*other).unwrap_or(u32::MAX),
+                    weight,
+                }
             })
             .filter(|link| link.weight > 0.0)
             .collect();

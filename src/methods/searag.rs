@@ -37,13 +37,21 @@ pub fn sampled_semantic_entropy(
 ) -> Result<f64, MethodError> {
     let decoding = Decoding {
         max_tokens: sampling.max_tokens,
-        sampling: Sampling { temperature: sampling.temperature, ..Sampling::GREEDY },
+        sampling: Sampling {
+            temperature: sampling.temperature,
+            ..Sampling::GREEDY
+        },
         seed: sampling.seed,
-        stop: StopRule { texts: vec!["\n".to_owned()] },
+        stop: StopRule {
+            texts: vec!["\n".to_owned()],
+        },
     };
     let prompts = vec![prompt.clone(); sampling.samples as usize];
     let completions = calls.complete("sampled sentences", &prompts, &decoding)?;
-    let sampled: Vec<&str> = completions.iter().map(|completion| first_sentence(&completion.text)).collect();
+    let sampled: Vec<&str> = completions
+        .iter()
+        .map(|completion| first_sentence(&completion.text))
+        .collect();
     let clusters = Clusters::judged(calls, question, &sampled)?;
     Ok(discrete_semantic_entropy(&clusters.sizes()))
 }
@@ -51,7 +59,10 @@ pub fn sampled_semantic_entropy(
 /// The first sentence of a text, trimmed.
 #[must_use]
 pub fn first_sentence(text: &str) -> &str {
-    sentences(text, "").into_iter().next().map_or("", |range| &text[range])
+    sentences(text, "")
+        .into_iter()
+        .next()
+        .map_or("", |range| &text[range])
 }
 
 /// Mean entropy of the tokens of a sentence, nats: the cheap measure that needs no probe.
@@ -82,7 +93,9 @@ impl Standard {
         let width = rows.clone().next().map_or(0, <[f32]>::len);
         let mut mean = vec![0.0_f64; width];
         for row in rows.clone() {
-            mean.iter_mut().zip(row).for_each(|(mean, value)| *mean += f64::from(*value) / count);
+            mean.iter_mut()
+                .zip(row)
+                .for_each(|(mean, value)| *mean += f64::from(*value) / count);
         }
         let mut variance = vec![0.0_f64; width];
         for row in rows {
@@ -90,16 +103,27 @@ impl Standard {
                 *variance += (f64::from(*value) - mean).powi(2) / count;
             }
         }
-        let deviation =
-            variance.into_iter().map(|variance| if variance > 1e-12 { variance.sqrt() as f32 } else { 1.0 });
-        Self { mean: mean.into_iter().map(|mean| mean as f32).collect(), deviation: deviation.collect() }
+        let deviation = variance.into_iter().map(|variance| {
+            if variance > 1e-12 {
+                variance.sqrt() as f32
+            } else {
+                1.0
+            }
+        });
+        Self {
+            mean: mean.into_iter().map(|mean| mean as f32).collect(),
+            deviation: deviation.collect(),
+        }
     }
 
     /// A row, standardised.
     #[must_use]
     pub fn apply(&self, row: &[f32]) -> Vec<f32> {
         let scale = self.mean.iter().zip(&self.deviation);
-        row.iter().zip(scale).map(|(value, (mean, deviation))| (value - mean) / deviation).collect()
+        row.iter()
+            .zip(scale)
+            .map(|(value, (mean, deviation))| (value - mean) / deviation)
+            .collect()
     }
 }
 
@@ -118,7 +142,11 @@ pub struct Split {
 
 /// Each candidate threshold that leaves no group empty. Entropies in nats; one row of features a sample, all of one width.
 #[must_use]
-pub fn splits(entropies: &[f64], features: &[Vec<f32>], candidates: impl Iterator<Item = f64>) -> Vec<Split> {
+pub fn splits(
+    entropies: &[f64],
+    features: &[Vec<f32>],
+    candidates: impl Iterator<Item = f64>,
+) -> Vec<Split> {
     let mut order: Vec<usize> = (0..entropies.len()).collect();
     order.sort_by(|a, b| entropies[*a].total_cmp(&entropies[*b]));
     let sorted: Vec<f64> = order.iter().map(|at| entropies[*at]).collect();
@@ -151,7 +179,13 @@ pub fn splits(entropies: &[f64], features: &[Vec<f32>], candidates: impl Iterato
 #[must_use]
 pub fn best_split(splits: &[Split], lambda: f64) -> Option<Split> {
     let cost = |split: &Split| split.error + lambda * split.variance;
-    splits.iter().copied().reduce(|best, next| if cost(&next) < cost(&best) { next } else { best })
+    splits.iter().copied().reduce(|best, next| {
+        if cost(&next) < cost(&best) {
+            next
+        } else {
+            best
+        }
+    })
 }
 
 /// The entropy that parts certain from uncertain samples. The features are standardised first, and both terms of equation 3 are
@@ -161,7 +195,11 @@ pub fn best_split(splits: &[Split], lambda: f64) -> Option<Split> {
 pub fn entropy_threshold(entropies: &[f64], features: &[Vec<f32>], lambda: f64) -> Option<f64> {
     let (least, most) = (
         entropies.iter().copied().reduce(f64::min)?,
-        entropies.iter().copied().reduce(f64::max).filter(|most| most.is_finite())?,
+        entropies
+            .iter()
+            .copied()
+            .reduce(f64::max)
+            .filter(|most| most.is_finite())?,
     );
     let mean = entropies.iter().sum::<f64>() / entropies.len() as f64;
     let standard = Standard::of(features.iter().map(Vec::as_slice));
@@ -171,7 +209,11 @@ pub fn entropy_threshold(entropies: &[f64], features: &[Vec<f32>], lambda: f64) 
         return Some(mean);
     }
     let step = (most - least) / GRID as f64;
-    let splits = splits(entropies, &features, (1..=GRID).map(|at| least + step * at as f64));
+    let splits = splits(
+        entropies,
+        &features,
+        (1..=GRID).map(|at| least + step * at as f64),
+    );
     best_split(&splits, lambda * at_mean.error / at_mean.variance).map(|split| split.threshold)
 }
 
@@ -209,7 +251,10 @@ impl Sums {
         rest.count -= part.count;
         rest.entropy -= part.entropy;
         rest.entropy_squared -= part.entropy_squared;
-        rest.features.iter_mut().zip(&part.features).for_each(|(all, part)| *all -= part);
+        rest.features
+            .iter_mut()
+            .zip(&part.features)
+            .for_each(|(all, part)| *all -= part);
         rest.features_squared -= part.features_squared;
         rest
     }

@@ -47,7 +47,11 @@ pub fn judge_ahead(
     for set in sets {
         let texts: Vec<&str> = set.iter().map(|sample| sample.text.trim()).collect();
         pairs.extend(both_ways(&texts, references));
-        pairs.extend(texts.iter().flat_map(|a| texts.iter().map(move |b| (*a, *b))));
+        pairs.extend(
+            texts
+                .iter()
+                .flat_map(|a| texts.iter().map(move |b| (*a, *b))),
+        );
     }
     pairs.sort_unstable();
     pairs.dedup();
@@ -86,14 +90,27 @@ pub fn believed(
     };
     let all = 0..references.len();
     let soft = all.clone().map(|reference| {
-        weights.iter().enumerate().map(|(sample, weight)| weight * entailment(sample, reference)).sum::<f64>()
+        weights
+            .iter()
+            .enumerate()
+            .map(|(sample, weight)| weight * entailment(sample, reference))
+            .sum::<f64>()
     });
-    let matches: Vec<bool> =
-        (0..masses.len()).map(|cluster| all.clone().any(|reference| means(&cluster, reference))).collect();
-    let mass = |matching: &dyn Fn(&usize) -> bool| (0..masses.len()).filter(matching).map(|c| masses[c]).sum::<f64>();
+    let matches: Vec<bool> = (0..masses.len())
+        .map(|cluster| all.clone().any(|reference| means(&cluster, reference)))
+        .collect();
+    let mass = |matching: &dyn Fn(&usize) -> bool| {
+        (0..masses.len())
+            .filter(matching)
+            .map(|c| masses[c])
+            .sum::<f64>()
+    };
     let hard = match several {
         SeveralReferences::Best => mass(&|cluster| matches[*cluster]),
-        SeveralReferences::Mean => mean(all.clone().map(|reference| mass(&|cluster| means(cluster, reference)))),
+        SeveralReferences::Mean => mean(
+            all.clone()
+                .map(|reference| mass(&|cluster| means(cluster, reference))),
+        ),
     };
     Ok(Believed {
         soft: match several {
@@ -102,7 +119,11 @@ pub fn believed(
         },
         hard,
         entailment: (0..texts.len())
-            .map(|sample| all.clone().map(|reference| entailment(sample, reference)).fold(0.0, f64::max))
+            .map(|sample| {
+                all.clone()
+                    .map(|reference| entailment(sample, reference))
+                    .fold(0.0, f64::max)
+            })
             .collect(),
         weights,
         agreement,
@@ -115,7 +136,11 @@ pub fn believed(
 fn both_ways<'a>(samples: &[&'a str], references: &'a [String]) -> Vec<(&'a str, &'a str)> {
     samples
         .iter()
-        .flat_map(|sample| references.iter().flat_map(|reference| [(*sample, &**reference), (&**reference, *sample)]))
+        .flat_map(|sample| {
+            references
+                .iter()
+                .flat_map(|reference| [(*sample, &**reference), (&**reference, *sample)])
+        })
         .collect()
 }
 
@@ -131,7 +156,11 @@ pub fn contexts(chunks: usize) -> Vec<Vec<usize>> {
     let alone = (0..chunks).map(|chunk| vec![chunk]);
     let without = (0..chunks).map(|out| (0..chunks).filter(|chunk| *chunk != out).collect());
     let mut contexts: Vec<Vec<usize>> = Vec::new();
-    for context in [Vec::new(), (0..chunks).collect()].into_iter().chain(alone).chain(without) {
+    for context in [Vec::new(), (0..chunks).collect()]
+        .into_iter()
+        .chain(alone)
+        .chain(without)
+    {
         if !contexts.contains(&context) {
             contexts.push(context);
         }

@@ -34,7 +34,11 @@ impl Agreement {
     ///
     /// # Errors
     /// What the entailment judge fails with.
-    pub fn judged(calls: &mut dyn ModelCalls, question: &str, answers: &[&str]) -> Result<Self, MethodError> {
+    pub fn judged(
+        calls: &mut dyn ModelCalls,
+        question: &str,
+        answers: &[&str],
+    ) -> Result<Self, MethodError> {
         Ok(Self::with_judgements(calls, question, answers)?.0)
     }
 
@@ -48,8 +52,9 @@ impl Agreement {
         answers: &[&str],
     ) -> Result<(Self, Vec<JudgedPair>), MethodError> {
         let count = answers.len();
-        let pairs: Vec<(usize, usize)> =
-            (0..count).flat_map(|a| (0..count).filter(move |b| a != *b).map(move |b| (a, b))).collect();
+        let pairs: Vec<(usize, usize)> = (0..count)
+            .flat_map(|a| (0..count).filter(move |b| a != *b).map(move |b| (a, b)))
+            .collect();
         let (links, judgements) = links(calls, question, answers, &pairs)?;
         let mut rows = vec![vec![0.0; count]; count];
         (0..count).for_each(|at| rows[at][at] = 1.0);
@@ -70,10 +75,19 @@ impl Agreement {
         first: &str,
         others: &[&str],
     ) -> Result<Vec<f64>, MethodError> {
-        let answers: Vec<&str> = std::iter::once(first).chain(others.iter().copied()).collect();
-        let pairs: Vec<(usize, usize)> = (1..answers.len()).flat_map(|other| [(0, other), (other, 0)]).collect();
+        let answers: Vec<&str> = std::iter::once(first)
+            .chain(others.iter().copied())
+            .collect();
+        let pairs: Vec<(usize, usize)> = (1..answers.len())
+            .flat_map(|other| [(0, other), (other, 0)])
+            .collect();
         let (links, _) = links(calls, question, &answers, &pairs)?;
-        Ok(links.as_chunks::<2>().0.iter().map(|both| both.iter().sum::<f64>() / 2.0).collect())
+        Ok(links
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .map(|both| both.iter().sum::<f64>() / 2.0)
+            .collect())
     }
 
     /// W, row by row.
@@ -85,7 +99,9 @@ impl Agreement {
     /// The clusters of meaning by the strict rule: both directions say entailment.
     #[must_use]
     pub fn clusters(&self) -> Clusters {
-        Clusters::by(self.rows.len(), |answer, founder| self.rows[answer][founder] >= 1.0)
+        Clusters::by(self.rows.len(), |answer, founder| {
+            self.rows[answer][founder] >= 1.0
+        })
     }
 
     /// D: how many answers each answer agrees with, itself included.
@@ -107,7 +123,11 @@ impl Agreement {
     #[must_use]
     pub fn degree_uncertainty(&self) -> f64 {
         let count = self.rows.len().max(1) as f64;
-        self.degrees().iter().map(|degree| count - degree).sum::<f64>() / (count * count)
+        self.degrees()
+            .iter()
+            .map(|degree| count - degree)
+            .sum::<f64>()
+            / (count * count)
     }
 
     /// About how many meanings there are: the sum of max(0, 1 - λ) over the eigenvalues λ of the normalised Laplacian
@@ -117,9 +137,14 @@ impl Agreement {
         let degrees = self.degrees();
         let normalised = |i: usize, j: usize| self.rows[i][j] / (degrees[i] * degrees[j]).sqrt();
         let count = self.rows.len();
-        let matrix = (0..count).map(|i| (0..count).map(|j| normalised(i, j)).collect()).collect();
+        let matrix = (0..count)
+            .map(|i| (0..count).map(|j| normalised(i, j)).collect())
+            .collect();
         // 1 - λ of the Laplacian is an eigenvalue of what is subtracted from I
-        eigenvalues(matrix).into_iter().map(|value| value.max(0.0)).sum()
+        eigenvalues(matrix)
+            .into_iter()
+            .map(|value| value.max(0.0))
+            .sum()
     }
 }
 
@@ -142,25 +167,47 @@ fn links(
     let empty = Meaning::of("");
     let says = |(a, b): &(usize, usize)| meanings[*a] != empty && meanings[*b] != empty;
     let asked: Vec<(usize, usize)> = pairs.iter().copied().filter(says).collect();
-    let texts: Vec<(&str, &str)> = asked.iter().map(|(a, b)| (answers[*a], answers[*b])).collect();
-    let judged = if texts.is_empty() { Vec::new() } else { calls.entail(question, &texts)? };
+    let texts: Vec<(&str, &str)> = asked
+        .iter()
+        .map(|(a, b)| (answers[*a], answers[*b]))
+        .collect();
+    let judged = if texts.is_empty() {
+        Vec::new()
+    } else {
+        calls.entail(question, &texts)?
+    };
     let mut told: Vec<JudgedPair> = Vec::new();
     for ((a, b), judged) in asked.iter().copied().zip(&judged) {
-        let known = |pair: &JudgedPair| meanings[pair.a] == meanings[a] && meanings[pair.b] == meanings[b];
+        let known =
+            |pair: &JudgedPair| meanings[pair.a] == meanings[a] && meanings[pair.b] == meanings[b];
         if meanings[a] != meanings[b] && !told.iter().any(known) {
-            told.push(JudgedPair { a, b, judged: *judged });
+            told.push(JudgedPair {
+                a,
+                b,
+                judged: *judged,
+            });
         }
     }
     let mut judged = judged.into_iter();
     let link = |pair| says(pair) && judged.next().is_some_and(|judged| judged.is_entailed());
-    Ok((pairs.iter().map(link).map(|link| f64::from(u8::from(link))).collect(), told))
+    Ok((
+        pairs
+            .iter()
+            .map(link)
+            .map(|link| f64::from(u8::from(link)))
+            .collect(),
+        told,
+    ))
 }
 
 /// The eigenvalues of a symmetric matrix, by Jacobi's rotations.
 fn eigenvalues(mut a: Vec<Vec<f64>>) -> Vec<f64> {
     let count = a.len();
     for _ in 0..MOST_SWEEPS {
-        let beside: f64 = (0..count).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| a[i][j] * a[i][j]).sum();
+        let beside: f64 = (0..count)
+            .flat_map(|i| (0..i).map(move |j| (i, j)))
+            .map(|(i, j)| a[i][j] * a[i][j])
+            .sum();
         if beside < DIAGONAL_ENOUGH {
             break;
         }
@@ -197,7 +244,12 @@ fn rotate(a: &mut [Vec<f64>], p: usize, q: usize) {
 /// `weights` sum to 1 ([`sequence_likelihoods`]).
 #[must_use]
 pub fn semantic_entropy(clusters: &Clusters, weights: &[f64]) -> f64 {
-    entropy(clusters.masses(weights).into_iter().filter(|mass| *mass > 0.0))
+    entropy(
+        clusters
+            .masses(weights)
+            .into_iter()
+            .filter(|mass| *mass > 0.0),
+    )
 }
 
 /// The mean log-probability of an answer's tokens, nats; 0 for no tokens.
@@ -217,8 +269,13 @@ pub fn perplexity(mean_logprob: f64) -> f64 {
 #[must_use]
 pub fn sampled_uncertainty(agreement: &Agreement, samples: &[Completion]) -> SampledUncertainty {
     let clusters = agreement.clusters();
-    let said: Vec<&Completion> = samples.iter().filter(|sample| !sample.tokens.is_empty()).collect();
-    let means = said.iter().map(|sample| mean_logprob(sample.tokens.iter().map(|token| token.logprob)));
+    let said: Vec<&Completion> = samples
+        .iter()
+        .filter(|sample| !sample.tokens.is_empty())
+        .collect();
+    let means = said
+        .iter()
+        .map(|sample| mean_logprob(sample.tokens.iter().map(|token| token.logprob)));
     let mean_logprob = means.sum::<f64>() / said.len().max(1) as f64;
     SampledUncertainty {
         discrete_semantic_entropy: discrete_semantic_entropy(&clusters.sizes()) as f32,

@@ -39,18 +39,28 @@ pub struct Probe {
 /// What can go wrong with a probe. Every message says what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    #[error("the probe {file} cannot be read ({reason}): train it again with `ragscope probe train`")]
+    #[error(
+        "the probe {file} cannot be read ({reason}): train it again with `ragscope probe train`"
+    )]
     Unreadable { file: String, reason: String },
-    #[error("the probe {file} cannot be written ({reason}): check the folder and the space on its disk")]
+    #[error(
+        "the probe {file} cannot be written ({reason}): check the folder and the space on its disk"
+    )]
     Unwritable { file: String, reason: String },
-    #[error("the probe {file} does not fit ({reason}): train one for this model with `ragscope probe train`")]
+    #[error(
+        "the probe {file} does not fit ({reason}): train one for this model with `ragscope probe train`"
+    )]
     Unfit { file: String, reason: String },
     #[error("no probe was trained for {generator}: `ragscope probe train FOLDER` makes one")]
     None { generator: String },
     #[error(
         "{certain} certain and {uncertain} uncertain sentences are too few to train on, each needs {needed}: ask more questions (probe.questions, or --questions with a longer file)"
     )]
-    TooFew { certain: usize, uncertain: usize, needed: usize },
+    TooFew {
+        certain: usize,
+        uncertain: usize,
+        needed: usize,
+    },
     #[error(
         "the generator wrote no usable question about any of {asked} passages: give it questions with --questions FILE"
     )]
@@ -76,12 +86,19 @@ impl Probe {
     ///
     /// # Errors
     /// None was trained for it, or the one that is named does not fit.
-    pub fn named(config: &Config, paths: &Paths, generator: &ModelCard) -> Result<(PathBuf, Self), ProbeError> {
+    pub fn named(
+        config: &Config,
+        paths: &Paths,
+        generator: &ModelCard,
+    ) -> Result<(PathBuf, Self), ProbeError> {
         let (folders, position) = (folders(paths), config.probe.position);
         let file = match config.gate.probe.as_str() {
             "auto" => find(&folders, generator, position)?,
             named => {
-                let beside = folders.iter().map(|folder| folder.join(named)).find(|file| file.is_file());
+                let beside = folders
+                    .iter()
+                    .map(|folder| folder.join(named))
+                    .find(|file| file.is_file());
                 beside.unwrap_or_else(|| named.into())
             }
         };
@@ -102,10 +119,18 @@ impl Probe {
     ///
     /// # Errors
     /// [`ProbeError::Unfit`].
-    pub fn check(&self, file: &Path, generator: &ModelCard, position: StatePosition) -> Result<(), ProbeError> {
+    pub fn check(
+        &self,
+        file: &Path,
+        generator: &ModelCard,
+        position: StatePosition,
+    ) -> Result<(), ProbeError> {
         let card = &self.card;
         let reason = if card.fingerprint != generator.fingerprint {
-            format!("it was trained for {}, the generator is {}, another file", card.generator, generator.file)
+            format!(
+                "it was trained for {}, the generator is {}, another file",
+                card.generator, generator.file
+            )
         } else if (card.layers, card.width) != (generator.layers, generator.width) {
             format!(
                 "it reads {} layers of width {}, the generator has {} of width {}",
@@ -116,7 +141,10 @@ impl Probe {
         } else {
             return Ok(());
         };
-        Err(ProbeError::Unfit { file: file.display().to_string(), reason })
+        Err(ProbeError::Unfit {
+            file: file.display().to_string(),
+            reason,
+        })
     }
 
     /// How uncertain the generator is of the sentence, in 0..=1: 1 - sigmoid(logit), since label 1 means certain.
@@ -126,8 +154,14 @@ impl Probe {
     pub fn uncertainty(&self, features: &[f32]) -> Result<f32, ProbeError> {
         let expected = self.standard.mean.len();
         if features.len() != expected {
-            let reason = format!("it reads {expected} numbers, the generator gave {}", features.len());
-            return Err(ProbeError::Unfit { file: self.card.generator.clone(), reason });
+            let reason = format!(
+                "it reads {expected} numbers, the generator gave {}",
+                features.len()
+            );
+            return Err(ProbeError::Unfit {
+                file: self.card.generator.clone(),
+                reason,
+            });
         }
         let logit = self.network.logit(&self.standard.apply(features))?;
         let uncertainty = 1.0 / (1.0 + logit.exp());
@@ -135,7 +169,10 @@ impl Probe {
             return Ok(uncertainty);
         }
         let reason = "its numbers are not finite".to_owned();
-        Err(ProbeError::Unreadable { file: format!("for {}", self.card.generator), reason })
+        Err(ProbeError::Unreadable {
+            file: format!("for {}", self.card.generator),
+            reason,
+        })
     }
 }
 
@@ -147,8 +184,15 @@ pub fn folders(paths: &Paths) -> [PathBuf; 2] {
 
 /// The probe reads another token than the settings ask for.
 fn misplaced(file: &Path, reads: StatePosition, asked: StatePosition) -> ProbeError {
-    let reason = format!("it reads the {}, probe.position asks for the {}", name(reads), name(asked));
-    ProbeError::Unfit { file: file.display().to_string(), reason }
+    let reason = format!(
+        "it reads the {}, probe.position asks for the {}",
+        name(reads),
+        name(asked)
+    );
+    ProbeError::Unfit {
+        file: file.display().to_string(),
+        reason,
+    }
 }
 
 fn name(position: StatePosition) -> &'static str {

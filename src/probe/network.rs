@@ -16,13 +16,21 @@ impl Network {
     /// From the weights and biases of both layers: `[hidden, features]`, `[hidden]`, `[1, hidden]`, `[1]`.
     #[must_use]
     pub fn new([weight_1, bias_1, weight_2, bias_2]: [Tensor; 4]) -> Self {
-        Self { first: Linear::new(weight_1, Some(bias_1)), second: Linear::new(weight_2, Some(bias_2)) }
+        Self {
+            first: Linear::new(weight_1, Some(bias_1)),
+            second: Linear::new(weight_2, Some(bias_2)),
+        }
     }
 
     /// Weights and biases in the order of [`Network::new`].
     #[must_use]
     pub fn tensors(&self) -> [Option<&Tensor>; 4] {
-        [Some(self.first.weight()), self.first.bias(), Some(self.second.weight()), self.second.bias()]
+        [
+            Some(self.first.weight()),
+            self.first.bias(),
+            Some(self.second.weight()),
+            self.second.bias(),
+        ]
     }
 
     /// The logit of one row of standardised features.
@@ -56,7 +64,9 @@ pub fn fresh(features: usize, hidden: usize, random: &mut Random) -> Result<(Net
     let mut var = |shape: &[usize], inputs: usize| {
         let bound = 1.0 / (inputs.max(1) as f64).sqrt();
         let count = shape.iter().product();
-        let values: Vec<f32> = (0..count).map(|_| ((random.share() * 2.0 - 1.0) * bound) as f32).collect();
+        let values: Vec<f32> = (0..count)
+            .map(|_| ((random.share() * 2.0 - 1.0) * bound) as f32)
+            .collect();
         Var::from_tensor(&Tensor::from_vec(values, shape, &Device::Cpu)?)
     };
     let vars = [

@@ -49,29 +49,48 @@ pub fn train(
     epoch: &mut dyn FnMut(Epoch) -> Flow,
 ) -> Result<Probe, ProbeError> {
     let used = |question: &&Walked| question.samples.iter().any(usable);
-    let (known, held): (Vec<&Walked>, Vec<&Walked>) =
-        walked.iter().filter(used).partition(|question| !question.held_out);
+    let (known, held): (Vec<&Walked>, Vec<&Walked>) = walked
+        .iter()
+        .filter(used)
+        .partition(|question| !question.held_out);
     let samples: Vec<&Sample> = sentences(&known);
     let entropies: Vec<f64> = samples.iter().map(|sample| sample.entropy).collect();
-    let features: Vec<Vec<f32>> = samples.iter().map(|sample| sample.features.clone()).collect();
+    let features: Vec<Vec<f32>> = samples
+        .iter()
+        .map(|sample| sample.features.clone())
+        .collect();
     let threshold = entropy_threshold(&entropies, &features, settings.lambda);
     // entropies that are all the same part nothing: all sentences are of one class
     let tau = threshold.unwrap_or(f64::INFINITY);
     let certain = entropies.iter().filter(|entropy| **entropy <= tau).count();
     let uncertain = entropies.len() - certain;
     if certain.min(uncertain) < NEEDED {
-        return Err(ProbeError::TooFew { certain, uncertain, needed: NEEDED });
+        return Err(ProbeError::TooFew {
+            certain,
+            uncertain,
+            needed: NEEDED,
+        });
     }
     let mut random = Random::new(seed);
-    let (validation, fit): (Vec<_>, Vec<_>) =
-        random.shuffled(known.clone()).into_iter().enumerate().partition(|(at, _)| at % VALIDATION == 0);
+    let (validation, fit): (Vec<_>, Vec<_>) = random
+        .shuffled(known.clone())
+        .into_iter()
+        .enumerate()
+        .partition(|(at, _)| at % VALIDATION == 0);
     let part = |questions: Vec<(usize, &Walked)>, random: &mut Random| {
-        let questions: Vec<&Walked> = questions.into_iter().map(|(_, question)| question).collect();
+        let questions: Vec<&Walked> = questions
+            .into_iter()
+            .map(|(_, question)| question)
+            .collect();
         balanced(sentences(&questions), tau, random)
     };
     let (mut fit, mut validation) = (part(fit, &mut random), part(validation, &mut random));
     if fit.rows.is_empty() || validation.rows.is_empty() {
-        return Err(ProbeError::TooFew { certain, uncertain, needed: NEEDED });
+        return Err(ProbeError::TooFew {
+            certain,
+            uncertain,
+            needed: NEEDED,
+        });
     }
     let standard = Standard::of(fit.rows.iter().map(Vec::as_slice));
     for row in fit.rows.iter_mut().chain(&mut validation.rows) {
@@ -95,7 +114,11 @@ pub fn train(
         uncertain: uncertain as u64,
         held_out: None,
     };
-    let mut probe = Probe { card, standard, network };
+    let mut probe = Probe {
+        card,
+        standard,
+        network,
+    };
     probe.card.held_out = measure(&probe, &held, tau)?;
     Ok(probe)
 }
@@ -105,12 +128,18 @@ fn usable(sample: &Sample) -> bool {
 }
 
 fn sentences<'w>(questions: &[&'w Walked]) -> Vec<&'w Sample> {
-    questions.iter().flat_map(|question| &question.samples).filter(|sample| usable(sample)).collect()
+    questions
+        .iter()
+        .flat_map(|question| &question.samples)
+        .filter(|sample| usable(sample))
+        .collect()
 }
 
 /// As many sentences of one class as of the other.
 fn balanced(samples: Vec<&Sample>, tau: f64, random: &mut Random) -> Part {
-    let (certain, uncertain): (Vec<_>, Vec<_>) = samples.into_iter().partition(|sample| sample.entropy <= tau);
+    let (certain, uncertain): (Vec<_>, Vec<_>) = samples
+        .into_iter()
+        .partition(|sample| sample.entropy <= tau);
     let each = certain.len().min(uncertain.len());
     let mut part = Part::default();
     for (class, label) in [(certain, 1.0), (uncertain, 0.0)] {
@@ -132,10 +161,14 @@ fn fit_network(
 ) -> Result<Network, ProbeError> {
     let width = fit.rows.first().map_or(0, Vec::len);
     let (network, vars) = fresh(width, settings.hidden as usize, random)?;
-    let parameters =
-        ParamsAdamW { lr: settings.learning_rate, weight_decay: settings.weight_decay, ..ParamsAdamW::default() };
+    let parameters = ParamsAdamW {
+        lr: settings.learning_rate,
+        weight_decay: settings.weight_decay,
+        ..ParamsAdamW::default()
+    };
     let mut optimiser = AdamW::new(vars.clone(), parameters)?;
-    let (validation_rows, validation_labels) = tensors(validation, &(0..validation.rows.len()).collect::<Vec<_>>())?;
+    let (validation_rows, validation_labels) =
+        tensors(validation, &(0..validation.rows.len()).collect::<Vec<_>>())?;
     let mut best = (f32::INFINITY, copies(&vars)?);
     let (mut waited, mut since_halved) = (0, 0);
     for done in 1..=settings.epochs {
@@ -146,7 +179,8 @@ fn fit_network(
             let loss = cross_entropy(&network.logits(&rows, Some(&mask))?, &labels)?;
             optimiser.backward_step(&loss)?;
         }
-        let loss = cross_entropy(&network.logits(&validation_rows, None)?, &validation_labels)?.to_scalar::<f32>()?;
+        let loss = cross_entropy(&network.logits(&validation_rows, None)?, &validation_labels)?
+            .to_scalar::<f32>()?;
         if epoch(Epoch { done, loss }) == Flow::Stop {
             return Err(ProbeError::Stopped);
         }
@@ -170,21 +204,36 @@ fn fit_network(
 }
 
 fn copies(vars: &[Var]) -> Result<Vec<Tensor>, ProbeError> {
-    Ok(vars.iter().map(|var| var.as_tensor().copy().map(|copy| copy.detach())).collect::<Result<_, _>>()?)
+    Ok(vars
+        .iter()
+        .map(|var| var.as_tensor().copy().map(|copy| copy.detach()))
+        .collect::<Result<_, _>>()?)
 }
 
 fn tensors(part: &Part, order: &[usize]) -> Result<(Tensor, Tensor), ProbeError> {
     let width = part.rows.first().map_or(0, Vec::len);
-    let rows: Vec<f32> = order.iter().flat_map(|at| part.rows[*at].iter().copied()).collect();
+    let rows: Vec<f32> = order
+        .iter()
+        .flat_map(|at| part.rows[*at].iter().copied())
+        .collect();
     let labels: Vec<f32> = order.iter().map(|at| part.labels[*at]).collect();
     let count = order.len();
-    Ok((Tensor::from_vec(rows, (count, width), &Device::Cpu)?, Tensor::from_vec(labels, count, &Device::Cpu)?))
+    Ok((
+        Tensor::from_vec(rows, (count, width), &Device::Cpu)?,
+        Tensor::from_vec(labels, count, &Device::Cpu)?,
+    ))
 }
 
-fn dropout(rows: usize, settings: &ProbeSettings, random: &mut Random) -> Result<Tensor, ProbeError> {
+fn dropout(
+    rows: usize,
+    settings: &ProbeSettings,
+    random: &mut Random,
+) -> Result<Tensor, ProbeError> {
     let (hidden, left_out) = (settings.hidden as usize, settings.dropout);
     let kept = (1.0 / (1.0 - left_out)) as f32;
-    let mask = (0..rows * hidden).map(|_| if random.share() < left_out { 0.0 } else { kept }).collect::<Vec<f32>>();
+    let mask = (0..rows * hidden)
+        .map(|_| if random.share() < left_out { 0.0 } else { kept })
+        .collect::<Vec<f32>>();
     Ok(Tensor::from_vec(mask, (rows, hidden), &Device::Cpu)?)
 }
 
@@ -209,8 +258,15 @@ fn measure(probe: &Probe, held: &[&Walked], tau: f64) -> Result<Option<ProbeFigu
     }
     times.sort_unstable();
     let uncertain: Vec<bool> = samples.iter().map(|sample| sample.entropy > tau).collect();
-    let right = readings.iter().zip(&uncertain).filter(|(reading, uncertain)| (**reading > 0.5) == **uncertain).count();
-    let token_entropies: Vec<f64> = samples.iter().map(|sample| f64::from(sample.token_entropy)).collect();
+    let right = readings
+        .iter()
+        .zip(&uncertain)
+        .filter(|(reading, uncertain)| (**reading > 0.5) == **uncertain)
+        .count();
+    let token_entropies: Vec<f64> = samples
+        .iter()
+        .map(|sample| f64::from(sample.token_entropy))
+        .collect();
     let second: Option<Vec<f64>> = samples.iter().map(|sample| sample.second_entropy).collect();
     Ok(Some(ProbeFigures {
         questions: held.len() as u64,

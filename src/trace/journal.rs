@@ -38,14 +38,30 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// A file that cannot be made, read or written; another process that writes it.
     pub fn open(path: &Path, name: &str) -> Result<Self, JournalError> {
         let failed = |error: io::Error| failed(path, error);
-        path.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed)?;
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
+        path.parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .map_err(failed)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(JournalError::InUse { file: path.to_owned() }),
+            Err(TryLockError::WouldBlock) => {
+                return Err(JournalError::InUse {
+                    file: path.to_owned(),
+                });
+            }
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        let mut journal = Self { path: path.to_owned(), file, rows: Vec::new() };
+        let mut journal = Self {
+            path: path.to_owned(),
+            file,
+            rows: Vec::new(),
+        };
         journal.recover(name).map_err(failed)?;
         Ok(journal)
     }
@@ -53,17 +69,25 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     fn recover(&mut self, name: &str) -> io::Result<()> {
         let mut bytes = Vec::new();
         self.file.read_to_end(&mut bytes)?;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let whole = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |end| end + 1);
         let mut lines = bytes[..whole].split_inclusive(|byte| *byte == b'\n');
-        let head =
-            lines.next().and_then(|line| serde_json::from_slice::<Head>(line).ok().map(|head| (head, line.len())));
+        let head = lines.next().and_then(|line| {
+            serde_json::from_slice::<Head>(line)
+                .ok()
+                .map(|head| (head, line.len()))
+        });
         let mut kept = match head {
             Some((head, length)) if head.work == name => length,
             Some(_) | None => return self.begin(name),
         };
         for line in lines {
             // whatever comes after a damaged line is done again
-            let Ok(row) = serde_json::from_slice(line) else { break };
+            let Ok(row) = serde_json::from_slice(line) else {
+                break;
+            };
             self.rows.push(row);
             kept += line.len();
         }
@@ -83,7 +107,9 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     fn begin(&mut self, name: &str) -> io::Result<()> {
         self.file.set_len(0)?;
         self.file.seek(SeekFrom::Start(0))?;
-        self.line(&Head { work: name.to_owned() })
+        self.line(&Head {
+            work: name.to_owned(),
+        })
     }
 
     /// One system call a line: it is there as a whole, or not.
@@ -117,7 +143,10 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
 }
 
 fn failed(file: &Path, source: io::Error) -> JournalError {
-    JournalError::Disk { file: file.to_owned(), source }
+    JournalError::Disk {
+        file: file.to_owned(),
+        source,
+    }
 }
 
 #[cfg(test)]
@@ -137,12 +166,20 @@ mod tests {
         for cut in 0..whole.len() {
             fs::write(&path, &whole[..cut]).expect("cut");
             let mut journal = open();
-            let known = whole[..cut].iter().filter(|byte| **byte == b'\n').count().saturating_sub(1);
+            let known = whole[..cut]
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count()
+                .saturating_sub(1);
             assert_eq!(journal.rows().len(), known, "cut at {cut}");
             journal.push("c?".to_owned()).expect("added");
             drop(journal);
             let again = open();
-            assert_eq!(again.rows().last().map(String::as_str), Some("c?"), "cut at {cut}");
+            assert_eq!(
+                again.rows().last().map(String::as_str),
+                Some("c?"),
+                "cut at {cut}"
+            );
             assert_eq!(again.rows().len(), known + 1);
         }
     }

@@ -34,20 +34,39 @@ pub fn list_runs(folder: &Path) -> Result<Vec<RunSummary>, TraceError> {
 fn summary(path: &Path) -> Option<RunSummary> {
     let mut file = File::open(path).ok()?;
     let first = read_line(&mut BufReader::new(&mut file)).ok()??;
-    let Record { run, event: Event::RunStarted { question, preset, started_at, .. }, .. } =
-        serde_json::from_slice(&first).ok()?
+    let Record {
+        run,
+        event:
+            Event::RunStarted {
+                question,
+                preset,
+                started_at,
+                ..
+            },
+        ..
+    } = serde_json::from_slice(&first).ok()?
     else {
         return None;
     };
     let answer = answer(&mut file).unwrap_or_default();
-    Some(RunSummary { file: path.display().to_string(), run, started_at, question, preset, answer })
+    Some(RunSummary {
+        file: path.display().to_string(),
+        run,
+        started_at,
+        question,
+        preset,
+        answer,
+    })
 }
 
 /// The answer of a run that finished.
 fn answer(file: &mut File) -> io::Result<Option<String>> {
     let line = last_line(file)?;
     Ok(match serde_json::from_slice(&line) {
-        Ok(Record { event: Event::RunFinished { answer, .. }, .. }) => Some(answer),
+        Ok(Record {
+            event: Event::RunFinished { answer, .. },
+            ..
+        }) => Some(answer),
         _ => None,
     })
 }

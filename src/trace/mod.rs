@@ -27,24 +27,42 @@ pub enum TraceError {
     #[error("cannot write {} ({source}): free some space, or set record.enabled=false", file.display())]
     Unwritable { file: PathBuf, source: io::Error },
     #[error("{}, line {line} ({reason}): the file is damaged or no recorded run", file.display())]
-    Damaged { file: PathBuf, line: usize, reason: String },
+    Damaged {
+        file: PathBuf,
+        line: usize,
+        reason: String,
+    },
     #[error(
         "{} has run format {found} and this program reads {known}: replay it with the newer ragscope that wrote it",
         file.display()
     )]
-    Newer { file: PathBuf, found: String, known: String },
+    Newer {
+        file: PathBuf,
+        found: String,
+        known: String,
+    },
 }
 
 impl TraceError {
     fn unreadable(file: &Path, source: io::Error) -> Self {
-        Self::Unreadable { file: file.to_owned(), source }
+        Self::Unreadable {
+            file: file.to_owned(),
+            source,
+        }
     }
 
     fn unwritable(file: &Path, source: io::Error) -> Self {
-        Self::Unwritable { file: file.to_owned(), source }
+        Self::Unwritable {
+            file: file.to_owned(),
+            source,
+        }
     }
 
     fn damaged(file: &Path, line: usize, reason: impl Into<String>) -> Self {
-        Self::Damaged { file: file.to_owned(), line, reason: reason.into() }
+        Self::Damaged {
+            file: file.to_owned(),
+            line,
+            reason: reason.into(),
+        }
     }
 }

@@ -53,19 +53,33 @@ struct Lines<'a> {
 impl<'a> Lines<'a> {
     fn open(path: &'a Path) -> Result<Self, TraceError> {
         let file = File::open(path).map_err(|error| TraceError::unreadable(path, error))?;
-        Ok(Self { path, reader: BufReader::new(file), number: 0 })
+        Ok(Self {
+            path,
+            reader: BufReader::new(file),
+            number: 0,
+        })
     }
 
     fn next(&mut self) -> Result<Option<Line>, TraceError> {
         self.number += 1;
-        let Some(bytes) = read_line(&mut self.reader).map_err(|error| TraceError::unreadable(self.path, error))? else {
+        let Some(bytes) = read_line(&mut self.reader)
+            .map_err(|error| TraceError::unreadable(self.path, error))?
+        else {
             return Ok(None);
         };
         let cut_off = bytes.last() != Some(&b'\n');
         if cut_off && bytes.len() as u64 >= MAX_LINE_BYTES {
-            return Err(TraceError::damaged(self.path, self.number, "the line is too long for a record"));
+            return Err(TraceError::damaged(
+                self.path,
+                self.number,
+                "the line is too long for a record",
+            ));
         }
-        Ok(Some(Line { bytes, number: self.number, cut_off }))
+        Ok(Some(Line {
+            bytes,
+            number: self.number,
+            cut_off,
+        }))
     }
 }
 
@@ -86,8 +100,9 @@ fn first_line_format(file: &Path, line: &Line) -> Result<FormatVersion, TraceErr
     struct FirstEvent {
         format: FormatVersion,
     }
-    let first: First = serde_json::from_slice(&line.bytes)
-        .map_err(|_| TraceError::damaged(file, line.number, "a run begins with a run_started record"))?;
+    let first: First = serde_json::from_slice(&line.bytes).map_err(|_| {
+        TraceError::damaged(file, line.number, "a run begins with a run_started record")
+    })?;
     let format = first.event.format;
     if format.major > FORMAT.major {
         let known = format!("{}.x", FORMAT.major);
@@ -102,7 +117,11 @@ fn first_line_format(file: &Path, line: &Line) -> Result<FormatVersion, TraceErr
 
 fn parse(line: &[u8], format: FormatVersion) -> Result<Record, String> {
     serde_json::from_slice(line).or_else(|error: serde_json::Error| {
-        if format.minor > FORMAT.minor { parse_newer(line) } else { Err(error.to_string()) }
+        if format.minor > FORMAT.minor {
+            parse_newer(line)
+        } else {
+            Err(error.to_string())
+        }
     })
 }
 
@@ -116,6 +135,12 @@ fn parse_newer(line: &[u8]) -> Result<Record, String> {
         #[serde(rename = "event")]
         _event: serde_json::Map<String, serde_json::Value>,
     }
-    let Envelope { seq, t_us, run, .. } = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    Ok(Record { seq, t_us, run, event: Event::Unknown })
+    let Envelope { seq, t_us, run, .. } =
+        serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    Ok(Record {
+        seq,
+        t_us,
+        run,
+        event: Event::Unknown,
+    })
 }

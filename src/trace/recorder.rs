@@ -25,7 +25,10 @@ impl Recorder {
     /// A recorder into the sessions folder, which is made when the first run starts.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), open: None }
+        Self {
+            folder: folder.to_owned(),
+            open: None,
+        }
     }
 
     /// Write one record. A run begins with [`Event::RunStarted`] and ends with [`Event::RunFinished`].
@@ -62,19 +65,33 @@ impl OpenRun {
         let file = fs::create_dir_all(folder)
             .and_then(|()| OpenOptions::new().append(true).create_new(true).open(&path))
             .map_err(|error| TraceError::unwritable(&path, error))?;
-        Ok(Self { run: run.to_owned(), path, file })
+        Ok(Self {
+            run: run.to_owned(),
+            path,
+            file,
+        })
     }
 
     /// One system call a record: a line is there as a whole as soon as it happened.
     fn append(&mut self, record: &Record) -> Result<(), TraceError> {
-        let mut line =
-            serde_json::to_vec(record).map_err(|error| TraceError::unwritable(&self.path, io::Error::from(error)))?;
+        let mut line = serde_json::to_vec(record)
+            .map_err(|error| TraceError::unwritable(&self.path, io::Error::from(error)))?;
         line.push(b'\n');
-        self.file.write_all(&line).map_err(|error| TraceError::unwritable(&self.path, error))
+        self.file
+            .write_all(&line)
+            .map_err(|error| TraceError::unwritable(&self.path, error))
     }
 }
 
 /// The run id as a file name: whatever could name another place is replaced.
 fn file_stem(run: &str) -> String {
-    run.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' }).collect()
+    run.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
 }

@@ -32,9 +32,15 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let corpus = shown_corpus(scene);
     let folder = corpus.map_or(String::new(), |corpus| format!(" {}", corpus.folder));
     let size = corpus.map_or(String::new(), |corpus| {
-        format!(" ({}, {})", text::counted(corpus.documents, "file"), text::counted(corpus.chunks, "chunk"))
+        format!(
+            " ({}, {})",
+            text::counted(corpus.documents, "file"),
+            text::counted(corpus.chunks, "chunk")
+        )
     });
-    let preset = scene.run.map_or_else(|| setting(scene, "preset"), |run| run.preset.clone());
+    let preset = scene
+        .run
+        .map_or_else(|| setting(scene, "preset"), |run| run.preset.clone());
     let preset = match preset.as_str() {
         "" => preset,
         name if width < NAMED_FROM => format!("  {name}"),
@@ -42,7 +48,9 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     };
     let mut room = width.saturating_sub(name.width() + right.width() + 2);
     // a folder that is cut at its start is still known; a preset that is not there is not
-    let folder_room = room.saturating_sub(text::width(&preset)).max(SHORTEST_FOLDER.min(room));
+    let folder_room = room
+        .saturating_sub(text::width(&preset))
+        .max(SHORTEST_FOLDER.min(room));
     let folder = text::clip_start(&folder, folder_room).into_owned();
     room -= text::width(&folder);
     let mut fitting = |part: String| {
@@ -84,13 +92,20 @@ fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {
     let of_session = match scene.state.models.get(&ModelRole::Generator) {
         Some(Model::Ready { card, .. }) => Some(card),
         Some(Model::Loading { fraction, .. }) if of_run.is_none() => {
-            return vec![scene.span(Tone::Quiet, format!("loading the generator {:>3.0} % ", fraction * 100.0))];
+            return vec![scene.span(
+                Tone::Quiet,
+                format!("loading the generator {:>3.0} % ", fraction * 100.0),
+            )];
         }
         _ => None,
     };
-    let Some(card) = of_run.or(of_session) else { return Vec::new() };
-    let mut spans =
-        vec![scene.span(Tone::Text, model_name(card)), scene.span(Tone::Quiet, format!("  {}", device(card)))];
+    let Some(card) = of_run.or(of_session) else {
+        return Vec::new();
+    };
+    let mut spans = vec![
+        scene.span(Tone::Text, model_name(card)),
+        scene.span(Tone::Quiet, format!("  {}", device(card))),
+    ];
     if let Some(speed) = scene.run.and_then(Run::tokens_per_second) {
         spans.push(scene.span(Tone::Good, format!("  {speed:.0} tok/s")));
     }
@@ -100,37 +115,72 @@ fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {
 
 fn model_name(card: &ModelCard) -> String {
     let name = text::one_line(&card.name);
-    let known = name.to_lowercase().contains(&card.quantisation.to_lowercase());
-    if known { name } else { format!("{name} {}", text::one_line(&card.quantisation)) }
+    let known = name
+        .to_lowercase()
+        .contains(&card.quantisation.to_lowercase());
+    if known {
+        name
+    } else {
+        format!("{name} {}", text::one_line(&card.quantisation))
+    }
 }
 
 fn device(card: &ModelCard) -> String {
-    if card.gpu_layers == 0 { "CPU".to_owned() } else { format!("GPU {}/{}", card.gpu_layers, card.layers) }
+    if card.gpu_layers == 0 {
+        "CPU".to_owned()
+    } else {
+        format!("GPU {}/{}", card.gpu_layers, card.layers)
+    }
 }
 
 /// One line at the left, one at the right.
 fn ends(left: Line<'_>, right: Line<'_>, area: Rect, buffer: &mut Buffer) {
     let right_width = (right.width() as u16).min(area.width);
     let room = area.width - right_width;
-    (&left).render(Rect { width: room, ..area }, buffer);
-    (&right).render(Rect { x: area.x + room, width: right_width, ..area }, buffer);
+    (&left).render(
+        Rect {
+            width: room,
+            ..area
+        },
+        buffer,
+    );
+    (&right).render(
+        Rect {
+            x: area.x + room,
+            width: right_width,
+            ..area
+        },
+        buffer,
+    );
 }
 
 /// How far indexing is: phase, bar, rate, time left.
 pub fn progress(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
-    let Some(progress) = scene.state.indexing.as_ref().filter(|_| area.height > 0) else { return };
+    let Some(progress) = scene.state.indexing.as_ref().filter(|_| area.height > 0) else {
+        return;
+    };
     let width = usize::from(area.width);
-    let mut line = Line::from(scene.span(Tone::Quiet, format!(" {:<10}", phase_words(progress.phase))));
+    let mut line =
+        Line::from(scene.span(Tone::Quiet, format!(" {:<10}", phase_words(progress.phase))));
     if let Some(total) = progress.total.filter(|total| *total > 0) {
-        for span in scene.bar(progress.done as f32 / total as f32, (width / 6).clamp(8, 30)) {
+        for span in scene.bar(
+            progress.done as f32 / total as f32,
+            (width / 6).clamp(8, 30),
+        ) {
             line.push_span(span);
         }
     }
     line.push_span(scene.span(Tone::Text, format!("  {}", done_words(progress))));
-    let rate = progress
-        .rate_per_s
-        .map(|rate| if rate < 10.0 { format!("  {rate:.1}/s") } else { format!("  {}/s", text::count(rate as u64)) });
-    let left = progress.left_ms.map(|ms| format!("  {}", text::time_left(ms)));
+    let rate = progress.rate_per_s.map(|rate| {
+        if rate < 10.0 {
+            format!("  {rate:.1}/s")
+        } else {
+            format!("  {}/s", text::count(rate as u64))
+        }
+    });
+    let left = progress
+        .left_ms
+        .map(|ms| format!("  {}", text::time_left(ms)));
     for part in [rate, left].into_iter().flatten() {
         line.push_span(scene.span(Tone::Quiet, part));
     }
@@ -157,7 +207,11 @@ fn done_words(progress: &IndexProgress) -> String {
         IndexPhase::Embedding | IndexPhase::Writing | IndexPhase::Linking => "chunks",
     };
     match progress.total {
-        Some(total) => format!("{} of {} {unit}", text::count(progress.done), text::count(total)),
+        Some(total) => format!(
+            "{} of {} {unit}",
+            text::count(progress.done),
+            text::count(total)
+        ),
         None => format!("{} {unit}", text::count(progress.done)),
     }
 }
@@ -175,7 +229,11 @@ pub fn tabs(scene: &Scene<'_>, layout: &Layout, buffer: &mut Buffer) {
             Some(_) => Tone::Strong,
             None => Tone::Quiet,
         };
-        let style = if focused { scene.style(tone).underlined() } else { scene.style(tone) };
+        let style = if focused {
+            scene.style(tone).underlined()
+        } else {
+            scene.style(tone)
+        };
         line.push_span(Span::raw(" "));
         line.push_span(Span::styled(tab(pane), style));
         line.push_span(Span::raw(" "));
@@ -201,10 +259,24 @@ pub fn input(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     if let Some(player) = &scene.ui.player {
         return player_line(scene, player, area, buffer);
     }
-    let tone = if scene.ui.focus == Focus::Input { Tone::Focus } else { Tone::Quiet };
-    scene.span(tone, prompt()).render(Rect { height: 1.min(area.height), ..area }, buffer);
+    let tone = if scene.ui.focus == Focus::Input {
+        Tone::Focus
+    } else {
+        Tone::Quiet
+    };
+    scene.span(tone, prompt()).render(
+        Rect {
+            height: 1.min(area.height),
+            ..area
+        },
+        buffer,
+    );
     let taken = (text::width(prompt()) as u16).min(area.width);
-    let area = Rect { x: area.x + taken, width: (area.width - taken).saturating_sub(1), ..area };
+    let area = Rect {
+        x: area.x + taken,
+        width: (area.width - taken).saturating_sub(1),
+        ..area
+    };
     if area.width > 0 && area.height > 0 {
         scene.ui.input.render(area, buffer);
     }
@@ -230,7 +302,11 @@ fn player_line(scene: &Scene<'_>, player: &Player, area: Rect, buffer: &mut Buff
         if of == 0 { 1.0 } else { at as f32 / of as f32 },
         usize::from(area.width.saturating_sub(50).clamp(6, 60)),
     );
-    let speed = if player.speed() == 1.0 { String::new() } else { format!(" at {}x", player.speed()) };
+    let speed = if player.speed() == 1.0 {
+        String::new()
+    } else {
+        format!(" at {}x", player.speed())
+    };
     let times = format!("  {:.1} of {:.1} s", ms as f64 / 1e3, all_ms as f64 / 1e3);
     let line = Line::from(vec![
         scene.span(Tone::Focus, format!(" {sign} ")),
@@ -248,7 +324,12 @@ const SHORTEST_HINT: usize = 10;
 
 /// What is going on at the left, what can be done at the right.
 pub fn status(app: &App, scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
-    if let Some(field) = scene.ui.field.as_ref().filter(|field| field.purpose != Purpose::Palette) {
+    if let Some(field) = scene
+        .ui
+        .field
+        .as_ref()
+        .filter(|field| field.purpose != Purpose::Palette)
+    {
         return field_line(scene, field, area, buffer);
     }
     let mut left = Line::from(Span::raw(" "));
@@ -258,7 +339,14 @@ pub fn status(app: &App, scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     }
     let width = usize::from(area.width);
     let (tone, says) = match &scene.ui.notice {
-        Some(notice) => (if notice.failed { Tone::Doubt } else { Tone::Notice }, text::one_line(&notice.text)),
+        Some(notice) => (
+            if notice.failed {
+                Tone::Doubt
+            } else {
+                Tone::Notice
+            },
+            text::one_line(&notice.text),
+        ),
         None => (Tone::Quiet, doing_words(scene, width)),
     };
     // the way to help stays in sight
@@ -295,15 +383,35 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
     let right = (hint.width() as u16).min(area.width - taken);
     let room = area.width - taken - right;
     if room > 0 {
-        field.text.render(Rect { x: area.x + taken, width: room, ..area }, buffer);
+        field.text.render(
+            Rect {
+                x: area.x + taken,
+                width: room,
+                ..area
+            },
+            buffer,
+        );
     }
-    (&hint).render(Rect { x: area.right() - right, width: right, ..area }, buffer);
+    (&hint).render(
+        Rect {
+            x: area.right() - right,
+            width: right,
+            ..area
+        },
+        buffer,
+    );
 }
 
 fn banners(app: &App, scene: &Scene<'_>) -> Vec<String> {
-    let frozen = app.is_frozen().then(|| format!("frozen: {} goes on", scene.keymap.sign(Action::Freeze)));
-    let mouse =
-        (!scene.ui.mouse).then(|| format!("mouse released: {} takes it back", scene.keymap.sign(Action::Mouse)));
+    let frozen = app
+        .is_frozen()
+        .then(|| format!("frozen: {} goes on", scene.keymap.sign(Action::Freeze)));
+    let mouse = (!scene.ui.mouse).then(|| {
+        format!(
+            "mouse released: {} takes it back",
+            scene.keymap.sign(Action::Mouse)
+        )
+    });
     [frozen, mouse].into_iter().flatten().collect()
 }
 
@@ -311,11 +419,21 @@ fn banners(app: &App, scene: &Scene<'_>) -> Vec<String> {
 fn doing_words(scene: &Scene<'_>, width: usize) -> String {
     let changed = match overlays::changed_settings(scene) {
         0 => String::new(),
-        number => format!("{} changed for the next run   ", text::counted(number as u64, "setting")),
+        number => format!(
+            "{} changed for the next run   ",
+            text::counted(number as u64, "setting")
+        ),
     };
-    let found = if scene.ui.needle.is_empty() { String::new() } else { format!("search \"{}\"   ", scene.ui.needle) };
+    let found = if scene.ui.needle.is_empty() {
+        String::new()
+    } else {
+        format!("search \"{}\"   ", scene.ui.needle)
+    };
     let behind = scene.ui.overlay.is_some() || scene.ui.pending.is_some();
-    let run = scene.run.filter(|_| !behind).map_or(String::new(), |run| run_words(scene, run, width));
+    let run = scene
+        .run
+        .filter(|_| !behind)
+        .map_or(String::new(), |run| run_words(scene, run, width));
     format!("{changed}{found}{run}")
 }
 
@@ -324,7 +442,9 @@ const CONTEXT_FROM: usize = 120;
 
 fn run_words(scene: &Scene<'_>, run: &Run, width: usize) -> String {
     let doing = match run.phase() {
-        phase if phase != Phase::Done && !scene.ui.goes_on(run) => return "a recording that was cut off".to_owned(),
+        phase if phase != Phase::Done && !scene.ui.goes_on(run) => {
+            return "a recording that was cut off".to_owned();
+        }
         Phase::Starting => return "starting …".to_owned(),
         Phase::LookingUp => return "looking it up …".to_owned(),
         Phase::Reading => return "reading the prompt …".to_owned(),
@@ -337,19 +457,34 @@ fn run_words(scene: &Scene<'_>, run: &Run, width: usize) -> String {
         ),
     };
     let (evaluated, reused) = match run.phase() {
-        Phase::Done => (run.usage.prompt_tokens_evaluated, run.usage.prompt_tokens_reused),
+        Phase::Done => (
+            run.usage.prompt_tokens_evaluated,
+            run.usage.prompt_tokens_reused,
+        ),
         _ => run.prompt_tokens(),
     };
     let reused = match evaluated + reused {
         0 => String::new(),
-        all => format!(", reused {:.0} % of prompt tokens", reused as f64 * 100.0 / all as f64),
+        all => format!(
+            ", reused {:.0} % of prompt tokens",
+            reused as f64 * 100.0 / all as f64
+        ),
     };
     if width < CONTEXT_FROM {
         return format!("{doing}{reused}");
     }
-    let context = run.calls.iter().rev().find_map(|call| call.usage).filter(|usage| usage.context_tokens > 0);
+    let context = run
+        .calls
+        .iter()
+        .rev()
+        .find_map(|call| call.usage)
+        .filter(|usage| usage.context_tokens > 0);
     let context = context.map_or(String::new(), |usage| {
-        format!(", context {} of {}", text::count(usage.context_used.into()), text::count(usage.context_tokens.into()))
+        format!(
+            ", context {} of {}",
+            text::count(usage.context_used.into()),
+            text::count(usage.context_tokens.into())
+        )
     });
     format!("{doing}{reused}{context}")
 }
@@ -380,24 +515,52 @@ fn hints(app: &App, scene: &Scene<'_>, cells: usize) -> Line<'static> {
 
 fn useful(app: &App, scene: &Scene<'_>) -> Vec<(Action, &'static str)> {
     use Action::{
-        Again, Ask, Back, Choose, Comparison, Copy, FocusInput, Help, HelpKey, NextPane, OpenSource, Palette, Play,
-        Prompts, Quit, RunChanged, Search, Settings, Step, Utility, Zoom,
+        Again, Ask, Back, Choose, Comparison, Copy, FocusInput, Help, HelpKey, NextPane,
+        OpenSource, Palette, Play, Prompts, Quit, RunChanged, Search, Settings, Step, Utility,
+        Zoom,
     };
     let stop = app.running().then_some((Back, "stop"));
     let fixed: &[(Action, &str)] = match (&scene.ui.overlay, scene.ui.focus) {
-        (Some((Overlay::Settings, _)), _) => &[(Back, "close"), (Choose, "change"), (RunChanged, "run again")],
+        (Some((Overlay::Settings, _)), _) => &[
+            (Back, "close"),
+            (Choose, "change"),
+            (RunChanged, "run again"),
+        ],
         (Some((Overlay::Sessions, _)), _) => &[(Back, "close"), (Choose, "open")],
         (Some((Overlay::Palette, _)), _) => &[(Back, "close"), (Choose, "do it")],
-        (Some((Overlay::Utility, _)), _) => &[(Back, "close"), (Choose, "another answer"), (Copy, "copy")],
-        (Some((Overlay::Comparison, _)), _) => &[(Back, "close"), (Choose, "ask under this preset"), (Copy, "copy")],
-        (Some((Overlay::Help(_) | Overlay::Log | Overlay::Report | Overlay::Prompts | Overlay::Source(_), _)), _) => {
-            &[(Back, "close"), (Search, "search"), (Copy, "copy")]
+        (Some((Overlay::Utility, _)), _) => {
+            &[(Back, "close"), (Choose, "another answer"), (Copy, "copy")]
         }
+        (Some((Overlay::Comparison, _)), _) => &[
+            (Back, "close"),
+            (Choose, "ask under this preset"),
+            (Copy, "copy"),
+        ],
+        (
+            Some((
+                Overlay::Help(_)
+                | Overlay::Log
+                | Overlay::Report
+                | Overlay::Prompts
+                | Overlay::Source(_),
+                _,
+            )),
+            _,
+        ) => &[(Back, "close"), (Search, "search"), (Copy, "copy")],
         (Some((Overlay::Whereabouts, _)), _) => &[(Back, "close"), (Search, "search")],
-        (None, Focus::Input) => &[(HelpKey, "help"), (Palette, "palette"), (Ask, "ask"), (NextPane, "panes")],
-        (None, Focus::Panes) if scene.ui.player.is_some() => {
-            &[(Help, "help"), (Play, "play"), (Step, "step"), (OpenSource, "source"), (Quit, "quit")]
-        }
+        (None, Focus::Input) => &[
+            (HelpKey, "help"),
+            (Palette, "palette"),
+            (Ask, "ask"),
+            (NextPane, "panes"),
+        ],
+        (None, Focus::Panes) if scene.ui.player.is_some() => &[
+            (Help, "help"),
+            (Play, "play"),
+            (Step, "step"),
+            (OpenSource, "source"),
+            (Quit, "quit"),
+        ],
         (None, Focus::Panes) => &[
             (Help, "help"),
             (Palette, "palette"),
@@ -413,5 +576,8 @@ fn useful(app: &App, scene: &Scene<'_>) -> Vec<(Action, &'static str)> {
             (Search, "search"),
         ],
     };
-    stop.into_iter().filter(|_| scene.ui.overlay.is_none()).chain(fixed.iter().copied()).collect()
+    stop.into_iter()
+        .filter(|_| scene.ui.overlay.is_none())
+        .chain(fixed.iter().copied())
+        .collect()
 }

@@ -54,7 +54,11 @@ where
             draw(terminal, app)?;
             pace.drawn();
         }
-        let wake = pace.wake().into_iter().chain(app.next_due().map(|due| played_until + due)).min();
+        let wake = pace
+            .wake()
+            .into_iter()
+            .chain(app.next_due().map(|due| played_until + due))
+            .min();
         let (mut input, mut record) = (None, None);
         tokio::select! {
             biased;
@@ -74,7 +78,10 @@ where
         // before the keys: time that passed while a replay was paused is not played
         let now = Instant::now();
         app.advance(now - std::mem::replace(&mut played_until, now));
-        for input in input.into_iter().chain(std::iter::from_fn(|| inputs.terminal.try_recv().ok())) {
+        for input in input
+            .into_iter()
+            .chain(std::iter::from_fn(|| inputs.terminal.try_recv().ok()))
+        {
             app.handle(&input);
             pace.urgent = true;
         }
@@ -102,12 +109,16 @@ where
     B: Backend,
     B::Error: Send + Sync + 'static,
 {
-    terminal.autoresize().context("cannot ask the terminal for its size")?;
+    terminal
+        .autoresize()
+        .context("cannot ask the terminal for its size")?;
     let size = terminal.get_frame().area();
     app.resize(size.width, size.height);
     app.take_changed();
     app.prepare();
-    terminal.draw(|frame| screen::draw(app, frame.buffer_mut())).context("cannot draw on the terminal")?;
+    terminal
+        .draw(|frame| screen::draw(app, frame.buffer_mut()))
+        .context("cannot draw on the terminal")?;
     Ok(())
 }
 
@@ -122,13 +133,23 @@ struct Pace {
 
 impl Pace {
     fn new(frame: Duration) -> Self {
-        Self { frame, last: None, dirty: true, urgent: false }
+        Self {
+            frame,
+            last: None,
+            dirty: true,
+            urgent: false,
+        }
     }
 
     /// When the frame that is wanted may be drawn; None when none is wanted.
     fn wake(&self) -> Option<Instant> {
-        let distance = if self.urgent { KEY_FRAME.min(self.frame) } else { self.frame };
-        self.dirty.then(|| self.last.map_or_else(Instant::now, |last| last + distance))
+        let distance = if self.urgent {
+            KEY_FRAME.min(self.frame)
+        } else {
+            self.frame
+        };
+        self.dirty
+            .then(|| self.last.map_or_else(Instant::now, |last| last + distance))
     }
 
     fn due(&self) -> bool {
@@ -136,7 +157,12 @@ impl Pace {
     }
 
     fn drawn(&mut self) {
-        *self = Self { frame: self.frame, last: Some(Instant::now()), dirty: false, urgent: false };
+        *self = Self {
+            frame: self.frame,
+            last: Some(Instant::now()),
+            dirty: false,
+            urgent: false,
+        };
     }
 }
 
@@ -149,11 +175,16 @@ mod tests {
         let mut pace = Pace::new(Duration::from_secs(60));
         assert!(pace.due(), "the first frame comes at once");
         pace.drawn();
-        assert!(pace.wake().is_none(), "nothing is drawn when nothing changed");
+        assert!(
+            pace.wake().is_none(),
+            "nothing is drawn when nothing changed"
+        );
         pace.dirty = true;
         assert!(!pace.due());
         pace.urgent = true;
-        let wait = pace.wake().map(|wake| wake.saturating_duration_since(Instant::now()));
+        let wait = pace
+            .wake()
+            .map(|wake| wake.saturating_duration_since(Instant::now()));
         assert!(wait.is_some_and(|wait| wait <= KEY_FRAME));
     }
 }

@@ -60,15 +60,27 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
         (false, false) if area.height >= TALL => two(body, needs),
         (false, false) => vec![(needs.focused, body)],
     };
-    Some(Layout { header, progress, tabs, panes, input, status })
+    Some(Layout {
+        header,
+        progress,
+        tabs,
+        panes,
+        input,
+        status,
+    })
 }
 
 /// SCREEN's arrangement: answer and uncertainty above, retrieval, links and refinement below.
 fn all(body: Rect) -> Vec<(Pane, Rect)> {
     let [above, below] = Split::vertical([Constraint::Fill(11), Constraint::Fill(10)]).areas(body);
-    let [answer, uncertainty] = Split::horizontal([Constraint::Fill(11), Constraint::Fill(10)]).areas(above);
-    let [retrieval, links, refinement] =
-        Split::horizontal([Constraint::Fill(11), Constraint::Fill(5), Constraint::Fill(5)]).areas(below);
+    let [answer, uncertainty] =
+        Split::horizontal([Constraint::Fill(11), Constraint::Fill(10)]).areas(above);
+    let [retrieval, links, refinement] = Split::horizontal([
+        Constraint::Fill(11),
+        Constraint::Fill(5),
+        Constraint::Fill(5),
+    ])
+    .areas(below);
     vec![
         (Pane::Answer, answer),
         (Pane::Uncertainty, uncertainty),
@@ -80,7 +92,11 @@ fn all(body: Rect) -> Vec<(Pane, Rect)> {
 
 fn two(body: Rect, needs: Needs) -> Vec<(Pane, Rect)> {
     let [above, below] = Split::vertical([Constraint::Fill(1), Constraint::Fill(1)]).areas(body);
-    let other = if needs.focused == Pane::Answer { needs.beside } else { needs.focused };
+    let other = if needs.focused == Pane::Answer {
+        needs.beside
+    } else {
+        needs.focused
+    };
     vec![(Pane::Answer, above), (other, below)]
 }
 
@@ -88,13 +104,19 @@ impl Layout {
     /// The pane under a position.
     #[must_use]
     pub fn pane_at(&self, position: Position) -> Option<(Pane, Rect)> {
-        self.panes.iter().copied().find(|(_, area)| area.contains(position))
+        self.panes
+            .iter()
+            .copied()
+            .find(|(_, area)| area.contains(position))
     }
 
     /// The area of a pane, when it is in sight.
     #[must_use]
     pub fn pane(&self, pane: Pane) -> Option<Rect> {
-        self.panes.iter().find(|(shown, _)| *shown == pane).map(|(_, area)| *area)
+        self.panes
+            .iter()
+            .find(|(shown, _)| *shown == pane)
+            .map(|(_, area)| *area)
     }
 }
 
@@ -114,5 +136,10 @@ pub fn inside(frame: Rect) -> Rect {
 pub fn overlay(area: Rect, columns: u16, rows: u16) -> Rect {
     let (width, height) = (columns.min(area.width), rows.min(area.height));
     // above the middle, where eyes are
-    Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 3, width, height }
+    Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 3,
+        width,
+        height,
+    }
 }

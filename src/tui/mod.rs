@@ -84,13 +84,23 @@ pub fn replay(records: Vec<Record>, options: Options) -> anyhow::Result<Ended> {
     show(app, nothing, |_| {})
 }
 
-fn show(mut app: App, records: UnboundedReceiver<Record>, engine: impl Fn(Effect)) -> anyhow::Result<Ended> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the screen")?;
+fn show(
+    mut app: App,
+    records: UnboundedReceiver<Record>,
+    engine: impl Fn(Effect),
+) -> anyhow::Result<Ended> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the screen")?;
     let taken = Taken::take(app.options().config.screen.mouse)
         .context("the screen needs a terminal: use `ragscope ask` without one")?;
-    let mut terminal = Terminal::new(CrosstermBackend::new(std::io::stdout())).context("cannot use the terminal")?;
-    let inputs = Inputs { terminal: taken.events(), records };
+    let mut terminal = Terminal::new(CrosstermBackend::new(std::io::stdout()))
+        .context("cannot use the terminal")?;
+    let inputs = Inputs {
+        terminal: taken.events(),
+        records,
+    };
     let mut perform = |effect: Effect, app: &mut App| outside(effect, app, &engine);
     let shown = runtime.block_on(async {
         tokio::select! {
@@ -102,7 +112,11 @@ fn show(mut app: App, records: UnboundedReceiver<Record>, engine: impl Fn(Effect
     // the terminal comes back before anything is reported
     drop(taken);
     let ended = shown?;
-    anyhow::ensure!(panics.is_empty(), "a part of the program failed, please report it: {}", panics.join("; "));
+    anyhow::ensure!(
+        panics.is_empty(),
+        "a part of the program failed, please report it: {}",
+        panics.join("; ")
+    );
     Ok(ended)
 }
 
@@ -134,6 +148,12 @@ fn remember(question: &str, app: &mut App) {
     let file = app.options().paths.history_file();
     let line = serde_json::Value::from(question).to_string();
     if let Err(error) = terminal::append_line(&file, &line) {
-        app.tell(format!("the question is not kept for the history: {}: {error}", file.display()), true);
+        app.tell(
+            format!(
+                "the question is not kept for the history: {}: {error}",
+                file.display()
+            ),
+            true,
+        );
     }
 }

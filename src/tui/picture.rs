@@ -14,7 +14,10 @@ const BASELINE: u32 = 15;
 /// The buffer as SVG.
 pub fn svg(buffer: &Buffer) -> String {
     let area = buffer.area;
-    let (width, height) = (u32::from(area.width) * CELL.0, u32::from(area.height) * CELL.1);
+    let (width, height) = (
+        u32::from(area.width) * CELL.0,
+        u32::from(area.height) * CELL.1,
+    );
     let mut page = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"ui-monospace, Menlo, \
          Consolas, 'DejaVu Sans Mono', monospace\" font-size=\"16\">\n<rect width=\"{width}\" height=\"{height}\" \
@@ -26,7 +29,10 @@ pub fn svg(buffer: &Buffer) -> String {
         while x < area.right() {
             let cell = &buffer[(x, y)];
             let cells = text::width(cell.symbol()).max(1) as u16;
-            let (mut ink, mut paper) = (theme::hex(cell.fg, "#000000"), theme::hex(cell.bg, "#ffffff"));
+            let (mut ink, mut paper) = (
+                theme::hex(cell.fg, "#000000"),
+                theme::hex(cell.bg, "#ffffff"),
+            );
             if cell.modifier.contains(Modifier::REVERSED) {
                 std::mem::swap(&mut ink, &mut paper);
             }
@@ -36,11 +42,17 @@ pub fn svg(buffer: &Buffer) -> String {
                     run.text.push_str(cell.symbol());
                     run.cells += cells;
                 }
-                _ => runs.push(Piece { x: x - area.left(), cells, text: cell.symbol().to_owned(), look }),
+                _ => runs.push(Piece {
+                    x: x - area.left(),
+                    cells,
+                    text: cell.symbol().to_owned(),
+                    look,
+                }),
             }
             x += cells;
         }
-        runs.iter().for_each(|run| run.draw(u32::from(y - area.top()), &mut page));
+        runs.iter()
+            .for_each(|run| run.draw(u32::from(y - area.top()), &mut page));
     }
     page.push_str("</svg>\n");
     page
@@ -57,22 +69,44 @@ struct Piece {
 impl Piece {
     fn draw(&self, row: u32, page: &mut String) {
         let (ink, paper, modifier) = &self.look;
-        let (x, y, width) = (u32::from(self.x) * CELL.0, row * CELL.1, u32::from(self.cells) * CELL.0);
+        let (x, y, width) = (
+            u32::from(self.x) * CELL.0,
+            row * CELL.1,
+            u32::from(self.cells) * CELL.0,
+        );
         if paper != "#ffffff" {
-            let _ =
-                writeln!(page, "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{}\" fill=\"{paper}\"/>", CELL.1);
+            let _ = writeln!(
+                page,
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{}\" fill=\"{paper}\"/>",
+                CELL.1
+            );
         }
         if self.text.trim().is_empty() {
             return;
         }
-        let weight = if modifier.contains(Modifier::BOLD) { " font-weight=\"bold\"" } else { "" };
-        let slant = if modifier.contains(Modifier::ITALIC) { " font-style=\"italic\"" } else { "" };
-        let line = match (modifier.contains(Modifier::CROSSED_OUT), modifier.contains(Modifier::UNDERLINED)) {
+        let weight = if modifier.contains(Modifier::BOLD) {
+            " font-weight=\"bold\""
+        } else {
+            ""
+        };
+        let slant = if modifier.contains(Modifier::ITALIC) {
+            " font-style=\"italic\""
+        } else {
+            ""
+        };
+        let line = match (
+            modifier.contains(Modifier::CROSSED_OUT),
+            modifier.contains(Modifier::UNDERLINED),
+        ) {
             (true, _) => " text-decoration=\"line-through\"",
             (false, true) => " text-decoration=\"underline\"",
             (false, false) => "",
         };
-        let written = self.text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let written = self
+            .text
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;");
         // the length is given, so that a font with other widths still keeps the columns
         let _ = writeln!(
             page,
@@ -93,11 +127,32 @@ mod tests {
     #[test]
     fn neighbours_of_one_look_are_one_text_and_markup_is_escaped() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 12, 1));
-        buffer.set_string(0, 0, "a<b 海", Style::default().fg((1, 2, 3).into()).add_modifier(Modifier::CROSSED_OUT));
-        buffer.set_string(6, 0, "&", Style::default().fg((255, 0, 0).into()).bg((8, 8, 8).into()));
+        buffer.set_string(
+            0,
+            0,
+            "a<b 海",
+            Style::default()
+                .fg((1, 2, 3).into())
+                .add_modifier(Modifier::CROSSED_OUT),
+        );
+        buffer.set_string(
+            6,
+            0,
+            "&",
+            Style::default().fg((255, 0, 0).into()).bg((8, 8, 8).into()),
+        );
         let page = svg(&buffer);
-        assert!(page.contains("fill=\"#010203\" text-decoration=\"line-through\">a&lt;b 海</text>"), "{page}");
-        assert!(page.contains("textLength=\"60\"") && page.contains("fill=\"#ff0000\">&amp;</text>"), "{page}");
-        assert!(page.contains("<rect x=\"60\" y=\"0\" width=\"10\" height=\"20\" fill=\"#080808\"/>"), "{page}");
+        assert!(
+            page.contains("fill=\"#010203\" text-decoration=\"line-through\">a&lt;b 海</text>"),
+            "{page}"
+        );
+        assert!(
+            page.contains("textLength=\"60\"") && page.contains("fill=\"#ff0000\">&amp;</text>"),
+            "{page}"
+        );
+        assert!(
+            page.contains("<rect x=\"60\" y=\"0\" width=\"10\" height=\"20\" fill=\"#080808\"/>"),
+            "{page}"
+        );
     }
 }

@@ -29,7 +29,14 @@ impl Player {
             Some(*latest)
         });
         let due_us = due.collect();
-        Self { records, due_us, position: 0, clock_us: 0.0, playing: true, speed: 1.0 }
+        Self {
+            records,
+            due_us,
+            position: 0,
+            clock_us: 0.0,
+            playing: true,
+            speed: 1.0,
+        }
     }
 
     /// Lets time pass and hands out the records that became due.
@@ -39,7 +46,10 @@ impl Player {
         }
         self.clock_us += elapsed.as_secs_f64() * 1e6 * self.speed;
         let clock = self.clock_us;
-        let due = self.due_us[self.position..].iter().take_while(|due| **due as f64 <= clock).count();
+        let due = self.due_us[self.position..]
+            .iter()
+            .take_while(|due| **due as f64 <= clock)
+            .count();
         let from = self.position;
         self.position += due;
         self.playing = self.position < self.records.len();
@@ -50,7 +60,9 @@ impl Player {
     #[must_use]
     pub fn next_due(&self) -> Option<Duration> {
         let due = *self.due_us.get(self.position).filter(|_| self.playing)? as f64;
-        Some(Duration::from_secs_f64(((due - self.clock_us) / self.speed / 1e6).max(0.0)))
+        Some(Duration::from_secs_f64(
+            ((due - self.clock_us) / self.speed / 1e6).max(0.0),
+        ))
     }
 
     /// One record on, paused.
@@ -66,7 +78,10 @@ impl Player {
     pub fn step_back(&mut self) -> &[Record] {
         self.playing = false;
         self.position = self.position.saturating_sub(1);
-        self.clock_us = self.position.checked_sub(1).map_or(0.0, |last| self.due_us[last] as f64);
+        self.clock_us = self
+            .position
+            .checked_sub(1)
+            .map_or(0.0, |last| self.due_us[last] as f64);
         &self.records[..self.position]
     }
 
@@ -119,7 +134,9 @@ mod tests {
             seq: seq as u64,
             t_us: *t_us,
             run: "r".to_owned(),
-            event: Event::Warned { text: String::new() },
+            event: Event::Warned {
+                text: String::new(),
+            },
         };
         Player::new(times_us.iter().enumerate().map(record).collect())
     }

@@ -13,7 +13,15 @@ use super::{screen, text};
 
 /// A name that every file system takes.
 pub fn file_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).collect()
+    name.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect()
 }
 
 /// The run with its answer, its sentences, what was looked up and what it cost.
@@ -27,7 +35,11 @@ pub fn markdown(run: &Run) -> String {
             let measured = doubted.uncertainty.as_ref().map_or(String::new(), measured);
             let _ = writeln!(page, "{}. ~~{}~~{measured}", step.step, doubted.text);
         }
-        let labels = step.citations.iter().map(|citation| format!(" [{}]", citation.label)).collect::<String>();
+        let labels = step
+            .citations
+            .iter()
+            .map(|citation| format!(" [{}]", citation.label))
+            .collect::<String>();
         let measured = step.uncertainty.as_ref().map_or(String::new(), measured);
         let _ = writeln!(page, "{}. {}{labels}{measured}", step.step, step.text);
     }
@@ -53,21 +65,34 @@ fn sources(run: &Run, page: &mut String) {
     page.push_str("\n## Sources\n\n");
     for citation in &run.citations {
         let lines = text::lines(citation.first_line, citation.last_line);
-        let _ = writeln!(page, "- [{}] {}:{lines}", citation.label, text::one_line(&citation.file));
+        let _ = writeln!(
+            page,
+            "- [{}] {}:{lines}",
+            citation.label,
+            text::one_line(&citation.file)
+        );
     }
 }
 
 fn lookups(run: &Run, page: &mut String) {
-    for lookup in run.lookups.iter().filter(|lookup| !lookup.hits().is_empty()) {
+    for lookup in run
+        .lookups
+        .iter()
+        .filter(|lookup| !lookup.hits().is_empty())
+    {
         let _ = writeln!(page, "\n## Looked up: {}\n", lookup.query);
         if let Some(utility) = lookup.utility {
             let _ = writeln!(page, "Worth to the model: {utility:+.2}\n");
         }
         page.push_str("| | chunk | bm25 | cosine | fused | why not |\n|---|---|---|---|---|---|\n");
         for hit in lookup.hits() {
-            let sign = lookup.label(hit.chunk.id).map_or("✗".to_owned(), |label| format!("[{label}]"));
+            let sign = lookup
+                .label(hit.chunk.id)
+                .map_or("✗".to_owned(), |label| format!("[{label}]"));
             let score = |ranked: Option<crate::event::Ranked>| {
-                ranked.map_or(String::new(), |ranked| format!("{:.3} (#{})", ranked.score, ranked.rank))
+                ranked.map_or(String::new(), |ranked| {
+                    format!("{:.3} (#{})", ranked.score, ranked.rank)
+                })
             };
             let place = format!(
                 "{}:{}",
@@ -80,7 +105,9 @@ fn lookups(run: &Run, page: &mut String) {
                 score(hit.bm25),
                 score(hit.vector),
                 hit.fused.score,
-                lookup.dropped(hit.chunk.id).map_or(String::new(), |reason| dropped_in_short(reason, lookup)),
+                lookup
+                    .dropped(hit.chunk.id)
+                    .map_or(String::new(), |reason| dropped_in_short(reason, lookup)),
             );
         }
     }
@@ -94,8 +121,11 @@ fn facts(run: &Run, page: &mut String) {
         Some(Outcome::LimitReached) => "cut off by a limit".to_owned(),
         Some(Outcome::Failed { error, .. }) => format!("failed: {}", text::one_line(error)),
     };
-    let models: Vec<String> =
-        run.models.iter().map(|card| format!("{} {}", text::one_line(&card.file), card.fingerprint)).collect();
+    let models: Vec<String> = run
+        .models
+        .iter()
+        .map(|card| format!("{} {}", text::one_line(&card.file), card.fingerprint))
+        .collect();
     let usage = &run.usage;
     page.push_str("\n## Run\n\n");
     let facts = [
@@ -107,7 +137,10 @@ fn facts(run: &Run, page: &mut String) {
         ("models", models.join("; ")),
         (
             "prompt tokens",
-            format!("{} evaluated, {} reused", usage.prompt_tokens_evaluated, usage.prompt_tokens_reused),
+            format!(
+                "{} evaluated, {} reused",
+                usage.prompt_tokens_evaluated, usage.prompt_tokens_reused
+            ),
         ),
         ("tokens generated", usage.tokens_generated.to_string()),
         ("time", text::duration(usage.wall_ms)),

@@ -10,7 +10,9 @@ use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
     KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
-use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
 use crossterm::{cursor, execute};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -33,10 +35,21 @@ impl Taken {
     /// When there is no terminal.
     pub fn take(mouse: bool) -> io::Result<Self> {
         enable_raw_mode()?;
-        let taken = Self { reading: Arc::new(AtomicBool::new(true)), panics: Arc::default() };
-        execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
+        let taken = Self {
+            reading: Arc::new(AtomicBool::new(true)),
+            panics: Arc::default(),
+        };
+        execute!(
+            io::stdout(),
+            EnterAlternateScreen,
+            EnableBracketedPaste,
+            cursor::Hide
+        )?;
         // terminals that do not know this ignore it; asking first could cost seconds before the first frame
-        execute!(io::stdout(), PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES))?;
+        execute!(
+            io::stdout(),
+            PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES)
+        )?;
         if mouse {
             set_mouse(true)?;
         }
@@ -47,7 +60,10 @@ impl Taken {
     /// What other threads said when they panicked: to be told once the terminal is back.
     #[must_use]
     pub fn panics(&self) -> Vec<String> {
-        self.panics.lock().map(|panics| panics.clone()).unwrap_or_default()
+        self.panics
+            .lock()
+            .map(|panics| panics.clone())
+            .unwrap_or_default()
     }
 
     /// The events of the terminal, read by a thread of its own.
@@ -87,7 +103,12 @@ fn give_back(reading: &AtomicBool) {
         return;
     }
     let mut out = io::stdout();
-    let _ = execute!(out, DisableMouseCapture, PopKeyboardEnhancementFlags, DisableBracketedPaste);
+    let _ = execute!(
+        out,
+        DisableMouseCapture,
+        PopKeyboardEnhancementFlags,
+        DisableBracketedPaste
+    );
     let _ = execute!(out, LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
 }
@@ -112,7 +133,11 @@ fn restore_on_panic(reading: Arc<AtomicBool>, panics: Arc<Mutex<Vec<String>>>) {
 /// # Errors
 /// When the terminal cannot be written to.
 pub fn set_mouse(taken: bool) -> io::Result<()> {
-    if taken { execute!(io::stdout(), EnableMouseCapture) } else { execute!(io::stdout(), DisableMouseCapture) }
+    if taken {
+        execute!(io::stdout(), EnableMouseCapture)
+    } else {
+        execute!(io::stdout(), DisableMouseCapture)
+    }
 }
 
 /// Puts text on the clipboard of the terminal (OSC 52), which works over ssh too.
@@ -130,7 +155,10 @@ fn base64(bytes: &[u8]) -> String {
     const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
-        let group = three.iter().fold(0_u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+        let group = three
+            .iter()
+            .fold(0_u32, |group, byte| group << 8 | u32::from(*byte))
+            << (8 * (3 - three.len()));
         for place in 0..4 {
             let sign = SIGNS[(group >> (18 - 6 * place) & 63) as usize] as char;
             text.push(if place > three.len() { '=' } else { sign });
@@ -158,7 +186,10 @@ pub fn append_line(path: &Path, line: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+    let mut file = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)?;
     writeln!(file, "{line}")
 }
 
@@ -167,7 +198,11 @@ pub async fn asked_to_end() -> u8 {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        let kinds = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()];
+        let kinds = [
+            SignalKind::terminate(),
+            SignalKind::hangup(),
+            SignalKind::interrupt(),
+        ];
         if let [Ok(mut terminate), Ok(mut hangup), Ok(mut interrupt)] = kinds.map(signal) {
             let came = tokio::select! {
                 _ = terminate.recv() => SignalKind::terminate(),

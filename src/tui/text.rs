@@ -24,7 +24,11 @@ pub fn many_lines(text: &str) -> String {
 
 /// Width in cells.
 pub fn width(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.graphemes(true).map(grapheme_width).sum() }
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.graphemes(true).map(grapheme_width).sum()
+    }
 }
 
 fn grapheme_width(grapheme: &str) -> usize {
@@ -126,7 +130,11 @@ fn trimmed(text: &str, row: Range<usize>) -> Range<usize> {
 
 /// A bar of `cells` cells, filled to `share` (0..=1), in SCREEN's signs.
 pub fn bar(share: f32, cells: usize) -> (String, String) {
-    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    let share = if share.is_finite() {
+        share.clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
     let mut filled = (share * cells as f32).round() as usize;
     if filled == 0 && share > 0.0 && cells > 0 {
         filled = 1;
@@ -138,7 +146,9 @@ pub fn bar(share: f32, cells: usize) -> (String, String) {
 pub fn sparkline(values: impl Iterator<Item = f32>, top: f32) -> String {
     const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let last = SIGNS.len() - 1;
-    values.map(|value| SIGNS[((value / top).clamp(0.0, 1.0) * last as f32).round() as usize]).collect()
+    values
+        .map(|value| SIGNS[((value / top).clamp(0.0, 1.0) * last as f32).round() as usize])
+        .collect()
 }
 
 /// `9118` as `9,118`.
@@ -156,7 +166,11 @@ pub fn count(number: u64) -> String {
 
 /// `1 file`, `2 files`.
 pub fn counted(number: u64, thing: &str) -> String {
-    format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
+    format!(
+        "{} {thing}{}",
+        count(number),
+        if number == 1 { "" } else { "s" }
+    )
 }
 
 /// Milliseconds as a person says them.
@@ -182,18 +196,31 @@ pub fn time_left(ms: u64) -> String {
 pub fn date(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
     let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
     let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", second / 3_600, second / 60 % 60)
+    format!(
+        "{year:04}-{month:02}-{day:02} {:02}:{:02}",
+        second / 3_600,
+        second / 60 % 60
+    )
 }
 
 /// Lines of a file: `12` or `12-14`.
 pub fn lines(first: u32, last: u32) -> String {
-    if last > first { format!("{first}-{last}") } else { first.to_string() }
+    if last > first {
+        format!("{first}-{last}")
+    } else {
+        first.to_string()
+    }
 }
 
 /// Byte ranges where `needle` occurs in `text`, without regard to case. Nothing matches an empty needle.
@@ -205,11 +232,18 @@ pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
     // lower case may change lengths, so each folded character keeps where it came from
     let folded: Vec<(char, Range<usize>)> = text
         .char_indices()
-        .flat_map(|(at, c)| c.to_lowercase().map(move |lower| (lower, at..at + c.len_utf8())))
+        .flat_map(|(at, c)| {
+            c.to_lowercase()
+                .map(move |lower| (lower, at..at + c.len_utf8()))
+        })
         .collect();
     let (mut found, mut at) = (Vec::new(), 0);
     while at + needle.len() <= folded.len() {
-        if folded[at..at + needle.len()].iter().zip(&needle).all(|((c, _), wanted)| c == wanted) {
+        if folded[at..at + needle.len()]
+            .iter()
+            .zip(&needle)
+            .all(|((c, _), wanted)| c == wanted)
+        {
             found.push(folded[at].1.start..folded[at + needle.len() - 1].1.end);
             at += needle.len();
         } else {
@@ -222,9 +256,9 @@ pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
 /// The words of a text that are worth highlighting when it is a query: no signs, no one-letter words, no commonest words.
 pub fn content_words(text: &str) -> Vec<String> {
     const COMMON: &[&str] = &[
-        "the", "and", "was", "were", "is", "are", "of", "in", "to", "for", "on", "at", "by", "an", "what", "who",
-        "where", "when", "which", "how", "why", "did", "does", "do", "that", "this", "with", "from", "it", "its", "as",
-        "be", "or", "has", "have", "had",
+        "the", "and", "was", "were", "is", "are", "of", "in", "to", "for", "on", "at", "by", "an",
+        "what", "who", "where", "when", "which", "how", "why", "did", "does", "do", "that", "this",
+        "with", "from", "it", "its", "as", "be", "or", "has", "have", "had",
     ];
     text.unicode_words()
         .map(str::to_lowercase)
@@ -245,11 +279,18 @@ mod tests {
             ("abcdefgh ij", 3, &["abc", "def", "gh", "ij"]),
             ("a\n\nb", 9, &["a", "", "b"]),
             ("日本語の文", 4, &["日本", "語の", "文"]),
-            ("e\u{301}e\u{301}e\u{301}", 2, &["e\u{301}e\u{301}", "e\u{301}"]),
+            (
+                "e\u{301}e\u{301}e\u{301}",
+                2,
+                &["e\u{301}e\u{301}", "e\u{301}"],
+            ),
             ("日", 1, &["", "日"]),
         ];
         for (text, cells, expected) in cases {
-            let rows: Vec<&str> = wrap(text, *cells).into_iter().map(|row| &text[row]).collect();
+            let rows: Vec<&str> = wrap(text, *cells)
+                .into_iter()
+                .map(|row| &text[row])
+                .collect();
             assert_eq!(rows, *expected, "{text:?} at {cells}");
         }
     }

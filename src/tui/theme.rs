@@ -12,7 +12,10 @@ use crate::config::{names_with_own, nearest};
 const BUILT_IN: &[(&str, &str)] = &[
     ("dark", include_str!("../../assets/themes/dark.toml")),
     ("light", include_str!("../../assets/themes/light.toml")),
-    ("colour-blind", include_str!("../../assets/themes/colour-blind.toml")),
+    (
+        "colour-blind",
+        include_str!("../../assets/themes/colour-blind.toml"),
+    ),
 ];
 
 /// Declares the roles once: the enum, its names in theme files, what each is for.
@@ -96,7 +99,9 @@ impl Depth {
         let set = |name: &str| std::env::var(name).unwrap_or_default();
         if !set("NO_COLOR").is_empty() || set("TERM") == "dumb" {
             Self::None
-        } else if matches!(set("COLORTERM").as_str(), "truecolor" | "24bit") || set("TERM").ends_with("-direct") {
+        } else if matches!(set("COLORTERM").as_str(), "truecolor" | "24bit")
+            || set("TERM").ends_with("-direct")
+        {
             Self::True
         } else {
             Self::Indexed
@@ -145,9 +150,14 @@ impl Theme {
     pub fn load(name: &str, folder: &Path, depth: Depth) -> anyhow::Result<Self> {
         let mut looks = BTreeMap::new();
         gather(name, folder, &mut looks, 0)?;
-        let styles = Tone::ALL.iter().map(|tone| looks.get(tone.name()).copied().unwrap_or_default());
+        let styles = Tone::ALL
+            .iter()
+            .map(|tone| looks.get(tone.name()).copied().unwrap_or_default());
         let styles = styles.map(|style| at_depth(style, depth)).collect();
-        Ok(Self { name: name.to_owned(), styles })
+        Ok(Self {
+            name: name.to_owned(),
+            styles,
+        })
     }
 
     /// The names that can be chosen: built-in ones, then the user's.
@@ -161,7 +171,11 @@ impl Theme {
     #[must_use]
     pub fn style(&self, tone: Tone) -> Style {
         let style = self.styles[tone as usize];
-        if tone == Tone::Text { Style { bg: None, ..style } } else { style }
+        if tone == Tone::Text {
+            Style { bg: None, ..style }
+        } else {
+            style
+        }
     }
 
     /// The look of the empty screen.
@@ -172,7 +186,12 @@ impl Theme {
 }
 
 /// Collects the looks of a theme over those of its base.
-fn gather(name: &str, folder: &Path, looks: &mut BTreeMap<&'static str, Style>, depth: usize) -> anyhow::Result<()> {
+fn gather(
+    name: &str,
+    folder: &Path,
+    looks: &mut BTreeMap<&'static str, Style>,
+    depth: usize,
+) -> anyhow::Result<()> {
     if depth > 8 {
         bail!("theme `{name}` is based on itself: change its `base`");
     }
@@ -192,10 +211,16 @@ fn gather(name: &str, folder: &Path, looks: &mut BTreeMap<&'static str, Style>, 
     }
     if let Some(file) = own {
         let origin = file.display().to_string();
-        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {origin}"))?;
+        let text =
+            std::fs::read_to_string(&file).with_context(|| format!("cannot read {origin}"))?;
         let parsed = parse(&text, &origin)?;
         if built_in.is_none() {
-            gather(parsed.base.as_deref().unwrap_or("dark"), folder, looks, depth + 1)?;
+            gather(
+                parsed.base.as_deref().unwrap_or("dark"),
+                folder,
+                looks,
+                depth + 1,
+            )?;
         }
         put_over(&origin, &parsed, looks)?;
     }
@@ -206,19 +231,37 @@ fn parse(text: &str, origin: &str) -> anyhow::Result<ThemeFile> {
     toml::from_str(text).with_context(|| format!("{origin} is not a theme"))
 }
 
-fn put_over(origin: &str, file: &ThemeFile, looks: &mut BTreeMap<&'static str, Style>) -> anyhow::Result<()> {
+fn put_over(
+    origin: &str,
+    file: &ThemeFile,
+    looks: &mut BTreeMap<&'static str, Style>,
+) -> anyhow::Result<()> {
     for (role, look) in &file.roles {
         let Some(tone) = Tone::ALL.iter().find(|tone| tone.name() == role) else {
-            bail!("{origin}: unknown role `{role}`{}", nearest(role, Tone::ALL.iter().map(|tone| tone.name())));
+            bail!(
+                "{origin}: unknown role `{role}`{}",
+                nearest(role, Tone::ALL.iter().map(|tone| tone.name()))
+            );
         };
-        looks.insert(tone.name(), style_of(look, &file.palette).with_context(|| format!("{origin}: role `{role}`"))?);
+        looks.insert(
+            tone.name(),
+            style_of(look, &file.palette).with_context(|| format!("{origin}: role `{role}`"))?,
+        );
     }
     Ok(())
 }
 
 fn style_of(look: &Look, palette: &BTreeMap<String, String>) -> anyhow::Result<Style> {
-    let named = |name: &Option<String>| name.as_deref().map(|name| colour(name, palette)).transpose();
-    let style = Style { fg: named(&look.fg)?, bg: named(&look.bg)?, ..Style::default() };
+    let named = |name: &Option<String>| {
+        name.as_deref()
+            .map(|name| colour(name, palette))
+            .transpose()
+    };
+    let style = Style {
+        fg: named(&look.fg)?,
+        bg: named(&look.bg)?,
+        ..Style::default()
+    };
     let attributes = [
         (look.bold, Modifier::BOLD),
         (look.dim, Modifier::DIM),
@@ -227,17 +270,31 @@ fn style_of(look: &Look, palette: &BTreeMap<String, String>) -> anyhow::Result<S
         (look.reversed, Modifier::REVERSED),
         (look.struck, Modifier::CROSSED_OUT),
     ];
-    Ok(attributes.iter().filter(|(on, _)| *on).fold(style, |style, (_, attribute)| style.add_modifier(*attribute)))
+    Ok(attributes
+        .iter()
+        .filter(|(on, _)| *on)
+        .fold(style, |style, (_, attribute)| {
+            style.add_modifier(*attribute)
+        }))
 }
 
 fn colour(name: &str, palette: &BTreeMap<String, String>) -> anyhow::Result<Color> {
     let text = palette.get(name).map_or(name, String::as_str);
     let known = || nearest(name, palette.keys().map(String::as_str));
-    let hex = text.strip_prefix('#').filter(|hex| hex.len() == 6 && hex.is_ascii());
+    let hex = text
+        .strip_prefix('#')
+        .filter(|hex| hex.len() == 6 && hex.is_ascii());
     let Some(value) = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()) else {
-        bail!("`{name}` is neither #rrggbb nor a name in [palette]{}", known());
+        bail!(
+            "`{name}` is neither #rrggbb nor a name in [palette]{}",
+            known()
+        );
     };
-    Ok(Color::Rgb((value >> 16) as u8, (value >> 8) as u8, value as u8))
+    Ok(Color::Rgb(
+        (value >> 16) as u8,
+        (value >> 8) as u8,
+        value as u8,
+    ))
 }
 
 fn at_depth(mut style: Style, depth: Depth) -> Style {
@@ -253,7 +310,11 @@ fn at_depth(mut style: Style, depth: Depth) -> Style {
             let marked = style.bg.is_some() && style.add_modifier.contains(Modifier::BOLD);
             style.fg = None;
             style.bg = None;
-            if marked { style.add_modifier(Modifier::REVERSED) } else { style }
+            if marked {
+                style.add_modifier(Modifier::REVERSED)
+            } else {
+                style
+            }
         }
     }
 }
@@ -264,14 +325,25 @@ const STEPS: [i32; 6] = [0, 95, 135, 175, 215, 255];
 /// The nearest of xterm's 256 colours: the 6x6x6 cube or the grey ramp.
 fn indexed(colour: Color) -> Color {
     const NEARLY_GREY: i32 = 32;
-    let Color::Rgb(r, g, b) = colour else { return colour };
+    let Color::Rgb(r, g, b) = colour else {
+        return colour;
+    };
     let rgb = [i32::from(r), i32::from(g), i32::from(b)];
-    let distance = |other: [i32; 3]| -> i32 { rgb.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum() };
-    let step = |value: i32| (0..6).min_by_key(|i| (STEPS[*i] - value).abs()).unwrap_or(0);
+    let distance =
+        |other: [i32; 3]| -> i32 { rgb.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum() };
+    let step = |value: i32| {
+        (0..6)
+            .min_by_key(|i| (STEPS[*i] - value).abs())
+            .unwrap_or(0)
+    };
     // a grey with a tinge would come out in another colour from the coarse cube
     let tinge = rgb.iter().max().unwrap_or(&0) - rgb.iter().min().unwrap_or(&0);
     let mean = rgb.iter().sum::<i32>() / 3;
-    let cube = if tinge < NEARLY_GREY { [step(mean); 3] } else { rgb.map(step) };
+    let cube = if tinge < NEARLY_GREY {
+        [step(mean); 3]
+    } else {
+        rgb.map(step)
+    };
     let grey = ((mean - 3) / 10).clamp(0, 23);
     let grey_value = 8 + 10 * grey;
     let index = if distance([grey_value; 3]) < distance(cube.map(|i| STEPS[i])) {
@@ -316,7 +388,11 @@ mod tests {
         for (name, text) in BUILT_IN {
             let file = parse(text, name).expect("a theme");
             for tone in Tone::ALL {
-                assert!(file.roles.contains_key(tone.name()), "{name} has no look for {}", tone.name());
+                assert!(
+                    file.roles.contains_key(tone.name()),
+                    "{name} has no look for {}",
+                    tone.name()
+                );
             }
             Theme::load(name, Path::new(""), Depth::True).expect("a theme");
         }
@@ -329,28 +405,49 @@ mod tests {
             let style = theme.style(*tone);
             assert!(style.fg.is_none() && style.bg.is_none(), "{tone:?}");
         }
-        assert!(theme.style(Tone::Selection).add_modifier.contains(Modifier::REVERSED));
+        assert!(
+            theme
+                .style(Tone::Selection)
+                .add_modifier
+                .contains(Modifier::REVERSED)
+        );
     }
 
     #[test]
     fn a_users_file_overrides_by_role() {
         let folder = folder_with(&[
             ("dark.toml", "[roles]\nbad = { fg = \"#ff0000\" }"),
-            ("mine.toml", "base = \"light\"\n[palette]\nink = \"#010203\"\n[roles]\ntext = { fg = \"ink\" }"),
+            (
+                "mine.toml",
+                "base = \"light\"\n[palette]\nink = \"#010203\"\n[roles]\ntext = { fg = \"ink\" }",
+            ),
         ]);
         let load = |name| Theme::load(name, folder.path(), Depth::True).expect("a theme");
-        assert_eq!(load("dark").style(Tone::Bad).fg, Some(Color::Rgb(255, 0, 0)));
+        assert_eq!(
+            load("dark").style(Tone::Bad).fg,
+            Some(Color::Rgb(255, 0, 0))
+        );
         assert_eq!(load("mine").style(Tone::Text).fg, Some(Color::Rgb(1, 2, 3)));
-        assert_eq!(load("mine").style(Tone::Bad), load("light").style(Tone::Bad));
+        assert_eq!(
+            load("mine").style(Tone::Bad),
+            load("light").style(Tone::Bad)
+        );
     }
 
     #[test]
     fn unknown_names_name_the_nearest() {
         let folder = folder_with(&[
             ("a.toml", "[roles]\ncitaton = {}"),
-            ("b.toml", "[palette]\nink = \"#000000\"\n[roles]\ntext = { fg = \"inc\" }"),
+            (
+                "b.toml",
+                "[palette]\nink = \"#000000\"\n[roles]\ntext = { fg = \"inc\" }",
+            ),
         ]);
-        let cases = [("darc", "did you mean `dark`"), ("a", "did you mean `citation`"), ("b", "did you mean `ink`")];
+        let cases = [
+            ("darc", "did you mean `dark`"),
+            ("a", "did you mean `citation`"),
+            ("b", "did you mean `ink`"),
+        ];
         for (name, expected) in cases {
             let error = Theme::load(name, folder.path(), Depth::True).expect_err("an error");
             assert!(format!("{error:#}").contains(expected), "{error:#}");

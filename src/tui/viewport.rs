@@ -46,12 +46,18 @@ pub struct Scroll {
 impl Content {
     /// A row that cannot be selected.
     pub fn line(&mut self, line: impl Into<Line<'static>>) {
-        self.rows.push(Row { line: line.into(), item: None });
+        self.rows.push(Row {
+            line: line.into(),
+            item: None,
+        });
     }
 
     /// A row of an item.
     pub fn item(&mut self, item: Item, line: impl Into<Line<'static>>) {
-        self.rows.push(Row { line: line.into(), item: Some(item) });
+        self.rows.push(Row {
+            line: line.into(),
+            item: Some(item),
+        });
     }
 
     /// An empty row.
@@ -63,33 +69,50 @@ impl Content {
     pub fn paragraph(&mut self, content: &str, style: Style, indent: &str, cells: usize) {
         let inner = cells.saturating_sub(text::width(indent));
         for row in text::wrap(content, inner) {
-            self.line(Line::from(vec![Span::raw(indent.to_owned()), Span::styled(content[row].to_owned(), style)]));
+            self.line(Line::from(vec![
+                Span::raw(indent.to_owned()),
+                Span::styled(content[row].to_owned(), style),
+            ]));
         }
     }
 
     /// The items in their order, each once.
     pub fn items(&self) -> impl Iterator<Item = Item> {
         let mut last = None;
-        self.rows.iter().filter_map(move |row| row.item.filter(|item| last.replace(*item) != Some(*item)))
+        self.rows
+            .iter()
+            .filter_map(move |row| row.item.filter(|item| last.replace(*item) != Some(*item)))
     }
 
     /// The rows of an item.
     pub fn rows_of(&self, item: Item) -> Option<Range<usize>> {
         let first = self.rows.iter().position(|row| row.item == Some(item))?;
-        let len = self.rows[first..].iter().take_while(|row| row.item == Some(item)).count();
+        let len = self.rows[first..]
+            .iter()
+            .take_while(|row| row.item == Some(item))
+            .count();
         Some(first..first + len)
     }
 
     /// First row of the window at a height.
     pub fn top(&self, scroll: &Scroll, height: usize) -> usize {
         let last_top = self.rows.len().saturating_sub(height);
-        if scroll.follow { last_top } else { scroll.top.min(last_top) }
+        if scroll.follow {
+            last_top
+        } else {
+            scroll.top.min(last_top)
+        }
     }
 
     /// The rows that hold `needle`.
     pub fn matching(&self, needle: &str) -> Vec<usize> {
         let holds = |row: &Row| !text::matches(&plain(&row.line), needle).is_empty();
-        self.rows.iter().enumerate().filter(|(_, row)| holds(row)).map(|(at, _)| at).collect()
+        self.rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| holds(row))
+            .map(|(at, _)| at)
+            .collect()
     }
 }
 
@@ -97,21 +120,30 @@ impl Scroll {
     /// A window that keeps to the end.
     #[must_use]
     pub fn following() -> Self {
-        Self { follow: true, ..Self::default() }
+        Self {
+            follow: true,
+            ..Self::default()
+        }
     }
 
     /// Moves the window by rows; reaching the end follows again where following is wanted.
     pub fn by(&mut self, rows: isize, content: &Content, height: usize) {
         let last_top = content.rows.len().saturating_sub(height);
-        self.top = content.top(self, height).saturating_add_signed(rows).min(last_top);
+        self.top = content
+            .top(self, height)
+            .saturating_add_signed(rows)
+            .min(last_top);
         self.follow = false;
     }
 
     /// Moves the window so that rows are in sight.
     pub fn show(&mut self, rows: Range<usize>, content: &Content, height: usize) {
         let top = content.top(self, height);
-        let shown =
-            if rows.start < top || rows.len() > height { rows.start } else { top.max(rows.end.saturating_sub(height)) };
+        let shown = if rows.start < top || rows.len() > height {
+            rows.start
+        } else {
+            top.max(rows.end.saturating_sub(height))
+        };
         if shown != top {
             (self.top, self.follow) = (shown, false);
         }
@@ -120,8 +152,12 @@ impl Scroll {
     /// Selects the item `steps` further on, or the first or last in sight when none is selected.
     pub fn select_by(&mut self, steps: isize, content: &Content, height: usize) {
         let items: Vec<Item> = content.items().collect();
-        let Some(last) = items.len().checked_sub(1) else { return };
-        let at = self.selected.and_then(|selected| items.iter().position(|item| *item >= selected));
+        let Some(last) = items.len().checked_sub(1) else {
+            return;
+        };
+        let at = self
+            .selected
+            .and_then(|selected| items.iter().position(|item| *item >= selected));
         let next = match (at, self.selected) {
             (Some(at), _) => at.saturating_add_signed(steps).min(last),
             (None, Some(_)) => last,
@@ -152,13 +188,25 @@ impl Window<'_> {
         let height = usize::from(area.height);
         let top = self.content.top(self.scroll, height);
         for (y, row) in (area.y..area.bottom()).zip(self.content.rows.iter().skip(top)) {
-            let line_area = Rect { y, height: 1, ..area };
+            let line_area = Rect {
+                y,
+                height: 1,
+                ..area
+            };
             let selected = row.item.is_some() && row.item == self.scroll.selected;
             if selected {
-                let tone = if self.focused { Tone::Selection } else { Tone::Text };
+                let tone = if self.focused {
+                    Tone::Selection
+                } else {
+                    Tone::Text
+                };
                 buffer.set_style(line_area, self.theme.style(tone));
             }
-            let line = if self.needle.is_empty() { row.line.clone() } else { self.with_matches(&row.line) };
+            let line = if self.needle.is_empty() {
+                row.line.clone()
+            } else {
+                self.with_matches(&row.line)
+            };
             (&line).render(line_area, buffer);
         }
         self.draw_selection_sign(area, top, buffer);
@@ -166,13 +214,24 @@ impl Window<'_> {
     }
 
     fn draw_selection_sign(&self, area: Rect, top: usize, buffer: &mut Buffer) {
-        let rows = self.scroll.selected.and_then(|item| self.content.rows_of(item));
-        let Some(rows) = rows.filter(|rows| rows.start >= top && rows.start - top < usize::from(area.height)) else {
+        let rows = self
+            .scroll
+            .selected
+            .and_then(|item| self.content.rows_of(item));
+        let Some(rows) =
+            rows.filter(|rows| rows.start >= top && rows.start - top < usize::from(area.height))
+        else {
             return;
         };
         if area.width > 0 {
             let sign = if self.focused { "▸" } else { "·" };
-            buffer.set_stringn(area.x, area.y + (rows.start - top) as u16, sign, 1, self.theme.style(Tone::Focus));
+            buffer.set_stringn(
+                area.x,
+                area.y + (rows.start - top) as u16,
+                sign,
+                1,
+                self.theme.style(Tone::Focus),
+            );
         }
     }
 
@@ -182,8 +241,14 @@ impl Window<'_> {
             return;
         }
         let thumb = (height * height / rows).max(1);
-        let start = (top * (height - thumb)).div_ceil(rows - height).min(height - thumb);
-        let style = self.theme.style(if self.focused { Tone::Focus } else { Tone::Quiet });
+        let start = (top * (height - thumb))
+            .div_ceil(rows - height)
+            .min(height - thumb);
+        let style = self.theme.style(if self.focused {
+            Tone::Focus
+        } else {
+            Tone::Quiet
+        });
         for y in start..start + thumb {
             buffer.set_stringn(area.right(), area.y + y as u16, "▐", 1, style);
         }
@@ -192,14 +257,19 @@ impl Window<'_> {
     fn with_matches(&self, line: &Line<'static>) -> Line<'static> {
         let found = text::matches(&plain(line), self.needle);
         let style = self.theme.style(Tone::Match);
-        found.into_iter().fold(line.clone(), |line, range| patched(line, range, style))
+        found
+            .into_iter()
+            .fold(line.clone(), |line, range| patched(line, range, style))
     }
 }
 
 /// The text of a line without its looks.
 #[must_use]
 pub fn plain(line: &Line<'_>) -> String {
-    line.spans.iter().map(|span| span.content.as_ref()).collect()
+    line.spans
+        .iter()
+        .map(|span| span.content.as_ref())
+        .collect()
 }
 
 /// The line with another look over a range of its bytes.
@@ -208,8 +278,15 @@ pub fn patched(line: Line<'static>, range: Range<usize>, style: Style) -> Line<'
     let mut start = 0;
     for span in line.spans {
         let len = span.content.len();
-        let (from, to) = (range.start.clamp(start, start + len) - start, range.end.clamp(start, start + len) - start);
-        for (part, look) in [(0..from, span.style), (from..to, span.style.patch(style)), (to..len, span.style)] {
+        let (from, to) = (
+            range.start.clamp(start, start + len) - start,
+            range.end.clamp(start, start + len) - start,
+        );
+        for (part, look) in [
+            (0..from, span.style),
+            (from..to, span.style.patch(style)),
+            (to..len, span.style),
+        ] {
             if !part.is_empty() {
                 spans.push(Span::styled(span.content[part].to_owned(), look));
             }
@@ -237,9 +314,15 @@ mod tests {
         for _ in 0..8 {
             scroll.select_by(1, &content, 5);
         }
-        assert_eq!((scroll.selected, scroll.top), (Some(Item { row: 7, part: 0 }), 3));
+        assert_eq!(
+            (scroll.selected, scroll.top),
+            (Some(Item { row: 7, part: 0 }), 3)
+        );
         scroll.select_by(-100, &content, 5);
-        assert_eq!((scroll.selected, scroll.top), (Some(Item { row: 0, part: 0 }), 0));
+        assert_eq!(
+            (scroll.selected, scroll.top),
+            (Some(Item { row: 0, part: 0 }), 0)
+        );
     }
 
     #[test]
@@ -254,7 +337,11 @@ mod tests {
     fn a_look_is_laid_over_part_of_a_line() {
         let line = Line::from(vec![Span::raw("ab"), Span::raw("cd")]);
         let patched = patched(line, 1..3, Style::new().bold());
-        let parts: Vec<&str> = patched.spans.iter().map(|span| span.content.as_ref()).collect();
+        let parts: Vec<&str> = patched
+            .spans
+            .iter()
+            .map(|span| span.content.as_ref())
+            .collect();
         assert_eq!(parts, ["a", "b", "c", "d"]);
     }
 }

@@ -23,9 +23,15 @@ fn commands_that_only_look_say_what_they_see() {
         (&["paths"], "sessions"),
         (&["paths", "--json"], "\"sessions\":"),
         (&["config"], "# Chunks that go into the context."),
-        (&["config", "--effective", "--set", "retriever.k=7"], "k = 7"),
+        (
+            &["config", "--effective", "--set", "retriever.k=7"],
+            "k = 7",
+        ),
         (&["config", "--json", "--seed", "5"], "\"seed\": 5"),
-        (&["--preset", "closed-book", "config", "--effective"], "preset = \"closed-book\""),
+        (
+            &["--preset", "closed-book", "config", "--effective"],
+            "preset = \"closed-book\"",
+        ),
         (&["completions", "bash"], "_ragscope()"),
         (&["man"], ".TH ragscope 1"),
         (&["man"], "ragscope\\-ask"),
@@ -35,8 +41,15 @@ fn commands_that_only_look_say_what_they_see() {
     for (arguments, expected) in cases {
         let ended = program.run(arguments);
         assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
-        assert!(ended.stdout.contains(expected), "{arguments:?}: {}", ended.stdout);
-        assert!(!ended.stdout.contains('\u{1b}'), "{arguments:?}: colours in a pipe");
+        assert!(
+            ended.stdout.contains(expected),
+            "{arguments:?}: {}",
+            ended.stdout
+        );
+        assert!(
+            !ended.stdout.contains('\u{1b}'),
+            "{arguments:?}: colours in a pipe"
+        );
     }
 }
 
@@ -46,8 +59,14 @@ fn wrong_usage_names_what_was_meant() {
         (&["--nonsense"], "--nonsense"),
         (&["ask", "notes"], "<QUESTION>"),
         (&["models", "--set", "retriever.k"], "role.key=value"),
-        (&["models", "--set", "retreiver.k=3"], "did you mean `retriever.k`?"),
-        (&["models", "--set", "retriever.kind=hybird"], "did you mean `hybrid`?"),
+        (
+            &["models", "--set", "retreiver.k=3"],
+            "did you mean `retriever.k`?",
+        ),
+        (
+            &["models", "--set", "retriever.kind=hybird"],
+            "did you mean `hybrid`?",
+        ),
         (&["models", "--preset", "naiv"], "did you mean `naive`?"),
         (&["ask", "notes", "  "], "the question is empty"),
         (&["notes"], "the screen needs a terminal"),
@@ -56,12 +75,20 @@ fn wrong_usage_names_what_was_meant() {
     for (arguments, expected) in cases {
         let ended = program.run(arguments);
         assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.stderr);
-        assert!(ended.stderr.contains(expected), "{arguments:?}: {}", ended.stderr);
+        assert!(
+            ended.stderr.contains(expected),
+            "{arguments:?}: {}",
+            ended.stderr
+        );
         assert_eq!(ended.stdout, "", "{arguments:?}");
 
         let json = program.run(&[arguments, &["--json"]].concat());
         assert_eq!(json.code, Some(2), "{arguments:?}: {}", json.stdout);
-        assert!(json.failure().0.contains(expected), "{arguments:?}: {}", json.stdout);
+        assert!(
+            json.failure().0.contains(expected),
+            "{arguments:?}: {}",
+            json.stdout
+        );
     }
 }
 
@@ -70,13 +97,19 @@ fn bad_settings_in_the_users_file_are_named() {
     let program = Program::new();
     let file = program.paths().config_file();
     fs::create_dir_all(file.parent().expect("a parent")).expect("made");
-    for (text, expected) in [("[retriever]\nkk = 3\n", "did you mean `retriever.k`?"), ("[retriever\n", "config.toml")]
-    {
+    for (text, expected) in [
+        ("[retriever]\nkk = 3\n", "did you mean `retriever.k`?"),
+        ("[retriever\n", "config.toml"),
+    ] {
         fs::write(&file, text).expect("written");
         for arguments in [&["models"][..], &["doctor"][..]] {
             let ended = program.run(arguments);
             assert_eq!(ended.code, Some(1), "{arguments:?}");
-            assert!(format!("{}{}", ended.stdout, ended.stderr).contains(expected), "{arguments:?}: {}", ended.stderr);
+            assert!(
+                format!("{}{}", ended.stdout, ended.stderr).contains(expected),
+                "{arguments:?}: {}",
+                ended.stderr
+            );
         }
     }
 }
@@ -86,32 +119,64 @@ fn an_answer_comes_with_its_sources_and_is_recorded() {
     let program = Program::new();
     let text = program.run(&["ask", "notes", QUESTION]);
     assert_eq!(text.code, Some(0), "{}", text.stderr);
-    assert!(text.stdout.contains("tokens in") && text.stdout.contains("ragscope replay"), "{}", text.stdout);
+    assert!(
+        text.stdout.contains("tokens in") && text.stdout.contains("ragscope replay"),
+        "{}",
+        text.stdout
+    );
 
     let json = program.run(&["ask", "notes", QUESTION, "--json"]);
     assert_eq!(json.code, Some(0), "{}", json.stderr);
-    let run: Vec<Record> = json.records().into_iter().filter(|record| record.run != SESSION).collect();
-    let last: Value = serde_json::from_str(json.stdout.lines().last().expect("a line")).expect("JSON");
+    let run: Vec<Record> = json
+        .records()
+        .into_iter()
+        .filter(|record| record.run != SESSION)
+        .collect();
+    let last: Value =
+        serde_json::from_str(json.stdout.lines().last().expect("a line")).expect("JSON");
     let event = &last["event"];
     assert_eq!(event["type"], "run_finished");
-    assert!(event["answer"].is_string() && event["citations"].is_array(), "{event}");
-    for key in ["prompt_tokens_evaluated", "prompt_tokens_reused", "tokens_generated", "wall_ms"] {
+    assert!(
+        event["answer"].is_string() && event["citations"].is_array(),
+        "{event}"
+    );
+    for key in [
+        "prompt_tokens_evaluated",
+        "prompt_tokens_reused",
+        "tokens_generated",
+        "wall_ms",
+    ] {
         assert!(event["usage"][key].is_u64(), "{key}: {event}");
     }
     for citation in event["citations"].as_array().expect("an array") {
         assert_eq!(citation["file"], "people.md");
-        assert!(citation["first_line"].as_u64() <= citation["last_line"].as_u64(), "{citation}");
+        assert!(
+            citation["first_line"].as_u64() <= citation["last_line"].as_u64(),
+            "{citation}"
+        );
     }
 
     let recorded = list_runs(&program.paths().sessions()).expect("a list");
     assert_eq!(recorded.len(), 2);
-    let file = &recorded.iter().find(|summary| summary.run == run[0].run).expect("recorded").file;
-    assert_eq!(read_run(Path::new(file)).expect("a run"), run, "the file holds what was printed");
+    let file = &recorded
+        .iter()
+        .find(|summary| summary.run == run[0].run)
+        .expect("recorded")
+        .file;
+    assert_eq!(
+        read_run(Path::new(file)).expect("a run"),
+        run,
+        "the file holds what was printed"
+    );
 
     let replayed = program.run(&["replay", file, "--json"]);
     assert_eq!((replayed.code, replayed.records()), (Some(0), run));
     let told = program.run(&["replay", file]);
-    assert!(told.stdout.starts_with(QUESTION) && told.stdout.contains("people.md:"), "{}", told.stdout);
+    assert!(
+        told.stdout.starts_with(QUESTION) && told.stdout.contains("people.md:"),
+        "{}",
+        told.stdout
+    );
 }
 
 #[test]
@@ -119,14 +184,26 @@ fn recording_can_be_switched_off() {
     let program = Program::new();
     let ended = program.run(&["ask", "notes", QUESTION, "--set", "record.enabled=false"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert!(!program.paths().sessions().exists() && !ended.stdout.contains("replay"), "{}", ended.stdout);
+    assert!(
+        !program.paths().sessions().exists() && !ended.stdout.contains("replay"),
+        "{}",
+        ended.stdout
+    );
 }
 
 #[test]
 fn the_same_seed_gives_the_same_answer() {
     let program = Program::new();
     let answer = |seed: &str| {
-        let set = ["--set", "generator.temperature=2.0", "--seed", seed, "--preset", "closed-book", "--json"];
+        let set = [
+            "--set",
+            "generator.temperature=2.0",
+            "--seed",
+            seed,
+            "--preset",
+            "closed-book",
+            "--json",
+        ];
         let ended = program.run(&[&["ask", "notes", QUESTION][..], &set[..]].concat());
         match ended.records().pop().expect("a record").event {
             Event::RunFinished { text, outcome, .. } => {
@@ -144,23 +221,44 @@ fn the_same_seed_gives_the_same_answer() {
 #[test]
 fn an_unusable_model_is_named_with_what_to_do() {
     let program = Program::new();
-    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/ragscope-demo.Q8_0.gguf");
+    let bundled =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/ragscope-demo.Q8_0.gguf");
     let whole = fs::read(&bundled).expect("the bundled model");
-    let put = |name: &str, bytes: &[u8]| fs::write(program.home.path().join(name), bytes).expect("written");
+    let put = |name: &str, bytes: &[u8]| {
+        fs::write(program.home.path().join(name), bytes).expect("written")
+    };
     put("empty.gguf", b"");
     put("cut.gguf", &whole[..whole.len() / 2]);
     put("text.gguf", b"This is no model at all, only text.");
-    let names = ["./gone.gguf", "empty.gguf", "cut.gguf", "text.gguf", "no-such-model", "all-MiniLM-L6-v2.Q8_0"];
+    let names = [
+        "./gone.gguf",
+        "empty.gguf",
+        "cut.gguf",
+        "text.gguf",
+        "no-such-model",
+        "all-MiniLM-L6-v2.Q8_0",
+    ];
     for name in names {
         for command in [&["ask", "notes", QUESTION][..], &["doctor"][..]] {
             let ended = program.run(&[command, &["--model", name]].concat());
             assert_eq!(ended.code, Some(1), "{command:?} {name}: {}", ended.stderr);
             let said = format!("{}{}", ended.stdout, ended.stderr);
-            assert!(said.contains(name.trim_start_matches("./")), "{command:?} {name}: {said}");
-            assert!(said.contains("ragscope models") || said.contains("--model"), "{command:?} {name}: {said}");
+            assert!(
+                said.contains(name.trim_start_matches("./")),
+                "{command:?} {name}: {said}"
+            );
+            assert!(
+                said.contains("ragscope models") || said.contains("--model"),
+                "{command:?} {name}: {said}"
+            );
         }
-        let (error, advice) = program.run(&["ask", "notes", QUESTION, "--json", "--model", name]).failure();
-        assert!(error.contains(name.trim_start_matches("./")) && !advice.is_empty(), "{name}: {error} / {advice}");
+        let (error, advice) = program
+            .run(&["ask", "notes", QUESTION, "--json", "--model", name])
+            .failure();
+        assert!(
+            error.contains(name.trim_start_matches("./")) && !advice.is_empty(),
+            "{name}: {error} / {advice}"
+        );
     }
 }
 
@@ -171,7 +269,10 @@ fn a_question_that_cannot_be_asked_is_refused_before_anything_runs() {
     let ended = program.run(&["ask", "notes", &long, "--json"]);
     assert_eq!(ended.code, Some(1));
     let (error, advice) = ended.failure();
-    assert!(error.contains("tokens") && advice.contains("shorten"), "{error} / {advice}");
+    assert!(
+        error.contains("tokens") && advice.contains("shorten"),
+        "{error} / {advice}"
+    );
     assert!(!ended.stdout.contains("run_started"), "nothing ran");
 }
 
@@ -182,29 +283,59 @@ fn folders_without_documents_are_said_to_be_so() {
     fs::create_dir(&empty).expect("made");
     let cases: [(&[&str], i32, &str); 5] = [
         (&["index", "empty"], 0, "0 documents"),
-        (&["ask", "empty", QUESTION], 1, "no document that can be read"),
-        (&["ask", "empty", QUESTION, "--preset", "closed-book"], 0, "tokens in"),
+        (
+            &["ask", "empty", QUESTION],
+            1,
+            "no document that can be read",
+        ),
+        (
+            &["ask", "empty", QUESTION, "--preset", "closed-book"],
+            0,
+            "tokens in",
+        ),
         (&["index", "nowhere"], 1, "cannot open the folder nowhere"),
-        (&["ask", "notes/people.md", QUESTION], 1, "people.md is a file"),
+        (
+            &["ask", "notes/people.md", QUESTION],
+            1,
+            "people.md is a file",
+        ),
     ];
     for (arguments, code, expected) in cases {
         let ended = program.run(arguments);
         assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.stderr);
-        assert!(format!("{}{}", ended.stdout, ended.stderr).contains(expected), "{arguments:?}: {}", ended.stderr);
+        assert!(
+            format!("{}{}", ended.stdout, ended.stderr).contains(expected),
+            "{arguments:?}: {}",
+            ended.stderr
+        );
     }
 }
 
 #[test]
 fn files_that_cannot_be_read_are_counted_and_the_rest_is_indexed() {
     let program = Program::new();
-    fs::write(program.corpus().join("image.md"), b"\x00\x01\x02\xff\xfe\x00binary\x00").expect("written");
+    fs::write(
+        program.corpus().join("image.md"),
+        b"\x00\x01\x02\xff\xfe\x00binary\x00",
+    )
+    .expect("written");
     let ended = program.run(&["index", "notes"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert!(ended.stdout.contains("1 documents") && ended.stdout.contains("image.md: "), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("1 documents") && ended.stdout.contains("image.md: "),
+        "{}",
+        ended.stdout
+    );
     let asked = program.run(&["ask", "notes", QUESTION]);
     assert_eq!(asked.code, Some(0), "{}", asked.stderr);
     let json = program.run(&["index", "notes", "--json"]);
-    assert!(json.records().iter().any(|record| matches!(record.event, Event::IndexFinished { .. })), "{}", json.stdout);
+    assert!(
+        json.records()
+            .iter()
+            .any(|record| matches!(record.event, Event::IndexFinished { .. })),
+        "{}",
+        json.stdout
+    );
 }
 
 #[test]
@@ -215,24 +346,42 @@ fn the_second_process_on_a_corpus_reads_and_does_not_write() {
     assert!(!writer.card().read_only, "this process writes");
     let asked = program.run(&["ask", "notes", QUESTION]);
     assert_eq!(asked.code, Some(0), "{}", asked.stderr);
-    assert!(asked.stderr.contains("another ragscope writes this index"), "{}", asked.stderr);
+    assert!(
+        asked.stderr.contains("another ragscope writes this index"),
+        "{}",
+        asked.stderr
+    );
     let indexed = program.run(&["index", "notes", "--rebuild"]);
     assert_eq!(indexed.code, Some(1), "{}", indexed.stdout);
-    assert!(indexed.stderr.contains("another ragscope"), "{}", indexed.stderr);
+    assert!(
+        indexed.stderr.contains("another ragscope"),
+        "{}",
+        indexed.stderr
+    );
 }
 
 #[test]
 fn escape_sequences_of_documents_and_file_names_never_reach_the_output() {
     let program = Program::new();
     let text = "Tam\u{1b}[31m Reeve was born in \u{1b}]0;title\u{7}Lorbymouth.\u{9b}2J \u{202e}x\n";
-    let name = if cfg!(windows) { "odd.md" } else { "odd\u{1b}[2J\n\u{7}.md" };
+    let name = if cfg!(windows) {
+        "odd.md"
+    } else {
+        "odd\u{1b}[2J\n\u{7}.md"
+    };
     fs::write(program.corpus().join(name), text.repeat(3)).expect("written");
     fs::write(program.corpus().join(format!("bad{name}")), b"\0\0\0\xff").expect("written");
-    for arguments in [&["index", "notes"][..], &["ask", "notes", QUESTION], &["ask", "notes", "\u{1b}[31mWhere?"]] {
+    for arguments in [
+        &["index", "notes"][..],
+        &["ask", "notes", QUESTION],
+        &["ask", "notes", "\u{1b}[31mWhere?"],
+    ] {
         let ended = program.run(arguments);
         assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
         let said = format!("{}{}", ended.stdout, ended.stderr);
-        let harmful = said.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t') || *c == '\u{202e}');
+        let harmful = said
+            .chars()
+            .find(|c| c.is_control() && !matches!(c, '\n' | '\t') || *c == '\u{202e}');
         assert_eq!(harmful, None, "{arguments:?}: {said:?}");
     }
 }
@@ -245,8 +394,14 @@ fn long_corpus(program: &Program) {
     let folder = program.home.path().join("long");
     fs::create_dir(&folder).expect("made");
     for ship in 0..SHIPS {
-        let text: String =
-            (1..8).map(|port| format!("Ship {ship} of harbour {port} has {} barrels. ", ship * port)).collect();
+        let text: String = (1..8)
+            .map(|port| {
+                format!(
+                    "Ship {ship} of harbour {port} has {} barrels. ",
+                    ship * port
+                )
+            })
+            .collect();
         fs::write(folder.join(format!("ship-{ship}.txt")), text).expect("written");
     }
 }
@@ -254,7 +409,8 @@ fn long_corpus(program: &Program) {
 /// Read records until one satisfies `condition`.
 fn wait_until(condition: impl Fn(&Event) -> bool, lines: &mut impl BufRead) {
     for line in lines.lines() {
-        let record: Record = serde_json::from_str(&line.expect("readable")).expect("a record a line");
+        let record: Record =
+            serde_json::from_str(&line.expect("readable")).expect("a record a line");
         if condition(&record.event) {
             return;
         }
@@ -267,7 +423,10 @@ fn some_are_embedded(event: &Event) -> bool {
 }
 
 fn signal(child: &Child, name: &str) {
-    let sent = process::Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill is there");
+    let sent = process::Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status()
+        .expect("kill is there");
     assert!(sent.success());
 }
 
@@ -283,7 +442,11 @@ fn ctrl_c_stops_cleanly_and_a_kill_loses_nothing() {
     signal(&interrupted, "-INT");
     let mut rest = String::new();
     lines.read_to_string(&mut rest).expect("readable");
-    assert_eq!(interrupted.wait().expect("ended").code(), Some(130), "{rest}");
+    assert_eq!(
+        interrupted.wait().expect("ended").code(),
+        Some(130),
+        "{rest}"
+    );
     assert!(!rest.contains("index_finished"), "{rest}");
 
     let mut killed = program.start(&["index", "long", "--json"]);
@@ -294,10 +457,13 @@ fn ctrl_c_stops_cleanly_and_a_kill_loses_nothing() {
 
     let ended = program.run(&["ask", "long", "Which ship has barrels?", "--json"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stdout);
-    let report = ended.records().into_iter().find_map(|record| match record.event {
-        Event::IndexFinished { report } => Some(report),
-        _ => None,
-    });
+    let report = ended
+        .records()
+        .into_iter()
+        .find_map(|record| match record.event {
+            Event::IndexFinished { report } => Some(report),
+            _ => None,
+        });
     let report = report.expect("the index was finished first");
     assert!(report.reused > 0, "nothing is embedded twice: {report:?}");
     assert_eq!(report.corpus.documents, SHIPS);
@@ -308,17 +474,28 @@ fn ctrl_c_stops_cleanly_and_a_kill_loses_nothing() {
 fn ctrl_c_during_an_answer_keeps_what_was_written() {
     let program = Program::new();
     assert_eq!(program.run(&["index", "notes"]).code, Some(0));
-    let endless = ["--set", "answer.max_tokens=100000", "--set", "answer.max_sentences=100000"];
+    let endless = [
+        "--set",
+        "answer.max_tokens=100000",
+        "--set",
+        "answer.max_sentences=100000",
+    ];
     let hot = ["--set", "generator.temperature=5.0", "--json"];
     let mut child = program.start(&[&["ask", "notes", QUESTION][..], &endless, &hot].concat());
     let mut lines = BufReader::new(child.stdout.take().expect("piped"));
-    wait_until(|event| matches!(event, Event::TokenGenerated { .. }), &mut lines);
+    wait_until(
+        |event| matches!(event, Event::TokenGenerated { .. }),
+        &mut lines,
+    );
     signal(&child, "-INT");
     let mut rest = String::new();
     lines.read_to_string(&mut rest).expect("readable");
     assert_eq!(child.wait().expect("ended").code(), Some(130), "{rest}");
-    let last: Record = serde_json::from_str(rest.lines().last().expect("a line")).expect("a record");
-    let Event::RunFinished { outcome, text, .. } = last.event else { panic!("{last:?}") };
+    let last: Record =
+        serde_json::from_str(rest.lines().last().expect("a line")).expect("a record");
+    let Event::RunFinished { outcome, text, .. } = last.event else {
+        panic!("{last:?}")
+    };
     assert_eq!(outcome, Outcome::Stopped);
     assert!(!text.is_empty(), "what was written stays");
 }
@@ -327,13 +504,26 @@ fn ctrl_c_during_an_answer_keeps_what_was_written() {
 #[test]
 fn a_reader_that_leaves_is_no_error() {
     let program = Program::new();
-    for arguments in [&["ask", "notes", QUESTION, "--json"][..], &["config"], &["man"]] {
+    for arguments in [
+        &["ask", "notes", QUESTION, "--json"][..],
+        &["config"],
+        &["man"],
+    ] {
         let mut child = program.start(arguments);
         let mut first = [0; 1];
-        child.stdout.take().expect("piped").read_exact(&mut first).expect("a byte");
+        child
+            .stdout
+            .take()
+            .expect("piped")
+            .read_exact(&mut first)
+            .expect("a byte");
         let output = child.wait_with_output().expect("ended");
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!((output.status.code(), stderr.contains("panic")), (Some(0), false), "{arguments:?}: {stderr}");
+        assert_eq!(
+            (output.status.code(), stderr.contains("panic")),
+            (Some(0), false),
+            "{arguments:?}: {stderr}"
+        );
     }
 }
 
@@ -373,9 +563,22 @@ fn settings_at_their_limits_never_crash() {
     for setting in cases {
         let ended = program.run(&["ask", "notes", QUESTION, "--set", setting]);
         let refused = ended.code == Some(1) || ended.code == Some(2);
-        assert!(ended.code == Some(0) || refused, "{setting}: {:?} {}", ended.code, ended.stderr);
-        assert!(!ended.stderr.contains("panicked"), "{setting}: {}", ended.stderr);
-        assert!(!refused || ended.stderr.contains("error: "), "{setting}: {}", ended.stderr);
+        assert!(
+            ended.code == Some(0) || refused,
+            "{setting}: {:?} {}",
+            ended.code,
+            ended.stderr
+        );
+        assert!(
+            !ended.stderr.contains("panicked"),
+            "{setting}: {}",
+            ended.stderr
+        );
+        assert!(
+            !refused || ended.stderr.contains("error: "),
+            "{setting}: {}",
+            ended.stderr
+        );
     }
 }
 
@@ -383,18 +586,29 @@ fn settings_at_their_limits_never_crash() {
 fn a_damaged_index_is_never_served_and_is_rebuilt_on_request() {
     let program = Program::new();
     assert_eq!(program.run(&["index", "notes"]).code, Some(0));
-    let index =
-        fs::read_dir(program.paths().indexes()).expect("indexes").next().expect("one").expect("an entry").path();
+    let index = fs::read_dir(program.paths().indexes())
+        .expect("indexes")
+        .next()
+        .expect("one")
+        .expect("an entry")
+        .path();
     let manifest = index.join("gen-1/manifest.json");
     let mut bytes = fs::read(&manifest).expect("a manifest");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&manifest, bytes).expect("written");
-    for arguments in [&["ask", "notes", QUESTION][..], &["index", "notes"], &["doctor"]] {
+    for arguments in [
+        &["ask", "notes", QUESTION][..],
+        &["index", "notes"],
+        &["doctor"],
+    ] {
         let ended = program.run(arguments);
         let said = format!("{}{}", ended.stdout, ended.stderr);
         assert_eq!(ended.code, Some(1), "{arguments:?}: {said}");
-        assert!(said.contains("damaged") && said.contains("--rebuild"), "{arguments:?}: {said}");
+        assert!(
+            said.contains("damaged") && said.contains("--rebuild"),
+            "{arguments:?}: {said}"
+        );
     }
     assert_eq!(program.run(&["index", "notes", "--rebuild"]).code, Some(0));
     for arguments in [&["ask", "notes", QUESTION][..], &["doctor"]] {
@@ -410,11 +624,20 @@ fn doctor_names_a_folder_that_cannot_be_written() {
     let ended = program.run(&["doctor", "--json"]);
     assert_eq!(ended.code, Some(1), "{}", ended.stdout);
     let object: Value = serde_json::from_str(&ended.stdout).expect("JSON");
-    let wrong: Vec<&Value> =
-        object["checks"].as_array().expect("a list").iter().filter(|check| check["state"] == "wrong").collect();
+    let wrong: Vec<&Value> = object["checks"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|check| check["state"] == "wrong")
+        .collect();
     assert_eq!(wrong.len(), 1, "{wrong:?}");
     assert_eq!(wrong[0]["what"], "sessions");
-    assert!(wrong[0]["advice"].as_str().is_some_and(|advice| advice.contains("RAGSCOPE_HOME")), "{wrong:?}");
+    assert!(
+        wrong[0]["advice"]
+            .as_str()
+            .is_some_and(|advice| advice.contains("RAGSCOPE_HOME")),
+        "{wrong:?}"
+    );
 }
 
 #[test]
@@ -423,16 +646,35 @@ fn doctor_names_a_bundled_model_that_was_changed() {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models");
     let assets = program.home.path().join("assets");
     fs::create_dir_all(assets.join("models")).expect("made");
-    for file in fs::read_dir(&shipped).expect("models").map(|entry| entry.expect("an entry").path()) {
-        if file.extension().is_some_and(|extension| extension == "gguf") {
-            fs::copy(&file, assets.join("models").join(file.file_name().expect("a name"))).expect("copied");
+    for file in fs::read_dir(&shipped)
+        .expect("models")
+        .map(|entry| entry.expect("an entry").path())
+    {
+        if file
+            .extension()
+            .is_some_and(|extension| extension == "gguf")
+        {
+            fs::copy(
+                &file,
+                assets
+                    .join("models")
+                    .join(file.file_name().expect("a name")),
+            )
+            .expect("copied");
         }
     }
     let check = || {
-        let output = program.command(&["doctor", "--json"]).env("RAGSCOPE_ASSETS", &assets).output().expect("started");
+        let output = program
+            .command(&["doctor", "--json"])
+            .env("RAGSCOPE_ASSETS", &assets)
+            .output()
+            .expect("started");
         let object: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let checks = object["checks"].as_array().expect("a list").clone();
-        checks.into_iter().find(|check| check["what"] == "bundled models").expect("a check of the bundled models")
+        checks
+            .into_iter()
+            .find(|check| check["what"] == "bundled models")
+            .expect("a check of the bundled models")
     };
     assert_eq!(check()["state"], "good", "{}", check());
     let generator = assets.join("models/ragscope-demo.Q8_0.gguf");
@@ -443,8 +685,18 @@ fn doctor_names_a_bundled_model_that_was_changed() {
     fs::write(&generator, bytes).expect("written");
     let found = check();
     assert_eq!(found["state"], "poor", "{found}");
-    assert!(found["found"].as_str().is_some_and(|text| text.starts_with("ragscope-demo.Q8_0.gguf differs")), "{found}");
-    assert!(found["advice"].as_str().is_some_and(|advice| advice.contains("MODELS.md")), "{found}");
+    assert!(
+        found["found"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("ragscope-demo.Q8_0.gguf differs")),
+        "{found}"
+    );
+    assert!(
+        found["advice"]
+            .as_str()
+            .is_some_and(|advice| advice.contains("MODELS.md")),
+        "{found}"
+    );
 }
 
 #[test]
@@ -454,8 +706,20 @@ fn the_demo_without_a_terminal_prints_one_run() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let prepared = ragscope::cli::demo::questions().expect("prepared questions");
     let first = &prepared[0];
-    assert!(ended.stdout.starts_with(&first.question), "{}", ended.stdout);
-    for expected in [format!("answer: {}", first.answer), format!("expected: {}", first.answer), first.shows.clone()] {
-        assert!(ended.stdout.contains(&expected), "{expected}: {}", ended.stdout);
+    assert!(
+        ended.stdout.starts_with(&first.question),
+        "{}",
+        ended.stdout
+    );
+    for expected in [
+        format!("answer: {}", first.answer),
+        format!("expected: {}", first.answer),
+        first.shows.clone(),
+    ] {
+        assert!(
+            ended.stdout.contains(&expected),
+            "{expected}: {}",
+            ended.stdout
+        );
     }
 }

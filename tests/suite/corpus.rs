@@ -7,9 +7,13 @@ mod chunks;
 use std::path::{Path, PathBuf};
 
 fn model(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("assets/models")
+        .join(name)
 }
 
 fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/corpus").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/corpus")
+        .join(name)
 }

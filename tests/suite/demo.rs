@@ -15,7 +15,11 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder of the corpus") {
         let path = entry.expect("an entry").path();
-        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
+        if path.is_dir() {
+            files.extend(files_below(&path))
+        } else {
+            files.push(path)
+        }
     }
     files
 }
@@ -25,14 +29,25 @@ fn the_corpus_has_many_short_documents_in_three_formats() {
     let files = files_below(&corpus());
     assert!(files.len() >= 60, "only {} documents", files.len());
     for (format, least) in [("md", 60), ("txt", 30), ("html", 8)] {
-        let count = files.iter().filter(|file| file.extension().is_some_and(|ending| ending == format)).count();
+        let count = files
+            .iter()
+            .filter(|file| file.extension().is_some_and(|ending| ending == format))
+            .count();
         assert!(count >= least, "only {count} documents in {format}");
     }
     for file in files {
         let text = std::fs::read_to_string(&file).expect("text in UTF-8");
         let words = text.split_whitespace().count();
-        assert!((10..=400).contains(&words), "{} has {words} words", file.display());
-        assert!(text.ends_with('\n') && !text.contains('\r'), "{}: odd line ends", file.display());
+        assert!(
+            (10..=400).contains(&words),
+            "{} has {words} words",
+            file.display()
+        );
+        assert!(
+            text.ends_with('\n') && !text.contains('\r'),
+            "{}: odd line ends",
+            file.display()
+        );
     }
 }
 
@@ -57,13 +72,20 @@ struct Place {
 fn questions() -> Vec<Question> {
     let file = corpus().with_file_name("questions.jsonl");
     let text = std::fs::read_to_string(file).expect("questions.jsonl");
-    text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect()
 }
 
 #[test]
 fn the_questions_are_of_every_kind_in_both_splits() {
     let questions = questions();
-    let count = |kind: &str, split: &str| questions.iter().filter(|q| q.kind == kind && q.split == split).count();
+    let count = |kind: &str, split: &str| {
+        questions
+            .iter()
+            .filter(|q| q.kind == kind && q.split == split)
+            .count()
+    };
     for (kind, tune, held_out) in [
         ("one-hop", 34, 66),
         ("two-hop", 26, 54),
@@ -71,12 +93,20 @@ fn the_questions_are_of_every_kind_in_both_splits() {
         ("two-places", 13, 27),
         ("unanswerable", 13, 27),
     ] {
-        assert_eq!((count(kind, "tune"), count(kind, "held_out")), (tune, held_out), "{kind}");
+        assert_eq!(
+            (count(kind, "tune"), count(kind, "held_out")),
+            (tune, held_out),
+            "{kind}"
+        );
     }
     assert_eq!(questions.len(), 300);
     let ids: std::collections::BTreeSet<_> = questions.iter().map(|q| &q.id).collect();
     let texts: std::collections::BTreeSet<_> = questions.iter().map(|q| &q.question).collect();
-    assert_eq!((ids.len(), texts.len()), (300, 300), "an id or a question occurs twice");
+    assert_eq!(
+        (ids.len(), texts.len()),
+        (300, 300),
+        "an id or a question occurs twice"
+    );
 }
 
 #[test]
@@ -88,16 +118,33 @@ fn every_question_quotes_its_evidence_word_for_word() {
             "one-hop" => (true, places == 1),
             _ => (true, places == 2),
         };
-        assert_eq!(!question.answers.is_empty(), answered, "{}: {:?}", question.id, question.answers);
+        assert_eq!(
+            !question.answers.is_empty(),
+            answered,
+            "{}: {:?}",
+            question.id,
+            question.answers
+        );
         assert!(enough, "{} has {places} places of evidence", question.id);
         for place in &question.evidence {
             // As the program reads it: without the tags of HTML, and the cells of tables between bars.
             let bytes = std::fs::read(corpus().join(&place.file)).expect(&place.file);
-            let text = fold_white_space(&Document::new(&place.file, bytes).expect(&place.file).text);
-            assert!(text.contains(&place.quote), "{}: {} does not say “{}”", question.id, place.file, place.quote);
+            let text =
+                fold_white_space(&Document::new(&place.file, bytes).expect(&place.file).text);
+            assert!(
+                text.contains(&place.quote),
+                "{}: {} does not say “{}”",
+                question.id,
+                place.file,
+                place.quote
+            );
         }
         if question.kind == "two-places" {
-            assert_eq!(question.evidence[0].file, question.evidence[1].file, "{}", question.id);
+            assert_eq!(
+                question.evidence[0].file, question.evidence[1].file,
+                "{}",
+                question.id
+            );
         }
     }
 }
@@ -119,7 +166,8 @@ struct PreparedQuestion {
 
 fn prepared() -> Prepared {
     let file = corpus().with_file_name("prepared.toml");
-    toml::from_str(&std::fs::read_to_string(file).expect("prepared.toml")).expect("prepared questions")
+    toml::from_str(&std::fs::read_to_string(file).expect("prepared.toml"))
+        .expect("prepared questions")
 }
 
 #[test]
@@ -128,9 +176,22 @@ fn five_questions_are_prepared_under_presets_that_exist() {
     assert_eq!(prepared.question.len(), 5);
     let presets = ragscope::config::preset_names(Path::new(""));
     for entry in prepared.question {
-        assert!(presets.contains(&entry.preset), "no preset {}", entry.preset);
-        assert!(entry.question.ends_with('?') && !entry.answer.is_empty(), "{}", entry.question);
-        assert_eq!(entry.shows.matches(". ").count(), 0, "one sentence: {}", entry.shows);
+        assert!(
+            presets.contains(&entry.preset),
+            "no preset {}",
+            entry.preset
+        );
+        assert!(
+            entry.question.ends_with('?') && !entry.answer.is_empty(),
+            "{}",
+            entry.question
+        );
+        assert_eq!(
+            entry.shows.matches(". ").count(),
+            0,
+            "one sentence: {}",
+            entry.shows
+        );
         assert!(entry.shows.ends_with('.'), "{}", entry.shows);
     }
 }
@@ -138,9 +199,14 @@ fn five_questions_are_prepared_under_presets_that_exist() {
 #[test]
 fn the_settings_of_the_demo_are_settings() {
     let mut layers = Layers::defaults();
-    layers.lay_beneath(&corpus().with_file_name("ragscope.toml")).expect("known keys");
+    layers
+        .lay_beneath(&corpus().with_file_name("ragscope.toml"))
+        .expect("known keys");
     let config = layers.config().expect("valid settings");
-    assert!(config.chunker.tokens < 100, "the bundled generator reads short chunks best");
+    assert!(
+        config.chunker.tokens < 100,
+        "the bundled generator reads short chunks best"
+    );
 }
 
 /// The demo as it is shown: its settings, the bundled models, an index of its own under `home`.
@@ -153,13 +219,27 @@ impl Demo {
     fn open() -> Self {
         let home = tempfile::tempdir().expect("a folder");
         let mut layers = Layers::defaults();
-        layers.lay_beneath(&corpus().with_file_name("ragscope.toml")).expect("known keys");
-        let mut worker = Worker::new(layers, Paths::under(home.path().to_owned()), StopFlag::default());
+        layers
+            .lay_beneath(&corpus().with_file_name("ragscope.toml"))
+            .expect("known keys");
+        let mut worker = Worker::new(
+            layers,
+            Paths::under(home.path().to_owned()),
+            StopFlag::default(),
+        );
         let mut ignore = |_| Flow::Continue;
-        worker.open(Path::new("assets/demo/corpus"), false, &mut ignore).expect("the corpus opens");
-        let report = worker.update(&mut ignore).expect("the corpus is indexed").expect("nothing stops it");
+        worker
+            .open(Path::new("assets/demo/corpus"), false, &mut ignore)
+            .expect("the corpus opens");
+        let report = worker
+            .update(&mut ignore)
+            .expect("the corpus is indexed")
+            .expect("nothing stops it");
         assert_eq!(report.skipped, []);
-        Self { worker, _home: home }
+        Self {
+            worker,
+            _home: home,
+        }
     }
 
     fn ask(&mut self, question: &str, preset: &str) -> Vec<Record> {
@@ -190,7 +270,12 @@ fn the_bundled_models_answer_the_prepared_questions() {
     for entry in prepared().question {
         let records = demo.ask(&entry.question, &entry.preset);
         if answer_of(&records) != entry.answer {
-            wrong.push(format!("{} ({}): {}", entry.question, entry.preset, answer_of(&records)));
+            wrong.push(format!(
+                "{} ({}): {}",
+                entry.question,
+                entry.preset,
+                answer_of(&records)
+            ));
         }
     }
     assert!(wrong.len() <= 1, "{wrong:#?}");
@@ -198,7 +283,9 @@ fn the_bundled_models_answer_the_prepared_questions() {
 
 /// The recorded run of the prepared question `number`, from 1.
 fn run_file(number: usize, entry: &PreparedQuestion) -> PathBuf {
-    corpus().with_file_name("runs").join(format!("{number}-{}.jsonl", entry.preset))
+    corpus()
+        .with_file_name("runs")
+        .join(format!("{number}-{}.jsonl", entry.preset))
 }
 
 #[test]
@@ -207,23 +294,45 @@ fn the_recorded_runs_belong_to_the_prepared_questions() {
     for (number, entry) in (1..).zip(prepared().question) {
         let file = run_file(number, &entry);
         let text = std::fs::read_to_string(&file).expect("a recorded run");
-        assert!(!text.contains(here), "{} names a folder of the machine it was recorded on", file.display());
+        assert!(
+            !text.contains(here),
+            "{} names a folder of the machine it was recorded on",
+            file.display()
+        );
         let records = ragscope::trace::read_run(&file).expect("a run that replays");
-        let Some(Event::RunStarted { question, preset, corpus: card, .. }) = records.first().map(|r| &r.event) else {
+        let Some(Event::RunStarted {
+            question,
+            preset,
+            corpus: card,
+            ..
+        }) = records.first().map(|r| &r.event)
+        else {
             panic!("{} does not begin with a run", file.display());
         };
         assert_eq!((question, preset), (&entry.question, &entry.preset));
-        assert!(card.as_ref().is_none_or(|card| Path::new(&card.folder).is_relative()));
+        assert!(
+            card.as_ref()
+                .is_none_or(|card| Path::new(&card.folder).is_relative())
+        );
         assert_eq!(answer_of(&records), entry.answer, "{}", entry.question);
         let shows = |record: &Record| match (entry.preset.as_str(), &record.event) {
             ("naive", Event::StepFinished { citations, .. }) => !citations.is_empty(),
-            ("searag", Event::StepFinished { uncertainty, .. }) => uncertainty.decision == Decision::LookUp,
+            ("searag", Event::StepFinished { uncertainty, .. }) => {
+                uncertainty.decision == Decision::LookUp
+            }
             // The first context was doubted, and a repaired one was better.
             ("dense-rag", Event::RefinementFinished { best, .. }) => *best > 1,
-            ("chunkrag", Event::ChunksGraded { .. }) | ("saki-rag", Event::ChunksMerged { .. }) => true,
+            ("chunkrag", Event::ChunksGraded { .. }) | ("saki-rag", Event::ChunksMerged { .. }) => {
+                true
+            }
             _ => false,
         };
-        assert!(records.iter().any(shows), "{} shows nothing of {}", file.display(), entry.preset);
+        assert!(
+            records.iter().any(shows),
+            "{} shows nothing of {}",
+            file.display(),
+            entry.preset
+        );
     }
 }
 
@@ -234,7 +343,10 @@ fn record_the_prepared_questions() {
     let mut demo = Demo::open();
     for (number, entry) in (1..).zip(prepared().question) {
         let records = demo.ask(&entry.question, &entry.preset);
-        let lines: Vec<String> = records.iter().map(|r| serde_json::to_string(r).expect("JSON")).collect();
+        let lines: Vec<String> = records
+            .iter()
+            .map(|r| serde_json::to_string(r).expect("JSON"))
+            .collect();
         std::fs::write(run_file(number, &entry), lines.join("\n") + "\n").expect("written");
     }
 }

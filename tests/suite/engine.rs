@@ -11,7 +11,9 @@ use ragscope::config::prompts::Prompts;
 use ragscope::config::{Config, RetrieverSettings};
 use ragscope::corpus::{SemanticCut, TokenCounter};
 use ragscope::engine::{AskError, Corpus, Tools, ask};
-use ragscope::event::{ChunkText, CorpusCard, DropReason, Event, Flow, Hit, Outcome, Ranked, Retrieval};
+use ragscope::event::{
+    ChunkText, CorpusCard, DropReason, Event, Flow, Hit, Outcome, Ranked, Retrieval,
+};
 use ragscope::index::{ChunkLinks, Recut, Search};
 use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
 use ragscope::llm::{Embedder, LlmError};
@@ -19,7 +21,8 @@ use ragscope::llm::{Embedder, LlmError};
 use super::program::small;
 
 static COUNTER: LazyLock<TokenCounter> = LazyLock::new(|| {
-    let embedder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/all-MiniLM-L6-v2.Q8_0.gguf");
+    let embedder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/all-MiniLM-L6-v2.Q8_0.gguf");
     TokenCounter::from_gguf(&embedder).expect("the embedder")
 });
 
@@ -41,7 +44,10 @@ impl Shelf {
             },
             bm25: Some(Ranked { score: 1.0, rank }),
             vector: None,
-            fused: Ranked { score: 1.0 / rank as f32, rank },
+            fused: Ranked {
+                score: 1.0 / rank as f32,
+                rank,
+            },
         };
         (1..).zip(&self.0).map(hit).collect()
     }
@@ -77,7 +83,12 @@ impl Search for Shelf {
         embedder: &mut dyn Embedder,
         _counter: &TokenCounter,
     ) -> Result<Vec<Recut>, LlmError> {
-        let texts: Vec<&str> = self.0.iter().flat_map(|text| text.split_inclusive(". ")).map(str::trim).collect();
+        let texts: Vec<&str> = self
+            .0
+            .iter()
+            .flat_map(|text| text.split_inclusive(". "))
+            .map(str::trim)
+            .collect();
         let vectors = embedder.embed(&texts)?;
         let chunk = |(line, text): (u32, &str)| ChunkText {
             id: (1 << 52) + u64::from(line),
@@ -91,7 +102,12 @@ impl Search for Shelf {
         };
         let chunks = (1..).zip(texts).map(chunk).zip(vectors).collect();
         assert_eq!(documents, ["people.md"], "each document once");
-        Ok(vec![Recut { document: "people.md".to_owned(), chunks: Ok(Arc::new(chunks)), sentences: 4, known: false }])
+        Ok(vec![Recut {
+            document: "people.md".to_owned(),
+            chunks: Ok(Arc::new(chunks)),
+            sentences: 4,
+            known: false,
+        }])
     }
 
     fn document(&self, _path: &str) -> anyhow::Result<Vec<ChunkText>> {
@@ -107,12 +123,22 @@ impl Search for Shelf {
     }
 
     fn card(&self) -> CorpusCard {
-        CorpusCard { folder: "notes".to_owned(), documents: 1, chunks: 3, generation: 1, read_only: false }
+        CorpusCard {
+            folder: "notes".to_owned(),
+            documents: 1,
+            chunks: 3,
+            generation: 1,
+            read_only: false,
+        }
     }
 }
 
-const SHELF: [&str; 4] =
-    ["Mira Oakes was a student of Tam Reeve.", "Tam Reeve was born in Aldmouth.", "Ships sail.", "Ropes hold."];
+const SHELF: [&str; 4] = [
+    "Mira Oakes was a student of Tam Reeve.",
+    "Tam Reeve was born in Aldmouth.",
+    "Ships sail.",
+    "Ropes hold.",
+];
 
 pub fn config(settings: &[(&str, &str)]) -> Config {
     let mut layers = small();
@@ -158,7 +184,11 @@ pub fn run_over(
         config,
         prompts: &prompts,
         generator,
-        corpus: Some(Corpus { index: &shelf, embedder: &mut embedder, counter: &COUNTER }),
+        corpus: Some(Corpus {
+            index: &shelf,
+            embedder: &mut embedder,
+            counter: &COUNTER,
+        }),
         reranker: None,
         linker: None,
         judge: None,
@@ -166,7 +196,11 @@ pub fn run_over(
     };
     let outcome = ask(tools, question, confirmed, &mut |event| {
         events.push(event);
-        if events.len() > stop_at { Flow::Stop } else { Flow::Continue }
+        if events.len() > stop_at {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        }
     });
     (outcome, events)
 }
@@ -185,9 +219,19 @@ pub fn names(events: &[Event]) -> Vec<String> {
 
 pub fn finished(events: &[Event]) -> (&str, &str, Vec<(u32, u32)>) {
     match events.last() {
-        Some(Event::RunFinished { text, answer, citations, .. }) => {
-            (text, answer, citations.iter().map(|cited| (cited.label, cited.first_line)).collect())
-        }
+        Some(Event::RunFinished {
+            text,
+            answer,
+            citations,
+            ..
+        }) => (
+            text,
+            answer,
+            citations
+                .iter()
+                .map(|cited| (cited.label, cited.first_line))
+                .collect(),
+        ),
         other => panic!("the last event is {other:?}"),
     }
 }
@@ -198,35 +242,66 @@ fn naive_retrieves_once_and_answers_sentence_by_sentence() {
         "Context:",
         " Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Aldmouth. So the answer is Aldmouth.",
     );
-    let (outcome, events) = run(&config(&[]), &mut generator, " Where was the teacher of Mira born? ", usize::MAX);
+    let (outcome, events) = run(
+        &config(&[]),
+        &mut generator,
+        " Where was the teacher of Mira born? ",
+        usize::MAX,
+    );
     assert_eq!(outcome.expect("it ran"), Outcome::Completed);
     let step = ["step_started", "token_generated", "step_finished"];
-    let expected: Vec<&str> = ["run_started", "query_written", "retrieval_finished", "context_built", "model_called"]
-        .into_iter()
-        .chain(step.into_iter().cycle().take(8))
-        .chain(["model_call_finished", "step_finished", "run_finished"])
-        .collect();
+    let expected: Vec<&str> = [
+        "run_started",
+        "query_written",
+        "retrieval_finished",
+        "context_built",
+        "model_called",
+    ]
+    .into_iter()
+    .chain(step.into_iter().cycle().take(8))
+    .chain(["model_call_finished", "step_finished", "run_finished"])
+    .collect();
     assert_eq!(names(&events), expected);
     let (text, answer, citations) = finished(&events);
     assert_eq!(text.split(". ").count(), 3, "{text}");
     assert_eq!(answer, "Aldmouth");
     assert_eq!(citations, [(1, 1), (2, 2)]);
-    assert!(generator.seen[0].user.starts_with("Context:\n[1] Mira Oakes was a student of Tam Reeve.\n[2] Tam Reeve"));
+    assert!(
+        generator.seen[0]
+            .user
+            .starts_with("Context:\n[1] Mira Oakes was a student of Tam Reeve.\n[2] Tam Reeve")
+    );
 }
 
 #[test]
 fn closed_book_looks_nothing_up() {
     let mut generator = ScriptedGenerator::new().when("step by step", " So the answer is Lorby.");
-    let (_, events) = run(&config(&[("preset", "closed-book")]), &mut generator, "Where?", usize::MAX);
-    assert!(!names(&events).iter().any(|name| name == "retrieval_finished" || name == "context_built"));
+    let (_, events) = run(
+        &config(&[("preset", "closed-book")]),
+        &mut generator,
+        "Where?",
+        usize::MAX,
+    );
+    assert!(
+        !names(&events)
+            .iter()
+            .any(|name| name == "retrieval_finished" || name == "context_built")
+    );
     assert_eq!(finished(&events).1, "Lorby");
     assert!(!generator.seen[0].user.contains("Context"));
 }
 
 #[test]
 fn hits_below_k_and_beyond_the_context_are_dropped_with_the_reason() {
-    let mut generator = ScriptedGenerator::new().when("Context:", " So the answer is X.").with_context(68);
-    let (_, events) = run(&config(&[("answer.max_tokens", "34")]), &mut generator, "Where?", usize::MAX);
+    let mut generator = ScriptedGenerator::new()
+        .when("Context:", " So the answer is X.")
+        .with_context(68);
+    let (_, events) = run(
+        &config(&[("answer.max_tokens", "34")]),
+        &mut generator,
+        "Where?",
+        usize::MAX,
+    );
     let context = events
         .iter()
         .find_map(|event| match event {
@@ -238,12 +313,24 @@ fn hits_below_k_and_beyond_the_context_are_dropped_with_the_reason() {
     let dropped: Vec<(u64, bool)> = context
         .dropped
         .iter()
-        .map(|dropped| (dropped.chunk, matches!(dropped.reason, DropReason::ContextFull { .. })))
+        .map(|dropped| {
+            (
+                dropped.chunk,
+                matches!(dropped.reason, DropReason::ContextFull { .. }),
+            )
+        })
         .collect();
     let kept: Vec<u64> = context.chunks.iter().map(|chunk| chunk.chunk).collect();
     assert_eq!(kept.len() + dropped.len(), SHELF.len());
-    assert_eq!(dropped.last(), Some(&(40, false)), "the fourth is below k = 3");
-    assert!(dropped.first().is_some_and(|first| first.1), "a whole chunk went for want of room: {dropped:?}");
+    assert_eq!(
+        dropped.last(),
+        Some(&(40, false)),
+        "the fourth is below k = 3"
+    );
+    assert!(
+        dropped.first().is_some_and(|first| first.1),
+        "a whole chunk went for want of room: {dropped:?}"
+    );
 }
 
 #[test]
@@ -251,7 +338,12 @@ fn a_reply_without_the_phrase_is_led_to_a_short_answer() {
     let mut generator = ScriptedGenerator::new()
         .when("Aldmouth. So the answer is", " Aldmouth.")
         .when("Context:", " Tam Reeve was born in Aldmouth.");
-    let (_, events) = run(&config(&[]), &mut generator, "Where was Tam Reeve born?", usize::MAX);
+    let (_, events) = run(
+        &config(&[]),
+        &mut generator,
+        "Where was Tam Reeve born?",
+        usize::MAX,
+    );
     assert_eq!(finished(&events).1, "Aldmouth");
     assert_eq!(generator.seen.len(), 2);
 }
@@ -263,16 +355,29 @@ fn a_stop_at_any_event_ends_the_run_and_keeps_what_was_written() {
     let (_, all) = run(&config(&[]), &mut script(), "Who?", usize::MAX);
     for stop_at in 0..all.len() - 1 {
         let (outcome, events) = run(&config(&[]), &mut script(), "Who?", stop_at);
-        assert_eq!(outcome.expect("it ran"), Outcome::Stopped, "stopped at {stop_at}");
-        assert!(reply.trim().starts_with(finished(&events).0), "stopped at {stop_at}");
+        assert_eq!(
+            outcome.expect("it ran"),
+            Outcome::Stopped,
+            "stopped at {stop_at}"
+        );
+        assert!(
+            reply.trim().starts_with(finished(&events).0),
+            "stopped at {stop_at}"
+        );
     }
 }
 
 #[test]
 fn the_sentence_limit_is_a_limit_and_not_a_stop() {
-    let mut generator =
-        ScriptedGenerator::new().when("is. So the answer", " C").when("Context:", " One is. Two is. Three is.");
-    let (outcome, events) = run(&config(&[("answer.max_sentences", "2")]), &mut generator, "Who?", usize::MAX);
+    let mut generator = ScriptedGenerator::new()
+        .when("is. So the answer", " C")
+        .when("Context:", " One is. Two is. Three is.");
+    let (outcome, events) = run(
+        &config(&[("answer.max_sentences", "2")]),
+        &mut generator,
+        "Who?",
+        usize::MAX,
+    );
     assert_eq!(outcome.expect("it ran"), Outcome::LimitReached);
     assert_eq!(finished(&events).0, "One is. Two is.");
 }
@@ -280,8 +385,16 @@ fn the_sentence_limit_is_a_limit_and_not_a_stop() {
 #[test]
 fn questions_that_cannot_be_asked_are_refused_before_anything_runs() {
     let long = "word ".repeat(4000);
-    for (question, expected) in [("  \n", "the question is empty"), (long.as_str(), "the question needs")] {
-        let (outcome, events) = run(&config(&[]), &mut ScriptedGenerator::new(), question, usize::MAX);
+    for (question, expected) in [
+        ("  \n", "the question is empty"),
+        (long.as_str(), "the question needs"),
+    ] {
+        let (outcome, events) = run(
+            &config(&[]),
+            &mut ScriptedGenerator::new(),
+            question,
+            usize::MAX,
+        );
         let error = outcome.expect_err("it cannot be asked").to_string();
         assert!(error.contains(expected), "{error}");
         assert!(events.is_empty());
@@ -291,26 +404,48 @@ fn questions_that_cannot_be_asked_are_refused_before_anything_runs() {
 #[test]
 fn an_answer_that_fills_the_context_is_kept() {
     let long = " Ropes hold and".repeat(30);
-    let mut generator = ScriptedGenerator::new().when("Context:", &long).with_context(100);
+    let mut generator = ScriptedGenerator::new()
+        .when("Context:", &long)
+        .with_context(100);
     let settings = [("answer.max_tokens", "60"), ("retriever.k", "2")];
-    let (outcome, events) = run(&config(&settings), &mut generator, "Which ropes hold?", usize::MAX);
+    let (outcome, events) = run(
+        &config(&settings),
+        &mut generator,
+        "Which ropes hold?",
+        usize::MAX,
+    );
     assert_eq!(outcome.expect("it ran"), Outcome::LimitReached);
     let (text, answer, _) = finished(&events);
-    assert!(text.starts_with("Ropes hold and") && answer == text, "{text} / {answer}");
+    assert!(
+        text.starts_with("Ropes hold and") && answer == text,
+        "{text} / {answer}"
+    );
 }
 
 #[test]
 fn each_sentence_is_attributed_to_the_chunks_it_attends_to() {
     let reply = " Mira Oakes was a student of Tam Reeve. Born in Aldmouth.";
     for (setting, expected) in [("true", vec![(1, 1), (2, 2)]), ("false", Vec::new())] {
-        let mut generator = ScriptedGenerator::new().when("Aldmouth. So the", " X").when("Context:", reply);
-        let (_, events) = run(&config(&[("answer.attribution", setting)]), &mut generator, "Where?", usize::MAX);
+        let mut generator = ScriptedGenerator::new()
+            .when("Aldmouth. So the", " X")
+            .when("Context:", reply);
+        let (_, events) = run(
+            &config(&[("answer.attribution", setting)]),
+            &mut generator,
+            "Where?",
+            usize::MAX,
+        );
         let strongest: Vec<(u32, u32)> = events
             .iter()
             .filter_map(|event| match event {
                 Event::StepAttributed { step, chunks } => {
-                    assert!((chunks.iter().map(|chunk| chunk.share).sum::<f32>() - 1.0).abs() < 1e-5);
-                    let best = chunks.iter().max_by(|a, b| a.share.total_cmp(&b.share)).expect("chunks");
+                    assert!(
+                        (chunks.iter().map(|chunk| chunk.share).sum::<f32>() - 1.0).abs() < 1e-5
+                    );
+                    let best = chunks
+                        .iter()
+                        .max_by(|a, b| a.share.total_cmp(&b.share))
+                        .expect("chunks");
                     Some((*step, best.label))
                 }
                 _ => None,
@@ -322,8 +457,9 @@ fn each_sentence_is_attributed_to_the_chunks_it_attends_to() {
 
 #[test]
 fn uncertainty_is_the_mean_token_entropy_of_the_sentence() {
-    let mut generator =
-        ScriptedGenerator::new().when("Context:", " Tam lived in Lorby. So the answer is X.").unsure_of("Lorby", 2.5);
+    let mut generator = ScriptedGenerator::new()
+        .when("Context:", " Tam lived in Lorby. So the answer is X.")
+        .unsure_of("Lorby", 2.5);
     let (_, events) = run(&config(&[]), &mut generator, "Where?", usize::MAX);
     let values: Vec<f32> = events
         .iter()
@@ -335,12 +471,17 @@ fn uncertainty_is_the_mean_token_entropy_of_the_sentence() {
     let tokens: Vec<f32> = events
         .iter()
         .filter_map(|event| match event {
-            Event::TokenGenerated { step: 1, entropy, .. } => Some(*entropy),
+            Event::TokenGenerated {
+                step: 1, entropy, ..
+            } => Some(*entropy),
             _ => None,
         })
         .collect();
     let mean = tokens.iter().sum::<f32>() / tokens.len() as f32;
-    assert!((values[0] - mean).abs() < 1e-6 && values[0] > values[1], "{values:?}");
+    assert!(
+        (values[0] - mean).abs() < 1e-6 && values[0] > values[1],
+        "{values:?}"
+    );
     assert!(tokens.contains(&2.5));
 }
 
@@ -357,7 +498,10 @@ mod worker {
     fn corpus(folder: &Path) {
         std::fs::create_dir_all(folder).expect("a folder");
         let texts = [
-            ("people.md", "# People\n\nFenby Wilam was born in Bertiston.\nYelmas Sorvinden married Fenby Wilam.\n"),
+            (
+                "people.md",
+                "# People\n\nFenby Wilam was born in Bertiston.\nYelmas Sorvinden married Fenby Wilam.\n",
+            ),
             (
                 "ships.txt",
                 "The Silver Heron was built in Lorusgate. The captain of the Silver Heron was Yelmas Sorvinden.\n",
@@ -377,7 +521,11 @@ mod worker {
         let home = tempfile::tempdir().expect("a folder");
         let folder = home.path().join("notes");
         corpus(&folder);
-        let (layers, paths, stop) = (small(), Paths::under(home.path().join("home")), StopFlag::default());
+        let (layers, paths, stop) = (
+            small(),
+            Paths::under(home.path().join("home")),
+            StopFlag::default(),
+        );
         let (outbox, inbox) = mailbox(&stop);
         let (records, seen) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
@@ -389,43 +537,88 @@ mod worker {
         outbox.send(Command::Open { folder });
         let mut told = Vec::new();
         let until = |told: &mut Vec<Record>, wanted: &dyn Fn(&Event) -> bool| {
-            while !told.last().is_some_and(|record: &Record| wanted(&record.event)) {
-                let record = seen.recv_timeout(std::time::Duration::from_secs(60)).expect("a record in time");
+            while !told
+                .last()
+                .is_some_and(|record: &Record| wanted(&record.event))
+            {
+                let record = seen
+                    .recv_timeout(std::time::Duration::from_secs(60))
+                    .expect("a record in time");
                 told.push(record);
             }
         };
-        until(&mut told, &|event| matches!(event, Event::IndexFinished { report } if report.added == 2));
+        until(
+            &mut told,
+            &|event| matches!(event, Event::IndexFinished { report } if report.added == 2),
+        );
         outbox.send(Command::Ask {
             question: "Where was the Silver Heron built?".to_owned(),
             confirmed: Vec::new(),
             overrides: Vec::new(),
         });
-        until(&mut told, &|event| matches!(event, Event::RunFinished { .. }));
-        outbox.send(Command::OpenSource { document: "people.md".to_owned(), first_line: 3, last_line: 3 });
-        until(&mut told, &|event| matches!(event, Event::SourceOpened { .. }));
-        outbox.send(Command::Ask { question: String::new(), confirmed: Vec::new(), overrides: Vec::new() });
-        until(&mut told, &|event| matches!(event, Event::OperationFailed { .. }));
+        until(&mut told, &|event| {
+            matches!(event, Event::RunFinished { .. })
+        });
+        outbox.send(Command::OpenSource {
+            document: "people.md".to_owned(),
+            first_line: 3,
+            last_line: 3,
+        });
+        until(&mut told, &|event| {
+            matches!(event, Event::SourceOpened { .. })
+        });
+        outbox.send(Command::Ask {
+            question: String::new(),
+            confirmed: Vec::new(),
+            overrides: Vec::new(),
+        });
+        until(&mut told, &|event| {
+            matches!(event, Event::OperationFailed { .. })
+        });
         drop(outbox);
-        thread.join().expect("the worker ends when nobody sends any more");
+        thread
+            .join()
+            .expect("the worker ends when nobody sends any more");
 
         let finished = events(&told).find_map(|event| match event {
-            Event::RunFinished { outcome, answer, citations, usage, .. } => Some((outcome, answer, citations, usage)),
+            Event::RunFinished {
+                outcome,
+                answer,
+                citations,
+                usage,
+                ..
+            } => Some((outcome, answer, citations, usage)),
             _ => None,
         });
         let (outcome, answer, citations, usage) = finished.expect("a run");
         assert_eq!(outcome, &Outcome::Completed);
         assert!(!answer.is_empty());
-        assert_eq!(citations.first().map(|cited| (cited.file.as_str(), cited.first_line)), Some(("ships.txt", 1)));
+        assert_eq!(
+            citations
+                .first()
+                .map(|cited| (cited.file.as_str(), cited.first_line)),
+            Some(("ships.txt", 1))
+        );
         assert!(usage.prompt_tokens_evaluated > 0 && usage.tokens_generated > 0);
-        for run in told.chunk_by(|a, b| a.run == b.run).filter(|run| run[0].run != ragscope::event::SESSION) {
-            assert!((0..).zip(run).all(|(seq, record)| record.seq == seq), "sequence numbers have no gaps");
+        for run in told
+            .chunk_by(|a, b| a.run == b.run)
+            .filter(|run| run[0].run != ragscope::event::SESSION)
+        {
+            assert!(
+                (0..).zip(run).all(|(seq, record)| record.seq == seq),
+                "sequence numbers have no gaps"
+            );
         }
     }
 
     #[test]
     fn a_stopped_question_makes_room_for_the_next() {
         let home = tempfile::tempdir().expect("a folder");
-        let (layers, paths, stop) = (small(), Paths::under(home.path().join("home")), StopFlag::default());
+        let (layers, paths, stop) = (
+            small(),
+            Paths::under(home.path().join("home")),
+            StopFlag::default(),
+        );
         let (outbox, inbox) = mailbox(&stop);
         let overrides = vec![("preset".to_owned(), "closed-book".to_owned())];
         for question in ["Who wrote Silver Notes?", "Who founded Corex Mills?"] {
@@ -447,8 +640,16 @@ mod worker {
                 Event::OperationStopped { operation } => ends.push(format!("{operation} stopped")),
                 _ => {}
             }
-            if stop.is_set() { Flow::Stop } else { Flow::Continue }
+            if stop.is_set() {
+                Flow::Stop
+            } else {
+                Flow::Continue
+            }
         });
-        assert_eq!(ends, ["ask stopped", "Completed"], "the first was stopped while its model was loading");
+        assert_eq!(
+            ends,
+            ["ask stopped", "Completed"],
+            "the first was stopped while its model was loading"
+        );
     }
 }

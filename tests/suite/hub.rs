@@ -14,7 +14,11 @@ use super::program::{Program, QUESTION, small};
 fn receive(records: &Receiver<Record>, condition: impl Fn(&Event) -> bool) -> Vec<Record> {
     let mut taken = Vec::new();
     loop {
-        taken.push(records.recv_timeout(Duration::from_secs(60)).expect("a record"));
+        taken.push(
+            records
+                .recv_timeout(Duration::from_secs(60))
+                .expect("a record"),
+        );
         if taken.last().is_some_and(|record| condition(&record.event)) {
             return taken;
         }
@@ -26,32 +30,71 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
     let program = Program::new();
     let (sender, records) = channel();
     let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
-    let (hub, commands) = Hub::start(small(), &program.paths(), &StopFlag::default(), sink).expect("started");
-    let ask =
-        |question: &str| Command::Ask { question: question.to_owned(), confirmed: Vec::new(), overrides: Vec::new() };
+    let (hub, commands) =
+        Hub::start(small(), &program.paths(), &StopFlag::default(), sink).expect("started");
+    let ask = |question: &str| Command::Ask {
+        question: question.to_owned(),
+        confirmed: Vec::new(),
+        overrides: Vec::new(),
+    };
 
-    commands.send(Command::Open { folder: program.corpus() });
-    let mut session = receive(&records, |event| matches!(event, Event::IndexFinished { .. }));
+    commands.send(Command::Open {
+        folder: program.corpus(),
+    });
+    let mut session = receive(&records, |event| {
+        matches!(event, Event::IndexFinished { .. })
+    });
     commands.send(ask(QUESTION));
     let mut taken = receive(&records, |event| matches!(event, Event::RunFinished { .. }));
     commands.send(ask(" "));
-    taken.extend(receive(&records, |event| matches!(event, Event::OperationFailed { .. })));
+    taken.extend(receive(&records, |event| {
+        matches!(event, Event::OperationFailed { .. })
+    }));
     commands.send(Command::ListSessions);
-    taken.extend(receive(&records, |event| matches!(event, Event::SessionsListed { .. })));
+    taken.extend(receive(&records, |event| {
+        matches!(event, Event::SessionsListed { .. })
+    }));
     let (run, rest): (Vec<_>, Vec<_>) = taken.into_iter().partition(|record| record.run != SESSION);
     session.extend(rest);
-    assert!(session.iter().map(|record| record.seq).eq(0..session.len() as u64), "the session has no gaps");
+    assert!(
+        session
+            .iter()
+            .map(|record| record.seq)
+            .eq(0..session.len() as u64),
+        "the session has no gaps"
+    );
 
-    let Some(Event::SessionsListed { runs, .. }) = session.last().map(|record| &record.event) else { panic!() };
-    let [summary] = runs.as_slice() else { panic!("{runs:?}") };
-    let open = |file: &str| commands.send(Command::OpenRun { file: PathBuf::from(file) });
+    let Some(Event::SessionsListed { runs, .. }) = session.last().map(|record| &record.event)
+    else {
+        panic!()
+    };
+    let [summary] = runs.as_slice() else {
+        panic!("{runs:?}")
+    };
+    let open = |file: &str| {
+        commands.send(Command::OpenRun {
+            file: PathBuf::from(file),
+        })
+    };
     open(&summary.file);
-    assert_eq!(receive(&records, |event| matches!(event, Event::RunFinished { .. })), run);
+    assert_eq!(
+        receive(&records, |event| matches!(event, Event::RunFinished { .. })),
+        run
+    );
     open("nothing.jsonl");
-    receive(&records, |event| matches!(event, Event::OperationFailed { error, .. } if error.contains("nothing.jsonl")));
+    receive(
+        &records,
+        |event| matches!(event, Event::OperationFailed { error, .. } if error.contains("nothing.jsonl")),
+    );
     drop(commands);
     hub.end();
-    assert_eq!(list_runs(&program.paths().sessions()).expect("a list").len(), 1, "an opened run is not recorded again");
+    assert_eq!(
+        list_runs(&program.paths().sessions())
+            .expect("a list")
+            .len(),
+        1,
+        "an opened run is not recorded again"
+    );
 }
 
 #[test]

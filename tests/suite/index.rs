@@ -18,29 +18,74 @@ use ragscope::index::{Index, IndexError, Update};
 type Counts = [u64; 6];
 
 fn counts(report: &IndexReport) -> Counts {
-    [report.added, report.changed, report.unchanged, report.removed, report.embedded, report.reused]
+    [
+        report.added,
+        report.changed,
+        report.unchanged,
+        report.removed,
+        report.embedded,
+        report.reused,
+    ]
 }
 
 #[test]
 fn only_what_changed_is_indexed_again() {
-    let corpus =
-        Corpus::with(&[("a.md", "Ann grows apples."), ("b.md", "Bob teaches physics."), ("c.md", "Cara sails.")]);
+    let corpus = Corpus::with(&[
+        ("a.md", "Ann grows apples."),
+        ("b.md", "Bob teaches physics."),
+        ("c.md", "Cara sails."),
+    ]);
     let mut embedder = WordEmbedder::new("one");
     let mut index = corpus.open();
     type Step = (&'static str, fn(&Corpus), Counts, u64);
     let steps: [Step; 13] = [
         ("first", |_| {}, [3, 0, 0, 0, 3, 0], 1),
         ("nothing", |_| {}, [0, 0, 3, 0, 0, 0], 1),
-        ("one changed", |c| c.write("b.md", "Bob teaches chemistry now."), [0, 1, 2, 0, 1, 0], 2),
-        ("one more", |c| c.write("d/e.txt", "Dan paints doors."), [1, 0, 3, 0, 1, 0], 3),
-        ("moved", |c| c.rename("d/e.txt", "f.txt"), [1, 0, 3, 1, 0, 1], 4),
+        (
+            "one changed",
+            |c| c.write("b.md", "Bob teaches chemistry now."),
+            [0, 1, 2, 0, 1, 0],
+            2,
+        ),
+        (
+            "one more",
+            |c| c.write("d/e.txt", "Dan paints doors."),
+            [1, 0, 3, 0, 1, 0],
+            3,
+        ),
+        (
+            "moved",
+            |c| c.rename("d/e.txt", "f.txt"),
+            [1, 0, 3, 1, 0, 1],
+            4,
+        ),
         ("touched", |c| c.touch("a.md"), [0, 0, 4, 0, 0, 0], 5),
-        ("same text twice", |c| c.write("g.md", "Cara sails."), [1, 0, 4, 0, 0, 1], 6),
+        (
+            "same text twice",
+            |c| c.write("g.md", "Cara sails."),
+            [1, 0, 4, 0, 0, 1],
+            6,
+        ),
         ("deleted", |c| c.remove("c.md"), [0, 0, 4, 1, 0, 0], 7),
-        ("an empty file", |c| c.write("h.md", ""), [0, 0, 4, 0, 0, 0], 8),
+        (
+            "an empty file",
+            |c| c.write("h.md", ""),
+            [0, 0, 4, 0, 0, 0],
+            8,
+        ),
         ("the empty file again", |_| {}, [0, 0, 4, 0, 0, 0], 8),
-        ("it gets text", |c| c.write("h.md", "Hal sings."), [1, 0, 4, 0, 1, 0], 9),
-        ("it is emptied", |c| c.write("h.md", ""), [0, 0, 4, 1, 0, 0], 10),
+        (
+            "it gets text",
+            |c| c.write("h.md", "Hal sings."),
+            [1, 0, 4, 0, 1, 0],
+            9,
+        ),
+        (
+            "it is emptied",
+            |c| c.write("h.md", ""),
+            [0, 0, 4, 1, 0, 0],
+            10,
+        ),
         ("it is gone", |c| c.remove("h.md"), [0, 0, 4, 0, 0, 0], 11),
     ];
     for (what, change, expected, generation) in steps {
@@ -52,15 +97,29 @@ fn only_what_changed_is_indexed_again() {
     }
     drop(index);
     let mut index = corpus.open();
-    assert_eq!(counts(&update(&mut index, &mut embedder)), [0, 0, 4, 0, 0, 0], "after opening again");
-    let found = common::documents(&index, &mut embedder, "Who sails and who teaches chemistry?");
-    assert_eq!(&found[..2], ["b.md", "g.md"], "deleted and old text is not found: {found:?}");
+    assert_eq!(
+        counts(&update(&mut index, &mut embedder)),
+        [0, 0, 4, 0, 0, 0],
+        "after opening again"
+    );
+    let found = common::documents(
+        &index,
+        &mut embedder,
+        "Who sails and who teaches chemistry?",
+    );
+    assert_eq!(
+        &found[..2],
+        ["b.md", "g.md"],
+        "deleted and old text is not found: {found:?}"
+    );
     assert!(!found.contains(&"c.md".to_owned()));
 }
 
 #[test]
 fn other_settings_redo_what_they_must() {
-    let long: String = (0..40).map(|i| format!("Sentence number {i} tells of thing {i}. ")).collect();
+    let long: String = (0..40)
+        .map(|i| format!("Sentence number {i} tells of thing {i}. "))
+        .collect();
     let corpus = Corpus::with(&[("a.txt", &long), ("b.txt", "Bob teaches physics.")]);
     let mut index = corpus.open();
     let first = update(&mut index, &mut WordEmbedder::new("one"));
@@ -70,20 +129,37 @@ fn other_settings_redo_what_they_must() {
     small.chunker.tokens = 64;
     small.chunker.overlap_tokens = 0;
     let cut = common::update_with(&mut index, &small, &mut WordEmbedder::new("one"));
-    assert_eq!((cut.changed, cut.reused), (2, 1), "the short document kept its chunk");
-    assert!(cut.embedded > 4 && cut.corpus.chunks == cut.embedded + 1, "{cut:?}");
+    assert_eq!(
+        (cut.changed, cut.reused),
+        (2, 1),
+        "the short document kept its chunk"
+    );
+    assert!(
+        cut.embedded > 4 && cut.corpus.chunks == cut.embedded + 1,
+        "{cut:?}"
+    );
 
     let mut other = WordEmbedder::new("two");
     let again = common::update_with(&mut index, &small, &mut other);
-    assert_eq!((again.changed, again.reused, again.embedded), (2, 0, cut.corpus.chunks));
-    assert_eq!(other.texts().len() as u64, cut.corpus.chunks, "no vector of another embedder is used");
+    assert_eq!(
+        (again.changed, again.reused, again.embedded),
+        (2, 0, cut.corpus.chunks)
+    );
+    assert_eq!(
+        other.texts().len() as u64,
+        cut.corpus.chunks,
+        "no vector of another embedder is used"
+    );
 }
 
 #[test]
 fn a_stop_keeps_what_is_done_and_nothing_is_embedded_twice() {
     let corpus = Corpus::new();
     for i in 0..600 {
-        corpus.write(&format!("{i:03}.md"), &format!("Note {i} speaks of subject {i}."));
+        corpus.write(
+            &format!("{i:03}.md"),
+            &format!("Note {i} speaks of subject {i}."),
+        );
     }
     let mut embedder = WordEmbedder::new("one");
     let mut index = corpus.open();
@@ -96,14 +172,25 @@ fn a_stop_keeps_what_is_done_and_nothing_is_embedded_twice() {
             calls += usize::from(
                 matches!(event, Event::IndexProgressed { progress } if progress.phase == IndexPhase::Embedding),
             );
-            if calls > 1 && rounds < 5 { Flow::Stop } else { Flow::Continue }
+            if calls > 1 && rounds < 5 {
+                Flow::Stop
+            } else {
+                Flow::Continue
+            }
         };
-        match index.update(&config(), &mut embedder, &common::counter(), &mut publish).expect("an update") {
+        match index
+            .update(&config(), &mut embedder, &common::counter(), &mut publish)
+            .expect("an update")
+        {
             Update::Finished(report) => break report,
             Update::Interrupted => assert!(rounds < 10),
         }
         let found = common::documents(&index, &mut embedder, "subject 0");
-        assert_eq!(found.is_empty(), index.card().documents == 0, "what is indexed already answers");
+        assert_eq!(
+            found.is_empty(),
+            index.card().documents == 0,
+            "what is indexed already answers"
+        );
     };
     assert!(rounds > 1, "it was interrupted");
     assert_eq!(report.corpus.documents, 600);
@@ -129,7 +216,10 @@ fn progress_comes_in_phases_and_not_too_often() {
         heard.push(event);
         Flow::Continue
     };
-    corpus.open().update(&config(), &mut embedder, &common::counter(), &mut publish).expect("an update");
+    corpus
+        .open()
+        .update(&config(), &mut embedder, &common::counter(), &mut publish)
+        .expect("an update");
     let seconds = started.elapsed().as_secs_f64();
     let progress: Vec<_> = heard
         .iter()
@@ -138,13 +228,26 @@ fn progress_comes_in_phases_and_not_too_often() {
             event => panic!("{event:?}"),
         })
         .collect();
-    assert!(progress.len() as f64 <= 8.0 * seconds + 3.0, "{} events in {seconds} s", progress.len());
-    let embedding: Vec<_> = progress.iter().filter(|progress| progress.phase == IndexPhase::Embedding).collect();
-    assert!(embedding.windows(2).all(|pair| pair[0].done <= pair[1].done));
+    assert!(
+        progress.len() as f64 <= 8.0 * seconds + 3.0,
+        "{} events in {seconds} s",
+        progress.len()
+    );
+    let embedding: Vec<_> = progress
+        .iter()
+        .filter(|progress| progress.phase == IndexPhase::Embedding)
+        .collect();
+    assert!(
+        embedding
+            .windows(2)
+            .all(|pair| pair[0].done <= pair[1].done)
+    );
     let last = embedding.last().expect("embedding was told");
     assert_eq!(last.total, Some(400));
     assert!(
-        last.rate_per_s.is_some_and(|rate| rate > 1.0) && last.left_ms.is_some() && last.file.is_some(),
+        last.rate_per_s.is_some_and(|rate| rate > 1.0)
+            && last.left_ms.is_some()
+            && last.file.is_some(),
         "{last:?}"
     );
 }
@@ -157,13 +260,24 @@ fn a_second_process_reads_and_does_not_write() {
     update(&mut first, &mut embedder);
     let mut second = corpus.open();
     assert!(!first.card().read_only && second.card().read_only);
-    assert_eq!(common::documents(&second, &mut embedder, "apples"), ["a.md"]);
-    assert!(matches!(Index::rebuild(&corpus.folder(), &corpus.indexes()), Err(IndexError::InUse { .. })));
+    assert_eq!(
+        common::documents(&second, &mut embedder, "apples"),
+        ["a.md"]
+    );
+    assert!(matches!(
+        Index::rebuild(&corpus.folder(), &corpus.indexes()),
+        Err(IndexError::InUse { .. })
+    ));
 
     corpus.write("b.md", "Bob teaches physics.");
     update(&mut first, &mut embedder);
-    let refused = second.update(&config(), &mut embedder, &common::counter(), &mut |_| Flow::Continue);
-    assert!(matches!(refused, Err(IndexError::InUse { .. })), "{refused:?}");
+    let refused = second.update(&config(), &mut embedder, &common::counter(), &mut |_| {
+        Flow::Continue
+    });
+    assert!(
+        matches!(refused, Err(IndexError::InUse { .. })),
+        "{refused:?}"
+    );
     assert_eq!(second.card().documents, 2, "it follows the writer");
     corpus.write("c.md", "Cara sails.");
     update(&mut first, &mut embedder);
@@ -176,13 +290,21 @@ fn a_second_process_reads_and_does_not_write() {
     );
 
     drop(first);
-    assert_eq!(update(&mut second, &mut embedder).corpus.documents, 4, "when the writer ends, the next one may write");
+    assert_eq!(
+        update(&mut second, &mut embedder).corpus.documents,
+        4,
+        "when the writer ends, the next one may write"
+    );
     assert!(!second.card().read_only);
 }
 
 #[test]
 fn what_cannot_be_indexed_is_reported_and_the_rest_is_indexed() {
-    let corpus = Corpus::with(&[("good.md", "Ann grows apples."), ("empty.md", ""), ("photo.png", "not read")]);
+    let corpus = Corpus::with(&[
+        ("good.md", "Ann grows apples."),
+        ("empty.md", ""),
+        ("photo.png", "not read"),
+    ]);
     corpus.write_bytes("binary.txt", b"\0\x01\x02\0binary");
     corpus.write_bytes("broken.txt", &[0xff, 0xfe, 0x00]);
     corpus.write_bytes("line.txt", &vec![b'a'; 50_000_000]);
@@ -195,17 +317,36 @@ fn what_cannot_be_indexed_is_reported_and_the_rest_is_indexed() {
     };
     let mut embedder = WordEmbedder::new("one");
     let mut index = corpus.open();
-    let done = index.update(&config(), &mut embedder, &common::counter(), &mut publish).expect("an update");
-    let Update::Finished(report) = done else { panic!("interrupted") };
-    assert_eq!(common::documents(&index, &mut embedder, "apples")[0], "good.md");
-    let skipped: Vec<&str> = report.skipped.iter().map(|skipped| skipped.path.as_str()).collect();
+    let done = index
+        .update(&config(), &mut embedder, &common::counter(), &mut publish)
+        .expect("an update");
+    let Update::Finished(report) = done else {
+        panic!("interrupted")
+    };
+    assert_eq!(
+        common::documents(&index, &mut embedder, "apples")[0],
+        "good.md"
+    );
+    let skipped: Vec<&str> = report
+        .skipped
+        .iter()
+        .map(|skipped| skipped.path.as_str())
+        .collect();
     for path in ["binary.txt", "empty.md", "line.txt", "photo.png"] {
         assert!(skipped.contains(&path), "{path}: {skipped:?}");
     }
-    assert!(report.skipped.iter().all(|skipped| !skipped.reason.is_empty()));
+    assert!(
+        report
+            .skipped
+            .iter()
+            .all(|skipped| !skipped.reason.is_empty())
+    );
     assert!(skipped.is_sorted());
     let again = update(&mut index, &mut embedder);
-    assert_eq!(again.corpus.generation, report.corpus.generation, "what holds no text is not read again");
+    assert_eq!(
+        again.corpus.generation, report.corpus.generation,
+        "what holds no text is not read again"
+    );
     let mut both = report.skipped;
     both.retain(|skipped| skipped.path != "vanishing.md");
     assert_eq!(again.skipped, both);
@@ -216,40 +357,65 @@ fn a_folder_without_documents_has_an_empty_index() {
     let corpus = Corpus::new();
     let mut embedder = WordEmbedder::new("one");
     let mut index = corpus.open();
-    assert!(common::documents(&index, &mut embedder, "anything").is_empty(), "before the first update");
+    assert!(
+        common::documents(&index, &mut embedder, "anything").is_empty(),
+        "before the first update"
+    );
     assert_eq!(counts(&update(&mut index, &mut embedder)), [0; 6]);
     assert!(common::documents(&index, &mut embedder, "anything").is_empty());
     assert_eq!(corpus.open().card().generation, 1);
     let missing = Index::open(&corpus.folder().join("missing"), &corpus.indexes());
     assert!(matches!(missing, Err(IndexError::Folder { .. })));
     fs::remove_dir_all(corpus.folder()).expect("removed");
-    let gone = index.update(&config(), &mut embedder, &common::counter(), &mut |_| Flow::Continue);
-    assert!(gone.is_err(), "a folder that is gone leaves the index as it is");
+    let gone = index.update(&config(), &mut embedder, &common::counter(), &mut |_| {
+        Flow::Continue
+    });
+    assert!(
+        gone.is_err(),
+        "a folder that is gone leaves the index as it is"
+    );
     assert_eq!(index.card().generation, 1);
 }
 
 #[test]
 fn a_text_without_a_vector_costs_its_chunk_only() {
-    let corpus = Corpus::with(&[("good.md", "Ann grows apples."), ("odd.md", "This text has no vector.")]);
+    let corpus = Corpus::with(&[
+        ("good.md", "Ann grows apples."),
+        ("odd.md", "This text has no vector."),
+    ]);
     let mut index = corpus.open();
     let mut embedder = WordEmbedder::new("one");
     embedder.fails_on = "no vector";
     let report = update(&mut index, &mut embedder);
     assert_eq!((report.corpus.documents, report.corpus.chunks), (2, 1));
-    assert!(report.skipped.iter().any(|skipped| skipped.path == "odd.md" && skipped.reason.contains("1 of its 1")));
-    assert_eq!(common::documents(&index, &mut embedder, "apples"), ["good.md"]);
+    assert!(
+        report
+            .skipped
+            .iter()
+            .any(|skipped| skipped.path == "odd.md" && skipped.reason.contains("1 of its 1"))
+    );
+    assert_eq!(
+        common::documents(&index, &mut embedder, "apples"),
+        ["good.md"]
+    );
     assert_eq!(corpus.open().card().chunks, 1);
 }
 
 #[test]
 fn an_index_inside_its_folder_is_not_part_of_it() {
-    let corpus = Corpus::with(&[("a.md", "Ann grows apples."), ("sub/b.md", "Bob teaches physics.")]);
+    let corpus = Corpus::with(&[
+        ("a.md", "Ann grows apples."),
+        ("sub/b.md", "Bob teaches physics."),
+    ]);
     // by another way to the same place
     let indexes = corpus.folder().join("sub/../indexes");
     let mut index = Index::open(&corpus.folder(), &indexes).expect("opened");
     let mut embedder = WordEmbedder::new("one");
     update(&mut index, &mut embedder);
-    assert_eq!(counts(&update(&mut index, &mut embedder)), [0, 0, 2, 0, 0, 0]);
+    assert_eq!(
+        counts(&update(&mut index, &mut embedder)),
+        [0, 0, 2, 0, 0, 0]
+    );
 }
 
 #[test]
@@ -263,6 +429,11 @@ fn an_index_that_cannot_be_written_is_still_read() {
     let mut index = corpus.open();
     assert!(index.card().read_only);
     assert_eq!(common::documents(&index, &mut embedder, "apples"), ["a.md"]);
-    let refused = index.update(&config(), &mut embedder, &common::counter(), &mut |_| Flow::Continue);
-    assert!(matches!(&refused, Err(IndexError::Write { file, .. }) if file.ends_with("lock")), "{refused:?}");
+    let refused = index.update(&config(), &mut embedder, &common::counter(), &mut |_| {
+        Flow::Continue
+    });
+    assert!(
+        matches!(&refused, Err(IndexError::Write { file, .. }) if file.ends_with("lock")),
+        "{refused:?}"
+    );
 }

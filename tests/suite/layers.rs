@@ -12,9 +12,25 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("index", &["event", "config", "llm", "corpus"]),
     ("methods", &["event", "config", "llm", "corpus", "index"]),
     ("probe", &["event", "config", "trace", "llm", "methods"]),
-    ("engine", &["event", "config", "trace", "llm", "corpus", "index", "methods", "probe"]),
-    ("eval", &["event", "config", "trace", "llm", "corpus", "index", "methods", "engine"]),
-    ("cli", &["event", "config", "trace", "llm", "corpus", "index", "methods", "probe", "engine", "eval"]),
+    (
+        "engine",
+        &[
+            "event", "config", "trace", "llm", "corpus", "index", "methods", "probe",
+        ],
+    ),
+    (
+        "eval",
+        &[
+            "event", "config", "trace", "llm", "corpus", "index", "methods", "engine",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "event", "config", "trace", "llm", "corpus", "index", "methods", "probe", "engine",
+            "eval",
+        ],
+    ),
     ("tui", &["event", "config"]),
 ];
 
@@ -28,32 +44,52 @@ fn modules_use_only_what_their_row_lists() {
             for used in crate_paths(&text) {
                 seen += 1;
                 let allowed = used == *module || may_use.contains(&used);
-                assert!(allowed, "{} uses crate::{used}, which the layer table does not list", file.display());
+                assert!(
+                    allowed,
+                    "{} uses crate::{used}, which the layer table does not list",
+                    file.display()
+                );
             }
         }
     }
-    assert!(seen > 20, "only {seen} crate:: paths found: the test no longer reads the source");
+    assert!(
+        seen > 20,
+        "only {seen} crate:: paths found: the test no longer reads the source"
+    );
 }
 
 #[test]
 fn unsafe_code_is_in_one_file() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    for file in rust_files_below(&source).into_iter().filter(|file| !file.ends_with("llm/ffi.rs")) {
+    for file in rust_files_below(&source)
+        .into_iter()
+        .filter(|file| !file.ends_with("llm/ffi.rs"))
+    {
         let text = std::fs::read_to_string(&file).expect("a source file");
-        assert!(!text.contains("unsafe {") && !text.contains("allow(unsafe_code)"), "{}", file.display());
+        assert!(
+            !text.contains("unsafe {") && !text.contains("allow(unsafe_code)"),
+            "{}",
+            file.display()
+        );
     }
 }
 
 fn crate_paths(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("crate::").map(|(at, found)| {
         let rest = &text[at + found.len()..];
-        &rest[..rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())]
+        &rest[..rest
+            .find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(rest.len())]
     })
 }
 
 fn rust_files(source: &Path, module: &str) -> Vec<std::path::PathBuf> {
     let file = source.join(format!("{module}.rs"));
-    if file.is_file() { vec![file] } else { rust_files_below(&source.join(module)) }
+    if file.is_file() {
+        vec![file]
+    } else {
+        rust_files_below(&source.join(module))
+    }
 }
 
 fn rust_files_below(folder: &Path) -> Vec<std::path::PathBuf> {

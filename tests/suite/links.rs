@@ -9,15 +9,30 @@ use serde_json::Value;
 
 use super::program::{Ended, Program, QUESTION};
 
-const TOKENS: [&str; 5] = ["--preset", "saki-rag", "--set", "linker.kind=tokens", "--json"];
-const SENTENCE: [&str; 5] = ["--preset", "saki-rag", "--set", "linker.kind=sentence", "--json"];
+const TOKENS: [&str; 5] = [
+    "--preset",
+    "saki-rag",
+    "--set",
+    "linker.kind=tokens",
+    "--json",
+];
+const SENTENCE: [&str; 5] = [
+    "--preset",
+    "saki-rag",
+    "--set",
+    "linker.kind=sentence",
+    "--json",
+];
 
 /// `links FOLDER` with these flags and more: every printed document, then the report.
 fn links(program: &Program, folder: &str, flags: &[&str], more: &[&str]) -> (Vec<Value>, Value) {
     let ended = program.run(&[&["links", folder], flags, more].concat());
     assert_eq!(ended.code, Some(0), "{} {}", ended.stdout, ended.stderr);
-    let mut lines: Vec<Value> =
-        ended.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON a line")).collect();
+    let mut lines: Vec<Value> = ended
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON a line"))
+        .collect();
     let report = lines.pop().expect("a report");
     (lines, report)
 }
@@ -33,12 +48,19 @@ fn write(program: &Program, folder: &str, files: &[(&str, String)]) {
 fn links_files(program: &Program) -> Vec<PathBuf> {
     let indexes = program.paths().indexes();
     let folders = fs::read_dir(indexes).into_iter().flatten().flatten();
-    let files = folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());
-    files.map(|file| file.path()).filter(|file| name(file).starts_with("links-")).collect()
+    let files =
+        folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());
+    files
+        .map(|file| file.path())
+        .filter(|file| name(file).starts_with("links-"))
+        .collect()
 }
 
 fn name(file: &Path) -> String {
-    file.file_name().expect("a name").to_string_lossy().into_owned()
+    file.file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Every chunk has links to other chunks of its document, whose weights are shares.
@@ -48,7 +70,10 @@ fn check(document: &Value) {
         let links = chunk["links"].as_array().expect("links");
         assert_eq!(links.is_empty(), chunks.len() == 1, "{chunk}");
         for link in links {
-            let (to, weight) = (link["to"].as_u64().expect("a place"), link["weight"].as_f64().expect("a weight"));
+            let (to, weight) = (
+                link["to"].as_u64().expect("a place"),
+                link["weight"].as_f64().expect("a weight"),
+            );
             assert!((to as usize) < chunks.len() && to as usize != at, "{chunk}");
             assert!(weight > 0.0 && weight <= 1.001, "{chunk}");
         }
@@ -58,49 +83,101 @@ fn check(document: &Value) {
 #[test]
 fn documents_of_any_shape_are_linked_by_both_linkers() {
     let program = Program::new();
-    let ship = |ship: usize| format!("The ship number {ship} sails at dawn. Its captain is Tam Reeve. ");
+    let ship =
+        |ship: usize| format!("The ship number {ship} sails at dawn. Its captain is Tam Reeve. ");
     let files = [
         ("one.txt", "One sentence alone.".to_owned()),
         ("story.md", (0..12).map(ship).collect::<String>()),
         ("unended.txt", "harbour mast rope and sail ".repeat(120)),
-        ("unspaced.txt", "灯台は島の北にある。船は朝に出る。船長は年老いた人だ。彼は港を知っている。".repeat(3)),
+        (
+            "unspaced.txt",
+            "灯台は島の北にある。船は朝に出る。船長は年老いた人だ。彼は港を知っている。".repeat(3),
+        ),
         ("long-words.txt", "x".repeat(1500)),
     ];
     write(&program, "shapes", &files);
     for flags in [TOKENS, SENTENCE] {
         let (documents, report) = links(&program, "shapes", &flags, &[]);
-        assert_eq!((documents.len(), &report["linked"]), (5, &Value::from(5)), "{report}");
-        assert_eq!(report["skipped"].as_array().map(Vec::len), Some(0), "{report}");
+        assert_eq!(
+            (documents.len(), &report["linked"]),
+            (5, &Value::from(5)),
+            "{report}"
+        );
+        assert_eq!(
+            report["skipped"].as_array().map(Vec::len),
+            Some(0),
+            "{report}"
+        );
         documents.iter().for_each(check);
-        let story = documents.iter().find(|document| document["document"] == "story.md").expect("the story");
+        let story = documents
+            .iter()
+            .find(|document| document["document"] == "story.md")
+            .expect("the story");
         assert_eq!(story["chunks"].as_array().map(Vec::len), Some(12));
         let (_, again) = links(&program, "shapes", &flags, &["story.md"]);
-        assert_eq!((&again["linked"], &again["known"]), (&Value::from(0), &Value::from(5)), "{again}");
+        assert_eq!(
+            (&again["linked"], &again["known"]),
+            (&Value::from(0), &Value::from(5)),
+            "{again}"
+        );
     }
     // only what changed is linked again
-    write(&program, "shapes", &[("story.md", (0..9).map(ship).collect::<String>())]);
+    write(
+        &program,
+        "shapes",
+        &[("story.md", (0..9).map(ship).collect::<String>())],
+    );
     let (_, changed) = links(&program, "shapes", &TOKENS, &[]);
-    assert_eq!((&changed["linked"], &changed["known"]), (&Value::from(1), &Value::from(4)), "{changed}");
+    assert_eq!(
+        (&changed["linked"], &changed["known"]),
+        (&Value::from(1), &Value::from(4)),
+        "{changed}"
+    );
 }
 
 #[test]
 fn a_document_of_fifty_thousand_sentences_is_linked_in_windows() {
     let program = Program::new();
-    let pairs = ["Ropes hold.", "Ships sail.", "Tam Reeve is old.", "The harbour is deep.", "Coal is black."];
-    let text: String = (0..50_000).map(|at| format!("{} ", pairs[at * at % 7 % pairs.len()])).collect();
+    let pairs = [
+        "Ropes hold.",
+        "Ships sail.",
+        "Tam Reeve is old.",
+        "The harbour is deep.",
+        "Coal is black.",
+    ];
+    let text: String = (0..50_000)
+        .map(|at| format!("{} ", pairs[at * at % 7 % pairs.len()]))
+        .collect();
     write(&program, "huge", &[("huge.txt", text)]);
-    let flags =
-        [&SENTENCE[..], &["--set", "linker.window=16", "--set", "linker.links=2", "--set", "chunker.sentences=10"]]
-            .concat();
+    let flags = [
+        &SENTENCE[..],
+        &[
+            "--set",
+            "linker.window=16",
+            "--set",
+            "linker.links=2",
+            "--set",
+            "chunker.sentences=10",
+        ],
+    ]
+    .concat();
     let (documents, report) = links(&program, "huge", &flags, &[]);
-    assert!(report["chunks"].as_u64().is_some_and(|chunks| chunks >= 5_000), "{report}");
+    assert!(
+        report["chunks"]
+            .as_u64()
+            .is_some_and(|chunks| chunks >= 5_000),
+        "{report}"
+    );
     check(&documents[0]);
 }
 
 fn wait_for(child: &mut Child, condition: impl Fn() -> bool) {
     let started = Instant::now();
     while !condition() && child.try_wait().expect("asked").is_none() {
-        assert!(started.elapsed() < Duration::from_secs(300), "it never came");
+        assert!(
+            started.elapsed() < Duration::from_secs(300),
+            "it never came"
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -112,23 +189,43 @@ fn linking_that_was_killed_goes_on_where_it_was() {
     let count = 24;
     let files: Vec<(String, String)> = (0..count)
         .map(|file| {
-            let sentences =
-                (0..6).map(|at| format!("Ship {at} of harbour {file} has a rope. It is {at} fathoms long. "));
+            let sentences = (0..6).map(|at| {
+                format!("Ship {at} of harbour {file} has a rope. It is {at} fathoms long. ")
+            });
             (format!("{file}.txt"), sentences.collect())
         })
         .collect();
-    let files: Vec<(&str, String)> = files.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
+    let files: Vec<(&str, String)> = files
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.clone()))
+        .collect();
     write(&program, "many", &files);
-    assert_eq!(program.run(&[&["index", "many"], &TOKENS[..4]].concat()).code, Some(0));
+    assert_eq!(
+        program
+            .run(&[&["index", "many"], &TOKENS[..4]].concat())
+            .code,
+        Some(0)
+    );
     let mut killed = program.start(&[&["links", "many"], &TOKENS[..]].concat());
-    let some = || links_files(&program).iter().any(|file| fs::metadata(file).is_ok_and(|about| about.len() > 1500));
+    let some = || {
+        links_files(&program)
+            .iter()
+            .any(|file| fs::metadata(file).is_ok_and(|about| about.len() > 1500))
+    };
     wait_for(&mut killed, some);
     killed.kill().expect("killed");
     killed.wait().expect("ended");
     let (documents, report) = links(&program, "many", &TOKENS, &[]);
     let number = |key: &str| report[key].as_u64().expect("a number");
-    assert_eq!((documents.len(), number("linked") + number("known")), (count, count as u64), "{report}");
-    assert!(number("known") > 0, "what was linked before the kill is still there: {report}");
+    assert_eq!(
+        (documents.len(), number("linked") + number("known")),
+        (count, count as u64),
+        "{report}"
+    );
+    assert!(
+        number("known") > 0,
+        "what was linked before the kill is still there: {report}"
+    );
     documents.iter().for_each(check);
 }
 
@@ -137,20 +234,47 @@ fn links_of_another_model_are_noticed_and_made_anew_on_request() {
     let program = Program::new();
     let (_, report) = links(&program, "notes", &TOKENS, &[]);
     assert_eq!(report["linked"], 1);
-    let mut other =
-        fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/models/ragscope-demo.Q8_0.gguf")).expect("a model");
+    let mut other = fs::read(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/assets/models/ragscope-demo.Q8_0.gguf"
+    ))
+    .expect("a model");
     // weights that are a little larger make another model
     let weights = other.len() / 2;
-    other[weights..].iter_mut().step_by(512).for_each(|byte| *byte ^= 1);
+    other[weights..]
+        .iter_mut()
+        .step_by(512)
+        .for_each(|byte| *byte ^= 1);
     let file = program.home.path().join("other.gguf");
     fs::write(&file, other).expect("written");
     let set = format!("generator.model={}", file.display());
     let ended = program.run(&[&["links", "notes"], &TOKENS[..], &["--set", &set]].concat());
-    assert!(ended.stderr.contains("were made with ragscope-demo.Q8_0.gguf") || told(&ended), "{}", ended.stderr);
-    let report: Value = serde_json::from_str(ended.stdout.lines().last().expect("a report")).expect("JSON");
-    assert_eq!((&report["linked"], &report["documents"]), (&Value::from(0), &Value::from(0)), "{report}");
-    let (_, anew) = links(&program, "notes", &[&TOKENS[..], &["--set", &set]].concat(), &["--rebuild"]);
-    assert_eq!((&anew["linked"], &anew["known"]), (&Value::from(1), &Value::from(0)), "{anew}");
+    assert!(
+        ended
+            .stderr
+            .contains("were made with ragscope-demo.Q8_0.gguf")
+            || told(&ended),
+        "{}",
+        ended.stderr
+    );
+    let report: Value =
+        serde_json::from_str(ended.stdout.lines().last().expect("a report")).expect("JSON");
+    assert_eq!(
+        (&report["linked"], &report["documents"]),
+        (&Value::from(0), &Value::from(0)),
+        "{report}"
+    );
+    let (_, anew) = links(
+        &program,
+        "notes",
+        &[&TOKENS[..], &["--set", &set]].concat(),
+        &["--rebuild"],
+    );
+    assert_eq!(
+        (&anew["linked"], &anew["known"]),
+        (&Value::from(1), &Value::from(0)),
+        "{anew}"
+    );
     assert_eq!(links_files(&program).len(), 1);
 }
 
@@ -176,19 +300,41 @@ fn a_damaged_file_of_links_costs_the_links_and_nothing_else() {
 fn unknown_folders_and_documents_and_empty_phrases_are_refused() {
     let program = Program::new();
     let cases: [(&[&str], i32, &str); 3] = [
-        (&["links", "nowhere", "--preset", "saki-rag"], 1, "cannot open the folder"),
-        (&["links", "notes", "ghost.md", "--preset", "saki-rag"], 1, "there is no document ghost.md"),
-        (&["explain", "notes", QUESTION, "--expect", " "], 2, "the text to expect is empty"),
+        (
+            &["links", "nowhere", "--preset", "saki-rag"],
+            1,
+            "cannot open the folder",
+        ),
+        (
+            &["links", "notes", "ghost.md", "--preset", "saki-rag"],
+            1,
+            "there is no document ghost.md",
+        ),
+        (
+            &["explain", "notes", QUESTION, "--expect", " "],
+            2,
+            "the text to expect is empty",
+        ),
     ];
     for (arguments, code, expected) in cases {
         let ended = program.run(arguments);
         assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.stderr);
-        assert!(ended.stderr.contains(expected), "{arguments:?}: {}", ended.stderr);
+        assert!(
+            ended.stderr.contains(expected),
+            "{arguments:?}: {}",
+            ended.stderr
+        );
     }
 }
 
 fn explain(program: &Program, phrase: &str, more: &[&str]) -> Value {
-    let ended = program.run(&[&["explain", "notes", QUESTION, "--expect", phrase, "--json"], more].concat());
+    let ended = program.run(
+        &[
+            &["explain", "notes", QUESTION, "--expect", phrase, "--json"],
+            more,
+        ]
+        .concat(),
+    );
     assert_eq!(ended.code, Some(0), "{} {}", ended.stdout, ended.stderr);
     serde_json::from_str(&ended.stdout).expect("one object")
 }
@@ -196,31 +342,67 @@ fn explain(program: &Program, phrase: &str, more: &[&str]) -> Value {
 #[test]
 fn a_passage_is_followed_through_every_stage_of_every_preset() {
     let program = Program::new();
-    let ships: String =
-        (0..40).map(|at| format!("The Heron {at} sails from Lorby. It was built in 18{at}. ")).collect();
+    let ships: String = (0..40)
+        .map(|at| format!("The Heron {at} sails from Lorby. It was built in 18{at}. "))
+        .collect();
     fs::write(program.corpus().join("ships.md"), ships).expect("written");
     for preset in ["naive", "chunkrag", "saki-rag"] {
         let told = explain(&program, "tam reeve  was born", &["--preset", preset]);
         let chunk = &told["lookups"][0]["chunks"][0];
         assert_eq!(chunk["chunk"]["document"], "people.md", "{preset}: {told}");
         assert_eq!(chunk["bm25"]["rank"], 1, "{preset}: {told}");
-        let marks: Vec<&str> =
-            chunk["marks"].as_array().expect("marks").iter().filter_map(|mark| mark["mark"].as_str()).collect();
-        assert!(!marks.is_empty() && matches!(marks.last(), Some(&("used" | "fell"))), "{preset}: {marks:?}");
+        let marks: Vec<&str> = chunk["marks"]
+            .as_array()
+            .expect("marks")
+            .iter()
+            .filter_map(|mark| mark["mark"].as_str())
+            .collect();
+        assert!(
+            !marks.is_empty() && matches!(marks.last(), Some(&("used" | "fell"))),
+            "{preset}: {marks:?}"
+        );
     }
-    let lost = explain(&program, "Heron 37", &["--set", "chunker.sentences=2", "--set", "retriever.pool=5"]);
+    let lost = explain(
+        &program,
+        "Heron 37",
+        &["--set", "chunker.sentences=2", "--set", "retriever.pool=5"],
+    );
     let chunk = &lost["lookups"][0]["chunks"][0];
     assert_eq!(chunk["marks"][0]["mark"], "no_hit", "{lost}");
-    assert!(chunk["vector"]["rank"].as_u64().is_some_and(|rank| rank > 5) && chunk["fused"].is_null(), "{lost}");
+    assert!(
+        chunk["vector"]["rank"]
+            .as_u64()
+            .is_some_and(|rank| rank > 5)
+            && chunk["fused"].is_null(),
+        "{lost}"
+    );
     let missing = explain(&program, "nobody wrote this", &[]);
-    assert_eq!(missing["lookups"][0]["chunks"].as_array().map(Vec::len), Some(0), "{missing}");
-    let said = program.run(&["explain", "notes", QUESTION, "--expect", "nobody wrote this"]);
+    assert_eq!(
+        missing["lookups"][0]["chunks"].as_array().map(Vec::len),
+        Some(0),
+        "{missing}"
+    );
+    let said = program.run(&[
+        "explain",
+        "notes",
+        QUESTION,
+        "--expect",
+        "nobody wrote this",
+    ]);
     assert!(said.stdout.contains("it is not indexed"), "{}", said.stdout);
     let split = explain(
         &program,
         "Lorby. It was built in 184",
-        &["--set", "chunker.sentences=1", "--set", "chunker.overlap_tokens=0"],
+        &[
+            "--set",
+            "chunker.sentences=1",
+            "--set",
+            "chunker.overlap_tokens=0",
+        ],
     );
     let chunks = split["lookups"][0]["chunks"].as_array().expect("chunks");
-    assert!(chunks.iter().all(|chunk| chunk["whole"] == false) && chunks.len() == 2, "{split}");
+    assert!(
+        chunks.iter().all(|chunk| chunk["whole"] == false) && chunks.len() == 2,
+        "{split}"
+    );
 }

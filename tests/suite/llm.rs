@@ -11,16 +11,19 @@ use std::path::{Path, PathBuf};
 use ragscope::config::{CacheType, EmbedderSettings, FlashAttention, GeneratorSettings, Layers};
 use ragscope::event::{Flow, StopFlag};
 use ragscope::llm::{
-    Completion, Decoding, Generator, LlamaEmbedder, LlamaGenerator, Prompt, Runtime, Sampling, StopRule, load_embedder,
-    load_generator,
+    Completion, Decoding, Generator, LlamaEmbedder, LlamaGenerator, Prompt, Runtime, Sampling,
+    StopRule, load_embedder, load_generator,
 };
 
 fn bundled(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("assets/models")
+        .join(name)
 }
 
 fn runtime() -> Runtime {
-    Runtime::start(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("llama.log")).expect("llama.cpp starts")
+    Runtime::start(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("llama.log"))
+        .expect("llama.cpp starts")
 }
 
 fn generator_settings() -> GeneratorSettings {
@@ -33,7 +36,8 @@ fn embedder_settings() -> EmbedderSettings {
 
 fn generator_with(settings: &GeneratorSettings, stop: &StopFlag) -> LlamaGenerator {
     let file = bundled("ragscope-demo.Q8_0.gguf");
-    load_generator(&runtime(), &file, settings, stop, &mut |_| Flow::Continue).expect("the bundled generator")
+    load_generator(&runtime(), &file, settings, stop, &mut |_| Flow::Continue)
+        .expect("the bundled generator")
 }
 
 fn generator() -> LlamaGenerator {
@@ -45,18 +49,27 @@ fn generator() -> LlamaGenerator {
 fn exact_generator(settings: &GeneratorSettings, stop: &StopFlag) -> LlamaGenerator {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("exact.gguf");
-    std::fs::write(&file, widen(&std::fs::read(bundled("ragscope-demo.Q8_0.gguf")).expect("the generator")))
-        .expect("a file");
-    let settings =
-        GeneratorSettings { flash_attention: FlashAttention::Off, cache_type: CacheType::F32, ..settings.clone() };
-    load_generator(&runtime(), &file, &settings, stop, &mut |_| Flow::Continue).expect("the widened generator")
+    std::fs::write(
+        &file,
+        widen(&std::fs::read(bundled("ragscope-demo.Q8_0.gguf")).expect("the generator")),
+    )
+    .expect("a file");
+    let settings = GeneratorSettings {
+        flash_attention: FlashAttention::Off,
+        cache_type: CacheType::F32,
+        ..settings.clone()
+    };
+    load_generator(&runtime(), &file, &settings, stop, &mut |_| Flow::Continue)
+        .expect("the widened generator")
 }
 
 /// A GGUF file with its tensors of eight bits in single precision.
 fn widen(bytes: &[u8]) -> Vec<u8> {
     const ALIGNMENT: usize = 32;
-    let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")) as usize;
-    let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
+    let u64_at =
+        |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")) as usize;
+    let u32_at =
+        |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
     let size = |kind: usize| [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8][kind];
     let (tensors, values) = (u64_at(8), u64_at(16));
     let mut at = 24;
@@ -66,7 +79,9 @@ fn widen(bytes: &[u8]) -> Vec<u8> {
         at += 4;
         at += match kind {
             8 => 8 + u64_at(at),
-            9 if u32_at(at) == 8 => (0..u64_at(at + 4)).fold(12, |end, _| end + 8 + u64_at(at + end)),
+            9 if u32_at(at) == 8 => {
+                (0..u64_at(at + 4)).fold(12, |end, _| end + 8 + u64_at(at + end))
+            }
             9 => 12 + size(u32_at(at)) * u64_at(at + 4),
             other => size(other),
         };
@@ -76,7 +91,9 @@ fn widen(bytes: &[u8]) -> Vec<u8> {
     for _ in 0..tensors {
         at += 8 + u64_at(at);
         let dimensions = u32_at(at);
-        let count: usize = (0..dimensions).map(|dimension| u64_at(at + 4 + 8 * dimension)).product();
+        let count: usize = (0..dimensions)
+            .map(|dimension| u64_at(at + 4 + 8 * dimension))
+            .product();
         at += 4 + 8 * dimensions;
         places.push((at, count, u32_at(at), u64_at(at + 4)));
         at += 12;
@@ -92,10 +109,14 @@ fn widen(bytes: &[u8]) -> Vec<u8> {
         match kind {
             0 => body.extend_from_slice(&bytes[from..from + 4 * count]),
             // Q8_0: a scale in half precision and 32 whole numbers of eight bits, a block
-            8 => bytes[from..from + count / 32 * 34].chunks_exact(34).for_each(|block| {
-                let scale = single(u16::from_le_bytes([block[0], block[1]]));
-                block[2..].iter().for_each(|&one| body.extend((scale * f32::from(one as i8)).to_le_bytes()));
-            }),
+            8 => bytes[from..from + count / 32 * 34]
+                .chunks_exact(34)
+                .for_each(|block| {
+                    let scale = single(u16::from_le_bytes([block[0], block[1]]));
+                    block[2..]
+                        .iter()
+                        .for_each(|&one| body.extend((scale * f32::from(one as i8)).to_le_bytes()));
+                }),
             other => panic!("a tensor of type {other}"),
         }
     }
@@ -107,7 +128,10 @@ fn widen(bytes: &[u8]) -> Vec<u8> {
 /// A half-precision number in single precision.
 fn single(half: u16) -> f32 {
     let sign = if half & 0x8000 == 0 { 1.0 } else { -1.0 };
-    let (exponent, fraction) = (i32::from(half >> 10 & 0x1f), f32::from(half & 0x3ff) / 1024.0);
+    let (exponent, fraction) = (
+        i32::from(half >> 10 & 0x1f),
+        f32::from(half & 0x3ff) / 1024.0,
+    );
     match exponent {
         0 => sign * fraction * 2.0_f32.powi(-14),
         _ => sign * (1.0 + fraction) * 2.0_f32.powi(exponent - 15),
@@ -116,21 +140,41 @@ fn single(half: u16) -> f32 {
 
 fn embedder() -> LlamaEmbedder {
     let file = bundled("all-MiniLM-L6-v2.Q8_0.gguf");
-    load_embedder(&runtime(), &file, &embedder_settings(), &StopFlag::default(), &mut |_| Flow::Continue)
-        .expect("the bundled embedder")
+    load_embedder(
+        &runtime(),
+        &file,
+        &embedder_settings(),
+        &StopFlag::default(),
+        &mut |_| Flow::Continue,
+    )
+    .expect("the bundled embedder")
 }
 
 fn greedy(max_tokens: u32) -> Decoding {
-    Decoding { max_tokens, sampling: Sampling::GREEDY, seed: 1, stop: StopRule::default() }
+    Decoding {
+        max_tokens,
+        sampling: Sampling::GREEDY,
+        seed: 1,
+        stop: StopRule::default(),
+    }
 }
 
 fn sampled(max_tokens: u32, seed: u64) -> Decoding {
-    let sampling = Sampling { temperature: 1.0, top_k: 0, top_p: 1.0, min_p: 0.0 };
-    Decoding { max_tokens, sampling, seed, stop: StopRule::default() }
+    let sampling = Sampling {
+        temperature: 1.0,
+        top_k: 0,
+        top_p: 1.0,
+        min_p: 0.0,
+    };
+    Decoding {
+        max_tokens,
+        sampling,
+        seed,
+        stop: StopRule::default(),
+    }
 }
 
-const CONTEXT: &str =
-    "[1] The lighthouse on Sherk Island is 40 metres tall.\n[2] Mara Voss keeps the lighthouse. It was built in 1871.";
+const CONTEXT: &str = "[1] The lighthouse on Sherk Island is 40 metres tall.\n[2] Mara Voss keeps the lighthouse. It was built in 1871.";
 
 fn question(text: &str) -> Prompt {
     Prompt::user(format!(
@@ -138,8 +182,14 @@ fn question(text: &str) -> Prompt {
     ))
 }
 
-fn complete(generator: &mut LlamaGenerator, prompts: &[Prompt], decoding: &Decoding) -> Vec<Completion> {
-    generator.complete(prompts, decoding, &mut |_, _| Flow::Continue).expect("a completion")
+fn complete(
+    generator: &mut LlamaGenerator,
+    prompts: &[Prompt],
+    decoding: &Decoding,
+) -> Vec<Completion> {
+    generator
+        .complete(prompts, decoding, &mut |_, _| Flow::Continue)
+        .expect("a completion")
 }
 
 fn one(generator: &mut LlamaGenerator, prompt: &Prompt, decoding: &Decoding) -> Completion {

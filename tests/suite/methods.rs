@@ -13,7 +13,9 @@ use serde_json::Value;
 
 /// A file of golden numbers.
 pub fn vectors(name: &str) -> Value {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/vectors").join(name);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/vectors")
+        .join(name);
     let text = std::fs::read_to_string(&file).expect("golden numbers");
     serde_json::from_str(&text).expect("JSON")
 }
@@ -31,11 +33,17 @@ pub fn numbers(value: &Value) -> Vec<f64> {
 }
 
 fn places(value: &Value) -> Vec<usize> {
-    list(value).iter().map(|place| usize::try_from(place.as_u64().expect("a place")).expect("small")).collect()
+    list(value)
+        .iter()
+        .map(|place| usize::try_from(place.as_u64().expect("a place")).expect("small"))
+        .collect()
 }
 
 #[track_caller]
 pub fn near(found: f64, golden: &Value, what: &str) {
     let golden = number(golden);
-    assert!((found - golden).abs() < 1e-6, "{what}: {found}, not {golden}");
+    assert!(
+        (found - golden).abs() < 1e-6,
+        "{what}: {found}, not {golden}"
+    );
 }

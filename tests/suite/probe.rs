@@ -4,7 +4,9 @@ use std::path::Path;
 
 use ragscope::config::{Paths, ProbeSettings};
 use ragscope::engine::{ProbeQuestion, Worker};
-use ragscope::event::{Event, Flow, ModelCard, ModelRole, ProbePhase, StatePosition, StopFlag, UncertaintyMeasure};
+use ragscope::event::{
+    Event, Flow, ModelCard, ModelRole, ProbePhase, StatePosition, StopFlag, UncertaintyMeasure,
+};
 use ragscope::llm::Random;
 use ragscope::probe::{Epoch, Probe, ProbeError, Sample, Walked, find, train};
 
@@ -12,7 +14,12 @@ use super::engine::config;
 use super::program::small;
 
 fn settings() -> ProbeSettings {
-    ProbeSettings { hidden: 16, epochs: 80, learning_rate: 0.01, ..config(&[]).probe }
+    ProbeSettings {
+        hidden: 16,
+        epochs: 80,
+        learning_rate: 0.01,
+        ..config(&[]).probe
+    }
 }
 
 fn generator() -> ModelCard {
@@ -60,12 +67,21 @@ fn walked(questions: usize) -> Vec<Walked> {
 
 /// All sentences in one question.
 fn one_question() -> Vec<Walked> {
-    let samples = walked(30).into_iter().flat_map(|question| question.samples).collect();
-    vec![Walked { question: "q?".to_owned(), held_out: false, samples }]
+    let samples = walked(30)
+        .into_iter()
+        .flat_map(|question| question.samples)
+        .collect();
+    vec![Walked {
+        question: "q?".to_owned(),
+        held_out: false,
+        samples,
+    }]
 }
 
 fn trained(walked: &[Walked]) -> Result<Probe, ProbeError> {
-    train(walked, &generator(), &settings(), 1, &mut |_| Flow::Continue)
+    train(walked, &generator(), &settings(), 1, &mut |_| {
+        Flow::Continue
+    })
 }
 
 #[test]
@@ -73,38 +89,82 @@ fn a_probe_learns_what_the_states_say_and_is_measured_beside_the_baselines() {
     let probe = trained(&walked(120)).expect("trained");
     let card = &probe.card;
     assert_eq!((card.questions, card.certain, card.uncertain), (90, 90, 90));
-    assert!((0.2..1.8).contains(&card.entropy_threshold), "{}", card.entropy_threshold);
+    assert!(
+        (0.2..1.8).contains(&card.entropy_threshold),
+        "{}",
+        card.entropy_threshold
+    );
     let figures = card.held_out.expect("held out");
-    assert_eq!((figures.questions, figures.sentences, figures.uncertain), (30, 60, 30));
-    let [probe_area, tokens, again] = [figures.auroc, figures.token_entropy_auroc, figures.semantic_entropy_auroc]
-        .map(|area| area.expect("both classes"));
-    assert!(probe_area > 0.95 && tokens < 0.75 && again > 0.99, "{figures:?}");
+    assert_eq!(
+        (figures.questions, figures.sentences, figures.uncertain),
+        (30, 60, 30)
+    );
+    let [probe_area, tokens, again] = [
+        figures.auroc,
+        figures.token_entropy_auroc,
+        figures.semantic_entropy_auroc,
+    ]
+    .map(|area| area.expect("both classes"));
+    assert!(
+        probe_area > 0.95 && tokens < 0.75 && again > 0.99,
+        "{figures:?}"
+    );
     assert!(figures.accuracy > 0.9, "{figures:?}");
     // the same seed makes the same probe
     let again = trained(&walked(120)).expect("trained");
     let features = [0.5_f32; 8];
-    assert_eq!(probe.uncertainty(&features).expect("read"), again.uncertainty(&features).expect("read"));
+    assert_eq!(
+        probe.uncertainty(&features).expect("read"),
+        again.uncertainty(&features).expect("read")
+    );
 }
 
 #[test]
 fn too_few_or_one_sided_sentences_stop_the_training_with_the_counts() {
     let mut one_sided = walked(60);
-    one_sided.iter_mut().for_each(|question| question.samples.truncate(1));
-    one_sided.iter_mut().flat_map(|question| &mut question.samples).for_each(|sample| sample.entropy = 1.0);
+    one_sided
+        .iter_mut()
+        .for_each(|question| question.samples.truncate(1));
+    one_sided
+        .iter_mut()
+        .flat_map(|question| &mut question.samples)
+        .for_each(|sample| sample.entropy = 1.0);
     let cases = [
-        (walked(12), "9 certain and 9 uncertain sentences are too few"),
-        (one_sided, "45 certain and 0 uncertain sentences are too few"),
-        (Vec::new(), "0 certain and 0 uncertain sentences are too few"),
+        (
+            walked(12),
+            "9 certain and 9 uncertain sentences are too few",
+        ),
+        (
+            one_sided,
+            "45 certain and 0 uncertain sentences are too few",
+        ),
+        (
+            Vec::new(),
+            "0 certain and 0 uncertain sentences are too few",
+        ),
         // enough in all, but one question leaves nothing to validate with
-        (one_question(), "30 certain and 30 uncertain sentences are too few"),
+        (
+            one_question(),
+            "30 certain and 30 uncertain sentences are too few",
+        ),
     ];
     for (walked, expected) in cases {
         let error = trained(&walked).expect_err("too few").to_string();
         assert!(error.starts_with(expected), "{error}");
     }
-    let stopped = train(&walked(120), &generator(), &settings(), 1, &mut |Epoch { done, .. }| {
-        if done == 2 { Flow::Stop } else { Flow::Continue }
-    });
+    let stopped = train(
+        &walked(120),
+        &generator(),
+        &settings(),
+        1,
+        &mut |Epoch { done, .. }| {
+            if done == 2 {
+                Flow::Stop
+            } else {
+                Flow::Continue
+            }
+        },
+    );
     assert!(matches!(stopped, Err(ProbeError::Stopped)));
 }
 
@@ -116,15 +176,30 @@ fn weights_come_back_and_are_refused_for_anything_else() {
     probe.save(&file).expect("saved");
     let back = Probe::load(&file).expect("loaded");
     // JSON keeps all but the last bit of a number
-    assert_eq!((back.card.questions, &back.card.fingerprint), (90, &probe.card.fingerprint));
+    assert_eq!(
+        (back.card.questions, &back.card.fingerprint),
+        (90, &probe.card.fingerprint)
+    );
     assert!((back.card.entropy_threshold - probe.card.entropy_threshold).abs() < 1e-12);
     let features = [0.3_f32; 8];
-    assert_eq!(back.uncertainty(&features).expect("read"), probe.uncertainty(&features).expect("read"));
+    assert_eq!(
+        back.uncertainty(&features).expect("read"),
+        probe.uncertainty(&features).expect("read")
+    );
     let folders = [folder.path().join("new")];
-    assert_eq!(find(&folders, &generator(), StatePosition::FirstToken).ok(), Some(file.clone()));
-    let error = find(&folders, &generator(), StatePosition::LastPromptToken).expect_err("another position").to_string();
+    assert_eq!(
+        find(&folders, &generator(), StatePosition::FirstToken).ok(),
+        Some(file.clone())
+    );
+    let error = find(&folders, &generator(), StatePosition::LastPromptToken)
+        .expect_err("another position")
+        .to_string();
     assert!(error.contains("probe.position asks for"), "{error}");
-    assert_eq!(back.check(&file, &generator(), StatePosition::FirstToken).map_err(|error| error.to_string()), Ok(()));
+    assert_eq!(
+        back.check(&file, &generator(), StatePosition::FirstToken)
+            .map_err(|error| error.to_string()),
+        Ok(())
+    );
 
     let other = |change: &dyn Fn(&mut ModelCard)| {
         let mut card = generator();
@@ -132,28 +207,52 @@ fn weights_come_back_and_are_refused_for_anything_else() {
         card
     };
     let refused = [
-        (other(&|card| card.fingerprint = "f2".to_owned()), StatePosition::FirstToken, "it was trained for small.gguf"),
+        (
+            other(&|card| card.fingerprint = "f2".to_owned()),
+            StatePosition::FirstToken,
+            "it was trained for small.gguf",
+        ),
         (
             other(&|card| card.width = 8),
             StatePosition::FirstToken,
             "3 layers of width 4, the generator has 3 of width 8",
         ),
-        (other(&|card| card.layers = 4), StatePosition::FirstToken, "the generator has 4 of width 4"),
-        (generator(), StatePosition::LastPromptToken, "probe.position asks for the last token of the prompt"),
+        (
+            other(&|card| card.layers = 4),
+            StatePosition::FirstToken,
+            "the generator has 4 of width 4",
+        ),
+        (
+            generator(),
+            StatePosition::LastPromptToken,
+            "probe.position asks for the last token of the prompt",
+        ),
     ];
     for (generator, position, expected) in refused {
-        let error = back.check(&file, &generator, position).expect_err("refused").to_string();
+        let error = back
+            .check(&file, &generator, position)
+            .expect_err("refused")
+            .to_string();
         assert!(error.contains(expected), "{error}");
     }
-    let error = back.uncertainty(&[0.0; 7]).expect_err("another width").to_string();
-    assert!(error.contains("it reads 8 numbers, the generator gave 7"), "{error}");
+    let error = back
+        .uncertainty(&[0.0; 7])
+        .expect_err("another width")
+        .to_string();
+    assert!(
+        error.contains("it reads 8 numbers, the generator gave 7"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_damaged_weights_file_is_an_error_that_names_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("small.safetensors");
-    trained(&walked(120)).expect("trained").save(&file).expect("saved");
+    trained(&walked(120))
+        .expect("trained")
+        .save(&file)
+        .expect("saved");
     let whole = std::fs::read(&file).expect("read");
     let header = u64::from_le_bytes(whole[..8].try_into().expect("eight bytes")) as usize + 8;
     let text = std::str::from_utf8(&whole[8..header]).expect("JSON");
@@ -164,9 +263,15 @@ fn a_damaged_weights_file_is_an_error_that_names_it() {
         .map(|cut| (whole[..cut].to_vec(), "cannot be read"))
         .collect();
     cases.push((newer, "its format is 2, this program reads 1"));
-    cases.push((b"{\"no\": \"safetensors\"}".to_vec(), "it is no safetensors file"));
+    cases.push((
+        b"{\"no\": \"safetensors\"}".to_vec(),
+        "it is no safetensors file",
+    ));
     let plain = br#"{"__metadata__":{}}"#;
-    cases.push(([&(plain.len() as u64).to_le_bytes()[..], plain].concat(), "it holds no probe of ragscope"));
+    cases.push((
+        [&(plain.len() as u64).to_le_bytes()[..], plain].concat(),
+        "it holds no probe of ragscope",
+    ));
     let mut not_finite = whole.clone();
     let end = not_finite.len();
     not_finite[end - 4..].copy_from_slice(&f32::NAN.to_le_bytes());
@@ -174,7 +279,10 @@ fn a_damaged_weights_file_is_an_error_that_names_it() {
     for (bytes, expected) in cases {
         std::fs::write(&file, bytes).expect("written");
         let error = Probe::load(&file).expect_err("damaged").to_string();
-        assert!(error.contains(expected) && error.contains("small.safetensors"), "{error}");
+        assert!(
+            error.contains(expected) && error.contains("small.safetensors"),
+            "{error}"
+        );
     }
     assert!(Probe::load(Path::new("/nowhere/at/all")).is_err());
 }
@@ -184,13 +292,27 @@ fn a_stopped_collection_goes_on_and_weights_that_do_not_fit_fall_back() {
     let home = tempfile::tempdir().expect("a folder");
     let folder = home.path().join("notes");
     std::fs::create_dir_all(&folder).expect("a folder");
-    std::fs::write(folder.join("people.md"), "Fenby Wilam was born in Bertiston.\n").expect("written");
+    std::fs::write(
+        folder.join("people.md"),
+        "Fenby Wilam was born in Bertiston.\n",
+    )
+    .expect("written");
     let mut layers = small();
-    for (key, value) in [("probe.samples", "2"), ("judge.model", "words"), ("answer.max_sentences", "2")] {
+    for (key, value) in [
+        ("probe.samples", "2"),
+        ("judge.model", "words"),
+        ("answer.max_sentences", "2"),
+    ] {
         layers.set("test", key, value).expect("a known key");
     }
-    let mut worker = Worker::new(layers, Paths::under(home.path().join("home")), StopFlag::default());
-    worker.open(&folder, false, &mut |_| Flow::Continue).expect("opened");
+    let mut worker = Worker::new(
+        layers,
+        Paths::under(home.path().join("home")),
+        StopFlag::default(),
+    );
+    worker
+        .open(&folder, false, &mut |_| Flow::Continue)
+        .expect("opened");
     worker.update(&mut |_| Flow::Continue).expect("indexed");
     let question = |number: usize| ProbeQuestion {
         question: format!("Where was person {number} born?"),
@@ -203,7 +325,11 @@ fn a_stopped_collection_goes_on_and_weights_that_do_not_fit_fall_back() {
         let error = worker.train_probe(questions.clone(), None, &mut |record| match record.event {
             Event::ProbeProgressed { progress } if progress.phase == ProbePhase::Collecting => {
                 finished.push(progress.done);
-                if progress.done == stop_at { Flow::Stop } else { Flow::Continue }
+                if progress.done == stop_at {
+                    Flow::Stop
+                } else {
+                    Flow::Continue
+                }
             }
             _ => Flow::Continue,
         });
@@ -222,17 +348,35 @@ fn a_stopped_collection_goes_on_and_weights_that_do_not_fit_fall_back() {
         }
         Flow::Continue
     };
-    worker.ask("Where was Fenby Wilam born?", &[], &overrides, publish).expect("asked");
+    worker
+        .ask("Where was Fenby Wilam born?", &[], &overrides, publish)
+        .expect("asked");
     let gate = gate.expect("a gate");
-    assert_eq!((gate.measure, gate.fallback), (UncertaintyMeasure::Probe, None));
-    assert!(gate.probe.and_then(|probe| probe.held_out).is_some_and(|figures| figures.reading_us < 2000));
+    assert_eq!(
+        (gate.measure, gate.fallback),
+        (UncertaintyMeasure::Probe, None)
+    );
+    assert!(
+        gate.probe
+            .and_then(|probe| probe.held_out)
+            .is_some_and(|figures| figures.reading_us < 2000)
+    );
 
     let file = home.path().join("other.safetensors");
-    trained(&walked(120)).expect("trained").save(&file).expect("saved");
+    trained(&walked(120))
+        .expect("trained")
+        .save(&file)
+        .expect("saved");
     let missing = home.path().join("missing.safetensors");
-    for (named, reason) in [(&file, "it was trained for small.gguf"), (&missing, "cannot be read")] {
-        let overrides = [("preset", "searag"), ("gate.probe", named.to_str().expect("a path"))]
-            .map(|(key, value)| (key.to_owned(), value.to_owned()));
+    for (named, reason) in [
+        (&file, "it was trained for small.gguf"),
+        (&missing, "cannot be read"),
+    ] {
+        let overrides = [
+            ("preset", "searag"),
+            ("gate.probe", named.to_str().expect("a path")),
+        ]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()));
         let (mut warned, mut fallback) = (String::new(), None);
         let publish = &mut |record: ragscope::event::Record| {
             match record.event {
@@ -242,8 +386,13 @@ fn a_stopped_collection_goes_on_and_weights_that_do_not_fit_fall_back() {
             }
             Flow::Continue
         };
-        worker.ask("Where was Fenby Wilam born?", &[], &overrides, publish).expect("asked");
+        worker
+            .ask("Where was Fenby Wilam born?", &[], &overrides, publish)
+            .expect("asked");
         assert!(warned.contains(reason), "{warned}");
-        assert!(fallback.as_ref().is_some_and(|told| told.contains(reason)), "{fallback:?}");
+        assert!(
+            fallback.as_ref().is_some_and(|told| told.contains(reason)),
+            "{fallback:?}"
+        );
     }
 }

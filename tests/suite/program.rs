@@ -14,12 +14,15 @@ pub const SMALL_GENERATOR: &str = "ragscope-demo.Q8_0.gguf";
 /// The default settings with the smaller generator.
 pub fn small() -> Layers {
     let mut layers = Layers::defaults();
-    layers.set("test", "generator.model", SMALL_GENERATOR).expect("a known key");
+    layers
+        .set("test", "generator.model", SMALL_GENERATOR)
+        .expect("a known key");
     layers
 }
 
 pub const QUESTION: &str = "Where was Tam Reeve born?";
-const PEOPLE: &str = "# People\n\nMira Oakes was born in Harwenby. Tam Reeve was born in Lorbymouth.\n";
+const PEOPLE: &str =
+    "# People\n\nMira Oakes was born in Harwenby. Tam Reeve was born in Lorbymouth.\n";
 
 /// The program with a home of its own, and a small corpus.
 pub struct Program {
@@ -35,7 +38,9 @@ pub struct Ended {
 
 impl Program {
     pub fn new() -> Self {
-        let program = Self { home: tempfile::tempdir().expect("a folder") };
+        let program = Self {
+            home: tempfile::tempdir().expect("a folder"),
+        };
         fs::create_dir(program.corpus()).expect("made");
         fs::write(program.corpus().join("people.md"), PEOPLE).expect("written");
         program
@@ -51,7 +56,9 @@ impl Program {
 
     pub fn command(&self, arguments: &[&str]) -> process::Command {
         let mut command = process::Command::new(env!("CARGO_BIN_EXE_ragscope"));
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("RAGSCOPE_")) {
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("RAGSCOPE_"))
+        {
             command.env_remove(name);
         }
         command
@@ -74,20 +81,32 @@ impl Program {
     }
 
     pub fn start(&self, arguments: &[&str]) -> Child {
-        self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started")
+        self.command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("started")
     }
 }
 
 impl Ended {
     pub fn records(&self) -> Vec<Record> {
-        self.stdout.lines().map(|line| serde_json::from_str(line).expect("a record a line")).collect()
+        self.stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("a record a line"))
+            .collect()
     }
 
     /// `{"error": …, "advice": …}` and nothing else, on the last line.
     pub fn failure(&self) -> (String, String) {
-        let object: Value = serde_json::from_str(self.stdout.lines().last().expect("a line")).expect("JSON");
+        let object: Value =
+            serde_json::from_str(self.stdout.lines().last().expect("a line")).expect("JSON");
         let text = |key: &str| object[key].as_str().expect("text").to_owned();
-        assert_eq!(object.as_object().map(serde_json::Map::len), Some(2), "{object}");
+        assert_eq!(
+            object.as_object().map(serde_json::Map::len),
+            Some(2),
+            "{object}"
+        );
         (text("error"), text("advice"))
     }
 }

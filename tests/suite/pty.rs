@@ -46,7 +46,12 @@ impl vt100::Callbacks for Titles {
 impl Terminal {
     /// Start the program with a home of its own in a terminal of this size.
     pub fn start(program: &str, arguments: &[&str], home: &Path, (rows, cols): (u16, u16)) -> Self {
-        let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
+        let size = PtySize {
+            rows,
+            cols,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
         let pair = native_pty_system().openpty(size).expect("a terminal");
         let mut command = CommandBuilder::new(program);
         command.args(arguments);
@@ -60,13 +65,27 @@ impl Terminal {
         let keys = pair.master.take_writer().expect("a writer");
         let reader = pair.master.try_clone_reader().expect("a reader");
         let seen = Mutex::new(Seen {
-            parser: vt100::Parser::new_with_callbacks(cells(rows), cells(cols), 0, Titles::default()),
+            parser: vt100::Parser::new_with_callbacks(
+                cells(rows),
+                cells(cols),
+                0,
+                Titles::default(),
+            ),
             over: false,
         });
-        let screen = Arc::new(Screen { seen, changed: Condvar::new() });
+        let screen = Arc::new(Screen {
+            seen,
+            changed: Condvar::new(),
+        });
         let watched = Arc::clone(&screen);
         std::thread::spawn(move || watched.read(reader));
-        Self { child, master: pair.master, keys, screen, started }
+        Self {
+            child,
+            master: pair.master,
+            keys,
+            screen,
+            started,
+        }
     }
 
     /// Type keys as the terminal sends them.
@@ -85,8 +104,17 @@ impl Terminal {
                 return screen.contents();
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero() && !seen.over, "no {what} on the screen:\n{}", screen.contents());
-            seen = self.screen.changed.wait_timeout(seen, left).expect("no panic").0;
+            assert!(
+                !left.is_zero() && !seen.over,
+                "no {what} on the screen:\n{}",
+                screen.contents()
+            );
+            seen = self
+                .screen
+                .changed
+                .wait_timeout(seen, left)
+                .expect("no panic")
+                .0;
         }
     }
 
@@ -97,18 +125,39 @@ impl Terminal {
 
     /// Wait until the screen shows a text no more.
     pub fn wait_without(&self, text: &str) -> String {
-        self.wait(&format!("end of {text}"), |screen| !screen.contents().contains(text))
+        self.wait(&format!("end of {text}"), |screen| {
+            !screen.contents().contains(text)
+        })
     }
 
     /// Change the size of the terminal.
     pub fn resize(&self, rows: u16, cols: u16) {
-        self.screen.seen.lock().expect("no panic").parser.screen_mut().set_size(cells(rows), cells(cols));
-        self.master.resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).expect("resized");
+        self.screen
+            .seen
+            .lock()
+            .expect("no panic")
+            .parser
+            .screen_mut()
+            .set_size(cells(rows), cells(cols));
+        self.master
+            .resize(PtySize {
+                rows,
+                cols,
+                pixel_width: 0,
+                pixel_height: 0,
+            })
+            .expect("resized");
     }
 
     /// How often the title of the terminal was set.
     pub fn titles(&self) -> usize {
-        self.screen.seen.lock().expect("no panic").parser.callbacks().0
+        self.screen
+            .seen
+            .lock()
+            .expect("no panic")
+            .parser
+            .callbacks()
+            .0
     }
 
     /// Number of the process.
@@ -122,8 +171,17 @@ impl Terminal {
         let mut seen = self.screen.seen.lock().expect("no panic");
         while !seen.over {
             let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "the program does not end:\n{}", seen.parser.screen().contents());
-            seen = self.screen.changed.wait_timeout(seen, left).expect("no panic").0;
+            assert!(
+                !left.is_zero(),
+                "the program does not end:\n{}",
+                seen.parser.screen().contents()
+            );
+            seen = self
+                .screen
+                .changed
+                .wait_timeout(seen, left)
+                .expect("no panic")
+                .0;
         }
         let screen = seen.parser.screen();
         let left = Left {
@@ -148,8 +206,12 @@ pub struct Left {
 
 impl Left {
     /// As a shell expects it.
-    pub const CLEAN: Self =
-        Self { alternate_screen: false, cursor_hidden: false, mouse_taken: false, bracketed_paste: false };
+    pub const CLEAN: Self = Self {
+        alternate_screen: false,
+        cursor_hidden: false,
+        mouse_taken: false,
+        bracketed_paste: false,
+    };
 }
 
 impl Screen {

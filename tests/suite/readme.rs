@@ -15,17 +15,28 @@ fn the_readme_lists_the_keys_of_the_screen() {
     if std::env::var_os("UPDATE_README").is_some() {
         fs::write(&file, [before, MARKS[0], &listed, MARKS[1], after].concat()).expect("written");
     } else {
-        assert_eq!(table, listed, "run this test with UPDATE_README=1 to write the table from the list");
+        assert_eq!(
+            table, listed,
+            "run this test with UPDATE_README=1 to write the table from the list"
+        );
     }
 }
 
 #[test]
 fn the_readme_names_every_command_and_preset() {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("a README");
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"))
+        .expect("a README");
     for command in ragscope::cli::Arguments::declaration().get_subcommands() {
-        assert!(text.contains(&format!("`ragscope {}", command.get_name())), "{} is missing", command.get_name());
+        assert!(
+            text.contains(&format!("`ragscope {}", command.get_name())),
+            "{} is missing",
+            command.get_name()
+        );
     }
     for preset in ragscope::config::preset_names(Path::new("")) {
-        assert!(text.contains(&format!("`{preset}`")), "preset {preset} is missing");
+        assert!(
+            text.contains(&format!("`{preset}`")),
+            "preset {preset} is missing"
+        );
     }
 }

@@ -36,9 +36,12 @@ fn replay_and_live_are_the_same(records: &[Record]) {
     let mut recorder = Recorder::new(folder.path());
     recorder.write(&records[0]).expect("recorded");
     let file = recorder.file().expect("a file").to_owned();
-    records[1..].iter().for_each(|record| recorder.write(record).expect("recorded"));
+    records[1..]
+        .iter()
+        .for_each(|record| recorder.write(record).expect("recorded"));
     let read = read_run(&file).expect("read back");
-    let mut replayed = Screen::with(|options| App::replaying(read, options, Depth::True).expect("a screen"));
+    let mut replayed =
+        Screen::with(|options| App::replaying(read, options, Depth::True).expect("a screen"));
     replayed.press("space 0 space");
     let mut live = Screen::new();
     live.press("tab");
@@ -50,7 +53,10 @@ fn replay_and_live_are_the_same(records: &[Record]) {
             let panes = Rect::new(0, 0, width, height - 2);
             let (live, replayed) = (live.buffer(width, height), replayed.buffer(width, height));
             for position in panes.positions() {
-                assert_eq!(live[position], replayed[position], "{position} after record {count} at {width}x{height}");
+                assert_eq!(
+                    live[position], replayed[position],
+                    "{position} after record {count} at {width}x{height}"
+                );
             }
         }
     }
@@ -64,7 +70,10 @@ fn every_pane_and_overlay_looks_as_it_did() {
     settings.bind(|| {
         for (name, mut screen) in scenes() {
             for (width, height) in SIZES {
-                insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen.text(width, height));
+                insta::assert_snapshot!(
+                    format!("{name}_{width}x{height}"),
+                    screen.text(width, height)
+                );
             }
         }
     });
@@ -75,7 +84,10 @@ fn too_small_a_screen_says_so_and_waits() {
     let mut screen = answered();
     for (width, height) in [(59, 16), (60, 15), (30, 6)] {
         let text = screen.text(width, height);
-        assert!(text.contains("ragscope needs 60 x 16") && text.contains("larger"), "{text}");
+        assert!(
+            text.contains("ragscope needs 60 x 16") && text.contains("larger"),
+            "{text}"
+        );
     }
     screen.shows("So the answer is Aldmouth.");
 }
@@ -92,8 +104,18 @@ fn panics_in_the_screen() {
 fn a_panic_gives_the_terminal_back_and_is_told() {
     let home = tempfile::tempdir().expect("a folder");
     let program = std::env::current_exe().expect("this program");
-    let arguments = ["screen::panics_in_the_screen", "--exact", "--ignored", "--nocapture"];
-    let terminal = Terminal::start(&program.display().to_string(), &arguments, home.path(), (24, 80));
+    let arguments = [
+        "screen::panics_in_the_screen",
+        "--exact",
+        "--ignored",
+        "--nocapture",
+    ];
+    let terminal = Terminal::start(
+        &program.display().to_string(),
+        &arguments,
+        home.path(),
+        (24, 80),
+    );
     terminal.wait_for("on purpose");
     let (_, left) = terminal.ended();
     assert_eq!(left, Left::CLEAN);
@@ -106,7 +128,11 @@ fn without_colours_there_are_none() {
     for keys in ["1", "s", "esc /", "esc ctrl-p", "esc f m"] {
         screen.press(keys);
         for cell in &screen.buffer(200, 60).content {
-            assert_eq!((cell.fg, cell.bg), (Default::default(), Default::default()), "{cell:?} after {keys}");
+            assert_eq!(
+                (cell.fg, cell.bg),
+                (Default::default(), Default::default()),
+                "{cell:?} after {keys}"
+            );
         }
     }
 }
@@ -122,7 +148,11 @@ fn panes_name_no_colour() {
                 folders.push(path);
             } else if !path.ends_with("theme.rs") {
                 let text = std::fs::read_to_string(&path).expect("a source file");
-                assert!(!text.contains("Color"), "{} names a colour: give it a role of the theme", path.display());
+                assert!(
+                    !text.contains("Color"),
+                    "{} names a colour: give it a role of the theme",
+                    path.display()
+                );
             }
         }
     }

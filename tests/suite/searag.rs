@@ -8,11 +8,18 @@ use serde_json::Value;
 
 use super::engine::{config, finished, names, run, run_from};
 
-const GOLDEN: [&str; 2] =
-    [include_str!("../data/vectors/query_formulation.json"), include_str!("../data/vectors/sces.json")];
+const GOLDEN: [&str; 2] = [
+    include_str!("../data/vectors/query_formulation.json"),
+    include_str!("../data/vectors/sces.json"),
+];
 
 fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().expect("a list").iter().map(|number| number.as_f64().expect("a number")).collect()
+    value
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|number| number.as_f64().expect("a number"))
+        .collect()
 }
 
 fn near(a: f64, b: &Value) -> bool {
@@ -25,12 +32,17 @@ fn uncertain_regions_agree_with_the_reference() {
     let mut seen = 0;
     for case in golden["cases"].as_array().expect("cases") {
         let tokens = case["token_entropies"].as_array().expect("words");
-        let means = tokens.iter().map(numbers).map(|entropies| entropies.iter().sum::<f64>() / entropies.len() as f64);
+        let means = tokens
+            .iter()
+            .map(numbers)
+            .map(|entropies| entropies.iter().sum::<f64>() / entropies.len() as f64);
         let words: Vec<f64> = means.collect();
         for expected in case["by_alpha"].as_array().expect("alphas") {
             let region = uncertain_region(&words, expected["alpha"].as_f64().expect("a number"));
             assert!(near(region.threshold, &expected["threshold"]), "{expected}");
-            let first = expected["first_uncertain_index"].as_u64().map(|index| index as usize);
+            let first = expected["first_uncertain_index"]
+                .as_u64()
+                .map(|index| index as usize);
             assert_eq!(region.start, first, "{expected}");
             seen += 1;
         }
@@ -47,7 +59,12 @@ fn thresholds_of_entropy_agree_with_the_reference() {
             .as_array()
             .expect("rows")
             .iter()
-            .map(|row| numbers(row).into_iter().map(|number| number as f32).collect())
+            .map(|row| {
+                numbers(row)
+                    .into_iter()
+                    .map(|number| number as f32)
+                    .collect()
+            })
             .collect();
         for result in case["results"].as_array().expect("results") {
             let lambda = result["lam"].as_f64().expect("a number");
@@ -56,36 +73,61 @@ fn thresholds_of_entropy_agree_with_the_reference() {
             let found = splits(&entropies, &features, candidates);
             assert_eq!(found.len(), table.len());
             for (split, row) in found.iter().zip(table) {
-                let variance = row["var_low"].as_f64().expect("a number") + row["var_high"].as_f64().expect("a number");
-                assert_eq!((split.low as u64, split.high as u64), (number(row, "n_low"), number(row, "n_high")));
+                let variance = row["var_low"].as_f64().expect("a number")
+                    + row["var_high"].as_f64().expect("a number");
+                assert_eq!(
+                    (split.low as u64, split.high as u64),
+                    (number(row, "n_low"), number(row, "n_high"))
+                );
                 assert!(near(split.error, &row["mse"]), "{row}");
                 // the features are given as f32 here
                 assert!((split.variance - variance).abs() < 1e-5, "{row}");
             }
             let best = best_split(&found, lambda).expect("a split");
-            assert!(near(best.threshold, &result["tau"]), "lambda {lambda}: {best:?}");
-            let labels: Vec<u64> = entropies.iter().map(|entropy| u64::from(*entropy < best.threshold)).collect();
-            let expected: Vec<u64> =
-                numbers(&result["labels_low_is_1"]).into_iter().map(|label| label as u64).collect();
+            assert!(
+                near(best.threshold, &result["tau"]),
+                "lambda {lambda}: {best:?}"
+            );
+            let labels: Vec<u64> = entropies
+                .iter()
+                .map(|entropy| u64::from(*entropy < best.threshold))
+                .collect();
+            let expected: Vec<u64> = numbers(&result["labels_low_is_1"])
+                .into_iter()
+                .map(|label| label as u64)
+                .collect();
             assert_eq!(labels, expected, "lambda {lambda}");
         }
         // the threshold in use parts the same two groups, whatever the scale of the features
         for scale in [1.0, 1e4] {
-            let scaled: Vec<Vec<f32>> =
-                features.iter().map(|row| row.iter().map(|value| value * scale).collect()).collect();
+            let scaled: Vec<Vec<f32>> = features
+                .iter()
+                .map(|row| row.iter().map(|value| value * scale).collect())
+                .collect();
             let tau = entropy_threshold(&entropies, &scaled, 0.1).expect("a threshold");
-            assert_eq!(entropies.iter().filter(|entropy| **entropy < tau).count(), 6, "{tau}");
+            assert_eq!(
+                entropies.iter().filter(|entropy| **entropy < tau).count(),
+                6,
+                "{tau}"
+            );
         }
     }
-    assert_eq!(entropy_threshold(&[0.5; 4], &vec![vec![1.0]; 4], 0.1), None, "one value parts nothing");
+    assert_eq!(
+        entropy_threshold(&[0.5; 4], &vec![vec![1.0]; 4], 0.1),
+        None,
+        "one value parts nothing"
+    );
 }
 
 fn number(row: &Value, key: &str) -> u64 {
     row[key].as_u64().expect("a whole number")
 }
 
-const SEARAG: [(&str, &str); 3] =
-    [("preset", "searag"), ("gate.kind", "token_entropy"), ("gate.token_entropy_threshold", "0.5")];
+const SEARAG: [(&str, &str); 3] = [
+    ("preset", "searag"),
+    ("gate.kind", "token_entropy"),
+    ("gate.token_entropy_threshold", "0.5"),
+];
 
 fn doubtful() -> ScriptedGenerator {
     ScriptedGenerator::new()
@@ -106,7 +148,12 @@ fn steps(events: &[Event]) -> Vec<(u32, &str, Decision)> {
     events
         .iter()
         .filter_map(|event| match event {
-            Event::StepFinished { step, text, uncertainty, .. } => Some((*step, text.as_str(), uncertainty.decision)),
+            Event::StepFinished {
+                step,
+                text,
+                uncertainty,
+                ..
+            } => Some((*step, text.as_str(), uncertainty.decision)),
             _ => None,
         })
         .collect()
@@ -134,19 +181,46 @@ fn a_doubted_sentence_is_looked_up_and_written_again() {
     );
     assert_eq!((answer, citations), ("Aldmouth", vec![(2, 2)]));
     let written = events.iter().find_map(|event| match event {
-        Event::QueryWritten { step, query, words, region, .. } => Some((*step, query.as_str(), words, region)),
+        Event::QueryWritten {
+            step,
+            query,
+            words,
+            region,
+            ..
+        } => Some((*step, query.as_str(), words, region)),
         _ => None,
     });
     let (step, query, words, region) = written.expect("a query");
     // "Lorby" has nothing to do with the sentence before it, so the question is the base
-    assert_eq!((step, query), (2, "Where was the teacher of Mira Oakes born? Lorby"));
-    assert_eq!(words.last().map(|word| word.origin), Some(WordOrigin::UncertainRegion));
+    assert_eq!(
+        (step, query),
+        (2, "Where was the teacher of Mira Oakes born? Lorby")
+    );
+    assert_eq!(
+        words.last().map(|word| word.origin),
+        Some(WordOrigin::UncertainRegion)
+    );
     assert_eq!(region.and_then(|region| region.first_word), Some(5));
     // every prompt of the loop goes on from what is confirmed
-    let replies: Vec<&str> = generator.seen.iter().map(|prompt| prompt.reply.as_str()).collect();
+    let replies: Vec<&str> = generator
+        .seen
+        .iter()
+        .map(|prompt| prompt.reply.as_str())
+        .collect();
     let first = " Mira Oakes was a student of Tam Reeve.";
-    assert_eq!(replies, ["", first, &format!("{first} Tam Reeve was born in Aldmouth.")]);
-    assert!(generator.seen[1].user.starts_with("Context:\n[1] "), "{}", generator.seen[1].user);
+    assert_eq!(
+        replies,
+        [
+            "",
+            first,
+            &format!("{first} Tam Reeve was born in Aldmouth.")
+        ]
+    );
+    assert!(
+        generator.seen[1].user.starts_with("Context:\n[1] "),
+        "{}",
+        generator.seen[1].user
+    );
     assert!(!generator.seen[2].user.contains("Context:"));
 }
 
@@ -154,9 +228,21 @@ fn a_doubted_sentence_is_looked_up_and_written_again() {
 fn the_gate_of_a_run_is_told_with_the_reason_of_a_fallback() {
     let gates = [
         ("off", None),
-        ("token_entropy", Some((UncertaintyMeasure::TokenEntropy, None))),
-        ("semantic_entropy", Some((UncertaintyMeasure::SemanticEntropy, None))),
-        ("probe", Some((UncertaintyMeasure::TokenEntropy, Some("no probe in this test")))),
+        (
+            "token_entropy",
+            Some((UncertaintyMeasure::TokenEntropy, None)),
+        ),
+        (
+            "semantic_entropy",
+            Some((UncertaintyMeasure::SemanticEntropy, None)),
+        ),
+        (
+            "probe",
+            Some((
+                UncertaintyMeasure::TokenEntropy,
+                Some("no probe in this test"),
+            )),
+        ),
     ];
     for (kind, expected) in gates {
         let settings = [("preset", "searag"), ("gate.kind", kind)];
@@ -167,7 +253,11 @@ fn the_gate_of_a_run_is_told_with_the_reason_of_a_fallback() {
         });
         assert_eq!(told, expected, "{kind}");
         let warned = names(&events).contains(&"warned".to_owned());
-        assert_eq!(warned, expected.is_some_and(|(_, fallback)| fallback.is_some()), "{kind}");
+        assert_eq!(
+            warned,
+            expected.is_some_and(|(_, fallback)| fallback.is_some()),
+            "{kind}"
+        );
     }
 }
 
@@ -177,12 +267,20 @@ fn each_query_writer_writes_its_own_query() {
         ("question", "Where was he born?"),
         ("last_sentence", "Mira Oakes was a student of Tam Reeve."),
         ("uncertain_sentence", "Tam Reeve was born in Lorby."),
-        ("full_history", "Where was he born? Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Lorby."),
+        (
+            "full_history",
+            "Where was he born? Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Lorby.",
+        ),
         ("uncertainty_aware", "Where was he born? Lorby"),
     ];
     for (kind, expected) in cases {
         let settings: Vec<_> = SEARAG.into_iter().chain([("query.kind", kind)]).collect();
-        let (_, events) = run(&config(&settings), &mut doubtful(), "Where was he born?", usize::MAX);
+        let (_, events) = run(
+            &config(&settings),
+            &mut doubtful(),
+            "Where was he born?",
+            usize::MAX,
+        );
         let queries: Vec<&str> = events
             .iter()
             .filter_map(|event| match event {
@@ -198,20 +296,41 @@ fn each_query_writer_writes_its_own_query() {
 fn rising_doubt_takes_more_passages_once_and_the_reranker_orders_them() {
     let script = || {
         ScriptedGenerator::new()
-            .when("[1] Ships sail.", " Ships sail slowly. So the answer is ships.")
+            .when(
+                "[1] Ships sail.",
+                " Ships sail slowly. So the answer is ships.",
+            )
             .when("Context:", " Nobody knows Lorby Lorby. So nothing.")
             .when("slowly.", " Ships sail slowly. So the answer is ships.")
-            .when("step by step", " They went to Lorby. So the answer is Lorby.")
+            .when(
+                "step by step",
+                " They went to Lorby. So the answer is Lorby.",
+            )
             .judging("Ships sail.", "1", 0.9)
             .unsure_of("Lorby", 6.0)
     };
-    for (by, expected) in
-        [("5", vec![Decision::LookUp, Decision::Expand, Decision::Keep]), ("0", vec![Decision::LookUp, Decision::Keep])]
-    {
-        let settings: Vec<_> = SEARAG.into_iter().chain([("retriever.k", "2"), ("gate.expand_by", by)]).collect();
-        let (_, events) = run(&config(&settings), &mut script(), "Where did they go?", usize::MAX);
-        let first: Vec<Decision> =
-            steps(&events).into_iter().filter(|(step, ..)| *step == 1).map(|(_, _, decision)| decision).collect();
+    for (by, expected) in [
+        (
+            "5",
+            vec![Decision::LookUp, Decision::Expand, Decision::Keep],
+        ),
+        ("0", vec![Decision::LookUp, Decision::Keep]),
+    ] {
+        let settings: Vec<_> = SEARAG
+            .into_iter()
+            .chain([("retriever.k", "2"), ("gate.expand_by", by)])
+            .collect();
+        let (_, events) = run(
+            &config(&settings),
+            &mut script(),
+            "Where did they go?",
+            usize::MAX,
+        );
+        let first: Vec<Decision> = steps(&events)
+            .into_iter()
+            .filter(|(step, ..)| *step == 1)
+            .map(|(_, _, decision)| decision)
+            .collect();
         assert_eq!(first, expected, "expand_by = {by}");
         let reranked: Vec<usize> = events
             .iter()
@@ -220,9 +339,15 @@ fn rising_doubt_takes_more_passages_once_and_the_reranker_orders_them() {
                 _ => None,
             })
             .collect();
-        assert_eq!(reranked, vec![4; expected.len() - 2], "all four chunks of the shelf");
-        let retrievals =
-            events.iter().filter(|event| matches!(event, Event::RetrievalFinished { step: 1, .. })).count();
+        assert_eq!(
+            reranked,
+            vec![4; expected.len() - 2],
+            "all four chunks of the shelf"
+        );
+        let retrievals = events
+            .iter()
+            .filter(|event| matches!(event, Event::RetrievalFinished { step: 1, .. }))
+            .count();
         assert_eq!(retrievals, 1, "what was found is enough");
     }
 }
@@ -231,22 +356,44 @@ fn rising_doubt_takes_more_passages_once_and_the_reranker_orders_them() {
 fn the_loop_ends_by_its_rules() {
     let cases: [(&str, &[(&str, &str)], &str); 5] = [
         // the answer phrase
-        (" One is. So the answer is one. More.", &[], "One is. So the answer is one."),
+        (
+            " One is. So the answer is one. More.",
+            &[],
+            "One is. So the answer is one.",
+        ),
         // a sentence that came before
-        (" One is one. One is one. Two.", &[], "One is one. One is one."),
+        (
+            " One is one. One is one. Two.",
+            &[],
+            "One is one. One is one.",
+        ),
         // nothing new
         ("", &[], ""),
         // the most sentences
-        (" One is. Two is. Three is.", &[("answer.max_sentences", "2")], "One is. Two is."),
+        (
+            " One is. Two is. Three is.",
+            &[("answer.max_sentences", "2")],
+            "One is. Two is.",
+        ),
         // the most tokens, over all completions
-        (" One is one. Two is two. Three is three.", &[("answer.max_tokens", "5")], "One is one. Two is"),
+        (
+            " One is one. Two is two. Three is three.",
+            &[("answer.max_tokens", "5")],
+            "One is one. Two is",
+        ),
     ];
     for (reply, more, expected) in cases {
-        let generator = ScriptedGenerator::new().when(". So the answer is", " X").when("step by step", reply);
+        let generator = ScriptedGenerator::new()
+            .when(". So the answer is", " X")
+            .when("step by step", reply);
         // one gate has to be asked about every sentence, the other lets the stream go on
         for gate in ["semantic_entropy", "token_entropy"] {
             let mut generator = generator.clone();
-            let mut settings = vec![("preset", "searag"), ("gate.kind", gate), ("probe.samples", "2")];
+            let mut settings = vec![
+                ("preset", "searag"),
+                ("gate.kind", gate),
+                ("probe.samples", "2"),
+            ];
             settings.extend(more);
             let (_, events) = run(&config(&settings), &mut generator, "Which?", usize::MAX);
             assert_eq!(finished(&events).0, expected, "{gate}: {reply}");
@@ -260,7 +407,11 @@ fn a_stop_anywhere_in_the_loop_keeps_what_was_written() {
     let (_, all) = run(&config(&SEARAG), &mut doubtful(), question, usize::MAX);
     for stop_at in 0..all.len() - 1 {
         let (outcome, events) = run(&config(&SEARAG), &mut doubtful(), question, stop_at);
-        assert_eq!(outcome.expect("it ran"), Outcome::Stopped, "stopped at {stop_at}");
+        assert_eq!(
+            outcome.expect("it ran"),
+            Outcome::Stopped,
+            "stopped at {stop_at}"
+        );
         let text = finished(&events).0;
         let told: String = all[..=stop_at]
             .iter()
@@ -278,10 +429,30 @@ fn a_stop_anywhere_in_the_loop_keeps_what_was_written() {
 fn a_run_goes_on_from_the_sentences_that_it_is_given() {
     let confirmed = ["Mira Oakes was a student of Tam Reeve.".to_owned()];
     let mut generator = doubtful();
-    let (_, events) = run_from(&config(&SEARAG), &mut generator, ("Where?", &confirmed), usize::MAX);
-    let Some(Event::RunStarted { confirmed: told, .. }) = events.first() else { panic!("no start") };
+    let (_, events) = run_from(
+        &config(&SEARAG),
+        &mut generator,
+        ("Where?", &confirmed),
+        usize::MAX,
+    );
+    let Some(Event::RunStarted {
+        confirmed: told, ..
+    }) = events.first()
+    else {
+        panic!("no start")
+    };
     assert_eq!(*told, confirmed);
-    assert_eq!(steps(&events).first().map(|(step, text, _)| (*step, *text)), Some((2, "Tam Reeve was born in Lorby.")));
-    assert_eq!(generator.seen[0].reply, " Mira Oakes was a student of Tam Reeve.");
-    assert!(finished(&events).0.starts_with("Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Aldmouth."));
+    assert_eq!(
+        steps(&events).first().map(|(step, text, _)| (*step, *text)),
+        Some((2, "Tam Reeve was born in Lorby."))
+    );
+    assert_eq!(
+        generator.seen[0].reply,
+        " Mira Oakes was a student of Tam Reeve."
+    );
+    assert!(
+        finished(&events)
+            .0
+            .starts_with("Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Aldmouth.")
+    );
 }

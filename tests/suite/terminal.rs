@@ -15,8 +15,16 @@ fn home() -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a folder");
     let notes = home.path().join("notes");
     fs::create_dir(&notes).expect("made");
-    fs::write(notes.join("people.md"), "# People\n\nMira Oakes was born in Harwenby.\n").expect("written");
-    fs::write(notes.join("reeve.txt"), "Tam Reeve was born in Lorbymouth.\n").expect("written");
+    fs::write(
+        notes.join("people.md"),
+        "# People\n\nMira Oakes was born in Harwenby.\n",
+    )
+    .expect("written");
+    fs::write(
+        notes.join("reeve.txt"),
+        "Tam Reeve was born in Lorbymouth.\n",
+    )
+    .expect("written");
     home
 }
 
@@ -36,7 +44,10 @@ fn open_index_ask_stop_zoom_open_source_and_quit() {
     let home = home();
     // at this temperature the model never comes to an end by itself
     let endless = "generator.temperature=5 answer.max_tokens=100000 answer.max_sentences=100000";
-    let set: Vec<&str> = endless.split(' ').flat_map(|setting| ["--set", setting]).collect();
+    let set: Vec<&str> = endless
+        .split(' ')
+        .flat_map(|setting| ["--set", setting])
+        .collect();
     let mut terminal = start(home.path(), &[&["notes"][..], &set].concat());
     terminal.wait_for("2 files, 2 chunks");
 
@@ -70,7 +81,9 @@ fn the_terminal_comes_back_after_a_signal() {
         let home = home();
         let terminal = start(home.path(), &["notes"]);
         terminal.wait_for("2 files, 2 chunks");
-        let sent = Command::new("kill").args([signal, &terminal.process().to_string()]).status();
+        let sent = Command::new("kill")
+            .args([signal, &terminal.process().to_string()])
+            .status();
         assert!(sent.expect("kill is there").success());
         let (status, left) = terminal.ended();
         assert_eq!((status.exit_code(), left), (code, Left::CLEAN), "{signal}");
@@ -82,9 +95,13 @@ fn the_screen_follows_the_size_of_the_terminal() {
     let home = home();
     let mut terminal = start(home.path(), &["notes"]);
     terminal.wait_for("2 files, 2 chunks");
-    for (rows, columns, expected) in
-        [(60, 200, "5 Refinement"), (16, 60, "ask>"), (10, 40, "ragscope needs"), (1, 1, "r"), (30, 100, "ask>")]
-    {
+    for (rows, columns, expected) in [
+        (60, 200, "5 Refinement"),
+        (16, 60, "ask>"),
+        (10, 40, "ragscope needs"),
+        (1, 1, "r"),
+        (30, 100, "ask>"),
+    ] {
         terminal.resize(rows, columns);
         terminal.wait_for(expected);
     }
@@ -109,7 +126,10 @@ fn a_folder_that_is_not_there_never_opens_the_screen() {
     let home = home();
     let terminal = start(home.path(), &["indx"]);
     let said = terminal.wait_for("did you mean the command `index`?");
-    assert!(said.starts_with("error: cannot open the folder indx"), "{said}");
+    assert!(
+        said.starts_with("error: cannot open the folder indx"),
+        "{said}"
+    );
     let (status, left) = terminal.ended();
     assert_eq!((status.exit_code(), left), (1, Left::CLEAN));
 }
@@ -125,7 +145,12 @@ fn a_recorded_run_replays_without_an_engine() {
     terminal.ended();
 
     let sessions = home.path().join("home/state/sessions");
-    let run = fs::read_dir(sessions).expect("sessions").next().expect("a run").expect("an entry").path();
+    let run = fs::read_dir(sessions)
+        .expect("sessions")
+        .next()
+        .expect("a run")
+        .expect("an entry")
+        .path();
     let mut terminal = start(home.path(), &["replay", run.to_str().expect("UTF-8")]);
     terminal.wait_for("Where was Tam Reeve born?");
     terminal.wait_for("done in");
@@ -145,7 +170,10 @@ fn escape_sequences_of_documents_never_steer_the_terminal() {
     ask(&mut terminal, "Where was Tam Reeve born?");
     terminal.wait_for("done in");
     let screen = terminal.wait_for("odd");
-    assert!(screen.contains("1 Answer"), "the screen was cleared:\n{screen}");
+    assert!(
+        screen.contains("1 Answer"),
+        "the screen was cleared:\n{screen}"
+    );
     assert_eq!(terminal.titles(), 0, "a document set the title");
     terminal.send("\u{3}");
     assert_eq!(terminal.ended().1, Left::CLEAN);

@@ -7,7 +7,12 @@ use ragscope::event::{Event, FORMAT, FormatVersion, Outcome, Record, RunUsage, S
 use ragscope::trace::{Recorder, list_runs, read_run};
 
 fn record(run: &str, seq: u64, event: Event) -> Record {
-    Record { seq, t_us: seq * 10, run: run.to_owned(), event }
+    Record {
+        seq,
+        t_us: seq * 10,
+        run: run.to_owned(),
+        event,
+    }
 }
 
 fn started(format: FormatVersion, question: &str, started_at: u64) -> Event {
@@ -39,7 +44,16 @@ fn finished(answer: &str) -> Event {
 fn run(id: &str, started_at: u64, answer: &str) -> Vec<Record> {
     vec![
         record(id, 0, started(FORMAT, "Where?", started_at)),
-        record(id, 1, Event::TokenGenerated { step: 1, text: " Lorby".to_owned(), logprob: -0.25, entropy: 0.5 }),
+        record(
+            id,
+            1,
+            Event::TokenGenerated {
+                step: 1,
+                text: " Lorby".to_owned(),
+                logprob: -0.25,
+                entropy: 0.5,
+            },
+        ),
         record(id, 2, finished(answer)),
     ]
 }
@@ -52,7 +66,10 @@ fn write_all(folder: &Path, records: &[Record]) {
 }
 
 fn lines(records: &[Record]) -> String {
-    records.iter().map(|record| serde_json::to_string(record).expect("a record") + "\n").collect()
+    records
+        .iter()
+        .map(|record| serde_json::to_string(record).expect("a record") + "\n")
+        .collect()
 }
 
 fn file_with(folder: &Path, bytes: impl AsRef<[u8]>) -> PathBuf {
@@ -68,12 +85,24 @@ fn a_run_is_on_disk_while_it_happens_and_reads_back_as_it_was() {
     let records = run("run-1", 100, "Lorby");
     let mut recorder = Recorder::new(&folder);
     for (count, record) in records.iter().enumerate() {
-        recorder.write(&Record { run: SESSION.to_owned(), ..record.clone() }).expect("ignored");
+        recorder
+            .write(&Record {
+                run: SESSION.to_owned(),
+                ..record.clone()
+            })
+            .expect("ignored");
         recorder.write(record).expect("written");
-        assert_eq!(read_run(&folder.join("run-1.jsonl")).expect("a run"), records[..=count]);
+        assert_eq!(
+            read_run(&folder.join("run-1.jsonl")).expect("a run"),
+            records[..=count]
+        );
     }
     assert_eq!(recorder.file(), None, "the run is over");
-    assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 1, "the session is not recorded");
+    assert_eq!(
+        fs::read_dir(&folder).expect("the folder").count(),
+        1,
+        "the session is not recorded"
+    );
 }
 
 #[test]
@@ -90,8 +119,14 @@ fn a_full_or_forbidden_disk_is_said_once_a_run() {
     fs::write(&blocked, "a file where the folder should be").expect("written");
     let mut recorder = Recorder::new(&blocked);
     let records = run("run-1", 1, "x");
-    let error = recorder.write(&records[0]).expect_err("cannot be written").to_string();
-    assert!(error.contains("run-1.jsonl") && error.contains("record.enabled=false"), "{error}");
+    let error = recorder
+        .write(&records[0])
+        .expect_err("cannot be written")
+        .to_string();
+    assert!(
+        error.contains("run-1.jsonl") && error.contains("record.enabled=false"),
+        "{error}"
+    );
     recorder.write(&records[1]).expect("the rest is let go");
 }
 
@@ -99,7 +134,11 @@ fn a_full_or_forbidden_disk_is_said_once_a_run() {
 fn runs_are_listed_newest_first() {
     let home = tempfile::tempdir().expect("a folder");
     let folder = home.path();
-    assert!(list_runs(&folder.join("none")).expect("an empty list").is_empty());
+    assert!(
+        list_runs(&folder.join("none"))
+            .expect("an empty list")
+            .is_empty()
+    );
     write_all(folder, &run("run-a", 100, "Lorby"));
     write_all(folder, &run("run-b", 300, "x".repeat(100_000).as_str()));
     write_all(folder, &run("run-c", 200, "cut")[..2]);
@@ -107,51 +146,117 @@ fn runs_are_listed_newest_first() {
     fs::write(folder.join("notes.txt"), "no run").expect("written");
 
     let runs = list_runs(folder).expect("a list");
-    let seen: Vec<_> = runs.iter().map(|run| (run.run.as_str(), run.answer.as_ref().map(String::len))).collect();
-    assert_eq!(seen, [("run-b", Some(100_000)), ("run-c", None), ("run-a", Some(5))]);
-    assert_eq!((runs[2].question.as_str(), runs[2].preset.as_str()), ("Where?", "naive"));
+    let seen: Vec<_> = runs
+        .iter()
+        .map(|run| (run.run.as_str(), run.answer.as_ref().map(String::len)))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("run-b", Some(100_000)),
+            ("run-c", None),
+            ("run-a", Some(5))
+        ]
+    );
+    assert_eq!(
+        (runs[2].question.as_str(), runs[2].preset.as_str()),
+        ("Where?", "naive")
+    );
     assert_eq!(read_run(Path::new(&runs[2].file)).expect("a run").len(), 3);
 }
 
 #[test]
 fn what_can_be_read_is_read() {
-    let newer_minor = FormatVersion { minor: FORMAT.minor + 1, ..FORMAT };
+    let newer_minor = FormatVersion {
+        minor: FORMAT.minor + 1,
+        ..FORMAT
+    };
     let whole = lines(&run("r", 1, "x"));
     let unknown = r#"{"seq":1,"t_us":2,"run":"r","event":{"type":"moon_risen","phase":[1]}}"#;
-    let changed = r#"{"seq":1,"t_us":2,"run":"r","event":{"type":"token_generated","step":"first"}}"#;
+    let changed =
+        r#"{"seq":1,"t_us":2,"run":"r","event":{"type":"token_generated","step":"first"}}"#;
     let cases = [
         ("whole", whole.clone(), 3, 0),
         ("no last line end", whole.trim_end().to_owned(), 3, 0),
-        ("cut off in the last line", whole[..whole.len() - 20].to_owned(), 2, 0),
-        ("unknown event", lines(&[record("r", 0, started(FORMAT, "q", 1))]) + unknown + "\n", 2, 1),
-        ("event of a newer minor", lines(&[record("r", 0, started(newer_minor, "q", 1))]) + changed + "\n", 2, 1),
+        (
+            "cut off in the last line",
+            whole[..whole.len() - 20].to_owned(),
+            2,
+            0,
+        ),
+        (
+            "unknown event",
+            lines(&[record("r", 0, started(FORMAT, "q", 1))]) + unknown + "\n",
+            2,
+            1,
+        ),
+        (
+            "event of a newer minor",
+            lines(&[record("r", 0, started(newer_minor, "q", 1))]) + changed + "\n",
+            2,
+            1,
+        ),
     ];
     let home = tempfile::tempdir().expect("a folder");
     for (name, text, count, unknown) in cases {
-        let records = read_run(&file_with(home.path(), text)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let records = read_run(&file_with(home.path(), text))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(records.len(), count, "{name}");
-        assert_eq!(records.iter().filter(|record| record.event == Event::Unknown).count(), unknown, "{name}");
+        assert_eq!(
+            records
+                .iter()
+                .filter(|record| record.event == Event::Unknown)
+                .count(),
+            unknown,
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn what_cannot_be_read_says_which_file_and_line() {
-    let newer = FormatVersion { major: FORMAT.major + 1, minor: 3 };
+    let newer = FormatVersion {
+        major: FORMAT.major + 1,
+        minor: 3,
+    };
     let whole = lines(&run("r", 1, "x"));
     let broken: Vec<&str> = whole.lines().collect();
     let cases: [(&str, Vec<u8>, &str); 6] = [
         ("empty", Vec::new(), "line 1 (no record in it)"),
-        ("no run", b"# Notes\n\ntext\n".to_vec(), "line 1 (a run begins with a run_started record)"),
+        (
+            "no run",
+            b"# Notes\n\ntext\n".to_vec(),
+            "line 1 (a run begins with a run_started record)",
+        ),
         ("not UTF-8", b"\xff\xfe\n".to_vec(), "line 1"),
-        ("headless", (broken[1].to_owned() + "\n").into_bytes(), "line 1 (a run begins with a run_started record)"),
-        ("damaged", format!("{}\n{{\"seq\n{}\n", broken[0], broken[2]).into_bytes(), "line 2"),
-        ("newer", lines(&[record("r", 0, started(newer, "q", 1))]).into_bytes(), "has run format 2.3"),
+        (
+            "headless",
+            (broken[1].to_owned() + "\n").into_bytes(),
+            "line 1 (a run begins with a run_started record)",
+        ),
+        (
+            "damaged",
+            format!("{}\n{{\"seq\n{}\n", broken[0], broken[2]).into_bytes(),
+            "line 2",
+        ),
+        (
+            "newer",
+            lines(&[record("r", 0, started(newer, "q", 1))]).into_bytes(),
+            "has run format 2.3",
+        ),
     ];
     let home = tempfile::tempdir().expect("a folder");
     for (name, bytes, expected) in cases {
-        let error = read_run(&file_with(home.path(), bytes)).expect_err(name).to_string();
-        assert!(error.contains("run.jsonl") && error.contains(expected), "{name}: {error}");
+        let error = read_run(&file_with(home.path(), bytes))
+            .expect_err(name)
+            .to_string();
+        assert!(
+            error.contains("run.jsonl") && error.contains(expected),
+            "{name}: {error}"
+        );
     }
-    let error = read_run(&home.path().join("gone.jsonl")).expect_err("missing").to_string();
+    let error = read_run(&home.path().join("gone.jsonl"))
+        .expect_err("missing")
+        .to_string();
     assert!(error.contains("gone.jsonl"), "{error}");
 }

@@ -27,14 +27,22 @@ pub struct FixedCut {
 
 impl FixedCut {
     pub(super) fn of(settings: &ChunkerSettings) -> Self {
-        Self { tokens: settings.tokens, overlap_tokens: settings.overlap_tokens, sentences: settings.sentences }
+        Self {
+            tokens: settings.tokens,
+            overlap_tokens: settings.overlap_tokens,
+            sentences: settings.sentences,
+        }
     }
 }
 
 /// Cut a document into chunks of at most `cut.tokens` tokens, and of no more than the embedder reads.
 #[must_use]
 pub fn cut(document: &Document, cut: FixedCut, counter: &TokenCounter) -> Vec<Chunk> {
-    chunks_at(document, &Cutter::new(document, cut, counter).chunks(), counter)
+    chunks_at(
+        document,
+        &Cutter::new(document, cut, counter).chunks(),
+        counter,
+    )
 }
 
 struct Cutter<'a> {
@@ -46,8 +54,16 @@ struct Cutter<'a> {
 impl<'a> Cutter<'a> {
     fn new(document: &'a Document, cut: FixedCut, counter: &'a TokenCounter) -> Self {
         let splitter = Splitter::new(document, cut.tokens, counter);
-        let most_sentences = if cut.sentences == 0 { u32::MAX } else { cut.sentences };
-        Self { overlap_tokens: cut.overlap_tokens.min(splitter.most_tokens / 2), most_sentences, splitter }
+        let most_sentences = if cut.sentences == 0 {
+            u32::MAX
+        } else {
+            cut.sentences
+        };
+        Self {
+            overlap_tokens: cut.overlap_tokens.min(splitter.most_tokens / 2),
+            most_sentences,
+            splitter,
+        }
     }
 
     /// The places of the chunks in the text.
@@ -82,12 +98,17 @@ impl<'a> Cutter<'a> {
             if sentences >= self.most_sentences || new_section {
                 return self.checked(pieces, first, start, next);
             }
-            let depth = if under_heading { Break::Character } else { piece.before };
+            let depth = if under_heading {
+                Break::Character
+            } else {
+                piece.before
+            };
             if depth >= best.1 || tokens < self.splitter.most_tokens / 2 {
                 best = (next, depth);
             }
             tokens += piece.tokens;
-            if tokens > self.splitter.most_tokens || !self.splitter.is_short(start..piece.place.end) {
+            if tokens > self.splitter.most_tokens || !self.splitter.is_short(start..piece.place.end)
+            {
                 return self.checked(pieces, first, start, best.0);
             }
         }
@@ -96,14 +117,19 @@ impl<'a> Cutter<'a> {
 
     /// The end, moved back while the tokens of the whole are more than those of its pieces (words were cut).
     fn checked(&self, pieces: &[Piece], first: usize, start: usize, end: usize) -> usize {
-        (first + 2..=end).rev().find(|end| self.splitter.fits(start..pieces[end - 1].place.end)).unwrap_or(first + 1)
+        (first + 2..=end)
+            .rev()
+            .find(|end| self.splitter.fits(start..pieces[end - 1].place.end))
+            .unwrap_or(first + 1)
     }
 
     /// Where a chunk begins whose first new piece is `first`: back in the previous chunk by whole sentences, at least by whole
     /// words, but neither beyond a heading nor to where the previous one began.
     fn overlap_start(&self, pieces: &[Piece], first: usize, previous: &Range<usize>) -> usize {
         let new = &pieces[first];
-        let most = self.overlap_tokens.min(self.splitter.most_tokens.saturating_sub(new.tokens));
+        let most = self
+            .overlap_tokens
+            .min(self.splitter.most_tokens.saturating_sub(new.tokens));
         let mut start = new.place.start;
         if new.before == Break::Section {
             return start;
@@ -122,18 +148,32 @@ impl<'a> Cutter<'a> {
             }
         }
         let repeated = previous.start..new.place.start;
-        if start == repeated.end { self.overlap_words(&pieces[first - 1], repeated, new, most) } else { start }
+        if start == repeated.end {
+            self.overlap_words(&pieces[first - 1], repeated, new, most)
+        } else {
+            start
+        }
     }
 
     /// Where the last words begin of a piece that is too long to be repeated whole, inside what may be repeated.
     fn overlap_words(&self, last: &Piece, repeated: Range<usize>, new: &Piece, most: u32) -> usize {
         let fits = |start: usize| {
-            self.splitter.tokens(start..repeated.end) <= most && self.splitter.fits(start..new.place.end)
+            self.splitter.tokens(start..repeated.end) <= most
+                && self.splitter.fits(start..new.place.end)
         };
         // every word has a token or none, so that no more words than tokens come into question
-        let words = words(&self.splitter.document.text, last.place.clone()).rev().map(|word| word.start);
-        let starts: Vec<usize> = words.take_while(|start| *start > repeated.start).take(most as usize).collect();
+        let words = words(&self.splitter.document.text, last.place.clone())
+            .rev()
+            .map(|word| word.start);
+        let starts: Vec<usize> = words
+            .take_while(|start| *start > repeated.start)
+            .take(most as usize)
+            .collect();
         let fitting = starts.partition_point(|start| fits(*start));
-        fitting.checked_sub(1).map(|index| starts[index]).filter(|start| fits(*start)).unwrap_or(repeated.end)
+        fitting
+            .checked_sub(1)
+            .map(|index| starts[index])
+            .filter(|start| fits(*start))
+            .unwrap_or(repeated.end)
     }
 }

@@ -52,8 +52,15 @@ impl Cutting {
 
 /// The chunks of a document at these places of its text.
 #[must_use]
-pub fn chunks_at(document: &Document, places: &[Range<usize>], counter: &TokenCounter) -> Vec<Chunk> {
-    places.iter().map(|place| chunk(document, place.clone(), counter)).collect()
+pub fn chunks_at(
+    document: &Document,
+    places: &[Range<usize>],
+    counter: &TokenCounter,
+) -> Vec<Chunk> {
+    places
+        .iter()
+        .map(|place| chunk(document, place.clone(), counter))
+        .collect()
 }
 
 fn chunk(document: &Document, part: Range<usize>, counter: &TokenCounter) -> Chunk {
@@ -69,7 +76,12 @@ fn chunk(document: &Document, part: Range<usize>, counter: &TokenCounter) -> Chu
 
 /// Where the first words of a part stand that are no heading and no front matter; a heading or the end when there are none.
 fn body(document: &Document, part: &Range<usize>) -> usize {
-    let words_from = |at: usize| part.end - document.text[at.clamp(part.start, part.end)..part.end].trim_start().len();
+    let words_from = |at: usize| {
+        part.end
+            - document.text[at.clamp(part.start, part.end)..part.end]
+                .trim_start()
+                .len()
+    };
     let mut at = words_from(document.outline.front_matter_end);
     while let Some(heading) = document.heading_at(at) {
         let after = words_from(heading.place.end);

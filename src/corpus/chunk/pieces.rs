@@ -41,17 +41,32 @@ pub(super) struct Splitter<'a> {
 impl<'a> Splitter<'a> {
     /// Chunks of at most `tokens` tokens, and of no more than the embedder reads.
     pub fn new(document: &'a Document, tokens: u32, counter: &'a TokenCounter) -> Self {
-        Self { document, counter, most_tokens: tokens.min(counter.room()).max(LEAST_TOKENS) }
+        Self {
+            document,
+            counter,
+            most_tokens: tokens.min(counter.room()).max(LEAST_TOKENS),
+        }
     }
 
     pub fn all(&self) -> Vec<Piece> {
         let text = &self.document.text;
         let mut pieces: Vec<Piece> = Vec::new();
         for place in sentences(text, self.document.language) {
-            let before = self.break_before(pieces.last().map_or(0, |piece| piece.place.end), place.start);
-            let tokens = if self.is_short(place.clone()) { self.tokens(place.clone()) } else { u32::MAX };
+            let before = self.break_before(
+                pieces.last().map_or(0, |piece| piece.place.end),
+                place.start,
+            );
+            let tokens = if self.is_short(place.clone()) {
+                self.tokens(place.clone())
+            } else {
+                u32::MAX
+            };
             if tokens <= self.most_tokens {
-                pieces.push(Piece { place, tokens, before });
+                pieces.push(Piece {
+                    place,
+                    tokens,
+                    before,
+                });
             } else {
                 self.split_long(place, before, &mut pieces);
             }
@@ -60,10 +75,18 @@ impl<'a> Splitter<'a> {
     }
 
     fn break_before(&self, from: usize, to: usize) -> Break {
-        if self.document.heading_at(to).is_some_and(|heading| heading.place.start >= from) {
+        if self
+            .document
+            .heading_at(to)
+            .is_some_and(|heading| heading.place.start >= from)
+        {
             return Break::Section;
         }
-        match self.document.text[from..to].bytes().filter(|byte| *byte == b'\n').count() {
+        match self.document.text[from..to]
+            .bytes()
+            .filter(|byte| *byte == b'\n')
+            .count()
+        {
             0 => Break::Sentence,
             1 => Break::Line,
             _ => Break::Paragraph,
@@ -76,7 +99,9 @@ impl<'a> Splitter<'a> {
         let begin = pieces.len();
         let mut run: Option<Piece> = None;
         for word in words(&self.document.text, place) {
-            let newline = run.as_ref().is_some_and(|run| self.document.text[run.place.end..word.start].contains('\n'));
+            let newline = run
+                .as_ref()
+                .is_some_and(|run| self.document.text[run.place.end..word.start].contains('\n'));
             for (index, part) in self.short_parts(word).into_iter().enumerate() {
                 let tokens = self.tokens(part.clone());
                 let depth = match index {
@@ -86,12 +111,18 @@ impl<'a> Splitter<'a> {
                 };
                 match &mut run {
                     Some(open)
-                        if index == 0 && open.tokens + tokens <= most && self.is_short(open.place.start..part.end) =>
+                        if index == 0
+                            && open.tokens + tokens <= most
+                            && self.is_short(open.place.start..part.end) =>
                     {
                         open.place.end = part.end;
                         open.tokens += tokens;
                     }
-                    _ => pieces.extend(run.replace(Piece { place: part, tokens, before: depth })),
+                    _ => pieces.extend(run.replace(Piece {
+                        place: part,
+                        tokens,
+                        before: depth,
+                    })),
                 }
             }
         }
@@ -135,7 +166,10 @@ impl<'a> Splitter<'a> {
 }
 
 /// The words of a part of `text`, without the white space between them.
-pub(super) fn words(text: &str, part: Range<usize>) -> impl DoubleEndedIterator<Item = Range<usize>> {
+pub(super) fn words(
+    text: &str,
+    part: Range<usize>,
+) -> impl DoubleEndedIterator<Item = Range<usize>> {
     let base = text.as_ptr().addr();
     text[part].split_whitespace().map(move |word| {
         let start = word.as_ptr().addr() - base;

@@ -27,7 +27,11 @@ impl SemanticCut {
     /// The chunks that the settings ask for where chunks are cut by meaning.
     #[must_use]
     pub fn of(settings: &ChunkerSettings) -> Self {
-        Self { tokens: settings.tokens, similarity: settings.similarity, characters: settings.characters }
+        Self {
+            tokens: settings.tokens,
+            similarity: settings.similarity,
+            characters: settings.characters,
+        }
     }
 }
 
@@ -50,7 +54,9 @@ impl Sentences {
 
     /// The text of each with its tokens. `document` is the one that was taken apart.
     pub fn texts<'d>(&self, document: &'d Document) -> impl Iterator<Item = (&'d str, u32)> {
-        self.0.iter().map(|piece| (&document.text[piece.place.clone()], piece.tokens))
+        self.0
+            .iter()
+            .map(|piece| (&document.text[piece.place.clone()], piece.tokens))
     }
 
     /// The places of the chunks in the text. `similarities[i]` is the cosine of sentences `i` and `i + 1`; where it is missing or no
@@ -63,8 +69,12 @@ impl Sentences {
         cut: SemanticCut,
         counter: &TokenCounter,
     ) -> Vec<Range<usize>> {
-        let joiner =
-            Joiner { splitter: Splitter::new(document, cut.tokens, counter), pieces: &self.0, similarities, cut };
+        let joiner = Joiner {
+            splitter: Splitter::new(document, cut.tokens, counter),
+            pieces: &self.0,
+            similarities,
+            cut,
+        };
         let mut chunks = Vec::new();
         let mut first = 0;
         while first < self.0.len() {
@@ -98,13 +108,19 @@ impl Joiner<'_> {
             end += 1;
         }
         // the whole may have more tokens than its pieces: line ends count, and words were cut
-        (first + 2..=end).rev().find(|end| self.splitter.fits(self.place(first, *end))).unwrap_or(first + 1)
+        (first + 2..=end)
+            .rev()
+            .find(|end| self.splitter.fits(self.place(first, *end)))
+            .unwrap_or(first + 1)
     }
 
     /// Does a piece go on with the chunk of the one before?
     fn joins(&self, at: usize) -> bool {
         let under_heading = self.pieces[at - 1].before == Break::Section;
-        let near = self.similarities.get(at - 1).is_some_and(|near| *near >= self.cut.similarity);
+        let near = self
+            .similarities
+            .get(at - 1)
+            .is_some_and(|near| *near >= self.cut.similarity);
         under_heading || (near && self.pieces[at].before != Break::Section)
     }
 
@@ -113,6 +129,8 @@ impl Joiner<'_> {
     }
 
     fn characters(&self, first: usize, end: usize) -> usize {
-        self.splitter.document.text[self.place(first, end)].chars().count()
+        self.splitter.document.text[self.place(first, end)]
+            .chars()
+            .count()
     }
 }

@@ -13,8 +13,7 @@ use crate::llm::gguf::Metadata;
 
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-const QWEN2: &str =
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
 pub(super) struct Bpe {
     tokenizer: Tokenizer,
@@ -25,7 +24,10 @@ impl Bpe {
         let vocabulary = Vocabulary::new(metadata)?;
         let pattern = metadata.text("tokenizer.ggml.pre").unwrap_or("gpt-2");
         let (expression, whole_words) = words(pattern)?;
-        let ids: Vocab = vocabulary.iter().map(|token| (token.text.to_owned(), token.id)).collect();
+        let ids: Vocab = vocabulary
+            .iter()
+            .map(|token| (token.text.to_owned(), token.id))
+            .collect();
         let model = BPE::builder()
             .vocab_and_merges(ids, merges(metadata)?)
             .ignore_merges(whole_words)
@@ -46,23 +48,44 @@ impl Count for Bpe {
 /// The pattern of words, and whether a word that is a token is taken whole.
 fn words(pattern: &str) -> Result<(&'static str, bool), String> {
     match pattern {
-        "gpt-2" | "phi-2" | "mpt" | "olmo" | "jina-es" | "jina-de" | "jina-v2-es" | "jina-v2-de" | "jina-v1-en"
-        | "jina-v2-code" | "roberta-bpe" | "modern-bert" => Ok((GPT2, false)),
+        "gpt-2" | "phi-2" | "mpt" | "olmo" | "jina-es" | "jina-de" | "jina-v2-es"
+        | "jina-v2-de" | "jina-v1-en" | "jina-v2-code" | "roberta-bpe" | "modern-bert" => {
+            Ok((GPT2, false))
+        }
         "llama3" | "llama-v3" | "llama-bpe" | "jina-v5-nano" => Ok((LLAMA3, true)),
         "dbrx" | "smaug-bpe" => Ok((LLAMA3, false)),
         "qwen2" | "deepseek-r1-qwen" | "stablelm2" | "f2llmv2" => Ok((QWEN2, false)),
-        other => Err(format!("its tokens cannot be counted: word pattern `{other}` is not known here")),
+        other => Err(format!(
+            "its tokens cannot be counted: word pattern `{other}` is not known here"
+        )),
     }
 }
 
 fn splitter(expression: &str) -> Result<PreTokenizerWrapper, String> {
-    let words = Split::new(SplitPattern::Regex(expression.to_owned()), SplitDelimiterBehavior::Isolated, false)
-        .map_err(|error| format!("its word pattern cannot be used: {error}"))?;
-    Ok(Sequence::new(vec![words.into(), ByteLevel::new(false, false, false).into()]).into())
+    let words = Split::new(
+        SplitPattern::Regex(expression.to_owned()),
+        SplitDelimiterBehavior::Isolated,
+        false,
+    )
+    .map_err(|error| format!("its word pattern cannot be used: {error}"))?;
+    Ok(Sequence::new(vec![
+        words.into(),
+        ByteLevel::new(false, false, false).into(),
+    ])
+    .into())
 }
 
 fn merges(metadata: &Metadata) -> Result<Merges, String> {
-    let merges = metadata.texts("tokenizer.ggml.merges").ok_or("it holds no merges")?;
-    let pair = |merge: &str| merge.split_once(' ').map(|(left, right)| (left.to_owned(), right.to_owned()));
-    merges.into_iter().map(|merge| pair(merge).ok_or_else(|| format!("the merge `{merge}` is no pair"))).collect()
+    let merges = metadata
+        .texts("tokenizer.ggml.merges")
+        .ok_or("it holds no merges")?;
+    let pair = |merge: &str| {
+        merge
+            .split_once(' ')
+            .map(|(left, right)| (left.to_owned(), right.to_owned()))
+    };
+    merges
+        .into_iter()
+        .map(|merge| pair(merge).ok_or_else(|| format!("the merge `{merge}` is no pair")))
+        .collect()
 }

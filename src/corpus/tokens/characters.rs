@@ -25,8 +25,14 @@ static KINDS: LazyLock<Box<[Kind]>> = LazyLock::new(|| {
     // llama.cpp's tables are those of Unicode 15; later lines win, as the order of llama.cpp's questions has it
     let classes = [
         (Kind::Alone, r"[[\p{P}&&\p{Age:15.1}][\p{S}&&[\x00-\x7e]]]"),
-        (Kind::Alone, r"[\x{4e00}-\x{9fff}\x{3400}-\x{4dbf}\x{20000}-\x{2a6df}\x{2a700}-\x{2b73f}\x{2b740}-\x{2b81f}]"),
-        (Kind::Alone, r"[\x{2b920}-\x{2ceaf}\x{f900}-\x{faff}\x{2f800}-\x{2fa1f}]"),
+        (
+            Kind::Alone,
+            r"[\x{4e00}-\x{9fff}\x{3400}-\x{4dbf}\x{20000}-\x{2a6df}\x{2a700}-\x{2b73f}\x{2b740}-\x{2b81f}]",
+        ),
+        (
+            Kind::Alone,
+            r"[\x{2b920}-\x{2ceaf}\x{f900}-\x{faff}\x{2f800}-\x{2fa1f}]",
+        ),
         (Kind::Accent, r"[\p{M}&&\p{Age:15.1}]"),
         (Kind::Nothing, r"[\x00\x{fffd}\p{Cc}\p{Cf}\p{Co}]"),
         (Kind::Space, r"\p{White_Space}"),
@@ -65,7 +71,10 @@ pub(super) fn lower(character: char) -> char {
 /// The characters of a class of a regular expression, as first and last ones.
 fn ranges(class: &str) -> Vec<(char, char)> {
     match regex_syntax::parse(class).map(|parsed| parsed.into_kind()) {
-        Ok(HirKind::Class(Class::Unicode(class))) => class.iter().map(|range| (range.start(), range.end())).collect(),
+        Ok(HirKind::Class(Class::Unicode(class))) => class
+            .iter()
+            .map(|range| (range.start(), range.end()))
+            .collect(),
         Ok(_) | Err(_) => Vec::new(),
     }
 }
@@ -100,6 +109,9 @@ mod tests {
         for (character, expected) in cases {
             assert_eq!(kind(character), expected, "{character:?}");
         }
-        assert_eq!((base('é'), base('가'), base('Å'), lower('Σ'), lower('İ')), ('e', 'ᄀ', 'A', 'σ', 'i'));
+        assert_eq!(
+            (base('é'), base('가'), base('Å'), lower('Σ'), lower('İ')),
+            ('e', 'ᄀ', 'A', 'σ', 'i')
+        );
     }
 }

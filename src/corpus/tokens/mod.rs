@@ -48,12 +48,26 @@ impl TokenCounter {
     /// A file that cannot be read, or a vocabulary of a kind that is not known here.
     pub fn from_gguf(file: &Path) -> Result<Self, LlmError> {
         let metadata = Metadata::read(file)?;
-        let unusable = |reason| LlmError::Unusable { path: file.display().to_string(), reason };
+        let unusable = |reason| LlmError::Unusable {
+            path: file.display().to_string(),
+            reason,
+        };
         let vocabulary = vocabulary(&metadata).map_err(unusable)?;
-        let context = metadata.trained_context_tokens().and_then(|tokens| u32::try_from(tokens).ok());
-        let room = context.unwrap_or(DEFAULT_CONTEXT_TOKENS).saturating_sub(SPECIAL_TOKENS);
-        let user_defined = Vocabulary::new(&metadata).map_err(unusable)?.user_defined().into();
-        Ok(Self { vocabulary, user_defined, room })
+        let context = metadata
+            .trained_context_tokens()
+            .and_then(|tokens| u32::try_from(tokens).ok());
+        let room = context
+            .unwrap_or(DEFAULT_CONTEXT_TOKENS)
+            .saturating_sub(SPECIAL_TOKENS);
+        let user_defined = Vocabulary::new(&metadata)
+            .map_err(unusable)?
+            .user_defined()
+            .into();
+        Ok(Self {
+            vocabulary,
+            user_defined,
+            room,
+        })
     }
 
     /// Tokens of `text`, without those that the model puts around it.
@@ -68,7 +82,10 @@ impl TokenCounter {
             _ if text.is_empty() => 0,
             None => self.vocabulary.count(text),
             Some((token, others)) => {
-                let between: usize = text.split(token.as_str()).map(|part| self.count_around(part, others)).sum();
+                let between: usize = text
+                    .split(token.as_str())
+                    .map(|part| self.count_around(part, others))
+                    .sum();
                 between + text.matches(token.as_str()).count()
             }
         }
@@ -82,17 +99,23 @@ impl TokenCounter {
 }
 
 fn vocabulary(metadata: &Metadata) -> Result<Arc<dyn Count>, String> {
-    let model = metadata.text("tokenizer.ggml.model").ok_or("it names no tokenizer")?;
+    let model = metadata
+        .text("tokenizer.ggml.model")
+        .ok_or("it names no tokenizer")?;
     match model {
         "bert" => Ok(Arc::new(wordpiece::WordPiece::new(metadata)?)),
         "gpt2" => Ok(Arc::new(bpe::Bpe::new(metadata)?)),
         "llama" => Ok(Arc::new(sentencepiece::SentencePiece::new(metadata)?)),
         "t5" => Ok(Arc::new(unigram::Unigram::new(metadata)?)),
-        other => Err(format!("its tokens cannot be counted: its tokenizer is `{other}`, and {KNOWN} are known")),
+        other => Err(format!(
+            "its tokens cannot be counted: its tokenizer is `{other}`, and {KNOWN} are known"
+        )),
     }
 }
 
 /// Tokens of a text by a tokenizer of the crate. It covers any text, so an error cannot come from one; bytes are the upper bound.
 fn encoded_length(tokenizer: &Tokenizer, text: &str) -> usize {
-    tokenizer.encode_fast(text, false).map_or(text.len(), |encoding| encoding.len())
+    tokenizer
+        .encode_fast(text, false)
+        .map_or(text.len(), |encoding| encoding.len())
 }

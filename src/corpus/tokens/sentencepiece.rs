@@ -19,7 +19,10 @@ pub(super) struct SentencePiece {
 impl SentencePiece {
     pub(super) fn new(metadata: &Metadata) -> Result<Self, String> {
         let vocabulary = Vocabulary::new(metadata)?;
-        let ids: Vocab = vocabulary.iter().map(|token| (token.text.to_owned(), token.id)).collect();
+        let ids: Vocab = vocabulary
+            .iter()
+            .map(|token| (token.text.to_owned(), token.id))
+            .collect();
         let merges = merges(&vocabulary, &ids);
         let model = BPE::builder()
             .vocab_and_merges(ids, merges)
@@ -40,8 +43,12 @@ impl Count for SentencePiece {
 
 /// Spaces are signs of the vocabulary, and most vocabularies begin every text with one.
 fn normalizer(metadata: &Metadata) -> Result<NormalizerWrapper, String> {
-    let spaces = Replace::new(" ", SPACE).map_err(|error| error.to_string())?.into();
-    let prefix = metadata.flag("tokenizer.ggml.add_space_prefix").unwrap_or(true);
+    let spaces = Replace::new(" ", SPACE)
+        .map_err(|error| error.to_string())?
+        .into();
+    let prefix = metadata
+        .flag("tokenizer.ggml.add_space_prefix")
+        .unwrap_or(true);
     let first: Option<NormalizerWrapper> = prefix.then(|| Prepend::new(SPACE.to_owned()).into());
     Ok(Sequence::new(first.into_iter().chain([spaces]).collect()).into())
 }
@@ -49,11 +56,18 @@ fn normalizer(metadata: &Metadata) -> Result<NormalizerWrapper, String> {
 /// Every way to put a token together from two, the best scored token first.
 fn merges(vocabulary: &Vocabulary<'_>, ids: &Vocab) -> Merges {
     let mut tokens: Vec<_> = vocabulary.iter().collect();
-    tokens.sort_by(|one, other| other.score.total_cmp(&one.score).then(one.id.cmp(&other.id)));
+    tokens.sort_by(|one, other| {
+        other
+            .score
+            .total_cmp(&one.score)
+            .then(one.id.cmp(&other.id))
+    });
     let splits = tokens.iter().flat_map(|token| {
         let places = token.text.char_indices().skip(1);
         places.map(|(at, _)| token.text.split_at(at))
     });
     let known = splits.filter(|(left, right)| ids.contains_key(*left) && ids.contains_key(*right));
-    known.map(|(left, right)| (left.to_owned(), right.to_owned())).collect()
+    known
+        .map(|(left, right)| (left.to_owned(), right.to_owned()))
+        .collect()
 }

@@ -23,14 +23,22 @@ pub(super) struct Unigram {
 impl Unigram {
     pub(super) fn new(metadata: &Metadata) -> Result<Self, String> {
         let vocabulary = Vocabulary::new(metadata)?;
-        let unknown = metadata.number("tokenizer.ggml.unknown_token_id").unwrap_or(2);
+        let unknown = metadata
+            .number("tokenizer.ggml.unknown_token_id")
+            .unwrap_or(2);
         let model = Lattice::from(pieces(&vocabulary), usize::try_from(unknown).ok(), false)
             .map_err(|error| format!("its vocabulary cannot be used: {error}"))?;
-        let flag = |name: &str| metadata.flag(&format!("tokenizer.ggml.{name}")).unwrap_or(false);
+        let flag = |name: &str| {
+            metadata
+                .flag(&format!("tokenizer.ggml.{name}"))
+                .unwrap_or(false)
+        };
         let (space, suffix) = (flag("add_space_prefix"), flag("treat_whitespace_as_suffix"));
         Ok(Self {
             model,
-            replacements: metadata.list("tokenizer.ggml.precompiled_charsmap").and_then(Replacements::new),
+            replacements: metadata
+                .list("tokenizer.ggml.precompiled_charsmap")
+                .and_then(Replacements::new),
             prepend_space: space && !suffix,
             append_space: space && suffix,
             merge_spaces: flag("remove_extra_whitespaces"),
@@ -69,7 +77,10 @@ impl Unigram {
 
     /// What stands for the beginning of `rest`, and how many bytes of it.
     fn replace_first<'a>(&'a self, rest: &'a str) -> (&'a str, usize) {
-        let replaced = self.replacements.as_ref().and_then(|table| table.longest(rest));
+        let replaced = self
+            .replacements
+            .as_ref()
+            .and_then(|table| table.longest(rest));
         replaced.unwrap_or_else(|| {
             let length = rest.chars().next().map_or(rest.len(), char::len_utf8);
             (&rest[..length], length)
@@ -81,14 +92,18 @@ impl Count for Unigram {
     fn count(&self, text: &str) -> usize {
         let normal = self.normal_form(text);
         // the unknown token covers what no other does, so an error cannot come from a text
-        self.model.tokenize(&normal).map_or(normal.len(), |tokens| tokens.len())
+        self.model
+            .tokenize(&normal)
+            .map_or(normal.len(), |tokens| tokens.len())
     }
 }
 
 /// Tokens with their scores. Those that no text can hold are put out of reach.
 fn pieces(vocabulary: &Vocabulary<'_>) -> Vec<(String, f64)> {
     let normal = || vocabulary.iter().filter(|token| token.kind == Kind::Normal);
-    let least = normal().map(|token| token.score).fold(f64::INFINITY, f64::min);
+    let least = normal()
+        .map(|token| token.score)
+        .fold(f64::INFINITY, f64::min);
     vocabulary
         .iter()
         .map(|token| match token.kind {
@@ -117,8 +132,16 @@ impl Replacements {
         let (length, rest) = bytes.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
         let (array, texts) = rest.split_at_checked(length)?;
-        let array = array.as_chunks::<4>().0.iter().map(|node| u32::from_le_bytes(*node)).collect();
-        Some(Self { array, texts: texts.to_owned() })
+        let array = array
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|node| u32::from_le_bytes(*node))
+            .collect();
+        Some(Self {
+            array,
+            texts: texts.to_owned(),
+        })
     }
 
     /// What stands for the longest known beginning of `rest`, and the length of that beginning. A node holds its base in
@@ -129,13 +152,19 @@ impl Replacements {
         let mut found = None;
         for (index, byte) in rest.bytes().enumerate().take_while(|(_, byte)| *byte != 0) {
             at ^= u32::from(byte);
-            let Some(node) = self.array.get(at as usize).filter(|node| **node & (1 << 31 | 0xff) == u32::from(byte))
+            let Some(node) = self
+                .array
+                .get(at as usize)
+                .filter(|node| **node & (1 << 31 | 0xff) == u32::from(byte))
             else {
                 break;
             };
             at ^= base(*node);
             if node & (1 << 8) != 0 {
-                found = self.array.get(at as usize).map(|value| (value & !(1 << 31), index + 1));
+                found = self
+                    .array
+                    .get(at as usize)
+                    .map(|value| (value & !(1 << 31), index + 1));
             }
         }
         let (place, length) = found.filter(|(_, length)| rest.is_char_boundary(*length))?;
@@ -157,10 +186,15 @@ mod tests {
         // base 1, reached by 'A' at 1 ^ 0x41 = 0x40, an end, base 0x80 >> its value at 0x40 ^ 0x80
         array[0x40] = (0x80 << 10) | (1 << 8) | 0x41;
         array[0xc0] = (1 << 31) | 2;
-        let mut table = (u32::try_from(array.len() * 4).expect("small")).to_le_bytes().to_vec();
+        let mut table = (u32::try_from(array.len() * 4).expect("small"))
+            .to_le_bytes()
+            .to_vec();
         table.extend(array.iter().flat_map(|node| node.to_le_bytes()));
         table.extend(b"x\0aa\0");
-        let values: Vec<Value> = table.iter().map(|byte| Value::Unsigned(u64::from(*byte))).collect();
+        let values: Vec<Value> = table
+            .iter()
+            .map(|byte| Value::Unsigned(u64::from(*byte)))
+            .collect();
         let table = Replacements::new(&values).expect("a table");
         assert_eq!(table.longest("AB"), Some(("aa", 1)));
         assert_eq!(table.longest("B"), None);

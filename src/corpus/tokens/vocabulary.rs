@@ -31,16 +31,22 @@ pub(super) struct Vocabulary<'a> {
 
 impl<'a> Vocabulary<'a> {
     pub(super) fn new(metadata: &'a Metadata) -> Result<Self, String> {
-        let texts = metadata.texts("tokenizer.ggml.tokens").ok_or("it holds no vocabulary")?;
+        let texts = metadata
+            .texts("tokenizer.ggml.tokens")
+            .ok_or("it holds no vocabulary")?;
         let scores = metadata.list("tokenizer.ggml.scores").unwrap_or_default();
-        let kinds = metadata.list("tokenizer.ggml.token_type").unwrap_or_default();
+        let kinds = metadata
+            .list("tokenizer.ggml.token_type")
+            .unwrap_or_default();
         let token = |(id, text): (u32, &'a str)| Token {
             id,
             text,
             score: scores.get(id as usize).map_or(0.0, score),
             kind: kinds.get(id as usize).map_or(Kind::Normal, kind),
         };
-        Ok(Self { tokens: (0..).zip(texts).map(token).collect() })
+        Ok(Self {
+            tokens: (0..).zip(texts).map(token).collect(),
+        })
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Token<'a>> {
@@ -49,7 +55,10 @@ impl<'a> Vocabulary<'a> {
 
     /// The texts that are tokens wherever they stand, the longest first.
     pub(super) fn user_defined(&self) -> Vec<String> {
-        let tokens = self.tokens.iter().filter(|token| token.kind == Kind::UserDefined && !token.text.is_empty());
+        let tokens = self
+            .tokens
+            .iter()
+            .filter(|token| token.kind == Kind::UserDefined && !token.text.is_empty());
         let mut texts: Vec<String> = tokens.map(|token| token.text.to_owned()).collect();
         texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
         texts
@@ -59,7 +68,11 @@ impl<'a> Vocabulary<'a> {
 fn score(value: &Value) -> f64 {
     match value {
         Value::Float(score) => *score,
-        Value::Unsigned(_) | Value::Signed(_) | Value::Bool(_) | Value::Text(_) | Value::List(_) => 0.0,
+        Value::Unsigned(_)
+        | Value::Signed(_)
+        | Value::Bool(_)
+        | Value::Text(_)
+        | Value::List(_) => 0.0,
     }
 }
 

@@ -23,7 +23,9 @@ pub(super) struct WordPiece {
 impl WordPiece {
     pub(super) fn new(metadata: &Metadata) -> Result<Self, String> {
         let vocabulary = Vocabulary::new(metadata)?;
-        let lowercase = metadata.flag("tokenizer.ggml.normalizer.lowercase").unwrap_or(true);
+        let lowercase = metadata
+            .flag("tokenizer.ggml.normalizer.lowercase")
+            .unwrap_or(true);
         let mut longest = [0; 256];
         for token in vocabulary.iter() {
             if let Some(first) = token.text.bytes().next() {
@@ -33,9 +35,14 @@ impl WordPiece {
         }
         Ok(Self {
             longest,
-            tokens: vocabulary.iter().map(|token| Box::from(token.text)).collect(),
+            tokens: vocabulary
+                .iter()
+                .map(|token| Box::from(token.text))
+                .collect(),
             lowercase,
-            strip_accents: metadata.flag("tokenizer.ggml.normalizer.strip_accents").unwrap_or(lowercase),
+            strip_accents: metadata
+                .flag("tokenizer.ggml.normalizer.strip_accents")
+                .unwrap_or(lowercase),
         })
     }
 
@@ -43,7 +50,9 @@ impl WordPiece {
     fn count_word(&self, word: &str) -> usize {
         let (mut at, mut count) = (0, 0);
         while at < word.len() {
-            let Some(length) = self.longest_token(&word[at..]) else { return 1 };
+            let Some(length) = self.longest_token(&word[at..]) else {
+                return 1;
+            };
             at += length;
             count += 1;
         }
@@ -75,8 +84,16 @@ impl Count for WordPiece {
             }
         };
         for character in text.chars() {
-            let character = if self.strip_accents { base(character) } else { character };
-            let cased = if self.lowercase { lower(character) } else { character };
+            let character = if self.strip_accents {
+                base(character)
+            } else {
+                character
+            };
+            let cased = if self.lowercase {
+                lower(character)
+            } else {
+                character
+            };
             match kind(character) {
                 Kind::Space => finish(&mut word),
                 Kind::Nothing => {}

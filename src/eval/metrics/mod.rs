@@ -5,5 +5,7 @@ mod statistics;
 mod text;
 
 pub use ranking::{DEPTHS, RankScores};
-pub use statistics::{Interval, accuracy_by_coverage, auarc, auroc, mean, paired_bootstrap, pearson};
+pub use statistics::{
+    Interval, accuracy_by_coverage, auarc, auroc, mean, paired_bootstrap, pearson,
+};
 pub use text::{TextScores, declines, exact_match, f1, meteor, normalised, rouge_l, substring};

@@ -37,7 +37,11 @@ impl RankScores {
         let share = |depth: usize| found(depth) as f64 / evidence.max(1) as f64;
         let precise = |depth: &usize| {
             let listed = holds.len().min(*depth);
-            holds[..listed].iter().filter(|held| !held.is_empty()).count() as f64 / listed as f64
+            holds[..listed]
+                .iter()
+                .filter(|held| !held.is_empty())
+                .count() as f64
+                / listed as f64
         };
         let first = holds.iter().position(|held| !held.is_empty());
         Self {
@@ -65,7 +69,15 @@ fn ndcg(holds: &[Vec<usize>], evidence: usize) -> f64 {
     // as many gains as there were, and one for each piece that was not found, all at the top
     let most = gained.len() + known.iter().filter(|known| !**known).count();
     let ideal: f64 = (0..most.min(NDCG_DEPTH)).map(discount).sum();
-    let gain: f64 = gained.into_iter().filter(|rank| *rank < NDCG_DEPTH).map(discount).sum();
+    let gain: f64 = gained
+        .into_iter()
+        .filter(|rank| *rank < NDCG_DEPTH)
+        .map(discount)
+        .sum();
     // a sum of nothing is -0
-    if ideal > 0.0 { (0.0 + gain) / ideal } else { 0.0 }
+    if ideal > 0.0 {
+        (0.0 + gain) / ideal
+    } else {
+        0.0
+    }
 }

@@ -27,8 +27,11 @@ pub fn auroc(uncertainty: &[f64], correct: &[bool]) -> Option<f64> {
 /// the order of the questions does not matter.
 #[must_use]
 pub fn accuracy_by_coverage(uncertainty: &[f64], correct: &[bool]) -> Vec<f64> {
-    let mut sorted: Vec<(f64, f64)> =
-        uncertainty.iter().zip(correct).map(|(value, correct)| (*value, f64::from(u8::from(*correct)))).collect();
+    let mut sorted: Vec<(f64, f64)> = uncertainty
+        .iter()
+        .zip(correct)
+        .map(|(value, correct)| (*value, f64::from(u8::from(*correct))))
+        .collect();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
     for tied in sorted.chunk_by_mut(|a, b| a.0 == b.0) {
         let share = tied.iter().map(|(_, correct)| correct).sum::<f64>() / tied.len() as f64;
@@ -47,7 +50,13 @@ pub fn accuracy_by_coverage(uncertainty: &[f64], correct: &[bool]) -> Vec<f64> {
 pub fn auarc(uncertainty: &[f64], correct: &[bool]) -> Option<f64> {
     let accuracy = accuracy_by_coverage(uncertainty, correct);
     let steps = accuracy.len().checked_sub(1).filter(|steps| *steps > 0)?;
-    Some(accuracy.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0).sum::<f64>() / steps as f64)
+    Some(
+        accuracy
+            .windows(2)
+            .map(|pair| (pair[0] + pair[1]) / 2.0)
+            .sum::<f64>()
+            / steps as f64,
+    )
 }
 
 /// Pearson's correlation. None for fewer than two pairs, and where one side never changes.
@@ -87,9 +96,18 @@ pub fn paired_bootstrap(differences: &[f64]) -> Option<Interval> {
         return None;
     }
     let mut random = Random::new(BOOTSTRAP_SEED);
-    let mut draw = || (0..count).map(|_| differences[random.below(count)]).sum::<f64>() / count as f64;
+    let mut draw = || {
+        (0..count)
+            .map(|_| differences[random.below(count)])
+            .sum::<f64>()
+            / count as f64
+    };
     let mut means: Vec<f64> = (0..DRAWS).map(|_| draw()).collect();
     means.sort_by(f64::total_cmp);
     let at = |share: f64| means[((share * DRAWS as f64) as usize).min(DRAWS - 1)];
-    Some(Interval { mean: mean(differences), low: at(0.025), high: at(0.975) })
+    Some(Interval {
+        mean: mean(differences),
+        low: at(0.025),
+        high: at(0.975),
+    })
 }

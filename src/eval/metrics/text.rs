@@ -41,9 +41,20 @@ impl TextScores {
     pub fn of(answer: &str, right: &[String]) -> Self {
         if right.is_empty() {
             let right = f64::from(u8::from(declines(answer)));
-            return Self { exact_match: right, f1: right, substring: right, rouge_l: right, meteor: right };
+            return Self {
+                exact_match: right,
+                f1: right,
+                substring: right,
+                rouge_l: right,
+                meteor: right,
+            };
         }
-        let best = |score: fn(&str, &str) -> f64| right.iter().map(|right| score(answer, right)).fold(0.0, f64::max);
+        let best = |score: fn(&str, &str) -> f64| {
+            right
+                .iter()
+                .map(|right| score(answer, right))
+                .fold(0.0, f64::max)
+        };
         Self {
             exact_match: best(exact_match),
             f1: best(f1),
@@ -63,15 +74,25 @@ pub fn declines(answer: &str) -> bool {
 /// Lower case, without ASCII punctuation, then without articles, and with single spaces.
 #[must_use]
 pub fn normalised(text: &str) -> String {
-    let bare: String = text.to_lowercase().chars().filter(|c| !c.is_ascii_punctuation()).collect();
+    let bare: String = text
+        .to_lowercase()
+        .chars()
+        .filter(|c| !c.is_ascii_punctuation())
+        .collect();
     let mut kept = String::with_capacity(bare.len());
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = bare.as_str();
     while let Some(first) = rest.chars().next() {
         let word = is_word(first);
-        let end = rest.find(|c: char| is_word(c) != word).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| is_word(c) != word)
+            .unwrap_or(rest.len());
         let (run, after) = rest.split_at(end);
-        kept.push_str(if word && matches!(run, "a" | "an" | "the") { " " } else { run });
+        kept.push_str(if word && matches!(run, "a" | "an" | "the") {
+            " "
+        } else {
+            run
+        });
         rest = after;
     }
     kept.split_whitespace().collect::<Vec<&str>>().join(" ")
@@ -87,7 +108,8 @@ pub fn exact_match(answer: &str, right: &str) -> f64 {
 #[must_use]
 pub fn f1(answer: &str, right: &str) -> f64 {
     let (answer, right) = (normalised(answer), normalised(right));
-    let (answer, right): (Vec<&str>, Vec<&str>) = (answer.split(' ').collect(), right.split(' ').collect());
+    let (answer, right): (Vec<&str>, Vec<&str>) =
+        (answer.split(' ').collect(), right.split(' ').collect());
     if answer == [""] || right == [""] {
         return f64::from(u8::from(answer == right));
     }
@@ -111,7 +133,11 @@ fn take(left: &mut HashMap<&str, usize>, word: &str) -> bool {
 
 /// The harmonic mean of `common / answer` and `common / right`.
 fn harmonic(common: usize, answer: usize, right: usize) -> f64 {
-    if common == 0 { 0.0 } else { 2.0 * common as f64 / (answer + right) as f64 }
+    if common == 0 {
+        0.0
+    } else {
+        2.0 * common as f64 / (answer + right) as f64
+    }
 }
 
 /// 1 when the right answer stands in the reply, both [`normalised`].
@@ -123,7 +149,11 @@ pub fn substring(answer: &str, right: &str) -> f64 {
 /// Lower-case runs of letters and digits.
 fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
-    lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    lower
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The harmonic mean of precision and recall of the longest common subsequence of words.
@@ -135,7 +165,11 @@ pub fn rouge_l(answer: &str, right: &str) -> f64 {
         let mut diagonal = 0;
         for (at, other) in right.iter().enumerate() {
             let above = row[at + 1];
-            row[at + 1] = if word == other { diagonal + 1 } else { above.max(row[at]) };
+            row[at + 1] = if word == other {
+                diagonal + 1
+            } else {
+                above.max(row[at])
+            };
             diagonal = above;
         }
     }
@@ -158,7 +192,10 @@ pub fn meteor(answer: &str, right: &str) -> f64 {
         return 0.0;
     }
     matches.reverse();
-    let breaks = matches.windows(2).filter(|pair| pair[1] != (pair[0].0 + 1, pair[0].1 + 1)).count();
+    let breaks = matches
+        .windows(2)
+        .filter(|pair| pair[1] != (pair[0].0 + 1, pair[0].1 + 1))
+        .count();
     let count = matches.len() as f64;
     let (precision, recall) = (count / answer.len() as f64, count / right.len() as f64);
     let mean = precision * recall / (METEOR_ALPHA * precision + (1.0 - METEOR_ALPHA) * recall);

@@ -26,7 +26,10 @@ pub(in crate::tui) fn prompt() -> &'static str {
 pub(super) fn read_history(file: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     // one question a line, as a JSON string, since a question may have several lines
-    let mut questions: Vec<String> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let mut questions: Vec<String> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
     questions.drain(..questions.len().saturating_sub(HISTORY));
     questions
 }
@@ -71,12 +74,19 @@ impl App {
             .filter(|pane| matches!(pane, Pane::Answer | Pane::Uncertainty))
             .find_map(|pane| self.ui.scroll(pane).selected);
         let kept = self.scene().run.zip(selected).map(|(run, selected)| {
-            let sentences = run.steps.iter().take(selected.row).map(|step| step.text.clone());
+            let sentences = run
+                .steps
+                .iter()
+                .take(selected.row)
+                .map(|step| step.text.clone());
             (run.question.clone(), sentences.collect::<Vec<String>>())
         });
         match kept {
             Some((question, confirmed)) => self.put_with(question, confirmed, Vec::new()),
-            None => self.tell("select the sentence to begin with in Answer or Uncertainty", true),
+            None => self.tell(
+                "select the sentence to begin with in Answer or Uncertainty",
+                true,
+            ),
         }
     }
 
@@ -86,7 +96,12 @@ impl App {
     }
 
     /// The same with further settings for this run alone, and the sentences that the answer begins with.
-    pub(super) fn put_with(&mut self, question: String, confirmed: Vec<String>, settings: Vec<(String, String)>) {
+    pub(super) fn put_with(
+        &mut self,
+        question: String,
+        confirmed: Vec<String>,
+        settings: Vec<(String, String)>,
+    ) {
         if self.running() {
             self.effects.push(Effect::Stop);
         }
@@ -96,12 +111,20 @@ impl App {
         self.ui.forget_places();
         self.ui.pending = Some(text::many_lines(&question));
         let overrides = [self.ui.overrides.clone(), settings].concat();
-        self.send(Command::Ask { question, confirmed, overrides });
+        self.send(Command::Ask {
+            question,
+            confirmed,
+            overrides,
+        });
     }
 
     pub(in crate::tui) fn focus_input(&mut self) {
         if self.offers()
-            && let Some(selected) = self.ui.scroll(Pane::Answer).selected.filter(|_| self.ui.pane == Pane::Answer)
+            && let Some(selected) = self
+                .ui
+                .scroll(Pane::Answer)
+                .selected
+                .filter(|_| self.ui.pane == Pane::Answer)
         {
             self.take_suggestion(selected.row);
         }
@@ -118,12 +141,17 @@ impl App {
 
     /// Puts a suggested question into the input, and its preset into the next run.
     pub(super) fn take_suggestion(&mut self, number: usize) {
-        let Some(suggestion) = self.ui.suggestions.get(number).cloned() else { return };
+        let Some(suggestion) = self.ui.suggestions.get(number).cloned() else {
+            return;
+        };
         self.ui.input = typed(&suggestion.question);
         if self.ui.next_setting("preset").as_ref() != Some(&suggestion.preset) {
             self.override_setting("preset", &suggestion.preset);
         }
-        self.scroll_mut(Pane::Answer).selected = Some(Item { row: number, part: 0 });
+        self.scroll_mut(Pane::Answer).selected = Some(Item {
+            row: number,
+            part: 0,
+        });
         self.tell(suggestion.shows, false);
     }
 
@@ -131,9 +159,16 @@ impl App {
     fn next_suggestion(&self) -> Option<usize> {
         let typed = self.ui.input.lines().join("\n");
         let selected = self.ui.scroll(Pane::Answer).selected.map(|item| item.row);
-        let shown = selected.and_then(|row| self.ui.suggestions.get(row)).filter(|shown| shown.question == typed);
-        let next = if shown.is_some() { selected.map(|row| row + 1) } else { typed.is_empty().then_some(0) };
-        next.filter(|_| self.offers()).map(|next| next % self.ui.suggestions.len())
+        let shown = selected
+            .and_then(|row| self.ui.suggestions.get(row))
+            .filter(|shown| shown.question == typed);
+        let next = if shown.is_some() {
+            selected.map(|row| row + 1)
+        } else {
+            typed.is_empty().then_some(0)
+        };
+        next.filter(|_| self.offers())
+            .map(|next| next % self.ui.suggestions.len())
     }
 
     pub(in crate::tui) fn newline(&mut self) {
@@ -157,7 +192,10 @@ impl App {
 
     /// Down in the text, and through the history back to what was being typed.
     pub(in crate::tui) fn history_on(&mut self) {
-        if let Some(next) = self.next_suggestion().filter(|_| self.ui.recalled.is_none()) {
+        if let Some(next) = self
+            .next_suggestion()
+            .filter(|_| self.ui.recalled.is_none())
+        {
             self.take_suggestion(next);
             return;
         }
@@ -191,7 +229,14 @@ impl App {
         };
         let to = at.saturating_add_signed(by).min(runs.saturating_sub(1));
         if to == at {
-            self.tell(if by < 0 { "this is the first run" } else { "this is the last run" }, false);
+            self.tell(
+                if by < 0 {
+                    "this is the first run"
+                } else {
+                    "this is the last run"
+                },
+                false,
+            );
             return;
         }
         self.ui.turn = Some(to);
@@ -209,7 +254,10 @@ impl App {
     fn cut_folder(&mut self, rebuild: bool, says: &str) {
         if self.has_engine() {
             self.ui.cut = self.ui.next_cut();
-            self.send(Command::Reindex { rebuild, overrides: self.ui.overrides.clone() });
+            self.send(Command::Reindex {
+                rebuild,
+                overrides: self.ui.overrides.clone(),
+            });
             self.tell(says, false);
         }
     }
@@ -217,24 +265,37 @@ impl App {
     /// Rows that the question takes on the screen.
     pub(super) fn input_rows(&self) -> u16 {
         let cells = usize::from(self.size.width).saturating_sub(text::width(PROMPT) + 1);
-        let rows: usize = self.ui.input.lines().iter().map(|line| text::wrap(line, cells).len()).sum();
+        let rows: usize = self
+            .ui
+            .input
+            .lines()
+            .iter()
+            .map(|line| text::wrap(line, cells).len())
+            .sum();
         u16::try_from(rows).unwrap_or(u16::MAX)
     }
 
     /// Gives the input the look of the theme, with a cursor only where the keys go.
     pub(super) fn dress_input(&mut self) {
-        let active = self.ui.focus == Focus::Input && self.ui.overlay.is_none() && self.ui.field.is_none();
+        let active =
+            self.ui.focus == Focus::Input && self.ui.overlay.is_none() && self.ui.field.is_none();
         let (plain, quiet) = (self.theme.style(Tone::Text), self.theme.style(Tone::Quiet));
         let cursor = if active { plain.reversed() } else { plain };
         self.ui.input.set_style(plain);
-        self.ui.input.set_cursor_line_style(ratatui::style::Style::default());
+        self.ui
+            .input
+            .set_cursor_line_style(ratatui::style::Style::default());
         self.ui.input.set_cursor_style(cursor);
         self.ui.input.set_wrap_mode(WrapMode::WordOrGlyph);
-        self.ui.input.set_placeholder_text(if active { "" } else { "i to type a question" });
+        self.ui
+            .input
+            .set_placeholder_text(if active { "" } else { "i to type a question" });
         self.ui.input.set_placeholder_style(quiet);
         if let Some(field) = &mut self.ui.field {
             field.text.set_style(plain);
-            field.text.set_cursor_line_style(ratatui::style::Style::default());
+            field
+                .text
+                .set_cursor_line_style(ratatui::style::Style::default());
             field.text.set_cursor_style(plain.reversed());
         }
     }

@@ -20,11 +20,18 @@ impl App {
     /// Takes the place of the selected hit into a list of places or out of it.
     fn toggle(&mut self, key: &str, (taken_in, taken_out): (&str, &str)) {
         let scene = self.scene();
-        let Some(chunk) = scene.selected_hit().filter(|_| self.ui.pane == Pane::Retrieval).map(|hit| &hit.chunk) else {
+        let Some(chunk) = scene
+            .selected_hit()
+            .filter(|_| self.ui.pane == Pane::Retrieval)
+            .map(|hit| &hit.chunk)
+        else {
             self.tell("select a hit in Retrieval", true);
             return;
         };
-        let place = Place { document: chunk.document.clone(), part: Part::Bytes(chunk.bytes) };
+        let place = Place {
+            document: chunk.document.clone(),
+            part: Part::Bytes(chunk.bytes),
+        };
         let shown = panes::place(&chunk.document, chunk.lines[0], chunk.lines[1]);
         let mut places = self.ui.next_places(key);
         let before = places.len();
@@ -38,6 +45,9 @@ impl App {
         let names: Vec<String> = places.iter().map(Place::to_string).collect();
         self.override_setting(key, &toml::Value::from(names).to_string());
         let again = self.keymap.sign(Action::Again);
-        self.tell(format!("{said}: {shown}; {again} runs the question again"), false);
+        self.tell(
+            format!("{said}: {shown}; {again} runs the question again"),
+            false,
+        );
     }
 }

@@ -11,7 +11,9 @@ use super::{App, Effect, Field, Overlay, Purpose};
 
 impl App {
     pub(in crate::tui) fn choose(&mut self) {
-        let Some((overlay, scroll)) = &self.ui.overlay else { return };
+        let Some((overlay, scroll)) = &self.ui.overlay else {
+            return;
+        };
         let Some(item) = scroll.selected else { return };
         match overlay {
             Overlay::Settings => self.change_setting(item, 1),
@@ -29,7 +31,12 @@ impl App {
     }
 
     fn open_session(&mut self, item: Item) {
-        let chosen = self.state.sessions.as_ref().and_then(|sessions| sessions.runs.get(item.row)).cloned();
+        let chosen = self
+            .state
+            .sessions
+            .as_ref()
+            .and_then(|sessions| sessions.runs.get(item.row))
+            .cloned();
         let Some(chosen) = chosen else { return };
         // a run of this session is here already, and may still be going on
         if let Some(here) = self.state.runs.iter().position(|run| run.id == chosen.run) {
@@ -39,11 +46,18 @@ impl App {
             return;
         }
         self.ui.opened.push(chosen.run);
-        self.send(Command::OpenRun { file: chosen.file.into() });
+        self.send(Command::OpenRun {
+            file: chosen.file.into(),
+        });
     }
 
     pub(in crate::tui) fn change_back(&mut self) {
-        if let Some(item) = self.ui.overlay.as_ref().and_then(|(_, scroll)| scroll.selected) {
+        if let Some(item) = self
+            .ui
+            .overlay
+            .as_ref()
+            .and_then(|(_, scroll)| scroll.selected)
+        {
             self.change_setting(item, -1);
         }
     }
@@ -62,19 +76,34 @@ impl App {
 
     /// A choice goes to the next one; anything else is typed.
     fn change_setting(&mut self, item: Item, by: isize) {
-        let Some(setting) = settings_list().into_iter().nth(item.row) else { return };
+        let Some(setting) = settings_list().into_iter().nth(item.row) else {
+            return;
+        };
         if let Some(when) = overlays::read_later(&setting.key) {
             let file = self.options.paths.config_file();
-            self.tell(format!("{} is read {when}: set it in {}", setting.key, file.display()), true);
+            self.tell(
+                format!(
+                    "{} is read {when}: set it in {}",
+                    setting.key,
+                    file.display()
+                ),
+                true,
+            );
             return;
         }
         let current = overlays::current_value(&self.scene(), &setting);
         let choices = self.choices(&setting);
         if choices.is_empty() {
-            self.ui.field = Some(Field { purpose: Purpose::Setting(setting.key), text: super::ask::typed(&current) });
+            self.ui.field = Some(Field {
+                purpose: Purpose::Setting(setting.key),
+                text: super::ask::typed(&current),
+            });
             return;
         }
-        let at = choices.iter().position(|choice| *choice == current).unwrap_or(0);
+        let at = choices
+            .iter()
+            .position(|choice| *choice == current)
+            .unwrap_or(0);
         let next = (at + choices.len()).saturating_add_signed(by) % choices.len();
         self.override_setting(&setting.key, &choices[next]);
     }
@@ -84,7 +113,9 @@ impl App {
         match setting.key.as_str() {
             "preset" => self.ui.presets().map(str::to_owned).collect(),
             "screen.theme" => Theme::names(&self.options.paths.config.join("themes")),
-            _ if matches!(setting.default.as_str(), "true" | "false") => vec!["true".to_owned(), "false".to_owned()],
+            _ if matches!(setting.default.as_str(), "true" | "false") => {
+                vec!["true".to_owned(), "false".to_owned()]
+            }
             _ => setting.choices.clone(),
         }
     }
@@ -114,16 +145,25 @@ impl App {
         if key == "preset" {
             // a preset of the user's folder is known by its name alone here; the engine reads it
             let known = self.ui.presets().any(|name| name == value);
-            return if known { Ok(()) } else { Err(format!("unknown preset `{value}`")) };
+            return if known {
+                Ok(())
+            } else {
+                Err(format!("unknown preset `{value}`"))
+            };
         }
         let layers = Layers::defaults().with(&[(key.to_owned(), value.to_owned())]);
-        layers.and_then(|layers| layers.config()).map(|_| ()).map_err(|error| error.to_string())
+        layers
+            .and_then(|layers| layers.config())
+            .map(|_| ())
+            .map_err(|error| error.to_string())
     }
 
     /// Settings of the screen need no run.
     fn take_effect_now(&mut self, key: &str) {
         let value = |app: &Self| {
-            let setting = settings_list().into_iter().find(|setting| setting.key == key)?;
+            let setting = settings_list()
+                .into_iter()
+                .find(|setting| setting.key == key)?;
             Some(overlays::current_value(&app.scene(), &setting))
         };
         match (key, value(self)) {
@@ -151,7 +191,10 @@ impl App {
 
     pub(in crate::tui) fn open_palette(&mut self) {
         self.ui.overlay = Some((Overlay::Palette, Default::default()));
-        self.ui.field = Some(Field { purpose: Purpose::Palette, text: super::ask::typed("") });
+        self.ui.field = Some(Field {
+            purpose: Purpose::Palette,
+            text: super::ask::typed(""),
+        });
         self.palette_typed();
     }
 
@@ -176,7 +219,9 @@ impl App {
     pub(in crate::tui) fn accept_field(&mut self) {
         // the palette's entries depend on what is typed, so they are asked for before the field goes
         let entry = self.selected_entry();
-        let Some(field) = self.ui.field.take() else { return };
+        let Some(field) = self.ui.field.take() else {
+            return;
+        };
         match &field.purpose {
             Purpose::Search => self.go_to_match(0),
             Purpose::Setting(key) => self.override_setting(key, field.typed().trim()),
@@ -193,8 +238,12 @@ impl App {
     }
 
     fn selected_entry(&self) -> Option<PaletteEntry> {
-        let (Overlay::Palette, scroll) = self.ui.overlay.as_ref()? else { return None };
-        overlays::palette_entries(&self.scene()).into_iter().nth(scroll.selected?.row)
+        let (Overlay::Palette, scroll) = self.ui.overlay.as_ref()? else {
+            return None;
+        };
+        overlays::palette_entries(&self.scene())
+            .into_iter()
+            .nth(scroll.selected?.row)
     }
 
     fn run_entry(&mut self, entry: PaletteEntry) {

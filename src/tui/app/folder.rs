@@ -12,8 +12,15 @@ impl App {
         if self.ui.player.is_some() {
             self.tell("a replay has no folder", true);
         } else if self.has_engine() {
-            let now = self.state.corpus.as_ref().map_or(String::new(), |corpus| corpus.folder.clone());
-            self.ui.field = Some(Field { purpose: Purpose::Folder, text: super::ask::typed(&now) });
+            let now = self
+                .state
+                .corpus
+                .as_ref()
+                .map_or(String::new(), |corpus| corpus.folder.clone());
+            self.ui.field = Some(Field {
+                purpose: Purpose::Folder,
+                text: super::ask::typed(&now),
+            });
         }
     }
 
@@ -27,8 +34,14 @@ impl App {
         match folder.metadata() {
             _ if typed.is_empty() => {}
             Ok(about) if about.is_dir() => self.send(Command::Open { folder }),
-            Ok(_) => self.tell(format!("{typed} is a file: name the folder that it is in"), true),
-            Err(error) => self.tell(format!("cannot open {typed} ({error}): check the path"), true),
+            Ok(_) => self.tell(
+                format!("{typed} is a file: name the folder that it is in"),
+                true,
+            ),
+            Err(error) => self.tell(
+                format!("cannot open {typed} ({error}): check the path"),
+                true,
+            ),
         }
     }
 }

@@ -45,7 +45,8 @@ impl App {
     fn typing(&mut self) -> Option<&mut TextArea<'static>> {
         match &mut self.ui.field {
             Some(field) => Some(&mut field.text),
-            None => (self.ui.focus == Focus::Input && self.ui.overlay.is_none()).then_some(&mut self.ui.input),
+            None => (self.ui.focus == Focus::Input && self.ui.overlay.is_none())
+                .then_some(&mut self.ui.input),
         }
     }
 
@@ -56,7 +57,11 @@ impl App {
         }
         // terminals paste line ends as carriage returns
         let pasted = pasted.replace("\r\n", "\n").replace('\r', "\n");
-        let pasted = if one_line { text::one_line(&pasted) } else { text::many_lines(&pasted) };
+        let pasted = if one_line {
+            text::one_line(&pasted)
+        } else {
+            text::many_lines(&pasted)
+        };
         if let Some(area) = self.typing() {
             area.insert_str(pasted);
             self.typed_on();
@@ -68,7 +73,8 @@ impl App {
         match self.ui.field.as_ref().map(|field| &field.purpose) {
             Some(Purpose::Search) => self.search_typed(),
             Some(Purpose::Palette) => self.palette_typed(),
-            Some(Purpose::Setting(_) | Purpose::Reference | Purpose::Passage | Purpose::Folder) => {}
+            Some(Purpose::Setting(_) | Purpose::Reference | Purpose::Passage | Purpose::Folder) => {
+            }
             None => self.ui.recalled = None,
         }
     }
@@ -78,13 +84,28 @@ impl App {
 fn edit(area: &mut TextArea<'static>, event: &KeyEvent) {
     let input = Input::from(*event);
     match input {
-        Input { key: TextKey::Char('u'), ctrl: true, .. } => {
+        Input {
+            key: TextKey::Char('u'),
+            ctrl: true,
+            ..
+        } => {
             area.delete_line_by_head();
         }
-        Input { key: TextKey::Char('a'), ctrl: true, .. } => area.move_cursor(CursorMove::Head),
+        Input {
+            key: TextKey::Char('a'),
+            ctrl: true,
+            ..
+        } => area.move_cursor(CursorMove::Head),
         // line ends and tabs come by actions and pasting alone
-        Input { key: TextKey::Enter | TextKey::Tab | TextKey::Esc, .. }
-        | Input { key: TextKey::Char('m'), ctrl: true, .. } => {}
+        Input {
+            key: TextKey::Enter | TextKey::Tab | TextKey::Esc,
+            ..
+        }
+        | Input {
+            key: TextKey::Char('m'),
+            ctrl: true,
+            ..
+        } => {}
         input => {
             area.input(input);
         }

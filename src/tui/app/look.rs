@@ -35,7 +35,11 @@ impl App {
             return;
         }
         let places = Pane::ALL.len() + usize::from(self.ui.player.is_none());
-        let at = if self.ui.focus == Focus::Input { Pane::ALL.len() } else { self.ui.pane as usize };
+        let at = if self.ui.focus == Focus::Input {
+            Pane::ALL.len()
+        } else {
+            self.ui.pane as usize
+        };
         match Pane::ALL.get((at + places).saturating_add_signed(by) % places) {
             Some(pane) => self.focus(*pane),
             None => {
@@ -110,7 +114,9 @@ impl App {
     }
 
     fn scroll_by(&mut self, rows: impl Fn(isize) -> isize) {
-        self.change_place(|scroll, content, height| scroll.by(rows(height as isize), content, height));
+        self.change_place(|scroll, content, height| {
+            scroll.by(rows(height as isize), content, height)
+        });
     }
 
     /// The wheel over a pane, or over the overlay.
@@ -118,7 +124,9 @@ impl App {
         let rows = if down { WHEEL_ROWS } else { -WHEEL_ROWS };
         match pane {
             Some(pane) if self.ui.overlay.is_none() => {
-                let Some((content, height)) = self.pane_content(pane) else { return };
+                let Some((content, height)) = self.pane_content(pane) else {
+                    return;
+                };
                 self.scroll_mut(pane).by(rows, &content, height);
                 self.follow_again(pane, &content, height);
             }
@@ -139,13 +147,16 @@ impl App {
         match self.ui.overlay.take() {
             Some((overlay, mut scroll)) => {
                 let area = overlays::rows_area((&overlay, &scroll), &self.scene(), self.size);
-                let content = overlays::content((&overlay, &scroll), &self.scene(), usize::from(area.width));
+                let content =
+                    overlays::content((&overlay, &scroll), &self.scene(), usize::from(area.width));
                 change(&mut scroll, &content, usize::from(area.height));
                 self.ui.overlay = Some((overlay, scroll));
             }
             None => {
                 let pane = self.ui.pane;
-                let Some((content, height)) = self.pane_content(pane) else { return };
+                let Some((content, height)) = self.pane_content(pane) else {
+                    return;
+                };
                 change(self.scroll_mut(pane), &content, height);
                 self.align_selections(pane);
             }
@@ -155,7 +166,10 @@ impl App {
     /// Rows of a pane in sight, and its height.
     pub(super) fn pane_content(&self, pane: Pane) -> Option<(Content, usize)> {
         let area = inside(self.layout()?.pane(pane)?);
-        Some((pane.content(&self.scene(), usize::from(area.width)), usize::from(area.height)))
+        Some((
+            pane.content(&self.scene(), usize::from(area.width)),
+            usize::from(area.height),
+        ))
     }
 
     /// The answer and the uncertainty pane select the same sentence.
@@ -172,7 +186,9 @@ impl App {
         });
         if self.ui.scroll(other).selected.map(|item| item.row) != sentence.map(|item| item.row) {
             self.scroll_mut(other).selected = sentence;
-            let Some((content, height)) = self.pane_content(other) else { return };
+            let Some((content, height)) = self.pane_content(other) else {
+                return;
+            };
             if let Some(rows) = sentence.and_then(|item| content.rows_of(item)) {
                 self.scroll_mut(other).show(rows, &content, height);
             }
@@ -181,11 +197,18 @@ impl App {
 
     pub(in crate::tui) fn open_search(&mut self) {
         self.ui.needle.clear();
-        self.ui.field = Some(Field { purpose: Purpose::Search, text: super::ask::typed("") });
+        self.ui.field = Some(Field {
+            purpose: Purpose::Search,
+            text: super::ask::typed(""),
+        });
     }
 
     pub(super) fn search_typed(&mut self) {
-        self.ui.needle = self.ui.field.as_ref().map_or(String::new(), |field| field.typed().to_owned());
+        self.ui.needle = self
+            .ui
+            .field
+            .as_ref()
+            .map_or(String::new(), |field| field.typed().to_owned());
         self.go_to_match(0);
     }
 
@@ -206,14 +229,29 @@ impl App {
         let (mut found, mut at_row) = (None, self.ui.match_row);
         self.change_place(|scroll, content, height| {
             let matching = content.matching(&needle);
-            let here = at_row.filter(|_| by != 0).unwrap_or(content.top(scroll, height));
+            let here = at_row
+                .filter(|_| by != 0)
+                .unwrap_or(content.top(scroll, height));
             let next = match by {
-                0 => matching.iter().find(|row| **row >= here).or(matching.first()),
-                1.. => matching.iter().find(|row| **row > here).or(matching.first()),
-                _ => matching.iter().rev().find(|row| **row < here).or(matching.last()),
+                0 => matching
+                    .iter()
+                    .find(|row| **row >= here)
+                    .or(matching.first()),
+                1.. => matching
+                    .iter()
+                    .find(|row| **row > here)
+                    .or(matching.first()),
+                _ => matching
+                    .iter()
+                    .rev()
+                    .find(|row| **row < here)
+                    .or(matching.last()),
             };
             if let Some(row) = next.copied() {
-                found = matching.iter().position(|other| *other == row).map(|at| (at + 1, matching.len()));
+                found = matching
+                    .iter()
+                    .position(|other| *other == row)
+                    .map(|at| (at + 1, matching.len()));
                 at_row = Some(row);
                 scroll.selected = content.rows[row].item.or(scroll.selected);
                 scroll.show(row..row + 1, content, height);
@@ -235,7 +273,10 @@ impl App {
         match copied {
             Some((what, content)) => {
                 self.tell(
-                    format!("copied {what} ({})", text::counted(content.chars().count() as u64, "character")),
+                    format!(
+                        "copied {what} ({})",
+                        text::counted(content.chars().count() as u64, "character")
+                    ),
                     false,
                 );
                 self.effects.push(Effect::Copy(content));
@@ -302,7 +343,11 @@ impl App {
     /// The frame of what has the keys, for the mouse.
     pub(super) fn overlay_area(&self) -> Option<Rect> {
         let (overlay, scroll) = self.ui.overlay.as_ref()?;
-        Some(overlays::rows_area((overlay, scroll), &self.scene(), self.size))
+        Some(overlays::rows_area(
+            (overlay, scroll),
+            &self.scene(),
+            self.size,
+        ))
     }
 
     pub(super) fn is_palette(&self) -> bool {

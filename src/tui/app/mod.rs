@@ -106,7 +106,11 @@ impl App {
     /// # Errors
     /// A theme or keymap that is unknown, unreadable or wrong.
     pub fn new(options: Options, depth: Depth) -> anyhow::Result<Self> {
-        let theme = Theme::load(&options.config.screen.theme, &options.paths.config.join("themes"), depth)?;
+        let theme = Theme::load(
+            &options.config.screen.theme,
+            &options.paths.config.join("themes"),
+            depth,
+        )?;
         let keymap = Keymap::load(&options.paths.keymap_file())?;
         let ui = Ui::new(&options);
         let mut app = Self {
@@ -151,13 +155,19 @@ impl App {
                     self.select_first();
                 }
             }
-            Event::SessionsListed { .. } if matches!(self.ui.overlay, Some((Overlay::Sessions, _))) => {
+            Event::SessionsListed { .. }
+                if matches!(self.ui.overlay, Some((Overlay::Sessions, _))) =>
+            {
                 self.select_first()
             }
             Event::OperationFailed { operation, .. } => self.told_of_failure(operation),
             Event::OperationStopped { operation } => self.told_of_stop(operation),
             Event::Warned { .. } => {
-                let text = self.state.log.last().map_or(String::new(), |entry| entry.text.clone());
+                let text = self
+                    .state
+                    .log
+                    .last()
+                    .map_or(String::new(), |entry| entry.text.clone());
                 self.ui.notice = Some(Notice { text, failed: true });
             }
             _ => {}
@@ -165,7 +175,8 @@ impl App {
     }
 
     fn run_appeared(&mut self, run: &str) {
-        let recorded = self.ui.player.is_some() || self.ui.opened.iter().any(|opened| opened == run);
+        let recorded =
+            self.ui.player.is_some() || self.ui.opened.iter().any(|opened| opened == run);
         if !recorded {
             self.ui.pending = None;
             self.ui.live = Some(run.to_owned());
@@ -205,8 +216,11 @@ impl App {
             _ => {}
         }
         if let Some(entry) = self.state.log.last() {
-            let text =
-                if entry.advice.is_empty() { entry.text.clone() } else { format!("{}: {}", entry.text, entry.advice) };
+            let text = if entry.advice.is_empty() {
+                entry.text.clone()
+            } else {
+                format!("{}: {}", entry.text, entry.advice)
+            };
             self.ui.notice = Some(Notice { text, failed: true });
         }
     }
@@ -230,7 +244,10 @@ impl App {
 
     /// Tells the person something in the status line.
     pub fn tell(&mut self, text: impl Into<String>, failed: bool) {
-        self.ui.notice = Some(Notice { text: text.into(), failed });
+        self.ui.notice = Some(Notice {
+            text: text.into(),
+            failed,
+        });
         self.changed = true;
     }
 
@@ -255,7 +272,13 @@ impl App {
     /// What drawing may look at.
     pub(super) fn scene(&self) -> Scene<'_> {
         let state = self.shown();
-        Scene { state, run: state.run(self.ui.turn), ui: &self.ui, theme: &self.theme, keymap: &self.keymap }
+        Scene {
+            state,
+            run: state.run(self.ui.turn),
+            ui: &self.ui,
+            theme: &self.theme,
+            keymap: &self.keymap,
+        }
     }
 
     /// The state on the screen: the live one, or the one it was frozen at.
@@ -313,7 +336,10 @@ impl App {
     /// False, and said so, when there is no engine behind the screen.
     fn has_engine(&mut self) -> bool {
         if self.ui.player.is_some() {
-            self.tell("this is a recorded run: open its folder with `ragscope FOLDER` to ask", true);
+            self.tell(
+                "this is a recorded run: open its folder with `ragscope FOLDER` to ask",
+                true,
+            );
         }
         self.ui.player.is_none()
     }

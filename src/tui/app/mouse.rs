@@ -22,7 +22,10 @@ impl App {
     }
 
     fn wheel_at(&mut self, position: Position, down: bool) {
-        let pane = self.layout().and_then(|layout| layout.pane_at(position)).map(|(pane, _)| pane);
+        let pane = self
+            .layout()
+            .and_then(|layout| layout.pane_at(position))
+            .map(|(pane, _)| pane);
         self.wheel(pane, down);
     }
 
@@ -41,7 +44,12 @@ impl App {
             self.select_at(inside(frame), position);
         } else if layout.input.contains(position) && self.ui.player.is_none() {
             self.ui.focus = Focus::Input;
-        } else if let Some(pane) = layout.tabs.contains(position).then(|| chrome::tab_at(position.x)).flatten() {
+        } else if let Some(pane) = layout
+            .tabs
+            .contains(position)
+            .then(|| chrome::tab_at(position.x))
+            .flatten()
+        {
             self.focus(pane);
         }
     }
@@ -49,7 +57,10 @@ impl App {
     fn select_at(&mut self, area: Rect, position: Position) {
         let row = usize::from(position.y.saturating_sub(area.y));
         self.change_place(|scroll: &mut Scroll, content: &Content, height| {
-            let clicked = content.rows.get(content.top(scroll, height) + row).and_then(|row| row.item);
+            let clicked = content
+                .rows
+                .get(content.top(scroll, height) + row)
+                .and_then(|row| row.item);
             if clicked.is_some() {
                 // the window stays where it is under the pointer
                 (scroll.top, scroll.follow) = (content.top(scroll, height), false);

@@ -55,16 +55,35 @@ impl App {
     /// Opens the document at the selected citation or hit; with nothing selected, at the first one.
     pub(in crate::tui) fn open_source(&mut self) {
         let Some((wanted, chunk)) = self.place_to_open() else {
-            self.tell("nothing to open: select a hit or a sentence with a citation", true);
+            self.tell(
+                "nothing to open: select a hit or a sentence with a citation",
+                true,
+            );
             return;
         };
         let source = chunk.and_then(|chunk| self.recorded_source(chunk, &wanted));
-        let origin = self.why_not_opened().map_or(Origin::Waiting, Origin::Recorded);
+        let origin = self
+            .why_not_opened()
+            .map_or(Origin::Waiting, Origin::Recorded);
         if origin == Origin::Waiting {
-            let Wanted { document, first_line, last_line } = wanted.clone();
-            self.send(Command::OpenSource { document, first_line, last_line });
+            let Wanted {
+                document,
+                first_line,
+                last_line,
+            } = wanted.clone();
+            self.send(Command::OpenSource {
+                document,
+                first_line,
+                last_line,
+            });
         }
-        let view = SourceView { wanted, source, origin, put_at: 0, rows: None };
+        let view = SourceView {
+            wanted,
+            source,
+            origin,
+            put_at: 0,
+            rows: None,
+        };
         self.open(Overlay::Source(Box::new(view)));
     }
 
@@ -74,7 +93,11 @@ impl App {
             return Some("a replay does not open documents");
         }
         let folder = |corpus: &CorpusCard| corpus.folder.clone();
-        let of_run = self.scene().run.and_then(|run| run.corpus.as_ref()).map(folder);
+        let of_run = self
+            .scene()
+            .run
+            .and_then(|run| run.corpus.as_ref())
+            .map(folder);
         (of_run != self.state.corpus.as_ref().map(folder))
             .then_some("the run was over another folder than the open one")
     }
@@ -91,23 +114,54 @@ impl App {
         };
         let of_hit = |hit: &Hit| {
             let [first_line, last_line] = hit.chunk.lines;
-            Some((Wanted { document: hit.chunk.document.clone(), first_line, last_line }, Some(hit.chunk.id)))
+            Some((
+                Wanted {
+                    document: hit.chunk.document.clone(),
+                    first_line,
+                    last_line,
+                },
+                Some(hit.chunk.id),
+            ))
         };
         match self.ui.pane {
             Pane::Retrieval => {
-                let selected = self.ui.scroll(Pane::Retrieval).selected.unwrap_or(Item { row: 0, part: 1 });
-                of_hit(run.lookups.get(selected.row)?.hits().get(selected.part.checked_sub(1)?)?)
+                let selected = self
+                    .ui
+                    .scroll(Pane::Retrieval)
+                    .selected
+                    .unwrap_or(Item { row: 0, part: 1 });
+                of_hit(
+                    run.lookups
+                        .get(selected.row)?
+                        .hits()
+                        .get(selected.part.checked_sub(1)?)?,
+                )
             }
-            Pane::Refinement if self.ui.scroll(Pane::Refinement).selected.is_some_and(|item| item.part > 0) => {
+            Pane::Refinement
+                if self
+                    .ui
+                    .scroll(Pane::Refinement)
+                    .selected
+                    .is_some_and(|item| item.part > 0) =>
+            {
                 let selected = self.ui.scroll(Pane::Refinement).selected?;
                 of_hit(run.hit(run.refinement.chunk(selected.row, selected.part)?)?)
             }
             Pane::Answer | Pane::Uncertainty | Pane::Links | Pane::Refinement => {
                 match self.ui.scroll(Pane::Answer).selected {
-                    Some(item) => run.steps.get(item.row)?.citations.get(item.part.saturating_sub(1)).map(of_citation),
-                    None => {
-                        run.steps.iter().flat_map(|step| &step.citations).chain(&run.citations).next().map(of_citation)
-                    }
+                    Some(item) => run
+                        .steps
+                        .get(item.row)?
+                        .citations
+                        .get(item.part.saturating_sub(1))
+                        .map(of_citation),
+                    None => run
+                        .steps
+                        .iter()
+                        .flat_map(|step| &step.citations)
+                        .chain(&run.citations)
+                        .next()
+                        .map(of_citation),
                 }
             }
         }
@@ -138,14 +192,21 @@ impl App {
             && view.origin == Origin::Waiting
             && view.wanted.document == came.document
         {
-            view.source = source.map(|source| Source { changed: source.changed || moved, ..source });
+            view.source = source.map(|source| Source {
+                changed: source.changed || moved,
+                ..source
+            });
             (view.origin, view.rows) = (Origin::Document, None);
         }
     }
 
     /// A document could not be read: what the run recorded stays, and the viewer says why.
     pub(super) fn source_failed(&mut self) {
-        let why = self.state.log.last().map_or(String::new(), |entry| entry.text.clone());
+        let why = self
+            .state
+            .log
+            .last()
+            .map_or(String::new(), |entry| entry.text.clone());
         if let Some((Overlay::Source(view), _)) = &mut self.ui.overlay
             && view.origin == Origin::Waiting
         {
@@ -155,15 +216,19 @@ impl App {
 
     /// Wraps the document once for the width of the screen, and keeps the cited lines in sight until the person moves.
     pub(super) fn prepare_source(&mut self) {
-        let Some((mut overlay, mut scroll)) = self.ui.overlay.take() else { return };
-        let cells = usize::from(overlays::rows_area((&overlay, &scroll), &self.scene(), self.size).width);
+        let Some((mut overlay, mut scroll)) = self.ui.overlay.take() else {
+            return;
+        };
+        let cells =
+            usize::from(overlays::rows_area((&overlay, &scroll), &self.scene(), self.size).width);
         if let Overlay::Source(view) = &mut overlay
             && view.rows.as_ref().is_none_or(|(width, _)| *width != cells)
         {
             view.rows = Some((cells, overlays::source_rows(view, &self.scene(), cells)));
         }
         // the height depends on the rows
-        let height = usize::from(overlays::rows_area((&overlay, &scroll), &self.scene(), self.size).height);
+        let height =
+            usize::from(overlays::rows_area((&overlay, &scroll), &self.scene(), self.size).height);
         if let Overlay::Source(view) = &mut overlay
             && let Some((_, rows)) = &view.rows
             && scroll.top == view.put_at
@@ -181,7 +246,10 @@ impl App {
             self.tell("nothing has been asked yet", true);
             return;
         };
-        let (name, text) = (format!("ragscope-{}", save::file_name(&run.id)), save::markdown(run));
+        let (name, text) = (
+            format!("ragscope-{}", save::file_name(&run.id)),
+            save::markdown(run),
+        );
         self.write_new(&name, "md", text);
     }
 
@@ -199,7 +267,10 @@ impl App {
     fn write_new(&mut self, name: &str, ending: &str, text: String) {
         let numbered = (2_u32..).map(|number| format!("{name}-{number}.{ending}"));
         let names = std::iter::once(format!("{name}.{ending}")).chain(numbered);
-        if let Some(path) = names.map(|name| self.options.save_folder.join(name)).find(|path| !path.exists()) {
+        if let Some(path) = names
+            .map(|name| self.options.save_folder.join(name))
+            .find(|path| !path.exists())
+        {
             self.effects.push(Effect::Write { path, text });
         }
     }

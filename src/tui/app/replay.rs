@@ -10,7 +10,11 @@ use super::App;
 impl App {
     /// Lets time pass for a replay.
     pub fn advance(&mut self, elapsed: Duration) {
-        let due = self.ui.player.as_mut().map_or(Vec::new(), |player| player.advance(elapsed));
+        let due = self
+            .ui
+            .player
+            .as_mut()
+            .map_or(Vec::new(), |player| player.advance(elapsed));
         self.changed |= !due.is_empty();
         for record in &due {
             self.apply(record);

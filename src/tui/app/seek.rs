@@ -24,27 +24,51 @@ impl App {
             self.tell("a replay has no index to look into", true);
         } else if self.has_engine() {
             let marked = self.marked().unwrap_or_default();
-            self.ui.field = Some(Field { purpose: Purpose::Passage, text: super::ask::typed(&marked) });
+            self.ui.field = Some(Field {
+                purpose: Purpose::Passage,
+                text: super::ask::typed(&marked),
+            });
         }
     }
 
     fn marked(&self) -> Option<String> {
         let scene = self.scene();
-        let hit = scene.selected_hit().filter(|_| self.ui.pane == Pane::Retrieval)?;
+        let hit = scene
+            .selected_hit()
+            .filter(|_| self.ui.pane == Pane::Retrieval)?;
         // a heading says little about the chunk below it
-        let line = hit.chunk.text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'))?;
-        Some(line.split_whitespace().take(12).collect::<Vec<_>>().join(" "))
+        let line = hit
+            .chunk
+            .text
+            .lines()
+            .find(|line| !line.trim().is_empty() && !line.starts_with('#'))?;
+        Some(
+            line.split_whitespace()
+                .take(12)
+                .collect::<Vec<_>>()
+                .join(" "),
+        )
     }
 
     /// Asks the index for the chunks that hold these words, and for their places in the lists of this run's queries.
     pub(super) fn seek(&mut self, phrase: &str) {
-        let Some(run) = self.scene().run.filter(|_| !phrase.is_empty()) else { return };
-        let queries = run.lookups.iter().map(|lookup| (lookup.step, lookup.query.clone())).collect();
+        let Some(run) = self.scene().run.filter(|_| !phrase.is_empty()) else {
+            return;
+        };
+        let queries = run
+            .lookups
+            .iter()
+            .map(|lookup| (lookup.step, lookup.query.clone()))
+            .collect();
         // as the run that is shown looked it up
         let setting = |key: &&str| Some(((*key).to_owned(), run.setting(key)?));
         let overrides = SETTINGS.iter().filter_map(setting).collect();
         self.state.sought = None;
-        self.send(Command::Seek { phrase: phrase.to_owned(), queries, overrides });
+        self.send(Command::Seek {
+            phrase: phrase.to_owned(),
+            queries,
+            overrides,
+        });
         self.open(Overlay::Whereabouts);
     }
 

@@ -51,8 +51,15 @@ impl Overlay {
     pub fn contexts(&self) -> &'static [Context] {
         match self {
             Self::Settings => &[Context::Settings, Context::Choosing],
-            Self::Sessions | Self::Palette | Self::Utility | Self::Comparison => &[Context::Choosing],
-            Self::Source(_) | Self::Prompts | Self::Help(_) | Self::Report | Self::Log | Self::Whereabouts => &[],
+            Self::Sessions | Self::Palette | Self::Utility | Self::Comparison => {
+                &[Context::Choosing]
+            }
+            Self::Source(_)
+            | Self::Prompts
+            | Self::Help(_)
+            | Self::Report
+            | Self::Log
+            | Self::Whereabouts => &[],
         }
     }
 }
@@ -174,7 +181,13 @@ impl Ui {
             pane: Pane::Answer,
             beside: Pane::Retrieval,
             zoomed: false,
-            scrolls: std::array::from_fn(|pane| if pane == 0 { Scroll::following() } else { Scroll::default() }),
+            scrolls: std::array::from_fn(|pane| {
+                if pane == 0 {
+                    Scroll::following()
+                } else {
+                    Scroll::default()
+                }
+            }),
             turn: None,
             live: None,
             opened: Vec::new(),
@@ -204,7 +217,10 @@ impl Ui {
     /// Is more of this run to come, from the engine or from the player?
     #[must_use]
     pub fn goes_on(&self, run: &Run) -> bool {
-        let played = self.player.as_ref().is_some_and(|player| player.position().0 < player.position().1);
+        let played = self
+            .player
+            .as_ref()
+            .is_some_and(|player| player.position().0 < player.position().1);
         run.outcome.is_none() && (played || self.live.as_ref() == Some(&run.id))
     }
 
@@ -223,21 +239,35 @@ impl Ui {
     pub fn presets_with<'a>(&'a self, role: &str) -> impl Iterator<Item = &'a str> {
         let key = format!("{role}.kind");
         let on = move |settings: &Value| setting(settings, &key).is_some_and(|kind| kind != "off");
-        self.presets.iter().filter(move |(_, settings)| on(settings)).map(|(name, _)| name.as_str())
+        self.presets
+            .iter()
+            .filter(move |(_, settings)| on(settings))
+            .map(|(name, _)| name.as_str())
     }
 
     /// The value of a setting in the next run: what was changed here, then what another preset brings, then as at the start.
     #[must_use]
     pub fn next_setting(&self, key: &str) -> Option<String> {
-        let changed =
-            |key: &str| self.overrides.iter().find(|(changed, _)| changed == key).map(|(_, value)| value.clone());
+        let changed = |key: &str| {
+            self.overrides
+                .iter()
+                .find(|(changed, _)| changed == key)
+                .map(|(_, value)| value.clone())
+        };
         let at_start = setting(&self.settings, key);
         changed(key)
             .or_else(|| {
-                let of_preset = |name: &str| setting(&self.presets.iter().find(|(known, _)| known == name)?.1, key);
+                let of_preset = |name: &str| {
+                    setting(
+                        &self.presets.iter().find(|(known, _)| known == name)?.1,
+                        key,
+                    )
+                };
                 let before = of_preset(&setting(&self.settings, "preset")?);
                 // what the person's own settings say is stronger than any preset
-                changed("preset").and_then(|preset| of_preset(&preset)).filter(|_| before == at_start)
+                changed("preset")
+                    .and_then(|preset| of_preset(&preset))
+                    .filter(|_| before == at_start)
             })
             .or(at_start)
     }
@@ -250,24 +280,34 @@ impl Ui {
             places: Vec<Place>,
         }
         let value = self.next_setting(key).unwrap_or_default();
-        toml::from_str::<Named>(&format!("places = {value}")).map_or_else(|_| Vec::new(), |named| named.places)
+        toml::from_str::<Named>(&format!("places = {value}"))
+            .map_or_else(|_| Vec::new(), |named| named.places)
     }
 
     /// How the chunks of an index would be cut by the settings of the next run: what counts of the chunker.
     pub(super) fn next_cut(&self) -> Vec<String> {
-        let value = |key: &str| self.next_setting(&format!("chunker.{key}")).unwrap_or_default();
+        let value = |key: &str| {
+            self.next_setting(&format!("chunker.{key}"))
+                .unwrap_or_default()
+        };
         let (kind, keys): (&str, &[&str]) = match value("kind").as_str() {
             "semantic" => ("semantic", &["tokens", "similarity", "characters"]),
             // what is adaptive is cut again for a question, not in the index
             _ => ("fixed", &["tokens", "overlap_tokens", "sentences"]),
         };
-        std::iter::once(kind.to_owned()).chain(keys.iter().map(|key| value(key))).collect()
+        std::iter::once(kind.to_owned())
+            .chain(keys.iter().map(|key| value(key)))
+            .collect()
     }
 
     /// Back to the start of every pane, as a new run wants it.
     pub(super) fn forget_places(&mut self) {
         for (pane, scroll) in self.scrolls.iter_mut().enumerate() {
-            *scroll = if pane == 0 { Scroll::following() } else { Scroll::default() };
+            *scroll = if pane == 0 {
+                Scroll::following()
+            } else {
+                Scroll::default()
+            };
         }
     }
 }
@@ -275,12 +315,17 @@ impl Ui {
 /// The presets with the settings that each gives. A preset that cannot be read is left out here; choosing it says why.
 fn presets(folder: &Path) -> Vec<(String, Value)> {
     let settings = |name: &str| {
-        let layers = Layers::defaults().with(&[("preset".to_owned(), name.to_owned())]).ok()?;
+        let layers = Layers::defaults()
+            .with(&[("preset".to_owned(), name.to_owned())])
+            .ok()?;
         serde_json::to_value(layers.config().ok()?).ok()
     };
     let with_settings = |name: String| {
         let settings = settings(&name).unwrap_or_default();
         (name, settings)
     };
-    preset_names(folder).into_iter().map(with_settings).collect()
+    preset_names(folder)
+        .into_iter()
+        .map(with_settings)
+        .collect()
 }

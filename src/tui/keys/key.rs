@@ -32,8 +32,11 @@ const NAMES: &[(&str, KeyCode, &str)] = &[
     ("minus", KeyCode::Char('-'), "-"),
 ];
 
-const MODIFIERS: &[(&str, KeyModifiers)] =
-    &[("ctrl", KeyModifiers::CONTROL), ("alt", KeyModifiers::ALT), ("shift", KeyModifiers::SHIFT)];
+const MODIFIERS: &[(&str, KeyModifiers)] = &[
+    ("ctrl", KeyModifiers::CONTROL),
+    ("alt", KeyModifiers::ALT),
+    ("shift", KeyModifiers::SHIFT),
+];
 
 impl Key {
     /// The key of a terminal event, with the ways in which terminals report the same key made one.
@@ -43,7 +46,8 @@ impl Key {
     }
 
     fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
-        let mut modifiers = modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
+        let mut modifiers =
+            modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
         let code = match code {
             KeyCode::BackTab => {
                 modifiers |= KeyModifiers::SHIFT;
@@ -51,10 +55,18 @@ impl Key {
             }
             // an upper-case letter says its shift itself
             KeyCode::Char(c) => {
-                let c = if modifiers.contains(KeyModifiers::SHIFT) { c.to_uppercase().next().unwrap_or(c) } else { c };
+                let c = if modifiers.contains(KeyModifiers::SHIFT) {
+                    c.to_uppercase().next().unwrap_or(c)
+                } else {
+                    c
+                };
                 modifiers -= KeyModifiers::SHIFT;
                 // ctrl-P and ctrl-p are one key to a terminal
-                KeyCode::Char(if modifiers.contains(KeyModifiers::CONTROL) { c.to_ascii_lowercase() } else { c })
+                KeyCode::Char(if modifiers.contains(KeyModifiers::CONTROL) {
+                    c.to_ascii_lowercase()
+                } else {
+                    c
+                })
             }
             code => code,
         };
@@ -89,15 +101,20 @@ impl Key {
         match self.code {
             KeyCode::Char(c) => c.to_string(),
             KeyCode::F(number) => format!("f{number}"),
-            code => {
-                NAMES.iter().find(|(_, known, _)| *known == code).map_or(String::new(), |(name, ..)| (*name).to_owned())
-            }
+            code => NAMES
+                .iter()
+                .find(|(_, known, _)| *known == code)
+                .map_or(String::new(), |(name, ..)| (*name).to_owned()),
         }
     }
 
     fn with_modifiers(self, name: &str) -> String {
-        let held = MODIFIERS.iter().filter(|(_, modifier)| self.modifiers.contains(*modifier));
-        held.map(|(modifier, _)| format!("{modifier}-")).chain([name.to_owned()]).collect()
+        let held = MODIFIERS
+            .iter()
+            .filter(|(_, modifier)| self.modifiers.contains(*modifier));
+        held.map(|(modifier, _)| format!("{modifier}-"))
+            .chain([name.to_owned()])
+            .collect()
     }
 }
 
@@ -117,18 +134,29 @@ impl FromStr for Key {
     /// The error is the nearest known name, ready to be put behind a message, or empty.
     fn from_str(text: &str) -> Result<Self, String> {
         let (mut rest, mut modifiers) = (text, KeyModifiers::NONE);
-        while let Some((name, after)) = rest.split_once('-').filter(|(_, after)| !after.is_empty()) {
-            let Some((_, modifier)) = MODIFIERS.iter().find(|(known, _)| *known == name) else { break };
+        while let Some((name, after)) = rest.split_once('-').filter(|(_, after)| !after.is_empty())
+        {
+            let Some((_, modifier)) = MODIFIERS.iter().find(|(known, _)| *known == name) else {
+                break;
+            };
             modifiers |= *modifier;
             rest = after;
         }
         let mut signs = rest.chars();
         let code = match (signs.next(), signs.next()) {
             (Some(c), None) => Some(KeyCode::Char(c)),
-            _ => NAMES.iter().find(|(name, ..)| *name == rest).map(|(_, code, _)| *code).or_else(|| function_key(rest)),
+            _ => NAMES
+                .iter()
+                .find(|(name, ..)| *name == rest)
+                .map(|(_, code, _)| *code)
+                .or_else(|| function_key(rest)),
         };
-        let known = NAMES.iter().map(|(name, ..)| *name).chain(MODIFIERS.iter().map(|(name, _)| *name));
-        code.map(|code| Self::new(code, modifiers)).ok_or_else(|| nearest(rest, known))
+        let known = NAMES
+            .iter()
+            .map(|(name, ..)| *name)
+            .chain(MODIFIERS.iter().map(|(name, _)| *name));
+        code.map(|code| Self::new(code, modifiers))
+            .ok_or_else(|| nearest(rest, known))
     }
 }
 
@@ -171,7 +199,11 @@ mod tests {
             (KeyCode::BackTab, KeyModifiers::NONE, "shift-tab"),
             (KeyCode::Char('g'), KeyModifiers::SHIFT, "G"),
             (KeyCode::Char('G'), KeyModifiers::SHIFT, "G"),
-            (KeyCode::Char('P'), KeyModifiers::CONTROL | KeyModifiers::SHIFT, "ctrl-p"),
+            (
+                KeyCode::Char('P'),
+                KeyModifiers::CONTROL | KeyModifiers::SHIFT,
+                "ctrl-p",
+            ),
         ];
         for (code, modifiers, name) in cases {
             assert_eq!(Ok(Key::of(&KeyEvent::new(code, modifiers))), name.parse());
@@ -180,7 +212,10 @@ mod tests {
 
     #[test]
     fn unknown_keys_name_the_nearest() {
-        assert_eq!("pageupp".parse::<Key>(), Err(", did you mean `pageup`?".to_owned()));
+        assert_eq!(
+            "pageupp".parse::<Key>(),
+            Err(", did you mean `pageup`?".to_owned())
+        );
         assert!("ctrl-".parse::<Key>().is_err());
         assert!("".parse::<Key>().is_err());
     }

@@ -21,7 +21,10 @@ impl Keymap {
         let mut keys = BTreeMap::new();
         for action in Action::ALL {
             let declared = action.info().keys.iter();
-            let parsed = declared.map(|key| key.parse().map_err(|hint| anyhow::anyhow!("unknown key `{key}`{hint}")));
+            let parsed = declared.map(|key| {
+                key.parse()
+                    .map_err(|hint| anyhow::anyhow!("unknown key `{key}`{hint}"))
+            });
             keys.insert(*action, parsed.collect::<anyhow::Result<_>>()?);
         }
         Ok(Self { keys })
@@ -41,17 +44,19 @@ impl Keymap {
     }
 
     fn with(mut self, text: &str, origin: &str) -> anyhow::Result<Self> {
-        let table: BTreeMap<String, Vec<String>> =
-            toml::from_str(text).with_context(|| format!("{origin}: each line is `action = [\"key\", …]`"))?;
+        let table: BTreeMap<String, Vec<String>> = toml::from_str(text)
+            .with_context(|| format!("{origin}: each line is `action = [\"key\", …]`"))?;
         for (name, names) in table {
             let Some(action) = Action::ALL.iter().find(|action| action.info().name == name) else {
                 let known = Action::ALL.iter().map(|action| action.info().name);
                 bail!("{origin}: unknown action `{name}`{}", nearest(&name, known));
             };
-            let parsed = names
-                .iter()
-                .map(|key| key.parse().map_err(|hint| anyhow::anyhow!("{origin}: {name}: unknown key `{key}`{hint}")));
-            self.keys.insert(*action, parsed.collect::<anyhow::Result<_>>()?);
+            let parsed = names.iter().map(|key| {
+                key.parse()
+                    .map_err(|hint| anyhow::anyhow!("{origin}: {name}: unknown key `{key}`{hint}"))
+            });
+            self.keys
+                .insert(*action, parsed.collect::<anyhow::Result<_>>()?);
         }
         self.check_single_meanings(origin)?;
         Ok(self)
@@ -60,7 +65,10 @@ impl Keymap {
     fn check_single_meanings(&self, origin: &str) -> anyhow::Result<()> {
         for place in Context::PLACES {
             let mut taken: HashMap<Key, Action> = HashMap::new();
-            for action in Action::ALL.iter().filter(|action| place.contains(&action.info().context)) {
+            for action in Action::ALL
+                .iter()
+                .filter(|action| place.contains(&action.info().context))
+            {
                 for key in self.keys(*action) {
                     if let Some(other) = taken.insert(*key, *action) {
                         let (first, second) = (other.info().name, action.info().name);
@@ -78,8 +86,11 @@ impl Keymap {
     #[must_use]
     pub fn action(&self, key: Key, contexts: &[Context]) -> Option<Action> {
         contexts.iter().find_map(|context| {
-            let here = Action::ALL.iter().filter(|action| action.info().context == *context);
-            here.copied().find(|action| self.keys(*action).contains(&key))
+            let here = Action::ALL
+                .iter()
+                .filter(|action| action.info().context == *context);
+            here.copied()
+                .find(|action| self.keys(*action).contains(&key))
         })
     }
 
@@ -92,13 +103,19 @@ impl Keymap {
     /// The first key of an action as hints show it; empty when it has none.
     #[must_use]
     pub fn sign(&self, action: Action) -> String {
-        self.keys(action).first().map_or(String::new(), |key| key.sign())
+        self.keys(action)
+            .first()
+            .map_or(String::new(), |key| key.sign())
     }
 
     /// All keys of an action as help shows them.
     #[must_use]
     pub fn signs(&self, action: Action) -> String {
-        self.keys(action).iter().map(|key| key.sign()).collect::<Vec<_>>().join(" ")
+        self.keys(action)
+            .iter()
+            .map(|key| key.sign())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
@@ -112,7 +129,10 @@ mod tests {
 
     #[test]
     fn built_in_keys_have_one_meaning_in_each_place() {
-        Keymap::built_in().expect("keys").check_single_meanings("built in").expect("one meaning");
+        Keymap::built_in()
+            .expect("keys")
+            .check_single_meanings("built in")
+            .expect("one meaning");
     }
 
     #[test]
@@ -122,14 +142,23 @@ mod tests {
         assert_eq!(keymap.sign(Action::Help), "?");
         let key = |name: &str| name.parse().expect("a key");
         assert_eq!(keymap.action(key("z"), &[Context::Panes]), None);
-        assert_eq!(keymap.action(key("Z"), &[Context::Panes]), Some(Action::Zoom));
+        assert_eq!(
+            keymap.action(key("Z"), &[Context::Panes]),
+            Some(Action::Zoom)
+        );
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         let cases = [
-            ("zom = [\"z\"]", "unknown action `zom`, did you mean `zoom`?"),
-            ("zoom = [\"entr\"]", "unknown key `entr`, did you mean `enter`?"),
+            (
+                "zom = [\"z\"]",
+                "unknown action `zom`, did you mean `zoom`?",
+            ),
+            (
+                "zoom = [\"entr\"]",
+                "unknown key `entr`, did you mean `enter`?",
+            ),
             ("zoom = [\"s\"]", "`s` stands for both"),
             ("zoom = 3", "each line is"),
         ];

@@ -65,7 +65,12 @@ impl Context {
         &[Self::Field, Self::Everywhere],
         &[Self::Panes, Self::Reading, Self::Everywhere],
         &[Self::Replay, Self::Panes, Self::Reading, Self::Everywhere],
-        &[Self::Settings, Self::Choosing, Self::Reading, Self::Everywhere],
+        &[
+            Self::Settings,
+            Self::Choosing,
+            Self::Reading,
+            Self::Everywhere,
+        ],
     ];
 }
 
@@ -196,7 +201,12 @@ pub fn keymap_toml() -> String {
         text.push_str(&format!("\n# ── {} ──\n", context.title()));
         for info in of_context(*context) {
             let keys: Vec<String> = info.keys.iter().map(|key| format!("{key:?}")).collect();
-            text.push_str(&format!("# {}\n{} = [{}]\n", info.doc, info.name, keys.join(", ")));
+            text.push_str(&format!(
+                "# {}\n{} = [{}]\n",
+                info.doc,
+                info.name,
+                keys.join(", ")
+            ));
         }
     }
     text
@@ -209,14 +219,22 @@ pub fn readme_table() -> String {
     for context in Context::ALL {
         for info in of_context(*context).filter(|info| !info.keys.is_empty()) {
             let keys: Vec<String> = info.keys.iter().map(|key| format!("`{key}`")).collect();
-            text.push_str(&format!("| {} | {} | {} |\n", context.title(), keys.join(" "), info.doc));
+            text.push_str(&format!(
+                "| {} | {} | {} |\n",
+                context.title(),
+                keys.join(" "),
+                info.doc
+            ));
         }
     }
     text
 }
 
 fn of_context(context: Context) -> impl Iterator<Item = ActionInfo> {
-    Action::ALL.iter().map(|action| action.info()).filter(move |info| info.context == context)
+    Action::ALL
+        .iter()
+        .map(|action| action.info())
+        .filter(move |info| info.context == context)
 }
 
 #[cfg(test)]
@@ -230,13 +248,20 @@ mod tests {
             std::fs::write(&file, keymap_toml()).expect("a keymap file");
         }
         let text = std::fs::read_to_string(&file).expect("a keymap file");
-        assert_eq!(text, keymap_toml(), "run this test with UPDATE_KEYMAP=1 to write the file from the list");
+        assert_eq!(
+            text,
+            keymap_toml(),
+            "run this test with UPDATE_KEYMAP=1 to write the file from the list"
+        );
         toml::from_str::<toml::Table>(&text).expect("TOML");
     }
 
     #[test]
     fn names_are_unique() {
-        let mut names: Vec<&str> = Action::ALL.iter().map(|action| action.info().name).collect();
+        let mut names: Vec<&str> = Action::ALL
+            .iter()
+            .map(|action| action.info().name)
+            .collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Action::ALL.len());

@@ -25,27 +25,51 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let runs = compared(scene, cells);
     let Some(first) = runs.first() else {
         content.gap();
-        content.paragraph("Nothing has been asked yet.", scene.style(Tone::Quiet), "   ", cells);
+        content.paragraph(
+            "Nothing has been asked yet.",
+            scene.style(Tone::Quiet),
+            "   ",
+            cells,
+        );
         return content;
     };
     content.paragraph(&first.question, scene.style(Tone::Question), "  ", cells);
     content.gap();
-    let mut rows = Rows { scene, width: (cells.saturating_sub(NAMES) / runs.len()).max(1), content: &mut content };
-    rows.add("preset", runs.iter().map(|run| (Tone::Strong, heading(run))).collect());
+    let mut rows = Rows {
+        scene,
+        width: (cells.saturating_sub(NAMES) / runs.len()).max(1),
+        content: &mut content,
+    };
+    rows.add(
+        "preset",
+        runs.iter()
+            .map(|run| (Tone::Strong, heading(run)))
+            .collect(),
+    );
     rows.add("answer", marked(runs.iter().map(|run| answer(run))));
     let longest = runs.iter().map(|run| run.steps.len()).max().unwrap_or(0);
     for at in 0..longest {
-        let sentence = |run: &&Run| run.steps.get(at).map_or_else(|| "·".to_owned(), |step| step.text.clone());
+        let sentence = |run: &&Run| {
+            run.steps
+                .get(at)
+                .map_or_else(|| "·".to_owned(), |step| step.text.clone())
+        };
         rows.add(&format!("s{}", at + 1), marked(runs.iter().map(sentence)));
     }
     for (at, chunks) in contexts(&runs).into_iter().enumerate() {
         rows.add(if at == 0 { "context" } else { "" }, chunks);
     }
-    rows.add("doubt", runs.iter().map(|run| (Tone::Text, doubt(run))).collect());
+    rows.add(
+        "doubt",
+        runs.iter().map(|run| (Tone::Text, doubt(run))).collect(),
+    );
     if runs.iter().any(|run| run.utility.is_some()) {
         rows.add("utility", runs.iter().map(|run| utility(run)).collect());
     }
-    rows.add("cost", runs.iter().map(|run| (Tone::Quiet, cost(run))).collect());
+    rows.add(
+        "cost",
+        runs.iter().map(|run| (Tone::Quiet, cost(run))).collect(),
+    );
     rows.add("settings", differing_settings(&runs));
     let hidden = of_question(scene).count() - runs.len();
     if hidden > 0 {
@@ -62,7 +86,9 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
 
 /// The runs on the question of the shown one, oldest first, as many as fit; the shown one is among them.
 fn compared<'a>(scene: &Scene<'a>, cells: usize) -> Vec<&'a Run> {
-    let Some(shown) = scene.run else { return Vec::new() };
+    let Some(shown) = scene.run else {
+        return Vec::new();
+    };
     let fit = (cells.saturating_sub(NAMES) / NARROWEST).clamp(2, MOST_RUNS);
     let mut runs: Vec<&Run> = of_question(scene).collect();
     while runs.len() > fit {
@@ -75,7 +101,11 @@ fn compared<'a>(scene: &Scene<'a>, cells: usize) -> Vec<&'a Run> {
 /// Every run on the question of the shown one, oldest first.
 fn of_question<'a>(scene: &Scene<'a>) -> impl Iterator<Item = &'a Run> {
     let question = scene.run.map(|run| run.question.as_str());
-    scene.state.runs.iter().filter(move |run| Some(run.question.as_str()) == question)
+    scene
+        .state
+        .runs
+        .iter()
+        .filter(move |run| Some(run.question.as_str()) == question)
 }
 
 /// Lays cells beside each other.
@@ -94,12 +124,20 @@ impl Rows<'_, '_> {
         let inner = self.width.saturating_sub(2).max(1);
         let wrapped: Vec<Vec<String>> = cells
             .iter()
-            .map(|(_, cell)| text::wrap(cell, inner).into_iter().map(|range| cell[range].to_owned()).collect())
+            .map(|(_, cell)| {
+                text::wrap(cell, inner)
+                    .into_iter()
+                    .map(|range| cell[range].to_owned())
+                    .collect()
+            })
             .collect();
         let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
         for at in 0..height {
             let name = if at == 0 { name } else { "" };
-            let mut line = vec![self.scene.span(Tone::Quiet, format!("  {}", text::left(name, NAMES - 2)))];
+            let mut line = vec![
+                self.scene
+                    .span(Tone::Quiet, format!("  {}", text::left(name, NAMES - 2))),
+            ];
             for ((tone, _), rows) in cells.iter().zip(&wrapped) {
                 let row = rows.get(at).map_or("", String::as_str);
                 line.push(self.scene.span(*tone, text::left(row, inner)));
@@ -122,17 +160,31 @@ fn heading(run: &Run) -> String {
 }
 
 fn answer(run: &Run) -> String {
-    if run.answer.is_empty() { "·".to_owned() } else { run.answer.clone() }
+    if run.answer.is_empty() {
+        "·".to_owned()
+    } else {
+        run.answer.clone()
+    }
 }
 
 /// The first cell as it is, and the others marked where they say something else.
 fn marked(texts: impl Iterator<Item = String>) -> Vec<Cell> {
-    let bare =
-        |text: &str| text.split_whitespace().collect::<Vec<&str>>().join(" ").trim_end_matches('.').to_lowercase();
+    let bare = |text: &str| {
+        text.split_whitespace()
+            .collect::<Vec<&str>>()
+            .join(" ")
+            .trim_end_matches('.')
+            .to_lowercase()
+    };
     let texts: Vec<String> = texts.collect();
     let first = texts.first().map(|text| bare(text)).unwrap_or_default();
-    let mark =
-        |text: String| if bare(&text) == first { (Tone::Text, text) } else { (Tone::Doubt, format!("≠ {text}")) };
+    let mark = |text: String| {
+        if bare(&text) == first {
+            (Tone::Text, text)
+        } else {
+            (Tone::Doubt, format!("≠ {text}"))
+        }
+    };
     texts.into_iter().map(mark).collect()
 }
 
@@ -140,13 +192,21 @@ fn marked(texts: impl Iterator<Item = String>) -> Vec<Cell> {
 fn differing_settings(runs: &[&Run]) -> Vec<Cell> {
     let settings = crate::config::settings_list();
     let of_runs = settings.iter().map(|known| known.key.as_str());
-    let differ = of_runs.filter(|key| *key != "preset" && !key.starts_with("screen.")).filter(|key| {
-        let values: BTreeSet<Option<String>> = runs.iter().map(|run| run.setting(key)).collect();
-        values.len() > 1
-    });
+    let differ = of_runs
+        .filter(|key| *key != "preset" && !key.starts_with("screen."))
+        .filter(|key| {
+            let values: BTreeSet<Option<String>> =
+                runs.iter().map(|run| run.setting(key)).collect();
+            values.len() > 1
+        });
     let keys: Vec<&str> = differ.collect();
     let of = |run: &&Run| {
-        let lines = keys.iter().map(|key| format!("{key} {}", run.setting(key).unwrap_or_else(|| "-".to_owned())));
+        let lines = keys.iter().map(|key| {
+            format!(
+                "{key} {}",
+                run.setting(key).unwrap_or_else(|| "-".to_owned())
+            )
+        });
         (Tone::Quiet, lines.collect::<Vec<String>>().join("\n"))
     };
     runs.iter().map(of).collect()
@@ -156,7 +216,10 @@ fn differing_settings(runs: &[&Run]) -> Vec<Cell> {
 fn contexts(runs: &[&Run]) -> Vec<Vec<Cell>> {
     let hits: Vec<Vec<&Hit>> = runs.iter().map(|run| run.context_hits()).collect();
     let longest = hits.iter().map(Vec::len).max().unwrap_or(0);
-    let everywhere = |chunk: u64| hits.iter().all(|hits| hits.iter().any(|hit| hit.chunk.id == chunk));
+    let everywhere = |chunk: u64| {
+        hits.iter()
+            .all(|hits| hits.iter().any(|hit| hit.chunk.id == chunk))
+    };
     let cell = |hits: &Vec<&Hit>, at: usize| match hits.get(at) {
         None => (Tone::Quiet, "·".to_owned()),
         Some(hit) => {
@@ -167,14 +230,22 @@ fn contexts(runs: &[&Run]) -> Vec<Vec<Cell>> {
             }
         }
     };
-    (0..longest).map(|at| hits.iter().map(|hits| cell(hits, at)).collect()).collect()
+    (0..longest)
+        .map(|at| hits.iter().map(|hits| cell(hits, at)).collect())
+        .collect()
 }
 
 /// The sentence that was doubted most.
 fn doubt(run: &Run) -> String {
-    let measured = run.steps.iter().filter_map(|step| Some((step.step, step.uncertainty.as_ref()?.value)));
+    let measured = run
+        .steps
+        .iter()
+        .filter_map(|step| Some((step.step, step.uncertainty.as_ref()?.value)));
     let most = measured.max_by(|a, b| a.1.total_cmp(&b.1));
-    most.map_or_else(|| "·".to_owned(), |(step, value)| format!("most in s{step}: {value:.2}"))
+    most.map_or_else(
+        || "·".to_owned(),
+        |(step, value)| format!("most in s{step}: {value:.2}"),
+    )
 }
 
 fn utility(run: &Run) -> Cell {
@@ -205,14 +276,23 @@ fn offers(scene: &Scene<'_>, content: &mut Content, cells: usize) {
         cells,
     );
     for (row, preset) in scene.ui.presets().enumerate() {
-        let asked = if of_question(scene).any(|run| run.preset == preset) { "   asked" } else { "" };
-        let line = vec![scene.span(Tone::Text, format!("    {preset}")), scene.span(Tone::Quiet, asked)];
+        let asked = if of_question(scene).any(|run| run.preset == preset) {
+            "   asked"
+        } else {
+            ""
+        };
+        let line = vec![
+            scene.span(Tone::Text, format!("    {preset}")),
+            scene.span(Tone::Quiet, asked),
+        ];
         content.item(Item { row, part: 0 }, Line::from(line));
     }
 }
 
 pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
     scene.run?;
-    let lines: Vec<String> = of_question(scene).map(|run| format!("{}: {}", run.preset, answer(run))).collect();
+    let lines: Vec<String> = of_question(scene)
+        .map(|run| format!("{}: {}", run.preset, answer(run)))
+        .collect();
     Some(("the answers".to_owned(), lines.join("\n")))
 }

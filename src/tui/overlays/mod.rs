@@ -65,15 +65,30 @@ const NARROWEST_MARGIN: u16 = 24;
 const FEWEST_ROWS: u16 = 10;
 
 /// The frame of an overlay on a screen. What has little to say is as high as that.
-pub(super) fn frame((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>, screen: Rect) -> Rect {
+pub(super) fn frame(
+    (overlay, scroll): (&Overlay, &Scroll),
+    scene: &Scene<'_>,
+    screen: Rect,
+) -> Rect {
     let (columns, rows) = overlay.wants();
     // header, input and status stay in sight
-    let body = Rect { y: screen.y + 1.min(screen.height), height: screen.height.saturating_sub(3), ..screen };
-    let columns = if columns + NARROWEST_MARGIN > body.width { body.width } else { columns };
+    let body = Rect {
+        y: screen.y + 1.min(screen.height),
+        height: screen.height.saturating_sub(3),
+        ..screen
+    };
+    let columns = if columns + NARROWEST_MARGIN > body.width {
+        body.width
+    } else {
+        columns
+    };
     let cells = usize::from(columns.saturating_sub(2));
     let needed = match overlay {
         Overlay::Palette | Overlay::Settings => usize::from(rows),
-        Overlay::Source(view) => view.rows.as_ref().map_or(0, |(_, content)| content.rows.len()),
+        Overlay::Source(view) => view
+            .rows
+            .as_ref()
+            .map_or(0, |(_, content)| content.rows.len()),
         Overlay::Prompts
         | Overlay::Sessions
         | Overlay::Help(_)
@@ -83,24 +98,38 @@ pub(super) fn frame((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>, s
         | Overlay::Whereabouts
         | Overlay::Comparison => content((overlay, scroll), scene, cells).rows.len(),
     };
-    let rows = u16::try_from(needed + 2).unwrap_or(u16::MAX).clamp(FEWEST_ROWS, rows);
+    let rows = u16::try_from(needed + 2)
+        .unwrap_or(u16::MAX)
+        .clamp(FEWEST_ROWS, rows);
     layout::overlay(body, columns, rows)
 }
 
 /// Where its rows go: inside the frame; the palette has its input on top.
-pub(super) fn rows_area((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>, screen: Rect) -> Rect {
+pub(super) fn rows_area(
+    (overlay, scroll): (&Overlay, &Scroll),
+    scene: &Scene<'_>,
+    screen: Rect,
+) -> Rect {
     let inside = layout::inside(frame((overlay, scroll), scene, screen));
     match overlay {
         Overlay::Palette => {
             let taken = 2.min(inside.height);
-            Rect { y: inside.y + taken, height: inside.height - taken, ..inside }
+            Rect {
+                y: inside.y + taken,
+                height: inside.height - taken,
+                ..inside
+            }
         }
         _ => inside,
     }
 }
 
 /// Its rows at a width of `cells`.
-pub(super) fn content((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>, cells: usize) -> Content {
+pub(super) fn content(
+    (overlay, scroll): (&Overlay, &Scroll),
+    scene: &Scene<'_>,
+    cells: usize,
+) -> Content {
     match overlay {
         Overlay::Source(view) => match &view.rows {
             Some((_, rows)) => rows.clone(),
@@ -120,7 +149,10 @@ pub(super) fn content((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>,
 }
 
 /// What copying in it copies: what it is called, and its text.
-pub(super) fn copied((overlay, scroll): (&Overlay, &Scroll), scene: &Scene<'_>) -> Option<(String, String)> {
+pub(super) fn copied(
+    (overlay, scroll): (&Overlay, &Scroll),
+    scene: &Scene<'_>,
+) -> Option<(String, String)> {
     match overlay {
         Overlay::Source(view) => source::copied(view),
         Overlay::Prompts => prompts::copied(scene, scroll),

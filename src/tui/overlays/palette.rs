@@ -38,7 +38,12 @@ pub(in crate::tui) fn entries(scene: &Scene<'_>) -> Vec<Entry> {
     let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
     let (mut matcher, mut letters) = (Matcher::new(Config::DEFAULT), Vec::new());
     let mut scored: Vec<(u32, Entry)> = all(scene)
-        .filter_map(|entry| Some((pattern.score(Utf32Str::new(&entry.words(), &mut letters), &mut matcher)?, entry)))
+        .filter_map(|entry| {
+            Some((
+                pattern.score(Utf32Str::new(&entry.words(), &mut letters), &mut matcher)?,
+                entry,
+            ))
+        })
         .collect();
     // stable: equals keep their order
     scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
@@ -51,15 +56,28 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
         Context::Panes => true,
         Context::Replay => replaying,
         Context::Reading => !matches!(action, Action::PaletteByColon),
-        Context::Everywhere => !matches!(action, Action::Palette | Action::HelpKey | Action::QuitNow | Action::Back),
+        Context::Everywhere => !matches!(
+            action,
+            Action::Palette | Action::HelpKey | Action::QuitNow | Action::Back
+        ),
         Context::Input | Context::Field | Context::Choosing | Context::Settings => false,
     };
     let actions = Action::ALL.iter().filter(valid).copied().map(Entry::Action);
-    let presets = scene.ui.presets().map(|name| Entry::Preset(name.to_owned()));
-    let themes = scene.ui.themes.iter().map(|name| Entry::Theme(name.clone()));
+    let presets = scene
+        .ui
+        .presets()
+        .map(|name| Entry::Preset(name.to_owned()));
+    let themes = scene
+        .ui
+        .themes
+        .iter()
+        .map(|name| Entry::Theme(name.clone()));
     let suggestions = scene.ui.suggestions.iter().enumerate();
-    let suggestions = suggestions.map(|(number, suggestion)| Entry::Suggestion(number, suggestion.question.clone()));
-    actions.chain(presets.chain(suggestions).filter(move |_| !replaying)).chain(themes)
+    let suggestions = suggestions
+        .map(|(number, suggestion)| Entry::Suggestion(number, suggestion.question.clone()));
+    actions
+        .chain(presets.chain(suggestions).filter(move |_| !replaying))
+        .chain(themes)
 }
 
 /// From this width on commands are listed with their names.

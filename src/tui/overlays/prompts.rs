@@ -11,8 +11,7 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let calls = scene.run.map_or(&[][..], |run| &run.calls);
     if calls.is_empty() {
         content.gap();
-        let says =
-            "No model has been called yet. Every call of a run appears here with the exact text that the model read.";
+        let says = "No model has been called yet. Every call of a run appears here with the exact text that the model read.";
         content.paragraph(says, scene.style(Tone::Quiet), "   ", cells);
     }
     for (row, call) in calls.iter().enumerate() {
@@ -27,18 +26,31 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
 fn call_rows(scene: &Scene<'_>, row: usize, call: &Call, cells: usize, content: &mut Content) {
     let item = Item { row, part: 0 };
     let title = format!("  call {}  {}", row + 1, call.purpose);
-    let mut role =
-        format!("  {}  {}", call.role.name().replace('_', " "), text::counted(call.prompt_tokens.into(), "token"));
+    let mut role = format!(
+        "  {}  {}",
+        call.role.name().replace('_', " "),
+        text::counted(call.prompt_tokens.into(), "token")
+    );
     if call.branches > 1 {
         role.push_str(&format!("  sampled {} times", call.branches));
     }
-    content.item(item, Line::from(vec![scene.span(Tone::Strong, title), scene.span(Tone::Quiet, role)]));
+    content.item(
+        item,
+        Line::from(vec![
+            scene.span(Tone::Strong, title),
+            scene.span(Tone::Quiet, role),
+        ]),
+    );
     let (first, calls) = call.batch.unwrap_or((call.call, 1));
     let pending = match call.batch {
         Some(_) => format!("  evaluated together with call {}", first + 1),
         None => "  in progress …".to_owned(),
     };
-    let together = if calls > 1 { format!("these {calls} calls together: ") } else { String::new() };
+    let together = if calls > 1 {
+        format!("these {calls} calls together: ")
+    } else {
+        String::new()
+    };
     let usage = call.usage.map_or(pending, |usage| {
         format!(
             "  {together}evaluated {}, reused {}, generated {}, {}, context {} of {}",
@@ -54,12 +66,19 @@ fn call_rows(scene: &Scene<'_>, row: usize, call: &Call, cells: usize, content: 
     let prompt = text::many_lines(&call.prompt);
     for range in text::wrap(prompt.trim_end_matches('\n'), cells.saturating_sub(4)) {
         let text = scene.span(Tone::Text, prompt[range].to_owned());
-        content.line(Line::from(vec![Span::raw("  "), scene.span(Tone::Border, "│ "), text]));
+        content.line(Line::from(vec![
+            Span::raw("  "),
+            scene.span(Tone::Border, "│ "),
+            text,
+        ]));
     }
 }
 
 pub(super) fn copied(scene: &Scene<'_>, scroll: &Scroll) -> Option<(String, String)> {
     let row = scroll.selected.unwrap_or_default().row;
     let call = scene.run?.calls.get(row)?;
-    Some((format!("the prompt of call {}", row + 1), call.prompt.clone()))
+    Some((
+        format!("the prompt of call {}", row + 1),
+        call.prompt.clone(),
+    ))
 }

@@ -11,8 +11,12 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let Some(report) = &scene.state.report else {
         let update = scene.keymap.sign(Action::Reindex);
         let says = match &scene.state.indexing {
-            Some(_) => "The folder is being indexed; the report comes when that is done.".to_owned(),
-            None => format!("Nothing was indexed since the screen opened. {update} brings the index up to date."),
+            Some(_) => {
+                "The folder is being indexed; the report comes when that is done.".to_owned()
+            }
+            None => format!(
+                "Nothing was indexed since the screen opened. {update} brings the index up to date."
+            ),
         };
         content.gap();
         content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
@@ -22,25 +26,47 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut row = |name: &str, value: String| {
         let room = cells.saturating_sub(14);
         let value = scene.span(Tone::Text, text::clip(&value, room).into_owned());
-        content.line(Line::from(vec![scene.span(Tone::Quiet, format!("  {}", text::left(name, 11))), value]));
+        content.line(Line::from(vec![
+            scene.span(Tone::Quiet, format!("  {}", text::left(name, 11))),
+            value,
+        ]));
     };
     row("folder", corpus.folder.clone());
-    row("holds", format!("{}, {}", text::counted(corpus.documents, "file"), text::counted(corpus.chunks, "chunk")));
+    row(
+        "holds",
+        format!(
+            "{}, {}",
+            text::counted(corpus.documents, "file"),
+            text::counted(corpus.chunks, "chunk")
+        ),
+    );
     let changes = [
         (report.added, "added"),
         (report.changed, "changed"),
         (report.unchanged, "unchanged"),
         (report.removed, "removed"),
     ];
-    let changes: Vec<String> =
-        changes.iter().map(|(number, what)| format!("{} {what}", text::count(*number))).collect();
+    let changes: Vec<String> = changes
+        .iter()
+        .map(|(number, what)| format!("{} {what}", text::count(*number)))
+        .collect();
     row("files", changes.join(", "));
-    row("vectors", format!("{} computed, {} known already", text::count(report.embedded), text::count(report.reused)));
+    row(
+        "vectors",
+        format!(
+            "{} computed, {} known already",
+            text::count(report.embedded),
+            text::count(report.reused)
+        ),
+    );
     row("took", text::duration(report.wall_ms));
     row(
         "generation",
         if corpus.read_only {
-            format!("{}, read only: another ragscope writes it", corpus.generation)
+            format!(
+                "{}, read only: another ragscope writes it",
+                corpus.generation
+            )
         } else {
             corpus.generation.to_string()
         },
@@ -50,7 +76,13 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
         content.line(scene.span(Tone::Good, "  ✓ no file was skipped"));
         return content;
     }
-    content.line(scene.span(Tone::Strong, format!("  {} skipped", text::counted(report.skipped.len() as u64, "file"))));
+    content.line(scene.span(
+        Tone::Strong,
+        format!(
+            "  {} skipped",
+            text::counted(report.skipped.len() as u64, "file")
+        ),
+    ));
     let path_cells = (cells / 2).min(56);
     for file in &report.skipped {
         let path = text::clip_start(&file.path, path_cells).into_owned();
@@ -66,6 +98,9 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
 
 pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
     let skipped = &scene.state.report.as_ref()?.skipped;
-    let lines: Vec<String> = skipped.iter().map(|file| format!("{}: {}", file.path, file.reason)).collect();
+    let lines: Vec<String> = skipped
+        .iter()
+        .map(|file| format!("{}: {}", file.path, file.reason))
+        .collect();
     (!lines.is_empty()).then(|| ("the skipped files".to_owned(), lines.join("\n")))
 }

@@ -8,7 +8,9 @@ use crate::tui::viewport::{Content, Item, Scroll};
 
 pub(super) fn title(scene: &Scene<'_>) -> String {
     match &scene.state.sessions {
-        Some(sessions) if !sessions.runs.is_empty() => format!("Recorded runs ({}, times in UTC)", sessions.runs.len()),
+        Some(sessions) if !sessions.runs.is_empty() => {
+            format!("Recorded runs ({}, times in UTC)", sessions.runs.len())
+        }
         _ => "Recorded runs".to_owned(),
     }
 }
@@ -21,7 +23,10 @@ pub(super) fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Conte
     };
     if sessions.runs.is_empty() {
         content.gap();
-        let says = format!("No run has been recorded in {} yet. Ask something: every run is kept.", sessions.folder);
+        let says = format!(
+            "No run has been recorded in {} yet. Ask something: every run is kept.",
+            sessions.folder
+        );
         content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
     }
     for (row, run) in sessions.runs.iter().enumerate() {
@@ -30,7 +35,13 @@ pub(super) fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Conte
         if scroll.selected == Some(item) {
             let answer = run.answer.as_deref().unwrap_or("it never finished");
             let answer = text::clip(answer, cells.saturating_sub(36)).into_owned();
-            content.item(item, Line::from(vec![Span::raw(" ".repeat(34)), scene.span(Tone::Quiet, answer)]));
+            content.item(
+                item,
+                Line::from(vec![
+                    Span::raw(" ".repeat(34)),
+                    scene.span(Tone::Quiet, answer),
+                ]),
+            );
         }
     }
     content
@@ -47,6 +58,11 @@ fn run_row(scene: &Scene<'_>, run: &RunSummary, cells: usize) -> Line<'static> {
 }
 
 pub(super) fn copied(scene: &Scene<'_>, scroll: &Scroll) -> Option<(String, String)> {
-    let run = scene.state.sessions.as_ref()?.runs.get(scroll.selected?.row)?;
+    let run = scene
+        .state
+        .sessions
+        .as_ref()?
+        .runs
+        .get(scroll.selected?.row)?;
     Some(("the path of the run".to_owned(), run.file.clone()))
 }

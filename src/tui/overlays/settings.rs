@@ -55,7 +55,11 @@ fn setting_row(scene: &Scene<'_>, name: &str, known: &Setting, cells: usize) -> 
     };
     let room = cells.saturating_sub(NAMES + 8);
     let value = text::clip(if value.is_empty() { "\"\"" } else { &value }, room).into_owned();
-    let more = text::clip(&format!("{before}{choices}"), room.saturating_sub(text::width(&value))).into_owned();
+    let more = text::clip(
+        &format!("{before}{choices}"),
+        room.saturating_sub(text::width(&value)),
+    )
+    .into_owned();
     Line::from(vec![
         Span::raw("    "),
         scene.span(Tone::Text, text::left(name, NAMES)),
@@ -92,7 +96,10 @@ pub(in crate::tui) fn read_later(key: &str) -> Option<&'static str> {
 
 /// The value that the next run will have.
 pub(in crate::tui) fn current_value(scene: &Scene<'_>, known: &Setting) -> String {
-    scene.ui.next_setting(&known.key).unwrap_or_else(|| known.default.trim_matches('"').to_owned())
+    scene
+        .ui
+        .next_setting(&known.key)
+        .unwrap_or_else(|| known.default.trim_matches('"').to_owned())
 }
 
 /// The value of the run on the screen, else of the program as it was started.
@@ -109,11 +116,17 @@ pub(in crate::tui) fn changed_settings(scene: &Scene<'_>) -> usize {
         return 0;
     }
     let of_runs = settings_list().into_iter();
-    let of_runs = of_runs.filter(|known| !known.key.starts_with("screen.") && read_later(&known.key).is_none());
-    of_runs.filter(|known| current_value(scene, known) != value_before(scene, known)).count()
+    let of_runs = of_runs
+        .filter(|known| !known.key.starts_with("screen.") && read_later(&known.key).is_none());
+    of_runs
+        .filter(|known| current_value(scene, known) != value_before(scene, known))
+        .count()
 }
 
 pub(super) fn copied(scene: &Scene<'_>, scroll: &Scroll) -> Option<(String, String)> {
     let known = settings_list().into_iter().nth(scroll.selected?.row)?;
-    Some(("the setting".to_owned(), format!("{} = {}", known.key, current_value(scene, &known))))
+    Some((
+        "the setting".to_owned(),
+        format!("{} = {}", known.key, current_value(scene, &known)),
+    ))
 }

@@ -12,7 +12,11 @@ const LONGEST_LINE: usize = 20_000;
 
 pub(super) fn title(view: &SourceView) -> String {
     let wanted = &view.wanted;
-    format!("{}:{}", text::one_line(&wanted.document), text::lines(wanted.first_line, wanted.last_line))
+    format!(
+        "{}:{}",
+        text::one_line(&wanted.document),
+        text::lines(wanted.first_line, wanted.last_line)
+    )
 }
 
 /// The document, each line with its number, wrapped; the wanted lines are one item.
@@ -22,18 +26,30 @@ pub(in crate::tui) fn rows(view: &SourceView, scene: &Scene<'_>, cells: usize) -
         content.paragraph(&says, scene.style(tone), "  ", cells);
         content.gap();
     }
-    let Some(source) = &view.source else { return content };
-    let digits = (source.from_line as usize + source.lines.len()).to_string().len().max(3);
+    let Some(source) = &view.source else {
+        return content;
+    };
+    let digits = (source.from_line as usize + source.lines.len())
+        .to_string()
+        .len()
+        .max(3);
     let room = cells.saturating_sub(digits + 5);
     for (line, number) in source.lines.iter().zip(source.from_line..) {
         let cited = (source.first_line..=source.last_line).contains(&number);
         let tone = if cited { Tone::Cited } else { Tone::Text };
         let shown = &line[..line.floor_char_boundary(LONGEST_LINE)];
         for (at, range) in text::wrap(shown, room).into_iter().enumerate() {
-            let number = if at == 0 { number.to_string() } else { String::new() };
+            let number = if at == 0 {
+                number.to_string()
+            } else {
+                String::new()
+            };
             let row = Line::from(vec![
                 scene.span(Tone::Quiet, format!("  {number:>digits$} ")),
-                scene.span(if cited { Tone::Focus } else { Tone::Border }, if cited { "┃ " } else { "│ " }),
+                scene.span(
+                    if cited { Tone::Focus } else { Tone::Border },
+                    if cited { "┃ " } else { "│ " },
+                ),
                 scene.span(tone, shown[range].to_owned()),
             ]);
             match cited {
@@ -44,7 +60,11 @@ pub(in crate::tui) fn rows(view: &SourceView, scene: &Scene<'_>, cells: usize) -
         if shown.len() < line.len() {
             content.line(scene.span(
                 Tone::Quiet,
-                format!("  {:>digits$} │ … the line goes on for {} bytes", "", line.len() - shown.len()),
+                format!(
+                    "  {:>digits$} │ … the line goes on for {} bytes",
+                    "",
+                    line.len() - shown.len()
+                ),
             ));
         }
     }
@@ -79,5 +99,8 @@ pub(super) fn copied(view: &SourceView) -> Option<(String, String)> {
         .zip(source.from_line..)
         .filter(|(_, number)| (source.first_line..=source.last_line).contains(number));
     let lines: Vec<&str> = cited.map(|(line, _)| line.as_str()).collect();
-    Some((format!("the cited lines of {}", title(view)), lines.join("\n")))
+    Some((
+        format!("the cited lines of {}", title(view)),
+        lines.join("\n"),
+    ))
 }

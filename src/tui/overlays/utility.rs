@@ -19,7 +19,12 @@ pub(super) fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Conte
     let mut content = Content::default();
     let Some(run) = scene.run else {
         content.gap();
-        content.paragraph("Nothing has been asked yet.", scene.style(Tone::Quiet), "   ", cells);
+        content.paragraph(
+            "Nothing has been asked yet.",
+            scene.style(Tone::Quiet),
+            "   ",
+            cells,
+        );
         return content;
     };
     let measuring = scene.ui.measuring.as_ref() == Some(&run.id);
@@ -53,27 +58,41 @@ pub(in crate::tui) fn why_not(run: &Run) -> Option<&'static str> {
     if run.outcome.is_none() {
         Some("The run is not over yet.")
     } else if run.context_hits().is_empty() {
-        Some("Nothing was looked up in this run, so there is nothing that could be worth something.")
+        Some(
+            "Nothing was looked up in this run, so there is nothing that could be worth something.",
+        )
     } else {
         None
     }
 }
 
-fn measured(scene: &Scene<'_>, scroll: &Scroll, (run, utility): (&Run, &Utility), cells: usize, content: &mut Content) {
+fn measured(
+    scene: &Scene<'_>,
+    scroll: &Scroll,
+    (run, utility): (&Run, &Utility),
+    cells: usize,
+    content: &mut Content,
+) {
     let toward = utility.references.join(" | ");
     let whose = match utility.own_answer {
         true => "utility toward the model's own answer; enter types a right one",
         false => "utility toward a right answer; enter types another",
     };
     let toward = text::clip(&toward, cells.saturating_sub(12)).into_owned();
-    content.item(REFERENCE, Line::from(vec![scene.span(Tone::Quiet, "  toward   "), scene.span(Tone::Strong, toward)]));
+    content.item(
+        REFERENCE,
+        Line::from(vec![
+            scene.span(Tone::Quiet, "  toward   "),
+            scene.span(Tone::Strong, toward),
+        ]),
+    );
     content.paragraph(whose, scene.style(Tone::Quiet), "           ", cells);
     let form = match utility.form {
         SePerForm::Soft => "soft",
         SePerForm::Hard => "hard",
     };
-    let [none, all] =
-        [utility.beliefs.first(), utility.beliefs.get(1)].map(|belief| belief.map(|one| one.seper(utility.form)));
+    let [none, all] = [utility.beliefs.first(), utility.beliefs.get(1)]
+        .map(|belief| belief.map(|one| one.seper(utility.form)));
     let mut worth = vec![scene.span(Tone::Quiet, format!("  utility  SePer {form}  "))];
     worth.push(delta(scene, utility.delta));
     content.line(Line::from(worth));
@@ -84,7 +103,10 @@ fn measured(scene: &Scene<'_>, scroll: &Scroll, (run, utility): (&Run, &Utility)
     content.gap();
     if !utility.hits.is_empty() {
         let alone = text::left("alone", 2 * HALF_BAR + 8);
-        let head = format!("      {}  {alone}left out", text::left("chunk", place_cells(cells)));
+        let head = format!(
+            "      {}  {alone}left out",
+            text::left("chunk", place_cells(cells))
+        );
         content.line(scene.span(Tone::Quiet, text::clip(&head, cells).into_owned()));
     }
     for hit in &utility.hits {
@@ -98,7 +120,10 @@ fn measured(scene: &Scene<'_>, scroll: &Scroll, (run, utility): (&Run, &Utility)
     content.gap();
     content.line(scene.span(Tone::Strong, "  what the model says, by context"));
     for (at, belief) in utility.beliefs.iter().enumerate() {
-        let item = Item { row: at + 1, part: 0 };
+        let item = Item {
+            row: at + 1,
+            part: 0,
+        };
         content.item(item, belief_row(scene, run, utility, at, cells));
         if scroll.selected == Some(item) {
             sample_rows(scene, belief, item, cells, content);
@@ -134,7 +159,12 @@ fn signed_bar(scene: &Scene<'_>, delta: f32) -> [Span<'static>; 4] {
             scene.span(Tone::Track, empty),
         ]
     } else {
-        [scene.span(Tone::Track, empty), middle, scene.span(Tone::Good, filled), scene.span(Tone::Track, rest)]
+        [
+            scene.span(Tone::Track, empty),
+            middle,
+            scene.span(Tone::Good, filled),
+            scene.span(Tone::Track, rest),
+        ]
     }
 }
 
@@ -144,7 +174,9 @@ fn place_cells(cells: usize) -> usize {
 }
 
 fn chunk_row(scene: &Scene<'_>, run: &Run, hit: &HitUtility, cells: usize) -> Line<'static> {
-    let of_chunk = run.hit(hit.chunk).map(|hit| place(&hit.chunk.document, hit.chunk.lines[0], hit.chunk.lines[1]));
+    let of_chunk = run
+        .hit(hit.chunk)
+        .map(|hit| place(&hit.chunk.document, hit.chunk.lines[0], hit.chunk.lines[1]));
     let room = place_cells(cells);
     let place = text::clip_start(&of_chunk.unwrap_or_default(), room).into_owned();
     let mut line = vec![
@@ -161,37 +193,84 @@ fn chunk_row(scene: &Scene<'_>, run: &Run, hit: &HitUtility, cells: usize) -> Li
     Line::from(line)
 }
 
-fn belief_row(scene: &Scene<'_>, run: &Run, utility: &Utility, at: usize, cells: usize) -> Line<'static> {
+fn belief_row(
+    scene: &Scene<'_>,
+    run: &Run,
+    utility: &Utility,
+    at: usize,
+    cells: usize,
+) -> Line<'static> {
     let belief = &utility.beliefs[at];
     let seper = belief.seper(utility.form);
     let labels = belief.chunks.iter().map(|chunk| {
-        let label = utility.hits.iter().find(|hit| hit.chunk == *chunk).map(|hit| hit.label);
+        let label = utility
+            .hits
+            .iter()
+            .find(|hit| hit.chunk == *chunk)
+            .map(|hit| hit.label);
         label
-            .or_else(|| run.lookups.iter().rev().find_map(|lookup| lookup.label(*chunk)))
+            .or_else(|| {
+                run.lookups
+                    .iter()
+                    .rev()
+                    .find_map(|lookup| lookup.label(*chunk))
+            })
             .map_or("[?]".to_owned(), |label| format!("[{label}]"))
     });
-    let name =
-        if belief.chunks.is_empty() { "no documents".to_owned() } else { labels.collect::<Vec<String>>().join(" ") };
-    let entropy = format!("  entropy {:.2}", rounded(belief.uncertainty.discrete_semantic_entropy));
-    let mut line = vec![scene.span(Tone::Text, format!("    {}", text::left(&text::clip(&name, 24), 24)))];
+    let name = if belief.chunks.is_empty() {
+        "no documents".to_owned()
+    } else {
+        labels.collect::<Vec<String>>().join(" ")
+    };
+    let entropy = format!(
+        "  entropy {:.2}",
+        rounded(belief.uncertainty.discrete_semantic_entropy)
+    );
+    let mut line = vec![scene.span(
+        Tone::Text,
+        format!("    {}", text::left(&text::clip(&name, 24), 24)),
+    )];
     line.extend(scene.bar(seper, 10));
     line.push(scene.span(Tone::Text, format!(" {seper:.2}")));
     line.push(scene.span(Tone::Quiet, entropy));
     let room = cells.saturating_sub(62);
-    line.push(scene.span(Tone::Quiet, format!("  says \"{}\"", text::clip(&belief.greedy, room))));
+    line.push(scene.span(
+        Tone::Quiet,
+        format!("  says \"{}\"", text::clip(&belief.greedy, room)),
+    ));
     Line::from(line)
 }
 
 /// The samples of a context, cluster by cluster, the heaviest first.
-fn sample_rows(scene: &Scene<'_>, belief: &Belief, item: Item, cells: usize, content: &mut Content) {
-    let clusters = belief.samples.iter().map(|sample| sample.cluster).max().map_or(0, |last| last + 1);
-    let of = |cluster: u32| belief.samples.iter().filter(move |sample| sample.cluster == cluster);
+fn sample_rows(
+    scene: &Scene<'_>,
+    belief: &Belief,
+    item: Item,
+    cells: usize,
+    content: &mut Content,
+) {
+    let clusters = belief
+        .samples
+        .iter()
+        .map(|sample| sample.cluster)
+        .max()
+        .map_or(0, |last| last + 1);
+    let of = |cluster: u32| {
+        belief
+            .samples
+            .iter()
+            .filter(move |sample| sample.cluster == cluster)
+    };
     let weight = |cluster: &u32| of(*cluster).map(|sample| sample.weight).sum::<f32>();
     let mut order: Vec<u32> = (0..clusters).collect();
     order.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     for cluster in order {
         let matches = of(cluster).any(|sample| sample.matches);
-        let (tone, sign) = if matches { (Tone::Good, "✓") } else { (Tone::Quiet, "·") };
+        let (tone, sign) = if matches {
+            (Tone::Good, "✓")
+        } else {
+            (Tone::Quiet, "·")
+        };
         let mut texts: Vec<(&str, usize, &BeliefSample)> = Vec::new();
         for sample in of(cluster) {
             match texts.iter_mut().find(|(text, _, _)| *text == sample.text) {
@@ -209,7 +288,10 @@ fn sample_rows(scene: &Scene<'_>, belief: &Belief, item: Item, cells: usize, con
                     scene.span(Tone::Text, format!("        {times} × \"{said}\"")),
                     scene.span(
                         Tone::Quiet,
-                        format!("  weight {:.2}, entailment {:.2}", sample.weight, sample.entailment),
+                        format!(
+                            "  weight {:.2}, entailment {:.2}",
+                            sample.weight, sample.entailment
+                        ),
                     ),
                 ]),
             );
@@ -220,7 +302,14 @@ fn sample_rows(scene: &Scene<'_>, belief: &Belief, item: Item, cells: usize, con
 pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
     let utility = scene.run?.utility.as_ref()?;
     let hits = utility.hits.iter();
-    let lines = hits.map(|hit| format!("[{}] alone {:+.3}, left out {:+.3}", hit.label, hit.alone, hit.left_out));
-    let lines: Vec<String> = std::iter::once(format!("utility {:+.3}", utility.delta)).chain(lines).collect();
+    let lines = hits.map(|hit| {
+        format!(
+            "[{}] alone {:+.3}, left out {:+.3}",
+            hit.label, hit.alone, hit.left_out
+        )
+    });
+    let lines: Vec<String> = std::iter::once(format!("utility {:+.3}", utility.delta))
+        .chain(lines)
+        .collect();
     Some(("what the context was worth".to_owned(), lines.join("\n")))
 }

@@ -25,15 +25,31 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     content
 }
 
-fn lookup_rows(scene: &Scene<'_>, run: &Run, sought: &SoughtLookup, cells: usize, content: &mut Content) {
-    let step = if sought.step > 0 { format!(" s{} ", sought.step) } else { " query ".to_owned() };
+fn lookup_rows(
+    scene: &Scene<'_>,
+    run: &Run,
+    sought: &SoughtLookup,
+    cells: usize,
+    content: &mut Content,
+) {
+    let step = if sought.step > 0 {
+        format!(" s{} ", sought.step)
+    } else {
+        " query ".to_owned()
+    };
     let query = text::clip(&text::one_line(&sought.query), cells.saturating_sub(12)).into_owned();
-    content.line(Line::from(vec![scene.span(Tone::Quiet, step), scene.span(Tone::Text, format!("“{query}”"))]));
+    content.line(Line::from(vec![
+        scene.span(Tone::Quiet, step),
+        scene.span(Tone::Text, format!("“{query}”")),
+    ]));
     if sought.chunks.is_empty() {
         let says = "✗ No chunk holds these words: they are not indexed, or stand otherwise in the document.";
         content.paragraph(says, scene.style(Tone::Doubt), "   ", cells);
     }
-    let lookup = run.lookups.iter().rfind(|lookup| lookup.step == sought.step);
+    let lookup = run
+        .lookups
+        .iter()
+        .rfind(|lookup| lookup.step == sought.step);
     for chunk in &sought.chunks {
         chunk_rows(scene, lookup, (chunk, sought.pool), cells, content);
     }
@@ -47,9 +63,19 @@ fn chunk_rows(
     content: &mut Content,
 ) {
     let chunk = &sought.chunk;
-    let part = if sought.whole { "" } else { "  a part of it; the next chunk holds the rest" };
-    let at = format!("   {}{part}", place(&chunk.document, chunk.lines[0], chunk.lines[1]));
-    content.line(scene.span(Tone::Strong, text::clip(&at, cells.saturating_sub(1)).into_owned()));
+    let part = if sought.whole {
+        ""
+    } else {
+        "  a part of it; the next chunk holds the rest"
+    };
+    let at = format!(
+        "   {}{part}",
+        place(&chunk.document, chunk.lines[0], chunk.lines[1])
+    );
+    content.line(scene.span(
+        Tone::Strong,
+        text::clip(&at, cells.saturating_sub(1)).into_owned(),
+    ));
     let mut row = |name: &str, words: &str, lost: bool| {
         let tone = if lost { Tone::Doubt } else { Tone::Text };
         let words = text::clip(words, cells.saturating_sub(20)).into_owned();
@@ -60,9 +86,10 @@ fn chunk_rows(
     };
     let listed = |ranked: Option<Ranked>, without: &str| match ranked {
         None => (format!("✗ {without}"), true),
-        Some(Ranked { rank, score }) if rank > pool => {
-            (format!("✗ rank {rank}, score {score:.3}: the pool takes {pool}"), true)
-        }
+        Some(Ranked { rank, score }) if rank > pool => (
+            format!("✗ rank {rank}, score {score:.3}: the pool takes {pool}"),
+            true,
+        ),
         Some(Ranked { rank, score }) => (format!("rank {rank}, score {score:.3}"), false),
     };
     let (words, lost) = listed(sought.bm25, "no word of the query is in it");
@@ -70,10 +97,17 @@ fn chunk_rows(
     let (words, lost) = listed(sought.vector, "no vector can be compared");
     row("by meaning", &words, lost);
     match sought.fused {
-        Some(fused) => row("fused", &format!("rank {}, score {:.3}", fused.rank, fused.score), false),
+        Some(fused) => row(
+            "fused",
+            &format!("rank {}, score {:.3}", fused.rank, fused.score),
+            false,
+        ),
         None => row("fused", "✗ it is in neither pool", true),
     }
-    for mark in lookup.map(|lookup| lookup.funnel.marks(chunk.id)).unwrap_or_default() {
+    for mark in lookup
+        .map(|lookup| lookup.funnel.marks(chunk.id))
+        .unwrap_or_default()
+    {
         row("", &mark.to_string(), mark.is_loss());
     }
 }

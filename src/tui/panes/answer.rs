@@ -20,18 +20,32 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     if let Some(question) = &scene.ui.pending {
         question_rows(scene, question, cells, &mut content);
-        content.paragraph(ready::waiting_for(scene), scene.style(Tone::Quiet), "    ", cells);
+        content.paragraph(
+            ready::waiting_for(scene),
+            scene.style(Tone::Quiet),
+            "    ",
+            cells,
+        );
         return content;
     }
-    let Some(run) = scene.run else { return ready::content(scene, cells) };
+    let Some(run) = scene.run else {
+        return ready::content(scene, cells);
+    };
     question_rows(scene, &run.question, cells, &mut content);
     for (row, step) in run.steps.iter().enumerate() {
         sentence_rows(scene, (run, row, step), cells, &mut content);
     }
     match &run.outcome {
         Some(outcome) => outcome_rows(scene, run, outcome, cells, &mut content),
-        None if !scene.ui.goes_on(run) => note(scene, &mut content, cells, (Tone::Quiet, "■ the recording ends here")),
-        None if run.steps.is_empty() => content.line(scene.span(Tone::Quiet, format!("    {}", doing(run.phase())))),
+        None if !scene.ui.goes_on(run) => note(
+            scene,
+            &mut content,
+            cells,
+            (Tone::Quiet, "■ the recording ends here"),
+        ),
+        None if run.steps.is_empty() => {
+            content.line(scene.span(Tone::Quiet, format!("    {}", doing(run.phase()))))
+        }
         None => {}
     }
     content
@@ -52,70 +66,128 @@ fn doing(phase: Phase) -> &'static str {
     }
 }
 
-fn sentence_rows(scene: &Scene<'_>, (run, row, step): (&Run, usize, &Step), cells: usize, content: &mut Content) {
+fn sentence_rows(
+    scene: &Scene<'_>,
+    (run, row, step): (&Run, usize, &Step),
+    cells: usize,
+    content: &mut Content,
+) {
     let item = Item { row, part: 0 };
     doubted_rows(scene, (run, step), (item, cells), content);
     let mut sentence = step.text.clone();
-    let writing = step.uncertainty.is_none() && !step.given && scene.ui.goes_on(run) && row + 1 == run.steps.len();
-    let marks = if writing { "▌".to_owned() } else { unwritten_labels(step) };
+    let writing = step.uncertainty.is_none()
+        && !step.given
+        && scene.ui.goes_on(run)
+        && row + 1 == run.steps.len();
+    let marks = if writing {
+        "▌".to_owned()
+    } else {
+        unwritten_labels(step)
+    };
     let marks_at = sentence.len();
     if !marks.is_empty() {
         sentence.push_str(if writing { "" } else { "  " });
         sentence.push_str(&marks);
     }
     let labels = label_ranges(&sentence);
-    for (at, range) in text::wrap(&sentence, cells.saturating_sub(INDENT)).into_iter().enumerate() {
+    for (at, range) in text::wrap(&sentence, cells.saturating_sub(INDENT))
+        .into_iter()
+        .enumerate()
+    {
         let numbered = at == 0 && step.replaced.is_empty();
-        let gutter = if numbered { format!("{:>3} ", step.step) } else { " ".repeat(INDENT) };
+        let gutter = if numbered {
+            format!("{:>3} ", step.step)
+        } else {
+            " ".repeat(INDENT)
+        };
         let mut line = Line::from(vec![Span::raw(sentence[range.clone()].to_owned())]);
         for label in &labels {
             line = patched(line, within(label, &range), scene.style(Tone::Citation));
         }
         if writing {
-            line = patched(line, within(&(marks_at..sentence.len()), &range), scene.style(Tone::Focus));
+            line = patched(
+                line,
+                within(&(marks_at..sentence.len()), &range),
+                scene.style(Tone::Focus),
+            );
         }
         line.spans.insert(0, scene.span(Tone::Quiet, gutter));
         content.item(item, line);
     }
-    let opened = scene.ui.scroll(Pane::Answer).selected.is_some_and(|selected| selected.row == row);
+    let opened = scene
+        .ui
+        .scroll(Pane::Answer)
+        .selected
+        .is_some_and(|selected| selected.row == row);
     if opened {
         for (at, citation) in step.citations.iter().enumerate() {
-            content.item(Item { row, part: at + 1 }, citation_row(scene, citation, cells));
+            content.item(
+                Item { row, part: at + 1 },
+                citation_row(scene, citation, cells),
+            );
         }
     }
 }
 
 /// The sentences that this one took the place of, struck through, each with the reason.
-fn doubted_rows(scene: &Scene<'_>, (run, step): (&Run, &Step), (item, cells): (Item, usize), content: &mut Content) {
+fn doubted_rows(
+    scene: &Scene<'_>,
+    (run, step): (&Run, &Step),
+    (item, cells): (Item, usize),
+    content: &mut Content,
+) {
     for (version, doubted) in step.replaced.iter().enumerate() {
         let struck = format!("~~{}~~", doubted.text.trim());
-        for (at, range) in text::wrap(&struck, cells.saturating_sub(INDENT)).into_iter().enumerate() {
+        for (at, range) in text::wrap(&struck, cells.saturating_sub(INDENT))
+            .into_iter()
+            .enumerate()
+        {
             let numbered = version == 0 && at == 0;
-            let gutter = if numbered { format!("{:>3} ", step.step) } else { " ".repeat(INDENT) };
-            let style = scene.style(Tone::Dropped).add_modifier(Modifier::CROSSED_OUT);
+            let gutter = if numbered {
+                format!("{:>3} ", step.step)
+            } else {
+                " ".repeat(INDENT)
+            };
+            let style = scene
+                .style(Tone::Dropped)
+                .add_modifier(Modifier::CROSSED_OUT);
             let row = Span::styled(struck[range].to_owned(), style);
             content.item(item, Line::from(vec![scene.span(Tone::Quiet, gutter), row]));
         }
         let why = why(run, step, version);
         for range in text::wrap(&why, cells.saturating_sub(INDENT + 2)) {
             let gutter = Span::raw(" ".repeat(INDENT + 2));
-            content.item(item, Line::from(vec![gutter, scene.span(Tone::Quiet, why[range].to_owned())]));
+            content.item(
+                item,
+                Line::from(vec![gutter, scene.span(Tone::Quiet, why[range].to_owned())]),
+            );
         }
     }
 }
 
 /// Why a sentence was written again: what was measured, and what was done.
 fn why(run: &Run, step: &Step, version: usize) -> String {
-    let Some(doubted) = step.replaced.get(version).and_then(|doubted| doubted.uncertainty.as_ref()) else {
+    let Some(doubted) = step
+        .replaced
+        .get(version)
+        .and_then(|doubted| doubted.uncertainty.as_ref())
+    else {
         return "doubted".to_owned();
     };
     let (value, name) = (doubted.value, measure(doubted.measure));
     let queries = run.lookups.iter().filter(|lookup| lookup.step == step.step);
     match (doubted.decision, doubted.threshold) {
-        (Decision::Expand, _) => format!("{name} {value:.2}, more than before: more passages, ordered anew"),
+        (Decision::Expand, _) => {
+            format!("{name} {value:.2}, more than before: more passages, ordered anew")
+        }
         (_, Some(threshold)) => {
-            let query = queries.map(|lookup| format!(": looked up \"{}\"", lookup.query)).next();
-            format!("{name} {value:.2} > {threshold:.2}{}", query.unwrap_or_default())
+            let query = queries
+                .map(|lookup| format!(": looked up \"{}\"", lookup.query))
+                .next();
+            format!(
+                "{name} {value:.2} > {threshold:.2}{}",
+                query.unwrap_or_default()
+            )
         }
         (_, None) => format!("{name} {value:.2}"),
     }
@@ -123,13 +195,21 @@ fn why(run: &Run, step: &Step, version: usize) -> String {
 
 /// The part of a range that lies in a row, counted from the row's start.
 fn within(range: &Range<usize>, row: &Range<usize>) -> Range<usize> {
-    range.start.clamp(row.start, row.end) - row.start..range.end.clamp(row.start, row.end) - row.start
+    range.start.clamp(row.start, row.end) - row.start
+        ..range.end.clamp(row.start, row.end) - row.start
 }
 
 /// The labels that support a sentence and that the model did not write itself.
 fn unwritten_labels(step: &Step) -> String {
-    let labels: BTreeSet<u32> = step.citations.iter().map(|citation| citation.label).collect();
-    let unwritten = labels.iter().map(|label| format!("[{label}]")).filter(|label| !step.text.contains(label.as_str()));
+    let labels: BTreeSet<u32> = step
+        .citations
+        .iter()
+        .map(|citation| citation.label)
+        .collect();
+    let unwritten = labels
+        .iter()
+        .map(|label| format!("[{label}]"))
+        .filter(|label| !step.text.contains(label.as_str()));
     unwritten.collect::<Vec<_>>().join(" ")
 }
 
@@ -169,7 +249,13 @@ pub(in crate::tui) fn place(document: &str, first: u32, last: u32) -> String {
     format!("{}:{}", text::one_line(document), text::lines(first, last))
 }
 
-fn outcome_rows(scene: &Scene<'_>, run: &Run, outcome: &Outcome, cells: usize, content: &mut Content) {
+fn outcome_rows(
+    scene: &Scene<'_>,
+    run: &Run,
+    outcome: &Outcome,
+    cells: usize,
+    content: &mut Content,
+) {
     if run.steps.is_empty() && !run.text.trim().is_empty() {
         content.paragraph(run.text.trim(), scene.style(Tone::Text), "    ", cells);
     }
@@ -177,7 +263,11 @@ fn outcome_rows(scene: &Scene<'_>, run: &Run, outcome: &Outcome, cells: usize, c
         content.gap();
         let room = cells.saturating_sub(12);
         for (at, range) in text::wrap(&run.answer, room).into_iter().enumerate() {
-            let name = if at == 0 { "    answer  " } else { "            " };
+            let name = if at == 0 {
+                "    answer  "
+            } else {
+                "            "
+            };
             content.line(Line::from(vec![
                 scene.span(Tone::Quiet, name),
                 scene.span(Tone::Strong, run.answer[range].to_owned()),
@@ -186,18 +276,36 @@ fn outcome_rows(scene: &Scene<'_>, run: &Run, outcome: &Outcome, cells: usize, c
     }
     match outcome {
         Outcome::Completed => {}
-        Outcome::Stopped => note(scene, content, cells, (Tone::Doubt, "■ stopped; what was written stays")),
+        Outcome::Stopped => note(
+            scene,
+            content,
+            cells,
+            (Tone::Doubt, "■ stopped; what was written stays"),
+        ),
         Outcome::LimitReached => {
             note(
                 scene,
                 content,
                 cells,
-                (Tone::Doubt, "■ a limit cut the answer off: raise answer.max_tokens or answer.max_sentences"),
+                (
+                    Tone::Doubt,
+                    "■ a limit cut the answer off: raise answer.max_tokens or answer.max_sentences",
+                ),
             );
         }
         Outcome::Failed { error, advice } => {
-            note(scene, content, cells, (Tone::Bad, &format!("✗ {}", text::many_lines(error))));
-            content.paragraph(&text::many_lines(advice), scene.style(Tone::Text), "      ", cells);
+            note(
+                scene,
+                content,
+                cells,
+                (Tone::Bad, &format!("✗ {}", text::many_lines(error))),
+            );
+            content.paragraph(
+                &text::many_lines(advice),
+                scene.style(Tone::Text),
+                "      ",
+                cells,
+            );
         }
     }
 }
@@ -223,7 +331,11 @@ pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
         }
         None => {
             let sentences: Vec<&str> = run.steps.iter().map(|step| step.text.as_str()).collect();
-            let whole = if run.text.is_empty() { sentences.join(" ") } else { run.text.trim().to_owned() };
+            let whole = if run.text.is_empty() {
+                sentences.join(" ")
+            } else {
+                run.text.trim().to_owned()
+            };
             (!whole.is_empty()).then(|| ("the answer".to_owned(), whole))
         }
     }

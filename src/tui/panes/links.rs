@@ -17,7 +17,11 @@ const GUTTER: usize = 12;
 pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     if let Some(run) = scene.run {
-        if run.lookups.iter().any(|lookup| !lookup.funnel.links.is_empty()) {
+        if run
+            .lookups
+            .iter()
+            .any(|lookup| !lookup.funnel.links.is_empty())
+        {
             relatives(scene, run, cells, &mut content);
         }
         attended(scene, run, cells, &mut content);
@@ -28,7 +32,11 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
         }
     }
     if !content.rows.is_empty()
-        && scene.run.is_some_and(|run| run.lookups.iter().any(|lookup| !lookup.funnel.links.is_empty()))
+        && scene.run.is_some_and(|run| {
+            run.lookups
+                .iter()
+                .any(|lookup| !lookup.funnel.links.is_empty())
+        })
     {
         return content;
     }
@@ -40,19 +48,40 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
 
 /// The chunk selected in Retrieval, else the best of the context, with what it is linked with.
 fn relatives(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) {
-    let Some((lookup, chunk)) = chosen(scene, run) else { return };
+    let Some((lookup, chunk)) = chosen(scene, run) else {
+        return;
+    };
     let Some((document, place)) = lookup.funnel.links_of(chunk) else {
-        content.paragraph("No links are known of the selected chunk.", scene.style(Tone::Quiet), " ", cells);
+        content.paragraph(
+            "No links are known of the selected chunk.",
+            scene.style(Tone::Quiet),
+            " ",
+            cells,
+        );
         content.gap();
         return;
     };
     let linked = &document.chunks[place];
-    content.line(chunk_line(scene, run, (lookup, document, linked), " ", cells));
+    content.line(chunk_line(
+        scene,
+        run,
+        (lookup, document, linked),
+        " ",
+        cells,
+    ));
     for link in &linked.links {
-        let to = (link.to as usize).checked_sub(document.first as usize).and_then(|at| document.chunks.get(at));
+        let to = (link.to as usize)
+            .checked_sub(document.first as usize)
+            .and_then(|at| document.chunks.get(at));
         let Some(other) = to else { continue };
         let weight = format!("   {} ", super::retrieval::short(link.weight, 2));
-        content.line(chunk_line(scene, run, (lookup, document, other), &weight, cells));
+        content.line(chunk_line(
+            scene,
+            run,
+            (lookup, document, other),
+            &weight,
+            cells,
+        ));
     }
     content.gap();
     if scene.ui.zoomed {
@@ -62,7 +91,11 @@ fn relatives(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) 
 
 /// The lookup and the chunk to show: what is selected in Retrieval, else the first chunk of the context that has links.
 fn chosen<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<(&'a Lookup, u64)> {
-    let selected = scene.ui.scroll(Pane::Retrieval).selected.filter(|item| item.part > 0);
+    let selected = scene
+        .ui
+        .scroll(Pane::Retrieval)
+        .selected
+        .filter(|item| item.part > 0);
     let of = |lookup: &'a Lookup, chunk: &ChunkText| match chunk.parts.first() {
         Some(part) => (lookup, part.chunk),
         None => (lookup, chunk.id),
@@ -71,13 +104,22 @@ fn chosen<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<(&'a Lookup, u64)> {
         let lookup = run.lookups.get(item.row)?;
         return Some(of(lookup, &lookup.hits().get(item.part - 1)?.chunk));
     }
-    let lookup = run.lookups.iter().rev().find(|lookup| !lookup.funnel.links.is_empty())?;
-    let used = lookup.hits().iter().filter(|hit| lookup.label(hit.chunk.id).is_some());
+    let lookup = run
+        .lookups
+        .iter()
+        .rev()
+        .find(|lookup| !lookup.funnel.links.is_empty())?;
+    let used = lookup
+        .hits()
+        .iter()
+        .filter(|hit| lookup.label(hit.chunk.id).is_some());
     let with_links = |(_, chunk): &(&Lookup, u64)| lookup.funnel.links_of(*chunk).is_some();
-    used.map(|hit| of(lookup, &hit.chunk)).find(with_links).or_else(|| {
-        let first = lookup.funnel.links.first()?.chunks.first()?;
-        Some((lookup, first.chunk))
-    })
+    used.map(|hit| of(lookup, &hit.chunk))
+        .find(with_links)
+        .or_else(|| {
+            let first = lookup.funnel.links.first()?.chunks.first()?;
+            Some((lookup, first.chunk))
+        })
 }
 
 /// `[2] people.md:12  its text`.
@@ -88,7 +130,9 @@ fn chunk_line(
     before: &str,
     cells: usize,
 ) -> Line<'static> {
-    let label = lookup.label(linked.chunk).map_or_else(String::new, |label| format!("[{label}] "));
+    let label = lookup
+        .label(linked.chunk)
+        .map_or_else(String::new, |label| format!("[{label}] "));
     let at = place(&document.document, linked.lines[0], linked.lines[1]);
     let mut line = Line::from(scene.span(Tone::Strong, before.to_owned()));
     line.push_span(scene.span(Tone::Citation, label));
@@ -105,17 +149,31 @@ fn text_of(run: &Run, chunk: u64) -> Option<String> {
     let own = |hit: &crate::event::Hit| {
         let part = hit.chunk.parts.iter().find(|part| part.chunk == chunk);
         match part {
-            Some(part) => hit.chunk.text.get(part.text[0] as usize..part.text[1] as usize).map(str::to_owned),
+            Some(part) => hit
+                .chunk
+                .text
+                .get(part.text[0] as usize..part.text[1] as usize)
+                .map(str::to_owned),
             None => (hit.chunk.id == chunk).then(|| hit.chunk.text.clone()),
         }
     };
-    hits.into_iter().find_map(own).map(|words| words.split_whitespace().collect::<Vec<_>>().join(" "))
+    hits.into_iter()
+        .find_map(own)
+        .map(|words| words.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// The links of a document as a heat map: a row and a column a chunk; the chunk in question is marked.
-fn matrix(scene: &Scene<'_>, document: &DocumentLinks, chosen: usize, cells: usize, content: &mut Content) {
+fn matrix(
+    scene: &Scene<'_>,
+    document: &DocumentLinks,
+    chosen: usize,
+    cells: usize,
+    content: &mut Content,
+) {
     let room = (cells.saturating_sub(GUTTER + 2) / 2).max(1);
-    let first = chosen.saturating_sub(room / 2).min(document.chunks.len().saturating_sub(room));
+    let first = chosen
+        .saturating_sub(room / 2)
+        .min(document.chunks.len().saturating_sub(room));
     let shown = first..(first + room).min(document.chunks.len());
     let strongest = document.chunks[shown.clone()]
         .iter()
@@ -133,19 +191,31 @@ fn matrix(scene: &Scene<'_>, document: &DocumentLinks, chosen: usize, cells: usi
     for row in shown.clone() {
         let linked = &document.chunks[row];
         let mark = if row == chosen { "▸" } else { " " };
-        let lines = format!(" {mark}{}", text::left(&text::lines(linked.lines[0], linked.lines[1]), GUTTER - 3));
+        let lines = format!(
+            " {mark}{}",
+            text::left(&text::lines(linked.lines[0], linked.lines[1]), GUTTER - 3)
+        );
         let cell = |column: usize| {
             let to = document.first as usize + column;
-            let weight = linked.links.iter().find(|link| link.to as usize == to).map_or(0.0, |link| link.weight);
-            if column == row { "╲╲" } else { heat(weight / strongest) }
+            let weight = linked
+                .links
+                .iter()
+                .find(|link| link.to as usize == to)
+                .map_or(0.0, |link| link.weight);
+            if column == row {
+                "╲╲"
+            } else {
+                heat(weight / strongest)
+            }
         };
         content.line(Line::from(vec![
             scene.span(Tone::Quiet, format!("{lines} ")),
             scene.span(Tone::Bar, shown.clone().map(cell).collect::<String>()),
         ]));
     }
-    let key =
-        format!("██ {strongest:.2}, the strongest link  ▓▓ ▒▒ ░░ weaker  ·· not among the strongest of its chunk");
+    let key = format!(
+        "██ {strongest:.2}, the strongest link  ▓▓ ▒▒ ░░ weaker  ·· not among the strongest of its chunk"
+    );
     content.paragraph(&key, scene.style(Tone::Quiet), " ", cells);
     content.paragraph(
         "Attention is a hint of what belongs together, not a cause.",
@@ -168,7 +238,11 @@ fn heat(share: f32) -> &'static str {
 
 /// Which chunks each sentence of the answer attended to.
 fn attended(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) {
-    let steps: Vec<&Step> = run.steps.iter().filter(|step| !step.attended.is_empty()).collect();
+    let steps: Vec<&Step> = run
+        .steps
+        .iter()
+        .filter(|step| !step.attended.is_empty())
+        .collect();
     if steps.is_empty() {
         if setting(&run.settings, "answer.attribution").as_deref() == Some("false") {
             content.gap();
@@ -186,11 +260,15 @@ fn attended(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) {
 }
 
 fn attended_row(scene: &Scene<'_>, step: &Step, cells: usize) -> Line<'static> {
-    let mut line = Line::from(scene.span(Tone::Strong, format!(" {:<4}", format!("s{}", step.step))));
+    let mut line =
+        Line::from(scene.span(Tone::Strong, format!(" {:<4}", format!("s{}", step.step))));
     line.push_span(scene.span(Tone::Quiet, "← "));
     for (place, attended) in step.attended.iter().take(CHUNKS_SHOWN).enumerate() {
         let tone = if place == 0 { Tone::Text } else { Tone::Quiet };
-        line.push_span(scene.span(tone, format!("[{}] {:.2}  ", attended.label, attended.share)));
+        line.push_span(scene.span(
+            tone,
+            format!("[{}] {:.2}  ", attended.label, attended.share),
+        ));
     }
     let room = cells.saturating_sub(line.width());
     line.push_span(scene.span(Tone::Quiet, text::clip(&step.text, room).into_owned()));

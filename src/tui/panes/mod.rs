@@ -35,7 +35,13 @@ pub enum Pane {
 
 impl Pane {
     /// Every pane, by number.
-    pub const ALL: [Self; 5] = [Self::Answer, Self::Uncertainty, Self::Retrieval, Self::Links, Self::Refinement];
+    pub const ALL: [Self; 5] = [
+        Self::Answer,
+        Self::Uncertainty,
+        Self::Retrieval,
+        Self::Links,
+        Self::Refinement,
+    ];
 
     /// The title in its frame.
     #[must_use]
@@ -113,11 +119,18 @@ impl Scene<'_> {
     #[must_use]
     pub fn selected_hit(&self) -> Option<&Hit> {
         let item = self.ui.scroll(Pane::Retrieval).selected?;
-        self.run?.lookups.get(item.row)?.hits().get(item.part.checked_sub(1)?)
+        self.run?
+            .lookups
+            .get(item.row)?
+            .hits()
+            .get(item.part.checked_sub(1)?)
     }
 
     /// Something for the person to do, as `key what it does`.
     pub fn hint(&self, action: super::keys::Action, what: &str) -> [Span<'static>; 2] {
-        [self.span(Tone::Key, self.keymap.sign(action)), self.span(Tone::Quiet, format!(" {what}"))]
+        [
+            self.span(Tone::Key, self.keymap.sign(action)),
+            self.span(Tone::Quiet, format!(" {what}")),
+        ]
     }
 }

@@ -34,7 +34,12 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
 /// The last thing that went wrong, whole: the status line has room for its beginning only.
 fn failure(scene: &Scene<'_>, cells: usize, content: &mut Content) {
     if let Some(entry) = scene.state.log.iter().rev().find(|entry| entry.failed) {
-        content.paragraph(&format!("! {}", entry.text), scene.style(Tone::Bad), "   ", cells);
+        content.paragraph(
+            &format!("! {}", entry.text),
+            scene.style(Tone::Bad),
+            "   ",
+            cells,
+        );
         content.paragraph(&entry.advice, scene.style(Tone::Text), "     ", cells);
         content.gap();
     }
@@ -42,8 +47,16 @@ fn failure(scene: &Scene<'_>, cells: usize, content: &mut Content) {
 
 /// What a question that was asked too early waits for.
 pub(super) fn waiting_for(scene: &Scene<'_>) -> &'static str {
-    let loading = scene.state.models.values().any(|model| matches!(model, Model::Loading { .. }));
-    if scene.state.models.is_empty() || loading { "waiting for the models …" } else { "starting …" }
+    let loading = scene
+        .state
+        .models
+        .values()
+        .any(|model| matches!(model, Model::Loading { .. }));
+    if scene.state.models.is_empty() || loading {
+        "waiting for the models …"
+    } else {
+        "starting …"
+    }
 }
 
 fn ready(scene: &Scene<'_>) -> bool {
@@ -51,7 +64,12 @@ fn ready(scene: &Scene<'_>) -> bool {
 }
 
 fn nothing_to_read(scene: &Scene<'_>) -> bool {
-    scene.state.indexing.is_none() && scene.state.corpus.as_ref().is_some_and(|corpus| corpus.documents == 0)
+    scene.state.indexing.is_none()
+        && scene
+            .state
+            .corpus
+            .as_ref()
+            .is_some_and(|corpus| corpus.documents == 0)
 }
 
 fn model_row(scene: &Scene<'_>, role: ModelRole, model: &Model, cells: usize) -> Line<'static> {
@@ -84,14 +102,21 @@ fn model_row(scene: &Scene<'_>, role: ModelRole, model: &Model, cells: usize) ->
 
 fn corpus_row(scene: &Scene<'_>, corpus: &CorpusCard, cells: usize) -> Line<'static> {
     let room = cells.saturating_sub(36).clamp(10, 34);
-    let size = format!("{}, {}", text::counted(corpus.documents, "file"), text::counted(corpus.chunks, "chunk"));
+    let size = format!(
+        "{}, {}",
+        text::counted(corpus.documents, "file"),
+        text::counted(corpus.chunks, "chunk")
+    );
     let name = text::left("folder", 11);
     let folder = text::clip_start(&corpus.folder, room).into_owned();
     Line::from(vec![
         scene.span(Tone::Quiet, format!("   {name}")),
         scene.span(Tone::Text, format!("{} ", text::left(&folder, room))),
         scene.span(Tone::Text, size),
-        scene.span(Tone::Quiet, if corpus.read_only { ", read only" } else { "" }),
+        scene.span(
+            Tone::Quiet,
+            if corpus.read_only { ", read only" } else { "" },
+        ),
     ])
 }
 
@@ -135,14 +160,24 @@ fn suggestions(scene: &Scene<'_>, cells: usize, content: &mut Content) {
         return;
     }
     content.gap();
-    let take = format!("   for example ({} takes one)", sign(scene, Action::HistoryOn));
+    let take = format!(
+        "   for example ({} takes one)",
+        sign(scene, Action::HistoryOn)
+    );
     content.line(scene.span(Tone::Quiet, take));
     for (row, suggestion) in scene.ui.suggestions.iter().enumerate() {
         let item = Item { row, part: 0 };
         let preset = format!("  {}", suggestion.preset);
-        let question = text::clip(&suggestion.question, cells.saturating_sub(6 + text::width(&preset))).into_owned();
+        let question = text::clip(
+            &suggestion.question,
+            cells.saturating_sub(6 + text::width(&preset)),
+        )
+        .into_owned();
         let question = scene.span(Tone::Citation, format!("   · {question}"));
-        content.item(item, Line::from(vec![question, scene.span(Tone::Quiet, preset)]));
+        content.item(
+            item,
+            Line::from(vec![question, scene.span(Tone::Quiet, preset)]),
+        );
         if scene.ui.scroll(Pane::Answer).selected == Some(item) {
             for range in text::wrap(&suggestion.shows, cells.saturating_sub(6)) {
                 let shows = scene.span(Tone::Quiet, suggestion.shows[range].to_owned());

@@ -1,7 +1,8 @@
 use ratatui::text::{Line, Span};
 
 use crate::event::{
-    AddedChunk, ChunkClass, ContextOrigin, RefinementEnd, Understanding, Unmeasured, VariantFault, VariedChunk,
+    AddedChunk, ChunkClass, ContextOrigin, RefinementEnd, Understanding, Unmeasured, VariantFault,
+    VariedChunk,
 };
 use crate::tui::state::{Change, Round, Run};
 use crate::tui::text;
@@ -24,7 +25,8 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
         return content;
     };
     for (row, round) in run.refinement.rounds.iter().enumerate() {
-        if matches!(&round.measured, Ok(understanding) if understanding.origin == ContextOrigin::Recut) {
+        if matches!(&round.measured, Ok(understanding) if understanding.origin == ContextOrigin::Recut)
+        {
             recut_row(scene, run, cells, &mut content);
         }
         round_rows(scene, (run, row, round), cells, &mut content);
@@ -45,9 +47,12 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
 fn nothing_measured(scene: &Scene<'_>, cells: usize, content: &mut Content) {
     content.gap();
     if let Some(run) = scene.run {
-        let measures = run.setting("understanding.kind").is_some_and(|kind| kind != "off");
+        let measures = run
+            .setting("understanding.kind")
+            .is_some_and(|kind| kind != "off");
         let says = match scene.ui.goes_on(run) && measures {
-            true => "Measuring: each chunk is said another way, and the question asked again …".to_owned(),
+            true => "Measuring: each chunk is said another way, and the question asked again …"
+                .to_owned(),
             false => role_off::words(scene, run, "refiner", "No rounds"),
         };
         content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
@@ -71,25 +76,61 @@ fn telling_round(run: &Run) -> Option<(&Round, &Understanding)> {
 }
 
 fn recut_row(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) {
-    let cut = run.refinement.recut.iter().filter(|document| document.fault.is_none());
-    let (documents, chunks, sentences) = cut.fold((0, 0, 0), |(documents, chunks, sentences), document| {
-        (documents + 1, chunks + u64::from(document.chunks), sentences + u64::from(document.sentences))
-    });
-    let (documents, chunks) = (text::counted(documents, "document"), text::counted(chunks, "chunk"));
-    let says = format!(" ✂ {documents} cut again by meaning: {} in {chunks}", text::counted(sentences, "sentence"));
+    let cut = run
+        .refinement
+        .recut
+        .iter()
+        .filter(|document| document.fault.is_none());
+    let (documents, chunks, sentences) =
+        cut.fold((0, 0, 0), |(documents, chunks, sentences), document| {
+            (
+                documents + 1,
+                chunks + u64::from(document.chunks),
+                sentences + u64::from(document.sentences),
+            )
+        });
+    let (documents, chunks) = (
+        text::counted(documents, "document"),
+        text::counted(chunks, "chunk"),
+    );
+    let says = format!(
+        " ✂ {documents} cut again by meaning: {} in {chunks}",
+        text::counted(sentences, "sentence")
+    );
     content.line(scene.span(Tone::Quiet, text::clip(&says, cells).into_owned()));
-    for (document, fault) in run.refinement.recut.iter().filter_map(|cut| Some((&cut.document, cut.fault.as_ref()?))) {
-        content.paragraph(&format!("{document}: {fault}"), scene.style(Tone::Doubt), "   ", cells);
+    for (document, fault) in run
+        .refinement
+        .recut
+        .iter()
+        .filter_map(|cut| Some((&cut.document, cut.fault.as_ref()?)))
+    {
+        content.paragraph(
+            &format!("{document}: {fault}"),
+            scene.style(Tone::Doubt),
+            "   ",
+            cells,
+        );
     }
 }
 
-fn round_rows(scene: &Scene<'_>, (run, row, round): (&Run, usize, &Round), cells: usize, content: &mut Content) {
+fn round_rows(
+    scene: &Scene<'_>,
+    (run, row, round): (&Run, usize, &Round),
+    cells: usize,
+    content: &mut Content,
+) {
     let head = Item { row, part: 0 };
     let selected = scene.ui.scroll(Pane::Refinement).selected;
     match &round.measured {
-        Ok(understanding) => content.item(head, head_row(scene, (run, round, understanding), cells)),
+        Ok(understanding) => {
+            content.item(head, head_row(scene, (run, round, understanding), cells))
+        }
         Err(reason) => {
-            let says = format!("round {}  not measured: {}", round.round, unmeasured(*reason));
+            let says = format!(
+                "round {}  not measured: {}",
+                round.round,
+                unmeasured(*reason)
+            );
             for range in text::wrap(&says, cells.saturating_sub(2)) {
                 content.item(head, scene.span(Tone::Doubt, format!(" {}", &says[range])));
             }
@@ -98,7 +139,12 @@ fn round_rows(scene: &Scene<'_>, (run, row, round): (&Run, usize, &Round), cells
     if let Some((sufficient, probability)) = round.evaluated {
         content.item(head, evaluated_row(scene, sufficient, probability, cells));
     }
-    if let Some(understanding) = round.measured.as_ref().ok().filter(|_| selected == Some(head)) {
+    if let Some(understanding) = round
+        .measured
+        .as_ref()
+        .ok()
+        .filter(|_| selected == Some(head))
+    {
         for line in matrix(scene, (round, understanding), cells, true) {
             content.item(head, line);
         }
@@ -118,10 +164,18 @@ fn round_rows(scene: &Scene<'_>, (run, row, round): (&Run, usize, &Round), cells
     }
     let added = round.change.iter().flat_map(|change| &change.added);
     for (at, added) in added.enumerate() {
-        let item = Item { row, part: round.chunks.len() + at + 1 };
+        let item = Item {
+            row,
+            part: round.chunks.len() + at + 1,
+        };
         content.item(item, added_row(scene, (run, round, added), cells));
         if selected == Some(item) {
-            paragraph(scene, (Tone::Text, "", chunk_text(run, added.chunk)), (item, cells), content);
+            paragraph(
+                scene,
+                (Tone::Text, "", chunk_text(run, added.chunk)),
+                (item, cells),
+                content,
+            );
         }
     }
 }
@@ -133,30 +187,60 @@ fn difference(
     (item, cells): (Item, usize),
     content: &mut Content,
 ) {
-    content.item(item, scene.span(Tone::Quiet, "  what becomes of the context"));
+    content.item(
+        item,
+        scene.span(Tone::Quiet, "  what becomes of the context"),
+    );
     for chunk in round.chunks.iter().map(|chunk| chunk.chunk) {
-        let (sign, tone) = if change.dropped.contains(&chunk) { ("- ", Tone::Dropped) } else { ("  ", Tone::Text) };
-        paragraph(scene, (tone, sign, chunk_text(run, chunk)), (item, cells), content);
+        let (sign, tone) = if change.dropped.contains(&chunk) {
+            ("- ", Tone::Dropped)
+        } else {
+            ("  ", Tone::Text)
+        };
+        paragraph(
+            scene,
+            (tone, sign, chunk_text(run, chunk)),
+            (item, cells),
+            content,
+        );
     }
     for added in &change.added {
-        paragraph(scene, (Tone::Good, "+ ", chunk_text(run, added.chunk)), (item, cells), content);
+        paragraph(
+            scene,
+            (Tone::Good, "+ ", chunk_text(run, added.chunk)),
+            (item, cells),
+            content,
+        );
     }
 }
 
-fn head_row(scene: &Scene<'_>, (run, round, measured): (&Run, &Round, &Understanding), cells: usize) -> Line<'static> {
-    let best = run.refinement.finished.is_some_and(|(best, _)| best == round.round);
+fn head_row(
+    scene: &Scene<'_>,
+    (run, round, measured): (&Run, &Round, &Understanding),
+    cells: usize,
+) -> Line<'static> {
+    let best = run
+        .refinement
+        .finished
+        .is_some_and(|(best, _)| best == round.round);
     let (sign, tone, says) = match measured.certain {
         true => ('≤', Tone::Good, "✓ certain"),
         false => ('>', Tone::Doubt, "? uncertain"),
     };
     let mut line = Line::from(scene.span(Tone::Strong, format!(" round {}  ", round.round)));
     if cells >= 60 {
-        for span in scene.bar(measured.dse / (measured.replies.len().max(2) as f32).ln(), 10) {
+        for span in scene.bar(
+            measured.dse / (measured.replies.len().max(2) as f32).ln(),
+            10,
+        ) {
             line.push_span(span);
         }
         line.push_span(Span::raw("  "));
     }
-    line.push_span(scene.span(Tone::Text, format!("DSE {:.2} {sign} {:.2}  ", measured.dse, measured.threshold)));
+    line.push_span(scene.span(
+        Tone::Text,
+        format!("DSE {:.2} {sign} {:.2}  ", measured.dse, measured.threshold),
+    ));
     line.push_span(scene.span(tone, says));
     if best {
         line.push_span(scene.span(Tone::Good, "  ★ best"));
@@ -175,7 +259,12 @@ fn origin(origin: ContextOrigin) -> &'static str {
     }
 }
 
-fn evaluated_row(scene: &Scene<'_>, sufficient: bool, probability: Option<f32>, cells: usize) -> Line<'static> {
+fn evaluated_row(
+    scene: &Scene<'_>,
+    sufficient: bool,
+    probability: Option<f32>,
+    cells: usize,
+) -> Line<'static> {
     let (tone, says) = match (sufficient, probability) {
         (true, _) => (Tone::Good, "✓ the model calls it sufficient"),
         (false, Some(_)) => (Tone::Doubt, "✗ the model calls it not sufficient"),
@@ -184,15 +273,29 @@ fn evaluated_row(scene: &Scene<'_>, sufficient: bool, probability: Option<f32>, 
     let yes = probability.map_or(String::new(), |yes| format!("  yes {yes:.2}"));
     Line::from(vec![
         Span::raw("   "),
-        scene.span(tone, text::clip(says, cells.saturating_sub(13)).into_owned()),
+        scene.span(
+            tone,
+            text::clip(says, cells.saturating_sub(13)).into_owned(),
+        ),
         scene.span(Tone::Quiet, yes),
     ])
 }
 
-fn chunk_row(scene: &Scene<'_>, (run, round, chunk): (&Run, &Round, &VariedChunk), cells: usize) -> Line<'static> {
-    let dropped = round.change.as_ref().is_some_and(|change| change.dropped.contains(&chunk.chunk));
+fn chunk_row(
+    scene: &Scene<'_>,
+    (run, round, chunk): (&Run, &Round, &VariedChunk),
+    cells: usize,
+) -> Line<'static> {
+    let dropped = round
+        .change
+        .as_ref()
+        .is_some_and(|change| change.dropped.contains(&chunk.chunk));
     let (tone, class) = class(round, chunk);
-    let sign = if dropped { scene.span(Tone::Doubt, "-") } else { Span::raw(" ") };
+    let sign = if dropped {
+        scene.span(Tone::Doubt, "-")
+    } else {
+        Span::raw(" ")
+    };
     let room = cells.saturating_sub(GUTTER + CLASS + 1);
     let place_tone = if dropped { Tone::Dropped } else { Tone::Text };
     let label = format!("[{}]", chunk.label);
@@ -201,7 +304,13 @@ fn chunk_row(scene: &Scene<'_>, (run, round, chunk): (&Run, &Round, &VariedChunk
         sign,
         Span::raw(" "),
         scene.span(Tone::Citation, text::left(&label, GUTTER - 3)),
-        scene.span(place_tone, text::left(&text::clip_start(&chunk_place(run, chunk.chunk), room), room)),
+        scene.span(
+            place_tone,
+            text::left(
+                &text::clip_start(&chunk_place(run, chunk.chunk), room),
+                room,
+            ),
+        ),
         Span::raw(" "),
         scene.span(tone, class),
     ])
@@ -209,7 +318,11 @@ fn chunk_row(scene: &Scene<'_>, (run, round, chunk): (&Run, &Round, &VariedChunk
 
 /// What is known of a chunk in this round: its class, else whether its wording mattered.
 fn class(round: &Round, chunk: &VariedChunk) -> (Tone, &'static str) {
-    let class = round.classes.iter().find(|known| known.chunk == chunk.chunk).map(|known| known.class);
+    let class = round
+        .classes
+        .iter()
+        .find(|known| known.chunk == chunk.chunk)
+        .map(|known| known.class);
     match (class, chunk.certain) {
         (Some(ChunkClass::Certain), _) | (None, Some(true)) => (Tone::Good, "certain"),
         (Some(ChunkClass::Necessary), _) => (Tone::Strong, "necessary"),
@@ -219,14 +332,28 @@ fn class(round: &Round, chunk: &VariedChunk) -> (Tone, &'static str) {
     }
 }
 
-fn added_row(scene: &Scene<'_>, (run, round, added): (&Run, &Round, &AddedChunk), cells: usize) -> Line<'static> {
-    let label = round.chunks.iter().find(|chunk| chunk.chunk == added.beside).map_or(0, |chunk| chunk.label);
+fn added_row(
+    scene: &Scene<'_>,
+    (run, round, added): (&Run, &Round, &AddedChunk),
+    cells: usize,
+) -> Line<'static> {
+    let label = round
+        .chunks
+        .iter()
+        .find(|chunk| chunk.chunk == added.beside)
+        .map_or(0, |chunk| chunk.label);
     let why = format!("like [{label}] {}", short(added.cosine, 2));
     let room = cells.saturating_sub(GUTTER + CLASS + 1);
     Line::from(vec![
         Span::raw(" "),
         scene.span(Tone::Good, text::left("+ new", GUTTER - 1)),
-        scene.span(Tone::Text, text::left(&text::clip_start(&chunk_place(run, added.chunk), room), room)),
+        scene.span(
+            Tone::Text,
+            text::left(
+                &text::clip_start(&chunk_place(run, added.chunk), room),
+                room,
+            ),
+        ),
         Span::raw(" "),
         scene.span(Tone::Quiet, why),
     ])
@@ -239,34 +366,66 @@ fn chunk_details(
     cells: usize,
     content: &mut Content,
 ) {
-    let replies = round.measured.as_ref().map_or(&[][..], |measured| &measured.replies);
-    let mut put = |tone, name: &str, words: &str| paragraph(scene, (tone, name, words), (item, cells), content);
+    let replies = round
+        .measured
+        .as_ref()
+        .map_or(&[][..], |measured| &measured.replies);
+    let mut put = |tone, name: &str, words: &str| {
+        paragraph(scene, (tone, name, words), (item, cells), content)
+    };
     put(Tone::Text, "", chunk_text(run, chunk.chunk));
     match (&chunk.rephrasing, chunk.fault) {
         (Some(rephrasing), _) => put(Tone::Text, "said another way  ", rephrasing),
-        (None, Some(fault)) => put(Tone::Doubt, "", &format!("{} (tried {} times)", faulty(fault), chunk.attempts)),
+        (None, Some(fault)) => put(
+            Tone::Doubt,
+            "",
+            &format!("{} (tried {} times)", faulty(fault), chunk.attempts),
+        ),
         (None, None) => {}
     }
     if let Some([there, back]) = chunk.entailed {
-        put(Tone::Quiet, "", &format!("entailed by the chunk {there:.2}, the chunk by it {back:.2}"));
+        put(
+            Tone::Quiet,
+            "",
+            &format!("entailed by the chunk {there:.2}, the chunk by it {back:.2}"),
+        );
     }
     let reply = chunk.reply.and_then(|reply| replies.get(reply as usize));
     if let Some(reply) = reply {
-        let tone = if chunk.certain == Some(true) { Tone::Good } else { Tone::Doubt };
+        let tone = if chunk.certain == Some(true) {
+            Tone::Good
+        } else {
+            Tone::Doubt
+        };
         put(tone, "answer then  ", said(reply));
-        put(Tone::Quiet, "answer as it is  ", replies.first().map_or("", |reply| said(reply)));
+        put(
+            Tone::Quiet,
+            "answer as it is  ",
+            replies.first().map_or("", |reply| said(reply)),
+        );
     }
-    if let Some(known) = round.classes.iter().find(|known| known.chunk == chunk.chunk)
+    if let Some(known) = round
+        .classes
+        .iter()
+        .find(|known| known.chunk == chunk.chunk)
         && let Some(without) = &known.without
     {
         let agreement = known.agreement.unwrap_or_default();
         put(Tone::Text, "answer without it  ", said(without));
-        put(Tone::Quiet, "", &format!("the same as with it: {agreement:.1} of 1"));
+        put(
+            Tone::Quiet,
+            "",
+            &format!("the same as with it: {agreement:.1} of 1"),
+        );
     }
 }
 
 fn said(reply: &str) -> &str {
-    if reply.trim().is_empty() { "(nothing)" } else { reply.trim() }
+    if reply.trim().is_empty() {
+        "(nothing)"
+    } else {
+        reply.trim()
+    }
 }
 
 /// Words under a row, behind a quiet name.
@@ -299,36 +458,54 @@ fn matrix(
     whole: bool,
 ) -> Vec<Line<'static>> {
     let name = |reply: usize| {
-        let of = round.chunks.iter().find(|chunk| chunk.reply == u32::try_from(reply).ok());
+        let of = round
+            .chunks
+            .iter()
+            .find(|chunk| chunk.reply == u32::try_from(reply).ok());
         of.map_or_else(|| "as is".to_owned(), |chunk| format!("[{}]", chunk.label))
     };
     let map = measured.replies.len() * 2;
     let before = GUTTER + map + 1;
     let mut lines = Vec::new();
     for (at, reply) in measured.replies.iter().enumerate() {
-        let links = measured.matrix.get(at).map(Vec::as_slice).unwrap_or_default();
+        let links = measured
+            .matrix
+            .get(at)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let first = vec![
             Span::raw("  "),
             scene.span(Tone::Quiet, text::left(&name(at), GUTTER - 2)),
-            scene.span(Tone::Bar, links.iter().map(|link| heat(*link)).collect::<String>()),
+            scene.span(
+                Tone::Bar,
+                links.iter().map(|link| heat(*link)).collect::<String>(),
+            ),
             Span::raw(" "),
         ];
         let room = cells.saturating_sub(before + 1).max(8);
         let tone = if at == 0 { Tone::Strong } else { Tone::Text };
         let reply = said(reply);
         let rows: Vec<String> = match whole {
-            true => text::wrap(reply, room).into_iter().map(|range| reply[range].to_owned()).collect(),
+            true => text::wrap(reply, room)
+                .into_iter()
+                .map(|range| reply[range].to_owned())
+                .collect(),
             false => vec![text::clip(reply, room).into_owned()],
         };
         let mut first = Some(first);
         for row in rows {
-            let mut spans = first.take().unwrap_or_else(|| vec![Span::raw(" ".repeat(before))]);
+            let mut spans = first
+                .take()
+                .unwrap_or_else(|| vec![Span::raw(" ".repeat(before))]);
             spans.push(scene.span(tone, row));
             lines.push(Line::from(spans));
         }
     }
     let key = "██ the same  ▒▒ one entails the other  ·· neither";
-    lines.push(Line::from(scene.span(Tone::Quiet, format!("  {}", text::clip(key, cells.saturating_sub(3))))));
+    lines.push(Line::from(scene.span(
+        Tone::Quiet,
+        format!("  {}", text::clip(key, cells.saturating_sub(3))),
+    )));
     lines
 }
 
@@ -342,7 +519,13 @@ fn heat(link: f32) -> &'static str {
 
 /// What the judge said of each pair of distinct answers.
 fn judgements(scene: &Scene<'_>, measured: &Understanding, cells: usize) -> Vec<Line<'static>> {
-    let name = |reply: u32| measured.replies.get(reply as usize).map_or("", |reply| said(reply)).to_owned();
+    let name = |reply: u32| {
+        measured
+            .replies
+            .get(reply as usize)
+            .map_or("", |reply| said(reply))
+            .to_owned()
+    };
     measured
         .judgements
         .iter()
@@ -354,13 +537,21 @@ fn judgements(scene: &Scene<'_>, measured: &Understanding, cells: usize) -> Vec<
             let room = cells.saturating_sub(text::width(&numbers) + 7) / 2;
             let (a, b) = (name(judged.a), name(judged.b));
             let pair = format!("  {} → {}", text::clip(&a, room), text::clip(&b, room));
-            Line::from(vec![scene.span(Tone::Text, pair), scene.span(Tone::Quiet, numbers)])
+            Line::from(vec![
+                scene.span(Tone::Text, pair),
+                scene.span(Tone::Quiet, numbers),
+            ])
         })
         .collect()
 }
 
 fn end_rows(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) {
-    let measured = |round: &Round| round.measured.as_ref().is_ok_and(|measured| !measured.certain);
+    let measured = |round: &Round| {
+        round
+            .measured
+            .as_ref()
+            .is_ok_and(|measured| !measured.certain)
+    };
     let says = match run.refinement.finished {
         Some((best, end)) => format!("The answer is written from round {best}: {}.", ended(end)),
         None if scene.ui.goes_on(run) => return,
@@ -388,7 +579,9 @@ fn unmeasured(reason: Unmeasured) -> &'static str {
         Unmeasured::NoVariant => {
             "no chunk could be said another way (each below says why). A larger model can, or set understanding.check_rephrasings to false"
         }
-        Unmeasured::TooLong => "it fits no prompt: raise generator.context_tokens, or set a smaller retriever.k",
+        Unmeasured::TooLong => {
+            "it fits no prompt: raise generator.context_tokens, or set a smaller retriever.k"
+        }
     }
 }
 
@@ -402,8 +595,10 @@ fn faulty(fault: VariantFault) -> &'static str {
 }
 
 fn chunk_place(run: &Run, chunk: u64) -> String {
-    run.hit(chunk)
-        .map_or_else(|| "?".to_owned(), |hit| place(&hit.chunk.document, hit.chunk.lines[0], hit.chunk.lines[1]))
+    run.hit(chunk).map_or_else(
+        || "?".to_owned(),
+        |hit| place(&hit.chunk.document, hit.chunk.lines[0], hit.chunk.lines[1]),
+    )
 }
 
 fn chunk_text(run: &Run, chunk: u64) -> &str {
@@ -416,9 +611,16 @@ pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
     let item = scene.ui.scroll(Pane::Refinement).selected?;
     let round = run.refinement.rounds.get(item.row)?;
     let Some(at) = item.part.checked_sub(1) else {
-        return Some(("the answers".to_owned(), round.measured.as_ref().ok()?.replies.join("\n")));
+        return Some((
+            "the answers".to_owned(),
+            round.measured.as_ref().ok()?.replies.join("\n"),
+        ));
     };
-    match round.chunks.get(at).and_then(|chunk| chunk.rephrasing.clone()) {
+    match round
+        .chunks
+        .get(at)
+        .and_then(|chunk| chunk.rephrasing.clone())
+    {
         Some(rephrasing) => Some(("the rephrasing".to_owned(), rephrasing)),
         None => {
             let chunk = run.refinement.chunk(item.row, item.part)?;

@@ -19,8 +19,7 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     let Some(run) = scene.run.filter(|_| scene.ui.pending.is_none()) else {
         content.gap();
-        let what =
-            "What was looked up: each chunk that was found, its scores and ranks, and why it was kept or dropped.";
+        let what = "What was looked up: each chunk that was found, its scores and ranks, and why it was kept or dropped.";
         content.paragraph(what, scene.style(Tone::Quiet), "   ", cells);
         return content;
     };
@@ -43,7 +42,12 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
         if row > 0 {
             content.gap();
         }
-        lookup_rows(scene, (run, row, lookup), (&columns, &by_hand), &mut content);
+        lookup_rows(
+            scene,
+            (run, row, lookup),
+            (&columns, &by_hand),
+            &mut content,
+        );
     }
     content
 }
@@ -61,7 +65,12 @@ impl Columns {
         let ranks = cells >= 74;
         let numbers = 7 + 7 + 7 + if ranks { 8 } else { 0 };
         let reason = if cells >= 90 { BAR + 2 + 14 } else { 14 };
-        Self { cells, ranks, reason, place: cells.saturating_sub(GUTTER + numbers + reason + 1) }
+        Self {
+            cells,
+            ranks,
+            reason,
+            place: cells.saturating_sub(GUTTER + numbers + reason + 1),
+        }
     }
 }
 
@@ -82,15 +91,26 @@ struct ByHand {
 impl ByHand {
     fn next(scene: &Scene<'_>) -> Self {
         let places = |key| scene.ui.next_places(key);
-        Self { pinned: places("retriever.pinned"), excluded: places("retriever.excluded") }
+        Self {
+            pinned: places("retriever.pinned"),
+            excluded: places("retriever.excluded"),
+        }
     }
 
     /// What they decided about a chunk.
     fn of(&self, chunk: &ChunkText) -> Option<Decided> {
         let named = |places: &[Place]| places.iter().any(|place| place.names(chunk));
         match (named(&self.excluded), named(&self.pinned)) {
-            (true, _) => Some(Decided { sign: "-", tone: Tone::Doubt, says: "- excluded from the next context" }),
-            (false, true) => Some(Decided { sign: "+", tone: Tone::Good, says: "+ pinned to the next context" }),
+            (true, _) => Some(Decided {
+                sign: "-",
+                tone: Tone::Doubt,
+                says: "- excluded from the next context",
+            }),
+            (false, true) => Some(Decided {
+                sign: "+",
+                tone: Tone::Good,
+                says: "+ pinned to the next context",
+            }),
             (false, false) => None,
         }
     }
@@ -102,23 +122,36 @@ fn lookup_rows(
     (columns, by_hand): (&Columns, &ByHand),
     content: &mut Content,
 ) {
-    let step = if lookup.step > 0 { format!(" s{} ", lookup.step) } else { " query ".to_owned() };
+    let step = if lookup.step > 0 {
+        format!(" s{} ", lookup.step)
+    } else {
+        " query ".to_owned()
+    };
     let room = columns.cells.saturating_sub(text::width(&step) + 3);
     content.line(Line::from(vec![
         scene.span(Tone::Quiet, step),
-        scene.span(Tone::Strong, format!("\"{}\"", text::clip(&lookup.query, room))),
+        scene.span(
+            Tone::Strong,
+            format!("\"{}\"", text::clip(&lookup.query, room)),
+        ),
     ]));
     origin_rows(scene, lookup, columns.cells, content);
     let Some(retrieval) = &lookup.retrieval else {
         content.line(scene.span(Tone::Quiet, "       looking it up …"));
         return;
     };
-    let found = text::clip(&fusion_words(run, lookup, retrieval), columns.cells.saturating_sub(1)).into_owned();
+    let found = text::clip(
+        &fusion_words(run, lookup, retrieval),
+        columns.cells.saturating_sub(1),
+    )
+    .into_owned();
     content.line(scene.span(Tone::Quiet, format!(" {found}")));
     if let Some(utility) = lookup.utility {
         let tone = if utility < 0.0 { Tone::Bad } else { Tone::Good };
-        let mut line =
-            vec![scene.span(Tone::Quiet, " worth to the model "), scene.span(tone, format!("{utility:+.2}  "))];
+        let mut line = vec![
+            scene.span(Tone::Quiet, " worth to the model "),
+            scene.span(tone, format!("{utility:+.2}  ")),
+        ];
         line.extend(scene.hint(Action::Utility, "chunk by chunk"));
         content.line(Line::from(line));
     }
@@ -127,8 +160,12 @@ fn lookup_rows(
         let report = scene.keymap.sign(Action::IndexReport);
         let again = scene.keymap.sign(Action::Again);
         let says = match &run.corpus {
-            Some(corpus) if corpus.chunks == 0 => format!("Nothing was indexed yet: {again} asks again when it is."),
-            _ => format!("Nothing in this folder matches. Try other words, or see with {report} what was indexed."),
+            Some(corpus) if corpus.chunks == 0 => {
+                format!("Nothing was indexed yet: {again} asks again when it is.")
+            }
+            _ => format!(
+                "Nothing in this folder matches. Try other words, or see with {report} what was indexed."
+            ),
         };
         content.paragraph(&says, scene.style(Tone::Text), "   ", columns.cells);
         return;
@@ -137,7 +174,11 @@ fn lookup_rows(
         content.line(line);
     }
     content.line(scene.span(Tone::Quiet, head(columns)));
-    let best = retrieval.hits.iter().map(|hit| hit.fused.score).fold(f32::MIN_POSITIVE, f32::max);
+    let best = retrieval
+        .hits
+        .iter()
+        .map(|hit| hit.fused.score)
+        .fold(f32::MIN_POSITIVE, f32::max);
     for (at, hit) in retrieval.hits.iter().enumerate() {
         if at == lookup.found {
             content.line(scene.span(Tone::Quiet, " joined with what they are linked with:"));
@@ -151,8 +192,14 @@ fn lookup_rows(
     }
     if let Some(context) = &lookup.context {
         let chunks = text::counted(context.chunks.len() as u64, "chunk");
-        let (used, room) = (text::count(context.prompt_tokens.into()), text::count(context.available_tokens.into()));
-        content.line(scene.span(Tone::Quiet, format!(" context: {chunks}, prompt {used} of {room} tokens")));
+        let (used, room) = (
+            text::count(context.prompt_tokens.into()),
+            text::count(context.available_tokens.into()),
+        );
+        content.line(scene.span(
+            Tone::Quiet,
+            format!(" context: {chunks}, prompt {used} of {room} tokens"),
+        ));
     }
 }
 
@@ -177,11 +224,18 @@ fn origin_rows(scene: &Scene<'_>, lookup: &Lookup, cells: usize, content: &mut C
 fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieval) -> String {
     if lookup.recut {
         let hits = text::counted(lookup.found as u64, "hit");
-        return format!("{hits} by meaning, among chunks cut again · {:.1} ms", retrieval.wall_us as f64 / 1e3);
+        return format!(
+            "{hits} by meaning, among chunks cut again · {:.1} ms",
+            retrieval.wall_us as f64 / 1e3
+        );
     }
     let setting = |key: &str| run.setting(&format!("retriever.{key}")).unwrap_or_default();
     let fusion = match retrieval.fusion {
-        Fusion::Weighted => format!("weighted {} bm25 + {} vectors", setting("bm25_weight"), setting("vector_weight")),
+        Fusion::Weighted => format!(
+            "weighted {} bm25 + {} vectors",
+            setting("bm25_weight"),
+            setting("vector_weight")
+        ),
         Fusion::Rrf => format!("reciprocal ranks, k {}", setting("rrf_k")),
     };
     format!(
@@ -195,7 +249,13 @@ fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieval) -> String {
 
 fn head(columns: &Columns) -> String {
     let rank = if columns.ranks { "  # " } else { "" };
-    format!("{}{:>7}{rank}{:>7}{rank}{:>7}", " ".repeat(GUTTER + columns.place), "bm25", "cosine", "fused")
+    format!(
+        "{}{:>7}{rank}{:>7}{rank}{:>7}",
+        " ".repeat(GUTTER + columns.place),
+        "bm25",
+        "cosine",
+        "fused"
+    )
 }
 
 fn hit_row(
@@ -206,20 +266,30 @@ fn hit_row(
 ) -> Line<'static> {
     let chunk = &hit.chunk;
     let dropped = lookup.dropped(chunk.id);
-    let tone = if dropped.is_some() { Tone::Dropped } else { Tone::Text };
+    let tone = if dropped.is_some() {
+        Tone::Dropped
+    } else {
+        Tone::Text
+    };
     let sign = match (lookup.label(chunk.id), dropped) {
         (Some(label), _) => scene.span(Tone::Citation, format!("[{label}]")),
         (None, Some(_)) => scene.span(Tone::Doubt, " ✗"),
         (None, None) => Span::raw(""),
     };
     let after = " ".repeat(GUTTER.saturating_sub(2 + sign.width()));
-    let by_hand = decided.map_or(Span::raw(" "), |decided| scene.span(decided.tone, decided.sign));
+    let by_hand = decided.map_or(Span::raw(" "), |decided| {
+        scene.span(decided.tone, decided.sign)
+    });
     let place = place(&chunk.document, chunk.lines[0], chunk.lines[1]);
     let place = text::clip_start(&place, columns.place).into_owned();
     let place = scene.span(tone, text::left(&place, columns.place));
     let mut line = Line::from(vec![Span::raw(" "), sign, Span::raw(after), by_hand, place]);
-    let numbers =
-        format!("{}{}{:>7}", list(hit.bm25, 2, columns), list(hit.vector, 3, columns), short(hit.fused.score, 3));
+    let numbers = format!(
+        "{}{}{:>7}",
+        list(hit.bm25, 2, columns),
+        list(hit.vector, 3, columns),
+        short(hit.fused.score, 3)
+    );
     line.push_span(scene.span(tone, numbers));
     if columns.reason > 14 || dropped.is_none() {
         line.push_span(Span::raw("  "));
@@ -228,7 +298,10 @@ fn hit_row(
         }
     }
     if let Some(reason) = dropped {
-        line.push_span(scene.span(Tone::Quiet, format!("  {}", reason_in_short(reason, lookup))));
+        line.push_span(scene.span(
+            Tone::Quiet,
+            format!("  {}", reason_in_short(reason, lookup)),
+        ));
     }
     line
 }
@@ -237,13 +310,21 @@ fn hit_row(
 fn list(ranked: Option<Ranked>, digits: usize, columns: &Columns) -> String {
     let score = ranked.map_or("·".to_owned(), |ranked| short(ranked.score, digits));
     let rank = ranked.map_or(String::new(), |ranked| ranked.rank.to_string());
-    if columns.ranks { format!("{score:>7}{rank:>3} ") } else { format!("{score:>7}") }
+    if columns.ranks {
+        format!("{score:>7}{rank:>3} ")
+    } else {
+        format!("{score:>7}")
+    }
 }
 
 /// `.713` for a share, `8.10` for a score.
 pub(super) fn short(score: f32, digits: usize) -> String {
     let text = format!("{score:.digits$}");
-    if score.abs() < 1.0 { text.replacen("0.", ".", 1) } else { text }
+    if score.abs() < 1.0 {
+        text.replacen("0.", ".", 1)
+    } else {
+        text
+    }
 }
 
 pub(in crate::tui) fn reason_in_short(reason: &DropReason, lookup: &Lookup) -> String {
@@ -259,7 +340,9 @@ pub(in crate::tui) fn reason_in_short(reason: &DropReason, lookup: &Lookup) -> S
         DropReason::BelowThreshold { score, threshold } => {
             format!("{} < {}", short(*score, 2), short(*threshold, 2))
         }
-        DropReason::Irrelevant { probability, .. } => format!("irrelevant {}", short(*probability, 2)),
+        DropReason::Irrelevant { probability, .. } => {
+            format!("irrelevant {}", short(*probability, 2))
+        }
         DropReason::Absorbed { .. } => "merged".to_owned(),
         DropReason::Excluded => "excluded".to_owned(),
     }
@@ -268,25 +351,48 @@ pub(in crate::tui) fn reason_in_short(reason: &DropReason, lookup: &Lookup) -> S
 fn reason_in_full(reason: &DropReason, hit: &Hit, lookup: &Lookup) -> String {
     match reason {
         DropReason::BelowK { k } if lookup.funnel.is_empty() => {
-            format!("✗ dropped: it ranks {}, and the context takes {k}", hit.fused.rank)
+            format!(
+                "✗ dropped: it ranks {}, and the context takes {k}",
+                hit.fused.rank
+            )
         }
-        DropReason::BelowK { k } => format!("✗ dropped: after all stages the context takes the best {k}"),
-        DropReason::ContextFull { needed_tokens, available_tokens } => {
-            format!("✗ dropped: the prompt would have {needed_tokens} tokens, and there is room for {available_tokens}")
+        DropReason::BelowK { k } => {
+            format!("✗ dropped: after all stages the context takes the best {k}")
         }
-        DropReason::Recut => "✗ its document was cut again, and new chunks took its place".to_owned(),
+        DropReason::ContextFull {
+            needed_tokens,
+            available_tokens,
+        } => {
+            format!(
+                "✗ dropped: the prompt would have {needed_tokens} tokens, and there is room for {available_tokens}"
+            )
+        }
+        DropReason::Recut => {
+            "✗ its document was cut again, and new chunks took its place".to_owned()
+        }
         DropReason::Unnecessary { round } => {
             format!(
                 "✗ pruned after round {round}: the model did not understand it, and without it the answer is the same"
             )
         }
         DropReason::Redundant { twin, cosine } => {
-            format!("✗ dropped: it says what {} says (cosine {})", name_of(*twin, lookup), short(*cosine, 3))
+            format!(
+                "✗ dropped: it says what {} says (cosine {})",
+                name_of(*twin, lookup),
+                short(*cosine, 3)
+            )
         }
         DropReason::BelowThreshold { score, threshold } => {
-            format!("✗ dropped: its score {} is below the threshold {}", short(*score, 3), short(*threshold, 3))
+            format!(
+                "✗ dropped: its score {} is below the threshold {}",
+                short(*score, 3),
+                short(*threshold, 3)
+            )
         }
-        DropReason::Irrelevant { probability, least_probability } => format!(
+        DropReason::Irrelevant {
+            probability,
+            least_probability,
+        } => format!(
             "✗ dropped: the judge finds it relevant with {}, and {} is asked for",
             short(*probability, 3),
             short(*least_probability, 3)
@@ -318,19 +424,31 @@ fn detail_rows(
     let mut put = |words: &str, tone: Tone, highlighted: &[String]| {
         for range in text::wrap(words, cells) {
             let row = words[range].to_owned();
-            let mut found: Vec<_> = highlighted.iter().flat_map(|word| text::matches(&row, word)).collect();
+            let mut found: Vec<_> = highlighted
+                .iter()
+                .flat_map(|word| text::matches(&row, word))
+                .collect();
             found.retain(|range| is_word(&row, range));
             let line = Line::from(scene.span(tone, row));
-            let mut line =
-                found.into_iter().fold(line, |line, range| patched(line, range, scene.style(Tone::Highlight)));
+            let mut line = found.into_iter().fold(line, |line, range| {
+                patched(line, range, scene.style(Tone::Highlight))
+            });
             line.spans.insert(0, Span::raw(indent.clone()));
             content.item(item, line);
         }
     };
-    let headings = hit.chunk.headings.iter().map(|heading| format!("{heading} › ")).collect::<String>();
+    let headings = hit
+        .chunk
+        .headings
+        .iter()
+        .map(|heading| format!("{heading} › "))
+        .collect::<String>();
     let tokens = text::counted(hit.chunk.tokens.into(), "token");
     put(
-        &format!("{headings}lines {}, {tokens}", text::lines(hit.chunk.lines[0], hit.chunk.lines[1])),
+        &format!(
+            "{headings}lines {}, {tokens}",
+            text::lines(hit.chunk.lines[0], hit.chunk.lines[1])
+        ),
         Tone::Quiet,
         &[],
     );
@@ -343,7 +461,11 @@ fn detail_rows(
     if let Some(reason) = lookup.dropped(hit.chunk.id) {
         put(&reason_in_full(reason, hit, lookup), Tone::Doubt, &[]);
     }
-    put(hit.chunk.text.trim_end(), Tone::Text, &text::content_words(&lookup.query));
+    put(
+        hit.chunk.text.trim_end(),
+        Tone::Text,
+        &text::content_words(&lookup.query),
+    );
 }
 
 /// Does the range begin a word and not merely lie in one?
@@ -353,8 +475,15 @@ fn is_word(text: &str, range: &std::ops::Range<usize>) -> bool {
 
 pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
     if scene.ui.scroll(Pane::Retrieval).selected.is_none() {
-        return scene.run?.lookups.last().map(|lookup| ("the query".to_owned(), lookup.query.clone()));
+        return scene
+            .run?
+            .lookups
+            .last()
+            .map(|lookup| ("the query".to_owned(), lookup.query.clone()));
     }
     let chunk = &scene.selected_hit()?.chunk;
-    Some((place(&chunk.document, chunk.lines[0], chunk.lines[1]), chunk.text.clone()))
+    Some((
+        place(&chunk.document, chunk.lines[0], chunk.lines[1]),
+        chunk.text.clone(),
+    ))
 }

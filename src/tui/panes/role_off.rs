@@ -12,5 +12,8 @@ pub(super) fn words(scene: &Scene<'_>, run: &Run, role: &str, before: &str) -> S
         [one] => format!(" Preset {one} has it on."),
         many => format!(" Presets {} have it on.", many.join(", ")),
     };
-    format!("{before}: the {role} is off in preset {}.{other}", run.preset)
+    format!(
+        "{before}: the {role} is off in preset {}.{other}",
+        run.preset
+    )
 }

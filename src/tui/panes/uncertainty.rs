@@ -17,14 +17,19 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     let Some(run) = scene.run.filter(|_| scene.ui.pending.is_none()) else {
         content.gap();
-        let what = "For each sentence of an answer: how unsure the model was of it, and of which word.";
+        let what =
+            "For each sentence of an answer: how unsure the model was of it, and of which word.";
         content.paragraph(what, scene.style(Tone::Quiet), "   ", cells);
         return content;
     };
     let top = full_bar(run);
     for (row, step) in run.steps.iter().enumerate() {
         for (version, measured) in step.measured().enumerate() {
-            let name = if version == 0 { format!("s{}", step.step) } else { " ↳".to_owned() };
+            let name = if version == 0 {
+                format!("s{}", step.step)
+            } else {
+                " ↳".to_owned()
+            };
             let line = match measured {
                 Some(uncertainty) => measured_row(scene, &name, uncertainty, top, cells),
                 None => open_row(scene, &name, (run, step), cells),
@@ -49,16 +54,31 @@ fn whole_rows(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content)
     if run.outcome.is_none() {
         return;
     }
-    let logprobs: Vec<f32> = run.steps.iter().flat_map(|step| &step.tokens).map(|token| token.logprob).collect();
+    let logprobs: Vec<f32> = run
+        .steps
+        .iter()
+        .flat_map(|step| &step.tokens)
+        .map(|token| token.logprob)
+        .collect();
     let mut says = Vec::new();
     if !logprobs.is_empty() {
         let mean = logprobs.iter().sum::<f32>() / logprobs.len() as f32;
         // A line may break behind a hyphen, and what rounds to zero is no negative number.
         let shown = format!("{:.2}", (mean * 100.0).round() / 100.0 + 0.0).replace('-', "\u{2212}");
-        says.push(format!("perplexity {:.2}, mean log-probability {shown} nats", (-mean).exp()));
+        says.push(format!(
+            "perplexity {:.2}, mean log-probability {shown} nats",
+            (-mean).exp()
+        ));
     }
-    says.extend(run.refinement.of_the_answer().map(|understanding| format!("DENSE {:.2} nats", understanding.dse)));
-    let sampled = run.utility.as_ref().and_then(|utility| utility.beliefs.get(1).or(utility.beliefs.first()));
+    says.extend(
+        run.refinement
+            .of_the_answer()
+            .map(|understanding| format!("DENSE {:.2} nats", understanding.dse)),
+    );
+    let sampled = run
+        .utility
+        .as_ref()
+        .and_then(|utility| utility.beliefs.get(1).or(utility.beliefs.first()));
     says.extend(sampled.map(|belief| {
         let of = &belief.uncertainty;
         format!(
@@ -86,7 +106,12 @@ fn name_span(scene: &Scene<'_>, name: &str) -> Span<'static> {
 }
 
 /// A sentence that nothing is known of yet.
-fn open_row(scene: &Scene<'_>, name: &str, (run, step): (&Run, &Step), cells: usize) -> Line<'static> {
+fn open_row(
+    scene: &Scene<'_>,
+    name: &str,
+    (run, step): (&Run, &Step),
+    cells: usize,
+) -> Line<'static> {
     let says = match scene.ui.goes_on(run) {
         _ if step.given => "taken over",
         true => "being written",
@@ -99,19 +124,35 @@ fn open_row(scene: &Scene<'_>, name: &str, (run, step): (&Run, &Step), cells: us
     ])
 }
 
-fn measured_row(scene: &Scene<'_>, name: &str, uncertainty: &Uncertainty, top: f32, cells: usize) -> Line<'static> {
+fn measured_row(
+    scene: &Scene<'_>,
+    name: &str,
+    uncertainty: &Uncertainty,
+    top: f32,
+    cells: usize,
+) -> Line<'static> {
     let is_share = uncertainty.measure == UncertaintyMeasure::Probe;
     let mut line = Line::from(name_span(scene, name));
-    for span in scene.bar(uncertainty.value / if is_share { 1.0 } else { top }, bar_cells(cells)) {
+    for span in scene.bar(
+        uncertainty.value / if is_share { 1.0 } else { top },
+        bar_cells(cells),
+    ) {
         line.push_span(span);
     }
     line.push_span(scene.span(Tone::Text, format!(" {:.2}", uncertainty.value)));
     let unit = if is_share { "" } else { " nats" };
-    let measure =
-        if cells >= 56 { format!("{unit:<5}  {:<16} ", measure(uncertainty.measure)) } else { format!("{unit}  ") };
+    let measure = if cells >= 56 {
+        format!("{unit:<5}  {:<16} ", measure(uncertainty.measure))
+    } else {
+        format!("{unit}  ")
+    };
     line.push_span(scene.span(Tone::Quiet, measure));
     if let Some(threshold) = uncertainty.threshold {
-        let sign = if uncertainty.value > threshold { '>' } else { '≤' };
+        let sign = if uncertainty.value > threshold {
+            '>'
+        } else {
+            '≤'
+        };
         line.push_span(scene.span(Tone::Text, format!("{sign} {threshold:.2}  ")));
     }
     let (tone, decision) = decision(uncertainty);
@@ -147,24 +188,44 @@ fn selected_step<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Step> {
         .into_iter()
         .find_map(|pane| scene.ui.scroll(pane).selected)
         .and_then(|item| run.steps.get(item.row));
-    let doubt = |step: &Step| step.measured().flatten().map(|uncertainty| uncertainty.value).fold(0.0, f32::max);
+    let doubt = |step: &Step| {
+        step.measured()
+            .flatten()
+            .map(|uncertainty| uncertainty.value)
+            .fold(0.0, f32::max)
+    };
     let telling = match scene.ui.goes_on(run) {
         true => run.steps.last(),
-        false => run.steps.iter().max_by(|a, b| doubt(a).total_cmp(&doubt(b))),
+        false => run
+            .steps
+            .iter()
+            .max_by(|a, b| doubt(a).total_cmp(&doubt(b))),
     };
-    selected.or(telling).filter(|step| !step.first_tokens().is_empty())
+    selected
+        .or(telling)
+        .filter(|step| !step.first_tokens().is_empty())
 }
 
 fn token_rows(scene: &Scene<'_>, step: &Step, cells: usize, content: &mut Content) {
     let tokens = step.first_tokens();
-    let top = tokens.iter().map(|token| token.entropy).fold(FULL_SPARK, f32::max);
+    let top = tokens
+        .iter()
+        .map(|token| token.entropy)
+        .fold(FULL_SPARK, f32::max);
     let name = format!(" tokens of s{}  ", step.step);
     let room = cells.saturating_sub(text::width(&name)).max(1);
     content.gap();
     for (at, tokens) in tokens.chunks(room).enumerate() {
-        let name = if at == 0 { name.clone() } else { " ".repeat(text::width(&name)) };
+        let name = if at == 0 {
+            name.clone()
+        } else {
+            " ".repeat(text::width(&name))
+        };
         let signs = text::sparkline(tokens.iter().map(|token| token.entropy), top);
-        content.line(Line::from(vec![scene.span(Tone::Quiet, name), scene.span(Tone::Bar, signs)]));
+        content.line(Line::from(vec![
+            scene.span(Tone::Quiet, name),
+            scene.span(Tone::Bar, signs),
+        ]));
     }
     if let Some((word, entropy)) = step.most_uncertain_word() {
         let word = text::clip(&word, cells.saturating_sub(32)).into_owned();
@@ -179,8 +240,18 @@ fn token_rows(scene: &Scene<'_>, step: &Step, cells: usize, content: &mut Conten
 
 /// The entropy of each word of a doubted sentence, with the region that the query was made of.
 fn word_rows(scene: &Scene<'_>, (run, step): (&Run, &Step), cells: usize, content: &mut Content) {
-    let region = run.lookups.iter().filter(|lookup| lookup.step == step.step).find_map(|lookup| lookup.region);
-    let Some(DoubtedRegion { threshold, first_word }) = region.filter(|_| !step.replaced.is_empty()) else { return };
+    let region = run
+        .lookups
+        .iter()
+        .filter(|lookup| lookup.step == step.step)
+        .find_map(|lookup| lookup.region);
+    let Some(DoubtedRegion {
+        threshold,
+        first_word,
+    }) = region.filter(|_| !step.replaced.is_empty())
+    else {
+        return;
+    };
     let name = " words  ";
     let room = cells.saturating_sub(text::width(name)).max(1);
     let mut line = Line::from(scene.span(Tone::Quiet, name));
@@ -188,11 +259,18 @@ fn word_rows(scene: &Scene<'_>, (run, step): (&Run, &Step), cells: usize, conten
     for (at, (word, entropy)) in words(step.first_tokens()).into_iter().enumerate() {
         let doubted = first_word.is_none_or(|first| at >= first as usize);
         let begins = doubted && at == first_word.map_or(0, |first| first as usize);
-        let shown = format!("{}{} ", if begins { "▸" } else { "" }, text::clip(&word, room.saturating_sub(8)));
+        let shown = format!(
+            "{}{} ",
+            if begins { "▸" } else { "" },
+            text::clip(&word, room.saturating_sub(8))
+        );
         let number = format!("{entropy:.2}  ");
         let width = text::width(&shown) + text::width(&number);
         if used > 0 && used + width > room {
-            content.line(std::mem::replace(&mut line, Line::from(" ".repeat(text::width(name)))));
+            content.line(std::mem::replace(
+                &mut line,
+                Line::from(" ".repeat(text::width(name))),
+            ));
             used = 0;
         }
         used += width;
@@ -208,22 +286,48 @@ fn word_rows(scene: &Scene<'_>, (run, step): (&Run, &Step), cells: usize, conten
 }
 
 fn gate_rows(scene: &Scene<'_>, run: &Run, top: f32, cells: usize, content: &mut Content) {
-    let says = match (&run.gate, run.setting("gate.kind").unwrap_or_default().as_str()) {
+    let says = match (
+        &run.gate,
+        run.setting("gate.kind").unwrap_or_default().as_str(),
+    ) {
         (Some(gate), _) => gate_words(gate),
         (None, "") => return,
         (None, _) => "gate off: measured and shown, nothing follows".to_owned(),
     };
-    let has_nats = run.gate.as_ref().is_none_or(|gate| gate.measure != UncertaintyMeasure::Probe);
-    let bar = if has_nats { format!(" · a full bar is {top:.1} nats") } else { String::new() };
-    content.paragraph(&format!("{says}{bar}"), scene.style(Tone::Quiet), " ", cells);
+    let has_nats = run
+        .gate
+        .as_ref()
+        .is_none_or(|gate| gate.measure != UncertaintyMeasure::Probe);
+    let bar = if has_nats {
+        format!(" · a full bar is {top:.1} nats")
+    } else {
+        String::new()
+    };
+    content.paragraph(
+        &format!("{says}{bar}"),
+        scene.style(Tone::Quiet),
+        " ",
+        cells,
+    );
     if let Some(reason) = run.gate.as_ref().and_then(|gate| gate.fallback.as_ref()) {
-        content.paragraph(&format!("not the probe: {reason}"), scene.style(Tone::Doubt), " ", cells);
+        content.paragraph(
+            &format!("not the probe: {reason}"),
+            scene.style(Tone::Doubt),
+            " ",
+            cells,
+        );
     }
 }
 
 fn gate_words(gate: &GateCard) -> String {
     let name = measure(gate.measure);
     let held_out = gate.probe.as_ref().and_then(|probe| probe.held_out);
-    let quality = held_out.and_then(|figures| figures.auroc).map(|auroc| format!(" (AUROC {auroc:.2} held out)"));
-    format!("gate: {name}{}, doubts above {:.2}", quality.unwrap_or_default(), gate.threshold)
+    let quality = held_out
+        .and_then(|figures| figures.auroc)
+        .map(|auroc| format!(" (AUROC {auroc:.2} held out)"));
+    format!(
+        "gate: {name}{}, doubts above {:.2}",
+        quality.unwrap_or_default(),
+        gate.threshold
+    )
 }

@@ -37,23 +37,49 @@ impl Funnel {
         self.fates.see(event);
         match event {
             Event::LinksRead { links, .. } => {
-                let links = DocumentLinks { document: one_line(&links.document), ..links.clone() };
+                let links = DocumentLinks {
+                    document: one_line(&links.document),
+                    ..links.clone()
+                };
                 self.links.retain(|known| known.document != links.document);
                 self.links.push(links);
             }
-            Event::ChunksLinked { linked, .. } => self.texts.extend(linked.iter().map(|text| harmless(&text.hit))),
+            Event::ChunksLinked { linked, .. } => self
+                .texts
+                .extend(linked.iter().map(|text| harmless(&text.hit))),
             Event::ChunksMerged { merged, .. } => self.texts.extend(merged.iter().map(harmless)),
-            Event::ChunksGraded { graded, threshold, fell_back, .. } => {
-                self.grades.extend(graded.iter().map(|graded| (graded.chunk, *graded)));
+            Event::ChunksGraded {
+                graded,
+                threshold,
+                fell_back,
+                ..
+            } => {
+                self.grades
+                    .extend(graded.iter().map(|graded| (graded.chunk, *graded)));
                 self.threshold = Some(*threshold);
                 self.fell_back.extend(fell_back.then_some(Stage::Graded));
             }
-            Event::ChunksJudged { judged, fell_back, .. } => {
-                self.judged.extend(judged.iter().map(|judged| (judged.chunk, judged.probability)));
+            Event::ChunksJudged {
+                judged, fell_back, ..
+            } => {
+                self.judged.extend(
+                    judged
+                        .iter()
+                        .map(|judged| (judged.chunk, judged.probability)),
+                );
                 self.fell_back.extend(fell_back.then_some(Stage::Judged));
             }
-            Event::StageFinished { stage, kept, dropped, .. } => {
-                self.stages.push(Narrowed { stage: *stage, kept: kept.len(), dropped: dropped.len() });
+            Event::StageFinished {
+                stage,
+                kept,
+                dropped,
+                ..
+            } => {
+                self.stages.push(Narrowed {
+                    stage: *stage,
+                    kept: kept.len(),
+                    dropped: dropped.len(),
+                });
             }
             Event::ChunksReranked { ranked, .. } => self.reranked = Some(ranked.len()),
             _ => {}
@@ -76,7 +102,11 @@ impl Funnel {
     #[must_use]
     pub fn links_of(&self, chunk: u64) -> Option<(&DocumentLinks, usize)> {
         self.links.iter().find_map(|document| {
-            document.chunks.iter().position(|linked| linked.chunk == chunk).map(|place| (document, place))
+            document
+                .chunks
+                .iter()
+                .position(|linked| linked.chunk == chunk)
+                .map(|place| (document, place))
         })
     }
 }
@@ -86,9 +116,15 @@ fn harmless(hit: &Hit) -> Hit {
     // the parts are ranges of the text: what is replaced keeps its length, or the parts go
     let text = many_lines(&hit.chunk.text);
     if text.len() != hit.chunk.text.len() {
-        hit.chunk.parts.iter_mut().for_each(|part| part.text = [0, 0]);
+        hit.chunk
+            .parts
+            .iter_mut()
+            .for_each(|part| part.text = [0, 0]);
     }
     hit.chunk.text = text;
-    hit.chunk.headings.iter_mut().for_each(|heading| *heading = one_line(heading));
+    hit.chunk
+        .headings
+        .iter_mut()
+        .for_each(|heading| *heading = one_line(heading));
     hit
 }

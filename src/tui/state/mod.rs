@@ -11,8 +11,8 @@ mod step;
 use std::collections::BTreeMap;
 
 use crate::event::{
-    CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelRole, Outcome, Record, RunSummary, SoughtLookup,
-    Source, Utility,
+    CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelRole, Outcome, Record,
+    RunSummary, SoughtLookup, Source, Utility,
 };
 
 pub use funnel::{Funnel, Narrowed};
@@ -28,7 +28,10 @@ pub enum Model {
     /// The file is being read; `fraction` is in 0..=1.
     Loading { file: String, fraction: f32 },
     /// Ready; `wall_ms` is None when only a run told of it.
-    Ready { card: ModelCard, wall_ms: Option<u64> },
+    Ready {
+        card: ModelCard,
+        wall_ms: Option<u64>,
+    },
 }
 
 /// The recorded runs of the sessions folder.
@@ -79,16 +82,31 @@ impl State {
     /// Takes one record in.
     pub fn apply(&mut self, record: &Record) {
         match &record.event {
-            Event::ModelLoadProgressed { role, file, fraction } => {
-                self.models.insert(*role, Model::Loading { file: one_line(file), fraction: *fraction });
+            Event::ModelLoadProgressed {
+                role,
+                file,
+                fraction,
+            } => {
+                self.models.insert(
+                    *role,
+                    Model::Loading {
+                        file: one_line(file),
+                        fraction: *fraction,
+                    },
+                );
             }
             Event::ModelLoaded { model, wall_ms } => self.model_ready(model, Some(*wall_ms)),
             Event::CorpusOpened { corpus } => self.corpus = Some(harmless_corpus(corpus)),
-            Event::IndexProgressed { progress } => self.indexing = Some(harmless_progress(progress)),
+            Event::IndexProgressed { progress } => {
+                self.indexing = Some(harmless_progress(progress))
+            }
             Event::IndexFinished { report } => self.index_finished(report),
             Event::LinksFinished { .. } => self.indexing = None,
             Event::ChunksSought { phrase, lookups } => {
-                self.sought = Some(Sought { phrase: one_line(phrase), lookups: lookups.clone() });
+                self.sought = Some(Sought {
+                    phrase: one_line(phrase),
+                    lookups: lookups.clone(),
+                });
             }
             Event::OperationStopped { operation } => self.operation_stopped(operation),
             Event::SourceOpened { source } => {
@@ -96,17 +114,32 @@ impl State {
             }
             Event::SessionsListed { folder, runs } => {
                 let runs = runs.iter().map(harmless_summary).collect();
-                self.sessions = Some(Sessions { folder: one_line(folder), runs });
+                self.sessions = Some(Sessions {
+                    folder: one_line(folder),
+                    runs,
+                });
             }
-            Event::OperationFailed { operation, error, advice } => {
+            Event::OperationFailed {
+                operation,
+                error,
+                advice,
+            } => {
                 if operation == "engine" {
                     self.engine_failed(error, advice);
                 }
                 let text = format!("{operation}: {error}");
-                self.log.push(Entry { failed: true, text: one_line(&text), advice: one_line(advice) });
+                self.log.push(Entry {
+                    failed: true,
+                    text: one_line(&text),
+                    advice: one_line(advice),
+                });
             }
             Event::Warned { text } => {
-                self.log.push(Entry { failed: false, text: one_line(text), advice: String::new() });
+                self.log.push(Entry {
+                    failed: false,
+                    text: one_line(text),
+                    advice: String::new(),
+                });
             }
             Event::RunStarted { .. } => self.run_started(record),
             Event::QuestionRewritten { .. }
@@ -161,15 +194,23 @@ impl State {
     fn engine_failed(&mut self, error: &str, advice: &str) {
         self.indexing = None;
         for run in self.runs.iter_mut().filter(|run| run.outcome.is_none()) {
-            run.outcome = Some(Outcome::Failed { error: one_line(error), advice: one_line(advice) });
+            run.outcome = Some(Outcome::Failed {
+                error: one_line(error),
+                advice: one_line(advice),
+            });
         }
     }
 
     fn operation_stopped(&mut self, operation: &str) {
         self.indexing = None;
-        self.models.retain(|_, model| matches!(model, Model::Ready { .. }));
+        self.models
+            .retain(|_, model| matches!(model, Model::Ready { .. }));
         let text = format!("{}: stopped", one_line(operation));
-        self.log.push(Entry { failed: false, text, advice: String::new() });
+        self.log.push(Entry {
+            failed: false,
+            text,
+            advice: String::new(),
+        });
     }
 
     fn model_ready(&mut self, card: &ModelCard, wall_ms: Option<u64>) {
@@ -182,7 +223,8 @@ impl State {
             chat_template: one_line(&card.chat_template),
             ..card.clone()
         };
-        self.models.insert(card.role, Model::Ready { card, wall_ms });
+        self.models
+            .insert(card.role, Model::Ready { card, wall_ms });
     }
 
     fn index_finished(&mut self, report: &IndexReport) {
@@ -199,7 +241,9 @@ impl State {
 
     /// A run that is seen again (opened from the sessions folder) starts over in its old place.
     fn run_started(&mut self, record: &Record) {
-        let Some(run) = Run::started(record) else { return };
+        let Some(run) = Run::started(record) else {
+            return;
+        };
         let place = match self.runs.iter().position(|known| known.id == run.id) {
             Some(place) => {
                 self.runs[place] = run;
@@ -215,11 +259,17 @@ impl State {
 }
 
 fn harmless_corpus(corpus: &CorpusCard) -> CorpusCard {
-    CorpusCard { folder: one_line(&corpus.folder), ..corpus.clone() }
+    CorpusCard {
+        folder: one_line(&corpus.folder),
+        ..corpus.clone()
+    }
 }
 
 fn harmless_progress(progress: &IndexProgress) -> IndexProgress {
-    IndexProgress { file: progress.file.as_deref().map(one_line), ..progress.clone() }
+    IndexProgress {
+        file: progress.file.as_deref().map(one_line),
+        ..progress.clone()
+    }
 }
 
 fn harmless_source(source: &Source) -> Source {
@@ -242,10 +292,16 @@ fn harmless_summary(run: &RunSummary) -> RunSummary {
 
 fn harmless_utility(utility: &Utility) -> Utility {
     let mut utility = utility.clone();
-    utility.references.iter_mut().for_each(|text| *text = one_line(text));
+    utility
+        .references
+        .iter_mut()
+        .for_each(|text| *text = one_line(text));
     for belief in &mut utility.beliefs {
         belief.greedy = one_line(&belief.greedy);
-        belief.samples.iter_mut().for_each(|sample| sample.text = one_line(&sample.text));
+        belief
+            .samples
+            .iter_mut()
+            .for_each(|sample| sample.text = one_line(&sample.text));
     }
     utility
 }

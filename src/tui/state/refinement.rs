@@ -1,5 +1,6 @@
 use crate::event::{
-    AddedChunk, ClassifiedChunk, Event, RecutDocument, RefinementEnd, Understanding, Unmeasured, VariedChunk,
+    AddedChunk, ClassifiedChunk, Event, RecutDocument, RefinementEnd, Understanding, Unmeasured,
+    VariedChunk,
 };
 
 use super::{harmless_text, one_line};
@@ -41,15 +42,28 @@ impl Refinement {
     #[must_use]
     pub fn chunk(&self, round: usize, place: usize) -> Option<u64> {
         let round = self.rounds.get(round)?;
-        let added = round.change.iter().flat_map(|change| &change.added).map(|added| added.chunk);
-        round.chunks.iter().map(|chunk| chunk.chunk).chain(added).nth(place.checked_sub(1)?)
+        let added = round
+            .change
+            .iter()
+            .flat_map(|change| &change.added)
+            .map(|added| added.chunk);
+        round
+            .chunks
+            .iter()
+            .map(|chunk| chunk.chunk)
+            .chain(added)
+            .nth(place.checked_sub(1)?)
     }
 
     /// What was measured of the context that the answer was written from: of the best round, or of the last one.
     #[must_use]
     pub fn of_the_answer(&self) -> Option<&Understanding> {
         let best = self.finished.as_ref().map(|(best, _)| *best);
-        let written_from = self.rounds.iter().rev().find(|round| best.is_none_or(|best| round.round == best))?;
+        let written_from = self
+            .rounds
+            .iter()
+            .rev()
+            .find(|round| best.is_none_or(|best| round.round == best))?;
         written_from.measured.as_ref().ok()
     }
 
@@ -63,26 +77,64 @@ impl Refinement {
                 };
                 self.recut = documents.iter().map(harmless).collect();
             }
-            Event::UnderstandingMeasured { step, round, understanding } => {
-                let replies = understanding.replies.iter().map(|reply| one_line(reply.trim())).collect();
-                let measured = Understanding { replies, chunks: Vec::new(), ..understanding.clone() };
+            Event::UnderstandingMeasured {
+                step,
+                round,
+                understanding,
+            } => {
+                let replies = understanding
+                    .replies
+                    .iter()
+                    .map(|reply| one_line(reply.trim()))
+                    .collect();
+                let measured = Understanding {
+                    replies,
+                    chunks: Vec::new(),
+                    ..understanding.clone()
+                };
                 self.begin((*step, *round), Ok(measured), &understanding.chunks);
             }
-            Event::UnderstandingSkipped { step, round, reason, chunks } => {
+            Event::UnderstandingSkipped {
+                step,
+                round,
+                reason,
+                chunks,
+            } => {
                 self.begin((*step, *round), Err(*reason), chunks);
             }
-            Event::ContextEvaluated { step, round, sufficient, probability } => {
-                self.round((*step, *round), |round| round.evaluated = Some((*sufficient, *probability)));
+            Event::ContextEvaluated {
+                step,
+                round,
+                sufficient,
+                probability,
+            } => {
+                self.round((*step, *round), |round| {
+                    round.evaluated = Some((*sufficient, *probability))
+                });
             }
-            Event::ChunksClassified { step, round, chunks } => {
+            Event::ChunksClassified {
+                step,
+                round,
+                chunks,
+            } => {
                 let harmless = |chunk: &ClassifiedChunk| ClassifiedChunk {
                     without: chunk.without.as_deref().map(harmless_text),
                     ..chunk.clone()
                 };
-                self.round((*step, *round), |round| round.classes = chunks.iter().map(harmless).collect());
+                self.round((*step, *round), |round| {
+                    round.classes = chunks.iter().map(harmless).collect()
+                });
             }
-            Event::ContextRefined { step, round, dropped, added } => {
-                let change = Change { dropped: dropped.clone(), added: added.clone() };
+            Event::ContextRefined {
+                step,
+                round,
+                dropped,
+                added,
+            } => {
+                let change = Change {
+                    dropped: dropped.clone(),
+                    added: added.clone(),
+                };
                 self.round((*step, *round), |round| round.change = Some(change));
             }
             Event::RefinementFinished { best, end, .. } => self.finished = Some((*best, *end)),
@@ -102,11 +154,24 @@ impl Refinement {
         };
         let (evaluated, classes, change) = (None, Vec::new(), None);
         let chunks = chunks.iter().map(varied).collect();
-        self.rounds.push(Round { step, round, measured, chunks, evaluated, classes, change });
+        self.rounds.push(Round {
+            step,
+            round,
+            measured,
+            chunks,
+            evaluated,
+            classes,
+            change,
+        });
     }
 
     fn round(&mut self, place: (u32, u32), change: impl FnOnce(&mut Round)) {
-        if let Some(round) = self.rounds.iter_mut().rev().find(|known| (known.step, known.round) == place) {
+        if let Some(round) = self
+            .rounds
+            .iter_mut()
+            .rev()
+            .find(|known| (known.step, known.round) == place)
+        {
             change(round);
         }
     }

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::event::{
-    CallUsage, Citation, Context, CorpusCard, DoubtedRegion, DropReason, Event, GateCard, Hit, ModelCard, ModelRole,
-    Outcome, QueryWord, Record, Retrieval, RunUsage, Utility,
+    CallUsage, Citation, Context, CorpusCard, DoubtedRegion, DropReason, Event, GateCard, Hit,
+    ModelCard, ModelRole, Outcome, QueryWord, Record, Retrieval, RunUsage, Utility,
 };
 
 use super::step::{Step, Token};
@@ -123,8 +123,17 @@ struct DecodingClock {
 impl Run {
     /// The run that a [`Event::RunStarted`] begins; None for any other event.
     pub(super) fn started(record: &Record) -> Option<Self> {
-        let Event::RunStarted { question, preset, settings, models, corpus, seed, started_at, confirmed, .. } =
-            &record.event
+        let Event::RunStarted {
+            question,
+            preset,
+            settings,
+            models,
+            corpus,
+            seed,
+            started_at,
+            confirmed,
+            ..
+        } = &record.event
         else {
             return None;
         };
@@ -155,10 +164,20 @@ impl Run {
 
     pub(super) fn apply(&mut self, record: &Record) {
         match &record.event {
-            Event::QueryWritten { step, query, writer, words, region } => {
+            Event::QueryWritten {
+                step,
+                query,
+                writer,
+                words,
+                region,
+            } => {
                 let lookup = self.lookup(*step);
-                (lookup.query, lookup.writer, lookup.region) = (one_line(query), one_line(writer), *region);
-                let word = |word: &QueryWord| QueryWord { text: one_line(&word.text), origin: word.origin };
+                (lookup.query, lookup.writer, lookup.region) =
+                    (one_line(query), one_line(writer), *region);
+                let word = |word: &QueryWord| QueryWord {
+                    text: one_line(&word.text),
+                    origin: word.origin,
+                };
                 lookup.words = words.iter().map(word).collect();
             }
             Event::RetrievalFinished { step, retrieval } => {
@@ -172,8 +191,17 @@ impl Run {
             | Event::StageFinished { step, .. }
             | Event::ChunksMerged { step, .. }
             | Event::ChunksReranked { step, .. } => self.lookup(*step).narrowed(&record.event),
-            Event::QuestionRewritten { rewritten, cosine, used, .. } => {
-                self.rewritten = Some(Rewritten { text: one_line(rewritten), cosine: *cosine, used: *used });
+            Event::QuestionRewritten {
+                rewritten,
+                cosine,
+                used,
+                ..
+            } => {
+                self.rewritten = Some(Rewritten {
+                    text: one_line(rewritten),
+                    cosine: *cosine,
+                    used: *used,
+                });
             }
             Event::ContextBuilt { step, context } => {
                 self.lookup(*step).built(context);
@@ -182,7 +210,10 @@ impl Run {
             Event::DocumentsRecut { step, .. } => {
                 self.lookup(*step).funnel.apply(&record.event);
                 // what is found among the new chunks stands beside what was found before
-                self.lookups.push(Lookup { recut: true, ..Lookup::new(*step) });
+                self.lookups.push(Lookup {
+                    recut: true,
+                    ..Lookup::new(*step)
+                });
                 self.refinement.apply(&record.event);
             }
             Event::UnderstandingMeasured { .. }
@@ -191,7 +222,14 @@ impl Run {
             | Event::ChunksClassified { .. }
             | Event::ContextRefined { .. }
             | Event::RefinementFinished { .. } => self.refinement.apply(&record.event),
-            Event::ModelCalled { call, purpose, role, prompt, prompt_tokens, branches } => {
+            Event::ModelCalled {
+                call,
+                purpose,
+                role,
+                prompt,
+                prompt_tokens,
+                branches,
+            } => {
                 self.decoding.last_token_us = None;
                 self.calls.push(Call {
                     call: *call,
@@ -206,7 +244,12 @@ impl Run {
             }
             Event::ModelCallFinished { call, calls, usage } => {
                 let batch = *call..call.saturating_add(*calls);
-                for known in self.calls.iter_mut().rev().filter(|known| batch.contains(&known.call)) {
+                for known in self
+                    .calls
+                    .iter_mut()
+                    .rev()
+                    .filter(|known| batch.contains(&known.call))
+                {
                     // the first of a batch carries what all of it cost
                     known.usage = Some(*usage).filter(|_| known.call == *call);
                     known.batch = Some((*call, *calls));
@@ -214,11 +257,25 @@ impl Run {
             }
             Event::GateChosen { gate } => self.gate = Some(harmless_gate(gate)),
             Event::StepStarted { step } => self.step(*step).begin(),
-            Event::TokenGenerated { step, text, logprob, entropy } => {
+            Event::TokenGenerated {
+                step,
+                text,
+                logprob,
+                entropy,
+            } => {
                 self.decoding.token(record.t_us);
-                self.step(*step).push(Token { text: harmless_text(text), logprob: *logprob, entropy: *entropy });
+                self.step(*step).push(Token {
+                    text: harmless_text(text),
+                    logprob: *logprob,
+                    entropy: *entropy,
+                });
             }
-            Event::StepFinished { step, text, uncertainty, citations } => {
+            Event::StepFinished {
+                step,
+                text,
+                uncertainty,
+                citations,
+            } => {
                 let known = self.step(*step);
                 known.text = harmless_text(text).trim().to_owned();
                 known.uncertainty = Some(uncertainty.clone());
@@ -229,7 +286,13 @@ impl Run {
                 chunks.sort_by(|a, b| b.share.total_cmp(&a.share));
                 self.step(*step).attended = chunks;
             }
-            Event::RunFinished { outcome, text, answer, citations, usage } => {
+            Event::RunFinished {
+                outcome,
+                text,
+                answer,
+                citations,
+                usage,
+            } => {
                 self.outcome = Some(outcome.clone());
                 self.text = harmless_text(text);
                 self.answer = one_line(answer.trim());
@@ -266,9 +329,15 @@ impl Run {
     /// Prompt tokens evaluated and reused over the calls that are over.
     #[must_use]
     pub fn prompt_tokens(&self) -> (u64, u64) {
-        self.calls.iter().filter_map(|call| call.usage).fold((0, 0), |(evaluated, reused), usage| {
-            (evaluated + u64::from(usage.prompt_tokens_evaluated), reused + u64::from(usage.prompt_tokens_reused))
-        })
+        self.calls.iter().filter_map(|call| call.usage).fold(
+            (0, 0),
+            |(evaluated, reused), usage| {
+                (
+                    evaluated + u64::from(usage.prompt_tokens_evaluated),
+                    reused + u64::from(usage.prompt_tokens_reused),
+                )
+            },
+        )
     }
 
     /// The generator of this run.
@@ -286,7 +355,10 @@ impl Run {
     /// The hit that holds a chunk, in any lookup.
     #[must_use]
     pub fn hit(&self, chunk: u64) -> Option<&Hit> {
-        self.lookups.iter().rev().find_map(|lookup| lookup.hits().iter().find(|hit| hit.chunk.id == chunk))
+        self.lookups
+            .iter()
+            .rev()
+            .find_map(|lookup| lookup.hits().iter().find(|hit| hit.chunk.id == chunk))
     }
 
     /// What a lookup was worth: that of a step, or the one of the last context.
@@ -304,45 +376,75 @@ impl Run {
     /// The chunks of the last context, in the order of their labels.
     #[must_use]
     pub fn context_hits(&self) -> Vec<&Hit> {
-        let context = self.lookups.iter().rev().find_map(|lookup| lookup.context.as_ref());
+        let context = self
+            .lookups
+            .iter()
+            .rev()
+            .find_map(|lookup| lookup.context.as_ref());
         let chunks = context.map_or(&[][..], |context| &context.chunks);
-        chunks.iter().filter_map(|part| self.hit(part.chunk)).collect()
+        chunks
+            .iter()
+            .filter_map(|part| self.hit(part.chunk))
+            .collect()
     }
 
     fn lookup(&mut self, step: u32) -> &mut Lookup {
-        let place = self.lookups.iter().rposition(|lookup| lookup.step == step).unwrap_or_else(|| {
-            self.lookups.push(Lookup::new(step));
-            self.lookups.len() - 1
-        });
+        let place = self
+            .lookups
+            .iter()
+            .rposition(|lookup| lookup.step == step)
+            .unwrap_or_else(|| {
+                self.lookups.push(Lookup::new(step));
+                self.lookups.len() - 1
+            });
         &mut self.lookups[place]
     }
 
     fn step(&mut self, step: u32) -> &mut Step {
-        let place = self.steps.iter().rposition(|known| known.step == step).unwrap_or_else(|| {
-            self.steps.push(Step { step, ..Step::default() });
-            self.steps.len() - 1
-        });
+        let place = self
+            .steps
+            .iter()
+            .rposition(|known| known.step == step)
+            .unwrap_or_else(|| {
+                self.steps.push(Step {
+                    step,
+                    ..Step::default()
+                });
+                self.steps.len() - 1
+            });
         &mut self.steps[place]
     }
 }
 
 /// A sentence that was taken over from another run.
 fn given((step, text): (u32, &String)) -> Step {
-    Step { step, text: harmless_text(text).trim().to_owned(), given: true, ..Step::default() }
+    Step {
+        step,
+        text: harmless_text(text).trim().to_owned(),
+        given: true,
+        ..Step::default()
+    }
 }
 
 fn harmless_gate(gate: &GateCard) -> GateCard {
-    GateCard { fallback: gate.fallback.as_deref().map(one_line), ..gate.clone() }
+    GateCard {
+        fallback: gate.fallback.as_deref().map(one_line),
+        ..gate.clone()
+    }
 }
 
 /// A value of a table of settings by its dotted name, as a person would write it.
 #[must_use]
 pub fn setting(settings: &Value, key: &str) -> Option<String> {
-    let value = key.split('.').try_fold(settings, |value, name| value.get(name))?;
+    let value = key
+        .split('.')
+        .try_fold(settings, |value, name| value.get(name))?;
     Some(match value {
         Value::String(text) => one_line(text),
         // an f32 in a table of f64 carries digits that nobody wrote
-        Value::Number(number) if number.is_f64() => format!("{:?}", number.as_f64().unwrap_or_default() as f32),
+        Value::Number(number) if number.is_f64() => {
+            format!("{:?}", number.as_f64().unwrap_or_default() as f32)
+        }
         other => one_line(&other.to_string()),
     })
 }
@@ -387,10 +489,14 @@ impl Lookup {
         let before = self.funnel.texts.len();
         self.funnel.apply(event);
         if let Some(retrieval) = &mut self.retrieval {
-            retrieval.hits.extend(self.funnel.texts[before..].iter().cloned());
+            retrieval
+                .hits
+                .extend(self.funnel.texts[before..].iter().cloned());
         }
         if let Event::StageFinished { dropped, .. } = event {
-            let places = dropped.iter().map(|dropped| (dropped.chunk, Place::Dropped(dropped.reason.clone())));
+            let places = dropped
+                .iter()
+                .map(|dropped| (dropped.chunk, Place::Dropped(dropped.reason.clone())));
             self.places.extend(places);
         }
     }
@@ -401,7 +507,8 @@ impl Lookup {
             self.places.insert(chunk.chunk, Place::Label(chunk.label));
         }
         for dropped in &context.dropped {
-            self.places.insert(dropped.chunk, Place::Dropped(dropped.reason.clone()));
+            self.places
+                .insert(dropped.chunk, Place::Dropped(dropped.reason.clone()));
         }
         self.context = Some(context.clone());
     }
@@ -409,7 +516,9 @@ impl Lookup {
     /// The hits in fused order, best first; behind them the texts that were joined of chunks.
     #[must_use]
     pub fn hits(&self) -> &[Hit] {
-        self.retrieval.as_ref().map_or(&[], |retrieval| &retrieval.hits)
+        self.retrieval
+            .as_ref()
+            .map_or(&[], |retrieval| &retrieval.hits)
     }
 
     /// The label of a chunk in the context.

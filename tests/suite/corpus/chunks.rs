@@ -4,15 +4,26 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use ragscope::corpus::{Chunk, Document, FixedCut, SemanticCut, Sentences, TokenCounter, chunks_at, cut, sentences};
+use ragscope::corpus::{
+    Chunk, Document, FixedCut, SemanticCut, Sentences, TokenCounter, chunks_at, cut, sentences,
+};
 
 use super::model;
 
-static COUNTER: LazyLock<TokenCounter> =
-    LazyLock::new(|| TokenCounter::from_gguf(&model("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder"));
+static COUNTER: LazyLock<TokenCounter> = LazyLock::new(|| {
+    TokenCounter::from_gguf(&model("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder")
+});
 
 fn chunks(document: &Document, tokens: u32, overlap_tokens: u32) -> Vec<Chunk> {
-    cut(document, FixedCut { tokens, overlap_tokens, sentences: 0 }, &COUNTER)
+    cut(
+        document,
+        FixedCut {
+            tokens,
+            overlap_tokens,
+            sentences: 0,
+        },
+        &COUNTER,
+    )
 }
 
 fn document(path: &str, file: impl AsRef<[u8]>) -> Document {
@@ -26,32 +37,65 @@ fn check(file: &[u8], document: &Document, tokens: u32, overlap: u32) -> Vec<Chu
     let limit = tokens.min(COUNTER.room()).max(16);
     let (mut begun, mut after) = (0, 0);
     for (index, chunk) in chunks.iter().enumerate() {
-        assert!(chunk.tokens <= limit, "{} tokens, {limit} allowed", chunk.tokens);
+        assert!(
+            chunk.tokens <= limit,
+            "{} tokens, {limit} allowed",
+            chunk.tokens
+        );
         assert_eq!(chunk.tokens, COUNTER.count(&chunk.text));
-        assert!(!chunk.text.is_empty() && chunk.text.trim() == chunk.text, "{:?}", chunk.text);
-        let [start, end] = chunk.bytes.map(|at| usize::try_from(at).expect("in memory"));
+        assert!(
+            !chunk.text.is_empty() && chunk.text.trim() == chunk.text,
+            "{:?}",
+            chunk.text
+        );
+        let [start, end] = chunk
+            .bytes
+            .map(|at| usize::try_from(at).expect("in memory"));
         assert_eq!(&file[start..end], chunk.text.as_bytes());
         let line = |at: usize| file[..at].iter().filter(|byte| **byte == b'\n').count() as u32 + 1;
         assert_eq!(chunk.lines, [line(start), line(end - 1)]);
         assert!(index == 0 || begun < start, "no progress at {start}");
         assert!(end > after, "nothing new at {start}");
         let skipped = file.get(after..start).unwrap_or_default();
-        assert!(String::from_utf8_lossy(skipped).trim().is_empty(), "left out: {skipped:?}");
+        assert!(
+            String::from_utf8_lossy(skipped).trim().is_empty(),
+            "left out: {skipped:?}"
+        );
         let repeated = file.get(start..after).unwrap_or_default();
-        assert!(COUNTER.count(&String::from_utf8_lossy(repeated)) <= overlap.min(limit / 2), "too much overlap");
+        assert!(
+            COUNTER.count(&String::from_utf8_lossy(repeated)) <= overlap.min(limit / 2),
+            "too much overlap"
+        );
         (begun, after) = (start, end);
     }
-    assert!(String::from_utf8_lossy(&file[after..]).trim().is_empty(), "left out at the end");
+    assert!(
+        String::from_utf8_lossy(&file[after..]).trim().is_empty(),
+        "left out at the end"
+    );
     chunks
 }
 
 #[test]
 fn a_text_in_chunks_of_many_sizes() {
     let text = include_str!("../../../LICENSE");
-    for (tokens, overlap) in [(512, 64), (128, 32), (16, 8), (64, 0), (0, 1000), (u32::MAX, u32::MAX)] {
+    for (tokens, overlap) in [
+        (512, 64),
+        (128, 32),
+        (16, 8),
+        (64, 0),
+        (0, 1000),
+        (u32::MAX, u32::MAX),
+    ] {
         let chunks = check(text.as_bytes(), &document("LICENSE", text), tokens, overlap);
-        let repeats = chunks.windows(2).filter(|pair| pair[1].bytes[0] < pair[0].bytes[1]).count();
-        assert!(overlap == 0 || repeats * 3 > chunks.len(), "{repeats} overlaps in {} chunks", chunks.len());
+        let repeats = chunks
+            .windows(2)
+            .filter(|pair| pair[1].bytes[0] < pair[0].bytes[1])
+            .count();
+        assert!(
+            overlap == 0 || repeats * 3 > chunks.len(),
+            "{repeats} overlaps in {} chunks",
+            chunks.len()
+        );
     }
 }
 
@@ -83,24 +127,43 @@ fn text_without_places_to_cut() {
         let started = Instant::now();
         let name: String = text.trim_start().chars().take(10).collect();
         check(text.as_bytes(), &document("a.md", &text), 512, 64);
-        assert!(started.elapsed() < Duration::from_secs(20), "{name:?} took {:?}", started.elapsed());
+        assert!(
+            started.elapsed() < Duration::from_secs(20),
+            "{name:?} took {:?}",
+            started.elapsed()
+        );
     }
 }
 
 #[test]
 fn chunks_end_at_the_deepest_break() {
-    let sentence = "The keeper of the lighthouse lit the lamp every evening before the fog came in. ";
+    let sentence =
+        "The keeper of the lighthouse lit the lamp every evening before the fog came in. ";
     let paragraph = |times: usize| sentence.repeat(times).trim_end().to_owned();
-    let text = format!("# One\n\n{}\n\n{}\n\n# Two\n\n{}\n", paragraph(3), paragraph(3), paragraph(4));
+    let text = format!(
+        "# One\n\n{}\n\n{}\n\n# Two\n\n{}\n",
+        paragraph(3),
+        paragraph(3),
+        paragraph(4)
+    );
     let chunks = check(text.as_bytes(), &document("a.md", &text), 130, 40);
-    let starts: Vec<&str> = chunks.iter().map(|chunk| chunk.text.lines().next().unwrap_or_default()).collect();
+    let starts: Vec<&str> = chunks
+        .iter()
+        .map(|chunk| chunk.text.lines().next().unwrap_or_default())
+        .collect();
     assert_eq!(starts, ["# One", "# Two"], "{chunks:#?}");
     assert_eq!(chunks[0].headings, ["One"]);
     assert_eq!(chunks[1].headings, ["Two"]);
     let chunks = check(text.as_bytes(), &document("a.md", &text), 64, 20);
-    assert!(chunks.iter().all(|chunk| chunk.text.ends_with('.')), "a heading stays with its text: {chunks:#?}");
     assert!(
-        chunks.windows(2).any(|pair| pair[0].text.ends_with(sentence.trim()) && pair[1].text.starts_with(sentence))
+        chunks.iter().all(|chunk| chunk.text.ends_with('.')),
+        "a heading stays with its text: {chunks:#?}"
+    );
+    assert!(
+        chunks
+            .windows(2)
+            .any(|pair| pair[0].text.ends_with(sentence.trim())
+                && pair[1].text.starts_with(sentence))
     );
 }
 
@@ -109,13 +172,22 @@ fn headings_above_a_chunk() {
     let file = std::fs::read(super::data("guide.md")).expect("a document");
     let chunks = check(&file, &document("guide.md", &file), 48, 0);
     let above = |words: &str| {
-        let chunk = chunks.iter().find(|chunk| chunk.text.contains(words)).expect(words);
+        let chunk = chunks
+            .iter()
+            .find(|chunk| chunk.text.contains(words))
+            .expect(words);
         chunk.headings.join(" > ")
     };
     assert_eq!(above("Front matter"), "Lighthouse guide");
     assert_eq!(above("stands on the cape"), "Lighthouse guide");
-    assert_eq!(above("trim the wick"), "Lighthouse guide > Keeping the lamp > Every evening");
-    assert_eq!(above("not a heading"), "Lighthouse guide > Keeping the lamp > In storms");
+    assert_eq!(
+        above("trim the wick"),
+        "Lighthouse guide > Keeping the lamp > Every evening"
+    );
+    assert_eq!(
+        above("not a heading"),
+        "Lighthouse guide > Keeping the lamp > In storms"
+    );
     assert_eq!(above("Underlined headings"), "Second part");
 }
 
@@ -125,24 +197,45 @@ fn chunks_of_a_page_open_at_its_lines() {
     let document = document("page.html", &file);
     let chunks = chunks(&document, 40, 0);
     let lines: Vec<&str> = std::str::from_utf8(&file).expect("UTF-8").lines().collect();
-    for (words, in_file) in [("Sherk Island", "Sherk Island"), ("40 metres", "40&nbsp;metres"), ("Ann | 1871", "1871")]
-    {
-        let chunk = chunks.iter().find(|chunk| chunk.text.replace('\u{a0}', " ").contains(words)).expect(words);
+    for (words, in_file) in [
+        ("Sherk Island", "Sherk Island"),
+        ("40 metres", "40&nbsp;metres"),
+        ("Ann | 1871", "1871"),
+    ] {
+        let chunk = chunks
+            .iter()
+            .find(|chunk| chunk.text.replace('\u{a0}', " ").contains(words))
+            .expect(words);
         let [first, last] = chunk.lines.map(|line| line as usize);
-        assert!(lines[first - 1..last].iter().any(|line| line.contains(in_file)), "{words}: {:?}", chunk.lines);
-        let [start, end] = chunk.bytes.map(|at| usize::try_from(at).expect("in memory"));
+        assert!(
+            lines[first - 1..last]
+                .iter()
+                .any(|line| line.contains(in_file)),
+            "{words}: {:?}",
+            chunk.lines
+        );
+        let [start, end] = chunk
+            .bytes
+            .map(|at| usize::try_from(at).expect("in memory"));
         assert!(String::from_utf8_lossy(&file[start..end]).contains(in_file));
     }
     let all: String = chunks.iter().map(|chunk| chunk.text.as_str()).collect();
     assert!(!all.contains("script") && !all.contains("color"), "{all}");
-    assert_eq!(chunks.last().expect("a chunk").headings, ["Sherk Island & around", "Lighthouses", "Keepers"]);
+    assert_eq!(
+        chunks.last().expect("a chunk").headings,
+        ["Sherk Island & around", "Lighthouses", "Keepers"]
+    );
 }
 
 #[test]
 fn the_same_text_in_every_encoding_opens_at_the_same_lines() {
     let text = "Première ligne.\n\nÇa va: été, œuvre, 50 €.\r\nDernière ligne – là.\n".repeat(40);
     let utf8 = document("a.txt", &text);
-    let utf16: Vec<u8> = "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    let utf16: Vec<u8> = "\u{feff}"
+        .encode_utf16()
+        .chain(text.encode_utf16())
+        .flat_map(u16::to_le_bytes)
+        .collect();
     let western: Vec<u8> = text
         .chars()
         .map(|c| match c {
@@ -246,48 +339,125 @@ proptest! {
 
 #[test]
 fn sentences_join_while_they_are_near_and_the_chunk_is_short() {
-    const CUT: SemanticCut = SemanticCut { tokens: 512, similarity: 0.6, characters: 0 };
-    let (a, b, c) = ("Ann sails on Monday.", "Bob sings in the hall.", "Cara grows apples in her garden.");
-    let short = SemanticCut { characters: 43, ..CUT };
-    let strict = SemanticCut { similarity: 0.8, ..CUT };
+    const CUT: SemanticCut = SemanticCut {
+        tokens: 512,
+        similarity: 0.6,
+        characters: 0,
+    };
+    let (a, b, c) = (
+        "Ann sails on Monday.",
+        "Bob sings in the hall.",
+        "Cara grows apples in her garden.",
+    );
+    let short = SemanticCut {
+        characters: 43,
+        ..CUT
+    };
+    let strict = SemanticCut {
+        similarity: 0.8,
+        ..CUT
+    };
     // 16 is the least that a chunk may have: two of these sentences and their full stops fit
     let few = SemanticCut { tokens: 0, ..CUT };
     let cases: Vec<(&str, Vec<&str>, Vec<f32>, SemanticCut, Vec<String>)> = vec![
-        ("all near", vec![a, b, c], vec![0.9, 0.6], CUT, vec![format!("{a} {b} {c}")]),
-        ("just too far", vec![a, b, c], vec![0.9, 0.599], CUT, vec![format!("{a} {b}"), c.into()]),
-        ("a higher threshold", vec![a, b, c], vec![0.79, 0.8], strict, vec![a.into(), format!("{b} {c}")]),
-        ("too many characters", vec![a, b, c], vec![1.0, 1.0], short, vec![format!("{a} {b}"), c.into()]),
-        ("too many tokens", vec![a, b, c], vec![1.0, 1.0], few, vec![format!("{a} {b}"), c.into()]),
-        ("no number", vec![a, b], vec![f32::NAN], CUT, vec![a.into(), b.into()]),
-        ("no vectors", vec![a, b], vec![], CUT, vec![a.into(), b.into()]),
+        (
+            "all near",
+            vec![a, b, c],
+            vec![0.9, 0.6],
+            CUT,
+            vec![format!("{a} {b} {c}")],
+        ),
+        (
+            "just too far",
+            vec![a, b, c],
+            vec![0.9, 0.599],
+            CUT,
+            vec![format!("{a} {b}"), c.into()],
+        ),
+        (
+            "a higher threshold",
+            vec![a, b, c],
+            vec![0.79, 0.8],
+            strict,
+            vec![a.into(), format!("{b} {c}")],
+        ),
+        (
+            "too many characters",
+            vec![a, b, c],
+            vec![1.0, 1.0],
+            short,
+            vec![format!("{a} {b}"), c.into()],
+        ),
+        (
+            "too many tokens",
+            vec![a, b, c],
+            vec![1.0, 1.0],
+            few,
+            vec![format!("{a} {b}"), c.into()],
+        ),
+        (
+            "no number",
+            vec![a, b],
+            vec![f32::NAN],
+            CUT,
+            vec![a.into(), b.into()],
+        ),
+        (
+            "no vectors",
+            vec![a, b],
+            vec![],
+            CUT,
+            vec![a.into(), b.into()],
+        ),
         ("one sentence", vec![a], vec![], CUT, vec![a.into()]),
     ];
     for (what, texts, similarities, cut, expected) in cases {
         let document = document("a.txt", texts.join(" "));
         let sentences = Sentences::of(&document, cut, &COUNTER);
-        assert_eq!(sentences.texts(&document).map(|(text, _)| text).collect::<Vec<_>>(), texts, "{what}");
+        assert_eq!(
+            sentences
+                .texts(&document)
+                .map(|(text, _)| text)
+                .collect::<Vec<_>>(),
+            texts,
+            "{what}"
+        );
         let places = sentences.join(&document, &similarities, cut, &COUNTER);
-        let found: Vec<String> = chunks_at(&document, &places, &COUNTER).into_iter().map(|chunk| chunk.text).collect();
+        let found: Vec<String> = chunks_at(&document, &places, &COUNTER)
+            .into_iter()
+            .map(|chunk| chunk.text)
+            .collect();
         assert_eq!(found, expected, "{what}");
     }
 }
 
 #[test]
 fn a_heading_begins_a_chunk_and_stays_with_what_is_below_it() {
-    let cut = SemanticCut { tokens: 512, similarity: 0.5, characters: 0 };
+    let cut = SemanticCut {
+        tokens: 512,
+        similarity: 0.5,
+        characters: 0,
+    };
     let text = "# One\n\n## Two\n\nAnn sails. Bob sings.\n\n## Three\n\nCara paints.\n";
     let document = document("a.md", text);
     let sentences = Sentences::of(&document, cut, &COUNTER);
     for near in [1.0, 0.0] {
         let similarities = vec![near; sentences.count() - 1];
         let places = sentences.join(&document, &similarities, cut, &COUNTER);
-        let chunks: Vec<&str> = places.into_iter().map(|place| &document.text[place]).collect();
+        let chunks: Vec<&str> = places
+            .into_iter()
+            .map(|place| &document.text[place])
+            .collect();
         let first = if near > 0.5 {
             vec!["# One\n\n## Two\n\nAnn sails. Bob sings."]
         } else {
             vec!["# One\n\n## Two\n\nAnn sails.", "Bob sings."]
         };
         assert_eq!(chunks[..first.len()], first, "cosine {near}");
-        assert_eq!(chunks[first.len()..], ["## Three\n\nCara paints."], "cosine {near}");
+        assert_eq!(
+            chunks[first.len()..],
+            ["## Three\n\nCara paints."],
+            "cosine {near}"
+        );
     }
 }

@@ -9,7 +9,10 @@ use ragscope::event::{Event, Flow, IndexPhase};
 use tempfile::TempDir;
 
 fn settings() -> CorpusSettings {
-    ragscope::config::Layers::defaults().config().expect("defaults").corpus
+    ragscope::config::Layers::defaults()
+        .config()
+        .expect("defaults")
+        .corpus
 }
 
 fn folder(files: &[(&str, &[u8])]) -> TempDir {
@@ -33,11 +36,18 @@ fn found(walked: &Walked) -> Vec<&str> {
 /// Path and the beginning of the reason of what was skipped.
 #[track_caller]
 fn check_skipped(walked: &Walked, expected: &[(&str, &str)]) {
-    let skipped: Vec<_> = walked.skipped.iter().map(|file| (file.path.as_str(), file.reason.as_str())).collect();
+    let skipped: Vec<_> = walked
+        .skipped
+        .iter()
+        .map(|file| (file.path.as_str(), file.reason.as_str()))
+        .collect();
     assert_eq!(skipped.len(), expected.len(), "{skipped:?}");
     for ((path, reason), (expected_path, expected_reason)) in skipped.iter().zip(expected) {
         assert_eq!(path, expected_path);
-        assert!(reason.contains(expected_reason), "{path}: {reason:?} should say {expected_reason:?}");
+        assert!(
+            reason.contains(expected_reason),
+            "{path}: {reason:?} should say {expected_reason:?}"
+        );
     }
 }
 
@@ -56,10 +66,34 @@ fn settings_choose_the_files() {
     type Change = fn(&mut CorpusSettings);
     let cases: [(Change, &[&str]); 6] = [
         (|_| {}, &["a.md", "sub/b.txt", "sub/c.html"]),
-        (|s| s.gitignore = false, &["a.md", "build/out.txt", "ignored.txt", "sub/b.txt", "sub/c.html"]),
-        (|s| s.hidden = true, &[".gitignore", ".hidden.txt", "a.md", "sub/b.txt", "sub/c.html"]),
-        (|s| s.include = vec!["*.md".into(), "*.html".into()], &["a.md", "sub/c.html"]),
-        (|s| s.include = vec!["sub/**".into(), "!*.html".into()], &["sub/b.txt"]),
+        (
+            |s| s.gitignore = false,
+            &[
+                "a.md",
+                "build/out.txt",
+                "ignored.txt",
+                "sub/b.txt",
+                "sub/c.html",
+            ],
+        ),
+        (
+            |s| s.hidden = true,
+            &[
+                ".gitignore",
+                ".hidden.txt",
+                "a.md",
+                "sub/b.txt",
+                "sub/c.html",
+            ],
+        ),
+        (
+            |s| s.include = vec!["*.md".into(), "*.html".into()],
+            &["a.md", "sub/c.html"],
+        ),
+        (
+            |s| s.include = vec!["sub/**".into(), "!*.html".into()],
+            &["sub/b.txt"],
+        ),
         (|s| s.include = vec!["*.pdf".into()], &[]),
     ];
     for (change, expected) in cases {
@@ -80,12 +114,21 @@ fn what_is_not_read_is_listed_with_its_reason() {
         ("paper.PDF", b"%PDF"),
         ("src/lib.so", b"\x7fELF"),
     ]);
-    let walked = walk_quietly(folder.path(), &CorpusSettings { max_file_bytes: 1000, ..settings() });
+    let walked = walk_quietly(
+        folder.path(),
+        &CorpusSettings {
+            max_file_bytes: 1000,
+            ..settings()
+        },
+    );
     assert_eq!(found(&walked), ["ok.txt"]);
     check_skipped(
         &walked,
         &[
-            ("big.txt", "2000 bytes, more than corpus.max_file_bytes (1000)"),
+            (
+                "big.txt",
+                "2000 bytes, more than corpus.max_file_bytes (1000)",
+            ),
             ("movie.mp4", "a video"),
             ("paper.PDF", "a PDF document"),
             ("src/lib.so", "a program"),
@@ -93,18 +136,34 @@ fn what_is_not_read_is_listed_with_its_reason() {
     );
     let file = &walked.files[0];
     assert_eq!(file.bytes, 4);
-    assert!(file.modified_ns > 1_600_000_000_000_000_000, "{}", file.modified_ns);
+    assert!(
+        file.modified_ns > 1_600_000_000_000_000_000,
+        "{}",
+        file.modified_ns
+    );
 }
 
 #[test]
 fn folders_that_are_none() {
     let folder = folder(&[("file.txt", b"text")]);
-    let error =
-        |path: &Path, settings: &CorpusSettings| walk(path, settings, &mut |_| Flow::Continue).expect_err("no walk");
-    assert!(matches!(error(&folder.path().join("none"), &settings()), CorpusError::Missing { .. }));
-    assert!(matches!(error(&folder.path().join("file.txt"), &settings()), CorpusError::NotAFolder { .. }));
-    let globs = CorpusSettings { include: vec!["a{b".into()], ..settings() };
-    assert!(matches!(error(folder.path(), &globs), CorpusError::BadGlob { glob, .. } if glob == "a{b"));
+    let error = |path: &Path, settings: &CorpusSettings| {
+        walk(path, settings, &mut |_| Flow::Continue).expect_err("no walk")
+    };
+    assert!(matches!(
+        error(&folder.path().join("none"), &settings()),
+        CorpusError::Missing { .. }
+    ));
+    assert!(matches!(
+        error(&folder.path().join("file.txt"), &settings()),
+        CorpusError::NotAFolder { .. }
+    ));
+    let globs = CorpusSettings {
+        include: vec!["a{b".into()],
+        ..settings()
+    };
+    assert!(
+        matches!(error(folder.path(), &globs), CorpusError::BadGlob { glob, .. } if glob == "a{b")
+    );
     let stopped = walk(folder.path(), &settings(), &mut |_| Flow::Stop).expect_err("stopped");
     assert!(matches!(stopped, CorpusError::Stopped));
 }
@@ -135,7 +194,12 @@ fn a_file_that_vanishes_is_reported_and_the_rest_is_found() {
     std::fs::remove_file(folder.path().join("c.txt")).expect("removed");
     assert!(read(&walked.files[0]).is_ok());
     let gone = read(&walked.files[1]).expect_err("gone");
-    assert_eq!((gone.path.as_str(), gone.reason.contains("gone")), ("c.txt", true), "{}", gone.reason);
+    assert_eq!(
+        (gone.path.as_str(), gone.reason.contains("gone")),
+        ("c.txt", true),
+        "{}",
+        gone.reason
+    );
 }
 
 #[cfg(unix)]
@@ -157,11 +221,23 @@ mod unix {
         let walked = walk_quietly(folder.path(), &settings());
         assert_eq!(found(&walked), ["sub/a.txt"]);
         let off = "corpus.follow_links is off";
-        check_skipped(&walked, &[("dangling", off), ("sub/back", off), ("there", off)]);
+        check_skipped(
+            &walked,
+            &[("dangling", off), ("sub/back", off), ("there", off)],
+        );
 
-        let walked = walk_quietly(folder.path(), &CorpusSettings { follow_links: true, ..settings() });
+        let walked = walk_quietly(
+            folder.path(),
+            &CorpusSettings {
+                follow_links: true,
+                ..settings()
+            },
+        );
         assert_eq!(found(&walked), ["sub/a.txt", "there/linked.txt"]);
-        check_skipped(&walked, &[("dangling", "it is gone"), ("sub/back", "leads back to .")]);
+        check_skipped(
+            &walked,
+            &[("dangling", "it is gone"), ("sub/back", "leads back to .")],
+        );
     }
 
     #[test]
@@ -170,9 +246,15 @@ mod unix {
         let name = OsStr::from_bytes(b"caf\xe9 %41.txt");
         std::fs::write(folder.path().join(name), b"latin").expect("a file");
         let walked = walk_quietly(folder.path(), &settings());
-        assert_eq!(found(&walked), ["\u{1b}[31m.txt", "100%.txt", "caf%E9 %41.txt"]);
+        assert_eq!(
+            found(&walked),
+            ["\u{1b}[31m.txt", "100%.txt", "caf%E9 %41.txt"]
+        );
         assert!(read(&walked.files[2]).is_ok());
-        assert_eq!(locate(folder.path(), "100%.txt"), folder.path().join("100%.txt"));
+        assert_eq!(
+            locate(folder.path(), "100%.txt"),
+            folder.path().join("100%.txt")
+        );
     }
 
     #[test]
@@ -186,21 +268,38 @@ mod unix {
 
     #[test]
     fn what_cannot_be_read_is_reported() {
-        let folder = folder(&[("closed.txt", b"secret"), ("closed/in.txt", b"in"), ("open.txt", b"open")]);
+        let folder = folder(&[
+            ("closed.txt", b"secret"),
+            ("closed/in.txt", b"in"),
+            ("open.txt", b"open"),
+        ]);
         for name in ["closed.txt", "closed"] {
             let closed = std::fs::Permissions::from_mode(0o000);
             std::fs::set_permissions(folder.path().join(name), closed).expect("closed");
         }
         let privileged = std::fs::read(folder.path().join("closed.txt")).is_ok();
         let walked = walk_quietly(folder.path(), &settings());
-        let readable: Vec<_> = walked.files.iter().filter(|file| read(file).is_ok()).collect();
+        let readable: Vec<_> = walked
+            .files
+            .iter()
+            .filter(|file| read(file).is_ok())
+            .collect();
         assert!(readable.iter().any(|file| file.path == "open.txt"));
         // root reads everything
         if !privileged {
             assert_eq!(readable.len(), 1);
             check_skipped(&walked, &[("closed", "no permission")]);
-            let file = walked.files.iter().find(|file| file.path == "closed.txt").expect("listed");
-            assert!(read(file).expect_err("closed").reason.contains("no permission"));
+            let file = walked
+                .files
+                .iter()
+                .find(|file| file.path == "closed.txt")
+                .expect("listed");
+            assert!(
+                read(file)
+                    .expect_err("closed")
+                    .reason
+                    .contains("no permission")
+            );
         }
         let open_again = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(folder.path().join("closed"), open_again).expect("open");
@@ -209,7 +308,9 @@ mod unix {
     #[test]
     fn pipes_are_not_opened() {
         let folder = folder(&[("a.txt", b"a")]);
-        let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status();
+        let made = std::process::Command::new("mkfifo")
+            .arg(folder.path().join("pipe"))
+            .status();
         if made.is_ok_and(|status| status.success()) {
             let walked = walk_quietly(folder.path(), &settings());
             assert_eq!(found(&walked), ["a.txt"]);
@@ -224,28 +325,67 @@ fn bad_content_gives_a_reason_and_never_a_panic() {
     one_line.push(b'\n');
     let cases: [(&str, Vec<u8>, &str); 9] = [
         ("zeros.dat", vec![0; 1000], "binary content"),
-        ("elf", b"\x7fELF\x02\x01\x01\0\0\0\0\0".to_vec(), "binary content"),
-        ("control.txt", (1..=31).cycle().take(500).collect(), "binary content"),
+        (
+            "elf",
+            b"\x7fELF\x02\x01\x01\0\0\0\0\0".to_vec(),
+            "binary content",
+        ),
+        (
+            "control.txt",
+            (1..=31).cycle().take(500).collect(),
+            "binary content",
+        ),
         ("empty.txt", Vec::new(), "it holds no text"),
         ("blank.md", b" \n\t\n\n".to_vec(), "it holds no text"),
-        ("empty.html", b"<html><script>x()</script></html>".to_vec(), "it holds no text"),
+        (
+            "empty.html",
+            b"<html><script>x()</script></html>".to_vec(),
+            "it holds no text",
+        ),
         ("utf32.txt", b"\xff\xfe\0\0a\0\0\0".to_vec(), "UTF-32"),
-        ("noise.txt", (128_u8..=255).cycle().take(5000).collect(), "neither UTF-8"),
+        (
+            "noise.txt",
+            (128_u8..=255).cycle().take(5000).collect(),
+            "neither UTF-8",
+        ),
         ("line.txt", one_line, "a single line of 47 MiB"),
     ];
     let folder = tempfile::tempdir().expect("a folder");
     for (name, content, expected) in cases {
         let file = folder.path().join(name);
         std::fs::write(&file, &content).expect("a file");
-        let found = FoundFile { path: name.to_owned(), file, bytes: content.len() as u64, modified_ns: 0 };
+        let found = FoundFile {
+            path: name.to_owned(),
+            file,
+            bytes: content.len() as u64,
+            modified_ns: 0,
+        };
         let started = Instant::now();
         let skipped = read(&found).expect_err(name);
         assert_eq!(skipped.path, name);
-        assert!(skipped.reason.contains(expected), "{name}: {}", skipped.reason);
-        assert!(started.elapsed() < Duration::from_secs(60), "{name} took {:?}", started.elapsed());
+        assert!(
+            skipped.reason.contains(expected),
+            "{name}: {}",
+            skipped.reason
+        );
+        assert!(
+            started.elapsed() < Duration::from_secs(60),
+            "{name} took {:?}",
+            started.elapsed()
+        );
     }
-    let not_a_file = FoundFile { path: "x".into(), file: folder.path().to_owned(), bytes: 0, modified_ns: 0 };
-    assert!(read(&not_a_file).expect_err("a folder").reason.contains("cannot be read"));
+    let not_a_file = FoundFile {
+        path: "x".into(),
+        file: folder.path().to_owned(),
+        bytes: 0,
+        modified_ns: 0,
+    };
+    assert!(
+        read(&not_a_file)
+            .expect_err("a folder")
+            .reason
+            .contains("cannot be read")
+    );
 }
 
 #[test]
@@ -261,23 +401,40 @@ fn ten_thousand_files_are_scanned_at_once() {
     let started = Instant::now();
     let mut progress = 0;
     let walked = walk(folder.path(), &settings(), &mut |event| {
-        assert!(matches!(&event, Event::IndexProgressed { progress } if progress.phase == IndexPhase::Scanning));
+        assert!(
+            matches!(&event, Event::IndexProgressed { progress } if progress.phase == IndexPhase::Scanning)
+        );
         progress += 1;
         Flow::Continue
     });
     let walked = walked.expect("a walk");
     assert_eq!(walked.files.len(), 10_000);
-    assert!(walked.files.is_sorted_by(|one, other| one.path < other.path));
-    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    assert!(
+        walked
+            .files
+            .is_sorted_by(|one, other| one.path < other.path)
+    );
+    assert!(
+        started.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        started.elapsed()
+    );
     let most = started.elapsed().as_millis() / 200 + 1;
     assert!((1..=most).contains(&progress), "{progress} events");
 }
 
 #[test]
 fn lines_for_readers_are_the_lines_that_chunks_count() {
-    let folder = folder(&[("crlf.txt", b"\xef\xbb\xbfone\r\ntwo\r\n\r\nfour"), ("utf16.txt", b"\xff\xfea\0\n\0b\0")]);
+    let folder = folder(&[
+        ("crlf.txt", b"\xef\xbb\xbfone\r\ntwo\r\n\r\nfour"),
+        ("utf16.txt", b"\xff\xfea\0\n\0b\0"),
+    ]);
     let lines = |name: &str| source_lines(&folder.path().join(name)).expect("lines");
     assert_eq!(lines("crlf.txt"), ["one", "two", "", "four"]);
     assert_eq!(lines("utf16.txt"), ["a", "b"]);
-    assert!(source_lines(&folder.path().join("none")).expect_err("gone").contains("gone"));
+    assert!(
+        source_lines(&folder.path().join("none"))
+            .expect_err("gone")
+            .contains("gone")
+    );
 }

@@ -29,16 +29,23 @@ impl Both {
     }
 
     fn open(file: &Path) -> Self {
-        Runtime::start(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("vocabulary.log")).expect("llama.cpp starts");
+        Runtime::start(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("vocabulary.log"))
+            .expect("llama.cpp starts");
         // only a token that the backend runs; leaked, since dropping it would stop llama.cpp for the other tests
         let backend: &LlamaBackend = Box::leak(Box::new(LlamaBackend {}));
         let params = LlamaModelParams::default().with_vocab_only(true);
         let theirs = LlamaModel::load_from_file(backend, file, &params).expect("the vocabulary");
-        Self { theirs, ours: TokenCounter::from_gguf(file).expect("the vocabulary") }
+        Self {
+            theirs,
+            ours: TokenCounter::from_gguf(file).expect("the vocabulary"),
+        }
     }
 
     fn theirs(&self, text: &str) -> u32 {
-        self.theirs.vocab().tokenize(text.as_bytes(), false, false).len() as u32
+        self.theirs
+            .vocab()
+            .tokenize(text.as_bytes(), false, false)
+            .len() as u32
     }
 
     #[track_caller]
@@ -75,11 +82,21 @@ fn source_files() {
 fn every_character() {
     let both = Both::load(EMBEDDER);
     // the planes beyond hold no characters, or private ones
-    let characters: Vec<char> = ('\0'..='\u{3ffff}').chain('\u{e0000}'..='\u{e0fff}').collect();
-    let text = |characters: &[char]| characters.iter().map(|c| format!("a{c}b {c} x{c} ")).collect::<String>();
-    let differ = |characters: &[char]| both.ours.count(&text(characters)) != both.theirs(&text(characters));
+    let characters: Vec<char> = ('\0'..='\u{3ffff}')
+        .chain('\u{e0000}'..='\u{e0fff}')
+        .collect();
+    let text = |characters: &[char]| {
+        characters
+            .iter()
+            .map(|c| format!("a{c}b {c} x{c} "))
+            .collect::<String>()
+    };
+    let differ =
+        |characters: &[char]| both.ours.count(&text(characters)) != both.theirs(&text(characters));
     let blocks = characters.chunks(512).filter(|block| differ(block));
-    let found: Vec<&char> = blocks.flat_map(|block| block.iter().filter(|c| differ(&[**c]))).collect();
+    let found: Vec<&char> = blocks
+        .flat_map(|block| block.iter().filter(|c| differ(&[**c])))
+        .collect();
     assert!(found.is_empty(), "{} differ: {found:?}", found.len());
 }
 
@@ -108,9 +125,15 @@ proptest! {
 /// A file that holds nothing but a SentencePiece vocabulary: signs, bytes, characters, and beginnings of words of a text.
 fn sentencepiece(kind: &str, flags: &[(&str, bool)]) -> Both {
     let words = format!("{VARIED} {}", include_str!("../../../LICENSE")).replace(' ', " \u{2581}");
-    let mut pieces: Vec<(String, f32, i32)> = [("<unk>", 2), ("<s>", 3), ("</s>", 3), ("\n\n", 4), ("<b>", 4)]
-        .map(|(text, kind)| (text.to_owned(), 0.0, kind))
-        .to_vec();
+    let mut pieces: Vec<(String, f32, i32)> = [
+        ("<unk>", 2),
+        ("<s>", 3),
+        ("</s>", 3),
+        ("\n\n", 4),
+        ("<b>", 4),
+    ]
+    .map(|(text, kind)| (text.to_owned(), 0.0, kind))
+    .to_vec();
     pieces.extend((0..=255_u8).map(|byte| (format!("<0x{byte:02X}>"), 0.0, 6)));
     let mut known = std::collections::BTreeSet::new();
     for word in words.split_whitespace() {
@@ -124,16 +147,34 @@ fn sentencepiece(kind: &str, flags: &[(&str, bool)]) -> Both {
     known.retain(|text| pieces.iter().all(|piece| piece.0 != *text));
     let scored = known.into_iter().enumerate();
     // scores in no order that the texts have, none twice
-    pieces.extend(scored.map(|(rank, text)| (text, -1.0 - ((rank * 7919) % 100_003) as f32 / 1000.0, 1)));
+    pieces.extend(
+        scored.map(|(rank, text)| (text, -1.0 - ((rank * 7919) % 100_003) as f32 / 1000.0, 1)),
+    );
 
     let mut file = Gguf::default();
     file.text("general.architecture", "llama");
     file.text("tokenizer.ggml.model", kind);
-    file.list("tokenizer.ggml.tokens", 8, pieces.iter().map(|piece| string(&piece.0)));
-    file.list("tokenizer.ggml.scores", 6, pieces.iter().map(|piece| piece.1.to_le_bytes().to_vec()));
-    file.list("tokenizer.ggml.token_type", 5, pieces.iter().map(|piece| piece.2.to_le_bytes().to_vec()));
+    file.list(
+        "tokenizer.ggml.tokens",
+        8,
+        pieces.iter().map(|piece| string(&piece.0)),
+    );
+    file.list(
+        "tokenizer.ggml.scores",
+        6,
+        pieces.iter().map(|piece| piece.1.to_le_bytes().to_vec()),
+    );
+    file.list(
+        "tokenizer.ggml.token_type",
+        5,
+        pieces.iter().map(|piece| piece.2.to_le_bytes().to_vec()),
+    );
     for (id, name) in ["unknown", "bos", "eos"].into_iter().enumerate() {
-        file.entry(&format!("tokenizer.ggml.{name}_token_id"), 4, &(id as u32).to_le_bytes());
+        file.entry(
+            &format!("tokenizer.ggml.{name}_token_id"),
+            4,
+            &(id as u32).to_le_bytes(),
+        );
     }
     for (name, value) in flags {
         file.entry(&format!("tokenizer.ggml.{name}"), 7, &[u8::from(*value)]);
@@ -171,8 +212,15 @@ impl Gguf {
     }
 
     fn finish(self) -> Vec<u8> {
-        let head = [3_u64 << 32 | u64::from(u32::from_le_bytes(*b"GGUF")), 0, self.entries];
-        head.iter().flat_map(|number| number.to_le_bytes()).chain(self.bytes).collect()
+        let head = [
+            3_u64 << 32 | u64::from(u32::from_le_bytes(*b"GGUF")),
+            0,
+            self.entries,
+        ];
+        head.iter()
+            .flat_map(|number| number.to_le_bytes())
+            .chain(self.bytes)
+            .collect()
     }
 }
 
@@ -187,14 +235,26 @@ fn sentencepiece_vocabularies() {
     let cases: [(&str, &[(&str, bool)]); 5] = [
         ("llama", &[]),
         ("llama", &[("add_space_prefix", false)]),
-        ("t5", &[("add_space_prefix", true), ("remove_extra_whitespaces", true)]),
+        (
+            "t5",
+            &[
+                ("add_space_prefix", true),
+                ("remove_extra_whitespaces", true),
+            ],
+        ),
         ("t5", &[("add_space_prefix", true)]),
         ("t5", &[]),
     ];
     for (kind, flags) in cases {
         let both = sentencepiece(kind, flags);
-        for text in VARIED.lines().chain(["", " ", "  a  b ", "a\n\nb\n\n\nc", "bold <b>word</b>", "unseen 𝔘𝔫𝔦𝔠𝔬𝔡𝔢 ꙮ"])
-        {
+        for text in VARIED.lines().chain([
+            "",
+            " ",
+            "  a  b ",
+            "a\n\nb\n\n\nc",
+            "bold <b>word</b>",
+            "unseen 𝔘𝔫𝔦𝔠𝔬𝔡𝔢 ꙮ",
+        ]) {
             let (ours, theirs) = (both.ours.count(text), both.theirs(text));
             assert_eq!(ours, theirs, "{kind} {flags:?} {text:?}");
         }
@@ -209,6 +269,12 @@ fn a_vocabulary_that_is_not_known_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("model.gguf");
     std::fs::write(&path, file.finish()).expect("a file");
-    let error = TokenCounter::from_gguf(&path).err().expect("an error").to_string();
-    assert!(error.contains("model.gguf") && error.contains("`rwkv`") && error.contains("`bert`"), "{error}");
+    let error = TokenCounter::from_gguf(&path)
+        .err()
+        .expect("an error")
+        .to_string();
+    assert!(
+        error.contains("model.gguf") && error.contains("`rwkv`") && error.contains("`bert`"),
+        "{error}"
+    );
 }

@@ -1,7 +1,8 @@
 //! Runs that measure their context, cut documents again and refine in rounds, over models that agree, never agree or say nothing.
 
 use ragscope::event::{
-    ChunkClass, ContextOrigin, DropReason, Event, Outcome, RefinementEnd, Understanding, Unmeasured, VariantFault,
+    ChunkClass, ContextOrigin, DropReason, Event, Outcome, RefinementEnd, Understanding,
+    Unmeasured, VariantFault,
 };
 use ragscope::llm::scripted::ScriptedGenerator;
 
@@ -33,8 +34,11 @@ fn never_agreeing() -> ScriptedGenerator {
 }
 
 fn settings<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-    let mut settings =
-        vec![("preset", "dense-rag"), ("retriever.k", "3"), ("understanding.check_rephrasings", "false")];
+    let mut settings = vec![
+        ("preset", "dense-rag"),
+        ("retriever.k", "3"),
+        ("understanding.check_rephrasings", "false"),
+    ];
     settings.extend(more);
     settings
 }
@@ -60,14 +64,37 @@ fn refined(events: &[Event]) -> Option<(u32, RefinementEnd)> {
 #[test]
 fn a_context_that_is_understood_is_left_alone() {
     let mut generator = rephrasing().when("based on provided context", " Aldmouth");
-    let (outcome, events) = run(&config(&settings(&[])), &mut generator, QUESTION, usize::MAX);
+    let (outcome, events) = run(
+        &config(&settings(&[])),
+        &mut generator,
+        QUESTION,
+        usize::MAX,
+    );
     assert_eq!(outcome.expect("it ran"), Outcome::Completed);
-    let [understanding] = measured(&events)[..] else { panic!("measured once") };
+    let [understanding] = measured(&events)[..] else {
+        panic!("measured once")
+    };
     assert_eq!((understanding.dse, understanding.certain), (0.0, true));
     assert_eq!(understanding.replies, ["Aldmouth"; 4]);
-    assert!(understanding.matrix.iter().flatten().all(|link| *link == 1.0));
-    assert!(understanding.judgements.is_empty(), "the same answer needs no judge");
-    assert!(understanding.chunks.iter().all(|chunk| chunk.certain == Some(true)), "{:?}", understanding.chunks);
+    assert!(
+        understanding
+            .matrix
+            .iter()
+            .flatten()
+            .all(|link| *link == 1.0)
+    );
+    assert!(
+        understanding.judgements.is_empty(),
+        "the same answer needs no judge"
+    );
+    assert!(
+        understanding
+            .chunks
+            .iter()
+            .all(|chunk| chunk.certain == Some(true)),
+        "{:?}",
+        understanding.chunks
+    );
     assert_eq!(refined(&events), None);
     assert_eq!(finished(&events).1, "Aldmouth");
 }
@@ -77,23 +104,54 @@ fn models_that_never_agree_come_to_an_end() {
     let ln = |replies: f32| replies.ln();
     let cases = [
         // all four chunks of the shelf are in by then
-        (vec![], RefinementEnd::Unchanged, vec![ln(4.0), ln(4.0), ln(5.0)]),
-        (vec![("chunker.kind", "fixed")], RefinementEnd::Unchanged, vec![ln(4.0), ln(5.0)]),
-        (vec![("refiner.max_rounds", "1")], RefinementEnd::Rounds, vec![ln(4.0), ln(4.0)]),
-        (vec![("refiner.pool", "0")], RefinementEnd::Unchanged, vec![ln(4.0), ln(4.0)]),
+        (
+            vec![],
+            RefinementEnd::Unchanged,
+            vec![ln(4.0), ln(4.0), ln(5.0)],
+        ),
+        (
+            vec![("chunker.kind", "fixed")],
+            RefinementEnd::Unchanged,
+            vec![ln(4.0), ln(5.0)],
+        ),
+        (
+            vec![("refiner.max_rounds", "1")],
+            RefinementEnd::Rounds,
+            vec![ln(4.0), ln(4.0)],
+        ),
+        (
+            vec![("refiner.pool", "0")],
+            RefinementEnd::Unchanged,
+            vec![ln(4.0), ln(4.0)],
+        ),
     ];
     for (more, end, entropies) in cases {
-        let (outcome, events) = run(&config(&settings(&more)), &mut never_agreeing(), QUESTION, usize::MAX);
+        let (outcome, events) = run(
+            &config(&settings(&more)),
+            &mut never_agreeing(),
+            QUESTION,
+            usize::MAX,
+        );
         assert_eq!(outcome.expect("it ran"), Outcome::Completed);
-        let found: Vec<f32> = measured(&events).iter().map(|understanding| understanding.dse).collect();
+        let found: Vec<f32> = measured(&events)
+            .iter()
+            .map(|understanding| understanding.dse)
+            .collect();
         assert!(
-            found.len() == entropies.len() && found.iter().zip(&entropies).all(|(a, b)| (a - b).abs() < 1e-6),
+            found.len() == entropies.len()
+                && found
+                    .iter()
+                    .zip(&entropies)
+                    .all(|(a, b)| (a - b).abs() < 1e-6),
             "{more:?}: {found:?}, not {entropies:?}"
         );
         let (best, ended) = refined(&events).expect("refined");
         assert_eq!(ended, end, "{more:?}");
         assert!(best >= 1);
-        assert!(!measured(&events)[0].judgements.is_empty(), "a judge that prefers no label was asked");
+        assert!(
+            !measured(&events)[0].judgements.is_empty(),
+            "a judge that prefers no label was asked"
+        );
     }
 }
 
@@ -115,12 +173,21 @@ fn what_the_answer_does_not_need_is_pruned_and_the_better_context_wins() {
     let classes: Vec<ChunkClass> = events
         .iter()
         .filter_map(|event| match event {
-            Event::ChunksClassified { chunks, .. } => Some(chunks.iter().map(|chunk| chunk.class).collect()),
+            Event::ChunksClassified { chunks, .. } => {
+                Some(chunks.iter().map(|chunk| chunk.class).collect())
+            }
             _ => None,
         })
         .next()
         .expect("classified");
-    assert_eq!(classes, [ChunkClass::Certain, ChunkClass::Certain, ChunkClass::Unnecessary]);
+    assert_eq!(
+        classes,
+        [
+            ChunkClass::Certain,
+            ChunkClass::Certain,
+            ChunkClass::Unnecessary
+        ]
+    );
     assert_eq!(refined(&events), Some((2, RefinementEnd::Sufficient)));
     let contexts: Vec<_> = events
         .iter()
@@ -130,8 +197,18 @@ fn what_the_answer_does_not_need_is_pruned_and_the_better_context_wins() {
         })
         .collect();
     let last = contexts.last().expect("a context");
-    assert_eq!(last.chunks.iter().map(|chunk| chunk.chunk).collect::<Vec<_>>(), [10, 20]);
-    let pruned = last.dropped.iter().find(|dropped| dropped.chunk == 30).expect("it is told");
+    assert_eq!(
+        last.chunks
+            .iter()
+            .map(|chunk| chunk.chunk)
+            .collect::<Vec<_>>(),
+        [10, 20]
+    );
+    let pruned = last
+        .dropped
+        .iter()
+        .find(|dropped| dropped.chunk == 30)
+        .expect("it is told");
     assert_eq!(pruned.reason, DropReason::Unnecessary { round: 1 });
     assert_eq!(finished(&events).1, "Aldmouth");
 }
@@ -144,7 +221,10 @@ fn a_necessary_chunk_brings_its_nearest_candidate() {
         .when("[4]", "Aldmouth")
         .when("[2] Ships", "unknown")
         .when("based on provided context", "Lorby");
-    let settings = settings(&[("chunker.kind", "fixed"), ("refiner.self_evaluate", "false")]);
+    let settings = settings(&[
+        ("chunker.kind", "fixed"),
+        ("refiner.self_evaluate", "false"),
+    ]);
     let (_, events) = run(&config(&settings), &mut generator, QUESTION, usize::MAX);
     let change = events.iter().find_map(|event| match event {
         Event::ContextRefined { dropped, added, .. } => Some((dropped.clone(), added.clone())),
@@ -152,19 +232,49 @@ fn a_necessary_chunk_brings_its_nearest_candidate() {
     });
     let (dropped, added) = change.expect("refined");
     assert!(dropped.is_empty());
-    assert_eq!(added.iter().map(|added| (added.chunk, added.beside)).collect::<Vec<_>>(), [(40, 20)]);
-    assert!(!events.iter().any(|event| matches!(event, Event::ContextEvaluated { .. })), "self-evaluation is off");
+    assert_eq!(
+        added
+            .iter()
+            .map(|added| (added.chunk, added.beside))
+            .collect::<Vec<_>>(),
+        [(40, 20)]
+    );
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, Event::ContextEvaluated { .. })),
+        "self-evaluation is off"
+    );
 }
 
 #[test]
 fn documents_are_cut_again_only_for_a_question_that_is_not_understood() {
-    let recut = |events: &[Event]| events.iter().any(|event| matches!(event, Event::DocumentsRecut { .. }));
-    let (_, events) = run(&config(&settings(&[])), &mut never_agreeing(), QUESTION, usize::MAX);
+    let recut = |events: &[Event]| {
+        events
+            .iter()
+            .any(|event| matches!(event, Event::DocumentsRecut { .. }))
+    };
+    let (_, events) = run(
+        &config(&settings(&[])),
+        &mut never_agreeing(),
+        QUESTION,
+        usize::MAX,
+    );
     assert!(recut(&events));
     assert_eq!(measured(&events)[1].origin, ContextOrigin::Recut);
-    assert!(measured(&events)[1].chunks.iter().all(|chunk| chunk.chunk > 1 << 52));
+    assert!(
+        measured(&events)[1]
+            .chunks
+            .iter()
+            .all(|chunk| chunk.chunk > 1 << 52)
+    );
     let mut understood = rephrasing().when("based on provided context", "Aldmouth");
-    let (_, events) = run(&config(&settings(&[])), &mut understood, QUESTION, usize::MAX);
+    let (_, events) = run(
+        &config(&settings(&[])),
+        &mut understood,
+        QUESTION,
+        usize::MAX,
+    );
     assert!(!recut(&events));
     // without a meter the chunker measures for itself
     let alone = settings(&[("understanding.kind", "off"), ("refiner.kind", "off")]);
@@ -176,11 +286,27 @@ fn documents_are_cut_again_only_for_a_question_that_is_not_understood() {
 fn rephrasings_that_fail_twice_leave_their_chunk_without_a_variant() {
     type Script = fn(ScriptedGenerator) -> ScriptedGenerator;
     let cases: [(&str, Script, &str, VariantFault); 4] = [
-        ("silent", |script| script.when("Text: Ships", ""), "false", VariantFault::Empty),
-        ("a parrot", |script| script.when("Text: Ships", " ships  sail"), "false", VariantFault::SameWords),
+        (
+            "silent",
+            |script| script.when("Text: Ships", ""),
+            "false",
+            VariantFault::Empty,
+        ),
+        (
+            "a parrot",
+            |script| script.when("Text: Ships", " ships  sail"),
+            "false",
+            VariantFault::SameWords,
+        ),
         (
             "another meaning",
-            |script| script.when("Text: Ships", "Ropes sing.").judging("Ropes sing.", "contradiction", 0.8),
+            |script| {
+                script.when("Text: Ships", "Ropes sing.").judging(
+                    "Ropes sing.",
+                    "contradiction",
+                    0.8,
+                )
+            },
             "true",
             VariantFault::OtherMeaning,
         ),
@@ -198,30 +324,66 @@ fn rephrasings_that_fail_twice_leave_their_chunk_without_a_variant() {
             .when("based on provided context", "Aldmouth")
             .judging("Mira", "entailment", 0.9)
             .judging("In Aldmouth Tam Reeve was born.", "entailment", 0.9);
-        let settings = [("preset", "dense-rag"), ("retriever.k", "3"), ("understanding.check_rephrasings", check)];
+        let settings = [
+            ("preset", "dense-rag"),
+            ("retriever.k", "3"),
+            ("understanding.check_rephrasings", check),
+        ];
         let question = "Who?";
         let (outcome, events) = run(&config(&settings), &mut generator, question, usize::MAX);
         assert_eq!(outcome.expect("it ran"), Outcome::Completed, "{what}");
         let understanding = measured(&events)[0];
         let chunk = &understanding.chunks[2];
-        assert_eq!((chunk.fault, chunk.attempts, chunk.reply, chunk.certain), (Some(fault), 2, None, None), "{what}");
+        assert_eq!(
+            (chunk.fault, chunk.attempts, chunk.reply, chunk.certain),
+            (Some(fault), 2, None, None),
+            "{what}"
+        );
         assert_eq!(understanding.replies.len(), 3, "{what}");
-        assert!(understanding.chunks[..2].iter().all(|chunk| chunk.fault.is_none() && chunk.attempts == 1), "{what}");
+        assert!(
+            understanding.chunks[..2]
+                .iter()
+                .all(|chunk| chunk.fault.is_none() && chunk.attempts == 1),
+            "{what}"
+        );
     }
 }
 
 #[test]
 fn contexts_that_cannot_be_measured_say_so_and_are_answered_from() {
     let long: &'static str = Box::leak("word ".repeat(5000).into_boxed_str());
-    let silent = ScriptedGenerator::new().when("based on provided context", "Aldmouth").when("own knowledge", "Lorby");
+    let silent = ScriptedGenerator::new()
+        .when("based on provided context", "Aldmouth")
+        .when("own knowledge", "Lorby");
     let cases = [
         ("no chunk", vec![], silent.clone(), Unmeasured::NoChunk),
-        ("a chunk longer than the context", vec![long], silent.clone(), Unmeasured::NoChunk),
-        ("such a chunk before others", vec![long, SHELF[0]], silent.clone(), Unmeasured::NoVariant),
-        ("no rephrasing", SHELF.to_vec(), silent, Unmeasured::NoVariant),
+        (
+            "a chunk longer than the context",
+            vec![long],
+            silent.clone(),
+            Unmeasured::NoChunk,
+        ),
+        (
+            "such a chunk before others",
+            vec![long, SHELF[0]],
+            silent.clone(),
+            Unmeasured::NoVariant,
+        ),
+        (
+            "no rephrasing",
+            SHELF.to_vec(),
+            silent,
+            Unmeasured::NoVariant,
+        ),
     ];
     for (what, shelf, mut generator, expected) in cases {
-        let (outcome, events) = run_over(&shelf, &config(&settings(&[])), &mut generator, (QUESTION, &[]), usize::MAX);
+        let (outcome, events) = run_over(
+            &shelf,
+            &config(&settings(&[])),
+            &mut generator,
+            (QUESTION, &[]),
+            usize::MAX,
+        );
         assert_eq!(outcome.expect("it ran"), Outcome::Completed, "{what}");
         let reasons: Vec<Unmeasured> = events
             .iter()
@@ -230,8 +392,15 @@ fn contexts_that_cannot_be_measured_say_so_and_are_answered_from() {
                 _ => None,
             })
             .collect();
-        assert_eq!(reasons, [expected], "{what}: told once, and neither chunker nor refiner tries again");
-        assert!(measured(&events).is_empty() && refined(&events).is_none(), "{what}");
+        assert_eq!(
+            reasons,
+            [expected],
+            "{what}: told once, and neither chunker nor refiner tries again"
+        );
+        assert!(
+            measured(&events).is_empty() && refined(&events).is_none(),
+            "{what}"
+        );
         assert!(!finished(&events).1.is_empty(), "{what}");
     }
 }
@@ -240,34 +409,68 @@ fn contexts_that_cannot_be_measured_say_so_and_are_answered_from() {
 fn one_chunk_and_identical_chunks_are_measured_like_others() {
     let born = "Tam Reeve was born in Aldmouth.";
     for (shelf, replies) in [(vec![born], 2), (vec![born; 4], 4)] {
-        let mut generator = rephrasing().when("In Aldmouth Tam", "a place").when("based on provided context", "Lorby");
-        let (outcome, events) = run_over(&shelf, &config(&settings(&[])), &mut generator, (QUESTION, &[]), usize::MAX);
+        let mut generator = rephrasing()
+            .when("In Aldmouth Tam", "a place")
+            .when("based on provided context", "Lorby");
+        let (outcome, events) = run_over(
+            &shelf,
+            &config(&settings(&[])),
+            &mut generator,
+            (QUESTION, &[]),
+            usize::MAX,
+        );
         assert_eq!(outcome.expect("it ran"), Outcome::Completed);
         assert_eq!(measured(&events)[0].replies.len(), replies);
-        let rephrased = generator.seen.iter().filter(|prompt| prompt.user.contains("Text: Tam Reeve")).count();
+        let rephrased = generator
+            .seen
+            .iter()
+            .filter(|prompt| prompt.user.contains("Text: Tam Reeve"))
+            .count();
         assert_eq!(rephrased, 1, "the same text is rephrased once");
-        let added =
-            events.iter().any(|event| matches!(event, Event::ContextRefined { added, .. } if !added.is_empty()));
-        assert!(!added, "what reads like a chunk that was there does not come in");
+        let added = events
+            .iter()
+            .any(|event| matches!(event, Event::ContextRefined { added, .. } if !added.is_empty()));
+        assert!(
+            !added,
+            "what reads like a chunk that was there does not come in"
+        );
     }
 }
 
 #[test]
 fn empty_replies_agree_with_nothing() {
-    let (outcome, events) = run(&config(&settings(&[])), &mut rephrasing(), QUESTION, usize::MAX);
+    let (outcome, events) = run(
+        &config(&settings(&[])),
+        &mut rephrasing(),
+        QUESTION,
+        usize::MAX,
+    );
     assert_eq!(outcome.expect("it ran"), Outcome::Completed);
     let understanding = measured(&events)[0];
     assert!(understanding.replies.iter().all(String::is_empty));
-    assert!((understanding.dse - 4_f32.ln()).abs() < 1e-6, "{}", understanding.dse);
-    assert!(understanding.judgements.is_empty(), "nobody is asked about nothing");
+    assert!(
+        (understanding.dse - 4_f32.ln()).abs() < 1e-6,
+        "{}",
+        understanding.dse
+    );
+    assert!(
+        understanding.judgements.is_empty(),
+        "nobody is asked about nothing"
+    );
     assert!(refined(&events).is_some());
 }
 
 #[test]
 fn a_rephrasing_that_fits_no_context_is_skipped() {
     let long = "sail ".repeat(40);
-    let mut generator = rephrasing().when("based on provided context", "Aldmouth").with_context(78);
-    let settings = settings(&[("answer.max_tokens", "8"), ("understanding.answer_tokens", "4"), ("retriever.k", "2")]);
+    let mut generator = rephrasing()
+        .when("based on provided context", "Aldmouth")
+        .with_context(78);
+    let settings = settings(&[
+        ("answer.max_tokens", "8"),
+        ("understanding.answer_tokens", "4"),
+        ("retriever.k", "2"),
+    ]);
     // the same script, with a wordy second rephrasing before the others
     let mut wordy = ScriptedGenerator::new()
         .when("Text: Tam Reeve", &long)
@@ -275,26 +478,57 @@ fn a_rephrasing_that_fits_no_context_is_skipped() {
         .when("based on provided context", "Aldmouth")
         .with_context(58);
     let (_, events) = run(&config(&settings), &mut generator, QUESTION, usize::MAX);
-    assert!(measured(&events)[0].chunks.iter().all(|chunk| chunk.fault.is_none()));
+    assert!(
+        measured(&events)[0]
+            .chunks
+            .iter()
+            .all(|chunk| chunk.fault.is_none())
+    );
     let (outcome, events) = run(&config(&settings), &mut wordy, QUESTION, usize::MAX);
     assert_eq!(outcome.expect("it ran"), Outcome::Completed);
-    let faults: Vec<Option<VariantFault>> = measured(&events)[0].chunks.iter().map(|chunk| chunk.fault).collect();
+    let faults: Vec<Option<VariantFault>> = measured(&events)[0]
+        .chunks
+        .iter()
+        .map(|chunk| chunk.fault)
+        .collect();
     assert_eq!(faults, [None, Some(VariantFault::TooLong)]);
 }
 
 #[test]
 fn a_stop_anywhere_ends_the_run() {
-    let (_, all) = run(&config(&settings(&[])), &mut never_agreeing(), QUESTION, usize::MAX);
+    let (_, all) = run(
+        &config(&settings(&[])),
+        &mut never_agreeing(),
+        QUESTION,
+        usize::MAX,
+    );
     for stop_at in 0..all.len() - 1 {
-        let (outcome, events) = run(&config(&settings(&[])), &mut never_agreeing(), QUESTION, stop_at);
-        assert_eq!(outcome.expect("it ran"), Outcome::Stopped, "stopped at {stop_at}");
-        assert!(matches!(events.last(), Some(Event::RunFinished { .. })), "stopped at {stop_at}");
+        let (outcome, events) = run(
+            &config(&settings(&[])),
+            &mut never_agreeing(),
+            QUESTION,
+            stop_at,
+        );
+        assert_eq!(
+            outcome.expect("it ran"),
+            Outcome::Stopped,
+            "stopped at {stop_at}"
+        );
+        assert!(
+            matches!(events.last(), Some(Event::RunFinished { .. })),
+            "stopped at {stop_at}"
+        );
     }
 }
 
 #[test]
 fn numbers_of_events_are_finite_and_events_are_read_back() {
-    let (_, events) = run(&config(&settings(&[])), &mut never_agreeing(), QUESTION, usize::MAX);
+    let (_, events) = run(
+        &config(&settings(&[])),
+        &mut never_agreeing(),
+        QUESTION,
+        usize::MAX,
+    );
     for event in events {
         let json = serde_json::to_string(&event).expect("JSON");
         assert!(!json.contains(":null,\"attempts\":0"), "{json}");
@@ -324,20 +558,38 @@ pub fn repaired_run() -> Vec<Event> {
         .judging("Possible Answer 1: ", "neutral", 0.71)
         .judging("[3] Tam", "yes", 0.84)
         .judging("Does the context contain enough", "no", 0.77);
-    run_over(&shelf, &config(&settings(&[])), &mut generator, (QUESTION, &[]), usize::MAX).1
+    run_over(
+        &shelf,
+        &config(&settings(&[])),
+        &mut generator,
+        (QUESTION, &[]),
+        usize::MAX,
+    )
+    .1
 }
 
 #[test]
 fn a_context_is_cut_again_then_pruned_and_refilled() {
     let events = repaired_run();
-    let rounds: Vec<(ContextOrigin, bool, usize)> =
-        measured(&events).iter().map(|round| (round.origin, round.certain, round.replies.len())).collect();
+    let rounds: Vec<(ContextOrigin, bool, usize)> = measured(&events)
+        .iter()
+        .map(|round| (round.origin, round.certain, round.replies.len()))
+        .collect();
     assert_eq!(
         rounds,
-        [(ContextOrigin::Retrieved, false, 4), (ContextOrigin::Recut, false, 4), (ContextOrigin::Refined, true, 4)]
+        [
+            (ContextOrigin::Retrieved, false, 4),
+            (ContextOrigin::Recut, false, 4),
+            (ContextOrigin::Refined, true, 4)
+        ]
     );
     let change = events.iter().find_map(|event| match event {
-        Event::ContextRefined { round, dropped, added, .. } => Some((*round, dropped.len(), added.len())),
+        Event::ContextRefined {
+            round,
+            dropped,
+            added,
+            ..
+        } => Some((*round, dropped.len(), added.len())),
         _ => None,
     });
     assert_eq!(change, Some((2, 1, 1)));

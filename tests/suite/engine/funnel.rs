@@ -22,8 +22,15 @@ fn context(events: &[Event]) -> (Vec<u64>, Vec<(u64, DropReason)>) {
         _ => None,
     });
     let built = built.expect("a context");
-    let dropped = built.dropped.iter().map(|dropped| (dropped.chunk, dropped.reason.clone())).collect();
-    (built.chunks.iter().map(|chunk| chunk.chunk).collect(), dropped)
+    let dropped = built
+        .dropped
+        .iter()
+        .map(|dropped| (dropped.chunk, dropped.reason.clone()))
+        .collect();
+    (
+        built.chunks.iter().map(|chunk| chunk.chunk).collect(),
+        dropped,
+    )
 }
 
 #[test]
@@ -42,30 +49,62 @@ fn chunks_below_the_threshold_of_their_grades_are_dropped_with_it() {
         .collect();
     assert_eq!(below, [30, 40]);
     let graded = events.iter().find_map(|event| match event {
-        Event::ChunksGraded { graded, threshold, is_tight, fell_back, .. } => {
-            Some((graded, threshold, is_tight, fell_back))
-        }
+        Event::ChunksGraded {
+            graded,
+            threshold,
+            is_tight,
+            fell_back,
+            ..
+        } => Some((graded, threshold, is_tight, fell_back)),
         _ => None,
     });
     let (graded, threshold, is_tight, fell_back) = graded.expect("grades");
-    assert_eq!((graded.len(), *is_tight, *fell_back), (SHELF.len(), false, false));
-    assert!((threshold - 0.35).abs() < 1e-5 && graded.iter().all(|one| (one.score - one.grades[0]).abs() < 1e-5));
+    assert_eq!(
+        (graded.len(), *is_tight, *fell_back),
+        (SHELF.len(), false, false)
+    );
+    assert!(
+        (threshold - 0.35).abs() < 1e-5
+            && graded
+                .iter()
+                .all(|one| (one.score - one.grades[0]).abs() < 1e-5)
+    );
 }
 
 #[test]
 fn all_grades_equal_keep_everything_and_judges_without_a_heart_keep_the_candidates() {
-    let equal = events(&[("filter.kind", "graded"), ("retriever.k", "4")], ScriptedGenerator::new());
+    let equal = events(
+        &[("filter.kind", "graded"), ("retriever.k", "4")],
+        ScriptedGenerator::new(),
+    );
     assert_eq!(context(&equal).0.len(), SHELF.len());
     let heartless = ScriptedGenerator::new().judging("Knowledge", "0", 0.99);
-    let told = events(&[("filter.kind", "binary"), ("retriever.k", "4")], heartless);
-    assert_eq!(context(&told).0.len(), SHELF.len(), "a context is never empty");
-    let fell_back = told.iter().any(|event| matches!(event, Event::ChunksJudged { fell_back: true, .. }));
+    let told = events(
+        &[("filter.kind", "binary"), ("retriever.k", "4")],
+        heartless,
+    );
+    assert_eq!(
+        context(&told).0.len(),
+        SHELF.len(),
+        "a context is never empty"
+    );
+    let fell_back = told.iter().any(|event| {
+        matches!(
+            event,
+            Event::ChunksJudged {
+                fell_back: true,
+                ..
+            }
+        )
+    });
     assert!(fell_back, "and the fallback is told");
 }
 
 #[test]
 fn what_a_judge_finds_irrelevant_is_dropped() {
-    let judge = ScriptedGenerator::new().judging("Knowledge: Tam", "1", 0.9).judging("Knowledge", "0", 0.9);
+    let judge = ScriptedGenerator::new()
+        .judging("Knowledge: Tam", "1", 0.9)
+        .judging("Knowledge", "0", 0.9);
     let (kept, dropped) = context(&events(&[("filter.kind", "binary")], judge));
     assert_eq!(kept, [20]);
     assert!(
@@ -78,17 +117,28 @@ fn what_a_judge_finds_irrelevant_is_dropped() {
 #[test]
 fn twins_are_dropped_by_meaning_and_by_words() {
     for prefilter in ["off", "tf_idf"] {
-        let settings = [("filter.kind", "graded"), ("filter.most_cosine", "0.0"), ("filter.prefilter", prefilter)];
+        let settings = [
+            ("filter.kind", "graded"),
+            ("filter.most_cosine", "0.0"),
+            ("filter.prefilter", prefilter),
+        ];
         let events = events(&settings, ScriptedGenerator::new());
-        let stage = if prefilter == "off" { Stage::Redundant } else { Stage::Alike };
+        let stage = if prefilter == "off" {
+            Stage::Redundant
+        } else {
+            Stage::Alike
+        };
         let dropped = events.iter().find_map(|event| match event {
-            Event::StageFinished { stage: of, dropped, .. } if *of == stage => Some(dropped.clone()),
+            Event::StageFinished {
+                stage: of, dropped, ..
+            } if *of == stage => Some(dropped.clone()),
             _ => None,
         });
         // the first two share words; at a limit of 0 sharing any is too much
         let dropped = dropped.expect("the stage");
         assert!(
-            dropped.iter().any(|one| one.chunk == 20 && matches!(one.reason, DropReason::Redundant { twin: 10, .. })),
+            dropped.iter().any(|one| one.chunk == 20
+                && matches!(one.reason, DropReason::Redundant { twin: 10, .. })),
             "{prefilter}: {dropped:?}"
         );
     }
@@ -97,11 +147,19 @@ fn twins_are_dropped_by_meaning_and_by_words() {
 #[test]
 fn a_rewrite_is_used_when_it_says_something_of_the_question() {
     for (reply, least, used, query) in [
-        (" Tam Reeve birthplace", "0.3", true, "Where was Tam Reeve born? birthplace"),
+        (
+            " Tam Reeve birthplace",
+            "0.3",
+            true,
+            "Where was Tam Reeve born? birthplace",
+        ),
         (" ", "-1.0", false, QUESTION),
         (" quite another matter altogether", "0.99", false, QUESTION),
     ] {
-        let settings = [("rewriter.kind", "generator"), ("rewriter.least_cosine", least)];
+        let settings = [
+            ("rewriter.kind", "generator"),
+            ("rewriter.least_cosine", least),
+        ];
         let events = events(&settings, ScriptedGenerator::new().when("keywords", reply));
         let told = events.iter().find_map(|event| match event {
             Event::QuestionRewritten { used, .. } => Some(*used),
@@ -128,66 +186,164 @@ fn hits_are_joined_with_their_relatives_and_texts_with_a_chunk_in_common_are_mer
     assert!(!linked.is_empty());
     for text in &linked {
         let parts: Vec<u64> = text.hit.chunk.parts.iter().map(|part| part.chunk).collect();
-        assert!(parts.contains(&text.seed) && parts.contains(&text.relatives[0].chunk), "{text:?}");
+        assert!(
+            parts.contains(&text.seed) && parts.contains(&text.relatives[0].chunk),
+            "{text:?}"
+        );
         assert!(text.relatives[0].weight > 0.0 && text.relatives[0].weight <= 1.0);
     }
-    let links = events.iter().filter(|event| matches!(event, Event::LinksRead { .. })).count();
+    let links = events
+        .iter()
+        .filter(|event| matches!(event, Event::LinksRead { .. }))
+        .count();
     assert_eq!(links, 1, "the links of a document are told once");
-    let all = [("linker.join", "all"), ("linker.relatives", "3"), ("linker.kind", "tokens"), ("retriever.k", "2")];
+    let all = [
+        ("linker.join", "all"),
+        ("linker.relatives", "3"),
+        ("linker.kind", "tokens"),
+        ("retriever.k", "2"),
+    ];
     let events = self::events(&all, ScriptedGenerator::new());
     let (kept, _) = context(&events);
-    assert_eq!(kept.len(), 1, "both hits with all their relatives are the whole document");
+    assert_eq!(
+        kept.len(),
+        1,
+        "both hits with all their relatives are the whole document"
+    );
 }
 
 #[test]
 fn the_best_passages_stand_at_the_edges() {
-    let edges = events(&[("answer.order", "edges"), ("retriever.k", "4")], ScriptedGenerator::new());
+    let edges = events(
+        &[("answer.order", "edges"), ("retriever.k", "4")],
+        ScriptedGenerator::new(),
+    );
     assert_eq!(context(&edges).0, [10, 30, 40, 20]);
 }
 
 #[test]
 fn the_embedder_orders_texts_by_how_near_they_are_to_the_question() {
-    let vectors = ScriptedEmbedder::new(8).embed(&[&[QUESTION][..], &SHELF[..]].concat()).expect("vectors");
-    let near = |at: &usize| vectors[0].iter().zip(&vectors[at + 1]).map(|(a, b)| a * b).sum::<f32>();
+    let vectors = ScriptedEmbedder::new(8)
+        .embed(&[&[QUESTION][..], &SHELF[..]].concat())
+        .expect("vectors");
+    let near = |at: &usize| {
+        vectors[0]
+            .iter()
+            .zip(&vectors[at + 1])
+            .map(|(a, b)| a * b)
+            .sum::<f32>()
+    };
     let mut nearest: Vec<usize> = (0..SHELF.len()).collect();
     nearest.sort_by(|a, b| near(b).total_cmp(&near(a)));
     let expected: Vec<u64> = nearest.iter().map(|at| (*at as u64 + 1) * 10).collect();
-    let settings = [("reranker.kind", "model"), ("reranker.model", "embedder"), ("retriever.k", "4")];
-    assert_eq!(context(&events(&settings, ScriptedGenerator::new())).0, expected);
+    let settings = [
+        ("reranker.kind", "model"),
+        ("reranker.model", "embedder"),
+        ("retriever.k", "4"),
+    ];
+    assert_eq!(
+        context(&events(&settings, ScriptedGenerator::new())).0,
+        expected
+    );
 }
 
 #[test]
 fn a_pinned_place_is_in_every_context_and_an_excluded_one_in_none() {
     let heartless = || ScriptedGenerator::new().judging("Knowledge", "0", 0.99);
-    let decisive = || ScriptedGenerator::new().judging("Knowledge: Tam", "1", 0.9).judging("Knowledge", "0", 0.9);
+    let decisive = || {
+        ScriptedGenerator::new()
+            .judging("Knowledge: Tam", "1", 0.9)
+            .judging("Knowledge", "0", 0.9)
+    };
     // settings beside k, the judges, then the context: pinned first, then the best
     let cases: &[(&[(&str, &str)], ScriptedGenerator, &[u64])] = &[
-        (&[("retriever.pinned", r#"["people.md:4"]"#)], ScriptedGenerator::new(), &[40, 10]),
-        (&[("retriever.pinned", r#"["people.md:3-4"]"#)], ScriptedGenerator::new(), &[30, 40]),
-        (&[("retriever.pinned", r#"["people.md"]"#)], ScriptedGenerator::new(), &[10, 20, 30, 40]),
-        (&[("retriever.excluded", r#"["people.md:1"]"#)], ScriptedGenerator::new(), &[20, 30]),
-        (&[("retriever.excluded", r#"["people.md"]"#)], ScriptedGenerator::new(), &[]),
         (
-            &[("retriever.pinned", r#"["people.md:1-2"]"#), ("retriever.excluded", r#"["people.md:1"]"#)],
+            &[("retriever.pinned", r#"["people.md:4"]"#)],
+            ScriptedGenerator::new(),
+            &[40, 10],
+        ),
+        (
+            &[("retriever.pinned", r#"["people.md:3-4"]"#)],
+            ScriptedGenerator::new(),
+            &[30, 40],
+        ),
+        (
+            &[("retriever.pinned", r#"["people.md"]"#)],
+            ScriptedGenerator::new(),
+            &[10, 20, 30, 40],
+        ),
+        (
+            &[("retriever.excluded", r#"["people.md:1"]"#)],
+            ScriptedGenerator::new(),
+            &[20, 30],
+        ),
+        (
+            &[("retriever.excluded", r#"["people.md"]"#)],
+            ScriptedGenerator::new(),
+            &[],
+        ),
+        (
+            &[
+                ("retriever.pinned", r#"["people.md:1-2"]"#),
+                ("retriever.excluded", r#"["people.md:1"]"#),
+            ],
             ScriptedGenerator::new(),
             &[20, 30],
         ),
         // no stage judges what is pinned, and the others are judged as without it
-        (&[("retriever.pinned", r#"["people.md:4"]"#), ("filter.kind", "binary")], decisive(), &[40, 20]),
-        (&[("retriever.excluded", r#"["people.md:1"]"#), ("filter.kind", "binary")], heartless(), &[20, 30]),
+        (
+            &[
+                ("retriever.pinned", r#"["people.md:4"]"#),
+                ("filter.kind", "binary"),
+            ],
+            decisive(),
+            &[40, 20],
+        ),
+        (
+            &[
+                ("retriever.excluded", r#"["people.md:1"]"#),
+                ("filter.kind", "binary"),
+            ],
+            heartless(),
+            &[20, 30],
+        ),
         // what is not among the hits is fetched
-        (&[("retriever.pinned", r#"["people.md:4"]"#), ("retriever.keep", "2")], ScriptedGenerator::new(), &[40, 10]),
+        (
+            &[
+                ("retriever.pinned", r#"["people.md:4"]"#),
+                ("retriever.keep", "2"),
+            ],
+            ScriptedGenerator::new(),
+            &[40, 10],
+        ),
     ];
     for (settings, judges, expected) in cases {
-        let all: Vec<_> = settings.iter().copied().chain([("retriever.k", "2")]).collect();
+        let all: Vec<_> = settings
+            .iter()
+            .copied()
+            .chain([("retriever.k", "2")])
+            .collect();
         let (kept, dropped) = context(&events(&all, judges.clone()));
         assert_eq!(kept, *expected, "{settings:?}");
         let excluded = settings.iter().any(|(key, _)| *key == "retriever.excluded");
-        assert_eq!(dropped.iter().any(|(_, reason)| *reason == DropReason::Excluded), excluded, "{settings:?}");
+        assert_eq!(
+            dropped
+                .iter()
+                .any(|(_, reason)| *reason == DropReason::Excluded),
+            excluded,
+            "{settings:?}"
+        );
     }
-    let told = events(&[("retriever.pinned", r#"["people.md:9"]"#)], ScriptedGenerator::new());
-    let warned = |event: &Event| matches!(event, Event::Warned { text } if text.contains("people.md:9"));
-    assert!(told.iter().any(warned), "a place that is not in the index is told");
+    let told = events(
+        &[("retriever.pinned", r#"["people.md:9"]"#)],
+        ScriptedGenerator::new(),
+    );
+    let warned =
+        |event: &Event| matches!(event, Event::Warned { text } if text.contains("people.md:9"));
+    assert!(
+        told.iter().any(warned),
+        "a place that is not in the index is told"
+    );
 }
 
 #[test]
@@ -206,8 +362,18 @@ fn a_chunk_that_a_person_decided_about_comes_with_no_other() {
             _ => None,
         });
         let linked = linked.expect("links");
-        let parts: Vec<u64> = linked.iter().flat_map(|text| &text.hit.chunk.parts).map(|part| part.chunk).collect();
-        assert!(parts.contains(&10) && !parts.contains(&30), "{decision}: {parts:?}");
-        assert_eq!(context(&events).0.contains(&30), decision == "retriever.pinned");
+        let parts: Vec<u64> = linked
+            .iter()
+            .flat_map(|text| &text.hit.chunk.parts)
+            .map(|part| part.chunk)
+            .collect();
+        assert!(
+            parts.contains(&10) && !parts.contains(&30),
+            "{decision}: {parts:?}"
+        );
+        assert_eq!(
+            context(&events).0.contains(&30),
+            decision == "retriever.pinned"
+        );
     }
 }

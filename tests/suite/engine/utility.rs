@@ -7,7 +7,8 @@ use super::{config, run_over};
 
 const REBA: &str = "\"Does He Love You\" was recorded as a duet by Reba McEntire and Linda Davis.";
 const MOSQUE: &str = "The Laleli Mosque is an 18th-century Ottoman imperial mosque located in Laleli, Fatih, Istanbul.";
-const MANSION: &str = "The Esma Sultan Mansion is located on the Bosphorus in the Ortaköy neighborhood of Istanbul.";
+const MANSION: &str =
+    "The Esma Sultan Mansion is located on the Bosphorus in the Ortaköy neighborhood of Istanbul.";
 
 /// A run that measures, of a model that says `answer` and then the samples of each context, so often each. Different answers
 /// contradict each other.
@@ -20,10 +21,16 @@ fn measured(
 ) -> (Utility, ScriptedGenerator) {
     let references = format!("[\"{reference}\"]");
     let k = chunks.len().to_string();
-    let mut all = vec![("utility.kind", "hard"), ("utility.references", references.as_str()), ("retriever.k", &k)];
+    let mut all = vec![
+        ("utility.kind", "hard"),
+        ("utility.references", references.as_str()),
+        ("retriever.k", &k),
+    ];
     all.push(("answer.prompt", "qa_short"));
     all.extend_from_slice(settings);
-    generator = generator.judging("Does Possible Answer 1", "contradiction", 1.0).then("an answer");
+    generator = generator
+        .judging("Does Possible Answer 1", "contradiction", 1.0)
+        .then("an answer");
     for (text, times) in contexts.iter().flat_map(|context| context.iter()) {
         for _ in 0..*times {
             generator = generator.then(text);
@@ -32,10 +39,18 @@ fn measured(
     for likeliest in contexts.iter().filter_map(|context| context.first()) {
         generator = generator.then(likeliest.0);
     }
-    let (outcome, events) = run_over(chunks, &config(&all), &mut generator, (question, &[]), usize::MAX);
+    let (outcome, events) = run_over(
+        chunks,
+        &config(&all),
+        &mut generator,
+        (question, &[]),
+        usize::MAX,
+    );
     outcome.expect("it ran");
     let found = events.into_iter().find_map(|event| match event {
-        Event::UtilityMeasured { of: None, utility, .. } => Some(utility),
+        Event::UtilityMeasured {
+            of: None, utility, ..
+        } => Some(utility),
         _ => None,
     });
     (found.expect("measured"), generator)
@@ -54,8 +69,20 @@ fn one_document_that_holds_the_answer_is_worth_everything() {
         let contexts: [&[(&str, usize)]; 2] = [&[("Reba McEntire", 10)], &[(said, 10)]];
         let (utility, _) = measured(&[REBA], question, ScriptedGenerator::new(), &contexts, &[]);
         near(utility.delta, delta);
-        assert_eq!(utility.hits, [HitUtility { label: 1, chunk: 10, alone: delta, left_out: delta }]);
-        assert_eq!(utility.beliefs.len(), 2, "alone and left out are contexts that are measured already");
+        assert_eq!(
+            utility.hits,
+            [HitUtility {
+                label: 1,
+                chunk: 10,
+                alone: delta,
+                left_out: delta
+            }]
+        );
+        assert_eq!(
+            utility.beliefs.len(),
+            2,
+            "alone and left out are contexts that are measured already"
+        );
         assert_eq!((utility.form, utility.own_answer), (SePerForm::Hard, false));
     }
 }
@@ -64,35 +91,77 @@ fn one_document_that_holds_the_answer_is_worth_everything() {
 /// (0.15, 0.1, 0.7), from which the likelihood of its "No" against its "Yes" follows: 0.41, 0.44 and 1.
 #[test]
 fn half_of_the_evidence_is_worth_a_part() {
-    let question = ("Are the Laleli Mosque and Esma Sultan Mansion located in the same neighborhood?", "No");
+    let question = (
+        "Are the Laleli Mosque and Esma Sultan Mansion located in the same neighborhood?",
+        "No",
+    );
     // spellings of one meaning, each as sure as in its context
-    let generator = ScriptedGenerator::new().unsure_of("No.", 0.987).unsure_of("NO", 0.911);
-    let contexts: [&[(&str, usize)]; 4] =
-        [&[("Yes", 10)], &[("no", 7), ("Yes", 3)], &[("Yes", 8), ("NO", 2)], &[("Yes", 7), ("No.", 3)]];
+    let generator = ScriptedGenerator::new()
+        .unsure_of("No.", 0.987)
+        .unsure_of("NO", 0.911);
+    let contexts: [&[(&str, usize)]; 4] = [
+        &[("Yes", 10)],
+        &[("no", 7), ("Yes", 3)],
+        &[("Yes", 8), ("NO", 2)],
+        &[("Yes", 7), ("No.", 3)],
+    ];
     let (utility, generator) = measured(&[MOSQUE, MANSION], question, generator, &contexts, &[]);
     near(utility.delta, 0.7);
-    let [mosque, mansion] = utility.hits[..] else { panic!("two chunks") };
+    let [mosque, mansion] = utility.hits[..] else {
+        panic!("two chunks")
+    };
     near(mosque.alone, 0.1);
     near(mansion.alone, 0.15);
     near(mosque.left_out, 0.7 - 0.15);
     near(mansion.left_out, 0.7 - 0.1);
-    let clusters: Vec<u32> = utility.beliefs[3].samples.iter().map(|sample| sample.cluster).collect();
+    let clusters: Vec<u32> = utility.beliefs[3]
+        .samples
+        .iter()
+        .map(|sample| sample.cluster)
+        .collect();
     assert_eq!(clusters, [0, 0, 0, 0, 0, 0, 0, 1, 1, 1]);
     assert!(utility.beliefs[3].samples[7].matches && !utility.beliefs[3].samples[0].matches);
     assert_eq!(utility.beliefs[3].chunks, [20], "the second chunk alone");
     assert_eq!(utility.beliefs[0].greedy, "Yes");
-    near(utility.beliefs[3].uncertainty.discrete_semantic_entropy, 0.6109);
-    let closed = generator.seen.iter().filter(|prompt| prompt.user.contains("your own knowledge")).count();
-    assert_eq!(closed, 11, "the closed-book half is sampled once a question, and answered once");
-    let judged = generator.seen.iter().filter(|prompt| prompt.user.contains("Does Possible Answer 1")).count();
-    assert_eq!(judged, 2, "spellings of one meaning are judged once: Yes and No, both ways");
+    near(
+        utility.beliefs[3].uncertainty.discrete_semantic_entropy,
+        0.6109,
+    );
+    let closed = generator
+        .seen
+        .iter()
+        .filter(|prompt| prompt.user.contains("your own knowledge"))
+        .count();
+    assert_eq!(
+        closed, 11,
+        "the closed-book half is sampled once a question, and answered once"
+    );
+    let judged = generator
+        .seen
+        .iter()
+        .filter(|prompt| prompt.user.contains("Does Possible Answer 1"))
+        .count();
+    assert_eq!(
+        judged, 2,
+        "spellings of one meaning are judged once: Yes and No, both ways"
+    );
 }
 
 #[test]
 fn without_a_reference_the_own_answer_stands_in() {
     let contexts: [&[(&str, usize)]; 2] = [&[("something else", 2)], &[("an answer", 2)]];
-    let settings = [("utility.samples", "2"), ("utility.references", "[\"  \"]"), ("utility.each_chunk", "false")];
-    let (utility, _) = measured(&[REBA, MOSQUE], ("Who?", ""), ScriptedGenerator::new(), &contexts, &settings);
+    let settings = [
+        ("utility.samples", "2"),
+        ("utility.references", "[\"  \"]"),
+        ("utility.each_chunk", "false"),
+    ];
+    let (utility, _) = measured(
+        &[REBA, MOSQUE],
+        ("Who?", ""),
+        ScriptedGenerator::new(),
+        &contexts,
+        &settings,
+    );
     assert!(utility.own_answer);
     assert_eq!(utility.references, ["an answer"]);
     near(utility.delta, 1.0);
@@ -102,7 +171,17 @@ fn without_a_reference_the_own_answer_stands_in() {
 #[test]
 fn a_run_that_said_nothing_measures_nothing() {
     let settings = config(&[("utility.kind", "soft")]);
-    let (outcome, events) = run_over(&[REBA], &settings, &mut ScriptedGenerator::new(), ("Who?", &[]), usize::MAX);
+    let (outcome, events) = run_over(
+        &[REBA],
+        &settings,
+        &mut ScriptedGenerator::new(),
+        ("Who?", &[]),
+        usize::MAX,
+    );
     outcome.expect("it ran");
-    assert!(!events.iter().any(|event| matches!(event, Event::UtilityMeasured { .. })));
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, Event::UtilityMeasured { .. }))
+    );
 }

@@ -14,7 +14,11 @@ fn with_questions(count: usize) -> (Program, PathBuf) {
         format!(
             "{{\"id\": \"n{number}\", \"question\": \"Where was Tam Reeve born, {number}?\", \"answers\": [\"Lorbymouth\"], \
              \"evidence\": [\"Tam Reeve was born in Lorbymouth.\"], \"kind\": \"one-hop\", \"split\": \"{}\"}}\n",
-            if number.is_multiple_of(2) { "even" } else { "odd" }
+            if number.is_multiple_of(2) {
+                "even"
+            } else {
+                "odd"
+            }
         )
     };
     fs::write(&file, (1..=count).map(line).collect::<String>()).expect("written");
@@ -27,37 +31,99 @@ fn journal(program: &Program) -> Option<PathBuf> {
 }
 
 fn lines(program: &Program) -> usize {
-    journal(program).and_then(|file| fs::read_to_string(file).ok()).map_or(0, |text| text.matches('\n').count())
+    journal(program)
+        .and_then(|file| fs::read_to_string(file).ok())
+        .map_or(0, |text| text.matches('\n').count())
 }
 
 #[test]
 fn presets_are_compared_on_a_question_file() {
     let (program, file) = with_questions(3);
     let file = file.to_str().expect("UTF-8");
-    let arguments = ["eval", file, "--corpus", "notes", "--preset", "naive, closed-book"];
+    let arguments = [
+        "eval",
+        file,
+        "--corpus",
+        "notes",
+        "--preset",
+        "naive, closed-book",
+    ];
     let ended = program.run(&arguments);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    for part in ["| naive ", "| closed-book ", "| one-hop ", "AUROC", "Differences", "Cost of a question"] {
-        assert!(ended.stdout.contains(part), "no {part} in:\n{}", ended.stdout);
+    for part in [
+        "| naive ",
+        "| closed-book ",
+        "| one-hop ",
+        "AUROC",
+        "Differences",
+        "Cost of a question",
+    ] {
+        assert!(
+            ended.stdout.contains(part),
+            "no {part} in:\n{}",
+            ended.stdout
+        );
     }
-    assert!(ended.stdout.starts_with("3 questions\n"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.starts_with("3 questions\n"),
+        "{}",
+        ended.stdout
+    );
     let page = program.home.path().join("page.html");
     let ended = program.run(&[&arguments[..], &["--report", "page.html"]].concat());
-    assert!(ended.code == Some(0) && ended.stderr.contains("page.html"), "{}", ended.stderr);
-    assert!(ended.stderr.contains("every question is answered already"), "a page costs no answer: {}", ended.stderr);
-    assert!(fs::read_to_string(page).expect("a page").starts_with("<!DOCTYPE html>"));
+    assert!(
+        ended.code == Some(0) && ended.stderr.contains("page.html"),
+        "{}",
+        ended.stderr
+    );
+    assert!(
+        ended.stderr.contains("every question is answered already"),
+        "a page costs no answer: {}",
+        ended.stderr
+    );
+    assert!(
+        fs::read_to_string(page)
+            .expect("a page")
+            .starts_with("<!DOCTYPE html>")
+    );
 
-    let ended = program.run(&[&arguments[..], &["--json", "--split", "odd", "--samples", "3"]].concat());
+    let ended = program.run(
+        &[
+            &arguments[..],
+            &["--json", "--split", "odd", "--samples", "3"],
+        ]
+        .concat(),
+    );
     let report: Value = serde_json::from_str(&ended.stdout).expect("one object");
-    assert_eq!((&report["questions"], report["presets"].as_array().map(Vec::len)), (&Value::from(2), Some(2)));
+    assert_eq!(
+        (
+            &report["questions"],
+            report["presets"].as_array().map(Vec::len)
+        ),
+        (&Value::from(2), Some(2))
+    );
     let naive = &report["presets"][0];
-    assert_eq!(naive["context"]["share"], 1.0, "the corpus is one chunk: {naive}");
+    assert_eq!(
+        naive["context"]["share"], 1.0,
+        "the corpus is one chunk: {naive}"
+    );
     assert_eq!(naive["cost"]["retrievals"], 1.0);
-    let measures: Vec<&str> =
-        naive["uncertainty"].as_array().expect("measures").iter().filter_map(|one| one["measure"].as_str()).collect();
-    assert!(measures.contains(&"token_entropy") && measures.contains(&"eigenvalue"), "{measures:?}");
+    let measures: Vec<&str> = naive["uncertainty"]
+        .as_array()
+        .expect("measures")
+        .iter()
+        .filter_map(|one| one["measure"].as_str())
+        .collect();
+    assert!(
+        measures.contains(&"token_entropy") && measures.contains(&"eigenvalue"),
+        "{measures:?}"
+    );
     assert_eq!(naive["utility"]["whole"][0]["contexts"], 2);
-    assert_eq!(report["presets"][1]["context"], Value::Null, "nothing was looked up");
+    assert_eq!(
+        report["presets"][1]["context"],
+        Value::Null,
+        "nothing was looked up"
+    );
     assert_eq!(report["comparisons"][0]["questions"], 2);
 }
 
@@ -65,11 +131,22 @@ fn presets_are_compared_on_a_question_file() {
 fn a_killed_evaluation_goes_on_where_it_was() {
     let (program, file) = with_questions(30);
     let file = file.to_str().expect("UTF-8");
-    let arguments = ["eval", file, "--corpus", "notes", "--preset", "closed-book", "--json"];
+    let arguments = [
+        "eval",
+        file,
+        "--corpus",
+        "notes",
+        "--preset",
+        "closed-book",
+        "--json",
+    ];
     let mut child = program.start(&arguments);
     let started = Instant::now();
     while lines(&program) < 6 {
-        assert!(started.elapsed() < Duration::from_secs(60), "nothing was answered");
+        assert!(
+            started.elapsed() < Duration::from_secs(60),
+            "nothing was answered"
+        );
         std::thread::sleep(Duration::from_millis(2));
     }
     child.kill().expect("killed");
@@ -80,12 +157,21 @@ fn a_killed_evaluation_goes_on_where_it_was() {
 
     let ended = program.run(&arguments);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert!(ended.stderr.contains(&format!("going on after {kept} answers")), "{}", ended.stderr);
+    assert!(
+        ended
+            .stderr
+            .contains(&format!("going on after {kept} answers")),
+        "{}",
+        ended.stderr
+    );
     let report: Value = serde_json::from_str(&ended.stdout).expect("one object");
     assert_eq!(report["presets"][0]["answered"], 30);
     let after = fs::read_to_string(journal(&program).expect("a journal")).expect("lines");
     let whole = &before[..=before.rfind('\n').expect("a line")];
-    assert!(after.starts_with(whole) && after.matches('\n').count() == 31, "rows were written twice");
+    assert!(
+        after.starts_with(whole) && after.matches('\n').count() == 31,
+        "rows were written twice"
+    );
 }
 
 #[test]
@@ -93,41 +179,107 @@ fn wrong_usage_says_what_to_do() {
     let (program, file) = with_questions(2);
     let file = file.to_str().expect("UTF-8");
     let cases: &[(&[&str], i32, &str)] = &[
-        (&["eval", file, "--corpus", "notes", "--preset", "naif"], 2, "did you mean `naive`"),
-        (&["eval", file, "--corpus", "notes", "--split", "test"], 2, "the splits of this file are: even, odd"),
+        (
+            &["eval", file, "--corpus", "notes", "--preset", "naif"],
+            2,
+            "did you mean `naive`",
+        ),
+        (
+            &["eval", file, "--corpus", "notes", "--split", "test"],
+            2,
+            "the splits of this file are: even, odd",
+        ),
         (&["eval", file], 2, "--corpus"),
-        (&["eval", "notes/people.md", "--corpus", "notes"], 1, "is no question file"),
-        (&["eval", file, "--corpus", "gone"], 1, "cannot open the folder gone"),
-        (&["eval", file, "--corpus", "notes", "--preset", ","], 2, "no preset is named"),
-        (&["eval", file, "--make-questions", "notes"], 2, "--make-questions"),
-        (&["eval", "--make-questions", "gone"], 1, "cannot open the folder gone"),
+        (
+            &["eval", "notes/people.md", "--corpus", "notes"],
+            1,
+            "is no question file",
+        ),
+        (
+            &["eval", file, "--corpus", "gone"],
+            1,
+            "cannot open the folder gone",
+        ),
+        (
+            &["eval", file, "--corpus", "notes", "--preset", ","],
+            2,
+            "no preset is named",
+        ),
+        (
+            &["eval", file, "--make-questions", "notes"],
+            2,
+            "--make-questions",
+        ),
+        (
+            &["eval", "--make-questions", "gone"],
+            1,
+            "cannot open the folder gone",
+        ),
     ];
     for (arguments, code, part) in cases {
         let ended = program.run(arguments);
         assert_eq!(ended.code, Some(*code), "{arguments:?}: {}", ended.stderr);
-        assert!(ended.stderr.contains(part), "{arguments:?}: {}", ended.stderr);
+        assert!(
+            ended.stderr.contains(part),
+            "{arguments:?}: {}",
+            ended.stderr
+        );
     }
 }
 
 #[test]
 fn a_single_question_can_be_measured_too() {
     let program = Program::new();
-    let settings =
-        ["--set", "utility.kind=hard", "--set", "utility.samples=2", "--set", "utility.references=[\"Lorbymouth\"]"];
-    let ended = program.run(&[&["ask", "notes", "Where was Tam Reeve born?"][..], &settings].concat());
+    let settings = [
+        "--set",
+        "utility.kind=hard",
+        "--set",
+        "utility.samples=2",
+        "--set",
+        "utility.references=[\"Lorbymouth\"]",
+    ];
+    let ended = program.run(
+        &[
+            &["ask", "notes", "Where was Tam Reeve born?"][..],
+            &settings,
+        ]
+        .concat(),
+    );
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let worth = ended.stdout.lines().find(|line| line.starts_with("worth of the context toward the right answer: "));
-    assert!(worth.is_some_and(|line| line.contains("; [1] alone ")), "{}", ended.stdout);
+    let worth = ended
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("worth of the context toward the right answer: "));
+    assert!(
+        worth.is_some_and(|line| line.contains("; [1] alone ")),
+        "{}",
+        ended.stdout
+    );
 }
 
 #[test]
 fn a_limit_takes_questions_from_the_whole_file() {
     let (program, file) = with_questions(10);
     let file = file.to_str().expect("UTF-8");
-    let arguments = ["eval", file, "--corpus", "notes", "--preset", "closed-book", "--limit", "3", "--json"];
+    let arguments = [
+        "eval",
+        file,
+        "--corpus",
+        "notes",
+        "--preset",
+        "closed-book",
+        "--limit",
+        "3",
+        "--json",
+    ];
     assert_eq!(program.run(&arguments).code, Some(0));
     let journal = fs::read_to_string(journal(&program).expect("a journal")).expect("lines");
-    let rows = journal.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).expect("a row"));
-    let ids: Vec<String> = rows.map(|row| row["id"].as_str().expect("an id").to_owned()).collect();
+    let rows = journal
+        .lines()
+        .skip(1)
+        .map(|line| serde_json::from_str::<Value>(line).expect("a row"));
+    let ids: Vec<String> = rows
+        .map(|row| row["id"].as_str().expect("an id").to_owned())
+        .collect();
     assert_eq!(ids, ["n4", "n7", "n10"]);
 }

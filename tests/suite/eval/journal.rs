@@ -17,12 +17,19 @@ struct Table {
 }
 
 impl Answers for Table {
-    fn answer(&mut self, question: &Question, publish: &mut dyn FnMut(&Event) -> Flow) -> anyhow::Result<()> {
+    fn answer(
+        &mut self,
+        question: &Question,
+        publish: &mut dyn FnMut(&Event) -> Flow,
+    ) -> anyhow::Result<()> {
         std::thread::sleep(self.pause);
         if question.id.ends_with('0') {
             anyhow::bail!("the model fell over");
         }
-        let usage = RunUsage { retrievals: 1, ..RunUsage::default() };
+        let usage = RunUsage {
+            retrievals: 1,
+            ..RunUsage::default()
+        };
         let flow = publish(&Event::RunFinished {
             outcome: Outcome::Completed,
             text: question.id.clone(),
@@ -38,8 +45,13 @@ impl Answers for Table {
 }
 
 fn plan(questions: usize) -> Plan {
-    let questions = (1..=questions).map(|number| question(&format!("n{number}"), &[&format!("n{number}")])).collect();
-    Plan { presets: vec!["one".to_owned(), "two".to_owned()], questions }
+    let questions = (1..=questions)
+        .map(|number| question(&format!("n{number}"), &[&format!("n{number}")]))
+        .collect();
+    Plan {
+        presets: vec!["one".to_owned(), "two".to_owned()],
+        questions,
+    }
 }
 
 /// Work through a plan; `stop_at` is the number of the answer before which the observer stops.
@@ -51,17 +63,26 @@ fn work(
 ) -> Result<Ended, JournalError> {
     let mut open = |preset: &str| -> Result<Box<dyn Answers>, JournalError> {
         opened.push(preset.to_owned());
-        Ok(Box::new(Table { pause: Duration::ZERO, told: false }))
+        Ok(Box::new(Table {
+            pause: Duration::ZERO,
+            told: false,
+        }))
     };
     run(plan, journal, &mut open, &mut |progress| {
-        if progress.done >= stop_at { Flow::Stop } else { Flow::Continue }
+        if progress.done >= stop_at {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        }
     })
 }
 
 fn counts(rows: &[Row]) -> BTreeMap<(String, String), usize> {
     let mut counts = BTreeMap::new();
     for row in rows {
-        *counts.entry((row.preset.clone(), row.id.clone())).or_default() += 1;
+        *counts
+            .entry((row.preset.clone(), row.id.clone()))
+            .or_default() += 1;
     }
     counts
 }
@@ -69,13 +90,30 @@ fn counts(rows: &[Row]) -> BTreeMap<(String, String), usize> {
 #[test]
 fn a_question_that_fails_is_recorded_and_the_rest_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut journal = Journal::<Row>::open(&folder.path().join("j.jsonl"), "name").expect("a journal");
+    let mut journal =
+        Journal::<Row>::open(&folder.path().join("j.jsonl"), "name").expect("a journal");
     let plan = plan(20);
-    assert_eq!(work(&plan, &mut journal, usize::MAX, &mut Vec::new()).expect("it ran"), Ended::Complete);
+    assert_eq!(
+        work(&plan, &mut journal, usize::MAX, &mut Vec::new()).expect("it ran"),
+        Ended::Complete
+    );
     assert_eq!((journal.rows().len(), plan.left(&journal)), (40, 0));
-    let failed: Vec<&Row> = journal.rows().iter().filter(|row| row.error.is_some()).collect();
-    assert_eq!(failed.iter().map(|row| row.id.as_str()).collect::<Vec<&str>>(), ["n10", "n20", "n10", "n20"]);
-    assert_eq!((failed[0].error.as_deref(), failed[0].scores.exact_match), (Some("the model fell over"), 0.0));
+    let failed: Vec<&Row> = journal
+        .rows()
+        .iter()
+        .filter(|row| row.error.is_some())
+        .collect();
+    assert_eq!(
+        failed
+            .iter()
+            .map(|row| row.id.as_str())
+            .collect::<Vec<&str>>(),
+        ["n10", "n20", "n10", "n20"]
+    );
+    assert_eq!(
+        (failed[0].error.as_deref(), failed[0].scores.exact_match),
+        (Some("the model fell over"), 0.0)
+    );
     assert_eq!(journal.rows()[0].scores.exact_match, 1.0);
 }
 
@@ -88,15 +126,28 @@ fn a_stop_loses_nothing_that_was_answered() {
     for (stop_at, rows) in [(4, 4), (10, 10), (13, 13), (usize::MAX, 20)] {
         let mut journal = Journal::<Row>::open(&file, "name").expect("a journal");
         let ended = work(&plan, &mut journal, stop_at, &mut opened).expect("it ran");
-        assert_eq!(ended, if rows == 20 { Ended::Complete } else { Ended::Stopped });
+        assert_eq!(
+            ended,
+            if rows == 20 {
+                Ended::Complete
+            } else {
+                Ended::Stopped
+            }
+        );
         assert_eq!(journal.rows().len(), rows);
     }
-    assert_eq!(opened, ["one", "one", "two", "two", "two"], "a preset whose questions are answered is not opened");
+    assert_eq!(
+        opened,
+        ["one", "one", "two", "two", "two"],
+        "a preset whose questions are answered is not opened"
+    );
     let journal = Journal::<Row>::open(&file, "name").expect("a journal");
     assert!(counts(journal.rows()).values().all(|count| *count == 1));
     drop(journal);
     assert_eq!(
-        Journal::<Row>::open(&file, "other").expect("a journal").rows(),
+        Journal::<Row>::open(&file, "other")
+            .expect("a journal")
+            .rows(),
         [],
         "rows of another evaluation are none of ours"
     );
@@ -107,8 +158,13 @@ fn a_last_line_that_was_cut_off_is_dropped_and_done_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("j.jsonl");
     let plan = plan(5);
-    work(&plan, &mut Journal::<Row>::open(&file, "name").expect("a journal"), usize::MAX, &mut Vec::new())
-        .expect("it ran");
+    work(
+        &plan,
+        &mut Journal::<Row>::open(&file, "name").expect("a journal"),
+        usize::MAX,
+        &mut Vec::new(),
+    )
+    .expect("it ran");
     let whole = std::fs::read(&file).expect("lines");
     let lines = whole.iter().filter(|byte| **byte == b'\n').count();
     for cut in (1..=whole.len()).step_by(13) {
@@ -119,7 +175,10 @@ fn a_last_line_that_was_cut_off_is_dropped_and_done_again() {
         assert_eq!(journal.rows().len(), kept.saturating_sub(1), "cut at {cut}");
         drop(journal);
         let now = std::fs::read(&file).expect("lines");
-        assert!(now.ends_with(b"\n") && (kept == 0 || whole.starts_with(&now)), "cut at {cut}");
+        assert!(
+            now.ends_with(b"\n") && (kept == 0 || whole.starts_with(&now)),
+            "cut at {cut}"
+        );
     }
     std::fs::write(&file, &whole[..whole.len() - 30]).expect("written");
     let mut journal = Journal::<Row>::open(&file, "name").expect("a journal");
@@ -134,7 +193,10 @@ fn two_processes_do_not_write_one_journal() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("j.jsonl");
     let held = Journal::<Row>::open(&file, "name").expect("a journal");
-    assert!(matches!(Journal::<Row>::open(&file, "name"), Err(JournalError::InUse { .. })));
+    assert!(matches!(
+        Journal::<Row>::open(&file, "name"),
+        Err(JournalError::InUse { .. })
+    ));
     drop(held);
     Journal::<Row>::open(&file, "name").expect("free again");
 }
@@ -147,11 +209,20 @@ const QUESTIONS: usize = 1000;
 #[test]
 #[ignore = "started by the test below"]
 fn child() {
-    let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let mut journal = Journal::<Row>::open(&Path::new(&folder).join("j.jsonl"), "name").expect("a journal");
-    let plan = Plan { presets: vec!["one".to_owned()], ..plan(QUESTIONS) };
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        return;
+    };
+    let mut journal =
+        Journal::<Row>::open(&Path::new(&folder).join("j.jsonl"), "name").expect("a journal");
+    let plan = Plan {
+        presets: vec!["one".to_owned()],
+        ..plan(QUESTIONS)
+    };
     let mut open = |_: &str| -> Result<Box<dyn Answers>, JournalError> {
-        Ok(Box::new(Table { pause: Duration::from_micros(200), told: true }))
+        Ok(Box::new(Table {
+            pause: Duration::from_micros(200),
+            told: true,
+        }))
     };
     run(&plan, &mut journal, &mut open, &mut |_| Flow::Continue).expect("it ran");
 }
@@ -169,9 +240,15 @@ fn a_kill_loses_at_most_the_question_in_flight() {
             .stderr(Stdio::null())
             .spawn()
             .expect("a child");
-        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines().map_while(Result::ok);
+        let mut lines = BufReader::new(child.stdout.take().expect("its output"))
+            .lines()
+            .map_while(Result::ok);
         // a prime number, so that the kills meet it at different places
-        let heard = lines.by_ref().filter(|line| line.ends_with("answered")).take(151).count();
+        let heard = lines
+            .by_ref()
+            .filter(|line| line.ends_with("answered"))
+            .take(151)
+            .count();
         if heard == 151 {
             child.kill().expect("killed");
             kills += 1;
@@ -187,5 +264,8 @@ fn a_kill_loses_at_most_the_question_in_flight() {
     assert!(counts(journal.rows()).values().all(|count| *count == 1));
     assert!(kills >= 4, "{kills} kills");
     // one in ten fails, and says nothing; an answer that was told of and not written is asked again
-    assert!((900..=900 + kills).contains(&answered), "{answered} answers in {kills} kills");
+    assert!(
+        (900..=900 + kills).contains(&answered),
+        "{answered} answers in {kills} kills"
+    );
 }

@@ -19,11 +19,23 @@ impl ModelCalls for Writer {
         Ok(Prompt::user(self.prompts.fill(name, values)?))
     }
 
-    fn complete(&mut self, _: &str, prompts: &[Prompt], decoding: &Decoding) -> Result<Vec<Completion>, MethodError> {
-        Ok(self.generator.complete(prompts, decoding, &mut |_, _| Flow::Continue)?)
+    fn complete(
+        &mut self,
+        _: &str,
+        prompts: &[Prompt],
+        decoding: &Decoding,
+    ) -> Result<Vec<Completion>, MethodError> {
+        Ok(self
+            .generator
+            .complete(prompts, decoding, &mut |_, _| Flow::Continue)?)
     }
 
-    fn classify(&mut self, _: &str, _: &[Prompt], _: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+    fn classify(
+        &mut self,
+        _: &str,
+        _: &[Prompt],
+        _: &[&str],
+    ) -> Result<Vec<Vec<f32>>, MethodError> {
         unreachable!("nothing is classified")
     }
 
@@ -45,28 +57,50 @@ fn documents(texts: &[(&str, &str)]) -> Vec<Document> {
     for (name, text) in texts {
         std::fs::write(folder.path().join(name), text).expect("written");
     }
-    let settings = ragscope::config::Layers::defaults().config().expect("defaults").corpus;
-    let walked = ragscope::corpus::walk(folder.path(), &settings, &mut |_| Flow::Continue).expect("walked");
-    walked.files.iter().map(|file| ragscope::corpus::read(file).expect("read")).collect()
+    let settings = ragscope::config::Layers::defaults()
+        .config()
+        .expect("defaults")
+        .corpus;
+    let walked =
+        ragscope::corpus::walk(folder.path(), &settings, &mut |_| Flow::Continue).expect("walked");
+    walked
+        .files
+        .iter()
+        .map(|file| ragscope::corpus::read(file).expect("read"))
+        .collect()
 }
 
 fn make(generator: ScriptedGenerator, texts: &[(&str, &str)], wanted: usize) -> Vec<Made> {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut writer = Writer { generator, prompts: Prompts::new(folder.path()) };
-    make_questions(&mut writer, &documents(texts), (wanted, 3), &mut |_| Flow::Continue).expect("written")
+    let mut writer = Writer {
+        generator,
+        prompts: Prompts::new(folder.path()),
+    };
+    make_questions(&mut writer, &documents(texts), (wanted, 3), &mut |_| {
+        Flow::Continue
+    })
+    .expect("written")
 }
 
-const PEOPLE: (&str, &str) =
-    ("people.md", "Tam Reeve was born in Lorby. Pelma Light was lit in 1838. Mira taught the boy Selas Oakes.");
+const PEOPLE: (&str, &str) = (
+    "people.md",
+    "Tam Reeve was born in Lorby. Pelma Light was lit in 1838. Mira taught the boy Selas Oakes.",
+);
 
 /// A generator that writes a good question about Lorby, one that gives 1838 away, and none about Selas Oakes.
 fn writer() -> ScriptedGenerator {
     ScriptedGenerator::new()
-        .when("whose answer is exactly: Lorby", " Where was Tam Reeve born?")
+        .when(
+            "whose answer is exactly: Lorby",
+            " Where was Tam Reeve born?",
+        )
         .when("whose answer is exactly: 1838", "Was it lit in 1838?")
         .when("whose answer is exactly: Selas Oakes", "I cannot.")
         .when("Answer question Where was Tam", " Lorby.")
-        .when("Answer question What is missing in \"Pelma Light was lit in ____.\"?", "1838")
+        .when(
+            "Answer question What is missing in \"Pelma Light was lit in ____.\"?",
+            "1838",
+        )
         .when("Answer question What is missing", "no idea")
 }
 
@@ -74,13 +108,32 @@ fn writer() -> ScriptedGenerator {
 fn a_question_is_kept_when_the_generator_answers_it_itself() {
     let mut made = make(writer(), &[PEOPLE], 10);
     made.sort_by(|a, b| b.kind.cmp(a.kind));
-    let told: Vec<(&str, &str, &str, &str)> =
-        made.iter().map(|made| (made.kind, &*made.question, &*made.answers[0], &*made.evidence[0].quote)).collect();
+    let told: Vec<(&str, &str, &str, &str)> = made
+        .iter()
+        .map(|made| {
+            (
+                made.kind,
+                &*made.question,
+                &*made.answers[0],
+                &*made.evidence[0].quote,
+            )
+        })
+        .collect();
     assert_eq!(
         told,
         [
-            ("written", "Where was Tam Reeve born?", "Lorby", "Tam Reeve was born in Lorby."),
-            ("gap", "What is missing in \"Pelma Light was lit in ____.\"?", "1838", "Pelma Light was lit in 1838."),
+            (
+                "written",
+                "Where was Tam Reeve born?",
+                "Lorby",
+                "Tam Reeve was born in Lorby."
+            ),
+            (
+                "gap",
+                "What is missing in \"Pelma Light was lit in ____.\"?",
+                "1838",
+                "Pelma Light was lit in 1838."
+            ),
         ]
     );
     assert_eq!(made[0].evidence[0].file, "people.md");
@@ -98,8 +151,17 @@ fn no_more_are_made_than_wanted_and_none_twice() {
 #[test]
 fn what_is_made_is_a_question_file() {
     let made = make(writer(), &[PEOPLE], 10);
-    let lines: String = made.iter().map(|made| serde_json::to_string(made).expect("JSON") + "\n").collect();
+    let lines: String = made
+        .iter()
+        .map(|made| serde_json::to_string(made).expect("JSON") + "\n")
+        .collect();
     let set = ragscope::eval::QuestionSet::parse(&lines);
-    assert_eq!((set.questions.len(), set.remarks), (2, Vec::<String>::new()));
-    assert_eq!(set.questions[0].evidence[0].file.as_deref(), Some("people.md"));
+    assert_eq!(
+        (set.questions.len(), set.remarks),
+        (2, Vec::<String>::new())
+    );
+    assert_eq!(
+        set.questions[0].evidence[0].file.as_deref(),
+        Some("people.md")
+    );
 }

@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use ragscope::eval::{
-    DEPTHS, RankScores, TextScores, accuracy_by_coverage, auarc, auroc, exact_match, f1, meteor, normalised,
-    paired_bootstrap, pearson, rouge_l, substring,
+    DEPTHS, RankScores, TextScores, accuracy_by_coverage, auarc, auroc, exact_match, f1, meteor,
+    normalised, paired_bootstrap, pearson, rouge_l, substring,
 };
 use serde_json::Value;
 
@@ -13,7 +13,10 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 }
 
 fn texts(value: &Value) -> Vec<String> {
-    list(value).iter().map(|text| text.as_str().expect("text").to_owned()).collect()
+    list(value)
+        .iter()
+        .map(|text| text.as_str().expect("text").to_owned())
+        .collect()
 }
 
 #[test]
@@ -22,15 +25,27 @@ fn exact_match_and_f1_are_those_of_squad() {
     for pair in list(&golden["pairs"]) {
         let (answer, right) = (text(pair, "prediction"), text(pair, "gold"));
         let name = format!("{answer:?} {right:?}");
-        assert_eq!(normalised(answer), text(pair, "normalized_prediction"), "{name}");
+        assert_eq!(
+            normalised(answer),
+            text(pair, "normalized_prediction"),
+            "{name}"
+        );
         assert_eq!(normalised(right), text(pair, "normalized_gold"), "{name}");
         near(exact_match(answer, right), &pair["squad_em"], &name);
         near(f1(answer, right), &pair["squad_f1"], &name);
-        assert_eq!(substring(answer, right) > 0.5, pair["lexical_match"] == true, "{name}");
+        assert_eq!(
+            substring(answer, right) > 0.5,
+            pair["lexical_match"] == true,
+            "{name}"
+        );
     }
     for case in list(&golden["multi_gold"]) {
         let scores = TextScores::of(text(case, "prediction"), &texts(&case["golds"]));
-        near(scores.exact_match, &case["squad_em"], "several right answers");
+        near(
+            scores.exact_match,
+            &case["squad_em"],
+            "several right answers",
+        );
         near(scores.f1, &case["squad_f1"], "several right answers");
     }
 }
@@ -46,7 +61,13 @@ fn rouge_and_meteor_are_those_of_their_packages() {
 
 #[test]
 fn right_is_a_reply_that_says_so_when_there_is_no_answer() {
-    for (answer, right) in [("unknown", 1.0), ("Unknown.", 1.0), ("Not mentioned", 1.0), ("Lorby", 0.0), ("", 0.0)] {
+    for (answer, right) in [
+        ("unknown", 1.0),
+        ("Unknown.", 1.0),
+        ("Not mentioned", 1.0),
+        ("Lorby", 0.0),
+        ("", 0.0),
+    ] {
         assert_eq!(TextScores::of(answer, &[]).exact_match, right, "{answer}");
     }
 }
@@ -55,10 +76,19 @@ fn right_is_a_reply_that_says_so_when_there_is_no_answer() {
 #[test]
 fn evidence_in_a_list_is_counted_as_in_the_reference() {
     // which pieces each chunk holds, and how many pieces there are
-    let lists: [(&[&[usize]], usize); 3] = [(&[&[0], &[], &[1], &[], &[0, 1]], 2), (&[&[], &[0]], 1), (&[], 1)];
+    let lists: [(&[&[usize]], usize); 3] = [
+        (&[&[0], &[], &[1], &[], &[0, 1]], 2),
+        (&[&[], &[0]], 1),
+        (&[], 1),
+    ];
     let scores: Vec<RankScores> = lists
         .iter()
-        .map(|(list, all)| RankScores::of(&list.iter().map(|held| held.to_vec()).collect::<Vec<_>>(), *all))
+        .map(|(list, all)| {
+            RankScores::of(
+                &list.iter().map(|held| held.to_vec()).collect::<Vec<_>>(),
+                *all,
+            )
+        })
         .collect();
     // depth, recall of each query, precision of each query
     let golden: [(usize, [f64; 3], [Option<f64>; 3]); 3] = [
@@ -67,24 +97,39 @@ fn evidence_in_a_list_is_counted_as_in_the_reference() {
         (5, [1.0, 1.0, 0.0], [Some(0.6), Some(0.5), None]),
     ];
     for (depth, recall, precision) in golden {
-        let at = DEPTHS.iter().position(|known| *known == depth).expect("a depth");
+        let at = DEPTHS
+            .iter()
+            .position(|known| *known == depth)
+            .expect("a depth");
         for (query, scores) in scores.iter().enumerate() {
-            assert_eq!(scores.recall[at], recall[query], "recall@{depth} of query {query}");
+            assert_eq!(
+                scores.recall[at], recall[query],
+                "recall@{depth} of query {query}"
+            );
             let found = scores.precision.as_ref().map(|precision| precision[at]);
-            assert_eq!(found, precision[query], "precision@{depth} of query {query}");
+            assert_eq!(
+                found, precision[query],
+                "precision@{depth} of query {query}"
+            );
         }
     }
     let ranks: Vec<f64> = scores.iter().map(|scores| scores.reciprocal_rank).collect();
     assert_eq!(ranks, [1.0, 0.5, 0.0]);
     let third = 1.0 / 4.0_f64.log2();
     let both = 1.0 + 1.0 / 3.0_f64.log2();
-    for (found, wanted) in
-        scores.iter().map(|scores| scores.ndcg).zip([(1.0 + third) / both, 1.0 / 3.0_f64.log2(), 0.0])
-    {
+    for (found, wanted) in scores.iter().map(|scores| scores.ndcg).zip([
+        (1.0 + third) / both,
+        1.0 / 3.0_f64.log2(),
+        0.0,
+    ]) {
         assert!((found - wanted).abs() < 1e-12, "nDCG {found}, not {wanted}");
     }
     let joined = RankScores::of(&[vec![0, 1]], 2);
-    assert_eq!((joined.ndcg, joined.share), (1.0, 1.0), "one chunk with all the evidence is the best list");
+    assert_eq!(
+        (joined.ndcg, joined.share),
+        (1.0, 1.0),
+        "one chunk with all the evidence is the best list"
+    );
 }
 
 /// The area under the accuracy of the m first, in this order.
@@ -97,16 +142,27 @@ fn area(correct: &[f64]) -> f64 {
             right / f64::from(most)
         })
         .collect();
-    accuracy.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0).sum::<f64>() / (correct.len() - 1) as f64
+    accuracy
+        .windows(2)
+        .map(|pair| (pair[0] + pair[1]) / 2.0)
+        .sum::<f64>()
+        / (correct.len() - 1) as f64
 }
 
 #[test]
 fn areas_are_those_of_the_reference_code() {
     for case in list(&vectors("auroc_auarc.json")["cases"]) {
         let (name, uncertainty) = (text(case, "name"), numbers(&case["uncertainty"]));
-        let correct: Vec<bool> = numbers(&case["correct"]).iter().map(|correct| *correct > 0.5).collect();
+        let correct: Vec<bool> = numbers(&case["correct"])
+            .iter()
+            .map(|correct| *correct > 0.5)
+            .collect();
         match case.get("auroc_false_vs_uncertainty") {
-            Some(golden) => near(auroc(&uncertainty, &correct).expect("both kinds"), golden, name),
+            Some(golden) => near(
+                auroc(&uncertainty, &correct).expect("both kinds"),
+                golden,
+                name,
+            ),
             None => assert_eq!(auroc(&uncertainty, &correct), None, "{name}"),
         }
         let found = auarc(&uncertainty, &correct).expect("several answers");
@@ -118,16 +174,33 @@ fn areas_are_those_of_the_reference_code() {
         }
         // the reference takes ties in whatever order they come; here their order does not matter
         let share = |value: &f64| {
-            let tied = uncertainty.iter().zip(&correct).filter(|(other, _)| *other == value);
-            let right: Vec<f64> = tied.map(|(_, correct)| f64::from(u8::from(*correct))).collect();
+            let tied = uncertainty
+                .iter()
+                .zip(&correct)
+                .filter(|(other, _)| *other == value);
+            let right: Vec<f64> = tied
+                .map(|(_, correct)| f64::from(u8::from(*correct)))
+                .collect();
             right.iter().sum::<f64>() / right.len() as f64
         };
         let tied: Vec<f64> = sorted.iter().map(share).collect();
         assert!((found - area(&tied)).abs() < 1e-9, "{name}");
-        let turned: (Vec<f64>, Vec<bool>) = uncertainty.iter().copied().zip(correct.iter().copied()).rev().unzip();
-        assert_eq!(auarc(&turned.0, &turned.1), Some(found), "{name}: the order of the questions matters");
+        let turned: (Vec<f64>, Vec<bool>) = uncertainty
+            .iter()
+            .copied()
+            .zip(correct.iter().copied())
+            .rev()
+            .unzip();
+        assert_eq!(
+            auarc(&turned.0, &turned.1),
+            Some(found),
+            "{name}: the order of the questions matters"
+        );
     }
-    assert_eq!(accuracy_by_coverage(&[0.1, 0.3, 0.2], &[true, false, true]), [1.0, 1.0, 2.0 / 3.0]);
+    assert_eq!(
+        accuracy_by_coverage(&[0.1, 0.3, 0.2], &[true, false, true]),
+        [1.0, 1.0, 2.0 / 3.0]
+    );
     assert_eq!((auarc(&[1.0], &[true]), auroc(&[], &[])), (None, None));
 }
 
@@ -135,20 +208,38 @@ fn areas_are_those_of_the_reference_code() {
 fn correlation_and_intervals() {
     let line: Vec<f64> = (0..20).map(f64::from).collect();
     let down: Vec<f64> = line.iter().map(|value| 3.0 - 2.0 * value).collect();
-    assert_eq!(pearson(&line, &down).map(|r| (r * 1e9).round() / 1e9), Some(-1.0));
-    assert_eq!(pearson(&line, &[1.0; 20]), None, "what never changes correlates with nothing");
+    assert_eq!(
+        pearson(&line, &down).map(|r| (r * 1e9).round() / 1e9),
+        Some(-1.0)
+    );
+    assert_eq!(
+        pearson(&line, &[1.0; 20]),
+        None,
+        "what never changes correlates with nothing"
+    );
     // Anscombe's first set
     let x = [10.0, 8.0, 13.0, 9.0, 11.0, 14.0, 6.0, 4.0, 12.0, 7.0, 5.0];
-    let y = [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68];
+    let y = [
+        8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68,
+    ];
     assert!((pearson(&x, &y).expect("a correlation") - 0.81642).abs() < 1e-5);
 
-    let differences: Vec<f64> = (0..100).map(|at| f64::from(u8::from(at % 4 != 0))).collect();
+    let differences: Vec<f64> = (0..100)
+        .map(|at| f64::from(u8::from(at % 4 != 0)))
+        .collect();
     let interval = paired_bootstrap(&differences).expect("pairs");
     // the normal approximation: 0.75 ± 1.96 sqrt(0.75 · 0.25 / 100)
     assert_eq!(interval.mean, 0.75);
-    assert!((interval.low - 0.665).abs() < 0.02 && (interval.high - 0.835).abs() < 0.02, "{interval:?}");
+    assert!(
+        (interval.low - 0.665).abs() < 0.02 && (interval.high - 0.835).abs() < 0.02,
+        "{interval:?}"
+    );
     assert!(interval.is_clear() && !paired_bootstrap(&[-1.0, 1.0]).expect("pairs").is_clear());
-    assert_eq!(paired_bootstrap(&differences), Some(interval), "the bootstrap draws the same every time");
+    assert_eq!(
+        paired_bootstrap(&differences),
+        Some(interval),
+        "the bootstrap draws the same every time"
+    );
     assert_eq!(paired_bootstrap(&[]), None);
 }
 
@@ -163,16 +254,30 @@ fn evouna_agrees_with_people_as_published() {
     for system in ["fid", "gpt35", "chatgpt", "gpt4", "newbing"] {
         let (mut counts, mut total) = ([[0.0_f64; 2]; 2], 0);
         for row in rows.iter().filter(|row| row["improper"] != true) {
-            let Some(human) = row[format!("judge_{system}")].as_bool() else { continue };
-            let Some(answer) = row[format!("answer_{system}")].as_str() else { continue };
-            let matched = text(row, "golden_answer").split('/').any(|right| substring(answer, right) > 0.5);
+            let Some(human) = row[format!("judge_{system}")].as_bool() else {
+                continue;
+            };
+            let Some(answer) = row[format!("answer_{system}")].as_str() else {
+                continue;
+            };
+            let matched = text(row, "golden_answer")
+                .split('/')
+                .any(|right| substring(answer, right) > 0.5);
             counts[usize::from(human)][usize::from(matched)] += 1.0;
             total += 1;
         }
         let [[right_no, false_yes], [missed, right_yes]] = counts;
         let golden = &golden[format!("NQ/{system}")];
         assert_eq!(f64::from(total), number(&golden["n"]), "{system}");
-        near(100.0 * (right_no + right_yes) / f64::from(total), &golden["accuracy"], system);
-        near(100.0 * 2.0 * right_yes / (2.0 * right_yes + false_yes + missed), &golden["f1"], system);
+        near(
+            100.0 * (right_no + right_yes) / f64::from(total),
+            &golden["accuracy"],
+            system,
+        );
+        near(
+            100.0 * 2.0 * right_yes / (2.0 * right_yes + false_yes + missed),
+            &golden["f1"],
+            system,
+        );
     }
 }

@@ -8,16 +8,25 @@ fn told(file: &str) -> Vec<String> {
             .evidence
             .iter()
             .map(|Evidence { file, quote }| {
-                format!("{}{quote}", file.as_ref().map_or(String::new(), |file| format!("{file}: ")))
+                format!(
+                    "{}{quote}",
+                    file.as_ref()
+                        .map_or(String::new(), |file| format!("{file}: "))
+                )
             })
             .collect();
-        let mut line = format!("{} {} {:?}", question.id, question.question, question.answers);
+        let mut line = format!(
+            "{} {} {:?}",
+            question.id, question.question, question.answers
+        );
         if !quotes.is_empty() {
             line.push_str(&format!(" ({})", quotes.join("; ")));
         }
         line
     });
-    questions.chain(set.remarks.iter().map(|remark| format!("! {remark}"))).collect()
+    questions
+        .chain(set.remarks.iter().map(|remark| format!("! {remark}")))
+        .collect()
 }
 
 #[track_caller]
@@ -32,7 +41,11 @@ fn our_own_lines() {
 {"question": " When? ", "answers": 1838}
 
 {"id": 7, "question": "Where?", "answers": []}"#,
-        &[r#"a Who? ["Mira", "M. Oakes"] (Mira did it.; x.md: So.)"#, r#"q2 When? ["1838"]"#, "7 Where? []"],
+        &[
+            r#"a Who? ["Mira", "M. Oakes"] (Mira did it.; x.md: So.)"#,
+            r#"q2 When? ["1838"]"#,
+            "7 Where? []",
+        ],
     );
 }
 
@@ -56,7 +69,10 @@ fn the_forms_of_others() {
     check(
         r#"{"question": "who sang", "answer": ["Mira", "Mira Oakes"]}
 {"question": "who taught", "answers": ["Tam"], "ctxs": [{"text": "Ships.", "isgold": false}, {"text": "Tam taught.", "isgold": true}]}"#,
-        &[r#"q1 who sang ["Mira", "Mira Oakes"]"#, r#"q2 who taught ["Tam"] (Tam taught.)"#],
+        &[
+            r#"q1 who sang ["Mira", "Mira Oakes"]"#,
+            r#"q2 who taught ["Tam"] (Tam taught.)"#,
+        ],
     );
 }
 
@@ -86,27 +102,54 @@ fn what_is_wrong_is_listed_and_the_rest_is_taken() {
             "! line 9: it is no JSON object",
         ],
     );
-    check(r#"{"data": [{"title": "T", "articles": []}]}"#, &["! data: it holds no `paragraphs` with `qas`"]);
+    check(
+        r#"{"data": [{"title": "T", "articles": []}]}"#,
+        &["! data: it holds no `paragraphs` with `qas`"],
+    );
 }
 
 #[test]
 fn a_file_without_questions_is_an_error_that_says_what_is_wanted() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, bytes, reason) in [
-        ("prose.txt", &b"Dear Mira,\nit rains."[..], "line 1: it is no JSON object"),
-        ("packed.jsonl.gz", &[0x1f, 0x8b, 8, 0][..], "it is compressed; unpack it with gunzip first"),
-        ("latin.jsonl", &b"{\"question\": \"caf\xe9\"}"[..], "it is not UTF-8 text"),
+        (
+            "prose.txt",
+            &b"Dear Mira,\nit rains."[..],
+            "line 1: it is no JSON object",
+        ),
+        (
+            "packed.jsonl.gz",
+            &[0x1f, 0x8b, 8, 0][..],
+            "it is compressed; unpack it with gunzip first",
+        ),
+        (
+            "latin.jsonl",
+            &b"{\"question\": \"caf\xe9\"}"[..],
+            "it is not UTF-8 text",
+        ),
         ("empty.jsonl", b"", "it is empty"),
-        ("other.json", b"{\"rows\": []}", "line 1: it has no `question`"),
+        (
+            "other.json",
+            b"{\"rows\": []}",
+            "line 1: it has no `question`",
+        ),
     ] {
         let file = folder.path().join(name);
         std::fs::write(&file, bytes).expect("written");
         let error = QuestionSet::read(&file).expect_err(name).to_string();
         assert!(error.contains(reason), "{name}: {error}");
-        assert!(error.contains("give JSON lines with `question` and `answers`"), "{name}: {error}");
+        assert!(
+            error.contains("give JSON lines with `question` and `answers`"),
+            "{name}: {error}"
+        );
     }
-    let missing = QuestionSet::read(&folder.path().join("gone.jsonl")).expect_err("gone").to_string();
-    assert!(missing.contains("No such file") && missing.ends_with("check the path"), "{missing}");
+    let missing = QuestionSet::read(&folder.path().join("gone.jsonl"))
+        .expect_err("gone")
+        .to_string();
+    assert!(
+        missing.contains("No such file") && missing.ends_with("check the path"),
+        "{missing}"
+    );
 }
 
 #[test]
@@ -116,17 +159,30 @@ fn evidence_that_no_document_holds_is_listed() {
 {"question": "C?", "answers": ["c"], "evidence": ["<td>Tam</td> was <b>born</b> in", "2 < 3 and more"]}"#;
     let set = QuestionSet::parse(file);
     let folder = tempfile::tempdir().expect("a folder");
-    for (name, text) in
-        [("people.md", "Mira sang. Tam was born in Lorby."), ("ships.md", "Ships sail, since 2 < 3 and more.")]
-    {
+    for (name, text) in [
+        ("people.md", "Mira sang. Tam was born in Lorby."),
+        ("ships.md", "Ships sail, since 2 < 3 and more."),
+    ] {
         std::fs::write(folder.path().join(name), text).expect("written");
     }
-    let settings = ragscope::config::Layers::defaults().config().expect("defaults").corpus;
-    let walked = ragscope::corpus::walk(folder.path(), &settings, &mut |_| ragscope::event::Flow::Continue);
-    let documents: Vec<_> =
-        walked.expect("walked").files.iter().map(|file| ragscope::corpus::read(file).expect("read")).collect();
+    let settings = ragscope::config::Layers::defaults()
+        .config()
+        .expect("defaults")
+        .corpus;
+    let walked = ragscope::corpus::walk(folder.path(), &settings, &mut |_| {
+        ragscope::event::Flow::Continue
+    });
+    let documents: Vec<_> = walked
+        .expect("walked")
+        .files
+        .iter()
+        .map(|file| ragscope::corpus::read(file).expect("read"))
+        .collect();
     assert_eq!(
         Places::look(&set.questions, &documents).missing(),
-        ["q1: the corpus does not hold “Tam was born in Harwen.”", "q2: ships.md does not hold “Tam was born”",]
+        [
+            "q1: the corpus does not hold “Tam was born in Harwen.”",
+            "q2: ships.md does not hold “Tam was born”",
+        ]
     );
 }

@@ -24,7 +24,9 @@ impl Corpus {
 
     pub fn with(files: &[(&str, &str)]) -> Self {
         let corpus = Self::new();
-        files.iter().for_each(|(path, text)| corpus.write(path, text));
+        files
+            .iter()
+            .for_each(|(path, text)| corpus.write(path, text));
         corpus
     }
 
@@ -65,8 +67,12 @@ impl Corpus {
     }
 
     pub fn touch(&self, path: &str) {
-        let file = fs::File::options().append(true).open(self.folder().join(path)).expect("a file");
-        file.set_modified(SystemTime::now() + Duration::from_secs(9)).expect("touched");
+        let file = fs::File::options()
+            .append(true)
+            .open(self.folder().join(path))
+            .expect("a file");
+        file.set_modified(SystemTime::now() + Duration::from_secs(9))
+            .expect("touched");
     }
 }
 
@@ -101,7 +107,14 @@ impl WordEmbedder {
             context_tokens: 512,
             chat_template: String::new(),
         };
-        Self { card, texts: Vec::new(), pause: Duration::ZERO, fails_on: "", kept: None, last: Vec::new() }
+        Self {
+            card,
+            texts: Vec::new(),
+            pause: Duration::ZERO,
+            fails_on: "",
+            kept: None,
+            last: Vec::new(),
+        }
     }
 
     /// Every text it was asked for.
@@ -120,12 +133,23 @@ impl WordEmbedder {
             return vec![f32::NAN; WIDTH];
         }
         let mut vector = vec![0.01; WIDTH];
-        for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-            let hash =
-                word.bytes().fold(self.card.fingerprint.len(), |hash, byte| hash * 31 % 65_521 + usize::from(byte));
+        for word in text
+            .to_lowercase()
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+        {
+            let hash = word
+                .bytes()
+                .fold(self.card.fingerprint.len(), |hash, byte| {
+                    hash * 31 % 65_521 + usize::from(byte)
+                });
             vector[hash % WIDTH] += 1.0;
         }
-        let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
+        let length = vector
+            .iter()
+            .map(|number| number * number)
+            .sum::<f32>()
+            .sqrt();
         vector.into_iter().map(|number| number / length).collect()
     }
 }
@@ -171,7 +195,10 @@ pub fn update(index: &mut Index, embedder: &mut dyn Embedder) -> IndexReport {
 }
 
 pub fn update_with(index: &mut Index, config: &Config, embedder: &mut dyn Embedder) -> IndexReport {
-    match index.update(config, embedder, &counter(), &mut |_| Flow::Continue).expect("an update") {
+    match index
+        .update(config, embedder, &counter(), &mut |_| Flow::Continue)
+        .expect("an update")
+    {
         Update::Finished(report) => report,
         Update::Interrupted => panic!("nobody interrupted it"),
     }
@@ -180,6 +207,17 @@ pub fn update_with(index: &mut Index, config: &Config, embedder: &mut dyn Embedd
 /// The documents that a question finds, best first.
 pub fn documents(index: &Index, embedder: &mut dyn Embedder, question: &str) -> Vec<String> {
     let vector = embedder.embed(&[question]).expect("a vector").remove(0);
-    let found = index.search(question, &vector, &embedder.card().fingerprint, &config().retriever).expect("an answer");
-    found.hits.into_iter().map(|hit| hit.chunk.document).collect()
+    let found = index
+        .search(
+            question,
+            &vector,
+            &embedder.card().fingerprint,
+            &config().retriever,
+        )
+        .expect("an answer");
+    found
+        .hits
+        .into_iter()
+        .map(|hit| hit.chunk.document)
+        .collect()
 }

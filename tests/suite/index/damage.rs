@@ -8,7 +8,10 @@ use ragscope::index::{Index, IndexError, health};
 use super::common::{self, Corpus, WordEmbedder, update};
 
 fn indexed() -> Corpus {
-    let corpus = Corpus::with(&[("a.md", "Ann grows apples."), ("b.md", "Bob teaches physics.")]);
+    let corpus = Corpus::with(&[
+        ("a.md", "Ann grows apples."),
+        ("b.md", "Bob teaches physics."),
+    ]);
     update(&mut corpus.open(), &mut WordEmbedder::new("one"));
     corpus
 }
@@ -18,7 +21,11 @@ fn parts(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
         if path.is_dir() {
             files.extend(parts(&path));
         } else if name != "lock" && name != "corpus" && !name.ends_with(".lock") {
@@ -49,12 +56,29 @@ fn every_damaged_file_is_noticed() {
                 None => fs::remove_file(&file).expect("removed"),
                 Some(bytes) => fs::write(&file, bytes).expect("damaged"),
             }
-            let what = format!("{} with {:?} bytes", file.display(), damage.as_ref().map(Vec::len));
-            let error = Index::open(&corpus.folder(), &corpus.indexes()).err().unwrap_or_else(|| panic!("{what}"));
-            assert!(matches!(error, IndexError::Damaged { .. }), "{what}: {error}");
+            let what = format!(
+                "{} with {:?} bytes",
+                file.display(),
+                damage.as_ref().map(Vec::len)
+            );
+            let error = Index::open(&corpus.folder(), &corpus.indexes())
+                .err()
+                .unwrap_or_else(|| panic!("{what}"));
+            assert!(
+                matches!(error, IndexError::Damaged { .. }),
+                "{what}: {error}"
+            );
             let text = error.to_string();
-            assert!(text.contains("--rebuild") && text.contains(&*corpus.folder().to_string_lossy()), "{text}");
-            assert!(health(&corpus.indexes())[0].problem.as_ref().is_some_and(|problem| problem.contains("--rebuild")));
+            assert!(
+                text.contains("--rebuild") && text.contains(&*corpus.folder().to_string_lossy()),
+                "{text}"
+            );
+            assert!(
+                health(&corpus.indexes())[0]
+                    .problem
+                    .as_ref()
+                    .is_some_and(|problem| problem.contains("--rebuild"))
+            );
             fs::write(&file, &whole).expect("mended");
         }
     }
@@ -65,7 +89,10 @@ fn every_damaged_file_is_noticed() {
 fn a_damaged_index_is_rebuilt_on_request() {
     let corpus = indexed();
     let place = corpus.place();
-    for file in parts(&place).into_iter().filter(|file| !file.ends_with("current")) {
+    for file in parts(&place)
+        .into_iter()
+        .filter(|file| !file.ends_with("current"))
+    {
         fs::write(file, "nonsense").expect("damaged");
     }
     assert!(Index::open(&corpus.folder(), &corpus.indexes()).is_err());
@@ -73,7 +100,10 @@ fn a_damaged_index_is_rebuilt_on_request() {
     let mut embedder = WordEmbedder::new("one");
     let report = update(&mut index, &mut embedder);
     assert_eq!((report.added, report.embedded), (2, 2));
-    assert_eq!(common::documents(&index, &mut embedder, "apples")[0], "a.md");
+    assert_eq!(
+        common::documents(&index, &mut embedder, "apples")[0],
+        "a.md"
+    );
     assert_eq!(corpus.place(), place);
 }
 
@@ -81,21 +111,47 @@ fn a_damaged_index_is_rebuilt_on_request() {
 fn another_format_is_said_to_be_one() {
     let corpus = indexed();
     let manifest = corpus.place().join("gen-1/manifest.json");
-    let text = fs::read_to_string(&manifest).expect("text").replacen("{\"format\":1,", "{\"format\":99,\"new\":1,", 1);
+    let text = fs::read_to_string(&manifest).expect("text").replacen(
+        "{\"format\":1,",
+        "{\"format\":99,\"new\":1,",
+        1,
+    );
     fs::write(&manifest, &text).expect("written");
     let checksum = blake3::hash(text.as_bytes()).to_hex();
-    fs::write(corpus.place().join("current"), format!("gen-1 {checksum}\n")).expect("written");
-    let error = Index::open(&corpus.folder(), &corpus.indexes()).err().expect("an error");
-    assert!(matches!(error, IndexError::OtherFormat { found: 99, .. }), "{error}");
+    fs::write(
+        corpus.place().join("current"),
+        format!("gen-1 {checksum}\n"),
+    )
+    .expect("written");
+    let error = Index::open(&corpus.folder(), &corpus.indexes())
+        .err()
+        .expect("an error");
+    assert!(
+        matches!(error, IndexError::OtherFormat { found: 99, .. }),
+        "{error}"
+    );
 }
 
 #[test]
 fn health_counts_what_is_there() {
     let corpus = indexed();
     let healthy = health(&corpus.indexes());
-    let [index] = healthy.as_slice() else { panic!("{healthy:?}") };
-    assert_eq!((index.generation, index.documents, index.chunks, index.vectors), (1, 2, 2, 2));
-    assert_eq!((index.problem.as_deref(), &index.place), (None, &corpus.place()));
+    let [index] = healthy.as_slice() else {
+        panic!("{healthy:?}")
+    };
+    assert_eq!(
+        (
+            index.generation,
+            index.documents,
+            index.chunks,
+            index.vectors
+        ),
+        (1, 2, 2, 2)
+    );
+    assert_eq!(
+        (index.problem.as_deref(), &index.place),
+        (None, &corpus.place())
+    );
     assert!(index.folder.ends_with("docs"));
     assert!(health(Path::new("/nowhere")).is_empty());
 }

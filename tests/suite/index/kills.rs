@@ -20,13 +20,22 @@ const CHILD: &str = "index::kills::child";
 #[test]
 #[ignore = "started by the other tests of this file"]
 fn child() {
-    let Some(home) = std::env::var_os(FOLDER) else { return };
+    let Some(home) = std::env::var_os(FOLDER) else {
+        return;
+    };
     let home = Path::new(&home);
     let mut index = Index::open(&home.join("docs"), &home.join("indexes")).expect("an index");
     let mut embedder = WordEmbedder::new("one");
-    let mut notes = fs::File::options().create(true).append(true).open(home.join("kept")).expect("notes");
+    let mut notes = fs::File::options()
+        .create(true)
+        .append(true)
+        .open(home.join("kept"))
+        .expect("notes");
     embedder.kept = Some(Box::new(move |texts| {
-        let lines: String = texts.iter().map(|text| blake3::hash(text.as_bytes()).to_string() + "\n").collect();
+        let lines: String = texts
+            .iter()
+            .map(|text| blake3::hash(text.as_bytes()).to_string() + "\n")
+            .collect();
         notes.write_all(lines.as_bytes()).expect("noted");
         println!("call");
     }));
@@ -34,7 +43,9 @@ fn child() {
     let mut small = config();
     small.chunker.tokens = 32;
     small.chunker.overlap_tokens = 0;
-    match index.update(&small, &mut embedder, &common::counter(), &mut |_| Flow::Continue) {
+    match index.update(&small, &mut embedder, &common::counter(), &mut |_| {
+        Flow::Continue
+    }) {
         Ok(_) => println!("done {}", index.card().chunks),
         Err(error) => println!("failed {error}"),
     }
@@ -55,15 +66,19 @@ fn start(home: &Path, shell: &str) -> Child {
 
 /// Lines of a child that ran to its end.
 fn finish(mut child: Child) -> Vec<String> {
-    let lines = BufReader::new(child.stdout.take().expect("its output")).lines().map_while(Result::ok).collect();
+    let lines = BufReader::new(child.stdout.take().expect("its output"))
+        .lines()
+        .map_while(Result::ok)
+        .collect();
     child.wait().expect("its end");
     lines
 }
 
 fn many_documents(corpus: &Corpus, count: usize) {
     for i in 0..count {
-        let text: String =
-            (0..30).map(|line| format!("Document {i} says in line {line} that {} is so. ", i * line)).collect();
+        let text: String = (0..30)
+            .map(|line| format!("Document {i} says in line {line} that {} is so. ", i * line))
+            .collect();
         corpus.write(&format!("{i:03}.txt"), &text);
     }
 }
@@ -81,8 +96,14 @@ fn a_kill_at_any_moment_loses_nothing() {
         let mut child = start(&home, "");
         let calls = moments.next().expect("a number") % 40;
         let spin = Duration::from_micros(moments.next().expect("a number") % 20_000);
-        let mut output = BufReader::new(child.stdout.take().expect("its output")).lines().map_while(Result::ok);
-        output.by_ref().filter(|line| line == "call").take(1 + calls as usize).count();
+        let mut output = BufReader::new(child.stdout.take().expect("its output"))
+            .lines()
+            .map_while(Result::ok);
+        output
+            .by_ref()
+            .filter(|line| line == "call")
+            .take(1 + calls as usize)
+            .count();
         let end = Instant::now() + spin;
         while Instant::now() < end {
             std::hint::spin_loop();
@@ -92,17 +113,29 @@ fn a_kill_at_any_moment_loses_nothing() {
         let index = corpus.open();
         let mut embedder = WordEmbedder::new("one");
         let found = common::documents(&index, &mut embedder, "Who grows apples?");
-        assert_eq!(found[0], "old.md", "after kill {kill} the generation {} answers", index.card().generation);
+        assert_eq!(
+            found[0],
+            "old.md",
+            "after kill {kill} the generation {} answers",
+            index.card().generation
+        );
     }
     let last = finish(start(&home, ""));
-    let done: u64 = last.iter().find_map(|line| line.strip_prefix("done ")?.parse().ok()).expect("it finished");
+    let done: u64 = last
+        .iter()
+        .find_map(|line| line.strip_prefix("done ")?.parse().ok())
+        .expect("it finished");
     assert!(done > 1000, "{done} chunks");
     assert_eq!(corpus.open().card().chunks, done);
 
     let kept = fs::read_to_string(home.join("kept")).expect("notes");
     let texts: Vec<&str> = kept.lines().filter(|line| line.len() == 64).collect();
     let distinct: HashSet<&str> = texts.iter().copied().collect();
-    assert_eq!(texts.len(), distinct.len(), "a text whose vector was kept was embedded again");
+    assert_eq!(
+        texts.len(),
+        distinct.len(),
+        "a text whose vector was kept was embedded again"
+    );
     assert!(distinct.len() as u64 >= done * 9 / 10);
 }
 
@@ -116,16 +149,28 @@ fn a_full_disk_is_named_and_the_old_generation_answers() {
     // a limit on the size of a file fails a write as a full disk does; blocks of 512 bytes (sh) or 1024 (bash)
     for blocks in [8, 64, 200] {
         let lines = finish(start(&home, &format!("trap '' XFSZ; ulimit -f {blocks};")));
-        let failure = lines.iter().find_map(|line| line.strip_prefix("failed ")).unwrap_or_else(|| panic!("{lines:?}"));
+        let failure = lines
+            .iter()
+            .find_map(|line| line.strip_prefix("failed "))
+            .unwrap_or_else(|| panic!("{lines:?}"));
         assert!(failure.starts_with("cannot write "), "{failure}");
-        assert!(failure.contains("indexes") && failure.contains("free space"), "{failure}");
+        assert!(
+            failure.contains("indexes") && failure.contains("free space"),
+            "{failure}"
+        );
         let mut embedder = WordEmbedder::new("one");
         let index = corpus.open();
         assert_eq!(index.card().generation, 1);
-        assert_eq!(common::documents(&index, &mut embedder, "apples")[0], "old.md");
+        assert_eq!(
+            common::documents(&index, &mut embedder, "apples")[0],
+            "old.md"
+        );
     }
     let lines = finish(start(&home, ""));
-    assert!(lines.iter().any(|line| line.starts_with("done ")), "with room again it goes on: {lines:?}");
+    assert!(
+        lines.iter().any(|line| line.starts_with("done ")),
+        "with room again it goes on: {lines:?}"
+    );
     assert_eq!(corpus.open().card().documents, 61);
 }
 
@@ -133,20 +178,34 @@ fn a_full_disk_is_named_and_the_old_generation_answers() {
 fn work_that_no_generation_uses_yet_is_found_again() {
     let corpus = Corpus::new();
     many_documents(&corpus, 20);
-    let mut failing = FailingAfter { inner: WordEmbedder::new("one"), calls: 2 };
+    let mut failing = FailingAfter {
+        inner: WordEmbedder::new("one"),
+        calls: 2,
+    };
     failing.inner.pause = Duration::from_millis(250); // calls stay small
     let mut index = corpus.open();
     let mut small = config();
     small.chunker.tokens = 32;
-    let failed = index.update(&small, &mut failing, &common::counter(), &mut |_| Flow::Continue);
-    assert!(failed.expect_err("it failed").to_string().contains("device lost"));
+    let failed = index.update(&small, &mut failing, &common::counter(), &mut |_| {
+        Flow::Continue
+    });
+    assert!(
+        failed
+            .expect_err("it failed")
+            .to_string()
+            .contains("device lost")
+    );
     let kept = failing.inner.texts().len() as u64;
     assert!(kept > 0);
     drop(index);
     let mut embedder = WordEmbedder::new("one");
     let report = common::update_with(&mut corpus.open(), &small, &mut embedder);
     assert_eq!(report.embedded + kept, report.corpus.chunks);
-    assert_eq!(update(&mut corpus.open(), &mut embedder).changed, 20, "back to the default chunks");
+    assert_eq!(
+        update(&mut corpus.open(), &mut embedder).changed,
+        20,
+        "back to the default chunks"
+    );
 }
 
 /// An embedder whose device fails.

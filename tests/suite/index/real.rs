@@ -8,19 +8,32 @@ use ragscope::llm::{LlamaEmbedder, Runtime, load_embedder};
 use super::common::{self, Corpus, bundled_embedder, config, update};
 
 fn embedder() -> LlamaEmbedder {
-    let runtime = Runtime::start(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("llama.log")).expect("llama.cpp starts");
+    let runtime = Runtime::start(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("llama.log"))
+        .expect("llama.cpp starts");
     let settings = config().embedder;
-    load_embedder(&runtime, &bundled_embedder(), &settings, &StopFlag::default(), &mut |_| Flow::Continue)
-        .expect("the bundled embedder")
+    load_embedder(
+        &runtime,
+        &bundled_embedder(),
+        &settings,
+        &StopFlag::default(),
+        &mut |_| Flow::Continue,
+    )
+    .expect("the bundled embedder")
 }
 
 #[test]
 fn meaning_finds_what_words_do_not() {
     let corpus = Corpus::with(&[
-        ("garden.md", "Ann waters her tomatoes each morning before the sun is high."),
+        (
+            "garden.md",
+            "Ann waters her tomatoes each morning before the sun is high.",
+        ),
         ("school.md", "Bob is a physics teacher."),
         ("sea.md", "The captain steered the boat through the storm."),
-        ("song.html", "<html><body><h1>Music</h1><p>Dora plays the violin in an orchestra.</p></body></html>"),
+        (
+            "song.html",
+            "<html><body><h1>Music</h1><p>Dora plays the violin in an orchestra.</p></body></html>",
+        ),
     ]);
     let mut index = corpus.open();
     let mut embedder = embedder();
@@ -32,10 +45,18 @@ fn meaning_finds_what_words_do_not() {
         ("someone with a musical instrument", "song.html"),
     ];
     for (question, document) in cases {
-        assert_eq!(common::documents(&index, &mut embedder, question)[0], document, "{question}");
+        assert_eq!(
+            common::documents(&index, &mut embedder, question)[0],
+            document,
+            "{question}"
+        );
     }
     drop(index);
     let mut index = corpus.open();
     let again = update(&mut index, &mut embedder);
-    assert_eq!((again.unchanged, again.embedded), (4, 0), "the same model file has the same fingerprint");
+    assert_eq!(
+        (again.unchanged, again.embedded),
+        (4, 0),
+        "the same model file has the same fingerprint"
+    );
 }

@@ -24,14 +24,26 @@ const DOCUMENTS: &[(&str, &str)] = &[
         "ru.md",
         "Старые книги о физике лежат на полках библиотеки, и никто не знает, кто их написал много лет назад. Каждый день сюда приходят студенты, чтобы читать эти книги и говорить о том, что они узнали из них сегодня.",
     ),
-    ("zh.md", "这位物理老师在北京的一所学校教书，他的学生都很喜欢他的课，因为他总是讲有趣的故事。"),
-    ("ja.md", "京都の図書館には古い本がたくさんあります。学生たちは毎日そこで静かに勉強しています。"),
-    ("th.md", "ห้องสมุดแห่งนี้มีหนังสือเก่ามากมายและนักเรียนมาอ่านหนังสือที่นี่ทุกวันหลังเลิกเรียน"),
+    (
+        "zh.md",
+        "这位物理老师在北京的一所学校教书，他的学生都很喜欢他的课，因为他总是讲有趣的故事。",
+    ),
+    (
+        "ja.md",
+        "京都の図書館には古い本がたくさんあります。学生たちは毎日そこで静かに勉強しています。",
+    ),
+    (
+        "th.md",
+        "ห้องสมุดแห่งนี้มีหนังสือเก่ามากมายและนักเรียนมาอ่านหนังสือที่นี่ทุกวันหลังเลิกเรียน",
+    ),
 ];
 
 /// By words alone: the vector says nothing.
 fn words_only() -> RetrieverSettings {
-    RetrieverSettings { vector_weight: 0.0, ..config().retriever }
+    RetrieverSettings {
+        vector_weight: 0.0,
+        ..config().retriever
+    }
 }
 
 #[test]
@@ -52,10 +64,16 @@ fn words_are_found_in_the_language_of_the_document() {
     ];
     for (question, document) in cases {
         let vector = embedder.embed(&[question]).expect("a vector").remove(0);
-        let found = index.search(question, &vector, "one", &words_only()).expect("an answer");
+        let found = index
+            .search(question, &vector, "one", &words_only())
+            .expect("an answer");
         let best = found.hits.first().expect(question);
         assert_eq!(best.chunk.document, document, "{question}");
-        assert!(best.bm25.is_some_and(|ranked| ranked.rank == 1 && ranked.score > 0.0), "{question}: {best:?}");
+        assert!(
+            best.bm25
+                .is_some_and(|ranked| ranked.rank == 1 && ranked.score > 0.0),
+            "{question}: {best:?}"
+        );
     }
 }
 
@@ -84,8 +102,13 @@ fn a_question_is_plain_text() {
     ];
     for question in questions {
         let vector = embedder.embed(&[question]).expect("a vector").remove(0);
-        let found = index.search(question, &vector, "one", &config().retriever).expect(question);
-        assert_eq!(found.vector_found, 7, "{question:?}: vectors answer when no word does");
+        let found = index
+            .search(question, &vector, "one", &config().retriever)
+            .expect(question);
+        assert_eq!(
+            found.vector_found, 7,
+            "{question:?}: vectors answer when no word does"
+        );
         assert_eq!(found.query, question);
     }
 }
@@ -93,9 +116,17 @@ fn a_question_is_plain_text() {
 #[test]
 fn both_scores_and_ranks_are_kept_and_order_is_settled() {
     let files: Vec<(String, String)> = (0..30)
-        .map(|i| (format!("{i:02}.md"), format!("Note {} is about gardens and topic {}.", i % 10, i % 3)))
+        .map(|i| {
+            (
+                format!("{i:02}.md"),
+                format!("Note {} is about gardens and topic {}.", i % 10, i % 3),
+            )
+        })
         .collect();
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
     let corpus = Corpus::with(&files);
     let mut index = corpus.open();
     let mut embedder = WordEmbedder::new("one");
@@ -103,27 +134,63 @@ fn both_scores_and_ranks_are_kept_and_order_is_settled() {
     let question = "gardens in note 4";
     let vector = embedder.embed(&[question]).expect("a vector").remove(0);
     for fusion in [Fusion::Weighted, Fusion::Rrf] {
-        let settings = RetrieverSettings { fusion, pool: 12, ..config().retriever };
-        let found = index.search(question, &vector, "one", &settings).expect("an answer");
-        assert_eq!((found.fusion, found.bm25_found, found.vector_found, found.hits.len()), (fusion, 12, 12, 12));
+        let settings = RetrieverSettings {
+            fusion,
+            pool: 12,
+            ..config().retriever
+        };
+        let found = index
+            .search(question, &vector, "one", &settings)
+            .expect("an answer");
+        assert_eq!(
+            (
+                found.fusion,
+                found.bm25_found,
+                found.vector_found,
+                found.hits.len()
+            ),
+            (fusion, 12, 12, 12)
+        );
         for (hit, rank) in found.hits.iter().zip(1..) {
             assert_eq!(hit.fused.rank, rank);
             assert!(hit.bm25.is_some() || hit.vector.is_some());
-            assert!(hit.vector.is_none_or(|ranked| (0.0..=1.001).contains(&ranked.score)), "{hit:?}");
+            assert!(
+                hit.vector
+                    .is_none_or(|ranked| (0.0..=1.001).contains(&ranked.score)),
+                "{hit:?}"
+            );
             assert_eq!((hit.chunk.lines, hit.chunk.bytes[0]), ([1, 1], 0));
         }
-        assert!(found.hits.is_sorted_by(|a, b| a.fused.score >= b.fused.score));
-        let again = corpus.open().search(question, &vector, "one", &settings).expect("an answer");
-        assert_eq!(again.hits, found.hits, "the same generation gives the same answer");
+        assert!(
+            found
+                .hits
+                .is_sorted_by(|a, b| a.fused.score >= b.fused.score)
+        );
+        let again = corpus
+            .open()
+            .search(question, &vector, "one", &settings)
+            .expect("an answer");
+        assert_eq!(
+            again.hits, found.hits,
+            "the same generation gives the same answer"
+        );
     }
-    let other = index.search(question, &vector, "two", &config().retriever).expect("an answer");
-    assert!(other.bm25_found > 0 && other.vector_found == 0, "vectors of another embedder mean nothing: {other:?}");
+    let other = index
+        .search(question, &vector, "two", &config().retriever)
+        .expect("an answer");
+    assert!(
+        other.bm25_found > 0 && other.vector_found == 0,
+        "vectors of another embedder mean nothing: {other:?}"
+    );
 }
 
 #[test]
 fn a_source_is_read_again_and_says_when_it_changed() {
     let corpus = Corpus::with(&[
-        ("a.md", "# One\r\n\r\nAnn grows apples in a garden behind the house by the river.\r\n\u{1b}[31mred\u{7}\r\n"),
+        (
+            "a.md",
+            "# One\r\n\r\nAnn grows apples in a garden behind the house by the river.\r\n\u{1b}[31mred\u{7}\r\n",
+        ),
         ("b\u{1b}.md", "Bob."),
     ]);
     let mut index = corpus.open();
@@ -131,21 +198,50 @@ fn a_source_is_read_again_and_says_when_it_changed() {
     let source = index.source("a.md", [3, 3]).expect("a source");
     assert_eq!(
         source.lines,
-        ["# One", "", "Ann grows apples in a garden behind the house by the river.", "␛[31mred␇", ""]
+        [
+            "# One",
+            "",
+            "Ann grows apples in a garden behind the house by the river.",
+            "␛[31mred␇",
+            ""
+        ]
     );
-    assert_eq!((source.from_line, source.first_line, source.last_line, source.changed), (1, 3, 3, false));
+    assert_eq!(
+        (
+            source.from_line,
+            source.first_line,
+            source.last_line,
+            source.changed
+        ),
+        (1, 3, 3, false)
+    );
     assert!(source.path.ends_with("a.md"));
 
     corpus.touch("a.md");
-    assert!(!index.source("a.md", [1, 1]).expect("a source").changed, "another time, the same content");
+    assert!(
+        !index.source("a.md", [1, 1]).expect("a source").changed,
+        "another time, the same content"
+    );
     corpus.write("a.md", "Other text.");
     let source = index.source("a.md", [3, 9]).expect("a source");
-    assert_eq!((source.first_line, source.last_line, source.changed), (1, 1, true));
+    assert_eq!(
+        (source.first_line, source.last_line, source.changed),
+        (1, 1, true)
+    );
 
     for document in ["../secret", "/etc/passwd", "c.md", ""] {
-        assert!(matches!(index.source(document, [1, 1]), Err(IndexError::UnknownDocument { .. })), "{document}");
+        assert!(
+            matches!(
+                index.source(document, [1, 1]),
+                Err(IndexError::UnknownDocument { .. })
+            ),
+            "{document}"
+        );
     }
     corpus.remove("a.md");
     let gone = index.source("a.md", [1, 1]);
-    assert!(matches!(&gone, Err(IndexError::Read { file, .. }) if file.ends_with("a.md")), "{gone:?}");
+    assert!(
+        matches!(&gone, Err(IndexError::Read { file, .. }) if file.ends_with("a.md")),
+        "{gone:?}"
+    );
 }

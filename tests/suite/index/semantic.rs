@@ -15,7 +15,11 @@ const SHIPS: &str = "The ship left port early. The ship left with full sails.";
 
 fn with(kind: ChunkerKind) -> Config {
     let mut config = config();
-    (config.chunker.kind, config.chunker.tokens, config.chunker.similarity) = (kind, 64, 0.5);
+    (
+        config.chunker.kind,
+        config.chunker.tokens,
+        config.chunker.similarity,
+    ) = (kind, 64, 0.5);
     config
 }
 
@@ -23,7 +27,9 @@ fn with(kind: ChunkerKind) -> Config {
 fn texts(index: &ragscope::index::Index, embedder: &mut WordEmbedder) -> Vec<String> {
     use ragscope::llm::Embedder as _;
     let vector = embedder.embed(&["trees ship"]).expect("a vector").remove(0);
-    let found = index.search("trees ship", &vector, "one", &config().retriever).expect("an answer");
+    let found = index
+        .search("trees ship", &vector, "one", &config().retriever)
+        .expect("an answer");
     let mut texts: Vec<String> = found.hits.into_iter().map(|hit| hit.chunk.text).collect();
     texts.sort();
     texts
@@ -36,23 +42,38 @@ fn sentences_of_one_subject_are_one_chunk() {
     update_with(&mut index, &with(ChunkerKind::Fixed), &mut embedder);
     assert_eq!(texts(&index, &mut embedder), [format!("{APPLES} {SHIPS}")]);
     let report = update_with(&mut index, &with(ChunkerKind::Adaptive), &mut embedder);
-    assert_eq!((report.unchanged, report.embedded), (1, 0), "adaptive chunks of an index are those of a fixed size");
+    assert_eq!(
+        (report.unchanged, report.embedded),
+        (1, 0),
+        "adaptive chunks of an index are those of a fixed size"
+    );
     let report = update_with(&mut index, &with(ChunkerKind::Semantic), &mut embedder);
     assert_eq!((report.changed, report.embedded), (1, 2));
     assert_eq!(texts(&index, &mut embedder), [APPLES, SHIPS]);
     let asked = embedder.texts().len();
     let report = update_with(&mut index, &with(ChunkerKind::Semantic), &mut embedder);
-    assert_eq!((report.unchanged, embedder.texts().len()), (1, asked), "nothing changed");
+    assert_eq!(
+        (report.unchanged, embedder.texts().len()),
+        (1, asked),
+        "nothing changed"
+    );
     corpus.rename("a.txt", "b.txt");
     update_with(&mut index, &with(ChunkerKind::Semantic), &mut embedder);
-    assert_eq!(embedder.texts().len(), asked, "a document that moved is cut and embedded from memory");
+    assert_eq!(
+        embedder.texts().len(),
+        asked,
+        "a document that moved is cut and embedded from memory"
+    );
 }
 
 #[test]
 fn a_stop_between_documents_cuts_none_of_them_twice() {
     let corpus = Corpus::new();
     for i in 0..300 {
-        corpus.write(&format!("{i:03}.txt"), &format!("Note {i} speaks of one thing. Matter {i} is quite another."));
+        corpus.write(
+            &format!("{i:03}.txt"),
+            &format!("Note {i} speaks of one thing. Matter {i} is quite another."),
+        );
     }
     let (mut embedder, mut index) = (WordEmbedder::new("one"), corpus.open());
     embedder.pause = Duration::from_millis(150); // calls stay small
@@ -62,11 +83,22 @@ fn a_stop_between_documents_cuts_none_of_them_twice() {
         let mut heard = 0;
         let mut publish = |event: Event| {
             let works = |phase| matches!(phase, IndexPhase::Reading | IndexPhase::Embedding);
-            heard += usize::from(matches!(&event, Event::IndexProgressed { progress } if works(progress.phase)));
-            if heard > 1 && rounds < 4 { Flow::Stop } else { Flow::Continue }
+            heard += usize::from(
+                matches!(&event, Event::IndexProgressed { progress } if works(progress.phase)),
+            );
+            if heard > 1 && rounds < 4 {
+                Flow::Stop
+            } else {
+                Flow::Continue
+            }
         };
         let done = index
-            .update(&with(ChunkerKind::Semantic), &mut embedder, &common::counter(), &mut publish)
+            .update(
+                &with(ChunkerKind::Semantic),
+                &mut embedder,
+                &common::counter(),
+                &mut publish,
+            )
             .expect("an update");
         match done {
             Update::Finished(report) => break assert_eq!(report.corpus.documents, 300),
@@ -80,35 +112,96 @@ fn a_stop_between_documents_cuts_none_of_them_twice() {
     }
     assert!(rounds > 1, "it was interrupted");
     let mut times: BTreeMap<&str, usize> = BTreeMap::new();
-    embedder.texts().iter().for_each(|text| *times.entry(text.as_str()).or_default() += 1);
+    embedder
+        .texts()
+        .iter()
+        .for_each(|text| *times.entry(text.as_str()).or_default() += 1);
     // once to compare a sentence with its neighbour, once as a chunk of its own; a stop costs the document that is being cut
     let more = times.values().filter(|times| **times > 2).count();
-    assert!(more < 2 * rounds, "{more} sentences were embedded again, and it was stopped {} times", rounds - 1);
+    assert!(
+        more < 2 * rounds,
+        "{more} sentences were embedded again, and it was stopped {} times",
+        rounds - 1
+    );
 }
 
 #[test]
 fn a_question_has_documents_cut_again_and_the_next_one_finds_the_cuts() {
-    let corpus = Corpus::with(&[("a.txt", &format!("{APPLES} {SHIPS}")), ("gone.txt", "Cara paints.")]);
+    let corpus = Corpus::with(&[
+        ("a.txt", &format!("{APPLES} {SHIPS}")),
+        ("gone.txt", "Cara paints."),
+    ]);
     let (mut embedder, mut index) = (WordEmbedder::new("one"), corpus.open());
     update_with(&mut index, &with(ChunkerKind::Adaptive), &mut embedder);
     corpus.remove("gone.txt");
-    let cut = SemanticCut { tokens: 64, similarity: 0.5, characters: 0 };
+    let cut = SemanticCut {
+        tokens: 64,
+        similarity: 0.5,
+        characters: 0,
+    };
     let mut recut = |index: &ragscope::index::Index, cut| {
         let before = embedder.texts().len();
-        let found = index.recut(&["a.txt", "gone.txt"], cut, &mut embedder, &common::counter()).expect("cut");
+        let found = index
+            .recut(
+                &["a.txt", "gone.txt"],
+                cut,
+                &mut embedder,
+                &common::counter(),
+            )
+            .expect("cut");
         (found, embedder.texts().len() - before)
     };
     let (found, embedded) = recut(&index, cut);
     let chunks = found[0].chunks.as_ref().expect("it is there");
-    assert_eq!(chunks.iter().map(|(chunk, _)| chunk.text.as_str()).collect::<Vec<_>>(), [APPLES, SHIPS]);
-    assert!(chunks.iter().all(|(chunk, vector)| chunk.id > 1 << 52 && vector.len() == common::WIDTH));
-    assert_eq!((found[0].sentences, found[0].known, embedded), (4, false, 6));
-    assert!(found[1].chunks.as_ref().is_err_and(|reason| !reason.is_empty()), "{:?}", found[1]);
+    assert_eq!(
+        chunks
+            .iter()
+            .map(|(chunk, _)| chunk.text.as_str())
+            .collect::<Vec<_>>(),
+        [APPLES, SHIPS]
+    );
+    assert!(
+        chunks
+            .iter()
+            .all(|(chunk, vector)| chunk.id > 1 << 52 && vector.len() == common::WIDTH)
+    );
+    assert_eq!(
+        (found[0].sentences, found[0].known, embedded),
+        (4, false, 6)
+    );
+    assert!(
+        found[1]
+            .chunks
+            .as_ref()
+            .is_err_and(|reason| !reason.is_empty()),
+        "{:?}",
+        found[1]
+    );
     let (again, embedded) = recut(&index, cut);
-    assert_eq!((again[0].known, embedded, &again[0].chunks), (true, 0, &found[0].chunks));
+    assert_eq!(
+        (again[0].known, embedded, &again[0].chunks),
+        (true, 0, &found[0].chunks)
+    );
     drop(index);
     let (after, embedded) = recut(&corpus.open(), cut);
-    assert_eq!((after[0].known, embedded), (true, 2), "the cut is on disk, the vectors of its chunks are not");
-    let (other, _) = recut(&corpus.open(), SemanticCut { similarity: 0.99, ..cut });
-    assert_eq!((other[0].known, other[0].chunks.as_ref().map(|chunks| chunks.len())), (false, Ok(4)), "other settings");
+    assert_eq!(
+        (after[0].known, embedded),
+        (true, 2),
+        "the cut is on disk, the vectors of its chunks are not"
+    );
+    let (other, _) = recut(
+        &corpus.open(),
+        SemanticCut {
+            similarity: 0.99,
+            ..cut
+        },
+    );
+    assert_eq!(
+        (
+            other[0].known,
+            other[0].chunks.as_ref().map(|chunks| chunks.len())
+        ),
+        (false, Ok(4)),
+        "other settings"
+    );
 }

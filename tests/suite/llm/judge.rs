@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use ragscope::event::{Flow, ModelRole, StopFlag};
-use ragscope::llm::{EntailmentJudge, Generator, LlmError, Prompt, Reranker, Scorer, load_classifier};
+use ragscope::llm::{
+    EntailmentJudge, Generator, LlmError, Prompt, Reranker, Scorer, load_classifier,
+};
 
 use super::{
-    CONTEXT, bundled, embedder_settings, generator, generator_settings, generator_with, greedy, next_command, one,
-    question, runtime,
+    CONTEXT, bundled, embedder_settings, generator, generator_settings, generator_with, greedy,
+    next_command, one, question, runtime,
 };
 
 const GRADES: [&str; 11] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
@@ -28,7 +30,9 @@ fn labels_are_told_apart_and_their_probabilities_are_those_of_whole_replies() {
         assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{row:?}");
         // the most likely label is the greedy reply
         let reply = one(&mut generator, prompt, &greedy(4)).text;
-        let best = (0..11).max_by(|a, b| row[*a].total_cmp(&row[*b])).expect("a label");
+        let best = (0..11)
+            .max_by(|a, b| row[*a].total_cmp(&row[*b]))
+            .expect("a label");
         assert_eq!(reply.trim(), GRADES[best], "{row:?}");
     }
     let alone = generator.classify(&prompts[1..], &GRADES).expect("grades");
@@ -37,9 +41,16 @@ fn labels_are_told_apart_and_their_probabilities_are_those_of_whole_replies() {
     }
     assert_eq!(generator.usage().tokens_generated, 0);
     assert!(generator.cache_is_sound());
-    assert!(generator.classify(&[], &GRADES).expect("nothing").is_empty());
+    assert!(
+        generator
+            .classify(&[], &GRADES)
+            .expect("nothing")
+            .is_empty()
+    );
     for label in ["", "  "] {
-        let error = generator.classify(&prompts, &["yes", label]).expect_err("no label");
+        let error = generator
+            .classify(&prompts, &["yes", label])
+            .expect_err("no label");
         assert!(matches!(error, LlmError::BadLabel { .. }), "{error}");
     }
 }
@@ -50,7 +61,10 @@ fn scores_are_the_log_probabilities_of_the_text() {
     let prompt = question("How tall is the lighthouse?");
     let written = one(&mut generator, &prompt, &greedy(60));
     let scores = generator
-        .score(&[prompt.clone(), prompt.clone()], &[&written.text, " Bananas grow on the moon."])
+        .score(
+            &[prompt.clone(), prompt.clone()],
+            &[&written.text, " Bananas grow on the moon."],
+        )
         .expect("scores");
     assert_eq!(scores[0].len(), written.tokens.len());
     for (score, token) in scores[0].iter().zip(&written.tokens) {
@@ -59,8 +73,19 @@ fn scores_are_the_log_probabilities_of_the_text() {
     let mean = |row: &[f32]| row.iter().sum::<f32>() / row.len() as f32;
     assert!(mean(&scores[0]) > mean(&scores[1]) + 1.0);
     // a part of the reply as context of the rest gives the same numbers
-    let (head, rest) = written.text.split_at(written.text.find(" So").expect("the closing phrase"));
-    let tail = generator.score(&[Prompt { reply: head.to_owned(), ..prompt }], &[rest]).expect("scores").remove(0);
+    let (head, rest) = written
+        .text
+        .split_at(written.text.find(" So").expect("the closing phrase"));
+    let tail = generator
+        .score(
+            &[Prompt {
+                reply: head.to_owned(),
+                ..prompt
+            }],
+            &[rest],
+        )
+        .expect("scores")
+        .remove(0);
     for (score, whole) in tail.iter().zip(&scores[0][scores[0].len() - tail.len()..]) {
         assert!((score - whole).abs() < 0.02, "{score} {whole}");
     }
@@ -71,7 +96,10 @@ fn judging_stops_with_the_flag() {
     let stop = StopFlag::default();
     let mut generator = generator_with(&generator_settings(), &stop);
     stop.stop();
-    assert!(matches!(generator.classify(&[grade(CONTEXT)], &GRADES), Err(LlmError::Stopped)));
+    assert!(matches!(
+        generator.classify(&[grade(CONTEXT)], &GRADES),
+        Err(LlmError::Stopped)
+    ));
     next_command(&stop);
     assert!(generator.classify(&[grade(CONTEXT)], &GRADES).is_ok());
     assert!(generator.cache_is_sound());
@@ -99,7 +127,11 @@ fn classifier_file(folder: &Path, labels: &[&str]) -> PathBuf {
                 let (item, count) = (kind(at), number(at + 4));
                 let mut end = at + 12;
                 for _ in 0..count {
-                    end += if item == 8 { 8 + number(end) as usize } else { size(item) };
+                    end += if item == 8 {
+                        8 + number(end) as usize
+                    } else {
+                        size(item)
+                    };
                 }
                 end - at
             }
@@ -121,15 +153,27 @@ fn classifier_file(folder: &Path, labels: &[&str]) -> PathBuf {
     made[pooling..pooling + 4].copy_from_slice(&4_u32.to_le_bytes());
     if !labels.is_empty() {
         made.extend(text("bert.classifier.output_labels"));
-        made.extend([&9_u32.to_le_bytes()[..], &8_u32.to_le_bytes(), &(labels.len() as u64).to_le_bytes()].concat());
+        made.extend(
+            [
+                &9_u32.to_le_bytes()[..],
+                &8_u32.to_le_bytes(),
+                &(labels.len() as u64).to_le_bytes(),
+            ]
+            .concat(),
+        );
         labels.iter().for_each(|label| made.extend(text(label)));
     }
     made.extend(&bytes[values_end..infos_end]);
     let classes = labels.len().max(1);
     made.extend(text("cls.output.weight"));
     made.extend(
-        [&2_u32.to_le_bytes()[..], &384_u64.to_le_bytes(), &(classes as u64).to_le_bytes(), &0_u32.to_le_bytes()]
-            .concat(),
+        [
+            &2_u32.to_le_bytes()[..],
+            &384_u64.to_le_bytes(),
+            &(classes as u64).to_le_bytes(),
+            &0_u32.to_le_bytes(),
+        ]
+        .concat(),
     );
     made.extend((data.len().next_multiple_of(32) as u64).to_le_bytes());
     made.resize(made.len().next_multiple_of(32), 0);
@@ -137,7 +181,9 @@ fn classifier_file(folder: &Path, labels: &[&str]) -> PathBuf {
     let data_start = made.len() - data.len();
     made.resize(data_start + data.len().next_multiple_of(32), 0);
     for class in 0..classes {
-        (0..384).for_each(|d| made.extend((if d % classes == class { 3.0_f32 } else { 0.0 }).to_le_bytes()));
+        (0..384).for_each(|d| {
+            made.extend((if d % classes == class { 3.0_f32 } else { 0.0 }).to_le_bytes())
+        });
     }
     let file = folder.join(format!("classifier-{}.gguf", labels.join("-")));
     std::fs::write(&file, made).expect("a file");
@@ -148,13 +194,28 @@ fn classifier_file(folder: &Path, labels: &[&str]) -> PathBuf {
 fn a_classification_model_reranks_and_judges() {
     let folder = tempfile::tempdir().expect("a folder");
     let load = |file: &Path, role| {
-        load_classifier(&runtime(), file, (role, &embedder_settings()), &StopFlag::default(), &mut |_| Flow::Continue)
+        load_classifier(
+            &runtime(),
+            file,
+            (role, &embedder_settings()),
+            &StopFlag::default(),
+            &mut |_| Flow::Continue,
+        )
     };
     let one = classifier_file(folder.path(), &[]);
     let mut reranker = load(&one, ModelRole::Reranker).expect("a reranker");
-    let texts = ["Mara Voss keeps the lighthouse.", "Boats are made of wood.", "Mara Voss keeps the lighthouse."];
-    let scores = reranker.rerank("Who keeps the lighthouse?", &texts).expect("scores");
-    assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)) && scores[0] != scores[1], "{scores:?}");
+    let texts = [
+        "Mara Voss keeps the lighthouse.",
+        "Boats are made of wood.",
+        "Mara Voss keeps the lighthouse.",
+    ];
+    let scores = reranker
+        .rerank("Who keeps the lighthouse?", &texts)
+        .expect("scores");
+    assert!(
+        scores.iter().all(|score| (0.0..=1.0).contains(score)) && scores[0] != scores[1],
+        "{scores:?}"
+    );
     assert!((scores[0] - scores[2]).abs() < 1e-3, "{scores:?}");
     let long = "word ".repeat(4000);
     assert_eq!(reranker.rerank(&long, &[&long]).expect("a score").len(), 1);
@@ -162,15 +223,23 @@ fn a_classification_model_reranks_and_judges() {
     let three = classifier_file(folder.path(), &["CONTRADICTION", "ENTAILMENT", "NEUTRAL"]);
     let mut judge = load(&three, ModelRole::EntailmentJudge).expect("a judge");
     let pairs = [("Mara Voss", "Voss"), ("Mara Voss", "nobody")];
-    let judged = judge.judge("Who keeps the lighthouse?", &pairs).expect("judgements");
+    let judged = judge
+        .judge("Who keeps the lighthouse?", &pairs)
+        .expect("judgements");
     for one in &judged {
-        assert!((one.entailment + one.neutral + one.contradiction - 1.0).abs() < 1e-5, "{one:?}");
+        assert!(
+            (one.entailment + one.neutral + one.contradiction - 1.0).abs() < 1e-5,
+            "{one:?}"
+        );
     }
     assert_ne!(judged[0], judged[1]);
 
     let wrong = [
         (load(&one, ModelRole::EntailmentJudge).err(), "entailment"),
-        (load(&bundled("all-MiniLM-L6-v2.Q8_0.gguf"), ModelRole::Reranker).err(), "rank"),
+        (
+            load(&bundled("all-MiniLM-L6-v2.Q8_0.gguf"), ModelRole::Reranker).err(),
+            "rank",
+        ),
     ];
     for (error, part) in wrong {
         let text = error.expect("an error").to_string();
@@ -181,7 +250,9 @@ fn a_classification_model_reranks_and_judges() {
 #[test]
 fn many_decisions_evaluate_each_prompt_once() {
     let mut generator = generator();
-    let prompts: Vec<Prompt> = (0..40).map(|n| grade(&format!("{CONTEXT} Entry {n}."))).collect();
+    let prompts: Vec<Prompt> = (0..40)
+        .map(|n| grade(&format!("{CONTEXT} Entry {n}.")))
+        .collect();
     let together = generator.classify(&prompts, &GRADES).expect("grades");
     let usage = generator.usage();
     // what each prompt has of its own, its end and the labels, and the shared start once

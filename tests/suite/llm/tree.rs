@@ -5,18 +5,22 @@ use ragscope::event::{Flow, StopFlag};
 use ragscope::llm::{Decoding, End, Generator, LlmError, Prompt, Sampling};
 
 use super::{
-    CONTEXT, complete, exact_generator, generator, generator_settings, generator_with, greedy, next_command, one,
-    question,
+    CONTEXT, complete, exact_generator, generator, generator_settings, generator_with, greedy,
+    next_command, one, question,
 };
 
 #[test]
 fn many_prompts_give_what_each_gives_alone_and_share_what_is_common() {
     let mut generator = generator();
-    let prompts: Vec<Prompt> =
-        ["How tall is the lighthouse?", "Who keeps the lighthouse?", "When was it built?", "Who keeps the lighthouse?"]
-            .iter()
-            .map(|text| question(text))
-            .collect();
+    let prompts: Vec<Prompt> = [
+        "How tall is the lighthouse?",
+        "Who keeps the lighthouse?",
+        "When was it built?",
+        "Who keeps the lighthouse?",
+    ]
+    .iter()
+    .map(|text| question(text))
+    .collect();
     let together = complete(&mut generator, &prompts, &greedy(40));
     let shared = generator.usage();
     for (prompt, together) in prompts.iter().zip(&together) {
@@ -24,10 +28,16 @@ fn many_prompts_give_what_each_gives_alone_and_share_what_is_common() {
         let alone = one(&mut generator, prompt, &greedy(40));
         assert_eq!(alone.text, together.text);
         for (alone, together) in alone.tokens.iter().zip(&together.tokens) {
-            assert!((alone.logprob - together.logprob).abs() < 0.05, "{alone:?} {together:?}");
+            assert!(
+                (alone.logprob - together.logprob).abs() < 0.05,
+                "{alone:?} {together:?}"
+            );
         }
     }
-    assert!(shared.prompt_tokens_reused > 2 * shared.prompt_tokens_evaluated, "{shared:?}");
+    assert!(
+        shared.prompt_tokens_reused > 2 * shared.prompt_tokens_evaluated,
+        "{shared:?}"
+    );
     assert!(generator.cache_is_sound());
 }
 
@@ -35,7 +45,10 @@ fn many_prompts_give_what_each_gives_alone_and_share_what_is_common() {
 fn a_call_stops_within_one_step_from_either_side_and_leaves_the_cache_sound() {
     let stop = StopFlag::default();
     let mut generator = generator_with(&generator_settings(), &stop);
-    let prompts = vec![question("How tall is the lighthouse?"), question("Who keeps it?")];
+    let prompts = vec![
+        question("How tall is the lighthouse?"),
+        question("Who keeps it?"),
+    ];
     let whole = complete(&mut generator, &prompts, &greedy(40));
     for steps in 1..12 {
         for by_flag in [false, true] {
@@ -54,9 +67,20 @@ fn a_call_stops_within_one_step_from_either_side_and_leaves_the_cache_sound() {
                 .expect("what there is");
             next_command(&stop);
             let written: usize = stopped.iter().map(|one| one.tokens.len()).sum();
-            assert!(written >= steps && written <= steps + 1, "{written} tokens for {steps}");
-            assert!(stopped.iter().all(|one| one.end == End::Stopped), "{stopped:?}");
-            assert!(stopped.iter().zip(&whole).all(|(part, whole)| whole.text.starts_with(&part.text)));
+            assert!(
+                written >= steps && written <= steps + 1,
+                "{written} tokens for {steps}"
+            );
+            assert!(
+                stopped.iter().all(|one| one.end == End::Stopped),
+                "{stopped:?}"
+            );
+            assert!(
+                stopped
+                    .iter()
+                    .zip(&whole)
+                    .all(|(part, whole)| whole.text.starts_with(&part.text))
+            );
             assert!(generator.cache_is_sound());
         }
     }
@@ -66,7 +90,10 @@ fn a_call_stops_within_one_step_from_either_side_and_leaves_the_cache_sound() {
 #[test]
 fn a_stop_reaches_into_a_long_prompt() {
     let stop = StopFlag::default();
-    let settings = GeneratorSettings { batch_tokens: 2048, ..generator_settings() };
+    let settings = GeneratorSettings {
+        batch_tokens: 2048,
+        ..generator_settings()
+    };
     let mut generator = generator_with(&settings, &stop);
     let prompt = Prompt::user("the ".repeat(1900));
     stop.stop();
@@ -87,16 +114,29 @@ fn a_stop_reaches_into_a_long_prompt() {
     assert_eq!(stopped[0].end, End::Stopped);
     assert!(generator.cache_is_sound());
     next_command(&stop);
-    assert_eq!(complete(&mut generator, &[prompt], &greedy(2))[0].tokens.len(), 2);
+    assert_eq!(
+        complete(&mut generator, &[prompt], &greedy(2))[0]
+            .tokens
+            .len(),
+        2
+    );
 }
 
 #[test]
 fn a_prompt_longer_than_the_context_is_refused_before_anything_runs() {
     let mut generator = generator();
-    let prompts = [question("How tall?"), Prompt::user("lighthouse ".repeat(3000))];
-    let error = generator.complete(&prompts, &greedy(5), &mut |_, _| panic!("nothing runs")).expect_err("too long");
+    let prompts = [
+        question("How tall?"),
+        Prompt::user("lighthouse ".repeat(3000)),
+    ];
+    let error = generator
+        .complete(&prompts, &greedy(5), &mut |_, _| panic!("nothing runs"))
+        .expect_err("too long");
     match error {
-        LlmError::PromptTooLong { prompt_tokens, context_tokens } => {
+        LlmError::PromptTooLong {
+            prompt_tokens,
+            context_tokens,
+        } => {
             assert!(prompt_tokens > 2048 && context_tokens == 2048)
         }
         other => panic!("{other}"),
@@ -105,26 +145,54 @@ fn a_prompt_longer_than_the_context_is_refused_before_anything_runs() {
 
 #[test]
 fn more_than_fits_is_done_in_pieces() {
-    let settings = GeneratorSettings { context_tokens: 512, batch_tokens: 64, ..generator_settings() };
+    let settings = GeneratorSettings {
+        context_tokens: 512,
+        batch_tokens: 64,
+        ..generator_settings()
+    };
     let mut small = generator_with(&settings, &StopFlag::default());
     let mut large = generator();
-    let prompts: Vec<Prompt> =
-        (0..80).map(|n| Prompt::user(format!("{n} {CONTEXT}\nQuestion: Who keeps lighthouse number {n}?"))).collect();
+    let prompts: Vec<Prompt> = (0..80)
+        .map(|n| {
+            Prompt::user(format!(
+                "{n} {CONTEXT}\nQuestion: Who keeps lighthouse number {n}?"
+            ))
+        })
+        .collect();
     let pieces = complete(&mut small, &prompts, &greedy(24));
     let whole = complete(&mut large, &prompts, &greedy(24));
-    let equal = pieces.iter().zip(&whole).filter(|(a, b)| a.text == b.text).count();
+    let equal = pieces
+        .iter()
+        .zip(&whole)
+        .filter(|(a, b)| a.text == b.text)
+        .count();
     assert!(equal >= 78, "{equal} of 80");
     assert!(small.cache_is_sound() && large.cache_is_sound());
 }
 
 #[test]
 fn a_full_context_ends_a_continuation() {
-    let settings = GeneratorSettings { context_tokens: 256, ..generator_settings() };
+    let settings = GeneratorSettings {
+        context_tokens: 256,
+        ..generator_settings()
+    };
     let mut generator = generator_with(&settings, &StopFlag::default());
     let prompt = Prompt::user("the ".repeat(230));
     let room = 256 - generator.render(&prompt).expect("a prompt").tokens.len();
-    let hot = Sampling { temperature: 5.0, top_k: 0, top_p: 1.0, min_p: 0.0 };
-    let full = complete(&mut generator, &[prompt.clone(), prompt], &Decoding { sampling: hot, ..greedy(2000) });
+    let hot = Sampling {
+        temperature: 5.0,
+        top_k: 0,
+        top_p: 1.0,
+        min_p: 0.0,
+    };
+    let full = complete(
+        &mut generator,
+        &[prompt.clone(), prompt],
+        &Decoding {
+            sampling: hot,
+            ..greedy(2000)
+        },
+    );
     for one in &full {
         assert_eq!((one.end, one.tokens.len()), (End::ContextFull, room + 1));
     }
@@ -134,28 +202,52 @@ fn a_full_context_ends_a_continuation() {
 #[test]
 fn a_context_of_any_size_takes_prompts_up_to_it() {
     for (context_tokens, words) in [(300, 400), (1, 200), (257, 450)] {
-        let settings = GeneratorSettings { context_tokens, ..generator_settings() };
+        let settings = GeneratorSettings {
+            context_tokens,
+            ..generator_settings()
+        };
         let mut generator = generator_with(&settings, &StopFlag::default());
         assert!(generator.card().context_tokens >= context_tokens);
-        assert!(!one(&mut generator, &Prompt::user("the ".repeat(words)), &greedy(3)).tokens.is_empty());
+        assert!(
+            !one(
+                &mut generator,
+                &Prompt::user("the ".repeat(words)),
+                &greedy(3)
+            )
+            .tokens
+            .is_empty()
+        );
     }
 }
 
 #[test]
 fn what_is_reused_is_counted_only_where_it_was() {
     let mut generator = generator();
-    let prompts: Vec<Prompt> = ["How tall is the lighthouse?", "Who keeps it?"].map(question).to_vec();
-    let lengths: Vec<u32> =
-        prompts.iter().map(|prompt| generator.render(prompt).expect("a prompt").tokens.len() as u32).collect();
+    let prompts: Vec<Prompt> = ["How tall is the lighthouse?", "Who keeps it?"]
+        .map(question)
+        .to_vec();
+    let lengths: Vec<u32> = prompts
+        .iter()
+        .map(|prompt| generator.render(prompt).expect("a prompt").tokens.len() as u32)
+        .collect();
     complete(&mut generator, &prompts, &greedy(4));
     let both = generator.usage();
-    assert_eq!(both.prompt_tokens_evaluated + both.prompt_tokens_reused, lengths.iter().sum::<u32>());
+    assert_eq!(
+        both.prompt_tokens_evaluated + both.prompt_tokens_reused,
+        lengths.iter().sum::<u32>()
+    );
     let stop = StopFlag::default();
     let mut stopped = generator_with(&generator_settings(), &stop);
     stop.stop();
     complete(&mut stopped, &prompts, &greedy(4));
     let nothing = stopped.usage();
-    assert_eq!((nothing.prompt_tokens_evaluated, nothing.prompt_tokens_reused), (0, 0));
+    assert_eq!(
+        (
+            nothing.prompt_tokens_evaluated,
+            nothing.prompt_tokens_reused
+        ),
+        (0, 0)
+    );
 }
 
 /// Pseudo-random numbers for histories of calls (a linear congruential generator: the same history every time).
@@ -163,26 +255,42 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 }
 
 /// A prompt of fragments that other prompts have too, so that a call is a tree of random shape.
 fn random_prompt(dice: &mut Dice) -> Prompt {
-    let fragments =
-        [CONTEXT, "[3] The ferry comes at dusk.\n", "Question: Who keeps the lighthouse?\n", "Name it. ", "When? ", ""];
+    let fragments = [
+        CONTEXT,
+        "[3] The ferry comes at dusk.\n",
+        "Question: Who keeps the lighthouse?\n",
+        "Name it. ",
+        "When? ",
+        "",
+    ];
     let mut text = String::new();
     for _ in 0..1 + dice.below(4) {
         text.push_str(fragments[dice.below(6) as usize]);
     }
     let reply = ["", "", " The", " So the answer is"][dice.below(4) as usize].to_owned();
-    Prompt { reply, ..Prompt::user(text + "Answer.") }
+    Prompt {
+        reply,
+        ..Prompt::user(text + "Answer.")
+    }
 }
 
 #[test]
 fn random_trees_with_stops_and_evictions_equal_one_by_one() {
-    let settings = GeneratorSettings { context_tokens: 768, batch_tokens: 96, ..generator_settings() };
+    let settings = GeneratorSettings {
+        context_tokens: 768,
+        batch_tokens: 96,
+        ..generator_settings()
+    };
     let stop = StopFlag::default();
     let mut tree = exact_generator(&settings, &stop);
     let mut alone = exact_generator(&generator_settings(), &stop);
@@ -190,14 +298,20 @@ fn random_trees_with_stops_and_evictions_equal_one_by_one() {
     let (mut checked, mut calls) = (0, 0);
     while checked < 200 {
         calls += 1;
-        let prompts: Vec<Prompt> = (0..1 + dice.below(16)).map(|_| random_prompt(&mut dice)).collect();
+        let prompts: Vec<Prompt> = (0..1 + dice.below(16))
+            .map(|_| random_prompt(&mut dice))
+            .collect();
         let decoding = greedy(1 + dice.below(12) as u32);
         if calls % 3 == 0 {
             // a call that is stopped somewhere leaves no trace in those after it
             let (mut steps, limit) = (0, dice.below(20));
             tree.complete(&prompts, &decoding, &mut |_, _| {
                 steps += 1;
-                if steps > limit { Flow::Stop } else { Flow::Continue }
+                if steps > limit {
+                    Flow::Stop
+                } else {
+                    Flow::Continue
+                }
             })
             .expect("what there is");
         }
@@ -207,10 +321,17 @@ fn random_trees_with_stops_and_evictions_equal_one_by_one() {
             alone.clear_cache();
             let expected = one(&mut alone, prompt, &decoding);
             checked += 1;
-            assert_eq!((&written.text, written.end), (&expected.text, expected.end), "{prompt:?}");
+            assert_eq!(
+                (&written.text, written.end),
+                (&expected.text, expected.end),
+                "{prompt:?}"
+            );
             for (written, expected) in written.tokens.iter().zip(&expected.tokens) {
                 assert_eq!(written.id, expected.id);
-                assert!((written.logprob - expected.logprob).abs() < 1e-3, "{written:?} {expected:?}");
+                assert!(
+                    (written.logprob - expected.logprob).abs() < 1e-3,
+                    "{written:?} {expected:?}"
+                );
             }
         }
     }
@@ -220,7 +341,13 @@ fn random_trees_with_stops_and_evictions_equal_one_by_one() {
 fn more_samples_than_sequences_come_in_turn() {
     let mut generator = generator();
     let prompts = vec![question("Who keeps the lighthouse?"); 150];
-    let decoding = Decoding { sampling: Sampling { temperature: 0.7, ..Sampling::GREEDY }, ..greedy(6) };
+    let decoding = Decoding {
+        sampling: Sampling {
+            temperature: 0.7,
+            ..Sampling::GREEDY
+        },
+        ..greedy(6)
+    };
     let many = complete(&mut generator, &prompts, &decoding);
     assert_eq!(many.len(), 150);
     assert!(many.iter().all(|one| !one.tokens.is_empty()));
@@ -233,7 +360,11 @@ fn more_samples_than_sequences_come_in_turn() {
 /// Resident bytes of this process.
 fn resident_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
+    text.split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<u64>().ok())
+        .unwrap_or(0)
+        * 4096
 }
 
 #[test]
@@ -252,7 +383,11 @@ fn a_thousand_runs() {
         generator
             .complete(&prompts, &greedy(3), &mut |_, _| {
                 steps += 1;
-                if steps >= stop_at { Flow::Stop } else { Flow::Continue }
+                if steps >= stop_at {
+                    Flow::Stop
+                } else {
+                    Flow::Continue
+                }
             })
             .expect("a completion");
         if run == 300 {
@@ -261,15 +396,28 @@ fn a_thousand_runs() {
     }
     assert!(generator.cache_is_sound());
     let grown = resident_bytes().saturating_sub(after_warming_up);
-    assert!(grown < 2 << 20, "{grown} bytes more after 1,000 runs than after 300");
+    assert!(
+        grown < 2 << 20,
+        "{grown} bytes more after 1,000 runs than after 300"
+    );
 }
 
 #[test]
 fn memory_does_not_grow_over_a_thousand_runs() {
     let program = std::env::current_exe().expect("this test program");
     let run = std::process::Command::new(program)
-        .args(["llm::tree::a_thousand_runs", "--exact", "--ignored", "--nocapture"])
+        .args([
+            "llm::tree::a_thousand_runs",
+            "--exact",
+            "--ignored",
+            "--nocapture",
+        ])
         .output()
         .expect("a process");
-    assert!(run.status.success(), "{}{}", String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert!(
+        run.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&run.stdout),
+        String::from_utf8_lossy(&run.stderr)
+    );
 }

@@ -3,7 +3,9 @@
 use ragscope::config::prompts::{PromptName, Prompts};
 use ragscope::event::Flow;
 use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
-use ragscope::llm::{Completion, Decoding, Embedder as _, Entailment, Generator as _, Prompt, Scorer as _};
+use ragscope::llm::{
+    Completion, Decoding, Embedder as _, Entailment, Generator as _, Prompt, Scorer as _,
+};
 use ragscope::methods::{MethodError, ModelCalls};
 
 pub struct Calls {
@@ -15,7 +17,11 @@ pub struct Calls {
 impl Calls {
     pub fn new(generator: ScriptedGenerator) -> Self {
         let prompts = Prompts::new(std::path::Path::new("no folder of the user's"));
-        Self { generator, embedder: ScriptedEmbedder::new(16), prompts }
+        Self {
+            generator,
+            embedder: ScriptedEmbedder::new(16),
+            prompts,
+        }
     }
 }
 
@@ -24,26 +30,58 @@ impl ModelCalls for Calls {
         Ok(Prompt::user(self.prompts.fill(name, values)?))
     }
 
-    fn complete(&mut self, _: &str, prompts: &[Prompt], decoding: &Decoding) -> Result<Vec<Completion>, MethodError> {
-        Ok(self.generator.complete(prompts, decoding, &mut |_, _| Flow::Continue)?)
+    fn complete(
+        &mut self,
+        _: &str,
+        prompts: &[Prompt],
+        decoding: &Decoding,
+    ) -> Result<Vec<Completion>, MethodError> {
+        Ok(self
+            .generator
+            .complete(prompts, decoding, &mut |_, _| Flow::Continue)?)
     }
 
-    fn classify(&mut self, _: &str, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+    fn classify(
+        &mut self,
+        _: &str,
+        prompts: &[Prompt],
+        labels: &[&str],
+    ) -> Result<Vec<Vec<f32>>, MethodError> {
         Ok(self.generator.classify(prompts, labels)?)
     }
 
-    fn entail(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError> {
-        let prompt =
-            |(a, b): &(&str, &str)| self.prompt(PromptName::Entailment, &[("q", question), ("a", a), ("b", b)]);
-        let prompts = pairs.iter().map(prompt).collect::<Result<Vec<Prompt>, MethodError>>()?;
+    fn entail(
+        &mut self,
+        question: &str,
+        pairs: &[(&str, &str)],
+    ) -> Result<Vec<Entailment>, MethodError> {
+        let prompt = |(a, b): &(&str, &str)| {
+            self.prompt(
+                PromptName::Entailment,
+                &[("q", question), ("a", a), ("b", b)],
+            )
+        };
+        let prompts = pairs
+            .iter()
+            .map(prompt)
+            .collect::<Result<Vec<Prompt>, MethodError>>()?;
         let rows = self.generator.classify(&prompts, &Entailment::LABELS)?;
         Ok(rows.iter().map(|row| Entailment::of_row(row)).collect())
     }
 
     fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, MethodError> {
-        let prompt = |text: &&str| self.prompt(PromptName::JudgeRelevant, &[("c", text), ("q", question)]);
-        let prompts = texts.iter().map(prompt).collect::<Result<Vec<Prompt>, MethodError>>()?;
-        Ok(self.generator.classify(&prompts, &["1", "0"])?.iter().map(|row| row[0]).collect())
+        let prompt =
+            |text: &&str| self.prompt(PromptName::JudgeRelevant, &[("c", text), ("q", question)]);
+        let prompts = texts
+            .iter()
+            .map(prompt)
+            .collect::<Result<Vec<Prompt>, MethodError>>()?;
+        Ok(self
+            .generator
+            .classify(&prompts, &["1", "0"])?
+            .iter()
+            .map(|row| row[0])
+            .collect())
     }
 
     fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {

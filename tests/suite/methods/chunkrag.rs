@@ -15,8 +15,15 @@ fn thresholds_are_those_of_the_formula_and_equal_scores_are_not_lost() {
         let name = case["name"].as_str().expect("a name");
         let scores = numbers(&case["scores"]);
         let found = threshold(&scores, case["epsilon"].as_f64().expect("a number"));
-        for (key, value) in [("T_reference", found.value), ("mean", found.mean), ("std_population", found.deviation)] {
-            assert!((case[key].as_f64().expect("a number") - value).abs() < 1e-12, "{name}: {key} {value}");
+        for (key, value) in [
+            ("T_reference", found.value),
+            ("mean", found.mean),
+            ("std_population", found.deviation),
+        ] {
+            assert!(
+                (case[key].as_f64().expect("a number") - value).abs() < 1e-12,
+                "{name}: {key} {value}"
+            );
         }
         assert_eq!(case["tight"], found.is_tight, "{name}");
         let kept = keep(&scores, &found, 3);
@@ -38,7 +45,14 @@ fn thresholds_are_those_of_the_formula_and_equal_scores_are_not_lost() {
 #[test]
 fn the_fallback_keeps_the_best() {
     let tight = threshold(&[0.70, 0.75, 0.75, 0.74], 0.01);
-    let kept = keep(&[0.70, 0.75, 0.75, 0.74], &ragscope::methods::chunkrag::Threshold { value: 0.9, ..tight }, 2);
+    let kept = keep(
+        &[0.70, 0.75, 0.75, 0.74],
+        &ragscope::methods::chunkrag::Threshold {
+            value: 0.9,
+            ..tight
+        },
+        2,
+    );
     assert!(kept.fell_back);
     assert_eq!(kept.kept, [false, true, true, false]);
 }
@@ -50,7 +64,10 @@ fn grades_combine_by_their_weights() {
         let number = |key: &str| case[key].as_f64().expect("a number") as f32;
         let grades = [number("base"), number("reflect"), number("critic")];
         assert!((combined(grades, [0.3, 0.3, 0.4]) - number("combined_0_3_0_3_0_4")).abs() < 1e-6);
-        assert!((combined(grades, [0.0; 3]) - number("combined_mean")).abs() < 1e-6, "without weights all count alike");
+        assert!(
+            (combined(grades, [0.0; 3]) - number("combined_mean")).abs() < 1e-6,
+            "without weights all count alike"
+        );
     }
 }
 
@@ -61,7 +78,12 @@ fn redundancy_keeps_what_is_not_said_yet() {
         .as_array()
         .expect("vectors")
         .iter()
-        .map(|vector| numbers(vector).into_iter().map(|number| number as f32).collect())
+        .map(|vector| {
+            numbers(vector)
+                .into_iter()
+                .map(|number| number as f32)
+                .collect()
+        })
         .collect();
     for case in golden["cases"].as_array().expect("cases") {
         let most = case["lambda_dup"].as_f64().expect("a number") as f32;
@@ -69,7 +91,10 @@ fn redundancy_keeps_what_is_not_said_yet() {
         let kept: Vec<usize> = (0..units.len()).filter(|at| twins[*at].is_none()).collect();
         assert_eq!(kept, places(&case["kept"]), "at {most}");
         for twin in twins.iter().flatten() {
-            assert!(twin.cosine > most && twins[twin.of].is_none(), "a twin is kept and is alike");
+            assert!(
+                twin.cosine > most && twins[twin.of].is_none(),
+                "a twin is kept and is alike"
+            );
         }
     }
 }
@@ -85,20 +110,45 @@ fn each_judge_sees_what_the_ones_before_gave() {
     let mut calls = Calls::new(generator);
     let grades = grade(&mut calls, "When?", &["It sank.", "Ropes hold."]).expect("grades");
     let rounded = |grades: [f32; 3]| grades.map(|grade| (grade * 10.0).round());
-    assert_eq!(grades.iter().map(|grades| rounded(*grades)).collect::<Vec<_>>(), [[8.0, 6.0, 9.0], [2.0, 6.0, 9.0]]);
-    let seen: Vec<&str> = calls.generator.seen.iter().map(|prompt| prompt.user.as_str()).collect();
+    assert_eq!(
+        grades
+            .iter()
+            .map(|grades| rounded(*grades))
+            .collect::<Vec<_>>(),
+        [[8.0, 6.0, 9.0], [2.0, 6.0, 9.0]]
+    );
+    let seen: Vec<&str> = calls
+        .generator
+        .seen
+        .iter()
+        .map(|prompt| prompt.user.as_str())
+        .collect();
     assert_eq!(seen.len(), 6);
-    assert!(seen[2].contains("question 8 out of 10") && seen[3].contains("question 2 out of 10"), "{seen:?}");
+    assert!(
+        seen[2].contains("question 8 out of 10") && seen[3].contains("question 2 out of 10"),
+        "{seen:?}"
+    );
     assert!(seen[4].contains("Earlier ratings: 8 and 6"), "{}", seen[4]);
     let none: [&str; 0] = [];
-    assert!(grade(&mut calls, "When?", &none).expect("no grades").is_empty());
+    assert!(
+        grade(&mut calls, "When?", &none)
+            .expect("no grades")
+            .is_empty()
+    );
 }
 
 #[test]
 fn an_undecided_judge_gives_the_middle() {
     let mut calls = Calls::new(ScriptedGenerator::new());
     let grades = grade(&mut calls, "When?", &["It sank.", "Ropes hold."]).expect("grades");
-    let scores: Vec<f64> = grades.iter().map(|grades| f64::from(combined(*grades, [0.3, 0.3, 0.4]))).collect();
+    let scores: Vec<f64> = grades
+        .iter()
+        .map(|grades| f64::from(combined(*grades, [0.3, 0.3, 0.4])))
+        .collect();
     assert!(scores.iter().all(|score| (score - 0.5).abs() < 1e-6));
-    assert_eq!(keep(&scores, &threshold(&scores, 0.01), 1).kept, [true, true], "all grades equal: all are kept");
+    assert_eq!(
+        keep(&scores, &threshold(&scores, 0.01), 1).kept,
+        [true, true],
+        "all grades equal: all are kept"
+    );
 }

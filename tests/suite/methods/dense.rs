@@ -22,8 +22,15 @@ struct Script {
 
 impl ModelCalls for Script {
     fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError> {
-        let values: Vec<String> = values.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        Ok(Prompt::user(format!("{} {}", name.name(), values.join(" "))))
+        let values: Vec<String> = values
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        Ok(Prompt::user(format!(
+            "{} {}",
+            name.name(),
+            values.join(" ")
+        )))
     }
 
     fn complete(
@@ -32,27 +39,61 @@ impl ModelCalls for Script {
         prompts: &[Prompt],
         _decoding: &Decoding,
     ) -> Result<Vec<Completion>, MethodError> {
-        self.calls.entry(purpose.to_owned()).or_default().push(prompts.len());
+        self.calls
+            .entry(purpose.to_owned())
+            .or_default()
+            .push(prompts.len());
         let text = |at: usize, prompt: &Prompt| match prompt.user.strip_prefix("rephrase t=") {
             Some(chunk) => format!("{chunk}, said another way"),
             None => self.replies[at].clone(),
         };
-        let complete = |(at, prompt)| Completion { text: text(at, prompt), tokens: Vec::new(), end: End::Turn };
+        let complete = |(at, prompt)| Completion {
+            text: text(at, prompt),
+            tokens: Vec::new(),
+            end: End::Turn,
+        };
         Ok(prompts.iter().enumerate().map(complete).collect())
     }
 
-    fn classify(&mut self, _: &str, _: &[Prompt], _: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+    fn classify(
+        &mut self,
+        _: &str,
+        _: &[Prompt],
+        _: &[&str],
+    ) -> Result<Vec<Vec<f32>>, MethodError> {
         unreachable!("nothing is classified here")
     }
 
-    fn entail(&mut self, _question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError> {
-        if pairs.iter().any(|(a, b)| a.len().max(b.len()) > self.longest) {
-            return Err(LlmError::PromptTooLong { prompt_tokens: 99, context_tokens: 9 }.into());
+    fn entail(
+        &mut self,
+        _question: &str,
+        pairs: &[(&str, &str)],
+    ) -> Result<Vec<Entailment>, MethodError> {
+        if pairs
+            .iter()
+            .any(|(a, b)| a.len().max(b.len()) > self.longest)
+        {
+            return Err(LlmError::PromptTooLong {
+                prompt_tokens: 99,
+                context_tokens: 9,
+            }
+            .into());
         }
-        self.judged += pairs.iter().filter(|(a, b)| Meaning::of(a) != Meaning::of(b)).count();
+        self.judged += pairs
+            .iter()
+            .filter(|(a, b)| Meaning::of(a) != Meaning::of(b))
+            .count();
         let says = |(a, b): &(&str, &str)| {
-            let entailment = if a.chars().next() == b.chars().next() { 0.8 } else { 0.1 };
-            Entailment { entailment, neutral: 0.9 - entailment, contradiction: 0.1 }
+            let entailment = if a.chars().next() == b.chars().next() {
+                0.8
+            } else {
+                0.1
+            };
+            Entailment {
+                entailment,
+                neutral: 0.9 - entailment,
+                contradiction: 0.1,
+            }
         };
         Ok(pairs.iter().map(says).collect())
     }
@@ -67,7 +108,10 @@ impl ModelCalls for Script {
 }
 
 fn passages(texts: &[String]) -> Vec<Passage<'_>> {
-    texts.iter().map(|text| Passage { text, tokens: 8 }).collect()
+    texts
+        .iter()
+        .map(|text| Passage { text, tokens: 8 })
+        .collect()
 }
 
 proptest! {
@@ -93,12 +137,28 @@ proptest! {
 #[test]
 fn everything_of_a_kind_is_asked_in_one_call_and_kept_for_the_next_round() {
     let texts: Vec<String> = (1..=5).map(|at| format!("chunk {at}")).collect();
-    let replies = ["yes", "Yes.", "no", "yes", "no", "maybe"].map(str::to_owned).to_vec();
-    let mut script = Script { replies, calls: BTreeMap::new(), judged: 0, longest: usize::MAX };
-    let settings = Layers::defaults().config().expect("the defaults").understanding;
+    let replies = ["yes", "Yes.", "no", "yes", "no", "maybe"]
+        .map(str::to_owned)
+        .to_vec();
+    let mut script = Script {
+        replies,
+        calls: BTreeMap::new(),
+        judged: 0,
+        longest: usize::MAX,
+    };
+    let settings = Layers::defaults()
+        .config()
+        .expect("the defaults")
+        .understanding;
     let mut rephrasings = Rephrasings::default();
     for round in 0..2 {
-        let found = measure(&mut script, "Is it?", &passages(&texts), &mut rephrasings, (&settings, 1));
+        let found = measure(
+            &mut script,
+            "Is it?",
+            &passages(&texts),
+            &mut rephrasings,
+            (&settings, 1),
+        );
         let measured = found.expect("no failure").expect("it can be measured");
         assert_eq!(measured.replies.len(), 6);
         // three distinct answers, both ways
@@ -110,14 +170,35 @@ fn everything_of_a_kind_is_asked_in_one_call_and_kept_for_the_next_round() {
 
 #[test]
 fn one_pair_too_long_for_the_judge_costs_its_own_chunk_alone() {
-    let texts = ["chunk 1".to_owned(), "chunk 2 ".repeat(40), "chunk 3".to_owned()];
+    let texts = [
+        "chunk 1".to_owned(),
+        "chunk 2 ".repeat(40),
+        "chunk 3".to_owned(),
+    ];
     let replies = ["yes", "yes", "no"].map(str::to_owned).to_vec();
-    let mut script = Script { replies, calls: BTreeMap::new(), judged: 0, longest: 100 };
-    let settings = Layers::defaults().config().expect("the defaults").understanding;
-    let found = measure(&mut script, "Is it?", &passages(&texts), &mut Rephrasings::default(), (&settings, 1));
+    let mut script = Script {
+        replies,
+        calls: BTreeMap::new(),
+        judged: 0,
+        longest: 100,
+    };
+    let settings = Layers::defaults()
+        .config()
+        .expect("the defaults")
+        .understanding;
+    let found = measure(
+        &mut script,
+        "Is it?",
+        &passages(&texts),
+        &mut Rephrasings::default(),
+        (&settings, 1),
+    );
     let measured = found.expect("no failure").expect("it can be measured");
-    let faults: Vec<Option<VariantFault>> =
-        measured.rephrased.iter().map(|chunk| chunk.text.as_ref().err().copied()).collect();
+    let faults: Vec<Option<VariantFault>> = measured
+        .rephrased
+        .iter()
+        .map(|chunk| chunk.text.as_ref().err().copied())
+        .collect();
     assert_eq!(faults, [None, Some(VariantFault::TooLong), None]);
     assert_eq!(measured.reply_of, [Some(1), None, Some(2)]);
 }
@@ -126,24 +207,71 @@ fn one_pair_too_long_for_the_judge_costs_its_own_chunk_alone() {
 fn a_round_drops_and_adds_by_class() {
     use ChunkClass::{Certain, Necessary, Unmeasured, Unnecessary};
     let defaults = Layers::defaults().config().expect("the defaults").refiner;
-    let only_prune = ragscope::config::RefinerSettings { refill: RefillKind::Off, ..defaults.clone() };
-    let beside_certain = ragscope::config::RefinerSettings { refill: RefillKind::Certain, ..defaults.clone() };
-    let keep_all = ragscope::config::RefinerSettings { prune: false, ..defaults.clone() };
+    let only_prune = ragscope::config::RefinerSettings {
+        refill: RefillKind::Off,
+        ..defaults.clone()
+    };
+    let beside_certain = ragscope::config::RefinerSettings {
+        refill: RefillKind::Certain,
+        ..defaults.clone()
+    };
+    let keep_all = ragscope::config::RefinerSettings {
+        prune: false,
+        ..defaults.clone()
+    };
     let all = [Certain, Necessary, Unnecessary, Unmeasured];
     let cases = [
         ("the paper's", &all[..], &defaults, vec![2], vec![(1, 0)]),
-        ("two necessary ones take two", &[Necessary, Necessary], &defaults, vec![], vec![(0, 0), (1, 1)]),
+        (
+            "two necessary ones take two",
+            &[Necessary, Necessary],
+            &defaults,
+            vec![],
+            vec![(0, 0), (1, 1)],
+        ),
         ("only pruning", &all, &only_prune, vec![2], vec![]),
-        ("beside certain ones", &all, &beside_certain, vec![2], vec![(0, 0)]),
+        (
+            "beside certain ones",
+            &all,
+            &beside_certain,
+            vec![2],
+            vec![(0, 0)],
+        ),
         ("no pruning", &all, &keep_all, vec![], vec![(1, 0)]),
-        ("never empty", &[Unnecessary, Unnecessary], &defaults, vec![1], vec![]),
-        ("nothing to do", &[Certain, Unmeasured], &defaults, vec![], vec![]),
-        ("no candidate is left", &[Necessary, Necessary, Necessary], &defaults, vec![], vec![(0, 0), (1, 1)]),
+        (
+            "never empty",
+            &[Unnecessary, Unnecessary],
+            &defaults,
+            vec![1],
+            vec![],
+        ),
+        (
+            "nothing to do",
+            &[Certain, Unmeasured],
+            &defaults,
+            vec![],
+            vec![],
+        ),
+        (
+            "no candidate is left",
+            &[Necessary, Necessary, Necessary],
+            &defaults,
+            vec![],
+            vec![(0, 0), (1, 1)],
+        ),
     ];
     for (what, classes, settings, dropped, added) in cases {
-        let found = change(classes, settings, |_, taken| (0..2).find(|at| !taken.contains(at)).map(|at| (at, 0.5)));
-        let expected: Vec<Added> =
-            added.into_iter().map(|(beside, candidate)| Added { candidate, beside, cosine: 0.5 }).collect();
+        let found = change(classes, settings, |_, taken| {
+            (0..2).find(|at| !taken.contains(at)).map(|at| (at, 0.5))
+        });
+        let expected: Vec<Added> = added
+            .into_iter()
+            .map(|(beside, candidate)| Added {
+                candidate,
+                beside,
+                cosine: 0.5,
+            })
+            .collect();
         assert_eq!((found.dropped, found.added), (dropped, expected), "{what}");
     }
 }
@@ -169,6 +297,12 @@ fn the_best_context_is_the_least_uncertain_and_a_sufficient_one_is_not_given_up(
         (0.3, false, false, false),
     ] {
         let standing = standing(dse, sufficient);
-        assert_eq!((standing.suffices(0.2, RefinerStop::And), standing.suffices(0.2, RefinerStop::Or)), (and, or));
+        assert_eq!(
+            (
+                standing.suffices(0.2, RefinerStop::And),
+                standing.suffices(0.2, RefinerStop::Or)
+            ),
+            (and, or)
+        );
     }
 }

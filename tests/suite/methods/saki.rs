@@ -9,7 +9,14 @@ use super::{numbers, vectors};
 
 fn matrix(value: &Value) -> Vec<Vec<f32>> {
     let rows = value.as_array().expect("rows");
-    rows.iter().map(|row| numbers(row).into_iter().map(|number| number as f32).collect()).collect()
+    rows.iter()
+        .map(|row| {
+            numbers(row)
+                .into_iter()
+                .map(|number| number as f32)
+                .collect()
+        })
+        .collect()
 }
 
 fn links(rows: &[Vec<f32>], most: usize, direction: LinkDirection) -> Vec<Vec<Link>> {
@@ -23,18 +30,35 @@ fn links(rows: &[Vec<f32>], most: usize, direction: LinkDirection) -> Vec<Vec<Li
 fn check(golden: &Value, rows: &str, metadata: &str) {
     let rows = matrix(&golden[rows]);
     let found = links(&rows, 8, LinkDirection::Back);
-    for (unit, expected) in golden[metadata].as_array().expect("units").iter().enumerate() {
+    for (unit, expected) in golden[metadata]
+        .as_array()
+        .expect("units")
+        .iter()
+        .enumerate()
+    {
         let expected: Vec<(usize, f32)> = expected
             .as_array()
             .expect("relatives")
             .iter()
-            .map(|pair| (pair[0].as_u64().expect("a unit") as usize, pair[1].as_f64().expect("a weight") as f32))
+            .map(|pair| {
+                (
+                    pair[0].as_u64().expect("a unit") as usize,
+                    pair[1].as_f64().expect("a weight") as f32,
+                )
+            })
             .collect();
         let all: f32 = expected.iter().map(|(_, weight)| weight).sum();
         let order: Vec<usize> = found[unit].iter().map(|link| link.to as usize).collect();
-        assert_eq!(order, expected.iter().map(|(to, _)| *to).collect::<Vec<_>>(), "unit {unit}");
+        assert_eq!(
+            order,
+            expected.iter().map(|(to, _)| *to).collect::<Vec<_>>(),
+            "unit {unit}"
+        );
         for (link, (_, weight)) in found[unit].iter().zip(&expected) {
-            assert!((link.weight - weight / all).abs() < 1e-6, "unit {unit}: {link:?}");
+            assert!(
+                (link.weight - weight / all).abs() < 1e-6,
+                "unit {unit}: {link:?}"
+            );
         }
     }
 }
@@ -48,12 +72,16 @@ fn related_units_are_those_of_the_attention_matrix() {
 
 #[test]
 fn both_directions_take_the_stronger_share_and_tie_a_unit_to_what_comes_after_it() {
-    let rows = matrix(&vectors("attention_linker.json")["token_to_sentence"]["row_mean_of_block_sum"]);
+    let rows =
+        matrix(&vectors("attention_linker.json")["token_to_sentence"]["row_mean_of_block_sum"]);
     let back = links(&rows, 8, LinkDirection::Back);
     assert!(back[0].is_empty(), "a causal model looks back only");
     let both = links(&rows, 8, LinkDirection::Both);
     let weight = |unit: usize, to: u32| {
-        both[unit].iter().find(|link| link.to == to).map_or(0.0, |link| (link.weight * 1e4).round() / 1e4)
+        both[unit]
+            .iter()
+            .find(|link| link.to == to)
+            .map_or(0.0, |link| (link.weight * 1e4).round() / 1e4)
     };
     // unit 1 looks at unit 0 alone; unit 2 shares .2352 and .6441
     assert_eq!((weight(0, 1), weight(1, 0)), (1.0, 1.0));
@@ -74,7 +102,10 @@ fn windows_cover_every_unit_and_overlap_by_half() {
         (&[1, 30, 1, 1, 1], 10, &[(0, 2), (1, 3), (2, 5)]),
     ];
     for (tokens, most, expected) in cases {
-        let found: Vec<(usize, usize)> = windows(tokens, most).into_iter().map(|w| (w.start, w.end)).collect();
+        let found: Vec<(usize, usize)> = windows(tokens, most)
+            .into_iter()
+            .map(|w| (w.start, w.end))
+            .collect();
         assert_eq!(found, expected, "{tokens:?}");
     }
     for count in [2, 3, 500, 5001] {
@@ -82,15 +113,31 @@ fn windows_cover_every_unit_and_overlap_by_half() {
         let all = windows(&lengths, 256);
         assert!(all.first().is_some_and(|first| first.start == 0));
         assert!(all.last().is_some_and(|last| last.end == lengths.len()));
-        assert!(all.windows(2).all(|pair| pair[0].start < pair[1].start && pair[1].start < pair[0].end));
-        assert!(all.iter().all(|window| window.len() == 2 || lengths[window.clone()].iter().sum::<u32>() <= 256));
+        assert!(
+            all.windows(2)
+                .all(|pair| pair[0].start < pair[1].start && pair[1].start < pair[0].end)
+        );
+        assert!(
+            all.iter()
+                .all(|window| window.len() == 2
+                    || lengths[window.clone()].iter().sum::<u32>() <= 256)
+        );
     }
 }
 
 /// Attention that falls off with distance, of a unit to those before it in its window.
 fn rows(window: &std::ops::Range<usize>) -> Vec<Vec<f32>> {
-    let near = |unit: usize, other: usize| if other <= unit { 1.0 / (1 + unit - other) as f32 } else { 0.0 };
-    window.clone().map(|unit| window.clone().map(|other| near(unit, other)).collect()).collect()
+    let near = |unit: usize, other: usize| {
+        if other <= unit {
+            1.0 / (1 + unit - other) as f32
+        } else {
+            0.0
+        }
+    };
+    window
+        .clone()
+        .map(|unit| window.clone().map(|other| near(unit, other)).collect())
+        .collect()
 }
 
 #[test]
@@ -113,8 +160,14 @@ fn a_long_document_is_linked_in_bounded_memory_and_like_a_short_one() {
     let order = |links: &[Link]| links.iter().map(|link| link.to).collect::<Vec<u32>>();
     assert_eq!(order(&links[20]), order(&whole[20]));
     for (unit, of_unit) in links.iter().enumerate().skip(100).take(24_000) {
-        let mut near: Vec<i64> = of_unit.iter().map(|link| i64::from(link.to) - unit as i64).collect();
+        let mut near: Vec<i64> = of_unit
+            .iter()
+            .map(|link| i64::from(link.to) - unit as i64)
+            .collect();
         near.sort_unstable();
-        assert!(near.iter().all(|distance| distance.abs() <= 3), "unit {unit}: {near:?}");
+        assert!(
+            near.iter().all(|distance| distance.abs() <= 3),
+            "unit {unit}: {near:?}"
+        );
     }
 }

@@ -17,7 +17,11 @@ struct Table {
 }
 
 fn judgement(contradiction: f64, neutral: f64, entailment: f64) -> Entailment {
-    Entailment { contradiction: contradiction as f32, neutral: neutral as f32, entailment: entailment as f32 }
+    Entailment {
+        contradiction: contradiction as f32,
+        neutral: neutral as f32,
+        entailment: entailment as f32,
+    }
 }
 
 fn row(probabilities: &Value) -> Entailment {
@@ -32,7 +36,11 @@ impl Table {
         let pair = |pair: &Value| {
             let text = |name: &str| pair[name].as_str().expect("text").to_owned();
             let share = |name: &str| pair[name].as_f64().expect("a probability");
-            let judged = judgement(share("p_contradiction"), share("p_neutral"), share("p_entailment"));
+            let judged = judgement(
+                share("p_contradiction"),
+                share("p_neutral"),
+                share("p_entailment"),
+            );
             ((text("premise"), text("hypothesis")), judged)
         };
         Self {
@@ -44,7 +52,11 @@ impl Table {
 
     /// Answers that read the same are the same; others contradict each other.
     fn literal() -> Self {
-        Self { pairs: HashMap::new(), identical: judgement(0.0, 0.0, 1.0), other: judgement(1.0, 0.0, 0.0) }
+        Self {
+            pairs: HashMap::new(),
+            identical: judgement(0.0, 0.0, 1.0),
+            other: judgement(1.0, 0.0, 0.0),
+        }
     }
 }
 
@@ -53,15 +65,29 @@ impl ModelCalls for Table {
         unreachable!("nothing is written")
     }
 
-    fn complete(&mut self, _: &str, _: &[Prompt], _: &Decoding) -> Result<Vec<Completion>, MethodError> {
+    fn complete(
+        &mut self,
+        _: &str,
+        _: &[Prompt],
+        _: &Decoding,
+    ) -> Result<Vec<Completion>, MethodError> {
         unreachable!("nothing is written")
     }
 
-    fn classify(&mut self, _: &str, _: &[Prompt], _: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+    fn classify(
+        &mut self,
+        _: &str,
+        _: &[Prompt],
+        _: &[&str],
+    ) -> Result<Vec<Vec<f32>>, MethodError> {
         unreachable!("nothing is classified")
     }
 
-    fn entail(&mut self, _question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError> {
+    fn entail(
+        &mut self,
+        _question: &str,
+        pairs: &[(&str, &str)],
+    ) -> Result<Vec<Entailment>, MethodError> {
         let judge = |(a, b): &(&str, &str)| {
             let known = self.pairs.get(&((*a).to_owned(), (*b).to_owned())).copied();
             known.unwrap_or(if a == b { self.identical } else { self.other })
@@ -79,12 +105,19 @@ impl ModelCalls for Table {
 }
 
 fn texts(value: &Value) -> Vec<String> {
-    list(value).iter().map(|text| text.as_str().expect("text").to_owned()).collect()
+    list(value)
+        .iter()
+        .map(|text| text.as_str().expect("text").to_owned())
+        .collect()
 }
 
 fn samples(case: &Value) -> Vec<Completion> {
     let logprobs = list(&case["token_logprobs"]).iter().map(numbers);
-    texts(&case["responses"]).iter().zip(logprobs).map(|(text, logprobs)| sample(text, &logprobs)).collect()
+    texts(&case["responses"])
+        .iter()
+        .zip(logprobs)
+        .map(|(text, logprobs)| sample(text, &logprobs))
+        .collect()
 }
 
 #[test]
@@ -92,17 +125,31 @@ fn seper_is_that_of_the_reference_code_with_its_faults_mended() {
     for case in list(&vectors("seper.json")["cases"]) {
         let (name, expected) = (case["name"].as_str().expect("a name"), &case["expected"]);
         let (references, samples) = (texts(&case["gold_answers"]), samples(case));
-        let seper =
-            |several| believed(&mut Table::of(case), "who?", &references, &samples, several).expect("the table judges");
+        let seper = |several| {
+            believed(&mut Table::of(case), "who?", &references, &samples, several)
+                .expect("the table judges")
+        };
         let best = seper(SeveralReferences::Best);
-        near(best.soft, &expected["seper_soft_fixed_max_over_golds"], name);
+        near(
+            best.soft,
+            &expected["seper_soft_fixed_max_over_golds"],
+            name,
+        );
         near(best.hard, &expected["seper_hard_fixed_any_gold"], name);
         for (weight, golden) in best.weights.iter().zip(list(&case["likelihood"])) {
             near(*weight, golden, name);
         }
         let mean = seper(SeveralReferences::Mean);
-        near(mean.soft, &expected["seper_soft_mean_over_golds_max_direction"], name);
-        near(mean.hard, &expected["seper_hard_paper_mean_over_golds"], name);
+        near(
+            mean.soft,
+            &expected["seper_soft_mean_over_golds_max_direction"],
+            name,
+        );
+        near(
+            mean.hard,
+            &expected["seper_hard_paper_mean_over_golds"],
+            name,
+        );
     }
 }
 
@@ -110,18 +157,37 @@ fn seper_is_that_of_the_reference_code_with_its_faults_mended() {
 fn a_likelihood_is_the_mean_of_its_tokens() {
     let golden = &vectors("seper.json")["notebook"];
     let samples = samples(golden);
-    let seper = believed(&mut Table::literal(), "who?", &["Yes".to_owned()], &samples, SeveralReferences::Best);
-    for (weight, golden) in seper.expect("judged").weights.iter().zip(list(&golden["expected_likelihood"])) {
+    let seper = believed(
+        &mut Table::literal(),
+        "who?",
+        &["Yes".to_owned()],
+        &samples,
+        SeveralReferences::Best,
+    );
+    for (weight, golden) in seper
+        .expect("judged")
+        .weights
+        .iter()
+        .zip(list(&golden["expected_likelihood"]))
+    {
         near(*weight, golden, "likelihood");
     }
 }
 
 /// The belief of a model that gave each of these answers so often, always as sure.
 fn belief(answers: &[(&str, usize)], reference: &str) -> Believed {
-    let samples: Vec<Completion> =
-        answers.iter().flat_map(|(text, times)| vec![sample(text, &[-0.2]); *times]).collect();
+    let samples: Vec<Completion> = answers
+        .iter()
+        .flat_map(|(text, times)| vec![sample(text, &[-0.2]); *times])
+        .collect();
     let references = [reference.to_owned()];
-    let judged = believed(&mut Table::literal(), "?", &references, &samples, SeveralReferences::Best);
+    let judged = believed(
+        &mut Table::literal(),
+        "?",
+        &references,
+        &samples,
+        SeveralReferences::Best,
+    );
     judged.expect("the table judges")
 }
 
@@ -138,7 +204,19 @@ fn no_context_is_measured_twice() {
     assert_eq!(contexts(0), [empty]);
     assert_eq!(contexts(1), [empty, &[0]]);
     assert_eq!(contexts(2), [empty, &[0, 1], &[0], &[1]]);
-    assert_eq!(contexts(3), [empty, &[0, 1, 2], &[0], &[1], &[2], &[1, 2], &[0, 2], &[0, 1]]);
+    assert_eq!(
+        contexts(3),
+        [
+            empty,
+            &[0, 1, 2],
+            &[0],
+            &[1],
+            &[2],
+            &[1, 2],
+            &[0, 2],
+            &[0, 1]
+        ]
+    );
 }
 
 #[test]
@@ -148,13 +226,27 @@ fn what_is_judged_ahead_is_all_that_is_asked() {
         fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError> {
             self.0.prompt(name, values)
         }
-        fn complete(&mut self, p: &str, q: &[Prompt], d: &Decoding) -> Result<Vec<Completion>, MethodError> {
+        fn complete(
+            &mut self,
+            p: &str,
+            q: &[Prompt],
+            d: &Decoding,
+        ) -> Result<Vec<Completion>, MethodError> {
             self.0.complete(p, q, d)
         }
-        fn classify(&mut self, p: &str, q: &[Prompt], l: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {
+        fn classify(
+            &mut self,
+            p: &str,
+            q: &[Prompt],
+            l: &[&str],
+        ) -> Result<Vec<Vec<f32>>, MethodError> {
             self.0.classify(p, q, l)
         }
-        fn entail(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>, MethodError> {
+        fn entail(
+            &mut self,
+            question: &str,
+            pairs: &[(&str, &str)],
+        ) -> Result<Vec<Entailment>, MethodError> {
             for (a, b) in pairs {
                 let pair = ((*a).to_owned(), (*b).to_owned());
                 if self.2 {
@@ -171,8 +263,10 @@ fn what_is_judged_ahead_is_all_that_is_asked() {
             self.0.embed(t)
         }
     }
-    let sets =
-        [[sample(" Lorby", &[-0.1]), sample("Aldmouth\n", &[-0.2])], [sample("Lorby", &[-0.1]), sample("", &[])]];
+    let sets = [
+        [sample(" Lorby", &[-0.1]), sample("Aldmouth\n", &[-0.2])],
+        [sample("Lorby", &[-0.1]), sample("", &[])],
+    ];
     let references = ["Lorby".to_owned(), "in Lorby".to_owned()];
     let mut seen = Seen(Table::literal(), Vec::new(), false);
     let all: Vec<&[Completion]> = sets.iter().map(|set| &set[..]).collect();

@@ -10,12 +10,23 @@ use super::stage::*;
 #[test]
 fn nothing_from_outside_steers_the_terminal() {
     let mut screen = hostile("\u{1b}[31m\u{202e}\u{7f}\t\r\u{9b}2J");
-    for keys in ["1 j j", "3 j j", "p", "esc S", "esc I", "esc L", "esc 3 j o"] {
+    for keys in [
+        "1 j j",
+        "3 j j",
+        "p",
+        "esc S",
+        "esc I",
+        "esc L",
+        "esc 3 j o",
+    ] {
         screen.press(keys);
         let buffer = screen.buffer(200, 60);
         for cell in &buffer.content {
             assert!(
-                !cell.symbol().chars().any(|c| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c)),
+                !cell
+                    .symbol()
+                    .chars()
+                    .any(|c| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c)),
                 "{:?} after {keys}",
                 cell.symbol()
             );
@@ -29,13 +40,20 @@ fn hostile(text: &str) -> Screen {
     let mut screen = ready();
     let records = recorded().into_iter().map(|mut record| {
         match &mut record.event {
-            Event::RunStarted { question, preset, corpus, .. } => {
+            Event::RunStarted {
+                question,
+                preset,
+                corpus,
+                ..
+            } => {
                 (*question, *preset) = (words("q"), words("p"));
                 if let Some(corpus) = corpus {
                     corpus.folder = words("f");
                 }
             }
-            Event::QueryWritten { query, writer, .. } => (*query, *writer) = (words("q"), words("w")),
+            Event::QueryWritten { query, writer, .. } => {
+                (*query, *writer) = (words("q"), words("w"))
+            }
             Event::RetrievalFinished { retrieval, .. } => {
                 retrieval.query = words("q");
                 for hit in &mut retrieval.hits {
@@ -44,11 +62,17 @@ fn hostile(text: &str) -> Screen {
                     hit.chunk.text = words("t");
                 }
             }
-            Event::ModelCalled { purpose, prompt, .. } => (*purpose, *prompt) = (words("p"), words("r")),
+            Event::ModelCalled {
+                purpose, prompt, ..
+            } => (*purpose, *prompt) = (words("p"), words("r")),
             Event::TokenGenerated { text, .. } => *text = words(" "),
-            Event::StepFinished { text, citations, .. } => {
+            Event::StepFinished {
+                text, citations, ..
+            } => {
                 *text = words("s");
-                citations.iter_mut().for_each(|citation| citation.file = words("c"));
+                citations
+                    .iter_mut()
+                    .for_each(|citation| citation.file = words("c"));
                 citations.push(Citation {
                     label: 7,
                     chunk: 0,
@@ -66,7 +90,11 @@ fn hostile(text: &str) -> Screen {
     let records: Vec<Record> = records.collect();
     screen.apply(&records).press("esc");
     screen.session(Event::Warned { text: words("w") });
-    screen.session(Event::OperationFailed { operation: words("o"), error: words("e"), advice: words("a") });
+    screen.session(Event::OperationFailed {
+        operation: words("o"),
+        error: words("e"),
+        advice: words("a"),
+    });
     screen
 }
 
@@ -153,7 +181,14 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 fn happens(screen: &mut Screen, size: &mut (u16, u16), happening: &Happening) {
-    let mouse = |kind, column, row| Input::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+    let mouse = |kind, column, row| {
+        Input::Mouse(MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers: KeyModifiers::NONE,
+        })
+    };
     match happening {
         Happening::Key(key) => _ = screen.press(key),
         Happening::Type(text) => _ = screen.type_text(text),
@@ -163,8 +198,14 @@ fn happens(screen: &mut Screen, size: &mut (u16, u16), happening: &Happening) {
         Happening::Report => _ = screen.session(report()),
         Happening::Source => _ = screen.session(source()),
         Happening::Sessions => _ = screen.session(sessions()),
-        Happening::Click(x, y) => screen.app.handle(&mouse(MouseEventKind::Down(MouseButton::Left), *x, *y)),
-        Happening::Wheel(x, y) => screen.app.handle(&mouse(MouseEventKind::ScrollDown, *x, *y)),
+        Happening::Click(x, y) => {
+            screen
+                .app
+                .handle(&mouse(MouseEventKind::Down(MouseButton::Left), *x, *y))
+        }
+        Happening::Wheel(x, y) => screen
+            .app
+            .handle(&mouse(MouseEventKind::ScrollDown, *x, *y)),
     }
     screen.buffer(size.0, size.1);
 }

@@ -11,23 +11,40 @@ use super::stage::*;
 fn keys_do_what_they_say() {
     let mut screen = ready();
     // asking
-    screen.type_text("Who was q?").shows("ask> Who was q?").press("enter");
+    screen
+        .type_text("Who was q?")
+        .shows("ask> Who was q?")
+        .press("enter");
     let ask = |question: &str, overrides: &[(&str, &str)]| Command::Ask {
         question: question.to_owned(),
         confirmed: Vec::new(),
-        overrides: overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+        overrides: overrides
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect(),
     };
     assert_eq!(screen.commands(), [ask("Who was q?", &[])]);
-    screen.shows("starting").press("up").shows("ask> Who was q?").press("down").hides("ask> Who was q?");
+    screen
+        .shows("starting")
+        .press("up")
+        .shows("ask> Who was q?")
+        .press("down")
+        .hides("ask> Who was q?");
     // an answer comes and is stopped
     screen.apply(&recorded()[..15]).press("esc");
     assert_eq!(screen.app.take_effects(), [Effect::Stop]);
-    screen.apply(&recorded()[15..]).press("esc").shows("i to type a question");
+    screen
+        .apply(&recorded()[15..])
+        .press("esc")
+        .shows("i to type a question");
     // asking while an answer comes stops that one first
     screen.apply(&renamed(&recorded()[..15], "b")).press("r");
     assert_eq!(
         screen.app.take_effects(),
-        [Effect::Stop, Effect::Send(ask("Where was the teacher of Mira Oakes born?", &[]))]
+        [
+            Effect::Stop,
+            Effect::Send(ask("Where was the teacher of Mira Oakes born?", &[]))
+        ]
     );
 }
 
@@ -38,14 +55,24 @@ fn a_run_goes_on_from_the_selected_sentence() {
     screen.press("2 j j R");
     let confirmed = vec!["Mira Oakes was a student of Tam Reeve.".to_owned()];
     let question = "Where was the teacher of Mira Oakes born?".to_owned();
-    assert_eq!(screen.commands(), [Command::Ask { question, confirmed, overrides: Vec::new() }]);
+    assert_eq!(
+        screen.commands(),
+        [Command::Ask {
+            question,
+            confirmed,
+            overrides: Vec::new()
+        }]
+    );
     // what was taken over stands there before anything is written
     let mut records = renamed(&run_of("searag.jsonl"), "again");
     if let Event::RunStarted { confirmed, .. } = &mut records[0].event {
         confirmed.push("Mira Oakes was a student of Tam Reeve.".to_owned());
     }
     records.truncate(2);
-    screen.apply(&records).shows("Mira Oakes was a student").shows("taken over");
+    screen
+        .apply(&records)
+        .shows("Mira Oakes was a student")
+        .shows("taken over");
 }
 
 #[test]
@@ -53,14 +80,29 @@ fn suggestions_fill_the_input_and_bring_their_preset() {
     let ask = |question: &str, overrides: &[(&str, &str)]| Command::Ask {
         question: question.to_owned(),
         confirmed: Vec::new(),
-        overrides: overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+        overrides: overrides
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect(),
     };
     let closed_book = [("preset", "closed-book")];
     let cases = [
-        ("down enter", ask("Where was the teacher of Mira Oakes born?", &[])),
-        ("down down enter", ask("Which ship carried coal in 1871?", &closed_book)),
-        ("esc j j enter enter", ask("Which ship carried coal in 1871?", &closed_book)),
-        ("ctrl-p c o a l enter enter", ask("Which ship carried coal in 1871?", &closed_book)),
+        (
+            "down enter",
+            ask("Where was the teacher of Mira Oakes born?", &[]),
+        ),
+        (
+            "down down enter",
+            ask("Which ship carried coal in 1871?", &closed_book),
+        ),
+        (
+            "esc j j enter enter",
+            ask("Which ship carried coal in 1871?", &closed_book),
+        ),
+        (
+            "ctrl-p c o a l enter enter",
+            ask("Which ship carried coal in 1871?", &closed_book),
+        ),
     ];
     for (keys, expected) in cases {
         let mut screen = ready();
@@ -72,23 +114,42 @@ fn suggestions_fill_the_input_and_bring_their_preset() {
 #[test]
 fn a_changed_setting_goes_with_the_next_question() {
     let mut screen = answered();
-    screen.press("s / c h u n k s space t h a t enter esc").hides("Settings");
+    screen
+        .press("s / c h u n k s space t h a t enter esc")
+        .hides("Settings");
     // the first row is the preset: it is a choice
     screen.press("s enter").shows("was naive").press("r");
-    let Some(Command::Ask { overrides, .. }) = screen.commands().pop() else { panic!("no question") };
+    let Some(Command::Ask { overrides, .. }) = screen.commands().pop() else {
+        panic!("no question")
+    };
     let presets = ragscope::config::preset_names(std::path::Path::new(""));
-    let at = presets.iter().position(|preset| preset == "naive").expect("a preset");
+    let at = presets
+        .iter()
+        .position(|preset| preset == "naive")
+        .expect("a preset");
     let next = presets[(at + 1) % presets.len()].clone();
     assert_eq!(overrides, [("preset".to_owned(), next)]);
     // the second is the seed: it is typed, checked and may be taken back
-    screen.apply(&renamed(&recorded(), "b")).press("s j enter backspace x enter").shows("cannot be");
-    screen.press("enter backspace 7 enter").shows("was 1").press("backspace").hides("was 1");
+    screen
+        .apply(&renamed(&recorded(), "b"))
+        .press("s j enter backspace x enter")
+        .shows("cannot be");
+    screen
+        .press("enter backspace 7 enter")
+        .shows("was 1")
+        .press("backspace")
+        .hides("was 1");
 }
 
 #[test]
 fn a_preset_that_cuts_otherwise_says_that_the_chunks_stay_until_they_are_cut_anew() {
     let presets = ragscope::config::preset_names(std::path::Path::new(""));
-    let place = |name: &str| presets.iter().position(|preset| preset == name).expect("a preset");
+    let place = |name: &str| {
+        presets
+            .iter()
+            .position(|preset| preset == name)
+            .expect("a preset")
+    };
     let steps = |name: &str| (place(name) + presets.len() - place("naive")) % presets.len();
     for (preset, differs) in [("dense-rag", false), ("chunkrag", true)] {
         let mut screen = answered();
@@ -103,7 +164,11 @@ fn a_preset_that_cuts_otherwise_says_that_the_chunks_stay_until_they_are_cut_ane
             screen.hides(says)
         };
         screen.press("esc u");
-        let Some(Command::Reindex { rebuild: false, overrides }) = screen.commands().pop() else {
+        let Some(Command::Reindex {
+            rebuild: false,
+            overrides,
+        }) = screen.commands().pop()
+        else {
             panic!("no reindex")
         };
         assert_eq!(overrides, [("preset".to_owned(), preset.to_owned())]);
@@ -136,7 +201,10 @@ fn sources_open_at_citations_and_hits() {
         .shows("match 1 of");
     // a replay shows what was recorded
     let mut screen = replayed(30);
-    screen.press("3 j o").shows("as the run recorded it").shows("12 ┃ Mira Oakes");
+    screen
+        .press("3 j o")
+        .shows("as the run recorded it")
+        .shows("12 ┃ Mira Oakes");
 }
 
 #[test]
@@ -147,31 +215,62 @@ fn copying_says_what_was_copied() {
             "the answer",
             "Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Aldmouth. So the answer is Aldmouth.",
         ),
-        ("1 j y", "sentence 1", "Mira Oakes was a student of Tam Reeve."),
+        (
+            "1 j y",
+            "sentence 1",
+            "Mira Oakes was a student of Tam Reeve.",
+        ),
         ("1 j j y", "citation [1]", "people/oakes.md:12-14"),
-        ("3 y", "the query", "Where was the teacher of Mira Oakes born?"),
+        (
+            "3 y",
+            "the query",
+            "Where was the teacher of Mira Oakes born?",
+        ),
     ];
     for (keys, what, text) in cases {
         let mut screen = answered();
-        screen.press(keys).shows(&format!("copied {what} ({} characters)", text.chars().count()));
-        assert_eq!(screen.app.take_effects(), [Effect::Copy(text.to_owned())], "{keys}");
+        screen.press(keys).shows(&format!(
+            "copied {what} ({} characters)",
+            text.chars().count()
+        ));
+        assert_eq!(
+            screen.app.take_effects(),
+            [Effect::Copy(text.to_owned())],
+            "{keys}"
+        );
     }
 }
 
 #[test]
 fn the_mouse_focuses_selects_and_scrolls() {
     let mut screen = answered();
-    let mouse = |kind, column, row| Input::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+    let mouse = |kind, column, row| {
+        Input::Mouse(MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers: KeyModifiers::NONE,
+        })
+    };
     let click = MouseEventKind::Down(MouseButton::Left);
     screen.buffer(200, 60);
     screen.app.handle(&mouse(click, 10, 36));
-    screen.shows("▸3 Retrieval").shows("People › Tam Reeve › Early life");
+    screen
+        .shows("▸3 Retrieval")
+        .shows("People › Tam Reeve › Early life");
     screen.app.handle(&mouse(click, 10, 4));
-    screen.shows("▸1 Answer").shows("└ [1] people/oakes.md:12-14");
+    screen
+        .shows("▸1 Answer")
+        .shows("└ [1] people/oakes.md:12-14");
     screen.buffer(100, 30);
-    screen.app.handle(&mouse(MouseEventKind::ScrollDown, 10, 20));
+    screen
+        .app
+        .handle(&mouse(MouseEventKind::ScrollDown, 10, 20));
     let text = screen.text(100, 30);
-    assert!(!text.contains("query \"") && text.contains("ships.md"), "{text}");
+    assert!(
+        !text.contains("query \"") && text.contains("ships.md"),
+        "{text}"
+    );
     screen.app.handle(&mouse(click, 3, 58));
     screen.press("m").shows("mouse released: m takes it back");
     assert_eq!(screen.app.take_effects(), [Effect::Mouse(false)]);
@@ -180,8 +279,15 @@ fn the_mouse_focuses_selects_and_scrolls() {
 #[test]
 fn a_frozen_screen_stays_while_the_run_goes_on() {
     let mut screen = ready();
-    screen.apply(&recorded()[..15]).press("tab f").apply(&recorded()[15..]);
-    screen.shows("frozen: f goes on").hides("So the answer is").press("f").shows("So the answer is");
+    screen
+        .apply(&recorded()[..15])
+        .press("tab f")
+        .apply(&recorded()[15..]);
+    screen
+        .shows("frozen: f goes on")
+        .hides("So the answer is")
+        .press("f")
+        .shows("So the answer is");
 }
 
 #[test]
@@ -194,7 +300,11 @@ fn earlier_runs_stay_within_reach() {
         .press("tab [")
         .shows("run 1 of 2")
         .shows("answer  Aldmouth");
-    screen.press("[").shows("this is the first run").press("]").shows("run 2 of 2");
+    screen
+        .press("[")
+        .shows("this is the first run")
+        .press("]")
+        .shows("run 2 of 2");
 }
 
 #[test]
@@ -202,8 +312,16 @@ fn a_recorded_run_appears_when_it_is_opened() {
     let mut screen = listed_sessions();
     screen.commands();
     screen.press("enter");
-    assert_eq!(screen.commands(), [Command::OpenRun { file: "/state/sessions/2.jsonl".into() }]);
-    screen.apply(&renamed(&recorded(), "2")).hides("Recorded runs").shows("run 2 of 2");
+    assert_eq!(
+        screen.commands(),
+        [Command::OpenRun {
+            file: "/state/sessions/2.jsonl".into()
+        }]
+    );
+    screen
+        .apply(&renamed(&recorded(), "2"))
+        .hides("Recorded runs")
+        .shows("run 2 of 2");
     // once more: it takes its old place
     screen.apply(&renamed(&recorded(), "2")).shows("run 2 of 2");
 }
@@ -213,16 +331,35 @@ fn only_what_happens_now_can_be_stopped() {
     let stopped = |screen: &mut Screen| screen.app.take_effects().contains(&Effect::Stop);
     // a recording that was cut off is not running
     let mut screen = listed_sessions();
-    screen.press("enter").apply(&renamed(&recorded()[..15], "2")).shows("the recording ends here").press("esc");
+    screen
+        .press("enter")
+        .apply(&renamed(&recorded()[..15], "2"))
+        .shows("the recording ends here")
+        .press("esc");
     assert!(!stopped(&mut screen));
     // a finished recording hides no run that goes on
-    screen.apply(&renamed(&recorded()[..15], "live")).press("S").session(sessions()).press("j j enter");
-    screen.apply(&renamed(&recorded(), "3")).shows("answer  Aldmouth").press("esc");
+    screen
+        .apply(&renamed(&recorded()[..15], "live"))
+        .press("S")
+        .session(sessions())
+        .press("j j enter");
+    screen
+        .apply(&renamed(&recorded(), "3"))
+        .shows("answer  Aldmouth")
+        .press("esc");
     assert!(stopped(&mut screen));
     // an engine that failed ends what it was at
-    let failed = ("engine".to_owned(), "it panicked".to_owned(), "start again".to_owned());
+    let failed = (
+        "engine".to_owned(),
+        "it panicked".to_owned(),
+        "start again".to_owned(),
+    );
     screen.press("[").shows("being written");
-    screen.session(Event::OperationFailed { operation: failed.0, error: failed.1, advice: failed.2 });
+    screen.session(Event::OperationFailed {
+        operation: failed.0,
+        error: failed.1,
+        advice: failed.2,
+    });
     screen.shows("✗ it panicked").press("esc");
     assert!(!stopped(&mut screen));
 }
@@ -230,21 +367,49 @@ fn only_what_happens_now_can_be_stopped() {
 #[test]
 fn a_source_comes_from_the_run_until_it_comes_from_the_file() {
     let mut screen = answered();
-    screen.press("3 j o").shows("the document is being read").shows("12 ┃ Mira Oakes");
+    screen
+        .press("3 j o")
+        .shows("the document is being read")
+        .shows("12 ┃ Mira Oakes");
     // another document than the one that is waited for
-    let Event::SourceOpened { source: mut other } = source() else { return };
+    let Event::SourceOpened { source: mut other } = source() else {
+        return;
+    };
     "other.md".clone_into(&mut other.document);
-    screen.session(Event::SourceOpened { source: other }).shows("the document is being read");
-    screen.session(source()).shows("11 │ Line 11 of the document").hides("is being read");
+    screen
+        .session(Event::SourceOpened { source: other })
+        .shows("the document is being read");
+    screen
+        .session(source())
+        .shows("11 │ Line 11 of the document")
+        .hides("is being read");
     // a document that cannot be read
     let mut screen = answered();
-    let failed = ("open source".to_owned(), "people/oakes.md is gone".to_owned(), "update the index".to_owned());
-    screen.press("3 j o").session(Event::OperationFailed { operation: failed.0, error: failed.1, advice: failed.2 });
-    screen.shows("12 ┃ Mira Oakes").shows("people/oakes.md is gone");
+    let failed = (
+        "open source".to_owned(),
+        "people/oakes.md is gone".to_owned(),
+        "update the index".to_owned(),
+    );
+    screen.press("3 j o").session(Event::OperationFailed {
+        operation: failed.0,
+        error: failed.1,
+        advice: failed.2,
+    });
+    screen
+        .shows("12 ┃ Mira Oakes")
+        .shows("people/oakes.md is gone");
     // a run over another folder
     let mut screen = answered();
-    screen.session(Event::CorpusOpened { corpus: CorpusCard { folder: "~/other".to_owned(), ..corpus() } });
-    screen.press("3 j o").shows("another folder").shows("12 ┃ Mira Oakes");
+    screen.session(Event::CorpusOpened {
+        corpus: CorpusCard {
+            folder: "~/other".to_owned(),
+            ..corpus()
+        },
+    });
+    screen
+        .press("3 j o")
+        .shows("another folder")
+        .shows("12 ┃ Mira Oakes");
     assert!(screen.commands().is_empty());
 }
 
@@ -265,32 +430,62 @@ fn saving_asks_for_files() {
         .take_effects()
         .into_iter()
         .filter_map(|effect| {
-            if let Effect::Write { path, text } = effect { Some((path.display().to_string(), text)) } else { None }
+            if let Effect::Write { path, text } = effect {
+                Some((path.display().to_string(), text))
+            } else {
+                None
+            }
         })
         .collect();
-    let [(run, markdown), (page, text)] = files.as_slice() else { panic!("{files:?}") };
+    let [(run, markdown), (page, text)] = files.as_slice() else {
+        panic!("{files:?}")
+    };
     assert_eq!(
         (run.as_str(), page.as_str()),
-        ("saved/ragscope-2026-11-20-140311-teacher.md", "saved/ragscope-screen.txt")
+        (
+            "saved/ragscope-2026-11-20-140311-teacher.md",
+            "saved/ragscope-screen.txt"
+        )
     );
-    assert!(markdown.contains("2. Tam Reeve was born in Aldmouth. [2] (0.40 nats)"), "{markdown}");
-    assert!(markdown.contains("| ✗ | towns/aldmouth.md:1-22 | 2.950 (#6) | 0.602 (#5) | 0.479 |"), "{markdown}");
-    assert!(text.contains("╭▸1 Answer") && text.contains("│  3 So the answer is Aldmouth.  [2]"), "{text}");
+    assert!(
+        markdown.contains("2. Tam Reeve was born in Aldmouth. [2] (0.40 nats)"),
+        "{markdown}"
+    );
+    assert!(
+        markdown.contains("| ✗ | towns/aldmouth.md:1-22 | 2.950 (#6) | 0.602 (#5) | 0.479 |"),
+        "{markdown}"
+    );
+    assert!(
+        text.contains("╭▸1 Answer") && text.contains("│  3 So the answer is Aldmouth.  [2]"),
+        "{text}"
+    );
 }
 
 #[test]
 fn the_palette_finds_by_letters() {
     let mut screen = answered();
-    screen.press("ctrl-p z o o m enter").shows("▸1 Answer").hides("2 Uncertainty ─");
-    screen.press("z ctrl-p").type_text("theme light").press("enter").shows("theme light").hides("Commands");
+    screen
+        .press("ctrl-p z o o m enter")
+        .shows("▸1 Answer")
+        .hides("2 Uncertainty ─");
+    screen
+        .press("z ctrl-p")
+        .type_text("theme light")
+        .press("enter")
+        .shows("theme light")
+        .hides("Commands");
 }
 
 #[test]
 fn pasting_goes_into_the_input_and_steers_nothing() {
     let mut screen = ready();
-    screen.app.handle(&Input::Paste("one\r\ntwo\x1b[31m".to_owned()));
+    screen
+        .app
+        .handle(&Input::Paste("one\r\ntwo\x1b[31m".to_owned()));
     screen.shows("ask> one").shows("two␛[31m").press("enter");
-    assert!(matches!(screen.commands().as_slice(), [Command::Ask { question, .. }] if question == "one\ntwo␛[31m"));
+    assert!(
+        matches!(screen.commands().as_slice(), [Command::Ask { question, .. }] if question == "one\ntwo␛[31m")
+    );
 }
 
 #[test]
@@ -299,7 +494,13 @@ fn a_finished_run_is_measured_once_and_toward_another_answer_when_one_is_typed()
         let commands = screen.commands().into_iter();
         commands
             .map(|command| match command {
-                Command::MeasureUtility { run, question, hits, own, overrides } => {
+                Command::MeasureUtility {
+                    run,
+                    question,
+                    hits,
+                    own,
+                    overrides,
+                } => {
                     assert_eq!((run, own.as_str()), (recorded()[0].run.clone(), "Aldmouth"));
                     assert_eq!(question, "Where was the teacher of Mira Oakes born?");
                     (hits.len(), overrides)
@@ -309,20 +510,45 @@ fn a_finished_run_is_measured_once_and_toward_another_answer_when_one_is_typed()
             .collect()
     };
     let mut screen = answered();
-    screen.press("w").shows("Measuring: 10 answers").press("esc w");
-    assert_eq!(measured(&mut screen), [(3, Vec::new())], "what is being measured is not measured again");
-    screen.session(utility(&recorded()[0].run)).shows("utility toward the model's own answer").press("esc w");
+    screen
+        .press("w")
+        .shows("Measuring: 10 answers")
+        .press("esc w");
+    assert_eq!(
+        measured(&mut screen),
+        [(3, Vec::new())],
+        "what is being measured is not measured again"
+    );
+    screen
+        .session(utility(&recorded()[0].run))
+        .shows("utility toward the model's own answer")
+        .press("esc w");
     assert_eq!(measured(&mut screen), []);
-    screen.press("enter").shows("the right answer:").type_text("Lorby \"x\"").press("enter").shows("Measuring");
+    screen
+        .press("enter")
+        .shows("the right answer:")
+        .type_text("Lorby \"x\"")
+        .press("enter")
+        .shows("Measuring");
     let sent = measured(&mut screen);
-    assert_eq!((sent.len(), &sent[0].1[0].0), (1, &"utility.references".to_owned()));
+    assert_eq!(
+        (sent.len(), &sent[0].1[0].0),
+        (1, &"utility.references".to_owned())
+    );
     // a quotation mark does not end the text
     let value: toml::Table = format!("v = {}", sent[0].1[0].1).parse().expect("TOML");
-    assert_eq!(value["v"].as_array().map(Vec::as_slice), Some(&[toml::Value::from("Lorby \"x\"")][..]));
+    assert_eq!(
+        value["v"].as_array().map(Vec::as_slice),
+        Some(&[toml::Value::from("Lorby \"x\"")][..])
+    );
     // a stop ends it, and so does a failure
     screen.press("esc esc");
     assert!(screen.app.take_effects().contains(&Effect::Stop));
-    screen.session(Event::OperationStopped { operation: "measure".to_owned() }).hides("stopping");
+    screen
+        .session(Event::OperationStopped {
+            operation: "measure".to_owned(),
+        })
+        .hides("stopping");
 
     let mut screen = streaming();
     screen.press("tab w").shows("The run is not over yet.");
@@ -335,9 +561,21 @@ fn a_finished_run_is_measured_once_and_toward_another_answer_when_one_is_typed()
 #[test]
 fn the_question_is_asked_under_another_preset_from_the_comparison() {
     let mut screen = answered();
-    screen.press("c").shows("ask it under a preset").press("j enter");
+    screen
+        .press("c")
+        .shows("ask it under a preset")
+        .press("j enter");
     let asked = screen.commands();
-    let [Command::Ask { question, overrides, .. }] = asked.as_slice() else { panic!("{asked:?}") };
+    let [
+        Command::Ask {
+            question,
+            overrides,
+            ..
+        },
+    ] = asked.as_slice()
+    else {
+        panic!("{asked:?}")
+    };
     assert_eq!(question, "Where was the teacher of Mira Oakes born?");
     assert_eq!(overrides.len(), 1);
     let (key, preset) = &overrides[0];
@@ -349,14 +587,38 @@ fn the_question_is_asked_under_another_preset_from_the_comparison() {
 fn hits_are_pinned_and_excluded_for_the_next_runs_and_freed_again() {
     let mut screen = answered();
     screen.press("a").shows("select a hit in Retrieval");
-    screen.press("3 j a").shows("pinned: people/oakes.md").shows("+ pinned to the next context");
-    screen.press("j x").shows("excluded: ").shows("- excluded from the next context").press("r");
-    let Some(Command::Ask { overrides, .. }) = screen.commands().pop() else { panic!("no question") };
-    let [(pinned, first), (excluded, second)] = overrides.as_slice() else { panic!("{overrides:?}") };
-    assert_eq!([pinned, excluded], ["retriever.pinned", "retriever.excluded"]);
-    assert!(first.contains("people/oakes.md@") && !second.contains("people/oakes.md@"), "{overrides:?}");
-    screen.apply(&renamed(&recorded(), "b")).press("3 g x").shows("excluded: people/oakes.md");
-    screen.press("x").shows("no longer excluded: people/oakes.md").press("a").shows("no longer pinned");
+    screen
+        .press("3 j a")
+        .shows("pinned: people/oakes.md")
+        .shows("+ pinned to the next context");
+    screen
+        .press("j x")
+        .shows("excluded: ")
+        .shows("- excluded from the next context")
+        .press("r");
+    let Some(Command::Ask { overrides, .. }) = screen.commands().pop() else {
+        panic!("no question")
+    };
+    let [(pinned, first), (excluded, second)] = overrides.as_slice() else {
+        panic!("{overrides:?}")
+    };
+    assert_eq!(
+        [pinned, excluded],
+        ["retriever.pinned", "retriever.excluded"]
+    );
+    assert!(
+        first.contains("people/oakes.md@") && !second.contains("people/oakes.md@"),
+        "{overrides:?}"
+    );
+    screen
+        .apply(&renamed(&recorded(), "b"))
+        .press("3 g x")
+        .shows("excluded: people/oakes.md");
+    screen
+        .press("x")
+        .shows("no longer excluded: people/oakes.md")
+        .press("a")
+        .shows("no longer pinned");
     screen.hides("+ pinned");
 }
 
@@ -371,8 +633,17 @@ fn a_folder_is_opened_by_its_path() {
         .type_text("/no/such/folder")
         .press("enter")
         .shows("check the path");
-    screen.press("O ctrl-u").type_text(&folder.path().display().to_string()).press("enter");
+    screen
+        .press("O ctrl-u")
+        .type_text(&folder.path().display().to_string())
+        .press("enter");
     let sent = screen.app.take_effects();
-    let open = Command::Open { folder: folder.path().to_owned() };
-    assert!(sent.iter().any(|effect| matches!(effect, Effect::Send(command) if *command == open)), "{sent:?}");
+    let open = Command::Open {
+        folder: folder.path().to_owned(),
+    };
+    assert!(
+        sent.iter()
+            .any(|effect| matches!(effect, Effect::Send(command) if *command == open)),
+        "{sent:?}"
+    );
 }

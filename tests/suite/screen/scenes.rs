@@ -80,13 +80,16 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
 
 pub fn loading() -> Screen {
     let mut screen = Screen::new();
-    screen.session(Event::ModelLoaded { model: models(&recorded())[1].clone(), wall_ms: 96 }).session(
-        Event::ModelLoadProgressed {
+    screen
+        .session(Event::ModelLoaded {
+            model: models(&recorded())[1].clone(),
+            wall_ms: 96,
+        })
+        .session(Event::ModelLoadProgressed {
             role: ModelRole::Generator,
             file: "ragscope-demo.Q8_0.gguf".to_owned(),
             fraction: 0.43,
-        },
-    );
+        });
     screen
 }
 
@@ -104,7 +107,13 @@ pub fn first_indexing() -> Screen {
 
 pub fn empty_folder() -> Screen {
     let mut screen = ready();
-    screen.session(Event::CorpusOpened { corpus: CorpusCard { documents: 0, chunks: 0, ..corpus() } });
+    screen.session(Event::CorpusOpened {
+        corpus: CorpusCard {
+            documents: 0,
+            chunks: 0,
+            ..corpus()
+        },
+    });
     screen
 }
 
@@ -117,18 +126,36 @@ pub fn waiting() -> Screen {
 pub fn streaming() -> Screen {
     let mut screen = ready();
     let records = recorded();
-    let second_sentence =
-        records.iter().position(|r| matches!(r.event, Event::StepStarted { step: 2 })).expect("a second sentence");
+    let second_sentence = records
+        .iter()
+        .position(|r| matches!(r.event, Event::StepStarted { step: 2 }))
+        .expect("a second sentence");
     screen.apply(&records[..second_sentence + 5]);
     screen
 }
 
 pub fn ended(outcome: Outcome) -> Screen {
     let mut screen = streaming();
-    let (text, answer) = ("Mira Oakes was a student of Tam Reeve. Tam Reeve was".to_owned(), String::new());
-    let event = Event::RunFinished { outcome, text, answer, citations: Vec::new(), usage: RunUsage::default() };
+    let (text, answer) = (
+        "Mira Oakes was a student of Tam Reeve. Tam Reeve was".to_owned(),
+        String::new(),
+    );
+    let event = Event::RunFinished {
+        outcome,
+        text,
+        answer,
+        citations: Vec::new(),
+        usage: RunUsage::default(),
+    };
     let last = &recorded()[0];
-    screen.apply(&[Record { seq: 99, t_us: 400_000, run: last.run.clone(), event }]).press("esc");
+    screen
+        .apply(&[Record {
+            seq: 99,
+            t_us: 400_000,
+            run: last.run.clone(),
+            event,
+        }])
+        .press("esc");
     screen
 }
 
@@ -143,12 +170,18 @@ pub fn closed_book() -> Screen {
     let mut screen = ready();
     let records = recorded().into_iter().filter_map(|mut record| {
         match &mut record.event {
-            Event::RunStarted { preset, settings, .. } => {
+            Event::RunStarted {
+                preset, settings, ..
+            } => {
                 "closed-book".clone_into(preset);
                 settings["retriever"]["kind"] = "off".into();
             }
-            Event::StepFinished { citations, .. } | Event::RunFinished { citations, .. } => citations.clear(),
-            Event::QueryWritten { .. } | Event::RetrievalFinished { .. } | Event::ContextBuilt { .. } => return None,
+            Event::StepFinished { citations, .. } | Event::RunFinished { citations, .. } => {
+                citations.clear()
+            }
+            Event::QueryWritten { .. }
+            | Event::RetrievalFinished { .. }
+            | Event::ContextBuilt { .. } => return None,
             _ => {}
         }
         Some(record)
@@ -161,8 +194,16 @@ pub fn closed_book() -> Screen {
 /// A run whose context was cut again and repaired.
 pub fn repaired() -> Screen {
     let mut screen = ready();
-    let record = |(seq, event)| Record { seq, t_us: seq * 1000, run: "repaired".to_owned(), event };
-    let records: Vec<Record> = (0..).zip(timeless(crate::engine::dense::repaired_run())).map(record).collect();
+    let record = |(seq, event)| Record {
+        seq,
+        t_us: seq * 1000,
+        run: "repaired".to_owned(),
+        event,
+    };
+    let records: Vec<Record> = (0..)
+        .zip(timeless(crate::engine::dense::repaired_run()))
+        .map(record)
+        .collect();
     screen.apply(&records).press("esc");
     screen
 }
@@ -175,7 +216,11 @@ fn timeless(events: Vec<Event>) -> impl Iterator<Item = Event> {
             Event::UnderstandingMeasured { understanding, .. } => understanding.wall_ms = 100,
             Event::ModelCallFinished { usage, .. } => usage.wall_us = 1000,
             Event::RunFinished { usage, .. } => usage.wall_ms = 1000,
-            Event::RunStarted { started_at, program, .. } => (*started_at, *program) = (1_700_000_000, "1".to_owned()),
+            Event::RunStarted {
+                started_at,
+                program,
+                ..
+            } => (*started_at, *program) = (1_700_000_000, "1".to_owned()),
             _ => {}
         }
         event
@@ -184,7 +229,9 @@ fn timeless(events: Vec<Event>) -> impl Iterator<Item = Event> {
 
 pub fn second_run() -> Screen {
     let mut screen = answered();
-    screen.apply(&renamed(&recorded()[..20], "another")).press("[");
+    screen
+        .apply(&renamed(&recorded()[..20], "another"))
+        .press("[");
     screen
 }
 
@@ -209,7 +256,9 @@ pub fn reported() -> Screen {
 pub fn logged() -> Screen {
     let mut screen = answered();
     screen
-        .session(Event::Warned { text: "the index is read only: another ragscope writes it".to_owned() })
+        .session(Event::Warned {
+            text: "the index is read only: another ragscope writes it".to_owned(),
+        })
         .session(Event::OperationFailed {
             operation: "open source".to_owned(),
             error: "people/oakes.md is gone".to_owned(),
@@ -220,7 +269,8 @@ pub fn logged() -> Screen {
 }
 
 pub fn replayed(steps: usize) -> Screen {
-    let mut screen = Screen::with(|options| App::replaying(recorded(), options, Depth::True).expect("a screen"));
+    let mut screen =
+        Screen::with(|options| App::replaying(recorded(), options, Depth::True).expect("a screen"));
     screen.press("space");
     for _ in 0..steps {
         screen.press(".");
@@ -251,19 +301,25 @@ pub fn measured(keys: &str) -> Screen {
 /// The same question under two presets, with another answer and another context.
 pub fn compared() -> Screen {
     let mut screen = answered();
-    let records = renamed(&recorded(), "another").into_iter().map(|mut record| {
-        match &mut record.event {
-            Event::RunStarted { preset, settings, .. } => {
-                "closed-book".clone_into(preset);
-                settings["retriever"]["k"] = 1.into();
+    let records = renamed(&recorded(), "another")
+        .into_iter()
+        .map(|mut record| {
+            match &mut record.event {
+                Event::RunStarted {
+                    preset, settings, ..
+                } => {
+                    "closed-book".clone_into(preset);
+                    settings["retriever"]["k"] = 1.into();
+                }
+                Event::StepFinished { step: 2, text, .. } => {
+                    "Tam Reeve was born in Harwenby.".clone_into(text)
+                }
+                Event::ContextBuilt { context, .. } => context.chunks.truncate(1),
+                Event::RunFinished { answer, .. } => "Harwenby".clone_into(answer),
+                _ => {}
             }
-            Event::StepFinished { step: 2, text, .. } => "Tam Reeve was born in Harwenby.".clone_into(text),
-            Event::ContextBuilt { context, .. } => context.chunks.truncate(1),
-            Event::RunFinished { answer, .. } => "Harwenby".clone_into(answer),
-            _ => {}
-        }
-        record
-    });
+            record
+        });
     let records: Vec<Record> = records.collect();
     screen.apply(&records).press("c");
     screen

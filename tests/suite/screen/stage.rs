@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
 use ragscope::config::Paths;
 use ragscope::event::{
-    Belief, BeliefSample, Command, CorpusCard, Event, HitUtility, IndexPhase, IndexProgress, IndexReport, ModelCard,
-    Ranked, Record, RunSummary, SESSION, SampledUncertainty, SePerForm, SkippedFile, SoughtChunk, SoughtLookup, Source,
-    Utility,
+    Belief, BeliefSample, Command, CorpusCard, Event, HitUtility, IndexPhase, IndexProgress,
+    IndexReport, ModelCard, Ranked, Record, RunSummary, SESSION, SampledUncertainty, SePerForm,
+    SkippedFile, SoughtChunk, SoughtLookup, Source, Utility,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::Depth;
@@ -32,7 +32,11 @@ impl Screen {
     pub fn with(make: impl FnOnce(Options) -> App) -> Self {
         let home = tempfile::tempdir().expect("a folder");
         let app = make(options(home.path()));
-        let mut screen = Self { app, session_seq: 0, _home: home };
+        let mut screen = Self {
+            app,
+            session_seq: 0,
+            _home: home,
+        };
         screen.resize(200, 60);
         screen
     }
@@ -48,19 +52,30 @@ impl Screen {
     }
 
     pub fn session(&mut self, event: Event) -> &mut Self {
-        self.app.apply(&Record { seq: self.session_seq, t_us: 0, run: SESSION.to_owned(), event });
+        self.app.apply(&Record {
+            seq: self.session_seq,
+            t_us: 0,
+            run: SESSION.to_owned(),
+            event,
+        });
         self.session_seq += 1;
         self
     }
 
     /// Presses keys by name, separated by spaces.
     pub fn press(&mut self, keys: &str) -> &mut Self {
-        keys.split(' ').for_each(|key| self.app.handle(&Input::Key(key_event(key))));
+        keys.split(' ')
+            .for_each(|key| self.app.handle(&Input::Key(key_event(key))));
         self
     }
 
     pub fn type_text(&mut self, text: &str) -> &mut Self {
-        text.chars().for_each(|c| self.app.handle(&Input::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE))));
+        text.chars().for_each(|c| {
+            self.app.handle(&Input::Key(KeyEvent::new(
+                KeyCode::Char(c),
+                KeyModifiers::NONE,
+            )))
+        });
         self
     }
 
@@ -93,7 +108,15 @@ impl Screen {
 
     pub fn commands(&mut self) -> Vec<Command> {
         let effects = self.app.take_effects().into_iter();
-        effects.filter_map(|effect| if let Effect::Send(command) = effect { Some(command) } else { None }).collect()
+        effects
+            .filter_map(|effect| {
+                if let Effect::Send(command) = effect {
+                    Some(command)
+                } else {
+                    None
+                }
+            })
+            .collect()
     }
 }
 
@@ -103,8 +126,16 @@ fn options(home: &Path) -> Options {
         paths: Paths::under(home.to_owned()),
         save_folder: PathBuf::from("saved"),
         suggestions: [
-            ("Where was the teacher of Mira Oakes born?", "naive", "Two steps, each from a document of its own."),
-            ("Which ship carried coal in 1871?", "closed-book", "Without documents the model makes up a name."),
+            (
+                "Where was the teacher of Mira Oakes born?",
+                "naive",
+                "Two steps, each from a document of its own.",
+            ),
+            (
+                "Which ship carried coal in 1871?",
+                "closed-book",
+                "Without documents the model makes up a name.",
+            ),
         ]
         .map(|(question, preset, shows)| Suggestion {
             question: question.to_owned(),
@@ -143,14 +174,24 @@ pub fn recorded() -> Vec<Record> {
 }
 
 pub fn run_of(name: &str) -> Vec<Record> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/runs").join(name);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/runs")
+        .join(name);
     let text = std::fs::read_to_string(file).expect("a recorded run");
-    text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("a record"))
+        .collect()
 }
 
 /// The same run under another name.
 pub fn renamed(records: &[Record], name: &str) -> Vec<Record> {
-    records.iter().map(|record| Record { run: name.to_owned(), ..record.clone() }).collect()
+    records
+        .iter()
+        .map(|record| Record {
+            run: name.to_owned(),
+            ..record.clone()
+        })
+        .collect()
 }
 
 pub fn models(records: &[Record]) -> Vec<ModelCard> {
@@ -161,13 +202,22 @@ pub fn models(records: &[Record]) -> Vec<ModelCard> {
 }
 
 pub fn corpus() -> CorpusCard {
-    CorpusCard { folder: "~/notes".to_owned(), documents: 412, chunks: 9_118, generation: 3, read_only: false }
+    CorpusCard {
+        folder: "~/notes".to_owned(),
+        documents: 412,
+        chunks: 9_118,
+        generation: 3,
+        read_only: false,
+    }
 }
 
 pub fn ready() -> Screen {
     let mut screen = Screen::new();
     for model in models(&recorded()) {
-        screen.session(Event::ModelLoaded { model, wall_ms: 214 });
+        screen.session(Event::ModelLoaded {
+            model,
+            wall_ms: 214,
+        });
     }
     screen.session(Event::CorpusOpened { corpus: corpus() });
     screen
@@ -190,20 +240,48 @@ pub fn funnel() -> Screen {
 /// The same, and a passage of its was looked for.
 pub fn sought() -> Screen {
     let mut screen = funnel();
-    screen.press("W").type_text("born in Aldmouth").press("enter");
-    let retrieval = run_of("funnel.jsonl").into_iter().find_map(|record| match record.event {
-        Event::RetrievalFinished { retrieval, .. } => Some(retrieval),
-        _ => None,
-    });
+    screen
+        .press("W")
+        .type_text("born in Aldmouth")
+        .press("enter");
+    let retrieval = run_of("funnel.jsonl")
+        .into_iter()
+        .find_map(|record| match record.event {
+            Event::RetrievalFinished { retrieval, .. } => Some(retrieval),
+            _ => None,
+        });
     let retrieval = retrieval.expect("a lookup");
     let chunk = |at: usize, vector: Option<Ranked>| {
         let hit = retrieval.hits[at].clone();
-        SoughtChunk { chunk: hit.chunk, whole: true, bm25: hit.bm25, vector, fused: vector.map(|_| hit.fused) }
+        SoughtChunk {
+            chunk: hit.chunk,
+            whole: true,
+            bm25: hit.bm25,
+            vector,
+            fused: vector.map(|_| hit.fused),
+        }
     };
-    let far = Some(Ranked { score: 0.103, rank: 91 });
-    let chunks = vec![chunk(0, retrieval.hits[0].vector), SoughtChunk { fused: None, ..chunk(1, far) }];
-    let lookups = vec![SoughtLookup { step: 0, query: retrieval.query.clone(), pool: 50, chunks }];
-    screen.session(Event::ChunksSought { phrase: "born in Aldmouth".to_owned(), lookups });
+    let far = Some(Ranked {
+        score: 0.103,
+        rank: 91,
+    });
+    let chunks = vec![
+        chunk(0, retrieval.hits[0].vector),
+        SoughtChunk {
+            fused: None,
+            ..chunk(1, far)
+        },
+    ];
+    let lookups = vec![SoughtLookup {
+        step: 0,
+        query: retrieval.query.clone(),
+        pool: 50,
+        chunks,
+    }];
+    screen.session(Event::ChunksSought {
+        phrase: "born in Aldmouth".to_owned(),
+        lookups,
+    });
     screen
 }
 
@@ -221,8 +299,13 @@ pub fn progress() -> Event {
 }
 
 pub fn report() -> Event {
-    let skipped =
-        [("photo.md", "it is not text"), ("big/log.txt", "74,213,004 bytes are more than corpus.max_file_bytes")];
+    let skipped = [
+        ("photo.md", "it is not text"),
+        (
+            "big/log.txt",
+            "74,213,004 bytes are more than corpus.max_file_bytes",
+        ),
+    ];
     Event::IndexFinished {
         report: IndexReport {
             corpus: corpus(),
@@ -233,7 +316,10 @@ pub fn report() -> Event {
             embedded: 301,
             reused: 8_817,
             skipped: skipped
-                .map(|(path, reason)| SkippedFile { path: path.to_owned(), reason: reason.to_owned() })
+                .map(|(path, reason)| SkippedFile {
+                    path: path.to_owned(),
+                    reason: reason.to_owned(),
+                })
                 .to_vec(),
             wall_ms: 4_210,
         },
@@ -268,13 +354,22 @@ pub fn sessions() -> Event {
         run: number.to_string(),
         started_at: 1_795_183_391 - number * 4_000,
         question: question.to_owned(),
-        preset: if number.is_multiple_of(2) { "naive" } else { "closed-book" }.to_owned(),
+        preset: if number.is_multiple_of(2) {
+            "naive"
+        } else {
+            "closed-book"
+        }
+        .to_owned(),
         answer: answer.map(str::to_owned),
     };
     Event::SessionsListed {
         folder: "/state/sessions".to_owned(),
         runs: vec![
-            run(1, "Where was the teacher of Mira Oakes born?", Some("Aldmouth")),
+            run(
+                1,
+                "Where was the teacher of Mira Oakes born?",
+                Some("Aldmouth"),
+            ),
             run(2, "Which ship carried coal in 1871?", Some("the Mira")),
             run(3, "Who taught in Lorby for eleven years?", None),
         ],
@@ -283,11 +378,18 @@ pub fn sessions() -> Event {
 
 /// What the three chunks of the recorded run were worth: the first misled, the second holds the answer.
 pub fn utility(run: &str) -> Event {
-    let context = recorded().into_iter().find_map(|record| match record.event {
-        Event::ContextBuilt { context, .. } => Some(context),
-        _ => None,
-    });
-    let chunks: Vec<u64> = context.expect("a context").chunks.iter().map(|part| part.chunk).collect();
+    let context = recorded()
+        .into_iter()
+        .find_map(|record| match record.event {
+            Event::ContextBuilt { context, .. } => Some(context),
+            _ => None,
+        });
+    let chunks: Vec<u64> = context
+        .expect("a context")
+        .chunks
+        .iter()
+        .map(|part| part.chunk)
+        .collect();
     let belief = |chunks: &[u64], right: u8| {
         let sample = |place: u8| BeliefSample {
             text: if place < right { "Aldmouth" } else { "Lorby" }.to_owned(),
@@ -314,10 +416,23 @@ pub fn utility(run: &str) -> Event {
             },
         }
     };
-    let [a, b, c] = chunks[..] else { panic!("three chunks") };
-    let contexts: [(&[u64], u8); 8] =
-        [(&[], 3), (&chunks, 9), (&[a], 1), (&[b], 10), (&[c], 3), (&[b, c], 10), (&[a, c], 1), (&[a, b], 9)];
-    let beliefs: Vec<Belief> = contexts.iter().map(|(chunks, right)| belief(chunks, *right)).collect();
+    let [a, b, c] = chunks[..] else {
+        panic!("three chunks")
+    };
+    let contexts: [(&[u64], u8); 8] = [
+        (&[], 3),
+        (&chunks, 9),
+        (&[a], 1),
+        (&[b], 10),
+        (&[c], 3),
+        (&[b, c], 10),
+        (&[a, c], 1),
+        (&[a, b], 9),
+    ];
+    let beliefs: Vec<Belief> = contexts
+        .iter()
+        .map(|(chunks, right)| belief(chunks, *right))
+        .collect();
     let worth = |(place, chunk): (usize, &u64)| HitUtility {
         label: place as u32 + 1,
         chunk: *chunk,
@@ -332,5 +447,9 @@ pub fn utility(run: &str) -> Event {
         hits: chunks.iter().enumerate().map(worth).collect(),
         beliefs,
     };
-    Event::UtilityMeasured { of: Some(run.to_owned()), step: 0, utility }
+    Event::UtilityMeasured {
+        of: Some(run.to_owned()),
+        step: 0,
+        utility,
+    }
 }
