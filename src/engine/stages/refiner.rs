@@ -3,11 +3,11 @@
 
 use std::collections::HashSet;
 
-use super::by_hand;
-use super::passages::{self, Passages};
-use super::roles::Refiner;
-use super::run::{Run, RunError};
 use super::understanding::{self, Known, Understood};
+use crate::engine::run::context::{self, Passages};
+use crate::engine::run::pins;
+use crate::engine::run::role::Refiner;
+use crate::engine::run::state::{Run, RunError};
 use crate::event::{
     AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, DropReason, DroppedChunk, Event, Hit,
     RefinementEnd,
@@ -60,7 +60,7 @@ impl Refiner for Rounds {
             end,
         });
         if round != first {
-            passages::publish(run, question, &best.passages)?;
+            context::publish(run, question, &best.passages)?;
         }
         Ok(best.passages)
     }
@@ -228,10 +228,10 @@ fn change(
     let dropped = change.dropped.iter().map(|at| &now.hits[*at].chunk);
     let retriever = &run.tools.config.retriever;
     let pruned: HashSet<u64> = dropped
-        .filter(|chunk| !by_hand::pinned(retriever, chunk))
+        .filter(|chunk| !pins::pinned(retriever, chunk))
         .map(|chunk| chunk.id)
         .collect();
-    next.hits = passages::best_first(next.hits, order);
+    next.hits = context::best_first(next.hits, order);
     next.hits.retain(|hit| !pruned.contains(&hit.chunk.id));
     let reason = DropReason::Unnecessary { round };
     next.dropped.extend(pruned.iter().map(|chunk| DroppedChunk {
@@ -243,7 +243,7 @@ fn change(
         let hit = pool[added.candidate].clone();
         let chunk = hit.chunk.id;
         next.hits.push(hit);
-        if passages::fits(run, question, &next.hits)? {
+        if context::fits(run, question, &next.hits)? {
             next.spare.retain(|hit| hit.chunk.id != chunk);
             next.dropped.retain(|dropped| dropped.chunk != chunk);
             told.push(AddedChunk {
@@ -255,7 +255,7 @@ fn change(
             next.hits.pop();
         }
     }
-    next.hits = passages::ordered(next.hits, order);
+    next.hits = context::ordered(next.hits, order);
     Ok((next, told))
 }
 

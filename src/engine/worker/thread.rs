@@ -14,14 +14,14 @@ use crate::llm::{Embedder as _, EntailmentJudge, Generator, LlmError, Reranker};
 use crate::methods::{MethodError, ModelCalls};
 use crate::probe::ProbeError;
 
-use super::ask::{AskError, ask, check_question};
-use super::chores::{self, Chores};
+use super::background::{self, Chores};
 use super::inbox::{Inbox, Next};
-use super::linking::{self, link_all};
 use super::models::{Loaded, LoadedEmbedder, Models, loaded_probe};
-use super::passages::needs_corpus;
-use super::run::{Corpus, OpenGenerator, Run, RunError, Tools};
-use super::utility::{self, Measured};
+use crate::engine::answer::ask::{AskError, ask, check_question};
+use crate::engine::run::context::needs_corpus;
+use crate::engine::run::state::{Corpus, OpenGenerator, Run, RunError, Tools};
+use crate::engine::stages::link_builder::{self, link_all};
+use crate::engine::stages::utility::{self, Measured};
 
 /// Where records go. The answer says whether to go on.
 pub type Publish<'a> = &'a mut dyn FnMut(Record) -> Flow;
@@ -173,7 +173,7 @@ impl Worker {
                     }
                     commands.settled();
                 }
-                Next::Nothing => chores::work(self, &mut chores, commands, publish),
+                Next::Nothing => background::work(self, &mut chores, commands, publish),
                 Next::Gone => return,
             }
         }
@@ -627,7 +627,7 @@ fn recipe(config: &Config, loaded: &Loaded<'_>) -> Option<LinkRecipe> {
         .embedder
         .as_ref()
         .filter(|_| config.linker.kind != LinkerKind::Off)?;
-    Some(linking::recipe(
+    Some(link_builder::recipe(
         &config.linker,
         model.card(),
         embedder.model.card(),

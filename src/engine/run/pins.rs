@@ -3,8 +3,8 @@
 use crate::config::{Place, RetrieverSettings};
 use crate::event::{ChunkText, DropReason, DroppedChunk, Event, Hit, Ranked};
 
-use super::roles::Found;
-use super::run::{Run, RunError};
+use super::role::Found;
+use super::state::{Run, RunError};
 
 /// Is this chunk in the context, or out of it, whatever the stages say? Then it comes with no other chunk.
 pub fn decided(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {

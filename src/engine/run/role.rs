@@ -8,16 +8,17 @@ use crate::event::{DroppedChunk, Event, GateCard, Hit, RerankedChunk, Uncertaint
 use crate::llm::{Hidden, HiddenAt, Prompt, Token};
 use crate::methods::ModelCalls;
 
-use super::adaptive::Adaptive;
-use super::gate::{ByProbe, BySampling, ByTokenEntropy, Measuring};
-use super::passages::Passages;
-use super::queries::ByKind;
-use super::refiner::Rounds;
-use super::run::{Run, RunError, Tools};
-use super::steps::Sentence;
-use super::understanding::{Dense, Known};
-use super::utility::SePer;
-use super::{by_hand, filter, linker, rewriter};
+use super::context::Passages;
+use super::state::{Run, RunError, Tools};
+use crate::engine::answer::steps::Sentence;
+use crate::engine::run::pins;
+use crate::engine::stages::gate::{ByProbe, BySampling, ByTokenEntropy, Measuring};
+use crate::engine::stages::query_writer::ByKind;
+use crate::engine::stages::rechunker::Adaptive;
+use crate::engine::stages::refiner::Rounds;
+use crate::engine::stages::understanding::{Dense, Known};
+use crate::engine::stages::utility::SePer;
+use crate::engine::stages::{filter, linker, rewriter};
 
 /// What the stages between the retriever and the context hand on.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -299,7 +300,7 @@ impl Retriever for Hybrid {
         let Some(mut retrieval) = run.search(query)? else {
             return Ok(Found::default());
         };
-        retrieval.hits = by_hand::keep(run, retrieval.hits)?;
+        retrieval.hits = pins::keep(run, retrieval.hits)?;
         run.emit(Event::RetrievalFinished {
             step: run.step,
             retrieval: retrieval.clone(),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::run::{Run, RunError};
+use super::state::{Run, RunError};
 use crate::config::prompts::PromptName;
 use crate::config::{THE_EMBEDDER, THE_WORDS};
 use crate::event::Flow;

@@ -1,9 +1,9 @@
 //! The utility meter: what a lookup was worth to the model, by SePer.
 
-use super::passages::{self, Passages};
-use super::roles::Meter;
-use super::run::{Run, RunError, Tools};
 use crate::config::{AnswerPrompt, UtilityKind};
+use crate::engine::run::context::{self, Passages};
+use crate::engine::run::role::Meter;
+use crate::engine::run::state::{Run, RunError, Tools};
 use crate::event::{Belief, BeliefSample, Event, Flow, Hit, HitUtility, SePerForm, Utility};
 use crate::llm::{Completion, Decoding, Prompt, Sampling, StopRule};
 use crate::methods::{Believed, ModelCalls, believed, contexts, judge_ahead, sampled_uncertainty};
@@ -171,7 +171,7 @@ fn beliefs(
                 .iter()
                 .map(|place| hits[*place].chunk.text.as_str())
                 .collect();
-            passages::prompt_of(AnswerPrompt::QaShort, run.tools.prompts, question, &texts)
+            context::prompt_of(AnswerPrompt::QaShort, run.tools.prompts, question, &texts)
         })
         .collect::<Result<Vec<Prompt>, _>>()?;
     let samples = settings.samples.max(1) as usize;

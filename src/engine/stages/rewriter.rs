@@ -5,8 +5,8 @@ use crate::event::Event;
 use crate::llm::{Decoding, Sampling, StopRule};
 use crate::methods::{ModelCalls, cosine};
 
-use super::roles::Rewriter;
-use super::run::{Run, RunError};
+use crate::engine::run::role::Rewriter;
+use crate::engine::run::state::{Run, RunError};
 
 /// A search query is no longer than this.
 const MOST_TOKENS: u32 = 48;

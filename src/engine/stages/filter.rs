@@ -5,9 +5,9 @@ use crate::config::prompts::PromptName;
 use crate::event::{DropReason, DroppedChunk, Event, GradedChunk, Hit, JudgedChunk, Stage};
 use crate::methods::{MethodError, ModelCalls, chunkrag, cosine};
 
-use super::passages::count;
-use super::roles::{Found, HitStage};
-use super::run::{Run, RunError};
+use crate::engine::run::context::count;
+use crate::engine::run::role::{Found, HitStage};
+use crate::engine::run::state::{Run, RunError};
 
 /// Room for a label and the end of the turn.
 const LABEL_TOKENS: u32 = 16;
@@ -78,7 +78,7 @@ impl HitStage for Binary {
 }
 
 /// Drop the texts whose prompt the generator cannot read: they would not fit the prompt of the answer either.
-pub(super) fn drop_too_long(
+fn drop_too_long(
     run: &mut Run<'_>,
     judge: PromptName,
     question: &str,
@@ -198,7 +198,7 @@ fn grade(run: &mut Run<'_>, question: &str, found: Found) -> Result<Found, RunEr
 }
 
 /// Drop what has a reason to be dropped, and tell what the stage left.
-pub(super) fn narrow(
+fn narrow(
     run: &mut Run<'_>,
     stage: Stage,
     found: Found,

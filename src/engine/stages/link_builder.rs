@@ -10,8 +10,8 @@ use crate::llm::{Layers, LlmError, Prompt};
 use crate::methods::joined::repeated;
 use crate::methods::saki::{LinkMaker, windows};
 
-use super::run::OpenGenerator;
-use super::worker::WorkerError;
+use crate::engine::run::state::OpenGenerator;
+use crate::engine::worker::thread::WorkerError;
 
 /// Places of a window that are not for chunks: the sink in front, and what a tokenizer adds.
 const RESERVED: u32 = 8;

@@ -17,9 +17,9 @@ use crate::llm::{
 use crate::methods::{MethodError, ModelCalls as _};
 use crate::probe::{Probe, ProbeError};
 
-use super::answer::Answer;
-use super::calls::Judged;
-use super::understanding::Contexts;
+use super::model_calls::Judged;
+use crate::engine::answer::writing::Answer;
+use crate::engine::stages::understanding::Contexts;
 
 /// A generator with all that is asked of it: text, probabilities, a look inside.
 pub trait OpenGenerator: Generator + Scorer + Tap {}
@@ -100,9 +100,9 @@ pub struct Run<'a> {
     /// The answer as far as it is written.
     written: Answer,
     /// What the entailment judge said in this run.
-    pub(super) judged: Judged,
+    pub judged: Judged,
     /// What is known of contexts that were measured in this run.
-    pub(super) contexts: Contexts,
+    pub contexts: Contexts,
 }
 
 impl<'a> Run<'a> {

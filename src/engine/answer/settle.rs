@@ -1,10 +1,10 @@
 //! A sentence that the gate was asked about: kept, or looked up and written again (SEARAG, algorithm 1 and section 3.3).
 
-use super::answer::{Writing, Written};
 use super::ask::{LookUp, look_up};
-use super::passages::{self, Passages, needs_corpus};
-use super::roles::{Draft, Found, Need, Roles, reranked};
-use super::run::{Run, RunError};
+use super::writing::{Writing, Written};
+use crate::engine::run::context::{self, Passages, needs_corpus};
+use crate::engine::run::role::{Draft, Found, Need, Roles, reranked};
+use crate::engine::run::state::{Run, RunError};
 use crate::event::{Decision, DropReason, DroppedChunk, Event, Uncertainty};
 use crate::llm::{End, LlmError, Token};
 use crate::methods::searag::asks_for_more;
@@ -198,7 +198,7 @@ fn expand(
         query,
         found.hits.iter().chain(taken).cloned().collect(),
     )?;
-    passages::choose(
+    context::choose(
         run,
         question,
         Found {

@@ -3,7 +3,7 @@
 use crate::event::{Event, Flow, Record};
 
 use super::inbox::Inbox;
-use super::worker::{Publish, Worker, WorkerError};
+use super::thread::{Publish, Worker, WorkerError};
 
 /// `key = value` settings on top of the configuration.
 pub type Overrides = Vec<(String, String)>;

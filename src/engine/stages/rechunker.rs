@@ -3,12 +3,12 @@
 
 use std::time::Instant;
 
-use super::by_hand;
-use super::passages::{self, Passages};
-use super::roles::{Found, QuestionChunker};
-use super::run::{Run, RunError};
 use super::understanding::{self, Known};
 use crate::corpus::SemanticCut;
+use crate::engine::run::context::{self, Passages};
+use crate::engine::run::pins;
+use crate::engine::run::role::{Found, QuestionChunker};
+use crate::engine::run::state::{Run, RunError};
 use crate::event::{ChunkText, ContextOrigin, Event, Hit, Ranked, RecutDocument, Retrieval};
 use crate::index::Recut;
 use crate::methods::{ModelCalls as _, cosine};
@@ -50,7 +50,7 @@ impl QuestionChunker for Adaptive {
             step: run.step,
             retrieval: retrieval.clone(),
         });
-        let passages = passages::choose(
+        let passages = context::choose(
             run,
             question,
             Found {
@@ -125,7 +125,7 @@ fn nearest(
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let settings = &run.tools.config.retriever;
     // none that is pinned is cut off
-    near.sort_by_key(|(_, chunk, _)| !by_hand::pinned(settings, chunk));
+    near.sort_by_key(|(_, chunk, _)| !pins::pinned(settings, chunk));
     near.truncate(settings.keep.max(settings.k) as usize);
     Ok((1..)
         .zip(near)

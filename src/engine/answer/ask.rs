@@ -5,11 +5,11 @@ use crate::config::{Config, ConfigError};
 use crate::event::{Event, FORMAT, Flow, Outcome};
 use crate::llm::{Generator, LlmError};
 
-use super::answer;
-use super::by_hand;
-use super::passages::{self, Passages, looks_up_at_start};
-use super::roles::{Need, Roles};
-use super::run::{Run, RunError, Tools};
+use super::writing;
+use crate::engine::run::context::{self, Passages, looks_up_at_start};
+use crate::engine::run::pins;
+use crate::engine::run::role::{Need, Roles};
+use crate::engine::run::state::{Run, RunError, Tools};
 
 /// Why a question was not asked at all. Nothing was published.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +46,7 @@ pub fn ask<'a>(
     publish: &'a mut dyn FnMut(Event) -> Flow,
 ) -> Result<Outcome, AskError> {
     let question = check_question(tools.config, tools.prompts, tools.generator, question)?;
-    if passages::needs_corpus(tools.config) && tools.corpus.is_none() {
+    if context::needs_corpus(tools.config) && tools.corpus.is_none() {
         return Err(AskError::NoCorpus {
             preset: tools.config.preset.clone(),
         });
@@ -67,7 +67,7 @@ fn answer_question(
     roles: &mut Roles,
     question: &str,
     confirmed: &[String],
-) -> Result<answer::Answer, RunError> {
+) -> Result<writing::Answer, RunError> {
     let passages = match looks_up_at_start(run.tools.config) {
         true => {
             look_up(
@@ -83,7 +83,7 @@ fn answer_question(
         }
         false => Passages::default(),
     };
-    let answer = answer::write(run, roles, question, &passages, confirmed)?;
+    let answer = writing::write(run, roles, question, &passages, confirmed)?;
     run.keep(answer.clone());
     let at_start = (0, &passages);
     for (step, passages) in
@@ -123,12 +123,12 @@ pub fn look_up(run: &mut Run<'_>, roles: &mut Roles, need: &Need<'_>) -> Result<
         },
     )?;
     let found = roles.retriever.retrieve(run, &query)?;
-    let (pinned, found) = by_hand::apart(&run.tools.config.retriever, found);
+    let (pinned, found) = pins::apart(&run.tools.config.retriever, found);
     let found = roles.linker.apply(run, question, found)?;
     let found = roles.filter.apply(run, question, found)?;
     let mut found = roles.reranker.apply(run, question, found)?;
     found.kept.extend(pinned);
-    let passages = passages::choose(run, question, found)?;
+    let passages = context::choose(run, question, found)?;
     let understood = roles.understanding.measure(run, question, &passages)?;
     let (passages, understood) = roles.chunker.recut(run, question, passages, understood)?;
     let passages = roles.refiner.refine(run, question, passages, understood)?;
@@ -149,7 +149,7 @@ fn tell_gate(run: &mut Run<'_>, roles: &Roles) {
 }
 
 /// The question, trimmed, when it can be asked: it says something and fits the context.
-pub(super) fn check_question<'q>(
+pub fn check_question<'q>(
     config: &Config,
     prompts: &Prompts,
     generator: &dyn Generator,
@@ -159,10 +159,10 @@ pub(super) fn check_question<'q>(
     if question.is_empty() {
         return Err(AskError::EmptyQuestion);
     }
-    let prompt = passages::prompt(config, prompts, question, &[])?;
-    let question_tokens = passages::count(generator, &prompt)?;
+    let prompt = context::prompt(config, prompts, question, &[])?;
+    let question_tokens = context::count(generator, &prompt)?;
     let context_tokens = generator.card().context_tokens;
-    if question_tokens > passages::available(config, context_tokens) {
+    if question_tokens > context::available(config, context_tokens) {
         return Err(AskError::QuestionTooLong {
             question_tokens,
             context_tokens,

@@ -5,11 +5,11 @@
 
 use super::attribution::Attribution;
 use super::citations::Supports;
-use super::passages::{self, Passages};
-use super::roles::{Draft, Roles};
-use super::run::{Call, Run, RunError};
 use super::steps::{KeepAtOnce, Sentence, Steps};
 use crate::config::AnswerPrompt;
+use crate::engine::run::context::{self, Passages};
+use crate::engine::run::role::{Draft, Roles};
+use crate::engine::run::state::{Call, Run, RunError};
 use crate::event::{Citation, Decision, Flow};
 use crate::llm::{Decoding, End, LlmError, Prompt, Sampling, StopRule};
 use crate::methods::context_lines;
@@ -179,7 +179,7 @@ impl<'w> Writing<'w> {
             });
         }
         let texts = passages.texts();
-        let bare = passages::prompt(config, run.tools.prompts, self.question, &texts)?;
+        let bare = context::prompt(config, run.tools.prompts, self.question, &texts)?;
         let prompt = Prompt {
             reply: self.reply(),
             ..bare
@@ -286,7 +286,7 @@ fn short_answer(
         (AnswerPrompt::QaShort | AnswerPrompt::QaGrounded, None) => Ok(text.to_owned()),
         (AnswerPrompt::StepByStep, None) if run.stopped() || text.is_empty() => Ok(text.to_owned()),
         (AnswerPrompt::StepByStep, None) => {
-            let bare = passages::prompt(
+            let bare = context::prompt(
                 run.tools.config,
                 run.tools.prompts,
                 question,

@@ -6,7 +6,7 @@
 use crate::event::{AttendedChunk, Event};
 use crate::llm::Token;
 
-use super::passages::Passages;
+use crate::engine::run::context::Passages;
 
 /// The chunks that attention is shared out among, in the order of their labels.
 pub struct Attribution {

@@ -10,10 +10,10 @@ use crate::index::ChunkLinks;
 use crate::llm::LlmError;
 use crate::methods::joined;
 
-use super::by_hand;
-use super::linking;
-use super::roles::{Found, HitStage};
-use super::run::{Run, RunError};
+use super::link_builder;
+use crate::engine::run::pins;
+use crate::engine::run::role::{Found, HitStage};
+use crate::engine::run::state::{Run, RunError};
 
 /// A question waits for the links of a document that has none yet, if it has at most so many chunks.
 const LINKED_ON_DEMAND: usize = 512;
@@ -49,7 +49,7 @@ impl HitStage for ByAttention {
         let texts: Vec<Vec<LinkedText>> = seeds
             .iter()
             .map(|seed| {
-                let may_join = |chunk: &ChunkText| !by_hand::decided(&config.retriever, chunk);
+                let may_join = |chunk: &ChunkText| !pins::decided(&config.retriever, chunk);
                 let document = documents.get(&seed.chunk.document);
                 grow(
                     seed,
@@ -133,7 +133,7 @@ fn read(run: &mut Run<'_>, path: &str) -> Result<Option<Linked>, RunError> {
         Some(model) => &mut **model,
         None => &mut *run.tools.generator,
     };
-    let made = linking::link(
+    let made = link_builder::link(
         model,
         &run.tools.config.linker,
         (&chunks, &vectors),

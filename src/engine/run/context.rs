@@ -7,9 +7,9 @@ use crate::event::{Context, ContextChunk, DropReason, DroppedChunk, Event, Hit, 
 use crate::llm::{Generator, LlmError, Prompt};
 use crate::methods::{context_lines, joined};
 
-use super::by_hand;
-use super::roles::Found;
-use super::run::{Run, RunError};
+use super::pins;
+use super::role::Found;
+use super::state::{Run, RunError};
 
 /// The chunks that the answer is written from, in the order of their labels `[1]`, `[2]`, …
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -55,7 +55,7 @@ pub fn choose(run: &mut Run<'_>, question: &str, found: Found) -> Result<Passage
             mut dropped,
             spare: set_aside,
         },
-    ) = by_hand::apart(&run.tools.config.retriever, found);
+    ) = pins::apart(&run.tools.config.retriever, found);
     let places = hits.len().max(k as usize);
     hits.extend(kept);
     let mut spare = hits.split_off(hits.len().min(places));

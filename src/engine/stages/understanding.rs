@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use super::passages::Passages;
-use super::roles::UnderstandingMeter;
-use super::run::{Run, RunError};
 use crate::corpus::fold_white_space;
+use crate::engine::run::context::Passages;
+use crate::engine::run::role::UnderstandingMeter;
+use crate::engine::run::state::{Run, RunError};
 use crate::event::{
     ContextOrigin, Event, Hit, JudgedReplies, Understanding, Unmeasured, VariedChunk,
 };

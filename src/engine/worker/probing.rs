@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
-use super::answer;
-use super::gate::{judged, sampling};
-use super::passages::Passages;
-use super::roles::{Draft, Found, Gate, Retriever, Roles};
-use super::run::{Corpus, OpenGenerator, Run, RunError, Tools};
-use super::worker::{Publish, Worker, WorkerError};
+use super::thread::{Publish, Worker, WorkerError};
 use crate::config::prompts::{PromptName, Prompts};
 use crate::config::{
     AnswerPrompt, ChunkerKind, Config, FilterKind, LinkerKind, ProbePassages, RefinerKind,
     RerankerKind, RetrieverKind, RewriterKind, UnderstandingKind, UtilityKind,
 };
 use crate::corpus::{fold_white_space, language};
+use crate::engine::answer::writing;
+use crate::engine::run::context::Passages;
+use crate::engine::run::role::{Draft, Found, Gate, Retriever, Roles};
+use crate::engine::run::state::{Corpus, OpenGenerator, Run, RunError, Tools};
+use crate::engine::stages::gate::{judged, sampling};
 use crate::event::{
     ChunkText, Event, Flow, Hit, ModelCard, ProbeCard, ProbePhase, ProbeProgress, Ranked, StopFlag,
     Uncertainty, UncertaintyMeasure,
@@ -321,7 +321,7 @@ fn walk(
     }
     let mut watch = |_event| stop.flow();
     let mut run = Run::new(tools, &mut watch);
-    let written = answer::write(
+    let written = writing::write(
         &mut run,
         &mut roles,
         &question.question,
