@@ -1,37 +1,15 @@
 //! One question answered, from `RunStarted` to `RunFinished`.
 
+use crate::config::Config;
 use crate::config::prompts::Prompts;
-use crate::config::{Config, ConfigError};
+use crate::engine::error::{AskError, RunError};
+use crate::engine::run::context::looks_up_at_start;
+use crate::engine::run::{Answer, Need, Passages, Roles, Run, Tools, context};
 use crate::event::{Event, FORMAT, Flow, Outcome};
 use crate::llm::{Generator, LlmError};
 
-use super::writing;
-use crate::engine::run::context::{self, Passages, looks_up_at_start};
-use crate::engine::run::pins;
-use crate::engine::run::role::{Need, Roles};
-use crate::engine::run::state::{Run, RunError, Tools};
-
-/// Why a question was not asked at all. Nothing was published.
-#[derive(Debug, thiserror::Error)]
-pub enum AskError {
-    #[error("the question is empty: type what you want to know")]
-    EmptyQuestion,
-    #[error(
-        "the question needs {question_tokens} tokens and the context holds {context_tokens}: shorten it, or raise generator.context_tokens"
-    )]
-    QuestionTooLong {
-        question_tokens: u32,
-        context_tokens: u32,
-    },
-    #[error(
-        "no corpus is open and preset `{preset}` looks things up: name a folder, or use --preset closed-book"
-    )]
-    NoCorpus { preset: String },
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    #[error(transparent)]
-    Model(#[from] LlmError),
-}
+use super::lookup::look_up;
+use super::write::write;
 
 /// Answer `question`: the run as a person would tell it. The answer begins with the `confirmed` sentences. Every event goes to `publish`; when it answers [`Flow::Stop`] the run
 /// ends within one decode step, and what was written so far stays.
@@ -67,7 +45,7 @@ fn answer_question(
     roles: &mut Roles,
     question: &str,
     confirmed: &[String],
-) -> Result<writing::Answer, RunError> {
+) -> Result<Answer, RunError> {
     let passages = match looks_up_at_start(run.tools.config) {
         true => {
             look_up(
@@ -83,7 +61,7 @@ fn answer_question(
         }
         false => Passages::default(),
     };
-    let answer = writing::write(run, roles, question, &passages, confirmed)?;
+    let answer = write(run, roles, question, &passages, confirmed)?;
     run.keep(answer.clone());
     let at_start = (0, &passages);
     for (step, passages) in
@@ -100,39 +78,6 @@ fn answer_question(
         }
     }
     Ok(answer)
-}
-
-/// What was looked up, and what it brought.
-pub struct LookUp {
-    pub query: String,
-    pub passages: Passages,
-}
-
-/// One lookup, from the query to the repaired context: at the start, or for a doubted sentence.
-pub fn look_up(run: &mut Run<'_>, roles: &mut Roles, need: &Need<'_>) -> Result<LookUp, RunError> {
-    let question = need.question;
-    let rewritten = match need.doubted {
-        None => roles.rewriter.rewrite(run, question)?,
-        Some(_) => question.to_owned(),
-    };
-    let query = roles.query_writer.write(
-        run,
-        &Need {
-            question: &rewritten,
-            ..*need
-        },
-    )?;
-    let found = roles.retriever.retrieve(run, &query)?;
-    let (pinned, found) = pins::apart(&run.tools.config.retriever, found);
-    let found = roles.linker.apply(run, question, found)?;
-    let found = roles.filter.apply(run, question, found)?;
-    let mut found = roles.reranker.apply(run, question, found)?;
-    found.kept.extend(pinned);
-    let passages = context::choose(run, question, found)?;
-    let understood = roles.understanding.measure(run, question, &passages)?;
-    let (passages, understood) = roles.chunker.recut(run, question, passages, understood)?;
-    let passages = roles.refiner.refine(run, question, passages, understood)?;
-    Ok(LookUp { query, passages })
 }
 
 /// Say which gate decides, and why it is not the one of the settings.

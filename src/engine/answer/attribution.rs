@@ -3,10 +3,9 @@
 //! SAKI-RAG reads attention between sentences of a document (section 3.1); this is the same reading between the answer and its
 //! context. The first token of the prompt and all that is not a chunk are left out, and the shares of the chunks add up to 1.
 
+use crate::engine::run::Passages;
 use crate::event::{AttendedChunk, Event};
 use crate::llm::Token;
-
-use crate::engine::run::context::Passages;
 
 /// The chunks that attention is shared out among, in the order of their labels.
 pub struct Attribution {

@@ -3,9 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::corpus::sentences;
+use crate::engine::run::Passages;
 use crate::event::{ChunkPart, Citation, Evidence, Hit};
-
-use crate::engine::run::context::Passages;
 
 /// A sentence of the answer counts as supported by a place that holds at least this share of its weighted words.
 const MIN_SHARE: f32 = 0.6;

@@ -1,8 +1,13 @@
 //! The pipeline: from the question to the written answer.
 
-pub mod citations;
-pub mod attribution;
-pub mod steps;
-pub mod writing;
-pub mod settle;
-pub mod ask;
+mod lookup;
+mod citations;
+mod attribution;
+mod steps;
+mod writing;
+mod settle;
+mod write;
+mod ask;
+
+pub use ask::{ask, check_question};
+pub use write::write;

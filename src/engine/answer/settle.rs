@@ -1,13 +1,15 @@
 //! A sentence that the gate was asked about: kept, or looked up and written again (SEARAG, algorithm 1 and section 3.3).
 
-use super::ask::{LookUp, look_up};
-use super::writing::{Writing, Written};
-use crate::engine::run::context::{self, Passages, needs_corpus};
-use crate::engine::run::role::{Draft, Found, Need, Roles, reranked};
-use crate::engine::run::state::{Run, RunError};
+use crate::engine::error::RunError;
+use crate::engine::run::context::needs_corpus;
+use crate::engine::run::{Draft, Found, Need, Passages, Roles, Run, context};
+use crate::engine::stages::reranked;
 use crate::event::{Decision, DropReason, DroppedChunk, Event, Uncertainty};
 use crate::llm::{End, LlmError, Token};
 use crate::methods::searag::asks_for_more;
+
+use super::lookup::{LookUp, look_up};
+use super::writing::{Writing, Written};
 
 impl Writing<'_> {
     /// Ask the gate about a sentence and confirm it, or what a lookup makes of it. `end` is how its completion ended; given back is how the

@@ -1,40 +1,12 @@
 //! Cuts the stream of tokens into steps, one a sentence.
 
-use super::attribution::Attribution;
-use super::citations::Supports;
 use crate::corpus::sentences;
-use crate::event::{Citation, Event, Flow, Uncertainty};
+use crate::engine::run::Sentence;
+use crate::event::{Event, Flow, Uncertainty};
 use crate::llm::Token;
 
-/// A sentence as it came from the generator.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sentence {
-    pub step: u32,
-    /// As it was written, white space and all.
-    pub raw: String,
-    pub tokens: Vec<Token>,
-    pub citations: Vec<Citation>,
-    /// What the gate said of it while the stream went on; None when it is still to be judged.
-    pub uncertainty: Option<Uncertainty>,
-}
-
-impl Sentence {
-    /// What it says.
-    pub fn text(&self) -> &str {
-        self.raw.trim()
-    }
-
-    /// The event that tells of it.
-    pub fn finished(&self, uncertainty: Uncertainty) -> Event {
-        let (step, text, citations) = (self.step, self.text().to_owned(), self.citations.clone());
-        Event::StepFinished {
-            step,
-            text,
-            uncertainty,
-            citations,
-        }
-    }
-}
+use super::attribution::Attribution;
+use super::citations::Supports;
 
 /// Says of a sentence, from its tokens, that it is kept; None when that takes more than a look.
 pub type KeepAtOnce<'a> = &'a dyn Fn(&[Token]) -> Option<Uncertainty>;

@@ -3,33 +3,14 @@
 use crate::config::prompts::{PromptName, Prompts};
 use crate::config::{AnswerPrompt, Config, ConfigError, PassageOrder, RetrieverKind};
 use crate::corpus::fold_white_space;
+use crate::engine::error::RunError;
 use crate::event::{Context, ContextChunk, DropReason, DroppedChunk, Event, Hit, Stage};
 use crate::llm::{Generator, LlmError, Prompt};
 use crate::methods::{context_lines, joined};
 
 use super::pins;
-use super::role::Found;
-use super::state::{Run, RunError};
-
-/// The chunks that the answer is written from, in the order of their labels `[1]`, `[2]`, …
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Passages {
-    pub hits: Vec<Hit>,
-    /// Chunks that were found and earned a place, but ranked below the cut: best first.
-    pub spare: Vec<Hit>,
-    /// Every chunk that was found and is not among the hits, with the reason.
-    pub dropped: Vec<DroppedChunk>,
-}
-
-impl Passages {
-    /// What they say, in the order of their labels.
-    pub fn texts(&self) -> Vec<&str> {
-        self.hits
-            .iter()
-            .map(|hit| hit.chunk.text.as_str())
-            .collect()
-    }
-}
+use super::state::Run;
+use super::values::{Found, Passages};
 
 /// Does the preset look things up at all?
 pub fn needs_corpus(config: &Config) -> bool {

@@ -1,7 +1,18 @@
-//! What every stage works with: the values that they hand on, the role traits, and the run itself.
+//! What every stage works with: the values that they hand on, the tools that a run borrows, the run
+//! itself, and the role traits.
 
-pub mod state;
-pub mod model_calls;
-pub mod role;
+mod values;
+mod tools;
+mod state;
+mod model_calls;
+mod role;
 pub mod pins;
 pub mod context;
+
+pub use role::{
+    Gate, HitStage, Meter, Off, QueryWriter, QuestionChunker, Refiner, Retriever, Rewriter, Roles,
+    UnderstandingMeter,
+};
+pub use state::{Call, Run};
+pub use tools::{Corpus, OpenGenerator, Tools};
+pub use values::{Answer, Draft, Found, Known, Need, Passages, Sentence, Understood};

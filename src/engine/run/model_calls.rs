@@ -1,16 +1,13 @@
 //! What the methods ask of the models, told and counted as part of the run.
 
-use std::collections::HashMap;
-
-use super::state::{Run, RunError};
 use crate::config::prompts::PromptName;
 use crate::config::{THE_EMBEDDER, THE_WORDS};
+use crate::engine::error::RunError;
 use crate::event::Flow;
 use crate::llm::{Completion, Decoding, End, Entailment, LlmError, Prompt};
 use crate::methods::{Meaning, MethodError, ModelCalls, cosine, entailed_by_words};
 
-/// What the entailment judge said, by question and pair.
-pub type Judged = HashMap<(String, Meaning, Meaning), Entailment>;
+use super::state::Run;
 
 impl Run<'_> {
     fn check_stopped(&self) -> Result<(), MethodError> {

@@ -1,10 +1,11 @@
 //! What a person decided about the context: places that are pinned to it and places that are excluded from it.
 
 use crate::config::{Place, RetrieverSettings};
+use crate::engine::error::RunError;
 use crate::event::{ChunkText, DropReason, DroppedChunk, Event, Hit, Ranked};
 
-use super::role::Found;
-use super::state::{Run, RunError};
+use super::state::Run;
+use super::values::Found;
 
 /// Is this chunk in the context, or out of it, whatever the stages say? Then it comes with no other chunk.
 pub fn decided(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {

@@ -1,49 +1,15 @@
 //! The roles of a run. Each is a small trait; `Off` does nothing, so an ablation is one word of configuration.
 
-use crate::config::{
-    ChunkerKind, Config, FilterKind, GateKind, LinkerKind, RefinerKind, RerankerKind,
-    RetrieverKind, RewriterKind, UnderstandingKind, UtilityKind,
-};
-use crate::event::{DroppedChunk, Event, GateCard, Hit, RerankedChunk, Uncertainty};
-use crate::llm::{Hidden, HiddenAt, Prompt, Token};
-use crate::methods::ModelCalls;
+use crate::engine::error::RunError;
+use crate::event::{GateCard, Uncertainty};
+use crate::llm::{HiddenAt, Token};
 
-use super::context::Passages;
-use super::state::{Run, RunError, Tools};
-use crate::engine::answer::steps::Sentence;
-use crate::engine::run::pins;
-use crate::engine::stages::gate::{ByProbe, BySampling, ByTokenEntropy, Measuring};
-use crate::engine::stages::query_writer::ByKind;
-use crate::engine::stages::rechunker::Adaptive;
-use crate::engine::stages::refiner::Rounds;
-use crate::engine::stages::understanding::{Dense, Known};
-use crate::engine::stages::utility::SePer;
-use crate::engine::stages::{filter, linker, rewriter};
-
-/// What the stages between the retriever and the context hand on.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
-    /// The chunks still in the race, best first.
-    pub kept: Vec<Hit>,
-    /// The chunks that fell out, with the reason.
-    pub dropped: Vec<DroppedChunk>,
-    /// Chunks that a stage set aside because others come first, best first.
-    pub spare: Vec<Hit>,
-}
+use super::state::Run;
+use super::values::{Draft, Found, Known, Need, Passages};
 
 /// Rewrites the question before the lookup.
 pub trait Rewriter {
     fn rewrite(&mut self, run: &mut Run<'_>, question: &str) -> Result<String, RunError>;
-}
-
-/// What a lookup is needed for.
-#[derive(Clone, Copy)]
-pub struct Need<'n> {
-    pub question: &'n str,
-    /// The sentences of the answer so far.
-    pub confirmed: &'n [String],
-    /// The sentence that was doubted; None before the answer begins.
-    pub doubted: Option<&'n Sentence>,
 }
 
 /// Writes the query of a lookup.
@@ -104,15 +70,6 @@ pub trait Meter {
     ) -> Result<(), RunError>;
 }
 
-/// A sentence that is not part of the answer yet.
-pub struct Draft {
-    pub sentence: Sentence,
-    /// What it was written from, the confirmed sentences before it included.
-    pub prompt: Prompt,
-    /// The hidden states that the gate asked for.
-    pub hidden: Vec<Hidden>,
-}
-
 /// Says how unsure the model was of a sentence, and whether to look something up.
 pub trait Gate {
     /// What it measures and where it draws the line; None when nothing follows from it.
@@ -140,7 +97,7 @@ pub trait Gate {
 }
 
 /// A role that is switched off.
-struct Off;
+pub struct Off;
 
 /// Every role of a run.
 pub struct Roles {
@@ -155,65 +112,6 @@ pub struct Roles {
     pub refiner: Box<dyn Refiner>,
     pub gate: Box<dyn Gate>,
     pub utility: Box<dyn Meter>,
-}
-
-impl Roles {
-    /// The roles as the settings name them.
-    pub fn of(tools: &Tools<'_>) -> Self {
-        let config: &Config = tools.config;
-        Self {
-            rewriter: match config.rewriter.kind {
-                RewriterKind::Off => Box::new(Off),
-                RewriterKind::Generator => Box::new(rewriter::ByGenerator),
-            },
-            query_writer: match (config.query.kind, config.retriever.kind) {
-                (_, RetrieverKind::Off) => Box::new(Off),
-                (kind, RetrieverKind::Hybrid) => Box::new(ByKind(kind)),
-            },
-            retriever: match config.retriever.kind {
-                RetrieverKind::Off => Box::new(Off),
-                RetrieverKind::Hybrid => Box::new(Hybrid),
-            },
-            linker: match config.linker.kind {
-                LinkerKind::Off => Box::new(Off),
-                LinkerKind::Tokens | LinkerKind::Sentence => Box::new(linker::ByAttention),
-            },
-            filter: match config.filter.kind {
-                FilterKind::Off => Box::new(Off),
-                FilterKind::Graded => Box::new(filter::Graded),
-                FilterKind::Binary => Box::new(filter::Binary),
-            },
-            reranker: match config.reranker.kind {
-                RerankerKind::Off => Box::new(Off),
-                RerankerKind::Model => Box::new(ByModel),
-            },
-            understanding: match config.understanding.kind {
-                UnderstandingKind::Off => Box::new(Off),
-                UnderstandingKind::Dense => Box::new(Dense),
-            },
-            chunker: match config.chunker.kind {
-                ChunkerKind::Fixed | ChunkerKind::Semantic => Box::new(Off),
-                ChunkerKind::Adaptive => Box::new(Adaptive),
-            },
-            refiner: match config.refiner.kind {
-                RefinerKind::Off => Box::new(Off),
-                RefinerKind::Dense => Box::new(Rounds),
-            },
-            gate: match config.gate.kind {
-                GateKind::Off => Box::new(Measuring),
-                GateKind::TokenEntropy => Box::new(ByTokenEntropy::new(config, None)),
-                GateKind::SemanticEntropy => Box::new(BySampling),
-                GateKind::Probe => match &tools.probe {
-                    Ok(_) => Box::new(ByProbe),
-                    Err(reason) => Box::new(ByTokenEntropy::new(config, Some(reason.clone()))),
-                },
-            },
-            utility: match config.utility.kind {
-                UtilityKind::Off => Box::new(Off),
-                UtilityKind::Soft | UtilityKind::Hard => Box::new(SePer::of(config.utility.kind)),
-            },
-        }
-    }
 }
 
 impl Rewriter for Off {
@@ -290,59 +188,4 @@ impl QueryWriter for Off {
     fn write(&mut self, _run: &mut Run<'_>, need: &Need<'_>) -> Result<String, RunError> {
         Ok(need.question.to_owned())
     }
-}
-
-/// BM25 and vectors, fused. The stages after it choose among all that it keeps.
-struct Hybrid;
-
-impl Retriever for Hybrid {
-    fn retrieve(&mut self, run: &mut Run<'_>, query: &str) -> Result<Found, RunError> {
-        let Some(mut retrieval) = run.search(query)? else {
-            return Ok(Found::default());
-        };
-        retrieval.hits = pins::keep(run, retrieval.hits)?;
-        run.emit(Event::RetrievalFinished {
-            step: run.step,
-            retrieval: retrieval.clone(),
-        });
-        Ok(Found {
-            kept: retrieval.hits,
-            ..Found::default()
-        })
-    }
-}
-
-/// What is left is ordered by how well it fits the question.
-struct ByModel;
-
-impl HitStage for ByModel {
-    fn apply(
-        &mut self,
-        run: &mut Run<'_>,
-        question: &str,
-        found: Found,
-    ) -> Result<Found, RunError> {
-        let kept = reranked(run, question, found.kept)?;
-        Ok(Found { kept, ..found })
-    }
-}
-
-/// The hits in the order in which the reranker thinks that they fit `text`, best first; told as an event.
-pub fn reranked(run: &mut Run<'_>, text: &str, hits: Vec<Hit>) -> Result<Vec<Hit>, RunError> {
-    let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
-    let scores = run.rerank(text, &texts)?;
-    let mut ranked: Vec<(f32, Hit)> = scores.into_iter().zip(hits).collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let told = ranked
-        .iter()
-        .map(|(score, hit)| RerankedChunk {
-            chunk: hit.chunk.id,
-            score: *score,
-        })
-        .collect();
-    run.emit(Event::ChunksReranked {
-        step: run.step,
-        ranked: told,
-    });
-    Ok(ranked.into_iter().map(|(_, hit)| hit).collect())
 }

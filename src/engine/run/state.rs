@@ -3,53 +3,15 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use crate::config::prompts::Prompts;
-use crate::config::{Config, ConfigError};
-use crate::corpus::TokenCounter;
+use crate::engine::error::RunError;
 use crate::event::{
-    CallUsage, CorpusCard, Event, Flow, Hit, ModelCard, ModelRole, Outcome, Retrieval, RunUsage,
+    CallUsage, Event, Flow, Hit, ModelCard, ModelRole, Outcome, Retrieval, RunUsage,
 };
-use crate::index::Search;
-use crate::llm::{
-    Completion, Decoding, Embedder, End, EntailmentJudge, Generator, HiddenAt, LlmError, Prompt,
-    Reranker, Scorer, Tap, Tapped, Taps, Token,
-};
-use crate::methods::{MethodError, ModelCalls as _};
-use crate::probe::{Probe, ProbeError};
+use crate::llm::{Completion, Decoding, End, HiddenAt, LlmError, Prompt, Tapped, Taps, Token};
+use crate::methods::ModelCalls as _;
 
-use super::model_calls::Judged;
-use crate::engine::answer::writing::Answer;
-use crate::engine::stages::understanding::Contexts;
-
-/// A generator with all that is asked of it: text, probabilities, a look inside.
-pub trait OpenGenerator: Generator + Scorer + Tap {}
-
-impl<G: Generator + Scorer + Tap> OpenGenerator for G {}
-
-/// The parts that a run borrows.
-pub struct Tools<'a> {
-    pub config: &'a Config,
-    pub prompts: &'a Prompts,
-    pub generator: &'a mut dyn OpenGenerator,
-    /// None where no corpus is open.
-    pub corpus: Option<Corpus<'a>>,
-    /// None where the generator reranks.
-    pub reranker: Option<&'a mut dyn Reranker>,
-    /// None where the generator shows which chunks belong together, or nobody does.
-    pub linker: Option<&'a mut dyn OpenGenerator>,
-    /// None where the generator judges entailment.
-    pub judge: Option<&'a mut dyn EntailmentJudge>,
-    /// The probe of the generator, or why there is none.
-    pub probe: Result<&'a Probe, String>,
-}
-
-/// An open corpus with the model that made its vectors.
-pub struct Corpus<'a> {
-    pub index: &'a dyn Search,
-    pub embedder: &'a mut dyn Embedder,
-    /// Counts the embedder's tokens.
-    pub counter: &'a TokenCounter,
-}
+use super::tools::Tools;
+use super::values::{Answer, Contexts, Judged};
 
 /// A call of the generator.
 pub struct Call<'a> {
@@ -65,28 +27,6 @@ pub struct Call<'a> {
 
 /// Sees each token of a call, with a way to publish what follows from it.
 pub type TokenObserver<'o> = dyn FnMut(&mut dyn FnMut(Event) -> Flow, &Token) -> Flow + 'o;
-
-/// What ends a run early.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    #[error(transparent)]
-    Model(#[from] LlmError),
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    #[error(transparent)]
-    Probe(#[from] ProbeError),
-    #[error("{0:#}")]
-    Search(anyhow::Error),
-}
-
-impl From<MethodError> for RunError {
-    fn from(error: MethodError) -> Self {
-        match error {
-            MethodError::Model(error) => Self::Model(error),
-            MethodError::Prompt(error) => Self::Config(error),
-        }
-    }
-}
 
 /// A run under way.
 pub struct Run<'a> {
@@ -355,13 +295,6 @@ impl<'a> Run<'a> {
             usage: self.usage,
         });
         outcome
-    }
-}
-
-impl Corpus<'_> {
-    /// The corpus and the state of its index.
-    pub fn card(&self) -> CorpusCard {
-        self.index.card()
     }
 }
 

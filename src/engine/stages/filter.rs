@@ -2,12 +2,11 @@
 
 use crate::config::PrefilterKind;
 use crate::config::prompts::PromptName;
-use crate::event::{DropReason, DroppedChunk, Event, GradedChunk, Hit, JudgedChunk, Stage};
-use crate::methods::{MethodError, ModelCalls, chunkrag, cosine};
-
+use crate::engine::error::RunError;
 use crate::engine::run::context::count;
-use crate::engine::run::role::{Found, HitStage};
-use crate::engine::run::state::{Run, RunError};
+use crate::engine::run::{Found, HitStage, Run};
+use crate::event::{DropReason, DroppedChunk, Event, GradedChunk, Hit, JudgedChunk, Stage};
+use crate::methods::{MethodError, ModelCalls as _, chunkrag, cosine};
 
 /// Room for a label and the end of the turn.
 const LABEL_TOKENS: u32 = 16;

@@ -1,8 +1,8 @@
 //! The gates: how unsure was the model of a sentence, and is that too unsure?
 
 use crate::config::Config;
-use crate::engine::run::role::{Draft, Gate};
-use crate::engine::run::state::{Run, RunError};
+use crate::engine::error::RunError;
+use crate::engine::run::{Draft, Gate, Run};
 use crate::event::{Decision, GateCard, Uncertainty, UncertaintyMeasure};
 use crate::llm::{HiddenAt, Token};
 use crate::methods::searag::{SentenceSampling, mean_token_entropy, sampled_semantic_entropy};

@@ -4,14 +4,13 @@ use std::ops::Range;
 use std::time::Instant;
 
 use crate::config::{LinkerKind, LinkerSettings};
+use crate::engine::error::WorkerError;
+use crate::engine::run::OpenGenerator;
 use crate::event::{ChunkText, Event, Flow, IndexPhase, LinkReport, ModelCard, SkippedFile};
 use crate::index::{ChunkLinks, Index, LinkRecipe, Position, Progress, Search as _};
 use crate::llm::{Layers, LlmError, Prompt};
 use crate::methods::joined::repeated;
 use crate::methods::saki::{LinkMaker, windows};
-
-use crate::engine::run::state::OpenGenerator;
-use crate::engine::worker::thread::WorkerError;
 
 /// Places of a window that are not for chunks: the sink in front, and what a tokenizer adds.
 const RESERVED: u32 = 8;

@@ -3,6 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::config::LinkJoin;
+use crate::engine::error::RunError;
+use crate::engine::run::{Found, HitStage, Run, pins};
 use crate::event::{
     ChunkText, DocumentLinks, Event, Flow, Hit, LinkedChunk, LinkedText, Relative, Stage,
 };
@@ -11,9 +13,6 @@ use crate::llm::LlmError;
 use crate::methods::joined;
 
 use super::link_builder;
-use crate::engine::run::pins;
-use crate::engine::run::role::{Found, HitStage};
-use crate::engine::run::state::{Run, RunError};
 
 /// A question waits for the links of a document that has none yet, if it has at most so many chunks.
 const LINKED_ON_DEMAND: usize = 512;

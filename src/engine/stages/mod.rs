@@ -1,12 +1,20 @@
 //! The stages of a run: one file per role, named after it.
+//!
+//! A stage knows the run and at most the stages above it in this list; only `select` knows all of
+//! them.
 
-pub mod rewriter;
-pub mod query_writer;
+mod rewriter;
+mod query_writer;
+mod retriever;
 pub mod link_builder;
-pub mod linker;
-pub mod filter;
-pub mod understanding;
-pub mod rechunker;
-pub mod refiner;
+mod linker;
+mod filter;
+mod reranker;
+mod understanding;
+mod rechunker;
+mod refiner;
 pub mod gate;
 pub mod utility;
+mod select;
+
+pub use reranker::reranked;

@@ -1,8 +1,8 @@
 //! The query writers: what is looked up, at the start and for a doubted sentence. All but the last are the paper's ablation.
 
 use crate::config::QueryKind;
-use crate::engine::run::role::{Need, QueryWriter};
-use crate::engine::run::state::{Run, RunError};
+use crate::engine::error::RunError;
+use crate::engine::run::{Need, QueryWriter, Run};
 use crate::event::{DoubtedRegion, Event, WordOrigin};
 use crate::methods::query::{self, WrittenQuery};
 

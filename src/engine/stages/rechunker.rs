@@ -3,15 +3,14 @@
 
 use std::time::Instant;
 
-use super::understanding::{self, Known};
 use crate::corpus::SemanticCut;
-use crate::engine::run::context::{self, Passages};
-use crate::engine::run::pins;
-use crate::engine::run::role::{Found, QuestionChunker};
-use crate::engine::run::state::{Run, RunError};
+use crate::engine::error::RunError;
+use crate::engine::run::{Found, Known, Passages, QuestionChunker, Run, context, pins};
 use crate::event::{ChunkText, ContextOrigin, Event, Hit, Ranked, RecutDocument, Retrieval};
 use crate::index::Recut;
 use crate::methods::{ModelCalls as _, cosine};
+
+use super::understanding;
 
 /// Cuts again for questions whose context is not understood.
 pub struct Adaptive;

@@ -3,17 +3,16 @@
 
 use std::collections::HashSet;
 
-use super::understanding::{self, Known, Understood};
-use crate::engine::run::context::{self, Passages};
-use crate::engine::run::pins;
-use crate::engine::run::role::Refiner;
-use crate::engine::run::state::{Run, RunError};
+use crate::engine::error::RunError;
+use crate::engine::run::{Known, Passages, Refiner, Run, Understood, context, pins};
 use crate::event::{
     AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, DropReason, DroppedChunk, Event, Hit,
     RefinementEnd,
 };
 use crate::methods::dense::{self, Standing};
 use crate::methods::{Meaning, cosine};
+
+use super::understanding;
 
 /// Rounds guided by DENSE.
 pub struct Rounds;

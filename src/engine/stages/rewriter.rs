@@ -1,12 +1,11 @@
 //! The rewriter: the question as keywords, beside the question itself (ChunkRAG, section 3).
 
 use crate::config::prompts::PromptName;
+use crate::engine::error::RunError;
+use crate::engine::run::{Rewriter, Run};
 use crate::event::Event;
 use crate::llm::{Decoding, Sampling, StopRule};
 use crate::methods::{ModelCalls, cosine};
-
-use crate::engine::run::role::Rewriter;
-use crate::engine::run::state::{Run, RunError};
 
 /// A search query is no longer than this.
 const MOST_TOKENS: u32 = 48;

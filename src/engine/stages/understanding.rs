@@ -1,40 +1,16 @@
 //! Whether the model understands its context, measured by DENSE and told as it is.
 
-use std::collections::HashMap;
 use std::time::Instant;
 
 use crate::corpus::fold_white_space;
-use crate::engine::run::context::Passages;
-use crate::engine::run::role::UnderstandingMeter;
-use crate::engine::run::state::{Run, RunError};
+use crate::engine::error::RunError;
+use crate::engine::run::{Known, Passages, Run, UnderstandingMeter, Understood};
 use crate::event::{
     ContextOrigin, Event, Hit, JudgedReplies, Understanding, Unmeasured, VariedChunk,
 };
 use crate::llm::Entailment;
 use crate::methods::JudgedPair;
-use crate::methods::dense::{self, Measured, Passage, Rephrased, Rephrasings};
-
-/// A context that was measured.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Understood {
-    /// Its number among the measured contexts of the step, from 1.
-    pub round: u32,
-    pub origin: ContextOrigin,
-    pub measured: Measured,
-}
-
-/// What is known of a context: None where nobody measured it, else how it was understood, or why that cannot be said.
-pub type Known = Option<Result<Understood, Unmeasured>>;
-
-/// What is known of the contexts of a run.
-#[derive(Debug, Default)]
-pub struct Contexts {
-    rephrasings: Rephrasings,
-    /// The step of the last measured context, and its number.
-    last: (u32, u32),
-    /// Unit vectors of chunks that are in no index.
-    pub vectors: HashMap<u64, Vec<f32>>,
-}
+use crate::methods::dense::{self, Measured, Passage, Rephrased};
 
 /// DENSE: the answers of the context and of its variants, and how far they agree.
 pub struct Dense;

@@ -1,9 +1,8 @@
 //! The utility meter: what a lookup was worth to the model, by SePer.
 
 use crate::config::{AnswerPrompt, UtilityKind};
-use crate::engine::run::context::{self, Passages};
-use crate::engine::run::role::Meter;
-use crate::engine::run::state::{Run, RunError, Tools};
+use crate::engine::error::RunError;
+use crate::engine::run::{Meter, Passages, Run, Tools, context};
 use crate::event::{Belief, BeliefSample, Event, Flow, Hit, HitUtility, SePerForm, Utility};
 use crate::llm::{Completion, Decoding, Prompt, Sampling, StopRule};
 use crate::methods::{Believed, ModelCalls, believed, contexts, judge_ahead, sampled_uncertainty};

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
-use super::thread::{Publish, Worker, WorkerError};
 use crate::config::prompts::{PromptName, Prompts};
 use crate::config::{
     AnswerPrompt, ChunkerKind, Config, FilterKind, LinkerKind, ProbePassages, RefinerKind,
     RerankerKind, RetrieverKind, RewriterKind, UnderstandingKind, UtilityKind,
 };
 use crate::corpus::{fold_white_space, language};
-use crate::engine::answer::writing;
-use crate::engine::run::context::Passages;
-use crate::engine::run::role::{Draft, Found, Gate, Retriever, Roles};
-use crate::engine::run::state::{Corpus, OpenGenerator, Run, RunError, Tools};
+use crate::engine::answer;
+use crate::engine::error::{RunError, WorkerError};
+use crate::engine::run::{
+    Corpus, Draft, Found, Gate, OpenGenerator, Passages, Retriever, Roles, Run, Tools,
+};
 use crate::engine::stages::gate::{judged, sampling};
 use crate::event::{
     ChunkText, Event, Flow, Hit, ModelCard, ProbeCard, ProbePhase, ProbeProgress, Ranked, StopFlag,
@@ -24,12 +24,16 @@ use crate::event::{
 };
 use crate::index::{Index, Search, is_content_word};
 use crate::llm::{
-    Decoding, EntailmentJudge, Generator, HiddenAt, LlmError, Random, Reranker, Sampling, StopRule,
+    Decoding, EntailmentJudge, Generator as _, HiddenAt, LlmError, Random, Reranker, Sampling,
+    StopRule,
 };
 use crate::methods::ModelCalls;
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{self, Epoch, ProbeError, Sample, Walked, features, position};
 use crate::trace::Journal;
+
+use super::operations::Worker;
+use super::stamp::Publish;
 
 /// The sentence that is kept is nearly greedy.
 const LOW_TEMPERATURE: f32 = 0.1;
@@ -321,7 +325,7 @@ fn walk(
     }
     let mut watch = |_event| stop.flow();
     let mut run = Run::new(tools, &mut watch);
-    let written = writing::write(
+    let written = answer::write(
         &mut run,
         &mut roles,
         &question.question,

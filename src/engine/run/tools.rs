@@ -1,0 +1,46 @@
+//! The models, the corpus and the settings that a run borrows.
+
+use crate::config::Config;
+use crate::config::prompts::Prompts;
+use crate::corpus::TokenCounter;
+use crate::event::CorpusCard;
+use crate::index::Search;
+use crate::llm::{Embedder, EntailmentJudge, Generator, Reranker, Scorer, Tap};
+use crate::probe::Probe;
+
+/// A generator with all that is asked of it: text, probabilities, a look inside.
+pub trait OpenGenerator: Generator + Scorer + Tap {}
+
+impl<G: Generator + Scorer + Tap> OpenGenerator for G {}
+
+/// The parts that a run borrows.
+pub struct Tools<'a> {
+    pub config: &'a Config,
+    pub prompts: &'a Prompts,
+    pub generator: &'a mut dyn OpenGenerator,
+    /// None where no corpus is open.
+    pub corpus: Option<Corpus<'a>>,
+    /// None where the generator reranks.
+    pub reranker: Option<&'a mut dyn Reranker>,
+    /// None where the generator shows which chunks belong together, or nobody does.
+    pub linker: Option<&'a mut dyn OpenGenerator>,
+    /// None where the generator judges entailment.
+    pub judge: Option<&'a mut dyn EntailmentJudge>,
+    /// The probe of the generator, or why there is none.
+    pub probe: Result<&'a Probe, String>,
+}
+
+/// An open corpus with the model that made its vectors.
+pub struct Corpus<'a> {
+    pub index: &'a dyn Search,
+    pub embedder: &'a mut dyn Embedder,
+    /// Counts the embedder's tokens.
+    pub counter: &'a TokenCounter,
+}
+
+impl Corpus<'_> {
+    /// The corpus and the state of its index.
+    pub fn card(&self) -> CorpusCard {
+        self.index.card()
+    }
+}

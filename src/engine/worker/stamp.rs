@@ -1,0 +1,41 @@
+//! The stamp of a stream of records: its number and its time.
+
+use std::time::Instant;
+
+use crate::event::{Event, Flow, Record};
+
+/// Where records go. The answer says whether to go on.
+pub type Publish<'a> = &'a mut dyn FnMut(Record) -> Flow;
+
+/// Numbers and times the records of one run or of the session.
+#[derive(Debug)]
+pub struct Stamp {
+    run: String,
+    next: u64,
+    started: Instant,
+}
+
+impl Stamp {
+    /// A new stream of records.
+    #[must_use]
+    pub fn new(run: impl Into<String>) -> Self {
+        Self {
+            run: run.into(),
+            next: 0,
+            started: Instant::now(),
+        }
+    }
+
+    /// The event with its place in the stream.
+    pub fn record(&mut self, event: Event) -> Record {
+        let seq = self.next;
+        self.next += 1;
+        let t_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        Record {
+            seq,
+            t_us,
+            run: self.run.clone(),
+            event,
+        }
+    }
+}
