@@ -1,7 +1,17 @@
-//! The run: [`ask`], straight down the page, and the [`Worker`] thread that owns the models and the index.
+//! One question answered, and the thread that does it.
 //!
-//! `ask` puts the roles of a preset in a row; each role is a small trait whose `Off` does nothing, so nobody asks whether a role
-//! is enabled. Only this module emits events. It does not know who listens, and it is not async.
+//! | room | what it holds |
+//! |---|---|
+//! | `error` | what a question, a run and a command can fail with |
+//! | `run` | what every stage works with: the values, the tools, the run itself, the role traits |
+//! | `stages` | one file per role, named after it; only `select` knows all of them |
+//! | `answer` | the pipeline: [`ask`], a lookup, the writing of the answer |
+//! | `worker` | the engine thread: [`Worker`] owns the models and the index |
+//!
+//! A room uses the rooms above it in this table and never one below, and so do the files inside a
+//! room. Each role is a small trait whose `Off` does nothing, so no code asks whether a role is
+//! enabled. Only this module emits the events of a run. It does not know who listens, and it is
+//! not async.
 
 mod error;
 mod run;
