@@ -15,7 +15,7 @@ use ragscope::event::{Event, Record};
 use ragscope::tui::event_loop::{Inputs, drive};
 use ragscope::tui::state::State;
 use ragscope::tui::theme::Depth;
-use ragscope::tui::{App, Options, screen};
+use ragscope::tui::{App, Options};
 use ratatui::Terminal;
 use ratatui::backend::{Backend, ClearType, TestBackend, WindowSize};
 use ratatui::buffer::{Buffer, Cell};
@@ -113,7 +113,7 @@ fn draw(c: &mut Criterion) {
             terminal.clear().expect("cleared");
             let start = Instant::now();
             terminal
-                .draw(|frame| screen::draw(&app, frame.buffer_mut()))
+                .draw(|frame| app.draw(frame.buffer_mut()))
                 .expect("drawn");
             start.elapsed()
         })
@@ -121,7 +121,7 @@ fn draw(c: &mut Criterion) {
     tell("draw a full 200x60 screen, all of it new", &mut times);
     let mut buffer = Buffer::empty(Rect::new(0, 0, SIZE.0, SIZE.1));
     c.bench_function("draw a full 200x60 screen", |b| {
-        b.iter(|| screen::draw(black_box(&app), &mut buffer))
+        b.iter(|| black_box(&app).draw(&mut buffer))
     });
 }
 

@@ -7,14 +7,16 @@ use ratatui::widgets::Widget;
 
 use crate::event::{CorpusCard, IndexPhase, IndexProgress, ModelCard, ModelRole, Outcome};
 
-use super::app::{App, Field, Focus, Overlay, Purpose, prompt};
 use super::keys::Action;
 use super::layout::Layout;
-use super::panes::{Pane, Scene};
+use super::overlays::{self, Open};
+use super::pane::Pane;
 use super::player::Player;
 use super::state::{Model, Phase, Run};
+use super::text;
 use super::theme::Tone;
-use super::{overlays, text};
+use super::ui::{Field, Focus, PROMPT};
+use super::view::Scene;
 
 /// From this width on the preset is named as such.
 const NAMED_FROM: usize = 80;
@@ -84,7 +86,7 @@ fn shown_corpus<'a>(scene: &Scene<'a>) -> Option<&'a CorpusCard> {
 }
 
 fn setting(scene: &Scene<'_>, key: &str) -> String {
-    super::state::setting(&scene.ui.settings, key).unwrap_or_default()
+    super::state::setting(&scene.ui.next_run.settings, key).unwrap_or_default()
 }
 
 fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {
@@ -223,7 +225,7 @@ pub fn tabs(scene: &Scene<'_>, layout: &Layout, buffer: &mut Buffer) {
     }
     let mut line = Line::default();
     for pane in Pane::ALL {
-        let focused = pane == scene.ui.pane;
+        let focused = pane == scene.ui.panes.focused;
         let tone = match layout.pane(pane) {
             Some(_) if focused => Tone::Focus,
             Some(_) => Tone::Strong,
@@ -259,26 +261,26 @@ pub fn input(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     if let Some(player) = &scene.ui.player {
         return player_line(scene, player, area, buffer);
     }
-    let tone = if scene.ui.focus == Focus::Input {
+    let tone = if scene.ui.panes.focus == Focus::Input {
         Tone::Focus
     } else {
         Tone::Quiet
     };
-    scene.span(tone, prompt()).render(
+    scene.span(tone, PROMPT).render(
         Rect {
             height: 1.min(area.height),
             ..area
         },
         buffer,
     );
-    let taken = (text::width(prompt()) as u16).min(area.width);
+    let taken = (text::width(PROMPT) as u16).min(area.width);
     let area = Rect {
         x: area.x + taken,
         width: (area.width - taken).saturating_sub(1),
         ..area
     };
     if area.width > 0 && area.height > 0 {
-        scene.ui.input.render(area, buffer);
+        scene.ui.question.text.render(area, buffer);
     }
 }
 
@@ -323,17 +325,13 @@ fn player_line(scene: &Scene<'_>, player: &Player, area: Rect, buffer: &mut Buff
 const SHORTEST_HINT: usize = 10;
 
 /// What is going on at the left, what can be done at the right.
-pub fn status(app: &App, scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
-    if let Some(field) = scene
-        .ui
-        .field
-        .as_ref()
-        .filter(|field| field.purpose != Purpose::Palette)
-    {
+pub fn status(scene: &Scene<'_>, overlay: Option<&Open>, area: Rect, buffer: &mut Buffer) {
+    if let Some(field) = &scene.ui.field {
         return field_line(scene, field, area, buffer);
     }
+
     let mut left = Line::from(Span::raw(" "));
-    for banner in banners(app, scene) {
+    for banner in banners(scene) {
         left.push_span(scene.span(Tone::Banner, format!(" {banner} ")));
         left.push_span(Span::raw(" "));
     }
@@ -347,7 +345,7 @@ pub fn status(app: &App, scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
             },
             text::one_line(&notice.text),
         ),
-        None => (Tone::Quiet, doing_words(scene, width)),
+        None => (Tone::Quiet, doing_words(scene, overlay, width)),
     };
     // the way to help stays in sight
     let room = width.saturating_sub(left.width() + SHORTEST_HINT);
@@ -360,19 +358,12 @@ pub fn status(app: &App, scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         false => says,
     };
     left.push_span(scene.span(tone, says));
-    let right = hints(app, scene, width.saturating_sub(left.width() + 2));
+    let right = hints(scene, overlay, width.saturating_sub(left.width() + 2));
     ends(left, right, area, buffer);
 }
 
 fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer) {
-    let name = match &field.purpose {
-        Purpose::Search => " search: ".to_owned(),
-        Purpose::Setting(key) => format!(" {key} = "),
-        Purpose::Reference => " the right answer: ".to_owned(),
-        Purpose::Passage => " words of the passage: ".to_owned(),
-        Purpose::Folder => " folder: ".to_owned(),
-        Purpose::Palette => String::new(),
-    };
+    let name = field.label();
     let taken = (text::width(&name) as u16).min(area.width);
     scene.span(Tone::Focus, name).render(area, buffer);
     let mut hint = Line::default();
@@ -402,9 +393,9 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
     );
 }
 
-fn banners(app: &App, scene: &Scene<'_>) -> Vec<String> {
-    let frozen = app
-        .is_frozen()
+fn banners(scene: &Scene<'_>) -> Vec<String> {
+    let frozen = scene
+        .frozen
         .then(|| format!("frozen: {} goes on", scene.keymap.sign(Action::Freeze)));
     let mouse = (!scene.ui.mouse).then(|| {
         format!(
@@ -416,7 +407,7 @@ fn banners(app: &App, scene: &Scene<'_>) -> Vec<String> {
 }
 
 /// What is going on, and what it cost.
-fn doing_words(scene: &Scene<'_>, width: usize) -> String {
+fn doing_words(scene: &Scene<'_>, overlay: Option<&Open>, width: usize) -> String {
     let changed = match overlays::changed_settings(scene) {
         0 => String::new(),
         number => format!(
@@ -424,15 +415,15 @@ fn doing_words(scene: &Scene<'_>, width: usize) -> String {
             text::counted(number as u64, "setting")
         ),
     };
-    let found = if scene.ui.needle.is_empty() {
+    let needle = &scene.ui.search.needle;
+    let found = if needle.is_empty() {
         String::new()
     } else {
-        format!("search \"{}\"   ", scene.ui.needle)
+        format!("search \"{needle}\"   ")
     };
-    let behind = scene.ui.overlay.is_some() || scene.ui.pending.is_some();
     let run = scene
-        .run
-        .filter(|_| !behind)
+        .settled_run()
+        .filter(|_| overlay.is_none())
         .map_or(String::new(), |run| run_words(scene, run, width));
     format!("{changed}{found}{run}")
 }
@@ -442,7 +433,7 @@ const CONTEXT_FROM: usize = 120;
 
 fn run_words(scene: &Scene<'_>, run: &Run, width: usize) -> String {
     let doing = match run.phase() {
-        phase if phase != Phase::Done && !scene.ui.goes_on(run) => {
+        phase if phase != Phase::Done && !scene.ui.is_in_progress(run) => {
             return "a recording that was cut off".to_owned();
         }
         Phase::Starting => return "starting …".to_owned(),
@@ -499,9 +490,9 @@ fn ended_words(run: &Run) -> &'static str {
 }
 
 /// As many hints as fit, the most important first.
-fn hints(app: &App, scene: &Scene<'_>, cells: usize) -> Line<'static> {
+fn hints(scene: &Scene<'_>, overlay: Option<&Open>, cells: usize) -> Line<'static> {
     let mut line = Line::default();
-    for (action, what) in useful(app, scene) {
+    for (action, what) in useful_keys(scene, overlay) {
         let hint = scene.hint(action, what);
         let width: usize = hint.iter().map(Span::width).sum();
         if line.width() + width + 2 > cells {
@@ -513,71 +504,47 @@ fn hints(app: &App, scene: &Scene<'_>, cells: usize) -> Line<'static> {
     line
 }
 
-fn useful(app: &App, scene: &Scene<'_>) -> Vec<(Action, &'static str)> {
-    use Action::{
-        Again, Ask, Back, Choose, Comparison, Copy, FocusInput, Help, HelpKey, NextPane,
-        OpenSource, Palette, Play, Prompts, Quit, RunChanged, Search, Settings, Step, Utility,
-        Zoom,
+/// The keys of the question line.
+const INPUT_KEYS: &[(Action, &str)] = &[
+    (Action::HelpKey, "help"),
+    (Action::Palette, "palette"),
+    (Action::Ask, "ask"),
+    (Action::NextPane, "panes"),
+];
+/// The keys of a replay.
+const REPLAY_KEYS: &[(Action, &str)] = &[
+    (Action::Help, "help"),
+    (Action::Play, "play"),
+    (Action::Step, "step"),
+    (Action::OpenSource, "source"),
+    (Action::Quit, "quit"),
+];
+/// The keys of the panes.
+const PANE_KEYS: &[(Action, &str)] = &[
+    (Action::Help, "help"),
+    (Action::Palette, "palette"),
+    (Action::FocusInput, "ask"),
+    (Action::OpenSource, "source"),
+    (Action::Zoom, "zoom"),
+    (Action::Quit, "quit"),
+    (Action::Again, "again"),
+    (Action::Settings, "settings"),
+    (Action::Comparison, "compare"),
+    (Action::Utility, "worth"),
+    (Action::Prompts, "prompts"),
+    (Action::Search, "search"),
+];
+
+fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<(Action, &'static str)> {
+    if let Some(open) = overlay {
+        return open.view.hints().to_vec();
+    }
+
+    let stop = scene.ui.work.is_running().then_some((Action::Back, "stop"));
+    let keys = match scene.ui.panes.focus {
+        Focus::Input => INPUT_KEYS,
+        Focus::Panes if scene.ui.player.is_some() => REPLAY_KEYS,
+        Focus::Panes => PANE_KEYS,
     };
-    let stop = app.running().then_some((Back, "stop"));
-    let fixed: &[(Action, &str)] = match (&scene.ui.overlay, scene.ui.focus) {
-        (Some((Overlay::Settings, _)), _) => &[
-            (Back, "close"),
-            (Choose, "change"),
-            (RunChanged, "run again"),
-        ],
-        (Some((Overlay::Sessions, _)), _) => &[(Back, "close"), (Choose, "open")],
-        (Some((Overlay::Palette, _)), _) => &[(Back, "close"), (Choose, "do it")],
-        (Some((Overlay::Utility, _)), _) => {
-            &[(Back, "close"), (Choose, "another answer"), (Copy, "copy")]
-        }
-        (Some((Overlay::Comparison, _)), _) => &[
-            (Back, "close"),
-            (Choose, "ask under this preset"),
-            (Copy, "copy"),
-        ],
-        (
-            Some((
-                Overlay::Help(_)
-                | Overlay::Log
-                | Overlay::Report
-                | Overlay::Prompts
-                | Overlay::Source(_),
-                _,
-            )),
-            _,
-        ) => &[(Back, "close"), (Search, "search"), (Copy, "copy")],
-        (Some((Overlay::Whereabouts, _)), _) => &[(Back, "close"), (Search, "search")],
-        (None, Focus::Input) => &[
-            (HelpKey, "help"),
-            (Palette, "palette"),
-            (Ask, "ask"),
-            (NextPane, "panes"),
-        ],
-        (None, Focus::Panes) if scene.ui.player.is_some() => &[
-            (Help, "help"),
-            (Play, "play"),
-            (Step, "step"),
-            (OpenSource, "source"),
-            (Quit, "quit"),
-        ],
-        (None, Focus::Panes) => &[
-            (Help, "help"),
-            (Palette, "palette"),
-            (FocusInput, "ask"),
-            (OpenSource, "source"),
-            (Zoom, "zoom"),
-            (Quit, "quit"),
-            (Again, "again"),
-            (Settings, "settings"),
-            (Comparison, "compare"),
-            (Utility, "worth"),
-            (Prompts, "prompts"),
-            (Search, "search"),
-        ],
-    };
-    stop.into_iter()
-        .filter(|_| scene.ui.overlay.is_none())
-        .chain(fixed.iter().copied())
-        .collect()
+    stop.into_iter().chain(keys.iter().copied()).collect()
 }

@@ -15,7 +15,6 @@ use tokio::time::sleep_until;
 use crate::event::Record;
 
 use super::app::{App, Effect};
-use super::screen;
 
 /// Keys held down repeat faster than a person reads: answers to keys keep this distance.
 const KEY_FRAME: Duration = Duration::from_millis(8);
@@ -69,7 +68,7 @@ where
             came = inputs.records.recv(), if !engine_gone => match came {
                 None => {
                     engine_gone = true;
-                    app.tell("the engine has ended: leave and start again", true);
+                    app.refuse("the engine has ended: leave and start again");
                 }
                 came => record = came,
             },
@@ -117,7 +116,7 @@ where
     app.take_changed();
     app.prepare();
     terminal
-        .draw(|frame| screen::draw(app, frame.buffer_mut()))
+        .draw(|frame| app.draw(frame.buffer_mut()))
         .context("cannot draw on the terminal")?;
     Ok(())
 }

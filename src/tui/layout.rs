@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Constraint, Layout as Split, Position, Rect};
 
-use super::panes::Pane;
+use super::pane::{Pane, SlotRow};
 
 /// The smallest screen that is drawn.
 pub const SMALLEST: (u16, u16) = (60, 16);
@@ -70,24 +70,23 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
     })
 }
 
-/// SCREEN's arrangement: answer and uncertainty above, retrieval, links and refinement below.
+/// Every pane in its slot: two rows, each divided by the widths of its panes.
 fn all(body: Rect) -> Vec<(Pane, Rect)> {
-    let [above, below] = Split::vertical([Constraint::Fill(11), Constraint::Fill(10)]).areas(body);
-    let [answer, uncertainty] =
-        Split::horizontal([Constraint::Fill(11), Constraint::Fill(10)]).areas(above);
-    let [retrieval, links, refinement] = Split::horizontal([
-        Constraint::Fill(11),
-        Constraint::Fill(5),
-        Constraint::Fill(5),
-    ])
-    .areas(below);
-    vec![
-        (Pane::Answer, answer),
-        (Pane::Uncertainty, uncertainty),
-        (Pane::Retrieval, retrieval),
-        (Pane::Links, links),
-        (Pane::Refinement, refinement),
-    ]
+    let [upper, lower] = Split::vertical([Constraint::Fill(11), Constraint::Fill(10)]).areas(body);
+    [(SlotRow::Upper, upper), (SlotRow::Lower, lower)]
+        .into_iter()
+        .flat_map(|(row, area)| row_of_panes(row, area))
+        .collect()
+}
+
+fn row_of_panes(row: SlotRow, area: Rect) -> Vec<(Pane, Rect)> {
+    let panes: Vec<Pane> = Pane::ALL
+        .into_iter()
+        .filter(|pane| pane.slot().row == row)
+        .collect();
+    let widths = panes.iter().map(|pane| Constraint::Fill(pane.slot().width));
+    let areas = Split::horizontal(widths).split(area);
+    panes.iter().copied().zip(areas.iter().copied()).collect()
 }
 
 fn two(body: Rect, needs: Needs) -> Vec<(Pane, Rect)> {

@@ -3,30 +3,36 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`state`] | what the records say |
-//! | [`app`] | what the screen is at a moment, and what keys do to it |
+//! | [`ui`] | what the user did: focus, positions, typed text, changed settings |
 //! | [`keys`] | every action, declared once |
-//! | [`panes`], [`overlays`] | what is shown, as rows |
+//! | [`view`] | what panes and overlays have in common, and all that drawing may look at |
+//! | [`pane`], [`panes`], [`overlays`] | what is shown, as rows |
 //! | [`screen`], [`chrome`], [`layout`], [`viewport`] | where it goes |
 //! | [`theme`], [`text`] | how it looks |
+//! | [`app`] | what keys and records do |
 //! | [`player`], [`save`], [`picture`] | recorded runs, files |
 //! | [`event_loop`], [`terminal`] | the outside |
 //!
 //! Nothing here waits for the engine: commands go down a channel and records come up another.
 
-pub mod state;
-pub mod app;
-pub mod keys;
-pub mod panes;
-pub mod overlays;
-pub mod screen;
-pub mod chrome;
-pub mod layout;
-pub mod viewport;
+pub mod options;
 pub mod theme;
 pub mod text;
+pub mod viewport;
+pub mod state;
 pub mod player;
+pub mod keys;
+pub mod pane;
+pub mod ui;
+pub mod view;
+pub mod panes;
+pub mod overlays;
+pub mod layout;
+pub mod chrome;
+pub mod screen;
 pub mod save;
 pub mod picture;
+pub mod app;
 pub mod event_loop;
 pub mod terminal;
 
@@ -37,9 +43,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::event::{Command, Record, StopFlag};
 
+pub use app::App;
 use app::Effect;
-pub use app::{App, Options, Suggestion};
 use event_loop::{Inputs, drive};
+pub use options::{Options, Suggestion};
 use terminal::Taken;
 use theme::Depth;
 
@@ -127,17 +134,17 @@ fn outside(effect: Effect, app: &mut App, engine: &impl Fn(Effect)) -> bool {
         Effect::Send(_) | Effect::Stop => engine(effect),
         Effect::Copy(text) => {
             if let Err(error) = terminal::copy(&text) {
-                app.tell(format!("not copied: {error}"), true);
+                app.refuse(format!("not copied: {error}"));
             }
         }
         Effect::Mouse(taken) => {
             if let Err(error) = terminal::set_mouse(taken) {
-                app.tell(format!("the mouse stays as it is: {error}"), true);
+                app.refuse(format!("the mouse stays as it is: {error}"));
             }
         }
         Effect::Write { path, text } => match terminal::write_file(&path, &text) {
-            Ok(()) => app.tell(format!("saved {}", path.display()), false),
-            Err(error) => app.tell(format!("cannot save {}: {error}", path.display()), true),
+            Ok(()) => app.notify(format!("saved {}", path.display())),
+            Err(error) => app.refuse(format!("cannot save {}: {error}", path.display())),
         },
         Effect::Remember(question) => remember(&question, app),
     }
@@ -148,12 +155,9 @@ fn remember(question: &str, app: &mut App) {
     let file = app.options().paths.history_file();
     let line = serde_json::Value::from(question).to_string();
     if let Err(error) = terminal::append_line(&file, &line) {
-        app.tell(
-            format!(
-                "the question is not kept for the history: {}: {error}",
-                file.display()
-            ),
-            true,
-        );
+        app.refuse(format!(
+            "the question is not kept for the history: {}: {error}",
+            file.display()
+        ));
     }
 }

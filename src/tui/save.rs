@@ -6,10 +6,9 @@ use ratatui::buffer::Buffer;
 
 use crate::event::{Outcome, Uncertainty, UncertaintyMeasure};
 
-use super::app::App;
 use super::panes::dropped_in_short;
 use super::state::Run;
-use super::{screen, text};
+use super::text;
 
 /// A name that every file system takes.
 pub fn file_name(name: &str) -> String {
@@ -94,11 +93,7 @@ fn lookups(run: &Run, page: &mut String) {
                     format!("{:.3} (#{})", ranked.score, ranked.rank)
                 })
             };
-            let place = format!(
-                "{}:{}",
-                text::one_line(&hit.chunk.document),
-                text::lines(hit.chunk.lines[0], hit.chunk.lines[1])
-            );
+            let place = text::location(&hit.chunk.document, hit.chunk.lines);
             let _ = writeln!(
                 page,
                 "| {sign} | {place} | {} | {} | {:.3} | {} |",
@@ -148,13 +143,6 @@ fn facts(run: &Run, page: &mut String) {
     for (name, value) in facts {
         let _ = writeln!(page, "- {name}: {value}");
     }
-}
-
-/// The screen as it is.
-pub fn screen(app: &App) -> Buffer {
-    let mut buffer = Buffer::empty(app.size());
-    screen::draw(app, &mut buffer);
-    buffer
 }
 
 /// The text of a buffer, row by row, without the spaces at the ends.

@@ -5,31 +5,75 @@ use ratatui::layout::{Alignment, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Borders, Clear, Paragraph, Widget, Wrap};
 
-use super::app::{App, Focus, Overlay};
 use super::layout::{Layout, SMALLEST, inside};
-use super::panes::{Pane, Scene};
+use super::overlays::Open;
+use super::pane::Pane;
 use super::theme::Tone;
-use super::viewport::{Scroll, Window};
-use super::{chrome, overlays, text};
+use super::ui::Focus;
+use super::view::Scene;
+use super::viewport::Window;
+use super::{chrome, panes, text};
 
-/// Draws the screen. Nothing changes by it.
-pub fn draw(app: &App, buffer: &mut Buffer) {
-    let scene = app.scene();
-    buffer.set_style(buffer.area, scene.theme.screen());
-    let Some(layout) = app.layout() else {
-        return too_small(&scene, buffer);
-    };
-    chrome::header(&scene, layout.header, buffer);
-    chrome::progress(&scene, layout.progress, buffer);
-    chrome::tabs(&scene, &layout, buffer);
-    for (pane, area) in &layout.panes {
-        draw_pane(app, &scene, (*pane, *area), buffer);
+/// The screen at a moment.
+pub struct Screen<'a> {
+    pub scene: Scene<'a>,
+    pub overlay: Option<&'a Open>,
+    /// `None` when the screen is too small.
+    pub layout: Option<Layout>,
+}
+
+impl Screen<'_> {
+    /// Draws the screen. Nothing changes by it.
+    pub fn draw(&self, buffer: &mut Buffer) {
+        let scene = &self.scene;
+        buffer.set_style(buffer.area, scene.theme.screen());
+        let Some(layout) = &self.layout else {
+            return too_small(scene, buffer);
+        };
+
+        chrome::header(scene, layout.header, buffer);
+        chrome::progress(scene, layout.progress, buffer);
+        chrome::tabs(scene, layout, buffer);
+        for (pane, area) in &layout.panes {
+            self.draw_pane(*pane, *area, buffer);
+        }
+        chrome::input(scene, layout.input, buffer);
+        if let Some(open) = self.overlay {
+            draw_overlay(scene, open, layout, buffer);
+        }
+        chrome::status(scene, self.overlay, layout.status, buffer);
     }
-    chrome::input(&scene, layout.input, buffer);
-    if let Some((overlay, scroll)) = &scene.ui.overlay {
-        draw_overlay(&scene, (overlay, scroll), &layout, buffer);
+
+    fn draw_pane(&self, pane: Pane, area: Rect, buffer: &mut Buffer) {
+        let scene = &self.scene;
+        let arranged = &scene.ui.panes;
+        let is_target = arranged.focused == pane && self.overlay.is_none();
+        let focused = is_target && arranged.focus == Focus::Panes;
+
+        let view = panes::view(pane);
+        let sign = if focused { "▸" } else { " " };
+        Frame {
+            title: &format!("{sign}{} {}", pane.number(), view.title(scene)),
+            note: &view.note(scene),
+            focused,
+        }
+        .draw(scene, area, buffer);
+
+        let rows = inside(area);
+        let scroll = scene.ui.scroll(pane);
+        Window {
+            content: &view.content(scene, scroll, usize::from(rows.width)),
+            scroll,
+            theme: scene.theme,
+            focused,
+            needle: if is_target {
+                &scene.ui.search.needle
+            } else {
+                ""
+            },
+        }
+        .draw(rows, buffer);
     }
-    chrome::status(app, &scene, layout.status, buffer);
 }
 
 fn too_small(scene: &Scene<'_>, buffer: &mut Buffer) {
@@ -55,177 +99,96 @@ fn too_small(scene: &Scene<'_>, buffer: &mut Buffer) {
         .render(middle, buffer);
 }
 
-fn draw_pane(app: &App, scene: &Scene<'_>, (pane, area): (Pane, Rect), buffer: &mut Buffer) {
-    let focused =
-        scene.ui.pane == pane && scene.ui.focus == Focus::Panes && scene.ui.overlay.is_none();
-    let title = format!("{} {}", pane.number(), pane.title());
-    let note = pane_note(app, scene, pane);
-    let sign = if focused { "▸" } else { " " };
-    frame(
-        scene,
-        (&format!("{sign}{title}"), &note),
-        focused,
-        area,
-        buffer,
-    );
-    let area = inside(area);
-    let content = pane.content(scene, usize::from(area.width));
-    let scroll = scene.ui.scroll(pane);
-    let needle = if scene.ui.pane == pane && scene.ui.overlay.is_none() {
-        &scene.ui.needle
-    } else {
-        ""
-    };
-    Window {
-        content: &content,
-        scroll,
-        theme: scene.theme,
-        focused,
-        needle,
-    }
-    .draw(area, buffer);
-}
-
-/// What stands at the right of a pane's frame.
-fn pane_note(app: &App, scene: &Scene<'_>, pane: Pane) -> String {
-    let shown = app.shown();
-    match (pane, scene.run.filter(|_| scene.ui.pending.is_none())) {
-        (Pane::Answer, _) if shown.runs.len() > 1 => {
-            let at = scene.ui.turn.or(shown.latest).map_or(0, |at| at + 1);
-            format!("run {at} of {}", shown.runs.len())
-        }
-        (Pane::Retrieval, Some(run)) => {
-            // chunks that were cut again took the place of the first ones
-            let replaced = |at: usize| run.lookups.get(at + 1).is_some_and(|next| next.recut);
-            let last: Vec<_> = (0..run.lookups.len())
-                .filter(|at| !replaced(*at))
-                .map(|at| &run.lookups[at])
-                .collect();
-            let kept = last
-                .iter()
-                .filter_map(|lookup| lookup.context.as_ref())
-                .map(|context| context.chunks.len())
-                .sum::<usize>();
-            let hits = last.iter().map(|lookup| lookup.hits().len()).sum::<usize>();
-            if hits > 0 {
-                format!("{kept} of {hits} in the context")
-            } else {
-                String::new()
-            }
-        }
-        (Pane::Refinement, Some(run)) => {
-            let measured = run
-                .refinement
-                .rounds
-                .iter()
-                .filter_map(|round| round.measured.as_ref().ok());
-            let entropies: Vec<String> = measured
-                .map(|measured| format!("{:.2}", measured.dse))
-                .collect();
-            if entropies.is_empty() {
-                String::new()
-            } else {
-                format!("DSE {}", entropies.join(" → "))
-            }
-        }
-        _ => String::new(),
-    }
-}
-
-fn frame(
-    scene: &Scene<'_>,
-    (title, note): (&str, &str),
+/// The frame of a pane or an overlay.
+struct Frame<'a> {
+    title: &'a str,
+    /// Left out where there is no room for it.
+    note: &'a str,
     focused: bool,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
-    let (border, title_tone) = if focused {
-        (Tone::Focus, Tone::Focus)
-    } else {
-        (Tone::Border, Tone::Strong)
-    };
-    let room = usize::from(area.width).saturating_sub(6);
-    let title = text::clip(title, room).into_owned();
-    let mut block = Block::new()
-        .borders(Borders::ALL)
-        .border_type(BorderType::Rounded)
-        .border_style(scene.style(border));
-    let note_fits = !note.is_empty() && text::width(&title) + text::width(note) + 4 <= room;
-    block = block.title(Line::from(scene.span(title_tone, format!("{title} "))));
-    if note_fits {
-        block = block.title(
-            Line::from(scene.span(Tone::Quiet, format!(" {note} "))).alignment(Alignment::Right),
-        );
-    }
-    block.render(area, buffer);
 }
 
-fn draw_overlay(
-    scene: &Scene<'_>,
-    (overlay, scroll): (&Overlay, &Scroll),
-    layout: &Layout,
-    buffer: &mut Buffer,
-) {
+impl Frame<'_> {
+    fn draw(&self, scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
+        let border = if self.focused {
+            Tone::Focus
+        } else {
+            Tone::Border
+        };
+        let title_tone = if self.focused {
+            Tone::Focus
+        } else {
+            Tone::Strong
+        };
+        let room = usize::from(area.width).saturating_sub(6);
+        let title = text::clip(self.title, room);
+        let note_fits =
+            !self.note.is_empty() && text::width(&title) + text::width(self.note) + 4 <= room;
+
+        let mut block = Block::new()
+            .borders(Borders::ALL)
+            .border_type(BorderType::Rounded)
+            .border_style(scene.style(border))
+            .title(Line::from(scene.span(title_tone, format!("{title} "))));
+        if note_fits {
+            let note = Line::from(scene.span(Tone::Quiet, format!(" {} ", self.note)));
+            block = block.title(note.alignment(Alignment::Right));
+        }
+        block.render(area, buffer);
+    }
+}
+
+fn draw_overlay(scene: &Scene<'_>, open: &Open, layout: &Layout, buffer: &mut Buffer) {
     let screen = buffer.area;
-    let area = overlays::frame((overlay, scroll), scene, screen);
-    // what lies behind stands back
+    let area = open.frame(screen);
+    // the panes behind recede
     for (_, pane) in &layout.panes {
         buffer.set_style(*pane, scene.style(Tone::Dropped));
     }
     Clear.render(area, buffer);
     buffer.set_style(area, scene.theme.screen());
-    frame(
-        scene,
-        (&format!(" {}", overlay.title(scene)), ""),
-        true,
-        area,
-        buffer,
-    );
-    let rows = overlays::rows_area((overlay, scroll), scene, screen);
-    if let (Overlay::Palette, Some(field)) = (overlay, &scene.ui.field) {
-        let line = Rect {
-            height: 1.min(rows.height),
-            ..inside(area)
-        };
-        Line::from(vec![scene.span(Tone::Focus, " > ")]).render(line, buffer);
-        field.text.render(
-            Rect {
-                x: line.x + 3.min(line.width),
-                width: line.width.saturating_sub(3),
-                ..line
-            },
-            buffer,
-        );
-        let rule = Rect {
-            y: line.y + 1,
-            ..line
-        };
-        Span::styled(
-            "─".repeat(usize::from(rule.width)),
-            scene.style(Tone::Border),
-        )
-        .render(rule, buffer);
+
+    Frame {
+        title: &format!(" {}", open.view.title(scene)),
+        note: "",
+        focused: true,
     }
-    let needle = &scene.ui.needle;
-    let window = |content| Window {
-        content,
-        scroll,
+    .draw(scene, area, buffer);
+    draw_overlay_input(scene, open, inside(area), buffer);
+
+    Window {
+        content: open.content(),
+        scroll: &open.scroll,
         theme: scene.theme,
         focused: true,
-        needle,
-    };
-    match overlay {
-        // made once for this width, and long
-        Overlay::Source(view) if view.rows.is_some() => {
-            if let Some((_, content)) = &view.rows {
-                window(content).draw(rows, buffer);
-            }
-        }
-        _ => window(&overlays::content(
-            (overlay, scroll),
-            scene,
-            usize::from(rows.width),
-        ))
-        .draw(rows, buffer),
+        needle: &scene.ui.search.needle,
     }
+    .draw(open.rows_area(screen), buffer);
+}
+
+/// The line that is typed above the rows, and a rule below it.
+fn draw_overlay_input(scene: &Scene<'_>, open: &Open, area: Rect, buffer: &mut Buffer) {
+    let Some(input) = open.view.input() else {
+        return;
+    };
+    let line = Rect {
+        height: 1.min(area.height),
+        ..area
+    };
+    let typed = Rect {
+        x: line.x + 3.min(line.width),
+        width: line.width.saturating_sub(3),
+        ..line
+    };
+    let rule = Rect {
+        y: line.y + 1,
+        ..line
+    };
+
+    Line::from(scene.span(Tone::Focus, " > ")).render(line, buffer);
+    input.render(typed, buffer);
+    Span::styled(
+        "─".repeat(usize::from(rule.width)),
+        scene.style(Tone::Border),
+    )
+    .render(rule, buffer);
 }

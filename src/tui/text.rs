@@ -223,6 +223,11 @@ pub fn lines(first: u32, last: u32) -> String {
     }
 }
 
+/// A passage of a document: `people.md:12-14`.
+pub fn location(document: &str, [first, last]: [u32; 2]) -> String {
+    format!("{}:{}", one_line(document), lines(first, last))
+}
+
 /// Byte ranges where `needle` occurs in `text`, without regard to case. Nothing matches an empty needle.
 pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
     let needle: Vec<char> = needle.chars().flat_map(char::to_lowercase).collect();

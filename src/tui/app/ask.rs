@@ -1,310 +1,366 @@
-//! Asking: the input line, its history, runs before and after, running again.
+//! What the user asks of the engine: questions, runs again, indexing, folders, measurements.
 
-use std::path::Path;
+use std::path::PathBuf;
 
-use ratatui_textarea::{CursorMove, TextArea, WrapMode};
-
-use crate::event::Command;
-use crate::tui::panes::Pane;
+use crate::event::{Command, Hit};
+use crate::tui::overlays;
+use crate::tui::pane::Pane;
 use crate::tui::text;
-use crate::tui::theme::Tone;
+use crate::tui::ui::{Field, Purpose};
+use crate::tui::view::Scene;
 use crate::tui::viewport::Item;
 
-use super::{App, Effect, Focus};
+use super::{App, Effect};
 
-/// Questions kept for the input line.
-const HISTORY: usize = 500;
-/// What stands before the input.
-const PROMPT: &str = " ask> ";
+/// The settings that the lists of a query depend on.
+const LIST_SETTINGS: [&str; 6] = [
+    "retriever.pool",
+    "retriever.fusion",
+    "retriever.bm25_weight",
+    "retriever.vector_weight",
+    "retriever.rrf_k",
+    "embedder.model",
+];
+/// Words of the selected hit that are offered as a passage to look for.
+const OFFERED_WORDS: usize = 12;
 
-/// What stands before the input.
-pub(in crate::tui) fn prompt() -> &'static str {
-    PROMPT
-}
-
-/// The questions asked before, oldest first. No file, no history.
-pub(super) fn read_history(file: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    // one question a line, as a JSON string, since a question may have several lines
-    let mut questions: Vec<String> = text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
-    questions.drain(..questions.len().saturating_sub(HISTORY));
-    questions
+/// A question with what holds for this run alone.
+#[derive(Default)]
+pub(super) struct Asked {
+    pub question: String,
+    /// The sentences that the answer begins with.
+    pub confirmed: Vec<String>,
+    /// Settings besides those changed on the screen.
+    pub settings: Vec<(String, String)>,
 }
 
 impl App {
-    pub(in crate::tui) fn ask(&mut self) {
-        let question = self.ui.input.lines().join("\n").trim().to_owned();
+    pub(super) fn ask(&mut self) {
+        let question = self.ui.question.typed().trim().to_owned();
         if question.is_empty() {
-            self.tell("type a question first", true);
+            self.refuse("type a question first");
             return;
         }
         if !self.has_engine() {
             return;
         }
-        self.ui.input = TextArea::default();
-        self.ui.recalled = None;
-        if self.ui.history.last() != Some(&question) {
-            self.ui.history.push(question.clone());
+
+        if self.ui.question.submit(&question) {
             self.effects.push(Effect::Remember(question.clone()));
         }
-        self.put(question);
-    }
-
-    pub(in crate::tui) fn again(&mut self) {
-        if !self.has_engine() {
-            return;
-        }
-        let question = self.scene().run.map(|run| run.question.clone());
-        match question {
-            Some(question) => self.put(question),
-            None => self.tell("nothing has been asked yet", true),
-        }
-    }
-
-    /// The same question with the settings as they are now; the sentences before the selected one stay.
-    pub(in crate::tui) fn again_from(&mut self) {
-        if !self.has_engine() {
-            return;
-        }
-        let selected = [self.ui.pane, Pane::Answer, Pane::Uncertainty]
-            .into_iter()
-            .filter(|pane| matches!(pane, Pane::Answer | Pane::Uncertainty))
-            .find_map(|pane| self.ui.scroll(pane).selected);
-        let kept = self.scene().run.zip(selected).map(|(run, selected)| {
-            let sentences = run
-                .steps
-                .iter()
-                .take(selected.row)
-                .map(|step| step.text.clone());
-            (run.question.clone(), sentences.collect::<Vec<String>>())
+        self.put(Asked {
+            question,
+            ..Asked::default()
         });
-        match kept {
-            Some((question, confirmed)) => self.put_with(question, confirmed, Vec::new()),
-            None => self.tell(
-                "select the sentence to begin with in Answer or Uncertainty",
-                true,
-            ),
+    }
+
+    pub(super) fn again(&mut self) {
+        if !self.has_engine() {
+            return;
         }
+        match self.shown_question() {
+            Some(question) => self.put(Asked {
+                question,
+                ..Asked::default()
+            }),
+            None => self.refuse("nothing has been asked yet"),
+        }
+    }
+
+    /// Asks the question again with the settings as they are now; the sentences before the selected one stay.
+    pub(super) fn again_from(&mut self) {
+        if !self.has_engine() {
+            return;
+        }
+
+        let selected = match self.ui.panes.focused {
+            Pane::Uncertainty => [Pane::Uncertainty, Pane::Answer],
+            _ => [Pane::Answer, Pane::Uncertainty],
+        }
+        .into_iter()
+        .find_map(|pane| self.ui.scroll(pane).selected);
+        let Some((run, selected)) = self.scene().run.zip(selected) else {
+            self.refuse("select the sentence to begin with in Answer or Uncertainty");
+            return;
+        };
+
+        let confirmed = run.steps.iter().take(selected.row);
+        self.put(Asked {
+            question: run.question.clone(),
+            confirmed: confirmed.map(|step| step.text.clone()).collect(),
+            settings: Vec::new(),
+        });
+    }
+
+    /// Asks the question of the shown run under another preset.
+    pub(super) fn ask_under(&mut self, preset: String) {
+        let Some(question) = self.shown_question() else {
+            return;
+        };
+        if self.has_engine() {
+            self.put(Asked {
+                question,
+                confirmed: Vec::new(),
+                settings: vec![("preset".to_owned(), preset)],
+            });
+            self.open(overlays::Comparison);
+        }
+    }
+
+    fn shown_question(&self) -> Option<String> {
+        self.scene().run.map(|run| run.question.clone())
     }
 
     /// Hands a question over, with the settings changed on the screen; one that is being answered gives way.
-    fn put(&mut self, question: String) {
-        self.put_with(question, Vec::new(), Vec::new());
-    }
-
-    /// The same with further settings for this run alone, and the sentences that the answer begins with.
-    pub(super) fn put_with(
-        &mut self,
-        question: String,
-        confirmed: Vec<String>,
-        settings: Vec<(String, String)>,
-    ) {
-        if self.running() {
+    fn put(&mut self, asked: Asked) {
+        if self.ui.work.is_running() {
             self.effects.push(Effect::Stop);
         }
         self.frozen = None;
-        self.ui.overlay = None;
-        self.ui.turn = None;
-        self.ui.forget_places();
-        self.ui.pending = Some(text::many_lines(&question));
-        let overrides = [self.ui.overrides.clone(), settings].concat();
+        self.overlay = None;
+        self.ui.work.turn = None;
+        self.ui.panes.reset_scrolls();
+
+        self.ui.work.pending = Some(text::many_lines(&asked.question));
+        let overrides = [self.ui.next_run.overrides.clone(), asked.settings].concat();
         self.send(Command::Ask {
-            question,
-            confirmed,
+            question: asked.question,
+            confirmed: asked.confirmed,
             overrides,
         });
     }
 
-    pub(in crate::tui) fn focus_input(&mut self) {
-        if self.offers()
-            && let Some(selected) = self
-                .ui
-                .scroll(Pane::Answer)
-                .selected
-                .filter(|_| self.ui.pane == Pane::Answer)
-        {
-            self.take_suggestion(selected.row);
-        }
+    /// Gives the keys to the question, which takes a selected suggestion.
+    pub(super) fn focus_input(&mut self) {
+        self.act(super::Action::FocusInput);
         if self.has_engine() {
-            self.ui.focus = Focus::Input;
-            self.ui.zoomed = false;
+            self.ui.panes.focus_input();
         }
     }
 
-    /// Are questions offered in the answer's place?
-    fn offers(&self) -> bool {
-        self.scene().run.is_none() && self.ui.pending.is_none() && !self.ui.suggestions.is_empty()
-    }
-
-    /// Puts a suggested question into the input, and its preset into the next run.
+    /// Puts a suggested question into the question line, and its preset into the next run.
     pub(super) fn take_suggestion(&mut self, number: usize) {
-        let Some(suggestion) = self.ui.suggestions.get(number).cloned() else {
+        let Some(suggestion) = self.ui.question.suggestions.get(number).cloned() else {
             return;
         };
-        self.ui.input = typed(&suggestion.question);
-        if self.ui.next_setting("preset").as_ref() != Some(&suggestion.preset) {
+
+        self.ui.question.set(&suggestion.question);
+        if self.ui.next_run.value("preset").as_ref() != Some(&suggestion.preset) {
             self.override_setting("preset", &suggestion.preset);
         }
-        self.scroll_mut(Pane::Answer).selected = Some(Item {
+        self.ui.panes.scroll_mut(Pane::Answer).selected = Some(Item {
             row: number,
             part: 0,
         });
-        self.tell(suggestion.shows, false);
+        self.notify(suggestion.shows);
     }
 
-    /// The suggestion after the one in the input; None when something else is being typed.
+    /// The suggestion after the one in the question line; `None` when something else is being typed.
     fn next_suggestion(&self) -> Option<usize> {
-        let typed = self.ui.input.lines().join("\n");
+        if !self.scene().offers_questions() {
+            return None;
+        }
+
+        let typed = self.ui.question.typed();
+        let suggestions = &self.ui.question.suggestions;
         let selected = self.ui.scroll(Pane::Answer).selected.map(|item| item.row);
-        let shown = selected
-            .and_then(|row| self.ui.suggestions.get(row))
-            .filter(|shown| shown.question == typed);
-        let next = if shown.is_some() {
-            selected.map(|row| row + 1)
-        } else {
-            typed.is_empty().then_some(0)
-        };
-        next.filter(|_| self.offers())
-            .map(|next| next % self.ui.suggestions.len())
-    }
-
-    pub(in crate::tui) fn newline(&mut self) {
-        self.ui.input.insert_newline();
-    }
-
-    /// Up in the text, and from its first row on to earlier questions.
-    pub(in crate::tui) fn history_back(&mut self) {
-        if self.ui.recalled.is_none() && self.ui.input.cursor().0 > 0 {
-            self.ui.input.move_cursor(CursorMove::Up);
-            return;
-        }
-        let (at, draft) = match self.ui.recalled.take() {
-            Some((at, draft)) => (at.saturating_sub(1), draft),
-            None if self.ui.history.is_empty() => return,
-            None => (self.ui.history.len() - 1, self.ui.input.lines().join("\n")),
-        };
-        self.ui.input = typed(&self.ui.history[at]);
-        self.ui.recalled = Some((at, draft));
-    }
-
-    /// Down in the text, and through the history back to what was being typed.
-    pub(in crate::tui) fn history_on(&mut self) {
-        if let Some(next) = self
-            .next_suggestion()
-            .filter(|_| self.ui.recalled.is_none())
-        {
-            self.take_suggestion(next);
-            return;
-        }
-        let Some((at, draft)) = self.ui.recalled.take() else {
-            self.ui.input.move_cursor(CursorMove::Down);
-            return;
-        };
-        match self.ui.history.get(at + 1) {
-            Some(question) => {
-                self.ui.input = typed(question);
-                self.ui.recalled = Some((at + 1, draft));
-            }
-            None => self.ui.input = typed(&draft),
+        let shown = selected.filter(|row| {
+            suggestions
+                .get(*row)
+                .is_some_and(|shown| shown.question == typed)
+        });
+        match shown {
+            Some(row) => Some((row + 1) % suggestions.len()),
+            None => typed.is_empty().then_some(0),
         }
     }
 
-    pub(in crate::tui) fn previous_run(&mut self) {
-        self.go_to_run(-1);
+    pub(super) fn newline(&mut self) {
+        self.ui.question.text.insert_newline();
     }
 
-    pub(in crate::tui) fn next_run(&mut self) {
-        self.go_to_run(1);
+    pub(super) fn history_back(&mut self) {
+        self.ui.question.back();
     }
 
-    fn go_to_run(&mut self, by: isize) {
+    /// Down in the text and the history; in an empty line, to the next suggestion.
+    pub(super) fn history_on(&mut self) {
+        match self.next_suggestion() {
+            Some(next) if !self.ui.question.is_recalled() => self.take_suggestion(next),
+            _ => self.ui.question.forward(),
+        }
+    }
+
+    pub(super) fn previous_run(&mut self) {
+        self.go_to_run(-1, "this is the first run");
+    }
+
+    pub(super) fn next_run(&mut self) {
+        self.go_to_run(1, "this is the last run");
+    }
+
+    fn go_to_run(&mut self, by: isize, at_end: &str) {
         let shown = self.shown();
-        let runs = shown.runs.len();
-        let Some(at) = self.ui.turn.or(shown.latest) else {
-            self.tell("nothing has been asked yet", true);
+        let last = shown.runs.len().saturating_sub(1);
+        let Some(at) = self.ui.work.turn.or(shown.latest) else {
+            self.refuse("nothing has been asked yet");
             return;
         };
-        let to = at.saturating_add_signed(by).min(runs.saturating_sub(1));
+
+        let to = at.saturating_add_signed(by).min(last);
         if to == at {
-            self.tell(
-                if by < 0 {
-                    "this is the first run"
-                } else {
-                    "this is the last run"
-                },
-                false,
-            );
+            self.notify(at_end);
             return;
         }
-        self.ui.turn = Some(to);
-        self.ui.forget_places();
+        self.ui.work.turn = Some(to);
+        self.ui.panes.reset_scrolls();
     }
 
-    pub(in crate::tui) fn reindex(&mut self) {
-        self.cut_folder(false, "bringing the index up to date");
+    pub(super) fn reindex(&mut self) {
+        self.index_folder(false, "bringing the index up to date");
     }
 
-    pub(in crate::tui) fn rebuild(&mut self) {
-        self.cut_folder(true, "building the index anew");
+    pub(super) fn rebuild(&mut self) {
+        self.index_folder(true, "building the index anew");
     }
 
-    fn cut_folder(&mut self, rebuild: bool, says: &str) {
+    fn index_folder(&mut self, rebuild: bool, message: &str) {
         if self.has_engine() {
-            self.ui.cut = self.ui.next_cut();
+            self.ui.next_run.indexed();
             self.send(Command::Reindex {
                 rebuild,
-                overrides: self.ui.overrides.clone(),
+                overrides: self.ui.next_run.overrides.clone(),
             });
-            self.tell(says, false);
+            self.notify(message);
         }
     }
 
-    /// Rows that the question takes on the screen.
-    pub(super) fn input_rows(&self) -> u16 {
-        let cells = usize::from(self.size.width).saturating_sub(text::width(PROMPT) + 1);
-        let rows: usize = self
-            .ui
-            .input
-            .lines()
+    /// Types the path of a folder, beginning with that of the open one.
+    pub(super) fn open_folder(&mut self) {
+        if self.ui.player.is_some() {
+            self.refuse("a replay has no folder");
+        } else if self.has_engine() {
+            let corpus = self.state.corpus.as_ref();
+            let folder = corpus.map_or("", |corpus| &corpus.folder);
+            self.ui.field = Some(Field::new(Purpose::Folder, folder));
+        }
+    }
+
+    /// Opens a folder and brings its index up to date. A path may begin with `~`, as in a shell.
+    pub(super) fn open_typed_folder(&mut self, typed: &str) {
+        if typed.is_empty() {
+            return;
+        }
+
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let folder = match typed.strip_prefix('~').zip(home) {
+            Some((rest, home)) => home.join(rest.trim_start_matches('/')),
+            None => PathBuf::from(typed),
+        };
+        match folder.metadata() {
+            Ok(about) if about.is_dir() => self.send(Command::Open { folder }),
+            Ok(_) => self.refuse(format!("{typed} is a file: name the folder that it is in")),
+            Err(error) => {
+                self.refuse(format!("cannot open {typed} ({error}): check the path"));
+            }
+        }
+    }
+
+    /// Opens the measurement of the run; one that was not measured yet is measured now.
+    pub(super) fn open_utility(&mut self) {
+        self.open(overlays::Utility);
+
+        let is_wanted = self
+            .scene()
+            .run
+            .is_some_and(|run| run.utility.is_none() && overlays::why_not_measured(run).is_none());
+        if is_wanted && self.ui.work.measuring.is_none() && self.has_engine() {
+            self.measure(Vec::new());
+        }
+        self.select_first();
+    }
+
+    /// Types a reference answer.
+    pub(super) fn type_reference(&mut self) {
+        if self.ui.work.measuring.is_none() && self.has_engine() {
+            self.ui.field = Some(Field::new(Purpose::Reference, ""));
+        }
+    }
+
+    /// Measures against this answer; an empty one stands for the run's own.
+    pub(super) fn measure_against(&mut self, answer: &str) {
+        let references = if answer.is_empty() {
+            Vec::new()
+        } else {
+            vec![answer.to_owned()]
+        };
+        let references = toml::Value::from(references).to_string();
+        self.measure(vec![("utility.references".to_owned(), references)]);
+    }
+
+    fn measure(&mut self, references: Vec<(String, String)>) {
+        let Some(run) = self.scene().run else { return };
+        let hits: Vec<Hit> = run.context_hits().into_iter().cloned().collect();
+        let command = Command::MeasureUtility {
+            run: run.id.clone(),
+            question: run.question.clone(),
+            hits,
+            own: run.answer.clone(),
+            overrides: [self.ui.next_run.overrides.clone(), references].concat(),
+        };
+        self.ui.work.measuring = Some(run.id.clone());
+        self.send(command);
+    }
+
+    /// Types words of a passage. The beginning of what is selected in Retrieval is offered.
+    pub(super) fn open_passage_trace(&mut self) {
+        if self.scene().run.is_none_or(|run| run.lookups.is_empty()) {
+            self.refuse("nothing was looked up in this run");
+        } else if self.ui.player.is_some() {
+            self.refuse("a replay has no index to look into");
+        } else if self.has_engine() {
+            let offered = selected_words(&self.scene()).unwrap_or_default();
+            self.ui.field = Some(Field::new(Purpose::Passage, &offered));
+        }
+    }
+
+    /// Asks the index for the chunks that hold these words, and for their ranks in the lists of this run's queries.
+    pub(super) fn trace_passage(&mut self, phrase: &str) {
+        let Some(run) = self.scene().run.filter(|_| !phrase.is_empty()) else {
+            return;
+        };
+
+        let queries = run
+            .lookups
             .iter()
-            .map(|line| text::wrap(line, cells).len())
-            .sum();
-        u16::try_from(rows).unwrap_or(u16::MAX)
-    }
-
-    /// Gives the input the look of the theme, with a cursor only where the keys go.
-    pub(super) fn dress_input(&mut self) {
-        let active =
-            self.ui.focus == Focus::Input && self.ui.overlay.is_none() && self.ui.field.is_none();
-        let (plain, quiet) = (self.theme.style(Tone::Text), self.theme.style(Tone::Quiet));
-        let cursor = if active { plain.reversed() } else { plain };
-        self.ui.input.set_style(plain);
-        self.ui
-            .input
-            .set_cursor_line_style(ratatui::style::Style::default());
-        self.ui.input.set_cursor_style(cursor);
-        self.ui.input.set_wrap_mode(WrapMode::WordOrGlyph);
-        self.ui
-            .input
-            .set_placeholder_text(if active { "" } else { "i to type a question" });
-        self.ui.input.set_placeholder_style(quiet);
-        if let Some(field) = &mut self.ui.field {
-            field.text.set_style(plain);
-            field
-                .text
-                .set_cursor_line_style(ratatui::style::Style::default());
-            field.text.set_cursor_style(plain.reversed());
-        }
+            .map(|lookup| (lookup.step, lookup.query.clone()))
+            .collect();
+        // with the settings of the run that is shown
+        let overrides = LIST_SETTINGS
+            .iter()
+            .filter_map(|key| Some(((*key).to_owned(), run.setting(key)?)))
+            .collect();
+        self.state.sought = None;
+        self.send(Command::Seek {
+            phrase: phrase.to_owned(),
+            queries,
+            overrides,
+        });
+        self.open(overlays::Whereabouts);
     }
 }
 
-/// An input that holds a text, the cursor at its end.
-pub(super) fn typed(content: &str) -> TextArea<'static> {
-    let mut area = TextArea::new(content.lines().map(str::to_owned).collect());
-    area.move_cursor(CursorMove::Bottom);
-    area.move_cursor(CursorMove::End);
-    area
+/// The first words of the selected hit.
+fn selected_words(scene: &Scene<'_>) -> Option<String> {
+    let hit = scene
+        .selected_hit()
+        .filter(|_| scene.ui.panes.focused == Pane::Retrieval)?;
+    // a heading says little about the chunk below it
+    let line = hit
+        .chunk
+        .text
+        .lines()
+        .find(|line| !line.trim().is_empty() && !line.starts_with('#'))?;
+    let words: Vec<&str> = line.split_whitespace().take(OFFERED_WORDS).collect();
+    Some(words.join(" "))
 }

@@ -1,19 +1,24 @@
-//! Events of the terminal: keys go to what they mean where they are pressed, other keys into the text that is being typed.
+//! Events of the terminal: keys go to what they mean where they are pressed, other keys into the text that is being typed; a click
+//! gives the keys to what is under it, the wheel scrolls.
 
-use crossterm::event::{Event, KeyEvent, KeyEventKind};
+use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
 use ratatui_textarea::{CursorMove, Input, Key as TextKey, TextArea};
 
+use crate::tui::chrome;
 use crate::tui::keys::Key;
+use crate::tui::layout::inside;
 use crate::tui::text;
+use crate::tui::ui::{Focus, Purpose};
 
-use super::{App, Focus, Purpose};
+use super::App;
 
 impl App {
     /// Takes an event of the terminal in.
     pub fn handle(&mut self, event: &Event) {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(key),
-            Event::Mouse(mouse) => self.mouse_moved(mouse),
+            Event::Mouse(mouse) => self.mouse(mouse),
             Event::Paste(pasted) => self.paste(pasted),
             Event::Resize(width, height) => self.resize(*width, *height),
             Event::Key(_) | Event::FocusGained | Event::FocusLost => {}
@@ -23,64 +28,128 @@ impl App {
     fn key(&mut self, event: &KeyEvent) {
         self.ui.notice = None;
         self.changed = true;
+
         let key = Key::of(event);
-        if key.typed() == Some('?') && self.types_into_empty_input() {
+        if key.typed() == Some('?') && self.is_at_empty_question() {
             self.open_help();
         } else if let Some(action) = self.keymap.action(key, &self.contexts()) {
             self.run_action(action);
-        } else if let Some(area) = self.typing() {
+        } else if let Some(area) = self.text_being_typed() {
             edit(area, event);
-            self.typed_on();
+            self.text_edited();
         }
     }
 
-    fn types_into_empty_input(&self) -> bool {
-        self.ui.field.is_none()
-            && self.ui.overlay.is_none()
-            && self.ui.focus == Focus::Input
-            && self.ui.input.is_empty()
+    /// Returns whether keys go to the question alone.
+    fn is_at_question(&self) -> bool {
+        self.ui.field.is_none() && self.overlay.is_none() && self.ui.panes.focus == Focus::Input
+    }
+
+    fn is_at_empty_question(&self) -> bool {
+        self.is_at_question() && self.ui.question.text.is_empty()
     }
 
     /// The text that keys go into.
-    fn typing(&mut self) -> Option<&mut TextArea<'static>> {
-        match &mut self.ui.field {
-            Some(field) => Some(&mut field.text),
-            None => (self.ui.focus == Focus::Input && self.ui.overlay.is_none())
-                .then_some(&mut self.ui.input),
+    fn text_being_typed(&mut self) -> Option<&mut TextArea<'static>> {
+        let is_at_question = self.is_at_question();
+        if let Some(field) = &mut self.ui.field {
+            return Some(&mut field.text);
+        }
+        match &mut self.overlay {
+            Some(open) => open.view.input_mut(),
+            None => is_at_question.then_some(&mut self.ui.question.text),
         }
     }
 
     fn paste(&mut self, pasted: &str) {
-        let one_line = self.ui.field.is_some();
-        if self.ui.field.is_none() && self.ui.overlay.is_none() && self.ui.player.is_none() {
-            self.ui.focus = Focus::Input;
+        if self.ui.field.is_none() && self.overlay.is_none() && self.ui.player.is_none() {
+            self.ui.panes.focus = Focus::Input;
         }
+
         // terminals paste line ends as carriage returns
         let pasted = pasted.replace("\r\n", "\n").replace('\r', "\n");
-        let pasted = if one_line {
-            text::one_line(&pasted)
-        } else {
+        let pasted = if self.is_at_question() {
             text::many_lines(&pasted)
+        } else {
+            text::one_line(&pasted)
         };
-        if let Some(area) = self.typing() {
+        if let Some(area) = self.text_being_typed() {
             area.insert_str(pasted);
-            self.typed_on();
+            self.text_edited();
             self.changed = true;
         }
     }
 
-    fn typed_on(&mut self) {
-        match self.ui.field.as_ref().map(|field| &field.purpose) {
-            Some(Purpose::Search) => self.search_typed(),
-            Some(Purpose::Palette) => self.palette_typed(),
-            Some(Purpose::Setting(_) | Purpose::Reference | Purpose::Passage | Purpose::Folder) => {
-            }
-            None => self.ui.recalled = None,
+    fn text_edited(&mut self) {
+        match &self.ui.field {
+            Some(field) if field.purpose == Purpose::Search => self.search_edited(),
+            Some(_) => {}
+            None if self.overlay.is_some() => self.select_first(),
+            None => self.ui.question.edited(),
         }
+    }
+
+    fn mouse(&mut self, mouse: &MouseEvent) {
+        let position = Position::new(mouse.column, mouse.row);
+        match mouse.kind {
+            MouseEventKind::ScrollDown => self.wheel_at(position, true),
+            MouseEventKind::ScrollUp => self.wheel_at(position, false),
+            MouseEventKind::Down(MouseButton::Left) => self.click(position),
+            _ => return,
+        }
+        self.changed = true;
+    }
+
+    fn wheel_at(&mut self, position: Position, down: bool) {
+        let pane = self
+            .layout()
+            .and_then(|layout| layout.pane_at(position))
+            .map(|(pane, _)| pane);
+        self.wheel(pane, down);
+    }
+
+    fn click(&mut self, position: Position) {
+        self.ui.notice = None;
+
+        if let Some(open) = &self.overlay {
+            let rows = open.rows_area(self.size);
+            if rows.contains(position) {
+                self.select_at(rows, position);
+            } else {
+                self.back();
+            }
+            return;
+        }
+
+        let Some(layout) = self.layout() else { return };
+        if let Some((pane, frame)) = layout.pane_at(position) {
+            self.focus(pane);
+            self.select_at(inside(frame), position);
+        } else if layout.input.contains(position) && self.ui.player.is_none() {
+            self.ui.panes.focus = Focus::Input;
+        } else if layout.tabs.contains(position)
+            && let Some(pane) = chrome::tab_at(position.x)
+        {
+            self.focus(pane);
+        }
+    }
+
+    fn select_at(&mut self, area: Rect, position: Position) {
+        let row = usize::from(position.y.saturating_sub(area.y));
+        self.change_scroll(|scroll, content, height| {
+            let top = content.top(scroll, height);
+            let clicked = content.rows.get(top + row).and_then(|row| row.item);
+            if clicked.is_some() {
+                // the window stays where it is under the pointer
+                scroll.top = top;
+                scroll.follow = false;
+                scroll.selected = clicked;
+            }
+        });
     }
 }
 
-/// One key into a text: the editing keys of a shell, then those of the text area.
+/// Types one key into a text: the editing keys of a shell, then those of the text area.
 fn edit(area: &mut TextArea<'static>, event: &KeyEvent) {
     let input = Input::from(*event);
     match input {

@@ -1,112 +1,109 @@
 //! Looking around: focus, moving, searching, copying, freezing.
 
-use ratatui::layout::Rect;
-
 use crate::tui::layout::inside;
-use crate::tui::panes::Pane;
+use crate::tui::pane::Pane;
+use crate::tui::ui::{Field, Focus, Purpose};
 use crate::tui::viewport::{Content, Scroll};
-use crate::tui::{overlays, text};
+use crate::tui::{panes, text};
 
-use super::{App, Effect, Field, Focus, Overlay, Purpose};
+use super::{App, Effect};
 
 /// Rows that the wheel moves.
 const WHEEL_ROWS: isize = 3;
 
+/// Which match of the search to go to.
+#[derive(Clone, Copy)]
+pub(super) enum Match {
+    /// The first one at or below the first row in sight.
+    Here,
+    Next,
+    Previous,
+}
+
 impl App {
-    pub(in crate::tui) fn focus(&mut self, pane: Pane) {
-        self.ui.focus = Focus::Panes;
-        self.ui.pane = pane;
-        if pane != Pane::Answer {
-            self.ui.beside = pane;
-        }
+    pub(super) fn focus(&mut self, pane: Pane) {
+        self.ui.panes.focus(pane);
     }
 
-    pub(in crate::tui) fn next_pane(&mut self) {
-        self.focus_by(1);
-    }
-
-    pub(in crate::tui) fn previous_pane(&mut self) {
-        self.focus_by(-1);
-    }
-
-    /// The round: input, then the panes by number.
-    fn focus_by(&mut self, by: isize) {
-        if self.ui.overlay.is_some() || self.ui.field.is_some() {
+    /// Moves the focus around the round of the panes by number and the question.
+    pub(super) fn focus_by(&mut self, by: isize) {
+        if self.overlay.is_some() || self.ui.field.is_some() {
             return;
         }
-        let places = Pane::ALL.len() + usize::from(self.ui.player.is_none());
-        let at = if self.ui.focus == Focus::Input {
-            Pane::ALL.len()
-        } else {
-            self.ui.pane as usize
+
+        let has_question = self.ui.player.is_none();
+        let places = Pane::ALL.len() + usize::from(has_question);
+        let at = match self.ui.panes.focus {
+            Focus::Input => Pane::ALL.len(),
+            Focus::Panes => self.ui.panes.focused as usize,
         };
         match Pane::ALL.get((at + places).saturating_add_signed(by) % places) {
             Some(pane) => self.focus(*pane),
-            None => {
-                self.ui.focus = Focus::Input;
-                self.ui.zoomed = false;
-            }
+            None => self.ui.panes.focus_input(),
         }
     }
 
-    pub(in crate::tui) fn zoom(&mut self) {
-        self.ui.zoomed = !self.ui.zoomed;
+    pub(super) fn zoom(&mut self) {
+        self.ui.panes.zoomed = !self.ui.panes.zoomed;
     }
 
-    pub(in crate::tui) fn down(&mut self) {
-        self.select_by(1);
-    }
-
-    pub(in crate::tui) fn up(&mut self) {
-        self.select_by(-1);
-    }
-
-    pub(in crate::tui) fn half_page_down(&mut self) {
+    pub(super) fn half_page_down(&mut self) {
         self.scroll_by(|height| height / 2);
     }
 
-    pub(in crate::tui) fn half_page_up(&mut self) {
+    pub(super) fn half_page_up(&mut self) {
         self.scroll_by(|height| -(height / 2));
     }
 
-    pub(in crate::tui) fn page_down(&mut self) {
+    pub(super) fn page_down(&mut self) {
         self.scroll_by(|height| height - 1);
     }
 
-    pub(in crate::tui) fn page_up(&mut self) {
+    pub(super) fn page_up(&mut self) {
         self.scroll_by(|height| 1 - height);
     }
 
-    pub(in crate::tui) fn top(&mut self) {
-        self.change_place(|scroll, content, _| {
+    pub(super) fn top(&mut self) {
+        self.change_scroll(|scroll, content, _| {
             scroll.selected = content.items().next();
-            (scroll.top, scroll.follow) = (0, false);
+            scroll.top = 0;
+            scroll.follow = false;
         });
     }
 
-    pub(in crate::tui) fn bottom(&mut self) {
-        self.change_place(|scroll, content, height| {
+    pub(super) fn bottom(&mut self) {
+        self.change_scroll(|scroll, content, height| {
             scroll.selected = content.items().last();
-            (scroll.top, scroll.follow) = (content.rows.len().saturating_sub(height), false);
+            scroll.top = content.rows.len().saturating_sub(height);
+            scroll.follow = false;
         });
+
         // at its end the answer is followed again
-        if self.ui.overlay.is_none() && self.ui.pane == Pane::Answer {
-            let scroll = self.scroll_mut(Pane::Answer);
-            (scroll.follow, scroll.selected) = (true, None);
+        let pane = self.ui.panes.focused;
+        if self.overlay.is_none() && pane.is_following() {
+            let scroll = self.ui.panes.scroll_mut(pane);
+            scroll.follow = true;
+            scroll.selected = None;
         }
     }
 
-    /// One item on where there are items, else one row.
-    fn select_by(&mut self, steps: isize) {
-        self.change_place(|scroll, content, height| {
+    /// Selects the first item of what has the keys.
+    pub(super) fn select_first(&mut self) {
+        self.change_scroll(|scroll, content, _| scroll.selected = content.items().next());
+    }
+
+    /// Moves by items where there are items, else by rows.
+    pub(super) fn select_by(&mut self, steps: isize) {
+        self.change_scroll(|scroll, content, height| {
             if content.items().next().is_some() {
                 scroll.select_by(steps, content, height);
             } else {
                 scroll.by(steps, content, height);
             }
         });
-        // what an item opens below itself is in sight too
-        self.change_place(|scroll, content, height| {
+
+        // the details that open below a selected item are in sight too
+        self.change_scroll(|scroll, content, height| {
             if let Some(rows) = scroll.selected.and_then(|item| content.rows_of(item)) {
                 scroll.show(rows, content, height);
             }
@@ -114,243 +111,210 @@ impl App {
     }
 
     fn scroll_by(&mut self, rows: impl Fn(isize) -> isize) {
-        self.change_place(|scroll, content, height| {
+        self.change_scroll(|scroll, content, height| {
             scroll.by(rows(height as isize), content, height)
         });
     }
 
-    /// The wheel over a pane, or over the overlay.
+    /// Turns the wheel over a pane, or over the overlay.
     pub(super) fn wheel(&mut self, pane: Option<Pane>, down: bool) {
         let rows = if down { WHEEL_ROWS } else { -WHEEL_ROWS };
-        match pane {
-            Some(pane) if self.ui.overlay.is_none() => {
-                let Some((content, height)) = self.pane_content(pane) else {
-                    return;
-                };
-                self.scroll_mut(pane).by(rows, &content, height);
-                self.follow_again(pane, &content, height);
-            }
-            _ => self.scroll_by(|_| rows),
+        let Some(pane) = pane.filter(|_| self.overlay.is_none()) else {
+            self.scroll_by(|_| rows);
+            return;
+        };
+        if let Some((content, height)) = self.pane_content(pane) {
+            self.ui.panes.scroll_mut(pane).by(rows, &content, height);
+            self.follow_again(pane, &content, height);
         }
     }
 
-    /// The answer is followed again when it has been scrolled to its end by hand.
+    /// The answer is followed again when the user has scrolled to its end.
     fn follow_again(&mut self, pane: Pane, content: &Content, height: usize) {
-        let at_end = self.ui.scroll(pane).top + height >= content.rows.len();
-        if pane == Pane::Answer && at_end && self.ui.scroll(pane).selected.is_none() {
-            self.scroll_mut(pane).follow = true;
+        let scroll = self.ui.panes.scroll_mut(pane);
+        let is_at_end = scroll.top + height >= content.rows.len();
+        if pane.is_following() && is_at_end && scroll.selected.is_none() {
+            scroll.follow = true;
         }
     }
 
-    /// Changes the place in what has the keys.
-    pub(super) fn change_place(&mut self, change: impl FnOnce(&mut Scroll, &Content, usize)) {
-        match self.ui.overlay.take() {
-            Some((overlay, mut scroll)) => {
-                let area = overlays::rows_area((&overlay, &scroll), &self.scene(), self.size);
-                let content =
-                    overlays::content((&overlay, &scroll), &self.scene(), usize::from(area.width));
-                change(&mut scroll, &content, usize::from(area.height));
-                self.ui.overlay = Some((overlay, scroll));
-            }
-            None => {
-                let pane = self.ui.pane;
-                let Some((content, height)) = self.pane_content(pane) else {
-                    return;
-                };
-                change(self.scroll_mut(pane), &content, height);
-                self.align_selections(pane);
-            }
+    /// Changes the scroll position of what has the keys; the change sees its rows and its height.
+    pub(super) fn change_scroll(&mut self, change: impl FnOnce(&mut Scroll, &Content, usize)) {
+        // the rows depend on what is selected, so they are made again before each change
+        self.prepare_overlay();
+        if let Some(mut open) = self.overlay.take() {
+            let height = usize::from(open.rows_area(self.size).height);
+            let mut scroll = open.scroll.clone();
+            change(&mut scroll, open.content(), height);
+            open.scroll = scroll;
+            self.overlay = Some(open);
+            return;
+        }
+
+        let pane = self.ui.panes.focused;
+        if let Some((content, height)) = self.pane_content(pane) {
+            change(self.ui.panes.scroll_mut(pane), &content, height);
+            self.align_selections(pane);
         }
     }
 
-    /// Rows of a pane in sight, and its height.
-    pub(super) fn pane_content(&self, pane: Pane) -> Option<(Content, usize)> {
+    /// The rows of a pane in sight, and its height.
+    fn pane_content(&self, pane: Pane) -> Option<(Content, usize)> {
         let area = inside(self.layout()?.pane(pane)?);
-        Some((
-            pane.content(&self.scene(), usize::from(area.width)),
-            usize::from(area.height),
-        ))
+        let scroll = self.ui.scroll(pane);
+        let content = panes::view(pane).content(&self.scene(), scroll, usize::from(area.width));
+        Some((content, usize::from(area.height)))
     }
 
-    /// The answer and the uncertainty pane select the same sentence.
+    /// Selects the same sentence in Answer and Uncertainty.
     pub(super) fn align_selections(&mut self, pane: Pane) {
         let other = match pane {
             Pane::Answer => Pane::Uncertainty,
             Pane::Uncertainty => Pane::Answer,
             Pane::Retrieval | Pane::Links | Pane::Refinement => return,
         };
-        let selected = self.ui.scroll(pane).selected;
-        let sentence = selected.map(|mut item| {
+        let sentence = self.ui.scroll(pane).selected.map(|mut item| {
             item.part = 0;
             item
         });
-        if self.ui.scroll(other).selected.map(|item| item.row) != sentence.map(|item| item.row) {
-            self.scroll_mut(other).selected = sentence;
-            let Some((content, height)) = self.pane_content(other) else {
-                return;
-            };
-            if let Some(rows) = sentence.and_then(|item| content.rows_of(item)) {
-                self.scroll_mut(other).show(rows, &content, height);
-            }
+        let selected = self.ui.scroll(other).selected;
+        if selected.map(|item| item.row) == sentence.map(|item| item.row) {
+            return;
+        }
+
+        self.ui.panes.scroll_mut(other).selected = sentence;
+        let Some((content, height)) = self.pane_content(other) else {
+            return;
+        };
+        if let Some(rows) = sentence.and_then(|item| content.rows_of(item)) {
+            self.ui.panes.scroll_mut(other).show(rows, &content, height);
         }
     }
 
-    pub(in crate::tui) fn open_search(&mut self) {
-        self.ui.needle.clear();
-        self.ui.field = Some(Field {
-            purpose: Purpose::Search,
-            text: super::ask::typed(""),
-        });
+    pub(super) fn open_search(&mut self) {
+        self.ui.search.needle.clear();
+        self.ui.field = Some(Field::new(Purpose::Search, ""));
     }
 
-    pub(super) fn search_typed(&mut self) {
-        self.ui.needle = self
-            .ui
-            .field
-            .as_ref()
-            .map_or(String::new(), |field| field.typed().to_owned());
-        self.go_to_match(0);
+    pub(super) fn search_edited(&mut self) {
+        let typed = self.ui.field.as_ref().map(|field| field.typed().to_owned());
+        self.ui.search.needle = typed.unwrap_or_default();
+        self.go_to_match(Match::Here);
     }
 
-    pub(in crate::tui) fn next_match(&mut self) {
-        self.go_to_match(1);
-    }
-
-    pub(in crate::tui) fn previous_match(&mut self) {
-        self.go_to_match(-1);
-    }
-
-    /// To the match at or after the first row in sight (0), the next one (1) or the one before (-1), around the ends.
-    pub(super) fn go_to_match(&mut self, by: isize) {
-        let needle = self.ui.needle.clone();
+    /// Goes to a match, around the ends.
+    pub(super) fn go_to_match(&mut self, which: Match) {
+        let needle = self.ui.search.needle.clone();
         if needle.is_empty() {
             return;
         }
-        let (mut found, mut at_row) = (None, self.ui.match_row);
-        self.change_place(|scroll, content, height| {
+
+        let last = self.ui.search.match_row;
+        let mut found = None;
+        self.change_scroll(|scroll, content, height| {
             let matching = content.matching(&needle);
-            let here = at_row
-                .filter(|_| by != 0)
-                .unwrap_or(content.top(scroll, height));
-            let next = match by {
-                0 => matching
-                    .iter()
-                    .find(|row| **row >= here)
-                    .or(matching.first()),
-                1.. => matching
-                    .iter()
-                    .find(|row| **row > here)
-                    .or(matching.first()),
-                _ => matching
-                    .iter()
-                    .rev()
-                    .find(|row| **row < here)
-                    .or(matching.last()),
+            let top = content.top(scroll, height);
+            let Some(at) = nearest_match(&matching, which, last, top) else {
+                return;
             };
-            if let Some(row) = next.copied() {
-                found = matching
-                    .iter()
-                    .position(|other| *other == row)
-                    .map(|at| (at + 1, matching.len()));
-                at_row = Some(row);
-                scroll.selected = content.rows[row].item.or(scroll.selected);
-                scroll.show(row..row + 1, content, height);
-            }
+            let row = matching[at];
+            found = Some((at, row, matching.len()));
+            scroll.selected = content.rows[row].item.or(scroll.selected);
+            scroll.show(row..row + 1, content, height);
         });
-        self.ui.match_row = at_row;
+
         match found {
-            Some((at, of)) => self.tell(format!("match {at} of {of} for \"{needle}\""), false),
-            None => self.tell(format!("\"{needle}\" is not in this pane"), true),
-        }
-    }
-
-    pub(in crate::tui) fn copy(&mut self) {
-        let scene = self.scene();
-        let copied = match &self.ui.overlay {
-            Some((overlay, scroll)) => overlays::copied((overlay, scroll), &scene),
-            None => self.ui.pane.copied(&scene),
-        };
-        match copied {
-            Some((what, content)) => {
-                self.tell(
-                    format!(
-                        "copied {what} ({})",
-                        text::counted(content.chars().count() as u64, "character")
-                    ),
-                    false,
-                );
-                self.effects.push(Effect::Copy(content));
+            Some((at, row, matches)) => {
+                self.ui.search.match_row = Some(row);
+                self.notify(format!("match {} of {matches} for \"{needle}\"", at + 1));
             }
-            None => self.tell("nothing to copy here", true),
+            None => self.refuse(format!("\"{needle}\" is not in this pane")),
         }
     }
 
-    pub(in crate::tui) fn freeze(&mut self) {
+    pub(super) fn copy(&mut self) {
+        let scene = self.scene();
+        let copied = match &self.overlay {
+            Some(open) => open.view.copied(&scene, &open.scroll),
+            None => {
+                let pane = self.ui.panes.focused;
+                panes::view(pane).copied(&scene, self.ui.scroll(pane))
+            }
+        };
+        let Some(copied) = copied else {
+            self.refuse("nothing to copy here");
+            return;
+        };
+
+        let characters = text::counted(copied.text.chars().count() as u64, "character");
+        self.notify(format!("copied {} ({characters})", copied.name));
+        self.effects.push(Effect::Copy(copied.text));
+    }
+
+    pub(super) fn freeze(&mut self) {
         self.frozen = match self.frozen.take() {
             Some(_) => None,
             None => Some(Box::new(self.state.clone())),
         };
     }
 
-    pub(in crate::tui) fn quit(&mut self) {
-        if self.ui.overlay.is_some() {
-            self.ui.overlay = None;
+    pub(super) fn quit(&mut self) {
+        if self.overlay.is_some() {
+            self.overlay = None;
         } else {
             self.quit_now();
         }
     }
 
-    pub(in crate::tui) fn quit_now(&mut self) {
+    pub(super) fn quit_now(&mut self) {
         self.effects.push(Effect::Quit);
     }
 
-    /// Closes what was opened last; then stops the run; then leaves zoom, search, input and selection in this order.
-    pub(in crate::tui) fn back(&mut self) {
+    /// Closes what was opened last; then stops the run; then leaves search, zoom, input and selection.
+    pub(super) fn back(&mut self) {
         if let Some(field) = self.ui.field.take() {
-            self.close_field(&field.purpose);
-        } else if self.ui.overlay.is_some() {
-            self.ui.overlay = None;
-        } else if self.running() {
+            if field.purpose == Purpose::Search {
+                self.ui.search.needle.clear();
+            }
+        } else if self.overlay.is_some() {
+            self.overlay = None;
+        } else if self.ui.work.is_running() {
             self.effects.push(Effect::Stop);
-            self.ui.pending = None;
-            self.tell("stopping …", false);
-        } else if self.ui.focus == Focus::Panes && self.shown().indexing.is_some() {
-            // what is done stays, and the next update goes on from there
+            self.ui.work.pending = None;
+            self.notify("stopping …");
+        } else if self.ui.panes.focus == Focus::Panes && self.shown().indexing.is_some() {
+            // what is done stays, and the next update continues from there
             self.effects.push(Effect::Stop);
-            self.tell("stopping …", false);
-        } else if self.ui.focus == Focus::Input {
-            self.ui.focus = Focus::Panes;
+            self.notify("stopping …");
+        } else if self.ui.panes.focus == Focus::Input {
+            self.ui.panes.focus = Focus::Panes;
         } else if self.frozen.is_some() {
             self.frozen = None;
-        } else if self.ui.zoomed {
-            self.ui.zoomed = false;
-        } else if !self.ui.needle.is_empty() {
-            self.ui.needle.clear();
+        } else if self.ui.panes.zoomed {
+            self.ui.panes.zoomed = false;
+        } else if !self.ui.search.needle.is_empty() {
+            self.ui.search.needle.clear();
         } else {
-            self.scroll_mut(self.ui.pane).selected = None;
-            self.align_selections(self.ui.pane);
+            let pane = self.ui.panes.focused;
+            self.ui.panes.scroll_mut(pane).selected = None;
+            self.align_selections(pane);
         }
     }
+}
 
-    fn close_field(&mut self, purpose: &Purpose) {
-        match purpose {
-            Purpose::Search => self.ui.needle.clear(),
-            Purpose::Palette => self.ui.overlay = None,
-            Purpose::Setting(_) | Purpose::Reference | Purpose::Passage | Purpose::Folder => {}
-        }
-    }
-
-    /// The frame of what has the keys, for the mouse.
-    pub(super) fn overlay_area(&self) -> Option<Rect> {
-        let (overlay, scroll) = self.ui.overlay.as_ref()?;
-        Some(overlays::rows_area(
-            (overlay, scroll),
-            &self.scene(),
-            self.size,
-        ))
-    }
-
-    pub(super) fn is_palette(&self) -> bool {
-        matches!(self.ui.overlay, Some((Overlay::Palette, _)))
-    }
+/// The place in `matching` (rows, ascending) of the match to go to; `last` is the row of the last one, `top` the first row in sight.
+fn nearest_match(
+    matching: &[usize],
+    which: Match,
+    last: Option<usize>,
+    top: usize,
+) -> Option<usize> {
+    let end = matching.len().checked_sub(1)?;
+    let here = last.unwrap_or(top);
+    let at = match which {
+        Match::Here => matching.iter().position(|row| *row >= top).unwrap_or(0),
+        Match::Next => matching.iter().position(|row| *row > here).unwrap_or(0),
+        Match::Previous => matching.iter().rposition(|row| *row < here).unwrap_or(end),
+    };
+    Some(at)
 }

@@ -2,69 +2,37 @@
 //! outside comes out as an [`Effect`].
 
 mod ask;
-mod by_hand;
-mod choose;
-mod comparison;
-mod folder;
 mod input;
 mod look;
-mod mouse;
 mod overlay;
 mod replay;
-mod ui;
-mod seek;
-mod utility;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::config::{Config, Paths};
 use crate::event::{Command, Event, Record};
 
-use super::keys::{Action, Context, Keymap};
+use super::keys::{Action, Context, Keymap, action_list};
 use super::layout::{Layout, Needs, layout};
-use super::panes::{Pane, Scene};
+use super::options::Options;
+use super::overlays::{self, Open};
+use super::pane::Pane;
 use super::player::Player;
+use super::screen::Screen;
 use super::state::State;
 use super::text;
-use super::theme::{Depth, Theme};
-use super::viewport::Scroll;
-
-pub(super) use ask::prompt;
-pub use ui::{Field, Focus, Notice, Origin, Overlay, Purpose, SourceView, Ui, Wanted};
+use super::theme::{Depth, Theme, Tone};
+use super::ui::{Focus, Notice, Ui};
+use super::view::{Reaction, Scene};
 
 /// Names of operations that the screen waits for.
 const ASKING: &str = "ask";
-const OPENING_SOURCE: &str = "open source";
 const MEASURING: &str = "measure";
-const SEEKING: &str = "seek";
 /// The whole engine thread.
 const ENGINE: &str = "engine";
-
-/// What the screen needs to know from the program.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The settings in force, before anything is changed on the screen.
-    pub config: Config,
-    /// Where themes, the keymap, presets and the history of questions are.
-    pub paths: Paths,
-    /// Where runs and screens are saved.
-    pub save_folder: PathBuf,
-    /// Questions to offer before the first one.
-    pub suggestions: Vec<Suggestion>,
-}
-
-/// A question to offer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Suggestion {
-    pub question: String,
-    /// The preset that it is meant for.
-    pub preset: String,
-    /// What to look at in the answer.
-    pub shows: String,
-}
 
 /// Something that must happen outside.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,6 +59,7 @@ pub struct App {
     /// What is shown while the screen is frozen.
     frozen: Option<Box<State>>,
     ui: Ui,
+    overlay: Option<Open>,
     theme: Theme,
     keymap: Keymap,
     options: Options,
@@ -117,6 +86,7 @@ impl App {
             state: State::default(),
             frozen: None,
             ui,
+            overlay: None,
             theme,
             keymap,
             options,
@@ -136,7 +106,7 @@ impl App {
     pub fn replaying(records: Vec<Record>, options: Options, depth: Depth) -> anyhow::Result<Self> {
         let mut app = Self::new(options, depth)?;
         app.ui.player = Some(Player::new(records));
-        app.ui.focus = Focus::Panes;
+        app.ui.panes.focus = Focus::Panes;
         app.advance(Duration::ZERO);
         Ok(app)
     }
@@ -145,23 +115,13 @@ impl App {
     pub fn apply(&mut self, record: &Record) {
         self.state.apply(record);
         self.changed |= self.frozen.is_none();
+
         match &record.event {
             Event::RunStarted { .. } => self.run_appeared(&record.run),
-            Event::SourceOpened { source } => self.source_arrived(source),
             Event::RunFinished { .. } => self.run_ended(&record.run),
-            Event::UtilityMeasured { of: Some(_), .. } => {
-                self.ui.measuring = None;
-                if matches!(self.ui.overlay, Some((Overlay::Utility, _))) {
-                    self.select_first();
-                }
-            }
-            Event::SessionsListed { .. }
-                if matches!(self.ui.overlay, Some((Overlay::Sessions, _))) =>
-            {
-                self.select_first()
-            }
-            Event::OperationFailed { operation, .. } => self.told_of_failure(operation),
-            Event::OperationStopped { operation } => self.told_of_stop(operation),
+            Event::UtilityMeasured { of: Some(_), .. } => self.ui.work.measuring = None,
+            Event::OperationFailed { operation, .. } => self.operation_failed(operation),
+            Event::OperationStopped { operation } => self.operation_stopped(operation),
             Event::Warned { .. } => {
                 let text = self
                     .state
@@ -172,49 +132,57 @@ impl App {
             }
             _ => {}
         }
+        self.overlay_receives(&record.event);
+    }
+
+    fn overlay_receives(&mut self, event: &Event) {
+        let Some(open) = &mut self.overlay else {
+            return;
+        };
+        match open.receive(event, &self.state) {
+            Reaction::Nothing | Reaction::Redraw => {}
+            Reaction::SelectFirst => self.select_first(),
+            Reaction::Close => self.overlay = None,
+        }
     }
 
     fn run_appeared(&mut self, run: &str) {
-        let recorded =
-            self.ui.player.is_some() || self.ui.opened.iter().any(|opened| opened == run);
-        if !recorded {
-            self.ui.pending = None;
-            self.ui.live = Some(run.to_owned());
+        let work = &mut self.ui.work;
+        let is_recorded =
+            self.ui.player.is_some() || work.opened.iter().any(|opened| opened == run);
+        if !is_recorded {
+            work.pending = None;
+            work.live = Some(run.to_owned());
         }
-        self.ui.turn = None;
-        self.ui.forget_places();
-        // a recorded run that was chosen shows itself
-        if matches!(self.ui.overlay, Some((Overlay::Sessions, _))) {
-            self.ui.overlay = None;
-        }
+        work.turn = None;
+        self.ui.panes.reset_scrolls();
     }
 
     fn run_ended(&mut self, run: &str) {
-        if self.ui.live.as_deref() == Some(run) {
-            self.ui.live = None;
-            // what was said about it while it ran is over
+        if self.ui.work.live.as_deref() == Some(run) {
+            self.ui.work.live = None;
+            // messages about it while it ran are out of date
             self.ui.notice = self.ui.notice.take().filter(|notice| notice.failed);
         }
     }
 
-    fn told_of_stop(&mut self, operation: &str) {
+    fn operation_stopped(&mut self, operation: &str) {
         match operation {
-            ASKING => self.ui.pending = None,
-            MEASURING => self.ui.measuring = None,
+            ASKING => self.ui.work.pending = None,
+            MEASURING => self.ui.work.measuring = None,
             _ => {}
         }
-        self.tell(format!("stopped: {}", text::one_line(operation)), false);
+        self.notify(format!("stopped: {}", text::one_line(operation)));
     }
 
-    fn told_of_failure(&mut self, operation: &str) {
+    fn operation_failed(&mut self, operation: &str) {
         match operation {
-            ASKING => self.ui.pending = None,
-            OPENING_SOURCE => self.source_failed(),
-            MEASURING => self.ui.measuring = None,
-            SEEKING => self.seek_failed(),
-            ENGINE => (self.ui.pending, self.ui.live, self.ui.measuring) = (None, None, None),
+            ASKING => self.ui.work.pending = None,
+            MEASURING => self.ui.work.measuring = None,
+            ENGINE => self.ui.work.clear(),
             _ => {}
         }
+
         if let Some(entry) = self.state.log.last() {
             let text = if entry.advice.is_empty() {
                 entry.text.clone()
@@ -232,89 +200,131 @@ impl App {
         self.size = size;
     }
 
-    /// What must happen outside since the last call.
+    /// Takes what must happen outside since the last call.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
 
-    /// Is there something new to draw? Asking makes it old.
+    /// Returns whether there is something new to draw. Asking makes it old.
     pub fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)
     }
 
-    /// Tells the person something in the status line.
-    pub fn tell(&mut self, text: impl Into<String>, failed: bool) {
-        self.ui.notice = Some(Notice {
-            text: text.into(),
-            failed,
-        });
+    /// Reports something in the status line.
+    pub fn notify(&mut self, text: impl Into<String>) {
+        self.set_notice(text.into(), false);
+    }
+
+    /// Reports in the status line that something is not possible or went wrong.
+    pub fn refuse(&mut self, text: impl Into<String>) {
+        self.set_notice(text.into(), true);
+    }
+
+    fn set_notice(&mut self, text: String, failed: bool) {
+        self.ui.notice = Some(Notice { text, failed });
         self.changed = true;
     }
 
-    /// Brings what depends on size and look up to date; called before drawing.
+    /// Brings what depends on size and theme up to date; called before drawing.
     pub fn prepare(&mut self) {
         self.dress_input();
-        self.prepare_source();
+        self.prepare_overlay();
+    }
+
+    /// Gives text being typed the look of the theme.
+    fn dress_input(&mut self) {
+        let plain = self.theme.style(Tone::Text);
+        let quiet = self.theme.style(Tone::Quiet);
+        let is_active = self.ui.panes.focus == Focus::Input
+            && self.overlay.is_none()
+            && self.ui.field.is_none();
+        self.ui.question.dress(plain, quiet, is_active);
+
+        let field = self.ui.field.as_mut().map(|field| &mut field.text);
+        let above_rows = self.overlay.as_mut().and_then(|open| open.view.input_mut());
+        for line in field.into_iter().chain(above_rows) {
+            line.set_style(plain);
+            line.set_cursor_line_style(ratatui::style::Style::default());
+            line.set_cursor_style(plain.reversed());
+        }
+    }
+
+    fn prepare_overlay(&mut self) {
+        // the overlay is out of the app while it looks at the app
+        if let Some(mut open) = self.overlay.take() {
+            open.prepare(&self.scene(), self.size);
+            self.overlay = Some(open);
+        }
+    }
+
+    /// Draws the screen. Nothing changes by it.
+    pub fn draw(&self, buffer: &mut Buffer) {
+        let screen = Screen {
+            scene: self.scene(),
+            overlay: self.overlay.as_ref(),
+            layout: self.layout(),
+        };
+        screen.draw(buffer);
+    }
+
+    /// The screen as it is.
+    pub(super) fn picture(&self) -> Buffer {
+        let mut buffer = Buffer::empty(self.size);
+        self.draw(&mut buffer);
+        buffer
     }
 
     pub(super) fn frames_per_second(&self) -> u32 {
         self.options.config.screen.frames_per_second.max(1)
     }
 
-    pub(super) fn size(&self) -> Rect {
-        self.size
-    }
-
     pub(super) fn options(&self) -> &Options {
         &self.options
     }
 
-    /// What drawing may look at.
-    pub(super) fn scene(&self) -> Scene<'_> {
+    /// All that drawing may look at.
+    fn scene(&self) -> Scene<'_> {
         let state = self.shown();
         Scene {
             state,
-            run: state.run(self.ui.turn),
+            run: state.run(self.ui.work.turn),
             ui: &self.ui,
             theme: &self.theme,
             keymap: &self.keymap,
+            paths: &self.options.paths,
+            frozen: self.frozen.is_some(),
         }
     }
 
     /// The state on the screen: the live one, or the one it was frozen at.
-    pub(super) fn shown(&self) -> &State {
+    fn shown(&self) -> &State {
         self.frozen.as_deref().unwrap_or(&self.state)
     }
 
-    pub(super) fn is_frozen(&self) -> bool {
-        self.frozen.is_some()
-    }
-
-    /// Is a question being answered, or waiting for that, or a context being measured?
-    pub(super) fn running(&self) -> bool {
-        self.ui.pending.is_some() || self.ui.live.is_some() || self.ui.measuring.is_some()
-    }
-
-    pub(super) fn layout(&self) -> Option<Layout> {
+    fn layout(&self) -> Option<Layout> {
         let needs = Needs {
-            focused: self.ui.pane,
-            beside: self.ui.beside,
-            zoomed: self.ui.zoomed,
+            focused: self.ui.panes.focused,
+            beside: self.ui.panes.beside,
+            zoomed: self.ui.panes.zoomed,
             progress: self.shown().indexing.is_some(),
-            input_rows: self.input_rows(),
+            input_rows: self.ui.question.rows(self.size.width),
         };
         layout(self.size, needs)
     }
 
-    /// Where keys mean what, the nearest first.
-    pub(super) fn contexts(&self) -> Vec<Context> {
+    /// The contexts of keys that hold now, the nearest first.
+    fn contexts(&self) -> Vec<Context> {
         let mut contexts = Vec::with_capacity(4);
         if self.ui.field.is_some() {
             contexts.push(Context::Field);
-        } else if let Some((overlay, _)) = &self.ui.overlay {
-            contexts.extend_from_slice(overlay.contexts());
-            contexts.push(Context::Reading);
-        } else if self.ui.focus == Focus::Input {
+        } else if let Some(open) = &self.overlay {
+            if open.view.input().is_some() {
+                contexts.push(Context::Field);
+            } else {
+                contexts.extend_from_slice(open.view.contexts());
+                contexts.push(Context::Reading);
+            }
+        } else if self.ui.panes.focus == Focus::Input {
             contexts.push(Context::Input);
         } else {
             contexts.extend(self.ui.player.is_some().then_some(Context::Replay));
@@ -333,18 +343,25 @@ impl App {
         self.effects.push(Effect::Send(command));
     }
 
-    /// False, and said so, when there is no engine behind the screen.
+    /// Returns whether there is an engine behind the screen; tells the user when there is none.
     fn has_engine(&mut self) -> bool {
         if self.ui.player.is_some() {
-            self.tell(
-                "this is a recorded run: open its folder with `ragscope FOLDER` to ask",
-                true,
-            );
+            self.refuse("this is a recorded run: open its folder with `ragscope FOLDER` to ask");
         }
         self.ui.player.is_none()
     }
-
-    fn scroll_mut(&mut self, pane: Pane) -> &mut Scroll {
-        &mut self.ui.scrolls[pane as usize]
-    }
 }
+
+macro_rules! dispatch {
+    ($($action:ident = $name:literal $context:ident [$($key:literal),*] $doc:literal => $does:expr;)+) => {
+        impl Action {
+            /// Does what the list of actions says.
+            fn run(self, app: &mut App) {
+                let does: fn(&mut App) = match self { $(Self::$action => $does),+ };
+                does(app);
+            }
+        }
+    };
+}
+
+action_list!(dispatch);

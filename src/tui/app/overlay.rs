@@ -1,265 +1,320 @@
-//! Opening what lies over the panes, and saving.
+//! Opening what lies over the panes, doing what a view asks for, changing settings, saving.
 
-use crate::event::{Citation, Command, CorpusCard, Hit, Source};
-use crate::tui::panes::Pane;
-use crate::tui::viewport::{Item, Scroll};
-use crate::tui::{overlays, picture, save};
+use crate::config::{Layers, Part, Place, settings_list};
+use crate::event::{ChunkText, Command, RunSummary, Source};
+use crate::tui::keys::Action;
+use crate::tui::overlays::{self, Open, Origin};
+use crate::tui::theme::Theme;
+use crate::tui::ui::{Field, Focus, Purpose};
+use crate::tui::view::{Passage, Request, View};
+use crate::tui::{panes, picture, save, text};
 
-use super::{App, Effect, Origin, Overlay, SourceView, Wanted};
+use super::look::Match;
+use super::{App, Effect};
 
 impl App {
-    pub(super) fn open(&mut self, overlay: Overlay) {
+    /// Opens an overlay.
+    pub(super) fn open(&mut self, view: impl View + 'static) {
         self.ui.field = None;
-        self.ui.needle.clear();
-        self.ui.overlay = Some((overlay, Scroll::default()));
+        self.ui.search.needle.clear();
+        self.overlay = Some(Open::new(view));
     }
 
-    pub(in crate::tui) fn open_help(&mut self) {
-        if matches!(self.ui.overlay, Some((Overlay::Help(_), _))) {
-            self.ui.overlay = None;
-            return;
-        }
-        let contexts = self.contexts();
-        self.open(Overlay::Help(contexts));
-    }
-
-    pub(in crate::tui) fn open_prompts(&mut self) {
-        self.open(Overlay::Prompts);
-    }
-
-    pub(in crate::tui) fn open_report(&mut self) {
-        self.open(Overlay::Report);
-    }
-
-    pub(in crate::tui) fn open_log(&mut self) {
-        self.open(Overlay::Log);
-    }
-
-    pub(in crate::tui) fn open_settings(&mut self) {
-        self.open(Overlay::Settings);
+    /// Opens an overlay with its first item selected.
+    pub(super) fn open_list(&mut self, view: impl View + 'static) {
+        self.open(view);
         self.select_first();
     }
 
-    pub(in crate::tui) fn open_sessions(&mut self) {
+    pub(super) fn open_help(&mut self) {
+        if let Some(Request::Close) = self.request(Action::Help) {
+            self.overlay = None;
+            return;
+        }
+        let contexts = self.contexts();
+        self.open(overlays::Help { contexts });
+    }
+
+    pub(super) fn open_sessions(&mut self) {
         if self.has_engine() {
             self.send(Command::ListSessions);
-            self.open(Overlay::Sessions);
-            self.select_first();
+            self.open_list(overlays::Sessions);
         }
     }
 
-    pub(super) fn select_first(&mut self) {
-        self.change_place(|scroll, content, _| scroll.selected = content.items().next());
+    /// What the overlay or the pane that has the keys answers to an action.
+    fn request(&self, action: Action) -> Option<Request> {
+        let scene = self.scene();
+        match &self.overlay {
+            Some(open) => open.view.act(action, &scene, &open.scroll),
+            None => {
+                let pane = self.ui.panes.focused;
+                panes::view(pane).act(action, &scene, self.ui.scroll(pane))
+            }
+        }
     }
 
-    /// Opens the document at the selected citation or hit; with nothing selected, at the first one.
-    pub(in crate::tui) fn open_source(&mut self) {
-        let Some((wanted, chunk)) = self.place_to_open() else {
-            self.tell(
-                "nothing to open: select a hit or a sentence with a citation",
-                true,
-            );
+    /// Hands an action to what has the keys.
+    pub(super) fn act(&mut self, action: Action) {
+        if let Some(request) = self.request(action) {
+            self.perform(request);
+        }
+    }
+
+    /// Hands an action to what has the keys; `otherwise` says what is missing when it means nothing there.
+    pub(super) fn act_or(&mut self, action: Action, otherwise: &str) {
+        match self.request(action) {
+            Some(request) => self.perform(request),
+            None => self.refuse(otherwise),
+        }
+    }
+
+    fn perform(&mut self, request: Request) {
+        match request {
+            Request::Close => self.overlay = None,
+            Request::Refuse(reason) => self.refuse(reason),
+            Request::Set { key, value } => self.override_setting(&key, &value),
+            Request::Reset(key) => self.reset_setting(&key),
+            Request::TogglePlace { key, chunk } => self.toggle_place(key, &chunk),
+            Request::Type(purpose, text) => self.ui.field = Some(Field::new(purpose, &text)),
+            Request::TypeReference => self.type_reference(),
+            Request::OpenSource(passage) => self.open_source(passage),
+            Request::OpenRun(run) => self.open_run(run),
+            Request::AskUnder(preset) => self.ask_under(preset),
+            Request::Preset(name) => self.choose_preset(&name),
+            Request::Theme(name) => {
+                self.notify(format!("theme {name}"));
+                self.override_setting("screen.theme", &name);
+            }
+            Request::Suggest(number) => {
+                self.take_suggestion(number);
+                self.ui.panes.focus = Focus::Input;
+            }
+            Request::Perform(action) => {
+                // actions of panes mean the pane, wherever the palette was opened
+                self.ui.panes.focus = Focus::Panes;
+                self.run_action(action);
+            }
+        }
+    }
+
+    /// Accepts the line that is typed, over the status line or above the rows of an overlay.
+    pub(super) fn accept(&mut self) {
+        if let Some(field) = self.ui.field.take() {
+            let typed = field.typed().trim();
+            match &field.purpose {
+                Purpose::Search => self.go_to_match(Match::Here),
+                Purpose::Setting(key) => self.override_setting(key, typed),
+                Purpose::Reference => self.measure_against(typed),
+                Purpose::Passage => self.trace_passage(typed),
+                Purpose::Folder => self.open_typed_folder(typed),
+            }
+        } else if self.has_overlay_input() {
+            // the entries depend on what is typed, so they are asked for before the overlay goes
+            let request = self.request(Action::Accept);
+            self.overlay = None;
+            if let Some(request) = request {
+                self.perform(request);
+            }
+        }
+    }
+
+    /// Moves in the rows below the line that is typed.
+    pub(super) fn move_below_input(&mut self, by: isize) {
+        if self.ui.field.is_none() && self.has_overlay_input() {
+            self.change_scroll(|scroll, content, height| scroll.select_by(by, content, height));
+        }
+    }
+
+    fn has_overlay_input(&self) -> bool {
+        self.overlay
+            .as_ref()
+            .is_some_and(|open| open.view.input().is_some())
+    }
+
+    fn open_run(&mut self, run: RunSummary) {
+        // a run of this session is here already, and may still be in progress
+        if let Some(here) = self.state.runs.iter().position(|known| known.id == run.run) {
+            self.ui.work.turn = Some(here);
+            self.overlay = None;
+            self.ui.panes.reset_scrolls();
             return;
-        };
-        let source = chunk.and_then(|chunk| self.recorded_source(chunk, &wanted));
+        }
+        self.ui.work.opened.push(run.run);
+        self.send(Command::OpenRun {
+            file: run.file.into(),
+        });
+    }
+
+    /// Opens the document of a passage; until it is read, and where it cannot be, the run's record of it.
+    fn open_source(&mut self, passage: Passage) {
         let origin = self
             .why_not_opened()
             .map_or(Origin::Waiting, Origin::Recorded);
         if origin == Origin::Waiting {
-            let Wanted {
-                document,
-                first_line,
-                last_line,
-            } = wanted.clone();
             self.send(Command::OpenSource {
-                document,
-                first_line,
-                last_line,
+                document: passage.document.clone(),
+                first_line: passage.first_line,
+                last_line: passage.last_line,
             });
         }
-        let view = SourceView {
-            wanted,
-            source,
-            origin,
-            put_at: 0,
-            rows: None,
-        };
-        self.open(Overlay::Source(Box::new(view)));
+
+        let recorded = self.recorded_source(&passage);
+        let corpus = self.scene().run.and_then(|run| run.corpus.clone());
+        self.open(overlays::Source::new(passage, recorded, origin).read_over(corpus.as_ref()));
     }
 
-    /// Why the document itself is out of reach; None when it can be asked for.
+    /// The reason why the document itself is out of reach; `None` when it can be asked for.
     fn why_not_opened(&self) -> Option<&'static str> {
         if self.ui.player.is_some() {
             return Some("a replay does not open documents");
         }
-        let folder = |corpus: &CorpusCard| corpus.folder.clone();
-        let of_run = self
-            .scene()
-            .run
-            .and_then(|run| run.corpus.as_ref())
-            .map(folder);
-        (of_run != self.state.corpus.as_ref().map(folder))
-            .then_some("the run was over another folder than the open one")
-    }
-
-    fn place_to_open(&self) -> Option<(Wanted, Option<u64>)> {
-        let run = self.scene().run?;
-        let of_citation = |citation: &Citation| {
-            let wanted = Wanted {
-                document: citation.file.clone(),
-                first_line: citation.first_line,
-                last_line: citation.last_line,
-            };
-            (wanted, Some(citation.chunk))
-        };
-        let of_hit = |hit: &Hit| {
-            let [first_line, last_line] = hit.chunk.lines;
-            Some((
-                Wanted {
-                    document: hit.chunk.document.clone(),
-                    first_line,
-                    last_line,
-                },
-                Some(hit.chunk.id),
-            ))
-        };
-        match self.ui.pane {
-            Pane::Retrieval => {
-                let selected = self
-                    .ui
-                    .scroll(Pane::Retrieval)
-                    .selected
-                    .unwrap_or(Item { row: 0, part: 1 });
-                of_hit(
-                    run.lookups
-                        .get(selected.row)?
-                        .hits()
-                        .get(selected.part.checked_sub(1)?)?,
-                )
-            }
-            Pane::Refinement
-                if self
-                    .ui
-                    .scroll(Pane::Refinement)
-                    .selected
-                    .is_some_and(|item| item.part > 0) =>
-            {
-                let selected = self.ui.scroll(Pane::Refinement).selected?;
-                of_hit(run.hit(run.refinement.chunk(selected.row, selected.part)?)?)
-            }
-            Pane::Answer | Pane::Uncertainty | Pane::Links | Pane::Refinement => {
-                match self.ui.scroll(Pane::Answer).selected {
-                    Some(item) => run
-                        .steps
-                        .get(item.row)?
-                        .citations
-                        .get(item.part.saturating_sub(1))
-                        .map(of_citation),
-                    None => run
-                        .steps
-                        .iter()
-                        .flat_map(|step| &step.citations)
-                        .chain(&run.citations)
-                        .next()
-                        .map(of_citation),
-                }
-            }
-        }
+        let of_run = self.scene().run.and_then(|run| run.corpus.as_ref());
+        let open = self.state.corpus.as_ref();
+        let is_same = of_run.map(|corpus| &corpus.folder) == open.map(|corpus| &corpus.folder);
+        (!is_same).then_some("the run was over another folder than the open one")
     }
 
     /// The passage as the run recorded it.
-    fn recorded_source(&self, chunk: u64, wanted: &Wanted) -> Option<Source> {
-        let hit = self.scene().run?.hit(chunk)?;
+    fn recorded_source(&self, passage: &Passage) -> Option<Source> {
+        let hit = self.scene().run?.hit(passage.chunk)?;
         Some(Source {
-            document: wanted.document.clone(),
-            path: wanted.document.clone(),
+            document: passage.document.clone(),
+            path: passage.document.clone(),
             lines: hit.chunk.text.lines().map(str::to_owned).collect(),
             from_line: hit.chunk.lines[0],
-            first_line: wanted.first_line,
-            last_line: wanted.last_line,
+            first_line: passage.first_line,
+            last_line: passage.last_line,
             changed: false,
         })
     }
 
-    /// A document was read: the viewer that waits for it takes it.
-    pub(super) fn source_arrived(&mut self, came: &Source) {
-        // indexed anew since the run, the lines may have moved
-        let generation = |corpus: Option<&CorpusCard>| corpus.map(|corpus| corpus.generation);
-        let of_run = generation(self.scene().run.and_then(|run| run.corpus.as_ref()));
-        let moved = of_run != generation(self.state.corpus.as_ref());
-        let source = self.state.source.clone();
-        if let Some((Overlay::Source(view), _)) = &mut self.ui.overlay
-            && view.origin == Origin::Waiting
-            && view.wanted.document == came.document
-        {
-            view.source = source.map(|source| Source {
-                changed: source.changed || moved,
-                ..source
+    /// Adds a chunk to the places that a setting names for the runs to come, or removes it.
+    fn toggle_place(&mut self, key: &str, chunk: &ChunkText) {
+        let mut places = self.ui.next_run.places(key);
+        let before = places.len();
+        places.retain(|known| !known.names(chunk));
+        let is_added = places.len() == before;
+        if is_added {
+            places.push(Place {
+                document: chunk.document.clone(),
+                part: Part::Bytes(chunk.bytes),
             });
-            (view.origin, view.rows) = (Origin::Document, None);
+        }
+
+        let names: Vec<String> = places.iter().map(Place::to_string).collect();
+        self.override_setting(key, &toml::Value::from(names).to_string());
+
+        let name = key.rsplit('.').next().unwrap_or(key);
+        let name = if is_added {
+            name.to_owned()
+        } else {
+            format!("no longer {name}")
+        };
+        let location = text::location(&chunk.document, chunk.lines);
+        let again = self.keymap.sign(Action::Again);
+        self.notify(format!(
+            "{name}: {location}; {again} runs the question again"
+        ));
+    }
+
+    fn choose_preset(&mut self, name: &str) {
+        self.override_setting("preset", name);
+        let again = self.keymap.sign(Action::Again);
+        self.notify(format!(
+            "preset {name} for the next run: {again} runs the question again"
+        ));
+    }
+
+    /// Changes a setting for the next run, after asking the configuration whether the value is valid.
+    pub(super) fn override_setting(&mut self, key: &str, value: &str) {
+        if let Err(error) = self.check_setting(key, value) {
+            self.refuse(error);
+            return;
+        }
+
+        self.ui.next_run.set(key, value);
+        self.apply_screen_setting(key);
+        let is_about_chunks = key == "preset" || key.starts_with("chunker.");
+        if is_about_chunks && self.ui.next_run.needs_indexing() && self.ui.player.is_none() {
+            let sign = self.keymap.sign(Action::Reindex);
+            self.notify(format!(
+                "the chunks stay as they are cut: {sign} cuts the folder anew for these settings"
+            ));
         }
     }
 
-    /// A document could not be read: what the run recorded stays, and the viewer says why.
-    pub(super) fn source_failed(&mut self) {
-        let why = self
-            .state
-            .log
-            .last()
-            .map_or(String::new(), |entry| entry.text.clone());
-        if let Some((Overlay::Source(view), _)) = &mut self.ui.overlay
-            && view.origin == Origin::Waiting
-        {
-            (view.origin, view.rows) = (Origin::Failed(why), None);
-        }
+    fn reset_setting(&mut self, key: &str) {
+        self.ui.next_run.reset(key);
+        self.apply_screen_setting(key);
     }
 
-    /// Wraps the document once for the width of the screen, and keeps the cited lines in sight until the person moves.
-    pub(super) fn prepare_source(&mut self) {
-        let Some((mut overlay, mut scroll)) = self.ui.overlay.take() else {
+    fn check_setting(&self, key: &str, value: &str) -> Result<(), String> {
+        if key == "preset" {
+            // a preset of the user's folder is known by its name alone here; the engine reads it
+            let is_known = self.ui.next_run.presets().any(|name| name == value);
+            return if is_known {
+                Ok(())
+            } else {
+                Err(format!("unknown preset `{value}`"))
+            };
+        }
+        Layers::defaults()
+            .with(&[(key.to_owned(), value.to_owned())])
+            .and_then(|layers| layers.config())
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    }
+
+    /// Applies a setting of the screen at once: it needs no run.
+    fn apply_screen_setting(&mut self, key: &str) {
+        let Some(setting) = settings_list()
+            .into_iter()
+            .find(|setting| setting.key == key)
+        else {
             return;
         };
-        let cells =
-            usize::from(overlays::rows_area((&overlay, &scroll), &self.scene(), self.size).width);
-        if let Overlay::Source(view) = &mut overlay
-            && view.rows.as_ref().is_none_or(|(width, _)| *width != cells)
-        {
-            view.rows = Some((cells, overlays::source_rows(view, &self.scene(), cells)));
+        let value = overlays::current_value(&self.scene(), &setting);
+        match key {
+            "screen.theme" => self.dress(&value),
+            "screen.mouse" => self.take_mouse(value == "true"),
+            _ => {}
         }
-        // the height depends on the rows
-        let height =
-            usize::from(overlays::rows_area((&overlay, &scroll), &self.scene(), self.size).height);
-        if let Overlay::Source(view) = &mut overlay
-            && let Some((_, rows)) = &view.rows
-            && scroll.top == view.put_at
-        {
-            let cited = rows.items().next().and_then(|item| rows.rows_of(item));
-            let above = cited.map_or(0, |cited| cited.start.saturating_sub(height / 4));
-            view.put_at = above.min(rows.rows.len().saturating_sub(height));
-            scroll.top = view.put_at;
-        }
-        self.ui.overlay = Some((overlay, scroll));
     }
 
-    pub(in crate::tui) fn save_run(&mut self) {
+    fn dress(&mut self, name: &str) {
+        match Theme::load(name, &self.options.paths.config.join("themes"), self.depth) {
+            Ok(theme) => self.theme = theme,
+            Err(error) => self.refuse(format!("{error:#}")),
+        }
+    }
+
+    fn take_mouse(&mut self, taken: bool) {
+        self.ui.mouse = taken;
+        self.effects.push(Effect::Mouse(taken));
+    }
+
+    pub(super) fn toggle_mouse(&mut self) {
+        self.take_mouse(!self.ui.mouse);
+    }
+
+    pub(super) fn save_run(&mut self) {
         let Some(run) = self.scene().run else {
-            self.tell("nothing has been asked yet", true);
+            self.refuse("nothing has been asked yet");
             return;
         };
-        let (name, text) = (
-            format!("ragscope-{}", save::file_name(&run.id)),
-            save::markdown(run),
-        );
-        self.write_new(&name, "md", text);
+        let name = format!("ragscope-{}", save::file_name(&run.id));
+        let page = save::markdown(run);
+        self.write_new(&name, "md", page);
     }
 
-    pub(in crate::tui) fn save_screen(&mut self) {
-        let text = save::rows(&save::screen(self));
-        self.write_new("ragscope-screen", "txt", text);
+    pub(super) fn save_screen(&mut self) {
+        let page = save::rows(&self.picture());
+        self.write_new("ragscope-screen", "txt", page);
     }
 
-    pub(in crate::tui) fn save_picture(&mut self) {
-        let picture = picture::svg(&save::screen(self));
+    pub(super) fn save_picture(&mut self) {
+        let picture = picture::svg(&self.picture());
         self.write_new("ragscope-screen", "svg", picture);
     }
 
@@ -267,10 +322,10 @@ impl App {
     fn write_new(&mut self, name: &str, ending: &str, text: String) {
         let numbered = (2_u32..).map(|number| format!("{name}-{number}.{ending}"));
         let names = std::iter::once(format!("{name}.{ending}")).chain(numbered);
-        if let Some(path) = names
+        let free = names
             .map(|name| self.options.save_folder.join(name))
-            .find(|path| !path.exists())
-        {
+            .find(|path| !path.exists());
+        if let Some(path) = free {
             self.effects.push(Effect::Write { path, text });
         }
     }

@@ -21,53 +21,46 @@ impl App {
         }
     }
 
-    /// How long until a replay has something new; None when nothing comes by itself.
-    #[must_use]
+    /// The time until a replay has something new; `None` when nothing comes by itself.
     pub fn next_due(&self) -> Option<Duration> {
         self.ui.player.as_ref()?.next_due()
     }
 
-    pub(in crate::tui) fn play(&mut self) {
-        if let Some(player) = &mut self.ui.player {
-            if player.position().0 == player.position().1 {
-                self.restart();
-            } else {
-                player.toggle();
-            }
+    pub(super) fn play(&mut self) {
+        let Some(player) = &mut self.ui.player else {
+            return;
+        };
+        if player.position().0 == player.position().1 {
+            self.restart();
+        } else {
+            player.toggle();
         }
     }
 
-    pub(in crate::tui) fn step_on(&mut self) {
-        if let Some(record) = self.ui.player.as_mut().and_then(|player| player.step()) {
+    pub(super) fn step_on(&mut self) {
+        let record = self.ui.player.as_mut().and_then(|player| player.step());
+        if let Some(record) = record {
             self.apply(&record);
         }
     }
 
-    pub(in crate::tui) fn step_back(&mut self) {
+    pub(super) fn step_back(&mut self) {
         if let Some(player) = &mut self.ui.player {
             self.state = folded(player.step_back());
         }
     }
 
-    pub(in crate::tui) fn faster(&mut self) {
-        self.change_speed(2.0);
-    }
-
-    pub(in crate::tui) fn slower(&mut self) {
-        self.change_speed(0.5);
-    }
-
-    fn change_speed(&mut self, factor: f64) {
+    pub(super) fn change_speed(&mut self, factor: f64) {
         if let Some(player) = &mut self.ui.player {
             player.change_speed(factor);
         }
     }
 
-    pub(in crate::tui) fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         if let Some(player) = &mut self.ui.player {
             player.restart();
             self.state = State::default();
-            self.ui.forget_places();
+            self.ui.panes.reset_scrolls();
         }
     }
 }

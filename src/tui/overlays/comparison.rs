@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use ratatui::text::{Line, Span};
 
 use crate::event::{Hit, Outcome};
-use crate::tui::panes::{Scene, place};
+use crate::tui::keys::{Action, Context};
 use crate::tui::state::Run;
 use crate::tui::text;
 use crate::tui::theme::Tone;
-use crate::tui::viewport::{Content, Item};
+use crate::tui::view::{Copied, Request, Scene, Size, View};
+use crate::tui::viewport::{Content, Item, Scroll};
 
 /// Cells of the column of names, and the fewest of a run's.
 const NAMES: usize = 11;
@@ -20,7 +21,50 @@ const MOST_RUNS: usize = 4;
 /// A cell: its look, and its text before it is wrapped.
 type Cell = (Tone, String);
 
-pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+/// Runs of one question side by side.
+pub struct Comparison;
+
+impl View for Comparison {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        "Runs of this question side by side".to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        content(scene, cells)
+    }
+
+    fn size(&self) -> Size {
+        Size::up_to(170, 90)
+    }
+
+    fn copied(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+        scene.run?;
+        let lines: Vec<String> = of_question(scene)
+            .map(|run| format!("{}: {}", run.preset, answer(run)))
+            .collect();
+        Copied::lines("the answers", &lines)
+    }
+
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Choosing]
+    }
+
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[
+            (Action::Back, "close"),
+            (Action::Choose, "ask under this preset"),
+            (Action::Copy, "copy"),
+        ]
+    }
+
+    fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
+        let row = scroll.selected.filter(|_| action == Action::Choose)?.row;
+        let preset = scene.ui.next_run.presets().nth(row)?;
+        Some(Request::AskUnder(preset.to_owned()))
+    }
+}
+
+fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     let runs = compared(scene, cells);
     let Some(first) = runs.first() else {
@@ -223,7 +267,7 @@ fn contexts(runs: &[&Run]) -> Vec<Vec<Cell>> {
     let cell = |hits: &Vec<&Hit>, at: usize| match hits.get(at) {
         None => (Tone::Quiet, "·".to_owned()),
         Some(hit) => {
-            let shown = place(&hit.chunk.document, hit.chunk.lines[0], hit.chunk.lines[1]);
+            let shown = text::location(&hit.chunk.document, hit.chunk.lines);
             match everywhere(hit.chunk.id) {
                 true => (Tone::Text, format!("[{}] {shown}", at + 1)),
                 false => (Tone::Doubt, format!("≠ [{}] {shown}", at + 1)),
@@ -275,7 +319,7 @@ fn offers(scene: &Scene<'_>, content: &mut Content, cells: usize) {
         "  ",
         cells,
     );
-    for (row, preset) in scene.ui.presets().enumerate() {
+    for (row, preset) in scene.ui.next_run.presets().enumerate() {
         let asked = if of_question(scene).any(|run| run.preset == preset) {
             "   asked"
         } else {
@@ -287,12 +331,4 @@ fn offers(scene: &Scene<'_>, content: &mut Content, cells: usize) {
         ];
         content.item(Item { row, part: 0 }, Line::from(line));
     }
-}
-
-pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
-    scene.run?;
-    let lines: Vec<String> = of_question(scene)
-        .map(|run| format!("{}: {}", run.preset, answer(run)))
-        .collect();
-    Some(("the answers".to_owned(), lines.join("\n")))
 }

@@ -1,12 +1,37 @@
 use ratatui::text::Line;
 
 use crate::tui::keys::{Action, Context};
-use crate::tui::panes::Scene;
 use crate::tui::text;
 use crate::tui::theme::Tone;
-use crate::tui::viewport::Content;
+use crate::tui::view::{Request, Scene, Size, View};
+use crate::tui::viewport::{Content, Scroll};
 
-pub(super) fn content(scene: &Scene<'_>, contexts: &[Context], cells: usize) -> Content {
+/// The keys that work where help was called.
+pub struct Help {
+    /// The contexts that held there, the nearest first.
+    pub contexts: Vec<Context>,
+}
+
+impl View for Help {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        "Keys that work here".to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        content(scene, &self.contexts, cells)
+    }
+
+    fn size(&self) -> Size {
+        Size::up_to(76, 60)
+    }
+
+    fn act(&self, action: Action, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Request> {
+        // the key that opened help closes it
+        matches!(action, Action::Help | Action::HelpKey).then_some(Request::Close)
+    }
+}
+
+fn content(scene: &Scene<'_>, contexts: &[Context], cells: usize) -> Content {
     let mut content = Content::default();
     let valid = |context: Context| {
         Action::ALL

@@ -1,8 +1,31 @@
-use crate::tui::panes::Scene;
 use crate::tui::theme::Tone;
-use crate::tui::viewport::Content;
+use crate::tui::view::{Copied, Scene, View};
+use crate::tui::viewport::{Content, Scroll};
 
-pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+/// Warnings and failures, the latest first.
+pub struct Log;
+
+impl View for Log {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        "Warnings and failures".to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        content(scene, cells)
+    }
+
+    fn copied(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+        let lines: Vec<String> = scene
+            .state
+            .log
+            .iter()
+            .map(|entry| format!("{} {}", entry.text, entry.advice))
+            .collect();
+        Copied::lines("the log", &lines)
+    }
+}
+
+fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     if scene.state.log.is_empty() {
         content.gap();
@@ -30,14 +53,4 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
         }
     }
     content
-}
-
-pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
-    let lines: Vec<String> = scene
-        .state
-        .log
-        .iter()
-        .map(|entry| format!("{} {}", entry.text, entry.advice))
-        .collect();
-    (!lines.is_empty()).then(|| ("the log".to_owned(), lines.join("\n")))
 }

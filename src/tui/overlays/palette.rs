@@ -1,16 +1,60 @@
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::text::{Line, Span};
+use ratatui_textarea::TextArea;
 
 use crate::tui::keys::{Action, Context};
-use crate::tui::panes::Scene;
 use crate::tui::text;
 use crate::tui::theme::Tone;
-use crate::tui::viewport::{Content, Item};
+use crate::tui::view::{Request, Scene, Size, View};
+use crate::tui::viewport::{Content, Item, Scroll};
+
+/// Every command by name, narrowed by what is typed.
+#[derive(Debug, Default)]
+pub struct Palette {
+    typed: TextArea<'static>,
+}
+
+impl View for Palette {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        "Commands".to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        content(scene, self.entries(scene), cells)
+    }
+
+    fn size(&self) -> Size {
+        Size::fixed(76, 24)
+    }
+
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[(Action::Back, "close"), (Action::Choose, "do it")]
+    }
+
+    fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
+        let row = scroll.selected.filter(|_| action == Action::Accept)?.row;
+        let entry = self.entries(scene).into_iter().nth(row)?;
+        Some(match entry {
+            Entry::Action(action) => Request::Perform(action),
+            Entry::Preset(name) => Request::Preset(name),
+            Entry::Theme(name) => Request::Theme(name),
+            Entry::Suggestion(number, _) => Request::Suggest(number),
+        })
+    }
+
+    fn input(&self) -> Option<&TextArea<'static>> {
+        Some(&self.typed)
+    }
+
+    fn input_mut(&mut self) -> Option<&mut TextArea<'static>> {
+        Some(&mut self.typed)
+    }
+}
 
 /// Something to choose by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+enum Entry {
     Action(Action),
     Preset(String),
     Theme(String),
@@ -32,22 +76,25 @@ impl Entry {
     }
 }
 
-/// All that can be chosen, best match for what is typed first; nothing typed, everything in its order.
-pub(in crate::tui) fn entries(scene: &Scene<'_>) -> Vec<Entry> {
-    let typed = scene.ui.field.as_ref().map_or("", |field| field.typed());
-    let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
-    let (mut matcher, mut letters) = (Matcher::new(Config::DEFAULT), Vec::new());
-    let mut scored: Vec<(u32, Entry)> = all(scene)
-        .filter_map(|entry| {
-            Some((
-                pattern.score(Utf32Str::new(&entry.words(), &mut letters), &mut matcher)?,
-                entry,
-            ))
-        })
-        .collect();
-    // stable: equals keep their order
-    scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-    scored.into_iter().map(|(_, entry)| entry).collect()
+impl Palette {
+    /// The entries that match what is typed, best match first; with nothing typed, everything in its order.
+    fn entries(&self, scene: &Scene<'_>) -> Vec<Entry> {
+        let typed = self.typed.lines().join(" ");
+        let pattern = Pattern::parse(&typed, CaseMatching::Ignore, Normalization::Smart);
+        let mut matcher = Matcher::new(Config::DEFAULT);
+        let mut letters = Vec::new();
+
+        let mut scored: Vec<(u32, Entry)> = all(scene)
+            .filter_map(|entry| {
+                let words = entry.words();
+                let score = pattern.score(Utf32Str::new(&words, &mut letters), &mut matcher)?;
+                Some((score, entry))
+            })
+            .collect();
+        // stable: equals keep their order
+        scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        scored.into_iter().map(|(_, entry)| entry).collect()
+    }
 }
 
 fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
@@ -65,6 +112,7 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
     let actions = Action::ALL.iter().filter(valid).copied().map(Entry::Action);
     let presets = scene
         .ui
+        .next_run
         .presets()
         .map(|name| Entry::Preset(name.to_owned()));
     let themes = scene
@@ -72,7 +120,7 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
         .themes
         .iter()
         .map(|name| Entry::Theme(name.clone()));
-    let suggestions = scene.ui.suggestions.iter().enumerate();
+    let suggestions = scene.ui.question.suggestions.iter().enumerate();
     let suggestions = suggestions
         .map(|(number, suggestion)| Entry::Suggestion(number, suggestion.question.clone()));
     actions
@@ -83,9 +131,9 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
 /// From this width on commands are listed with their names.
 const NAMES_FROM: usize = 70;
 
-pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+fn content(scene: &Scene<'_>, entries: Vec<Entry>, cells: usize) -> Content {
     let mut content = Content::default();
-    for (row, entry) in entries(scene).into_iter().enumerate() {
+    for (row, entry) in entries.into_iter().enumerate() {
         let keys = match &entry {
             Entry::Action(action) => scene.keymap.sign(*action),
             Entry::Preset(_) | Entry::Theme(_) | Entry::Suggestion(..) => String::new(),

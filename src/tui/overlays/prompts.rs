@@ -1,12 +1,38 @@
 use ratatui::text::{Line, Span};
 
-use crate::tui::panes::Scene;
 use crate::tui::state::Call;
 use crate::tui::text;
 use crate::tui::theme::Tone;
+use crate::tui::view::{Copied, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
-pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+/// The exact text of every model call of the run.
+pub struct Prompts;
+
+impl View for Prompts {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        "Prompts of this run".to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        content(scene, cells)
+    }
+
+    fn size(&self) -> Size {
+        Size::up_to(130, 90)
+    }
+
+    fn copied(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
+        let row = scroll.selected.unwrap_or_default().row;
+        let call = scene.run?.calls.get(row)?;
+        Some(Copied::new(
+            format!("the prompt of call {}", row + 1),
+            &call.prompt,
+        ))
+    }
+}
+
+fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     let calls = scene.run.map_or(&[][..], |run| &run.calls);
     if calls.is_empty() {
@@ -72,13 +98,4 @@ fn call_rows(scene: &Scene<'_>, row: usize, call: &Call, cells: usize, content: 
             text,
         ]));
     }
-}
-
-pub(super) fn copied(scene: &Scene<'_>, scroll: &Scroll) -> Option<(String, String)> {
-    let row = scroll.selected.unwrap_or_default().row;
-    let call = scene.run?.calls.get(row)?;
-    Some((
-        format!("the prompt of call {}", row + 1),
-        call.prompt.clone(),
-    ))
 }

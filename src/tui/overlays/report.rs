@@ -1,12 +1,34 @@
 use ratatui::text::Line;
 
 use crate::tui::keys::Action;
-use crate::tui::panes::Scene;
 use crate::tui::text;
 use crate::tui::theme::Tone;
-use crate::tui::viewport::Content;
+use crate::tui::view::{Copied, Scene, View};
+use crate::tui::viewport::{Content, Scroll};
 
-pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+/// The report of the last indexing: what was read and what was skipped.
+pub struct Report;
+
+impl View for Report {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        "Index".to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        content(scene, cells)
+    }
+
+    fn copied(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+        let skipped = &scene.state.report.as_ref()?.skipped;
+        let lines: Vec<String> = skipped
+            .iter()
+            .map(|file| format!("{}: {}", file.path, file.reason))
+            .collect();
+        Copied::lines("the skipped files", &lines)
+    }
+}
+
+fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     let Some(report) = &scene.state.report else {
         let update = scene.keymap.sign(Action::Reindex);
@@ -94,13 +116,4 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
         ]));
     }
     content
-}
-
-pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
-    let skipped = &scene.state.report.as_ref()?.skipped;
-    let lines: Vec<String> = skipped
-        .iter()
-        .map(|file| format!("{}: {}", file.path, file.reason))
-        .collect();
-    (!lines.is_empty()).then(|| ("the skipped files".to_owned(), lines.join("\n")))
 }

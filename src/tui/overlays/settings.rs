@@ -1,16 +1,110 @@
 use ratatui::text::{Line, Span};
 
 use crate::config::{Setting, settings_list};
-use crate::tui::panes::Scene;
+use crate::tui::keys::{Action, Context};
 use crate::tui::state::setting;
 use crate::tui::text;
 use crate::tui::theme::Tone;
+use crate::tui::ui::Purpose;
+use crate::tui::view::{Copied, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
 /// Cells of the column of names.
 const NAMES: usize = 26;
 
-pub(super) fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
+/// Every setting with the value that the next run will have.
+pub struct Settings;
+
+impl View for Settings {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        "Settings".to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
+        content(scene, scroll, cells)
+    }
+
+    fn size(&self) -> Size {
+        Size::up_to(110, 90)
+    }
+
+    fn copied(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
+        let known = selected(scroll)?;
+        let value = current_value(scene, &known);
+        Some(Copied::new(
+            "the setting",
+            format!("{} = {value}", known.key),
+        ))
+    }
+
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Settings, Context::Choosing]
+    }
+
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[
+            (Action::Back, "close"),
+            (Action::Choose, "change"),
+            (Action::RunChanged, "run again"),
+        ]
+    }
+
+    fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
+        let known = selected(scroll)?;
+        match action {
+            Action::Choose => Some(changed(scene, &known, 1)),
+            Action::ChangeBack => Some(changed(scene, &known, -1)),
+            Action::ResetSetting => Some(Request::Reset(known.key)),
+            _ => None,
+        }
+    }
+}
+
+fn selected(scroll: &Scroll) -> Option<Setting> {
+    settings_list().into_iter().nth(scroll.selected?.row)
+}
+
+/// Changes a setting: a choice becomes the one `by` steps further on, anything else is typed.
+fn changed(scene: &Scene<'_>, known: &Setting, by: isize) -> Request {
+    if let Some(when) = read_later(&known.key) {
+        let file = scene.paths.config_file();
+        return Request::Refuse(format!(
+            "{} is read {when}: set it in {}",
+            known.key,
+            file.display()
+        ));
+    }
+
+    let current = current_value(scene, known);
+    let choices = choices(scene, known);
+    if choices.is_empty() {
+        return Request::Type(Purpose::Setting(known.key.clone()), current);
+    }
+
+    let at = choices
+        .iter()
+        .position(|choice| *choice == current)
+        .unwrap_or(0);
+    let next = (at + choices.len()).saturating_add_signed(by) % choices.len();
+    Request::Set {
+        key: known.key.clone(),
+        value: choices[next].clone(),
+    }
+}
+
+/// The names that a setting may take; empty when it is not a choice.
+fn choices(scene: &Scene<'_>, known: &Setting) -> Vec<String> {
+    match known.key.as_str() {
+        "preset" => scene.ui.next_run.presets().map(str::to_owned).collect(),
+        "screen.theme" => scene.ui.themes.clone(),
+        _ if matches!(known.default.as_str(), "true" | "false") => {
+            vec!["true".to_owned(), "false".to_owned()]
+        }
+        _ => known.choices.clone(),
+    }
+}
+
+fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
     let mut content = Content::default();
     let mut group = String::new();
     for (row, known) in settings_list().into_iter().enumerate() {
@@ -69,7 +163,7 @@ fn setting_row(scene: &Scene<'_>, name: &str, known: &Setting, cells: usize) -> 
 }
 
 /// When a setting is read that no single run reads; None for all others.
-pub(in crate::tui) fn read_later(key: &str) -> Option<&'static str> {
+fn read_later(key: &str) -> Option<&'static str> {
     const WITH_THE_INDEX: &[&str] = &["chunker.", "corpus.", "embedder.model"];
     const WITH_THE_PROBE: &[&str] = &[
         "probe.questions",
@@ -95,10 +189,11 @@ pub(in crate::tui) fn read_later(key: &str) -> Option<&'static str> {
 }
 
 /// The value that the next run will have.
-pub(in crate::tui) fn current_value(scene: &Scene<'_>, known: &Setting) -> String {
+pub fn current_value(scene: &Scene<'_>, known: &Setting) -> String {
     scene
         .ui
-        .next_setting(&known.key)
+        .next_run
+        .value(&known.key)
         .unwrap_or_else(|| known.default.trim_matches('"').to_owned())
 }
 
@@ -106,13 +201,13 @@ pub(in crate::tui) fn current_value(scene: &Scene<'_>, known: &Setting) -> Strin
 fn value_before(scene: &Scene<'_>, known: &Setting) -> String {
     let of_run = scene.run.and_then(|run| run.setting(&known.key));
     of_run
-        .or_else(|| setting(&scene.ui.settings, &known.key))
+        .or_else(|| setting(&scene.ui.next_run.settings, &known.key))
         .unwrap_or_else(|| known.default.trim_matches('"').to_owned())
 }
 
 /// How many settings the next run will have otherwise than the run on the screen. Settings of the screen need no run.
-pub(in crate::tui) fn changed_settings(scene: &Scene<'_>) -> usize {
-    if scene.ui.overrides.is_empty() {
+pub fn changed_settings(scene: &Scene<'_>) -> usize {
+    if scene.ui.next_run.overrides.is_empty() {
         return 0;
     }
     let of_runs = settings_list().into_iter();
@@ -121,12 +216,4 @@ pub(in crate::tui) fn changed_settings(scene: &Scene<'_>) -> usize {
     of_runs
         .filter(|known| current_value(scene, known) != value_before(scene, known))
         .count()
-}
-
-pub(super) fn copied(scene: &Scene<'_>, scroll: &Scroll) -> Option<(String, String)> {
-    let known = settings_list().into_iter().nth(scroll.selected?.row)?;
-    Some((
-        "the setting".to_owned(),
-        format!("{} = {}", known.key, current_value(scene, &known)),
-    ))
 }

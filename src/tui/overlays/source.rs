@@ -1,32 +1,161 @@
 use ratatui::text::Line;
 
-use crate::tui::app::{Origin, SourceView};
+use crate::event::{CorpusCard, Event, Source as Document};
 use crate::tui::keys::Action;
-use crate::tui::panes::Scene;
+use crate::tui::state::State;
 use crate::tui::text;
 use crate::tui::theme::Tone;
-use crate::tui::viewport::{Content, Item};
+use crate::tui::view::{Copied, Passage, Reaction, Scene, Size, View};
+use crate::tui::viewport::{Content, Item, Scroll};
 
+/// The operation that reads the document.
+const OPENING: &str = "open source";
 /// Longer lines are cut here: a file of one line of many megabytes stays readable at its start.
 const LONGEST_LINE: usize = 20_000;
 
-pub(super) fn title(view: &SourceView) -> String {
-    let wanted = &view.wanted;
-    format!(
-        "{}:{}",
-        text::one_line(&wanted.document),
-        text::lines(wanted.first_line, wanted.last_line)
-    )
+/// The document at a passage.
+pub struct Source {
+    passage: Passage,
+    /// `None` until it has been read, where the run did not record the passage.
+    document: Option<Document>,
+    origin: Origin,
+    /// The generation of the index that the run read.
+    generation: Option<u64>,
+    /// Where the window was put; the user moved on when it is elsewhere.
+    put_at: usize,
+}
+
+/// Where the text in the source viewer comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The passage as the run recorded it, until the document has been read.
+    Waiting,
+    /// The passage as the run recorded it: the reason why the document is not opened.
+    Recorded(&'static str),
+    /// The document could not be read: why.
+    Failed(String),
+    /// The document as it is now.
+    Document,
+}
+
+impl Source {
+    /// A viewer of a passage; `recorded` is its text as the run recorded it.
+    pub fn new(passage: Passage, recorded: Option<Document>, origin: Origin) -> Self {
+        Self {
+            passage,
+            document: recorded,
+            origin,
+            generation: None,
+            put_at: 0,
+        }
+    }
+
+    /// Remembers the corpus of the run, to notice when the index has moved on.
+    pub fn read_over(mut self, corpus: Option<&CorpusCard>) -> Self {
+        self.generation = corpus.map(|corpus| corpus.generation);
+        self
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.origin == Origin::Waiting
+    }
+
+    /// The document was read, if it is the one that was asked for.
+    fn opened(&mut self, state: &State) {
+        // the lines may have moved when the folder was indexed again after the run
+        let generation = state.corpus.as_ref().map(|corpus| corpus.generation);
+        let has_moved = self.generation != generation;
+
+        self.document = state.source.clone().map(|source| Document {
+            changed: source.changed || has_moved,
+            ..source
+        });
+        self.origin = Origin::Document;
+    }
+}
+
+impl View for Source {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        self.location()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        rows(self, scene, cells)
+    }
+
+    fn size(&self) -> Size {
+        Size::up_to(130, 90)
+    }
+
+    fn copied(&self, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+        let document = self.document.as_ref()?;
+        let lines: Vec<&str> = document
+            .lines
+            .iter()
+            .zip(document.from_line..)
+            .filter(|(_, number)| (document.first_line..=document.last_line).contains(number))
+            .map(|(line, _)| line.as_str())
+            .collect();
+        Some(Copied::new(
+            format!("the cited lines of {}", self.location()),
+            lines.join("\n"),
+        ))
+    }
+
+    fn receive(&mut self, event: &Event, state: &State) -> Reaction {
+        match event {
+            Event::SourceOpened { source }
+                if self.is_waiting() && source.document == self.passage.document =>
+            {
+                self.opened(state);
+                Reaction::Redraw
+            }
+            Event::OperationFailed { operation, .. }
+                if self.is_waiting() && operation == OPENING =>
+            {
+                let reason = state.log.last().map(|entry| entry.text.clone());
+                self.origin = Origin::Failed(reason.unwrap_or_default());
+                Reaction::Redraw
+            }
+            _ => Reaction::Nothing,
+        }
+    }
+
+    /// A document may be long: its rows are made once per width.
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    /// Keeps the cited lines in sight until the user moves.
+    fn settle(&mut self, content: &Content, height: usize, scroll: &mut Scroll) {
+        if scroll.top != self.put_at {
+            return;
+        }
+        let cited = content
+            .items()
+            .next()
+            .and_then(|item| content.rows_of(item));
+        let above = cited.map_or(0, |cited| cited.start.saturating_sub(height / 4));
+        self.put_at = above.min(content.rows.len().saturating_sub(height));
+        scroll.top = self.put_at;
+    }
+}
+
+impl Source {
+    fn location(&self) -> String {
+        let passage = &self.passage;
+        text::location(&passage.document, [passage.first_line, passage.last_line])
+    }
 }
 
 /// The document, each line with its number, wrapped; the wanted lines are one item.
-pub(in crate::tui) fn rows(view: &SourceView, scene: &Scene<'_>, cells: usize) -> Content {
+fn rows(view: &Source, scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     if let Some((tone, says)) = remark(view, scene) {
         content.paragraph(&says, scene.style(tone), "  ", cells);
         content.gap();
     }
-    let Some(source) = &view.source else {
+    let Some(source) = &view.document else {
         return content;
     };
     let digits = (source.from_line as usize + source.lines.len())
@@ -72,8 +201,8 @@ pub(in crate::tui) fn rows(view: &SourceView, scene: &Scene<'_>, cells: usize) -
 }
 
 /// What must be said about the text.
-fn remark(view: &SourceView, scene: &Scene<'_>) -> Option<(Tone, String)> {
-    let recorded = match view.source {
+fn remark(view: &Source, scene: &Scene<'_>) -> Option<(Tone, String)> {
+    let recorded = match view.document {
         Some(_) => "The passage as the run recorded it",
         None => "The run did not record this passage",
     };
@@ -81,7 +210,7 @@ fn remark(view: &SourceView, scene: &Scene<'_>) -> Option<(Tone, String)> {
         Origin::Waiting => Some((Tone::Quiet, format!("{recorded}; the document is being read …"))),
         Origin::Recorded(why) => Some((Tone::Quiet, format!("{recorded}; {why}."))),
         Origin::Failed(why) => Some((Tone::Doubt, format!("! {recorded}. {why}"))),
-        Origin::Document => view.source.as_ref().filter(|source| source.changed).map(|_| {
+        Origin::Document => view.document.as_ref().filter(|source| source.changed).map(|_| {
             let update = scene.keymap.sign(Action::Reindex);
             let says = format!(
                 "! The file may have changed since this run looked it up. {update} brings the index up to date."
@@ -89,18 +218,4 @@ fn remark(view: &SourceView, scene: &Scene<'_>) -> Option<(Tone, String)> {
             (Tone::Doubt, says)
         }),
     }
-}
-
-pub(super) fn copied(view: &SourceView) -> Option<(String, String)> {
-    let source = view.source.as_ref()?;
-    let cited = source
-        .lines
-        .iter()
-        .zip(source.from_line..)
-        .filter(|(_, number)| (source.first_line..=source.last_line).contains(number));
-    let lines: Vec<&str> = cited.map(|(line, _)| line.as_str()).collect();
-    Some((
-        format!("the cited lines of {}", title(view)),
-        lines.join("\n"),
-    ))
 }

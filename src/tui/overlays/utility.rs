@@ -2,20 +2,76 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::event::{Belief, BeliefSample, HitUtility, SePerForm, Utility};
-use crate::tui::panes::{Scene, place};
-use crate::tui::state::Run;
+use crate::event::{Belief, BeliefSample, Event, HitUtility, SePerForm, Utility as Measured};
+use crate::tui::keys::{Action, Context};
+use crate::tui::state::{Run, State};
 use crate::tui::text;
 use crate::tui::theme::Tone;
+use crate::tui::view::{Copied, Reaction, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
 /// Cells of a bar of a chunk: half of it for each sign.
 const HALF_BAR: usize = 8;
 
 /// The item that changes what is measured toward; beliefs follow.
-pub(in crate::tui) const REFERENCE: Item = Item { row: 0, part: 0 };
+const REFERENCE: Item = Item { row: 0, part: 0 };
 
-pub(super) fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
+/// How much the context of a run helped the model.
+pub struct Utility;
+
+impl View for Utility {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        "What the context was worth".to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
+        content(scene, scroll, cells)
+    }
+
+    fn size(&self) -> Size {
+        Size::up_to(130, 90)
+    }
+
+    fn copied(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+        let utility = scene.run?.utility.as_ref()?;
+        let hits = utility.hits.iter().map(|hit| {
+            format!(
+                "[{}] alone {:+.3}, left out {:+.3}",
+                hit.label, hit.alone, hit.left_out
+            )
+        });
+        let lines: Vec<String> = std::iter::once(format!("utility {:+.3}", utility.delta))
+            .chain(hits)
+            .collect();
+        Copied::lines("what the context was worth", &lines)
+    }
+
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Choosing]
+    }
+
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[
+            (Action::Back, "close"),
+            (Action::Choose, "another answer"),
+            (Action::Copy, "copy"),
+        ]
+    }
+
+    fn act(&self, action: Action, _scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
+        let is_reference = action == Action::Choose && scroll.selected == Some(REFERENCE);
+        is_reference.then_some(Request::TypeReference)
+    }
+
+    fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
+        match event {
+            Event::UtilityMeasured { of: Some(_), .. } => Reaction::SelectFirst,
+            _ => Reaction::Nothing,
+        }
+    }
+}
+
+fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
     let mut content = Content::default();
     let Some(run) = scene.run else {
         content.gap();
@@ -27,12 +83,16 @@ pub(super) fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Conte
         );
         return content;
     };
-    let measuring = scene.ui.measuring.as_ref() == Some(&run.id);
+    let measuring = scene.ui.work.measuring.as_ref() == Some(&run.id);
     match (&run.utility, measuring) {
         (Some(utility), false) => measured(scene, scroll, (run, utility), cells, &mut content),
         (_, true) => {
             content.gap();
-            let samples = scene.ui.next_setting("utility.samples").unwrap_or_default();
+            let samples = scene
+                .ui
+                .next_run
+                .value("utility.samples")
+                .unwrap_or_default();
             let says = format!(
                 "Measuring: {samples} answers are sampled without documents, with all chunks of the context, with each alone and \
                  without each …"
@@ -54,7 +114,7 @@ pub(super) fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Conte
 }
 
 /// Why a run cannot be measured; None when it can.
-pub(in crate::tui) fn why_not(run: &Run) -> Option<&'static str> {
+pub fn why_not(run: &Run) -> Option<&'static str> {
     if run.outcome.is_none() {
         Some("The run is not over yet.")
     } else if run.context_hits().is_empty() {
@@ -69,7 +129,7 @@ pub(in crate::tui) fn why_not(run: &Run) -> Option<&'static str> {
 fn measured(
     scene: &Scene<'_>,
     scroll: &Scroll,
-    (run, utility): (&Run, &Utility),
+    (run, utility): (&Run, &Measured),
     cells: usize,
     content: &mut Content,
 ) {
@@ -176,7 +236,7 @@ fn place_cells(cells: usize) -> usize {
 fn chunk_row(scene: &Scene<'_>, run: &Run, hit: &HitUtility, cells: usize) -> Line<'static> {
     let of_chunk = run
         .hit(hit.chunk)
-        .map(|hit| place(&hit.chunk.document, hit.chunk.lines[0], hit.chunk.lines[1]));
+        .map(|hit| text::location(&hit.chunk.document, hit.chunk.lines));
     let room = place_cells(cells);
     let place = text::clip_start(&of_chunk.unwrap_or_default(), room).into_owned();
     let mut line = vec![
@@ -196,7 +256,7 @@ fn chunk_row(scene: &Scene<'_>, run: &Run, hit: &HitUtility, cells: usize) -> Li
 fn belief_row(
     scene: &Scene<'_>,
     run: &Run,
-    utility: &Utility,
+    utility: &Measured,
     at: usize,
     cells: usize,
 ) -> Line<'static> {
@@ -297,19 +357,4 @@ fn sample_rows(
             );
         }
     }
-}
-
-pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
-    let utility = scene.run?.utility.as_ref()?;
-    let hits = utility.hits.iter();
-    let lines = hits.map(|hit| {
-        format!(
-            "[{}] alone {:+.3}, left out {:+.3}",
-            hit.label, hit.alone, hit.left_out
-        )
-    });
-    let lines: Vec<String> = std::iter::once(format!("utility {:+.3}", utility.delta))
-        .chain(lines)
-        .collect();
-    Some(("what the context was worth".to_owned(), lines.join("\n")))
 }

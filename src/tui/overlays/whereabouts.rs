@@ -1,14 +1,42 @@
 use ratatui::text::Line;
 
-use crate::event::{Ranked, SoughtChunk, SoughtLookup};
-use crate::tui::panes::{Scene, place};
-use crate::tui::state::{Lookup, Run};
+use crate::event::{Event, Ranked, SoughtChunk, SoughtLookup};
+use crate::tui::keys::Action;
+use crate::tui::state::{Lookup, Run, State};
 use crate::tui::text;
 use crate::tui::theme::Tone;
-use crate::tui::viewport::Content;
+use crate::tui::view::{Reaction, Scene, View};
+use crate::tui::viewport::{Content, Scroll};
 
-/// Where the chunks went that hold a phrase: their place in each list, and what each stage made of them.
-pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+/// The operation whose failure leaves nothing to show.
+const SEEKING: &str = "seek";
+
+/// Where the chunks went that hold a phrase: their rank in each list, and what each stage made of them.
+pub struct Whereabouts;
+
+impl View for Whereabouts {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        "Where a passage went".to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        content(scene, cells)
+    }
+
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[(Action::Back, "close"), (Action::Search, "search")]
+    }
+
+    fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
+        match event {
+            // the log says why
+            Event::OperationFailed { operation, .. } if operation == SEEKING => Reaction::Close,
+            _ => Reaction::Nothing,
+        }
+    }
+}
+
+fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     let (Some(run), Some(sought)) = (scene.run, &scene.state.sought) else {
         content.gap();
@@ -68,10 +96,7 @@ fn chunk_rows(
     } else {
         "  a part of it; the next chunk holds the rest"
     };
-    let at = format!(
-        "   {}{part}",
-        place(&chunk.document, chunk.lines[0], chunk.lines[1])
-    );
+    let at = format!("   {}{part}", text::location(&chunk.document, chunk.lines));
     content.line(scene.span(
         Tone::Strong,
         text::clip(&at, cells.saturating_sub(1)).into_owned(),

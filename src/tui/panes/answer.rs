@@ -5,20 +5,107 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use crate::event::{Citation, Decision, Evidence, Outcome};
+use crate::tui::keys::Action;
+use crate::tui::pane::Pane;
 use crate::tui::state::{Phase, Run, Step};
 use crate::tui::text;
 use crate::tui::theme::Tone;
-use crate::tui::viewport::{Content, Item, patched};
+use crate::tui::view::{Copied, Passage, Request, Scene, View};
+use crate::tui::viewport::{Content, Item, Scroll, patched};
 
+use super::ready;
 use super::uncertainty::measure;
-use super::{Pane, Scene, ready};
 
 /// Cells before a sentence: selection, number, space.
 const INDENT: usize = 4;
 
-pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+/// The answer, sentence by sentence, with what each replaced and cites.
+pub struct Answer;
+
+impl View for Answer {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        Pane::Answer.title().to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        content(scene, cells)
+    }
+
+    fn note(&self, scene: &Scene<'_>) -> String {
+        let runs = scene.state.runs.len();
+        if runs < 2 {
+            return String::new();
+        }
+        let shown = scene.ui.work.turn.or(scene.state.latest);
+        format!("run {} of {runs}", shown.map_or(0, |at| at + 1))
+    }
+
+    fn copied(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+        copied(scene)
+    }
+
+    fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
+        match action {
+            Action::OpenSource => cited(scene).map(Request::OpenSource),
+            Action::FocusInput if scene.offers_questions() => {
+                Some(Request::Suggest(scroll.selected?.row))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The passage of the selected citation; of the first one when no sentence is selected.
+pub(super) fn cited(scene: &Scene<'_>) -> Option<Passage> {
+    let run = scene.run?;
+    let citation = match scene.ui.scroll(Pane::Answer).selected {
+        Some(item) => run
+            .steps
+            .get(item.row)?
+            .citations
+            .get(item.part.saturating_sub(1)),
+        None => run
+            .steps
+            .iter()
+            .flat_map(|step| &step.citations)
+            .chain(&run.citations)
+            .next(),
+    }?;
+    Some(Passage {
+        document: citation.file.clone(),
+        first_line: citation.first_line,
+        last_line: citation.last_line,
+        chunk: citation.chunk,
+    })
+}
+
+/// The selected sentence or citation; the whole answer when nothing is selected.
+pub(super) fn copied(scene: &Scene<'_>) -> Option<Copied> {
+    let run = scene.run?;
+    let Some(selected) = scene.ui.scroll(Pane::Answer).selected else {
+        let whole = if run.text.is_empty() {
+            let sentences: Vec<&str> = run.steps.iter().map(|step| step.text.as_str()).collect();
+            sentences.join(" ")
+        } else {
+            run.text.trim().to_owned()
+        };
+        return (!whole.is_empty()).then(|| Copied::new("the answer", whole));
+    };
+
+    let step = run.steps.get(selected.row)?;
+    let Some(citation) = selected.part.checked_sub(1) else {
+        return Some(Copied::new(format!("sentence {}", step.step), &step.text));
+    };
+    let citation = step.citations.get(citation)?;
+    Some(Copied::new(
+        format!("citation [{}]", citation.label),
+        text::location(&citation.file, [citation.first_line, citation.last_line]),
+    ))
+}
+
+fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
-    if let Some(question) = &scene.ui.pending {
+    if let Some(question) = &scene.ui.work.pending {
         question_rows(scene, question, cells, &mut content);
         content.paragraph(
             ready::waiting_for(scene),
@@ -37,7 +124,7 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     }
     match &run.outcome {
         Some(outcome) => outcome_rows(scene, run, outcome, cells, &mut content),
-        None if !scene.ui.goes_on(run) => note(
+        None if !scene.ui.is_in_progress(run) => note(
             scene,
             &mut content,
             cells,
@@ -77,7 +164,7 @@ fn sentence_rows(
     let mut sentence = step.text.clone();
     let writing = step.uncertainty.is_none()
         && !step.given
-        && scene.ui.goes_on(run)
+        && scene.ui.is_in_progress(run)
         && row + 1 == run.steps.len();
     let marks = if writing {
         "▌".to_owned()
@@ -232,21 +319,17 @@ fn citation_row(scene: &Scene<'_>, citation: &Citation, cells: usize) -> Line<'s
         Evidence::Overlap { share } => format!("{:.0} % of its words are there", share * 100.0),
     };
     let room = cells.saturating_sub(INDENT + 2 + label.len());
-    let place = place(&citation.file, citation.first_line, citation.last_line);
-    let place = text::clip_start(&place, room).into_owned();
-    let evidence = text::clip(&evidence, room.saturating_sub(text::width(&place) + 2)).into_owned();
+    let location = text::location(&citation.file, [citation.first_line, citation.last_line]);
+    let location = text::clip_start(&location, room).into_owned();
+    let evidence =
+        text::clip(&evidence, room.saturating_sub(text::width(&location) + 2)).into_owned();
     Line::from(vec![
         Span::raw(" ".repeat(INDENT)),
         scene.span(Tone::Quiet, "└ "),
         scene.span(Tone::Citation, label),
-        scene.span(Tone::Text, place),
+        scene.span(Tone::Text, location),
         scene.span(Tone::Quiet, format!("  {evidence}")),
     ])
-}
-
-/// A place in a document as a person reads it.
-pub(in crate::tui) fn place(document: &str, first: u32, last: u32) -> String {
-    format!("{}:{}", text::one_line(document), text::lines(first, last))
 }
 
 fn outcome_rows(
@@ -313,30 +396,4 @@ fn outcome_rows(
 fn note(scene: &Scene<'_>, content: &mut Content, cells: usize, (tone, words): (Tone, &str)) {
     content.gap();
     content.paragraph(words, scene.style(tone), "    ", cells);
-}
-
-pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
-    let run = scene.run?;
-    match scene.ui.scroll(Pane::Answer).selected {
-        Some(Item { row, part: 0 }) => {
-            let step = run.steps.get(row)?;
-            Some((format!("sentence {}", step.step), step.text.clone()))
-        }
-        Some(Item { row, part }) => {
-            let citation = run.steps.get(row)?.citations.get(part - 1)?;
-            Some((
-                format!("citation [{}]", citation.label),
-                place(&citation.file, citation.first_line, citation.last_line),
-            ))
-        }
-        None => {
-            let sentences: Vec<&str> = run.steps.iter().map(|step| step.text.as_str()).collect();
-            let whole = if run.text.is_empty() {
-                sentences.join(" ")
-            } else {
-                run.text.trim().to_owned()
-            };
-            (!whole.is_empty()).then(|| ("the answer".to_owned(), whole))
-        }
-    }
 }

@@ -7,7 +7,7 @@ use crate::tui::state::{Lookup, Narrowed, Rewritten};
 use crate::tui::text;
 use crate::tui::theme::Tone;
 
-use super::Scene;
+use crate::tui::view::Scene;
 
 /// `20 found → 18 not redundant → 6 graded ≥ .48 → 2 used`, wrapped at `cells`; nothing for a lookup without stages.
 pub(super) fn lines(scene: &Scene<'_>, lookup: &Lookup, cells: usize) -> Vec<Line<'static>> {

@@ -1,20 +1,40 @@
 use ratatui::text::Line;
 
 use crate::event::{ChunkText, DocumentLinks, LinkedChunk};
+use crate::tui::keys::Action;
+use crate::tui::pane::Pane;
 use crate::tui::state::{Lookup, Run, Step, setting};
 use crate::tui::text;
 use crate::tui::theme::Tone;
-use crate::tui::viewport::{Content, Item};
+use crate::tui::view::{Request, Scene, View};
+use crate::tui::viewport::{Content, Item, Scroll};
 
-use super::answer::place;
-use super::{Pane, Scene, role_off};
+use super::{answer, role_off};
 
 /// Chunks named a sentence; weaker ones would only be noise.
 const CHUNKS_SHOWN: usize = 4;
 /// Cells of a link matrix beside its map: the lines of the chunk.
 const GUTTER: usize = 12;
 
-pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+/// Which chunks belong together, and which of them each sentence attended to.
+pub struct Links;
+
+impl View for Links {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        Pane::Links.title().to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        content(scene, cells)
+    }
+
+    fn act(&self, action: Action, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Request> {
+        let passage = answer::cited(scene).filter(|_| action == Action::OpenSource)?;
+        Some(Request::OpenSource(passage))
+    }
+}
+
+fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     if let Some(run) = scene.run {
         if run
@@ -84,7 +104,7 @@ fn relatives(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) 
         ));
     }
     content.gap();
-    if scene.ui.zoomed {
+    if scene.ui.panes.zoomed {
         matrix(scene, document, place, cells, content);
     }
 }
@@ -133,7 +153,7 @@ fn chunk_line(
     let label = lookup
         .label(linked.chunk)
         .map_or_else(String::new, |label| format!("[{label}] "));
-    let at = place(&document.document, linked.lines[0], linked.lines[1]);
+    let at = text::location(&document.document, linked.lines);
     let mut line = Line::from(scene.span(Tone::Strong, before.to_owned()));
     line.push_span(scene.span(Tone::Citation, label));
     line.push_span(scene.span(Tone::Text, text::clip_start(&at, cells / 2).into_owned()));

@@ -4,12 +4,12 @@ use ratatui::text::{Line, Span};
 
 use crate::event::{CorpusCard, ModelRole};
 use crate::tui::keys::Action;
+use crate::tui::pane::Pane;
 use crate::tui::state::Model;
 use crate::tui::text;
 use crate::tui::theme::Tone;
+use crate::tui::view::Scene;
 use crate::tui::viewport::{Content, Item};
-
-use super::{Pane, Scene};
 
 pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
@@ -156,7 +156,7 @@ fn sign(scene: &Scene<'_>, action: Action) -> String {
 }
 
 fn suggestions(scene: &Scene<'_>, cells: usize, content: &mut Content) {
-    if scene.ui.suggestions.is_empty() {
+    if scene.ui.question.suggestions.is_empty() {
         return;
     }
     content.gap();
@@ -165,7 +165,7 @@ fn suggestions(scene: &Scene<'_>, cells: usize, content: &mut Content) {
         sign(scene, Action::HistoryOn)
     );
     content.line(scene.span(Tone::Quiet, take));
-    for (row, suggestion) in scene.ui.suggestions.iter().enumerate() {
+    for (row, suggestion) in scene.ui.question.suggestions.iter().enumerate() {
         let item = Item { row, part: 0 };
         let preset = format!("  {}", suggestion.preset);
         let question = text::clip(

@@ -4,21 +4,91 @@ use crate::event::{
     AddedChunk, ChunkClass, ContextOrigin, RefinementEnd, Understanding, Unmeasured, VariantFault,
     VariedChunk,
 };
+use crate::tui::keys::Action;
+use crate::tui::pane::Pane;
 use crate::tui::state::{Change, Round, Run};
 use crate::tui::text;
 use crate::tui::theme::Tone;
-use crate::tui::viewport::{Content, Item};
+use crate::tui::view::{Copied, Passage, Request, Scene, View};
+use crate::tui::viewport::{Content, Item, Scroll};
 
-use super::answer::place;
 use super::retrieval::short;
-use super::{Pane, Scene, role_off};
+use super::{answer, role_off};
 
 /// Cells before the place of a chunk: selection, then its label or what became of it.
 const GUTTER: usize = 8;
 /// Cells of the class of a chunk, or of why it came in.
 const CLASS: usize = 13;
 
-pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+/// How the context was repaired, round by round.
+pub struct Refinement;
+
+impl View for Refinement {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        Pane::Refinement.title().to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        content(scene, cells)
+    }
+
+    fn note(&self, scene: &Scene<'_>) -> String {
+        let rounds = scene.settled_run().map(|run| &run.refinement.rounds);
+        let entropies: Vec<String> = rounds
+            .into_iter()
+            .flatten()
+            .filter_map(|round| round.measured.as_ref().ok())
+            .map(|measured| format!("{:.2}", measured.dse))
+            .collect();
+        if entropies.is_empty() {
+            return String::new();
+        }
+        format!("DSE {}", entropies.join(" → "))
+    }
+
+    fn copied(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
+        copied(scene, scroll)
+    }
+
+    fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
+        if action != Action::OpenSource {
+            return None;
+        }
+        let chunk = scroll.selected.filter(|item| item.part > 0);
+        let passage = match chunk {
+            Some(item) => {
+                let run = scene.run?;
+                let chunk = run.refinement.chunk(item.row, item.part)?;
+                Passage::of_hit(run.hit(chunk)?)
+            }
+            None => answer::cited(scene)?,
+        };
+        Some(Request::OpenSource(passage))
+    }
+}
+
+/// The rephrasing of a selected chunk where it has one, else its text; the answers of a selected round.
+fn copied(scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
+    let run = scene.run?;
+    let item = scroll.selected?;
+    let round = run.refinement.rounds.get(item.row)?;
+    let Some(at) = item.part.checked_sub(1) else {
+        let answers = &round.measured.as_ref().ok()?.replies;
+        return Some(Copied::new("the answers", answers.join("\n")));
+    };
+
+    let rephrasing = round
+        .chunks
+        .get(at)
+        .and_then(|chunk| chunk.rephrasing.clone());
+    if let Some(rephrasing) = rephrasing {
+        return Some(Copied::new("the rephrasing", rephrasing));
+    }
+    let chunk = run.refinement.chunk(item.row, item.part)?;
+    Some(Copied::new("the chunk", chunk_text(run, chunk)))
+}
+
+fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     let Some(run) = scene.run.filter(|run| !run.refinement.rounds.is_empty()) else {
         nothing_measured(scene, cells, &mut content);
@@ -50,7 +120,7 @@ fn nothing_measured(scene: &Scene<'_>, cells: usize, content: &mut Content) {
         let measures = run
             .setting("understanding.kind")
             .is_some_and(|kind| kind != "off");
-        let says = match scene.ui.goes_on(run) && measures {
+        let says = match scene.ui.is_in_progress(run) && measures {
             true => "Measuring: each chunk is said another way, and the question asked again …"
                 .to_owned(),
             false => role_off::words(scene, run, "refiner", "No rounds"),
@@ -554,7 +624,7 @@ fn end_rows(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) {
     };
     let says = match run.refinement.finished {
         Some((best, end)) => format!("The answer is written from round {best}: {}.", ended(end)),
-        None if scene.ui.goes_on(run) => return,
+        None if scene.ui.is_in_progress(run) => return,
         None if run.refinement.rounds.last().is_some_and(measured) => {
             role_off::words(scene, run, "refiner", "Not repaired")
         }
@@ -597,34 +667,10 @@ fn faulty(fault: VariantFault) -> &'static str {
 fn chunk_place(run: &Run, chunk: u64) -> String {
     run.hit(chunk).map_or_else(
         || "?".to_owned(),
-        |hit| place(&hit.chunk.document, hit.chunk.lines[0], hit.chunk.lines[1]),
+        |hit| text::location(&hit.chunk.document, hit.chunk.lines),
     )
 }
 
 fn chunk_text(run: &Run, chunk: u64) -> &str {
     run.hit(chunk).map_or("", |hit| hit.chunk.text.as_str())
-}
-
-/// A chunk copies its rephrasing where it has one, else its text; a round its answers.
-pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
-    let run = scene.run?;
-    let item = scene.ui.scroll(Pane::Refinement).selected?;
-    let round = run.refinement.rounds.get(item.row)?;
-    let Some(at) = item.part.checked_sub(1) else {
-        return Some((
-            "the answers".to_owned(),
-            round.measured.as_ref().ok()?.replies.join("\n"),
-        ));
-    };
-    match round
-        .chunks
-        .get(at)
-        .and_then(|chunk| chunk.rephrasing.clone())
-    {
-        Some(rephrasing) => Some(("the rephrasing".to_owned(), rephrasing)),
-        None => {
-            let chunk = run.refinement.chunk(item.row, item.part)?;
-            Some(("the chunk".to_owned(), chunk_text(run, chunk).to_owned()))
-        }
-    }
 }

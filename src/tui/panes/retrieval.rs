@@ -1,23 +1,94 @@
 use ratatui::text::{Line, Span};
 
 use crate::config::Place;
-use crate::event::{ChunkText, DropReason, Fusion, Hit, Ranked, Retrieval, WordOrigin};
+use crate::event::{
+    ChunkText, DropReason, Fusion, Hit, Ranked, Retrieval as Retrieved, WordOrigin,
+};
 use crate::tui::keys::Action;
+use crate::tui::pane::Pane;
 use crate::tui::state::{Lookup, Run};
 use crate::tui::text;
 use crate::tui::theme::Tone;
-use crate::tui::viewport::{Content, Item, patched};
+use crate::tui::view::{Copied, Passage, Request, Scene, View};
+use crate::tui::viewport::{Content, Item, Scroll, patched};
 
-use super::answer::place;
-use super::{Pane, Scene, funnel, role_off};
+use super::{funnel, role_off};
 
 /// Cells before a hit's place: selection, then the label or the sign of a dropped one, then that of a place pinned or excluded.
 const GUTTER: usize = 6;
 const BAR: usize = 6;
 
-pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+/// What was retrieved: each chunk with its scores, and why it was kept or dropped.
+pub struct Retrieval;
+
+impl View for Retrieval {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        Pane::Retrieval.title().to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        content(scene, cells)
+    }
+
+    fn note(&self, scene: &Scene<'_>) -> String {
+        let Some(run) = scene.settled_run() else {
+            return String::new();
+        };
+        // re-chunked documents replace the chunks of the lookup before
+        let is_replaced = |at: usize| run.lookups.get(at + 1).is_some_and(|next| next.recut);
+        let last: Vec<&Lookup> = (0..run.lookups.len())
+            .filter(|at| !is_replaced(*at))
+            .map(|at| &run.lookups[at])
+            .collect();
+
+        let hits: usize = last.iter().map(|lookup| lookup.hits().len()).sum();
+        if hits == 0 {
+            return String::new();
+        }
+        let kept: usize = last
+            .iter()
+            .filter_map(|lookup| lookup.context.as_ref())
+            .map(|context| context.chunks.len())
+            .sum();
+        format!("{kept} of {hits} in the context")
+    }
+
+    /// The selected chunk; the last query when nothing is selected.
+    fn copied(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
+        if scroll.selected.is_none() {
+            let lookup = scene.run?.lookups.last()?;
+            return Some(Copied::new("the query", &lookup.query));
+        }
+        let chunk = &scene.selected_hit()?.chunk;
+        Some(Copied::new(
+            text::location(&chunk.document, chunk.lines),
+            &chunk.text,
+        ))
+    }
+
+    fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
+        let toggle = |key| {
+            let chunk = Box::new(scene.selected_hit()?.chunk.clone());
+            Some(Request::TogglePlace { key, chunk })
+        };
+        match action {
+            Action::Pin => toggle("retriever.pinned"),
+            Action::Exclude => toggle("retriever.excluded"),
+            Action::OpenSource => {
+                let hit = match scroll.selected {
+                    Some(_) => scene.selected_hit()?,
+                    None => scene.run?.lookups.first()?.hits().first()?,
+                };
+                Some(Request::OpenSource(Passage::of_hit(hit)))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
-    let Some(run) = scene.run.filter(|_| scene.ui.pending.is_none()) else {
+    let Some(run) = scene.settled_run() else {
         content.gap();
         let what = "What was looked up: each chunk that was found, its scores and ranks, and why it was kept or dropped.";
         content.paragraph(what, scene.style(Tone::Quiet), "   ", cells);
@@ -90,7 +161,7 @@ struct ByHand {
 
 impl ByHand {
     fn next(scene: &Scene<'_>) -> Self {
-        let places = |key| scene.ui.next_places(key);
+        let places = |key| scene.ui.next_run.places(key);
         Self {
             pinned: places("retriever.pinned"),
             excluded: places("retriever.excluded"),
@@ -221,7 +292,7 @@ fn origin_rows(scene: &Scene<'_>, lookup: &Lookup, cells: usize, content: &mut C
     content.paragraph(&says, scene.style(Tone::Quiet), " ", cells);
 }
 
-fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieval) -> String {
+fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {
     if lookup.recut {
         let hits = text::counted(lookup.found as u64, "hit");
         return format!(
@@ -280,7 +351,7 @@ fn hit_row(
     let by_hand = decided.map_or(Span::raw(" "), |decided| {
         scene.span(decided.tone, decided.sign)
     });
-    let place = place(&chunk.document, chunk.lines[0], chunk.lines[1]);
+    let place = text::location(&chunk.document, chunk.lines);
     let place = text::clip_start(&place, columns.place).into_owned();
     let place = scene.span(tone, text::left(&place, columns.place));
     let mut line = Line::from(vec![Span::raw(" "), sign, Span::raw(after), by_hand, place]);
@@ -407,7 +478,7 @@ fn name_of(text: u64, lookup: &Lookup) -> String {
     let hit = || lookup.hits().iter().find(|hit| hit.chunk.id == text);
     match (lookup.label(text), hit()) {
         (Some(label), _) => format!("[{label}]"),
-        (None, Some(hit)) => place(&hit.chunk.document, hit.chunk.lines[0], hit.chunk.lines[1]),
+        (None, Some(hit)) => text::location(&hit.chunk.document, hit.chunk.lines),
         (None, None) => "another text".to_owned(),
     }
 }
@@ -471,19 +542,4 @@ fn detail_rows(
 /// Does the range begin a word and not merely lie in one?
 fn is_word(text: &str, range: &std::ops::Range<usize>) -> bool {
     !text[..range.start].ends_with(char::is_alphanumeric)
-}
-
-pub(super) fn copied(scene: &Scene<'_>) -> Option<(String, String)> {
-    if scene.ui.scroll(Pane::Retrieval).selected.is_none() {
-        return scene
-            .run?
-            .lookups
-            .last()
-            .map(|lookup| ("the query".to_owned(), lookup.query.clone()));
-    }
-    let chunk = &scene.selected_hit()?.chunk;
-    Some((
-        place(&chunk.document, chunk.lines[0], chunk.lines[1]),
-        chunk.text.clone(),
-    ))
 }

@@ -1,21 +1,48 @@
 use ratatui::text::{Line, Span};
 
-use crate::event::{Decision, DoubtedRegion, GateCard, Uncertainty, UncertaintyMeasure};
+use crate::event::{
+    Decision, DoubtedRegion, GateCard, Uncertainty as Measured, UncertaintyMeasure,
+};
+use crate::tui::keys::Action;
+use crate::tui::pane::Pane;
 use crate::tui::state::{Run, Step, words};
 use crate::tui::text;
 use crate::tui::theme::Tone;
-use crate::tui::viewport::{Content, Item};
+use crate::tui::view::{Copied, Request, Scene, View};
+use crate::tui::viewport::{Content, Item, Scroll};
 
-use super::{Pane, Scene};
+use super::answer;
 
 /// A full bar of an entropy, unless a value or a threshold is higher; nats. A uniform choice among seven tokens has 1.95.
 const FULL_BAR: f32 = 2.0;
 /// The highest sign of the sparkline, unless a token is higher; nats.
 const FULL_SPARK: f32 = 3.0;
 
-pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
+/// How uncertain the model was of each sentence, and of which word.
+pub struct Uncertainty;
+
+impl View for Uncertainty {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        Pane::Uncertainty.title().to_owned()
+    }
+
+    fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
+        content(scene, cells)
+    }
+
+    fn copied(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+        answer::copied(scene)
+    }
+
+    fn act(&self, action: Action, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Request> {
+        let passage = answer::cited(scene).filter(|_| action == Action::OpenSource)?;
+        Some(Request::OpenSource(passage))
+    }
+}
+
+fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
-    let Some(run) = scene.run.filter(|_| scene.ui.pending.is_none()) else {
+    let Some(run) = scene.settled_run() else {
         content.gap();
         let what =
             "For each sentence of an answer: how unsure the model was of it, and of which word.";
@@ -112,7 +139,7 @@ fn open_row(
     (run, step): (&Run, &Step),
     cells: usize,
 ) -> Line<'static> {
-    let says = match scene.ui.goes_on(run) {
+    let says = match scene.ui.is_in_progress(run) {
         _ if step.given => "taken over",
         true => "being written",
         false => "not finished",
@@ -127,7 +154,7 @@ fn open_row(
 fn measured_row(
     scene: &Scene<'_>,
     name: &str,
-    uncertainty: &Uncertainty,
+    uncertainty: &Measured,
     top: f32,
     cells: usize,
 ) -> Line<'static> {
@@ -173,7 +200,7 @@ pub(super) fn measure(measure: UncertaintyMeasure) -> &'static str {
     }
 }
 
-fn decision(uncertainty: &Uncertainty) -> (Tone, &'static str) {
+fn decision(uncertainty: &Measured) -> (Tone, &'static str) {
     match uncertainty.decision {
         Decision::Measured => (Tone::Quiet, "measured"),
         Decision::Keep => (Tone::Good, "✓ keep"),
@@ -194,7 +221,7 @@ fn selected_step<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Step> {
             .map(|uncertainty| uncertainty.value)
             .fold(0.0, f32::max)
     };
-    let telling = match scene.ui.goes_on(run) {
+    let telling = match scene.ui.is_in_progress(run) {
         true => run.steps.last(),
         false => run
             .steps

@@ -11,7 +11,7 @@ use ragscope::event::{
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::Depth;
-use ragscope::tui::{App, Options, Suggestion, save, screen};
+use ragscope::tui::{App, Options, Suggestion, save};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -83,7 +83,7 @@ impl Screen {
         self.app.resize(width, height);
         self.app.prepare();
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-        screen::draw(&self.app, &mut buffer);
+        self.app.draw(&mut buffer);
         buffer
     }
 

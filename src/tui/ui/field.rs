@@ -1,0 +1,58 @@
+//! A line of text being typed, and what it is for.
+
+use ratatui_textarea::{CursorMove, TextArea};
+
+/// A line of text being typed.
+#[derive(Debug, Clone)]
+pub struct Field {
+    pub purpose: Purpose,
+    pub text: TextArea<'static>,
+}
+
+/// What a typed line is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Purpose {
+    Search,
+    /// A value of the setting with this name.
+    Setting(String),
+    /// A reference answer, to measure the utility of the context against.
+    Reference,
+    /// Text of a passage that should have been retrieved.
+    Passage,
+    /// The path of a folder of documents.
+    Folder,
+}
+
+impl Field {
+    /// A field that holds a text, the cursor at its end.
+    pub fn new(purpose: Purpose, text: &str) -> Self {
+        Self {
+            purpose,
+            text: line(text),
+        }
+    }
+
+    /// The line as typed.
+    pub fn typed(&self) -> &str {
+        self.text.lines().first().map_or("", String::as_str)
+    }
+
+    /// What to type, before the line.
+    pub fn label(&self) -> String {
+        match &self.purpose {
+            Purpose::Search => " search: ".to_owned(),
+            Purpose::Setting(key) => format!(" {key} = "),
+            Purpose::Reference => " the right answer: ".to_owned(),
+            Purpose::Passage => " words of the passage: ".to_owned(),
+            Purpose::Folder => " folder: ".to_owned(),
+        }
+    }
+}
+
+/// A text area that holds a text, the cursor at its end.
+pub fn line(text: &str) -> TextArea<'static> {
+    let mut area = TextArea::new(text.lines().map(str::to_owned).collect());
+    area.move_cursor(CursorMove::Bottom);
+    area.move_cursor(CursorMove::End);
+    area
+}

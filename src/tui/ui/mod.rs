@@ -1,0 +1,81 @@
+//! What the user did to the screen: focus, positions, text being typed, settings changed. One struct per job; none of them
+//! draws, and none of them knows the engine.
+
+mod field;
+mod next_run;
+mod panes;
+mod question;
+mod search;
+mod work;
+
+pub use field::{Field, Purpose, line};
+pub use next_run::NextRun;
+pub use panes::{Focus, Panes};
+pub use question::{PROMPT, QuestionLine};
+pub use search::Search;
+pub use work::Work;
+
+use crate::tui::options::Options;
+use crate::tui::pane::Pane;
+use crate::tui::player::Player;
+use crate::tui::state::Run;
+use crate::tui::theme::Theme;
+use crate::tui::viewport::Scroll;
+
+/// A short message in the status line, until the next key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    pub text: String,
+    pub failed: bool,
+}
+
+/// What the user did to the screen.
+#[derive(Debug, Clone)]
+pub struct Ui {
+    pub panes: Panes,
+    pub question: QuestionLine,
+    /// A line being typed over the status line.
+    pub field: Option<Field>,
+    pub search: Search,
+    pub work: Work,
+    pub next_run: NextRun,
+    pub notice: Option<Notice>,
+    /// Whether the screen has the mouse.
+    pub mouse: bool,
+    /// The player of a recorded run; without one there is an engine behind the screen.
+    pub player: Option<Player>,
+    /// The names of all themes.
+    pub themes: Vec<String>,
+}
+
+impl Ui {
+    pub fn new(options: &Options) -> Self {
+        Self {
+            panes: Panes::default(),
+            question: QuestionLine::new(&options.paths.history_file(), options.suggestions.clone()),
+            field: None,
+            search: Search::default(),
+            work: Work::default(),
+            next_run: NextRun::new(&options.config, &options.paths.config.join("presets")),
+            notice: None,
+            mouse: options.config.screen.mouse,
+            player: None,
+            themes: Theme::names(&options.paths.config.join("themes")),
+        }
+    }
+
+    /// The scroll position of a pane.
+    pub fn scroll(&self, pane: Pane) -> &Scroll {
+        self.panes.scroll(pane)
+    }
+
+    /// Returns whether more of this run is to come, from the engine or from the player.
+    pub fn is_in_progress(&self, run: &Run) -> bool {
+        let is_played = self
+            .player
+            .as_ref()
+            .is_some_and(|player| player.position().0 < player.position().1);
+
+        run.outcome.is_none() && (is_played || self.work.live.as_ref() == Some(&run.id))
+    }
+}

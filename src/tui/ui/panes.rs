@@ -1,0 +1,73 @@
+//! Which pane has the keys, and how far each is scrolled.
+
+use crate::tui::pane::Pane;
+use crate::tui::viewport::Scroll;
+
+/// Who has the keys when no overlay is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Focus {
+    Input,
+    Panes,
+}
+
+/// The panes as the user arranged them.
+#[derive(Debug, Clone)]
+pub struct Panes {
+    pub focus: Focus,
+    pub focused: Pane,
+    /// The pane below the answer where there is room for two.
+    pub beside: Pane,
+    pub zoomed: bool,
+    scrolls: [Scroll; Pane::ALL.len()],
+}
+
+impl Default for Panes {
+    fn default() -> Self {
+        Self {
+            focus: Focus::Input,
+            focused: Pane::Answer,
+            beside: Pane::Retrieval,
+            zoomed: false,
+            scrolls: Pane::ALL.map(start_of),
+        }
+    }
+}
+
+impl Panes {
+    /// The scroll position of a pane.
+    pub fn scroll(&self, pane: Pane) -> &Scroll {
+        &self.scrolls[pane as usize]
+    }
+
+    pub fn scroll_mut(&mut self, pane: Pane) -> &mut Scroll {
+        &mut self.scrolls[pane as usize]
+    }
+
+    /// Gives the keys to a pane.
+    pub fn focus(&mut self, pane: Pane) {
+        self.focus = Focus::Panes;
+        self.focused = pane;
+        if pane != Pane::Answer {
+            self.beside = pane;
+        }
+    }
+
+    /// Gives the keys to the question, which a zoomed pane would hide.
+    pub fn focus_input(&mut self) {
+        self.focus = Focus::Input;
+        self.zoomed = false;
+    }
+
+    /// Scrolls every pane back to its start, as a new run wants it.
+    pub fn reset_scrolls(&mut self) {
+        self.scrolls = Pane::ALL.map(start_of);
+    }
+}
+
+fn start_of(pane: Pane) -> Scroll {
+    if pane.is_following() {
+        Scroll::following()
+    } else {
+        Scroll::default()
+    }
+}

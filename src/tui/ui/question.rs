@@ -1,0 +1,155 @@
+//! The line that questions are typed into, with the questions before and the questions on offer.
+
+use std::path::Path;
+
+use ratatui::style::Style;
+use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+
+use crate::tui::options::Suggestion;
+use crate::tui::text;
+
+use super::field::line;
+
+/// The label before the question.
+pub const PROMPT: &str = " ask> ";
+/// Questions kept for the input line.
+const MAX_HISTORY: usize = 500;
+
+/// The question being typed.
+#[derive(Debug, Clone)]
+pub struct QuestionLine {
+    pub text: TextArea<'static>,
+    /// Questions to offer before the first one.
+    pub suggestions: Vec<Suggestion>,
+    /// The questions asked before, oldest first.
+    history: Vec<String>,
+    recalled: Option<Recalled>,
+}
+
+/// A question of the history that is in the line.
+#[derive(Debug, Clone)]
+struct Recalled {
+    at: usize,
+    /// What was typed before.
+    draft: String,
+}
+
+impl QuestionLine {
+    pub fn new(history: &Path, suggestions: Vec<Suggestion>) -> Self {
+        Self {
+            text: TextArea::default(),
+            suggestions,
+            history: read_history(history),
+            recalled: None,
+        }
+    }
+
+    /// The question as typed so far.
+    pub fn typed(&self) -> String {
+        self.text.lines().join("\n")
+    }
+
+    /// Replaces what is typed.
+    pub fn set(&mut self, question: &str) {
+        self.text = line(question);
+    }
+
+    /// Empties the line, and keeps the question for the history. Returns whether it is new there.
+    pub fn submit(&mut self, question: &str) -> bool {
+        self.text = TextArea::default();
+        self.recalled = None;
+
+        let is_new = self.history.last().is_none_or(|last| last != question);
+        if is_new {
+            self.history.push(question.to_owned());
+        }
+        is_new
+    }
+
+    /// The text was edited: it is no longer a question of the history.
+    pub fn edited(&mut self) {
+        self.recalled = None;
+    }
+
+    pub fn is_recalled(&self) -> bool {
+        self.recalled.is_some()
+    }
+
+    /// Up in the text, and from its first row on to earlier questions.
+    pub fn back(&mut self) {
+        if self.recalled.is_none() && self.text.cursor().0 > 0 {
+            self.text.move_cursor(CursorMove::Up);
+            return;
+        }
+
+        let recalled = match self.recalled.take() {
+            Some(recalled) => Recalled {
+                at: recalled.at.saturating_sub(1),
+                ..recalled
+            },
+            None if self.history.is_empty() => return,
+            None => Recalled {
+                at: self.history.len() - 1,
+                draft: self.typed(),
+            },
+        };
+        self.text = line(&self.history[recalled.at]);
+        self.recalled = Some(recalled);
+    }
+
+    /// Down in the text, and through the history back to what was being typed.
+    pub fn forward(&mut self) {
+        let Some(recalled) = self.recalled.take() else {
+            self.text.move_cursor(CursorMove::Down);
+            return;
+        };
+        let at = recalled.at + 1;
+        match self.history.get(at) {
+            Some(question) => {
+                self.text = line(question);
+                self.recalled = Some(Recalled { at, ..recalled });
+            }
+            None => self.text = line(&recalled.draft),
+        }
+    }
+
+    /// Rows that the question takes on a screen of this width.
+    pub fn rows(&self, columns: u16) -> u16 {
+        let cells = usize::from(columns).saturating_sub(text::width(PROMPT) + 1);
+        let rows: usize = self
+            .text
+            .lines()
+            .iter()
+            .map(|line| text::wrap(line, cells).len())
+            .sum();
+        u16::try_from(rows).unwrap_or(u16::MAX)
+    }
+
+    /// Gives the line its look, with a cursor only where the keys go.
+    pub fn dress(&mut self, plain: Style, quiet: Style, is_active: bool) {
+        self.text.set_style(plain);
+        self.text.set_cursor_line_style(Style::default());
+        self.text
+            .set_cursor_style(if is_active { plain.reversed() } else { plain });
+        self.text.set_wrap_mode(WrapMode::WordOrGlyph);
+        self.text.set_placeholder_text(if is_active {
+            ""
+        } else {
+            "i to type a question"
+        });
+        self.text.set_placeholder_style(quiet);
+    }
+}
+
+/// Reads the questions asked before, oldest first. No file, no history.
+fn read_history(file: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+
+    // one question per line, as a JSON string, since a question may have several lines
+    let mut questions: Vec<String> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    questions.drain(..questions.len().saturating_sub(MAX_HISTORY));
+    questions
+}

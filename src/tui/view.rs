@@ -1,0 +1,265 @@
+//! What panes and overlays have in common: [`View`], which each implements in its own file, and [`Scene`], all that drawing may
+//! look at. A view changes nothing by itself; what it wants done comes out as a [`Request`].
+
+use ratatui::style::Style;
+use ratatui::text::Span;
+use ratatui_textarea::TextArea;
+
+use crate::event::{ChunkText, Event, Hit, RunSummary};
+
+use super::keys::{Action, Context, Keymap};
+use super::pane::Pane;
+use super::state::{Run, State};
+use super::text;
+use super::theme::{Theme, Tone};
+use super::ui::{Purpose, Ui};
+use super::viewport::{Content, Scroll};
+use crate::config::Paths;
+
+/// A pane or an overlay: rows with a title, and what keys do to them.
+pub trait View {
+    /// The title in its frame.
+    fn title(&self, scene: &Scene<'_>) -> String;
+
+    /// Its rows at a width of `cells`.
+    fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content;
+
+    /// A remark at the right of the title.
+    fn note(&self, _scene: &Scene<'_>) -> String {
+        String::new()
+    }
+
+    /// The columns and rows that it takes as an overlay.
+    fn size(&self) -> Size {
+        Size::READING
+    }
+
+    /// The text that copying takes.
+    fn copied(&self, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
+        None
+    }
+
+    /// The contexts of keys that hold in it besides reading, the nearest first.
+    fn contexts(&self) -> &'static [Context] {
+        &[]
+    }
+
+    /// Its keys for the status line, the most important first.
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[
+            (Action::Back, "close"),
+            (Action::Search, "search"),
+            (Action::Copy, "copy"),
+        ]
+    }
+
+    /// Answers an action with what is to be done; `None` when the action means nothing here.
+    fn act(&self, _action: Action, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Request> {
+        None
+    }
+
+    /// Takes in an event while it is open; `state` has it already.
+    fn receive(&mut self, _event: &Event, _state: &State) -> Reaction {
+        Reaction::Nothing
+    }
+
+    /// Returns whether the rows can change while nothing is received.
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    /// Moves the window after the rows were made, where the view wants something in sight.
+    fn settle(&mut self, _content: &Content, _height: usize, _scroll: &mut Scroll) {}
+
+    /// The line that is typed above its rows.
+    fn input(&self) -> Option<&TextArea<'static>> {
+        None
+    }
+
+    fn input_mut(&mut self) -> Option<&mut TextArea<'static>> {
+        None
+    }
+}
+
+/// Columns and rows that an overlay takes where the screen has them, its frame included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    pub columns: u16,
+    pub min_rows: u16,
+    pub max_rows: u16,
+}
+
+impl Size {
+    /// An overlay to read: as high as its text, within limits.
+    pub const READING: Self = Self::up_to(110, 60);
+
+    pub const fn up_to(columns: u16, max_rows: u16) -> Self {
+        Self {
+            columns,
+            min_rows: 10,
+            max_rows,
+        }
+    }
+
+    /// An overlay whose height does not change with its rows.
+    pub const fn fixed(columns: u16, rows: u16) -> Self {
+        Self {
+            columns,
+            min_rows: rows,
+            max_rows: rows,
+        }
+    }
+}
+
+/// Text for the clipboard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copied {
+    /// A name for the message that it was copied.
+    pub name: String,
+    pub text: String,
+}
+
+impl Copied {
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            text: text.into(),
+        }
+    }
+
+    /// The lines as one text; `None` when there are none.
+    pub fn lines(name: &str, lines: &[String]) -> Option<Self> {
+        (!lines.is_empty()).then(|| Self::new(name, lines.join("\n")))
+    }
+}
+
+/// A passage of a document to open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    pub document: String,
+    pub first_line: u32,
+    pub last_line: u32,
+    /// The chunk that the run recorded of it.
+    pub chunk: u64,
+}
+
+impl Passage {
+    pub fn of_hit(hit: &Hit) -> Self {
+        let [first_line, last_line] = hit.chunk.lines;
+        Self {
+            document: hit.chunk.document.clone(),
+            first_line,
+            last_line,
+            chunk: hit.chunk.id,
+        }
+    }
+}
+
+/// Something that a view wants done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// Close the overlay.
+    Close,
+    /// Show a message; it is a refusal.
+    Refuse(String),
+    /// Change a setting for the next run.
+    Set { key: String, value: String },
+    /// Take back what was changed of a setting.
+    Reset(String),
+    /// Add a chunk to the places that a setting names, or remove it.
+    TogglePlace {
+        key: &'static str,
+        chunk: Box<ChunkText>,
+    },
+    /// Type a line, beginning with a text.
+    Type(Purpose, String),
+    /// Measure the utility of the context against a reference answer that is typed.
+    TypeReference,
+    /// Open the document of a passage.
+    OpenSource(Passage),
+    /// Open a recorded run.
+    OpenRun(RunSummary),
+    /// Ask the question of the shown run under another preset.
+    AskUnder(String),
+    /// Choose a preset for the next run.
+    Preset(String),
+    /// Choose a theme.
+    Theme(String),
+    /// Put a suggested question into the question line.
+    Suggest(usize),
+    /// Do what a key of the panes does.
+    Perform(Action),
+}
+
+/// What an overlay does about an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaction {
+    Nothing,
+    /// Its rows are to be made again.
+    Redraw,
+    /// Its first item is to be selected.
+    SelectFirst,
+    Close,
+}
+
+/// All that drawing may look at.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    pub state: &'a State,
+    /// The run on the screen.
+    pub run: Option<&'a Run>,
+    pub ui: &'a Ui,
+    pub theme: &'a Theme,
+    pub keymap: &'a Keymap,
+    pub paths: &'a Paths,
+    /// Whether `state` is that of an earlier moment.
+    pub frozen: bool,
+}
+
+impl<'a> Scene<'a> {
+    /// The run on the screen; `None` while a question waits to become one.
+    pub fn settled_run(&self) -> Option<&'a Run> {
+        self.run.filter(|_| self.ui.work.pending.is_none())
+    }
+
+    /// Returns whether questions are offered in place of an answer.
+    pub fn offers_questions(&self) -> bool {
+        self.run.is_none()
+            && self.ui.work.pending.is_none()
+            && !self.ui.question.suggestions.is_empty()
+    }
+
+    /// The look of a role.
+    pub fn style(&self, tone: Tone) -> Style {
+        self.theme.style(tone)
+    }
+
+    /// Text in the look of a role.
+    pub fn span(&self, tone: Tone, content: impl Into<String>) -> Span<'static> {
+        Span::styled(content.into(), self.theme.style(tone))
+    }
+
+    /// A bar of `cells` cells, filled to `share` in 0..=1.
+    pub fn bar(&self, share: f32, cells: usize) -> [Span<'static>; 2] {
+        let (filled, rest) = text::bar(share, cells);
+        [self.span(Tone::Bar, filled), self.span(Tone::Track, rest)]
+    }
+
+    /// The hit that is selected in Retrieval.
+    pub fn selected_hit(&self) -> Option<&'a Hit> {
+        let item = self.ui.scroll(Pane::Retrieval).selected?;
+        self.run?
+            .lookups
+            .get(item.row)?
+            .hits()
+            .get(item.part.checked_sub(1)?)
+    }
+
+    /// A key with what it does, as `key what it does`.
+    pub fn hint(&self, action: Action, what: &str) -> [Span<'static>; 2] {
+        [
+            self.span(Tone::Key, self.keymap.sign(action)),
+            self.span(Tone::Quiet, format!(" {what}")),
+        ]
+    }
+}
