@@ -1,7 +1,5 @@
 //! From bytes to text: UTF-8, UTF-16 with its mark, and Western 8-bit text; what is no text is told apart.
 
-use markup5ever::data::C1_REPLACEMENTS;
-
 use super::offsets::{Offsets, Traced};
 
 /// A line longer than this is data, not text: nobody reads it, and every tool that shows it suffers.
@@ -10,6 +8,13 @@ const MAX_LINE_BYTES: usize = 8 << 20;
 const MAX_CONTROL_SHARE: f64 = 0.02;
 /// Western text holds few letters beyond ASCII; other 8-bit encodings and compressed data hold many.
 const MAX_HIGH_SHARE: f64 = 0.3;
+
+/// Windows-1252 from 0x80 to 0x9f; elsewhere it is Latin-1. The WHATWG encoding standard keeps the
+/// five bytes that it leaves out as control characters.
+const WINDOWS_1252: [char; 32] = [
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
+    '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+];
 
 /// The text of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -131,12 +136,10 @@ fn western(bytes: &[u8]) -> Decoded {
     }
 }
 
-/// Windows-1252 differs from Latin-1 in 0x80..=0x9f only.
 fn windows_1252(byte: u8) -> char {
-    let c1 = byte
-        .checked_sub(0x80)
-        .and_then(|index| *C1_REPLACEMENTS.get(usize::from(index))?);
-    c1.unwrap_or(char::from(byte))
+    let high = byte.checked_sub(0x80).map(usize::from);
+    let replaced = high.and_then(|index| WINDOWS_1252.get(index));
+    replaced.copied().unwrap_or(char::from(byte))
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Decoded {

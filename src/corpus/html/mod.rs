@@ -1,0 +1,110 @@
+//! Extracts the text of a web page: what is between the tags, in blocks as a browser breaks them.
+//!
+//! html5gum takes the page apart as the HTML standard says. There is no tree, since a citation has to
+//! open at its line: every piece of text keeps the bytes of the page that it stands for. Any input
+//! gives some text; nothing is an error.
+
+mod scanner;
+mod page;
+
+use html5gum::Tokenizer;
+
+pub(super) use page::Page;
+use scanner::Scanner;
+
+/// Returns the text and the headings of a page.
+pub(super) fn extract(source: &str) -> Page {
+    let mut page = Page::default();
+    let scanner = Scanner::new(source, &mut page);
+    let Ok(()) = Tokenizer::new_with_emitter(source, scanner).finish();
+
+    page.end_heading();
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_as_a_browser_breaks_them() {
+        let cases = [
+            ("plain", "plain"),
+            (
+                "<p>one  two\n three</p><p>four<br>five</p>",
+                "one two three\n\nfour\nfive",
+            ),
+            ("a<b>b</b> <i>c</i>", "ab c"),
+            (
+                "<ul><li>one</li><li>two <b>three</b></li></ul>after",
+                "- one\n- two three\n\nafter",
+            ),
+            (
+                "<ol><li><p>one</p></li><li></li><li><div>two</div></li></ol>",
+                "- one\n\n- two",
+            ),
+            (
+                "<table><tr><th>Name<th>Age<tr><td>Ann<td>7</table>",
+                "| Name | Age\n| Ann | 7",
+            ),
+            (
+                "<script>if (a < b) '</p>'</script>x<style>p{}</style>y",
+                "xy",
+            ),
+            ("<SCRIPT>never closed <p>text", ""),
+            ("<svg><text>no</text><svg></svg></svg>yes", "yes"),
+            ("<!-- no <p> -->yes<!DOCTYPE html><?php no ?>", "yes"),
+            ("<pre>a\n  b\n\nc</pre>d", "a\n  b\n\nc\n\nd"),
+            (
+                "a < b && c > d &amp; &lt;tag&gt; &eacute;&#233;&#xe9;&#150; &bogus; &copy 1 &",
+                "a < b && c > d & <tag> ééé– &bogus; © 1 &",
+            ),
+            ("<p title=\"a > b\" x='>'>text", "text"),
+            ("<title>T &amp; U</title><h1>H</h1>", "T & U\n\nH"),
+            ("<div><div><div>x</div></div></div>\n\n<div>y", "x\n\ny"),
+            ("<textarea><b>raw</b></textarea>", "<b>raw</b>"),
+            ("x<", "x<"),
+            ("<p", ""),
+            ("x<![CDATA[a < b]] &amp;]]>y", "xa < b]] &amp;y"),
+            ("<![CDATA[never closed 漢", "never closed 漢"),
+            ("<!-- ended by mistake --!>text", "text"),
+            ("<script src=x /><iframe/><p>text", "text"),
+            ("<title/>a<p/>b<br/>c", "a\n\nb\nc"),
+            ("a&é&#59;\r\nb", "a&é; b"),
+        ];
+        for (page, text) in cases {
+            assert_eq!(extract(page).traced.text, text, "{page}");
+        }
+    }
+
+    #[test]
+    fn headings_have_levels_and_titles() {
+        let page =
+            extract("<title>Page</title><h1>One</h1>text<h2>Two <em>x</em></h2><h3></h3>more");
+        let found: Vec<_> = page
+            .headings
+            .iter()
+            .map(|heading| (heading.level, heading.title.as_str()))
+            .collect();
+        assert_eq!(found, [(0, "Page"), (1, "One"), (2, "Two x")]);
+        let two = &page.headings[2];
+        assert_eq!(&page.traced.text[two.place.clone()], "Two x");
+    }
+
+    #[test]
+    fn words_are_traced_to_the_page() {
+        let source = "<html>\n<p>Caf&eacute; <b>noir</b>\n and   tea</p>";
+        let page = extract(source);
+        for word in ["Caf", "noir", "tea", "and"] {
+            let at = page.traced.text.find(word).expect(word);
+            let origin = page.traced.origin.source_range(at..at + word.len());
+            assert_eq!(&source[origin.start as usize..origin.end as usize], word);
+        }
+        let at = page.traced.text.find('é').expect("é");
+        let origin = page.traced.origin.source_range(at..at + 2);
+        assert_eq!(
+            &source[origin.start as usize..origin.end as usize],
+            "&eacute;"
+        );
+    }
+}

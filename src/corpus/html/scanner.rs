@@ -1,0 +1,183 @@
+//! Reads the tokens of a page, and hands its text and its tags to a [`Page`].
+
+use html5gum::{Emitter, Error, State, naive_next_state};
+
+use super::page::Page;
+
+/// Receives the tokens of html5gum and keeps count of where they are in the source.
+///
+/// Attributes, comments and document types are no text, so what is said about them is ignored.
+pub(super) struct Scanner<'a> {
+    source: &'a str,
+    page: &'a mut Page,
+    /// How far the tokenizer has read.
+    position: usize,
+    /// Text that is in the page as it is in the source, and is not yet handed over.
+    text_start: usize,
+    text_end: usize,
+    tag: Tag,
+    /// The element whose end tag ends raw text.
+    last_start_tag: Vec<u8>,
+}
+
+/// The tag that is being read.
+#[derive(Default)]
+struct Tag {
+    name: Vec<u8>,
+    is_end: bool,
+    is_self_closing: bool,
+}
+
+impl Tag {
+    fn begin(&mut self, is_end: bool) {
+        self.name.clear();
+        self.is_end = is_end;
+        self.is_self_closing = false;
+    }
+}
+
+impl<'a> Scanner<'a> {
+    pub(super) fn new(source: &'a str, page: &'a mut Page) -> Self {
+        Self {
+            source,
+            page,
+            position: 0,
+            text_start: 0,
+            text_end: 0,
+            tag: Tag::default(),
+            last_start_tag: Vec::new(),
+        }
+    }
+
+    /// Hands over the text that was read; the next text begins at the position of the tokenizer.
+    fn flush_text(&mut self) {
+        let text = self
+            .source
+            .get(self.text_start..self.text_end)
+            .unwrap_or_default();
+        self.page.text(text, self.text_start);
+
+        self.text_start = self.position;
+        self.text_end = self.position;
+    }
+
+    fn start_tag(&mut self) -> Option<State> {
+        let name = String::from_utf8_lossy(&self.tag.name);
+
+        // In XHTML `<script/>` is a whole element; a browser would take the page for a script.
+        if self.tag.is_self_closing {
+            self.page.empty_element(&name);
+            return None;
+        }
+
+        self.page.open(&name);
+        self.last_start_tag.clone_from(&self.tag.name);
+        naive_next_state(&self.tag.name)
+    }
+}
+
+impl Emitter for Scanner<'_> {
+    type Token = std::convert::Infallible;
+
+    fn move_position(&mut self, offset: isize) {
+        self.position = self.position.saturating_add_signed(offset);
+    }
+
+    fn init_string(&mut self) {
+        if self.position != self.text_end {
+            self.flush_text();
+        }
+    }
+
+    /// Takes text that ends at the position: a piece of the source, perhaps with other line ends,
+    /// or the characters that a reference (`&eacute;`) stands for.
+    fn emit_string(&mut self, text: &[u8]) {
+        let start = self.text_end;
+        let piece = self
+            .source
+            .as_bytes()
+            .get(start..self.position)
+            .unwrap_or_default();
+        let is_reference = piece.starts_with(b"&") && piece != text;
+
+        if !is_reference {
+            self.text_end = self.position;
+            return;
+        }
+
+        let width = piece.len();
+        self.flush_text();
+        self.page
+            .reference(&String::from_utf8_lossy(text), start, width);
+    }
+
+    fn init_start_tag(&mut self) {
+        self.tag.begin(false);
+    }
+
+    fn init_end_tag(&mut self) {
+        self.tag.begin(true);
+    }
+
+    fn push_tag_name(&mut self, name: &[u8]) {
+        self.tag.name.extend_from_slice(name);
+    }
+
+    fn set_self_closing(&mut self) {
+        self.tag.is_self_closing = true;
+    }
+
+    fn emit_current_tag(&mut self) -> Option<State> {
+        self.flush_text();
+        if self.tag.is_end {
+            self.page.close(&String::from_utf8_lossy(&self.tag.name));
+            return None;
+        }
+        self.start_tag()
+    }
+
+    fn current_is_appropriate_end_tag_token(&mut self) -> bool {
+        self.tag.is_end && self.tag.name == self.last_start_tag
+    }
+
+    fn emit_current_comment(&mut self) {
+        self.flush_text();
+    }
+
+    fn emit_current_doctype(&mut self) {
+        self.flush_text();
+    }
+
+    fn emit_eof(&mut self) {
+        self.flush_text();
+    }
+
+    /// Answers at `<![CDATA[`, which begins text in XHTML and a comment that nobody writes in HTML.
+    fn adjusted_current_node_present_but_not_in_html_namespace(&mut self) -> bool {
+        self.flush_text();
+        true
+    }
+
+    fn should_emit_errors(&mut self) -> bool {
+        false
+    }
+
+    fn pop_token(&mut self) -> Option<Self::Token> {
+        None
+    }
+
+    fn set_last_start_tag(&mut self, _: Option<&[u8]>) {}
+    fn emit_error(&mut self, _: Error) {}
+    fn init_comment(&mut self) {}
+    fn push_comment(&mut self, _: &[u8]) {}
+    fn init_attribute(&mut self) {}
+    fn push_attribute_name(&mut self, _: &[u8]) {}
+    fn push_attribute_value(&mut self, _: &[u8]) {}
+    fn init_doctype(&mut self) {}
+    fn push_doctype_name(&mut self, _: &[u8]) {}
+    fn set_force_quirks(&mut self) {}
+    fn set_doctype_public_identifier(&mut self, _: &[u8]) {}
+    fn set_doctype_system_identifier(&mut self, _: &[u8]) {}
+    fn push_doctype_public_identifier(&mut self, _: &[u8]) {}
+    fn push_doctype_system_identifier(&mut self, _: &[u8]) {}
+}
