@@ -79,7 +79,7 @@ pub fn run(
     paths: &Paths,
     out: &mut Output,
 ) -> Result<Exit, Stopped> {
-    let mut checks = vec![build()];
+    let mut checks = Vec::new();
     let config = match layers.map(|layers| layers.config()) {
         Ok(Ok(config)) => Some(config),
         Ok(Err(error)) => {
@@ -99,6 +99,7 @@ pub fn run(
     checks.push(bundled_models(&assets_folder().join("models")));
     match Runtime::start(&paths.log_file()) {
         Ok(runtime) => {
+            checks.push(build(&runtime));
             checks.push(devices(&runtime));
             checks.extend(
                 config
@@ -147,15 +148,20 @@ fn print(checks: &[Check], out: &mut Output) -> std::io::Result<()> {
     Ok(())
 }
 
-fn build() -> Check {
-    let features = Runtime::features().join(" ");
-    let found = format!("ragscope {}, {features}", env!("CARGO_PKG_VERSION"));
-    let slow = cfg!(target_arch = "x86_64") && !cfg!(target_feature = "avx2");
+fn build(runtime: &Runtime) -> Check {
+    let features = runtime.features();
+    let found = format!(
+        "ragscope {}, {}",
+        env!("CARGO_PKG_VERSION"),
+        features.join(" ")
+    );
+    let slow = cfg!(target_arch = "x86_64") && !features.iter().any(|feature| feature == "AVX2");
+
     if slow {
         Check::poor(
             "build",
             found,
-            "on a processor with AVX2, build in the checkout: it sets target-cpu=native",
+            "models run without AVX2: take a release build, which chooses kernels for the processor",
         )
     } else {
         Check::good("build", found)

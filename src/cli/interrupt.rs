@@ -4,9 +4,6 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::SIGINT;
-use signal_hook::iterator::Signals;
-
 use crate::event::{Flow, StopFlag};
 
 use super::failure::Exit;
@@ -28,18 +25,25 @@ impl Interrupt {
             seen: Arc::default(),
             stop: StopFlag::default(),
         };
-        let mut signals = Signals::new([SIGINT])?;
         let heard = interrupt.clone();
+
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()?;
+        let mut pressed = runtime.block_on(async { ctrl_c() })?;
+
         std::thread::Builder::new()
             .name("signals".to_owned())
             .spawn(move || {
-                for _ in signals.forever() {
+                while runtime.block_on(pressed.recv()).is_some() {
                     heard.stop.stop();
                     if heard.seen.swap(true, Ordering::Relaxed) {
+                        // A model may be computing: without the destructors of its libraries.
                         signal_hook::low_level::exit(i32::from(Exit::Interrupted.code()));
                     }
                 }
             })?;
+
         Ok(interrupt)
     }
 
@@ -63,4 +67,14 @@ impl Interrupt {
     pub fn stop_flag(&self) -> StopFlag {
         self.stop.clone()
     }
+}
+
+#[cfg(unix)]
+fn ctrl_c() -> io::Result<tokio::signal::unix::Signal> {
+    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())
+}
+
+#[cfg(windows)]
+fn ctrl_c() -> io::Result<tokio::signal::windows::CtrlC> {
+    tokio::signal::windows::ctrl_c()
 }

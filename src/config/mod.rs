@@ -16,6 +16,8 @@ pub use merge::{
     ConfigError, Layers, Setting, defaults_toml, names_with_own, nearest, preset_names,
     settings_list,
 };
+#[cfg(feature = "portable")]
+pub use paths::libraries_folder;
 pub use paths::{Paths, assets_folder};
 pub use place::{Part, Place};
 pub use settings::*;

@@ -101,25 +101,50 @@ impl Paths {
     }
 }
 
-/// The folder of bundled models and of the demo: `$RAGSCOPE_ASSETS`, the `assets` folder nearest above the executable, or
-/// that of the checkout which the program was built from.
-#[must_use]
+/// Returns the folder of bundled models, probes and the demo: `$RAGSCOPE_ASSETS`; the folder that
+/// came with the program; or `assets` of the checkout that it was built from.
 pub fn assets_folder() -> PathBuf {
     if let Some(folder) = std::env::var_os("RAGSCOPE_ASSETS").filter(|folder| !folder.is_empty()) {
         return PathBuf::from(folder);
     }
-    std::env::current_exe()
-        .and_then(std::fs::canonicalize)
-        .ok()
-        .and_then(|executable| assets_above(&executable))
+
+    executable()
+        .and_then(|executable| assets_of(&executable))
         .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("assets"))
 }
 
-fn assets_above(executable: &Path) -> Option<PathBuf> {
-    executable
+/// Returns the folder of ggml's libraries that came with a portable build: `PREFIX/lib/ragscope`
+/// or, on Windows, where the program is.
+#[cfg(feature = "portable")]
+pub fn libraries_folder() -> Option<PathBuf> {
+    let beside = executable()?.parent()?.to_owned();
+    let installed = beside.parent()?.join("lib/ragscope");
+    [installed, beside].into_iter().find(|folder| {
+        let mut files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        files.any(|file| file.file_name().to_string_lossy().contains("ggml-cpu"))
+    })
+}
+
+fn executable() -> Option<PathBuf> {
+    std::env::current_exe().and_then(std::fs::canonicalize).ok()
+}
+
+/// Finds the assets of an installed program (`PREFIX/bin` and `PREFIX/share/ragscope`), of an
+/// unpacked archive (beside the program), or of the checkout around `target`.
+fn assets_of(executable: &Path) -> Option<PathBuf> {
+    let installed = executable
+        .ancestors()
+        .nth(2)
+        .map(|prefix| prefix.join("share/ragscope"));
+    let around = executable
         .ancestors()
         .skip(1)
-        .map(|folder| folder.join("assets"))
+        .map(|folder| folder.join("assets"));
+
+    installed
+        .into_iter()
+        .chain(around)
+        .chain([PathBuf::from("/usr/share/ragscope")])
         .find(|assets| assets.join("models").is_dir())
 }
 
@@ -132,7 +157,17 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         std::fs::create_dir_all(home.path().join("assets/models")).expect("made");
         std::fs::create_dir_all(home.path().join("target/release/assets")).expect("made");
-        let found = assets_above(&home.path().join("target/release/ragscope"));
+        let found = assets_of(&home.path().join("target/release/ragscope"));
         assert_eq!(found, Some(home.path().join("assets")));
+    }
+
+    #[test]
+    fn assets_of_an_installed_program_are_found_in_share() {
+        let prefix = tempfile::tempdir().expect("a folder");
+        let assets = prefix.path().join("share/ragscope");
+        std::fs::create_dir_all(assets.join("models")).expect("made");
+        std::fs::create_dir_all(prefix.path().join("assets/models")).expect("made");
+        let found = assets_of(&prefix.path().join("bin/ragscope"));
+        assert_eq!(found, Some(assets));
     }
 }

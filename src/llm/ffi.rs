@@ -504,6 +504,14 @@ unsafe extern "C" fn log(level: sys::ggml_log_level, text: *const c_char, _data:
     }
 }
 
+/// Returns the features of ggml's back ends as llama.cpp prints them.
+pub(super) fn system_info() -> String {
+    // SAFETY: the string is static and ends with a zero; a later call writes the same text again.
+    unsafe { CStr::from_ptr(sys::llama_print_system_info()) }
+        .to_string_lossy()
+        .into_owned()
+}
+
 /// The names of the chat templates that llama.cpp knows.
 pub(super) fn chat_templates() -> Vec<String> {
     // SAFETY: with a null list and no room only the count comes back.

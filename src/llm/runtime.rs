@@ -42,6 +42,7 @@ impl Runtime {
         })?;
         let backend = BACKEND.get_or_init(|| {
             ffi::send_log();
+            load_kernels();
             LlamaBackend::init().map_err(|error| error.to_string())
         });
         match backend {
@@ -75,26 +76,41 @@ impl Runtime {
         devices
     }
 
-    /// What this build was made with: `cpu` and GPU backends, then vector instructions.
-    #[must_use]
-    pub fn features() -> Vec<&'static str> {
-        let built = [
-            ("cpu", true),
-            ("cuda", cfg!(feature = "cuda")),
-            ("vulkan", cfg!(feature = "vulkan")),
-            ("metal", cfg!(feature = "metal")),
-            ("rocm", cfg!(feature = "rocm")),
-            ("avx", cfg!(target_feature = "avx")),
-            ("avx2", cfg!(target_feature = "avx2")),
-            ("fma", cfg!(target_feature = "fma")),
-            ("avx512f", cfg!(target_feature = "avx512f")),
-            ("neon", cfg!(target_feature = "neon")),
-        ];
-        built
-            .into_iter()
-            .filter_map(|(name, built)| built.then_some(name))
-            .collect()
+    /// The back ends and the vector instructions that ggml uses on this machine, e.g. `CPU`, `AVX2`.
+    pub fn features(&self) -> Vec<String> {
+        features_in(&ffi::system_info())
     }
+}
+
+/// Loads ggml's kernels for this processor. A portable build has them in a library per kind of
+/// processor beside the program, and ggml takes the fastest one that runs here; other builds have
+/// them linked in.
+fn load_kernels() {
+    #[cfg(feature = "portable")]
+    match crate::config::libraries_folder() {
+        Some(folder) => llama_cpp_2::llama_backend::load_backends_from_path(&folder),
+        None => llama_cpp_2::llama_backend::load_backends(),
+    }
+}
+
+/// Reads `CPU : AVX = 1 | AVX2 = 1 | CUDA : ARCHS = 500 | `: names of back ends, and their features
+/// with values.
+fn features_in(system_info: &str) -> Vec<String> {
+    let mut features = Vec::new();
+
+    for part in system_info.split('|') {
+        let (back_end, feature) = match part.split_once(':') {
+            Some((back_end, feature)) => (Some(back_end.trim()), feature),
+            None => (None, part),
+        };
+        features.extend(back_end.map(str::to_owned));
+
+        if let Some((name, "1")) = feature.trim().split_once(" = ") {
+            features.push(name.to_owned());
+        }
+    }
+
+    features
 }
 
 /// Threads for arithmetic: what the settings say, or one a physical core of those that this process may use.
@@ -129,4 +145,19 @@ pub(super) fn available_memory_bytes() -> Option<u64> {
         .parse::<u64>()
         .ok()
         .map(|kilobytes| kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_are_those_that_are_on() {
+        let info =
+            "CUDA : ARCHS = 500,610 | USE_GRAPHS = 1 | CPU : SSE3 = 1 | AVX2 = 1 | SVE = 0 | ";
+        assert_eq!(
+            features_in(info),
+            ["CUDA", "USE_GRAPHS", "CPU", "SSE3", "AVX2"]
+        );
+    }
 }

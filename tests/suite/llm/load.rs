@@ -2,9 +2,7 @@
 
 use ragscope::config::GeneratorSettings;
 use ragscope::event::{Flow, StopFlag};
-use ragscope::llm::{
-    Embedder, Generator, LlmError, Prompt, Runtime, load_embedder, load_generator,
-};
+use ragscope::llm::{Embedder, Generator, LlmError, Prompt, load_embedder, load_generator};
 
 use super::{
     bundled, dot, embedder, embedder_settings, generator, generator_settings, generator_with,
@@ -266,7 +264,7 @@ fn the_runtime_starts_as_often_as_it_is_asked_and_names_its_devices() {
             .iter()
             .any(|device| device.name == "CPU")
     );
-    assert!(Runtime::features().contains(&"cpu"));
+    assert!(runtime().features().contains(&"CPU".to_owned()));
 }
 
 #[test]
