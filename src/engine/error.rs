@@ -64,11 +64,11 @@ pub enum WorkerError {
     Ask(#[from] AskError),
     #[error(transparent)]
     Probe(#[from] ProbeError),
+    #[error("{0:#}")]
+    Search(anyhow::Error),
     #[error("no corpus is open: name a folder")]
     NoCorpus,
-    #[error(
-        "nothing ties chunks together in these settings: set linker.kind to tokens or sentence"
-    )]
+    #[error("no linker is enabled: set linker.kind to tokens or sentence")]
     NoLinker,
     #[error("the run gave no answer to measure toward: type the right one")]
     NothingToMeasure,
@@ -79,7 +79,7 @@ impl From<RunError> for WorkerError {
         match error {
             RunError::Model(error) => Self::Model(error),
             RunError::Config(error) => Self::Config(error),
-            RunError::Search(error) => Self::Model(LlmError::Backend(format!("{error:#}"))),
+            RunError::Search(error) => Self::Search(error),
             RunError::Probe(reason) => Self::Probe(reason),
         }
     }
@@ -98,6 +98,7 @@ impl WorkerError {
             | Self::Index(_)
             | Self::Ask(_)
             | Self::Probe(_)
+            | Self::Search(_)
             | Self::NoCorpus
             | Self::NoLinker
             | Self::NothingToMeasure => {

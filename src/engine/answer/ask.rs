@@ -1,25 +1,29 @@
 //! One question answered, from `RunStarted` to `RunFinished`.
 
+use std::iter;
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use crate::config::Config;
 use crate::config::prompts::Prompts;
 use crate::engine::error::{AskError, RunError};
-use crate::engine::run::context::looks_up_at_start;
 use crate::engine::run::{Answer, Need, Passages, Roles, Run, Tools, context};
+use crate::engine::stages;
 use crate::event::{Event, FORMAT, Flow, Outcome};
 use crate::llm::{Generator, LlmError};
 
-use super::lookup::look_up;
+use super::lookup::retrieve;
 use super::write::write;
 
-/// Answer `question`: the run as a person would tell it. The answer begins with the `confirmed` sentences. Every event goes to `publish`; when it answers [`Flow::Stop`] the run
-/// ends within one decode step, and what was written so far stays.
+/// Answers `question`; the answer begins with the `confirmed` sentences. Every event goes to
+/// `publish`; when that returns [`Flow::Stop`] the run ends within one decode step, and what was
+/// written so far stays.
 ///
 /// # Errors
-/// Only before anything ran: an empty question, one that does not fit the context, no corpus where the preset needs one. What fails
-/// later ends the run with [`Outcome::Failed`].
+/// Only before anything ran: an empty question, one that does not fit the context, no corpus where
+/// the preset needs one. A later failure ends the run with [`Outcome::Failed`].
 pub fn ask<'a>(
     tools: Tools<'a>,
-    question: &str,
+    question: &'a str,
     confirmed: &[String],
     publish: &'a mut dyn FnMut(Event) -> Flow,
 ) -> Result<Outcome, AskError> {
@@ -29,71 +33,20 @@ pub fn ask<'a>(
             preset: tools.config.preset.clone(),
         });
     }
-    let mut roles = Roles::of(&tools);
-    let mut run = Run::new(tools, publish);
-    run.emit(started(&run, question, confirmed));
-    tell_gate(&mut run, &roles);
-    let outcome = match answer_question(&mut run, &mut roles, question, confirmed) {
+
+    let mut roles = stages::select(&tools);
+    let mut run = Run::new(tools, question, publish);
+    run.emit(started(&run, confirmed));
+    emit_gate(&mut run, &roles);
+
+    let outcome = match answer(&mut run, &mut roles, confirmed) {
         Ok(written) => run.finish(written),
         Err(error) => run.fail(&error),
     };
     Ok(outcome)
 }
 
-fn answer_question(
-    run: &mut Run<'_>,
-    roles: &mut Roles,
-    question: &str,
-    confirmed: &[String],
-) -> Result<Answer, RunError> {
-    let passages = match looks_up_at_start(run.tools.config) {
-        true => {
-            look_up(
-                run,
-                roles,
-                &Need {
-                    question,
-                    confirmed,
-                    doubted: None,
-                },
-            )?
-            .passages
-        }
-        false => Passages::default(),
-    };
-    let answer = write(run, roles, question, &passages, confirmed)?;
-    run.keep(answer.clone());
-    let at_start = (0, &passages);
-    for (step, passages) in
-        std::iter::once(at_start).chain(answer.lookups.iter().map(|(step, found)| (*step, found)))
-    {
-        run.step = step;
-        match roles.utility.measure(run, question, passages) {
-            Ok(()) => {}
-            Err(RunError::Model(LlmError::Stopped)) => break,
-            // a meter changes nothing, and a failing one neither: the answer stands
-            Err(error) => run.emit(Event::Warned {
-                text: format!("what the lookup was worth was not measured: {error}"),
-            }),
-        }
-    }
-    Ok(answer)
-}
-
-/// Say which gate decides, and why it is not the one of the settings.
-fn tell_gate(run: &mut Run<'_>, roles: &Roles) {
-    let Some(gate) = roles.gate.card(run) else {
-        return;
-    };
-    if let Some(reason) = &gate.fallback {
-        run.emit(Event::Warned {
-            text: format!("the gate reads the token entropy instead of the probe: {reason}"),
-        });
-    }
-    run.emit(Event::GateChosen { gate });
-}
-
-/// The question, trimmed, when it can be asked: it says something and fits the context.
+/// Returns the question, trimmed, if it can be asked: it is not empty and fits the context.
 pub fn check_question<'q>(
     config: &Config,
     prompts: &Prompts,
@@ -104,6 +57,7 @@ pub fn check_question<'q>(
     if question.is_empty() {
         return Err(AskError::EmptyQuestion);
     }
+
     let prompt = context::prompt(config, prompts, question, &[])?;
     let question_tokens = context::count(generator, &prompt)?;
     let context_tokens = generator.card().context_tokens;
@@ -116,20 +70,66 @@ pub fn check_question<'q>(
     Ok(question)
 }
 
-fn started(run: &Run<'_>, question: &str, confirmed: &[String]) -> Event {
-    let config: &Config = run.tools.config;
+/// Retrieves, writes the answer, and measures how much each lookup helped.
+fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<Answer, RunError> {
+    let config = run.tools.config;
+    let passages = if context::needs_corpus(config) && config.retriever.at_start {
+        let need = Need {
+            confirmed,
+            uncertain: None,
+        };
+        retrieve(run, roles, &need)?.passages
+    } else {
+        Passages::default()
+    };
+
+    let answer = write(run, roles, &passages, confirmed)?;
+    run.keep(answer.clone());
+
+    let of_steps = answer
+        .lookups
+        .iter()
+        .map(|lookup| (lookup.step, &lookup.passages));
+    for (step, passages) in iter::once((0, &passages)).chain(of_steps) {
+        run.step = step;
+        match roles.utility.measure(run, passages) {
+            Ok(()) => {}
+            Err(RunError::Model(LlmError::Stopped)) => break,
+            // a meter changes nothing, so its failure is only a warning
+            Err(error) => run.emit(Event::Warned {
+                text: format!("the utility of the context was not measured: {error}"),
+            }),
+        }
+    }
+    Ok(answer)
+}
+
+/// Emits which gate decides, and why it is not the one of the settings.
+fn emit_gate(run: &mut Run<'_>, roles: &Roles) {
+    let Some(gate) = roles.gate.card(run) else {
+        return;
+    };
+    if let Some(reason) = &gate.fallback {
+        run.emit(Event::Warned {
+            text: format!("the gate reads the token entropy instead of the probe: {reason}"),
+        });
+    }
+    run.emit(Event::GateChosen { gate });
+}
+
+fn started(run: &Run<'_>, confirmed: &[String]) -> Event {
+    let config = run.tools.config;
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     Event::RunStarted {
         format: FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
-        question: question.to_owned(),
+        question: run.question.to_owned(),
         preset: config.preset.clone(),
         settings: serde_json::to_value(config).unwrap_or_default(),
         models: run.models(),
         corpus: run.tools.corpus.as_ref().map(|corpus| corpus.card()),
         seed: config.seed,
-        started_at: std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .map_or(0, |elapsed| elapsed.as_secs()),
+        started_at: since_epoch.map_or(0, |elapsed| elapsed.as_secs()),
         confirmed: confirmed.to_vec(),
     }
 }

@@ -1,43 +1,46 @@
-//! Which chunk supports a sentence of the answer: the label that the model wrote, else the place that holds its words.
+//! Citations: the chunk that supports a sentence of the answer, by the label that the model wrote, or
+//! else by the source sentence that holds its words.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use crate::corpus::sentences;
 use crate::engine::run::Passages;
 use crate::event::{ChunkPart, Citation, Evidence, Hit};
 
-/// A sentence of the answer counts as supported by a place that holds at least this share of its weighted words.
+/// Minimum share of a sentence's weighted words that the source sentence must hold to support it.
 const MIN_SHARE: f32 = 0.6;
 
 /// The sentences of the passages, ready to be compared with sentences of the answer.
 pub struct Supports {
     passages: Vec<Citation>,
-    places: Vec<Place>,
-    /// In how many places a word occurs: a word that is everywhere says little.
-    places_with: HashMap<String, usize>,
+    sources: Vec<SourceSentence>,
+    /// The number of source sentences that hold a word: a word that is in all of them says little.
+    sources_with: HashMap<String, usize>,
 }
 
-struct Place {
+struct SourceSentence {
+    /// Its passage, as an index into `passages`.
     passage: usize,
     lines: [u32; 2],
     words: HashSet<String>,
 }
 
 impl Supports {
-    /// Split the passages into sentences.
+    /// Splits the passages into sentences.
     pub fn of(passages: &Passages) -> Self {
         let mut supports = Self {
             passages: Vec::new(),
-            places: Vec::new(),
-            places_with: HashMap::new(),
+            sources: Vec::new(),
+            sources_with: HashMap::new(),
         };
         for (label, hit) in (1..).zip(&passages.hits) {
             for range in sentences(&hit.chunk.text, "") {
                 let words = words(&hit.chunk.text[range.clone()]);
                 for word in &words {
-                    *supports.places_with.entry(word.clone()).or_default() += 1;
+                    *supports.sources_with.entry(word.clone()).or_default() += 1;
                 }
-                supports.places.push(Place {
+                supports.sources.push(SourceSentence {
                     passage: supports.passages.len(),
                     lines: lines(hit, range),
                     words,
@@ -48,7 +51,8 @@ impl Supports {
         supports
     }
 
-    /// The places that support `sentence`: all that it marks with a label, else the best one by its words, if any is good enough.
+    /// Returns the citations of `sentence`: the passages that it marks with a label, otherwise the
+    /// source sentence that holds most of its words, if any holds enough of them.
     pub fn cite(&self, sentence: &str) -> Vec<Citation> {
         let marked: Vec<Citation> = marks(sentence)
             .into_iter()
@@ -65,33 +69,32 @@ impl Supports {
     fn best_by_words(&self, sentence: &str) -> Option<Citation> {
         let words = words(sentence);
         let total: f32 = words.iter().map(|word| self.weight(word)).sum();
-        let (share, place) = self
-            .places
+        let (share, source) = self
+            .sources
             .iter()
-            .map(|place| {
-                let held: f32 = words
-                    .intersection(&place.words)
-                    .map(|word| self.weight(word))
-                    .sum();
-                (held / total, place)
+            .map(|source| {
+                let held = words.intersection(&source.words);
+                let weight: f32 = held.map(|word| self.weight(word)).sum();
+                (weight / total, source)
             })
             .filter(|(share, _)| *share >= MIN_SHARE)
-            // of equal places the first: passages come best first
+            // of equal ones the first: passages come best first
             .reduce(|best, next| if next.0 > best.0 { next } else { best })?;
-        let [first_line, last_line] = place.lines;
-        let passage = self.passages.get(place.passage)?.clone();
+
+        let passage = self.passages.get(source.passage)?.clone();
         Some(Citation {
-            first_line,
-            last_line,
+            first_line: source.lines[0],
+            last_line: source.lines[1],
             evidence: Evidence::Overlap { share },
             ..passage
         })
     }
 
-    /// Inverse document frequency over the places; a word that no place holds weighs most.
+    /// Returns the inverse document frequency over the source sentences: a word that none of them
+    /// holds weighs most.
     fn weight(&self, word: &str) -> f32 {
-        let places_with = self.places_with.get(word).copied().unwrap_or(0);
-        (1.0 + self.places.len() as f32 / (1.0 + places_with as f32)).ln()
+        let sources_with = self.sources_with.get(word).copied().unwrap_or(0);
+        (1.0 + self.sources.len() as f32 / (1.0 + sources_with as f32)).ln()
     }
 }
 
@@ -106,24 +109,25 @@ fn citation(label: u32, hit: &Hit) -> Citation {
     }
 }
 
-/// The lines of a sentence: counted inside the chunk where its text runs line by line with the file, else those of the chunk.
-fn lines(hit: &Hit, range: std::ops::Range<usize>) -> [u32; 2] {
+/// Returns the lines of a sentence of a chunk: counted inside the chunk where its text has the line
+/// breaks of the file, otherwise those of the chunk.
+fn lines(hit: &Hit, range: Range<usize>) -> [u32; 2] {
     let chunk = &hit.chunk;
-    let own = |part: &&ChunkPart| range.start < part.text[1] as usize;
-    let (whole, [first, last]) = match chunk.parts.iter().find(own) {
+    let holds_start = |part: &&ChunkPart| range.start < part.text[1] as usize;
+    let (whole, [first, last]) = match chunk.parts.iter().find(holds_start) {
         Some(part) => (part.text[0] as usize..part.text[1] as usize, part.lines),
         None => (0..chunk.text.len(), chunk.lines),
     };
-    let ends = |text: &str| u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX);
+
+    let breaks = |text: &str| u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX);
     let text = &chunk.text[whole.clone()];
-    if ends(text.trim_end()) != last.saturating_sub(first) {
+    if breaks(text.trim_end()) != last.saturating_sub(first) {
         return [first, last];
     }
-    let start = first + ends(&chunk.text[whole.start..range.start.max(whole.start)]);
-    [
-        start,
-        (start + ends(chunk.text[range].trim_end())).min(last),
-    ]
+
+    let start = first + breaks(&chunk.text[whole.start..range.start.max(whole.start)]);
+    let end = start + breaks(chunk.text[range].trim_end());
+    [start, end.min(last)]
 }
 
 fn words(text: &str) -> HashSet<String> {
@@ -133,19 +137,14 @@ fn words(text: &str) -> HashSet<String> {
         .collect()
 }
 
-/// The labels that a sentence names: `[2]`, `[1, 3]`.
+/// Returns the labels that a sentence names: `[2]`, `[1, 3]`.
 fn marks(sentence: &str) -> Vec<u32> {
     sentence
         .split('[')
         .skip(1)
         .filter_map(|rest| rest.split_once(']'))
-        .flat_map(|(inside, _)| {
-            inside
-                .split(',')
-                .map(|label| label.trim().parse())
-                .collect::<Vec<_>>()
-        })
-        .filter_map(Result::ok)
+        .flat_map(|(inside, _)| inside.split(','))
+        .filter_map(|label| label.trim().parse().ok())
         .collect()
 }
 

@@ -1,19 +1,36 @@
-//! A sentence that the gate was asked about: kept, or looked up and written again (SEARAG, algorithm 1 and section 3.3).
+//! Settles a sentence that the gate must judge: it is kept, or regenerated from the passages of a
+//! lookup (SEARAG, algorithm 1 and section 3.3).
 
 use crate::engine::error::RunError;
-use crate::engine::run::context::needs_corpus;
-use crate::engine::run::{Draft, Found, Need, Passages, Roles, Run, context};
+use crate::engine::run::{Draft, Need, Passages, Roles, Run, StepLookup, context};
 use crate::engine::stages::reranked;
-use crate::event::{Decision, DropReason, DroppedChunk, Event, Uncertainty};
-use crate::llm::{End, LlmError, Token};
+use crate::event::{Decision, DropReason, DroppedChunk, Event, Hit, Uncertainty};
+use crate::llm::{End, LlmError};
 use crate::methods::searag::asks_for_more;
 
-use super::lookup::{LookUp, look_up};
+use super::lookup::{Lookup, retrieve};
 use super::writing::{Writing, Written};
 
+/// A regenerated sentence that can replace the draft.
+struct Regenerated {
+    draft: Draft,
+    /// The end of its completion.
+    end: End,
+    uncertainty: Uncertainty,
+}
+
+/// The result of regenerating a sentence.
+enum Regeneration {
+    Accepted(Box<Regenerated>),
+    /// There is no sentence to keep; `published` says whether tokens of one were emitted.
+    Rejected {
+        published: bool,
+    },
+}
+
 impl Writing<'_> {
-    /// Ask the gate about a sentence and confirm it, or what a lookup makes of it. `end` is how its completion ended; given back is how the
-    /// completion of the confirmed sentence did.
+    /// Lets the gate judge a draft, and confirms it or the sentence that replaces it. `end` is the
+    /// end of the draft's completion; returned is that of the confirmed sentence.
     pub fn settle(
         &mut self,
         run: &mut Run<'_>,
@@ -22,192 +39,192 @@ impl Writing<'_> {
         end: End,
     ) -> Result<End, RunError> {
         run.step = draft.sentence.step;
-        let settled = self.replace(run, roles, &draft);
+        let replacement = self.replacement(run, roles, &draft);
         run.step = 0;
-        match settled {
-            Ok(Some((better, end))) => {
-                self.confirm(better.sentence);
-                Ok(end)
+
+        match replacement {
+            Ok(Some(regenerated)) => {
+                self.confirm(regenerated.draft.sentence);
+                Ok(regenerated.end)
             }
             Ok(None) => {
                 self.confirm(draft.sentence);
                 Ok(end)
             }
+            // a failure loses nothing that was written before it
             Err(error) => {
-                // what was written before it failed stays written
                 self.confirm(draft.sentence);
                 Err(error)
             }
         }
     }
 
-    /// What takes the place of a doubted sentence; None when it is kept.
-    fn replace(
+    /// Returns the sentence that replaces an uncertain draft; `None` when the draft is kept.
+    fn replacement(
         &mut self,
         run: &mut Run<'_>,
         roles: &mut Roles,
         draft: &Draft,
-    ) -> Result<Option<(Draft, End)>, RunError> {
-        if run.stopped() {
+    ) -> Result<Option<Regenerated>, RunError> {
+        if run.is_stopped() {
             return Ok(None);
         }
-        let before = roles.gate.judge(run, self.question, draft)?;
-        run.emit(draft.sentence.finished(before.clone()));
-        if before.decision != Decision::LookUp || !needs_corpus(run.tools.config) || run.stopped() {
+        let config = run.tools.config;
+        let uncertainty = roles.gate.judge(run, draft)?;
+        run.emit(draft.sentence.finished(uncertainty.clone()));
+        let is_uncertain = uncertainty.decision == Decision::LookUp;
+        if !is_uncertain || !context::needs_corpus(config) || run.is_stopped() {
             return Ok(None);
         }
+
         let need = Need {
-            question: self.question,
             confirmed: &self.confirmed,
-            doubted: Some(&draft.sentence),
+            uncertain: Some(&draft.sentence),
         };
-        let LookUp {
-            query,
-            passages: found,
-        } = look_up(run, roles, &need)?;
+        let Lookup { query, passages } = retrieve(run, roles, &need)?;
         let step = draft.sentence.step;
-        let (better, end, after) = match self.again(run, roles, &found)? {
-            Again::Better(better, end, after) => (*better, end, after),
-            Again::Nothing { told } => {
-                keep_draft(run, draft, before, told);
-                self.lookups.push((step, found));
+
+        // SEARAG, section 3.3: regenerate the sentence from what was retrieved
+        let first = match self.regenerate(run, roles, &passages)? {
+            Regeneration::Accepted(first) => *first,
+            Regeneration::Rejected { published } => {
+                emit_kept(run, draft, uncertainty, published);
+                self.lookups.push(StepLookup { step, passages });
                 return Ok(None);
             }
         };
-        let rose = before.measure == after.measure
-            && asks_for_more(before.value, after.value, run.tools.config.gate.delta);
-        let more = if rose {
-            expand(run, self.question, &query, &found)?
+
+        // more uncertain than before the lookup: retry once with more passages
+        let has_risen = uncertainty.measure == first.uncertainty.measure
+            && asks_for_more(
+                uncertainty.value,
+                first.uncertainty.value,
+                config.gate.delta,
+            );
+        let expanded = if has_risen {
+            expand(run, &query, &passages)?
         } else {
             None
         };
-        let Some(more) = more else {
-            run.emit(better.sentence.finished(kept(after)));
-            self.lookups.push((step, found));
-            return Ok(Some((better, end)));
+        let Some(expanded) = expanded else {
+            emit_kept(run, &first.draft, first.uncertainty.clone(), false);
+            self.lookups.push(StepLookup { step, passages });
+            return Ok(Some(first));
         };
-        run.emit(better.sentence.finished(Uncertainty {
+        run.emit(first.draft.sentence.finished(Uncertainty {
             decision: Decision::Expand,
-            ..after.clone()
+            ..first.uncertainty.clone()
         }));
-        match self.again(run, roles, &more)? {
-            Again::Better(best, end, after) => {
-                run.emit(best.sentence.finished(kept(after)));
-                self.lookups.push((step, more));
-                Ok(Some((*best, end)))
+
+        match self.regenerate(run, roles, &expanded)? {
+            Regeneration::Accepted(second) => {
+                emit_kept(run, &second.draft, second.uncertainty.clone(), false);
+                self.lookups.push(StepLookup {
+                    step,
+                    passages: expanded,
+                });
+                Ok(Some(*second))
             }
-            Again::Nothing { told } => {
-                keep_draft(run, &better, after, told);
-                self.lookups.push((step, found));
-                Ok(Some((better, end)))
+            Regeneration::Rejected { published } => {
+                emit_kept(run, &first.draft, first.uncertainty.clone(), published);
+                self.lookups.push(StepLookup { step, passages });
+                Ok(Some(first))
             }
         }
     }
 
-    /// The first sentence of a new text from these passages, and what the gate says of it.
-    fn again(
+    /// Writes the sentence again from these passages and lets the gate judge it.
+    fn regenerate(
         &mut self,
         run: &mut Run<'_>,
         roles: &mut Roles,
         passages: &Passages,
-    ) -> Result<Again, RunError> {
-        if passages.hits.is_empty() || run.stopped() {
-            return Ok(Again::Nothing { told: false });
+    ) -> Result<Regeneration, RunError> {
+        if passages.hits.is_empty() || run.is_stopped() {
+            return Ok(Regeneration::Rejected { published: false });
         }
-        let written = self.stream(run, roles, passages, &|_| None);
-        // what was torn off here never was a part of the answer
-        self.torn = None;
-        let Written { draft, end } = match written {
+
+        let written = self.complete(run, roles, passages, &|_| None);
+        // an interrupted sentence is not part of the answer here: the draft before it is
+        self.interrupted = None;
+        let written = match written {
             Err(RunError::Model(LlmError::PromptTooLong { .. })) => {
-                return Ok(Again::Nothing { told: false });
+                return Ok(Regeneration::Rejected { published: false });
             }
             written => written?,
         };
-        let Some(draft) = draft else {
-            return Ok(Again::Nothing { told: false });
+        let Written {
+            draft: Some(draft),
+            end,
+        } = written
+        else {
+            return Ok(Regeneration::Rejected { published: false });
         };
-        // a sentence that a limit or the user cut off is no better than a whole one
-        if run.stopped() || matches!(end, End::MaxTokens | End::ContextFull) {
-            return Ok(Again::Nothing { told: true });
+
+        // a sentence that a limit or the user cut short is not better than a whole one
+        if run.is_stopped() || matches!(end, End::MaxTokens | End::ContextFull) {
+            return Ok(Regeneration::Rejected { published: true });
         }
-        let judged = roles.gate.judge(run, self.question, &draft)?;
-        Ok(Again::Better(Box::new(draft), end, judged))
+        let uncertainty = roles.gate.judge(run, &draft)?;
+        Ok(Regeneration::Accepted(Box::new(Regenerated {
+            draft,
+            end,
+            uncertainty,
+        })))
     }
 }
 
-/// What writing a sentence again brought.
-enum Again {
-    Better(Box<Draft>, End, Uncertainty),
-    /// Nothing that can be kept; `told` when a part of it was published.
-    Nothing {
-        told: bool,
-    },
-}
-
-/// The sentence stays after all. When another one was begun in its place it is published anew.
-fn keep_draft(run: &mut Run<'_>, draft: &Draft, judged: Uncertainty, told: bool) {
-    let (step, sentence) = (draft.sentence.step, &draft.sentence);
-    if told {
+/// Emits that a sentence is kept, whatever the gate decided: it is regenerated only once. If another
+/// one was published in its place since, it is published again first.
+fn emit_kept(run: &mut Run<'_>, draft: &Draft, uncertainty: Uncertainty, republish: bool) {
+    let sentence = &draft.sentence;
+    if republish {
+        let step = sentence.step;
         run.emit(Event::StepStarted { step });
-        for Token {
-            text,
-            logprob,
-            entropy,
-            ..
-        } in &sentence.tokens
-        {
+        for token in &sentence.tokens {
             run.emit(Event::TokenGenerated {
                 step,
-                text: text.clone(),
-                logprob: *logprob,
-                entropy: *entropy,
+                text: token.text.clone(),
+                logprob: token.logprob,
+                entropy: token.entropy,
             });
         }
     }
-    run.emit(sentence.finished(kept(judged)));
-}
-
-/// It is written again once and no more, whatever the gate says.
-fn kept(judged: Uncertainty) -> Uncertainty {
-    Uncertainty {
+    run.emit(sentence.finished(Uncertainty {
         decision: Decision::Keep,
-        ..judged
-    }
+        ..uncertainty
+    }));
 }
 
-/// More of what was found, ordered anew, for the same number of places. None when there is no more.
+/// Returns the passages with some of the spare ones, reranked by the query; `None` when there are
+/// none to add.
 fn expand(
     run: &mut Run<'_>,
-    question: &str,
     query: &str,
-    found: &Passages,
+    passages: &Passages,
 ) -> Result<Option<Passages>, RunError> {
     let settings = &run.tools.config.gate;
-    let wanted = (found.hits.len() + settings.expand_by as usize).min(settings.expand_to as usize);
-    let added = wanted.saturating_sub(found.hits.len());
-    if added == 0 || found.spare.is_empty() {
+    let known = passages.hits.len();
+    let wanted = (known + settings.expand_by as usize).min(settings.expand_to as usize);
+    let added = wanted.saturating_sub(known).min(passages.spare.len());
+    if added == 0 {
         return Ok(None);
     }
-    let (taken, left) = found.spare.split_at(added.min(found.spare.len()));
+
+    let (taken, left) = passages.spare.split_at(added);
+    let hits: Vec<Hit> = passages.hits.iter().chain(taken).cloned().collect();
     let k = u32::try_from(wanted).unwrap_or(u32::MAX);
-    let below = |chunk| DroppedChunk {
-        chunk,
-        reason: DropReason::BelowK { k },
+    let dropped = left
+        .iter()
+        .map(|hit| DroppedChunk {
+            chunk: hit.chunk.id,
+            reason: DropReason::BelowK { k },
+        })
+        .collect();
+    let candidates = Passages {
+        hits: reranked(run, query, hits)?,
+        dropped,
+        spare: Vec::new(),
     };
-    let dropped = left.iter().map(|hit| below(hit.chunk.id)).collect();
-    let kept = reranked(
-        run,
-        query,
-        found.hits.iter().chain(taken).cloned().collect(),
-    )?;
-    context::choose(
-        run,
-        question,
-        Found {
-            kept,
-            dropped,
-            ..Found::default()
-        },
-    )
-    .map(Some)
+    context::choose(run, candidates).map(Some)
 }

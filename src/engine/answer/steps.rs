@@ -1,4 +1,4 @@
-//! Cuts the stream of tokens into steps, one a sentence.
+//! Splits the stream of tokens into steps, one per sentence.
 
 use crate::corpus::sentences;
 use crate::engine::run::Sentence;
@@ -8,60 +8,58 @@ use crate::llm::Token;
 use super::attribution::Attribution;
 use super::citations::Supports;
 
-/// Says of a sentence, from its tokens, that it is kept; None when that takes more than a look.
-pub type KeepAtOnce<'a> = &'a dyn Fn(&[Token]) -> Option<Uncertainty>;
+/// Decides about a sentence from its tokens alone; `None` if the gate must be called.
+pub type EarlyDecision<'a> = &'a dyn Fn(&[Token]) -> Option<Uncertainty>;
 
-/// Says that a sentence is the last one of the answer; `before` are those of the same completion.
+/// Returns whether a sentence is the last one of the answer; the second argument holds the
+/// sentences of the same completion before it.
 pub type IsLast<'a> = &'a dyn Fn(&str, &[Sentence]) -> bool;
 
-/// The steps of one completion. It ends with the first sentence that is not kept at once, or that is the last one.
+/// The surroundings of the sentences of one completion.
+pub struct Rules<'a> {
+    pub decide_early: EarlyDecision<'a>,
+    pub is_last: IsLast<'a>,
+    pub supports: Supports,
+    pub attribution: Attribution,
+    /// The number of the last step that there may be.
+    pub last_step: u32,
+}
+
+/// The steps of one completion. It ends with the first sentence that the gate must judge, or that
+/// is the last one.
 pub struct Steps<'a> {
-    keep: KeepAtOnce<'a>,
-    is_last: IsLast<'a>,
-    supports: &'a Supports,
-    attribution: &'a Attribution,
-    /// The last step that there may be.
-    last: u32,
-    /// The step under way, its tokens and its text.
+    rules: Rules<'a>,
+    /// The current step, its tokens and its text.
     step: u32,
     tokens: Vec<Token>,
     raw: String,
-    /// The finished sentences; only the last one can be unjudged.
-    pub sentences: Vec<Sentence>,
-    ended: bool,
+    /// The finished sentences; only the last one can be undecided.
+    sentences: Vec<Sentence>,
+    is_over: bool,
 }
 
 impl<'a> Steps<'a> {
-    /// Steps from number `first` to number `last`.
-    pub fn new(
-        (keep, is_last): (KeepAtOnce<'a>, IsLast<'a>),
-        (supports, attribution): (&'a Supports, &'a Attribution),
-        first: u32,
-        last: u32,
-    ) -> Self {
-        let (tokens, raw, sentences) = (Vec::new(), String::new(), Vec::new());
+    /// Steps from number `first` on.
+    pub fn new(first: u32, rules: Rules<'a>) -> Self {
         Self {
-            keep,
-            is_last,
-            supports,
-            attribution,
-            last,
+            rules,
             step: first,
-            tokens,
-            raw,
-            sentences,
-            ended: false,
+            tokens: Vec::new(),
+            raw: String::new(),
+            sentences: Vec::new(),
+            is_over: false,
         }
     }
 
-    /// Take the next token in.
+    /// Takes the next token of the completion.
     pub fn push(&mut self, publish: &mut dyn FnMut(Event) -> Flow, token: &Token) -> Flow {
         if self.begins_sentence(&token.text) && self.finish(publish) == Flow::Stop {
             return Flow::Stop;
         }
-        if self.ended {
+        if self.is_over {
             return Flow::Stop;
         }
+
         if self.tokens.is_empty() && publish(Event::StepStarted { step: self.step }) == Flow::Stop {
             return Flow::Stop;
         }
@@ -75,64 +73,74 @@ impl<'a> Steps<'a> {
         })
     }
 
-    /// The sentence under way is over.
+    /// Finishes the current sentence.
     pub fn finish(&mut self, publish: &mut dyn FnMut(Event) -> Flow) -> Flow {
-        if self.tokens.is_empty() {
-            return Flow::Continue;
-        }
-        let (raw, tokens) = (
-            std::mem::take(&mut self.raw),
-            std::mem::take(&mut self.tokens),
-        );
+        let tokens = std::mem::take(&mut self.tokens);
+        let raw = std::mem::take(&mut self.raw);
+        // white space before the end of the turn is not a sentence
         if raw.trim().is_empty() {
-            // white space before the end of the turn is no sentence
             return Flow::Continue;
         }
-        let attributed = self.attribution.event(self.step, &tokens);
-        let (citations, uncertainty) = (self.supports.cite(raw.trim()), (self.keep)(&tokens));
+
+        let attributed = self.rules.attribution.to_event(self.step, &tokens);
         let sentence = Sentence {
             step: self.step,
+            citations: self.rules.supports.cite(raw.trim()),
+            uncertainty: (self.rules.decide_early)(&tokens),
             raw,
             tokens,
-            citations,
-            uncertainty,
         };
-        let is_last = (self.is_last)(sentence.text(), &self.sentences);
-        self.ended = is_last || sentence.uncertainty.is_none() || self.step >= self.last;
-        self.step += 1;
-        let event = sentence
+        let finished = sentence
             .uncertainty
             .clone()
             .map(|uncertainty| sentence.finished(uncertainty));
+
+        let is_last = (self.rules.is_last)(sentence.text(), &self.sentences);
+        self.is_over =
+            is_last || sentence.uncertainty.is_none() || self.step >= self.rules.last_step;
+        self.step += 1;
         self.sentences.push(sentence);
-        // both are told, whatever the first one is answered with: a stop keeps what is there
-        let told = event.into_iter().chain(attributed).map(publish);
-        told.fold(
-            Flow::Continue,
-            |all, flow| if flow == Flow::Stop { flow } else { all },
-        )
+
+        // both events are published even if the first is answered with a stop: a stop keeps what
+        // is written
+        let mut flow = Flow::Continue;
+        for event in finished.into_iter().chain(attributed) {
+            if publish(event) == Flow::Stop {
+                flow = Flow::Stop;
+            }
+        }
+        flow
     }
 
-    /// Does `next` open a new sentence? The splitter is asked only where a sentence can end, since it costs more than a token.
+    /// Returns the sentences of the completion.
+    pub fn into_sentences(self) -> Vec<Sentence> {
+        self.sentences
+    }
+
+    /// Returns whether `next` opens a new sentence. The splitter runs only where a sentence can
+    /// end, since it costs more than a token does.
     fn begins_sentence(&self, next: &str) -> bool {
         if next.trim().is_empty() || self.raw.trim().is_empty() {
             return false;
         }
-        let spaced =
-            next.starts_with(char::is_whitespace) || self.raw.ends_with(char::is_whitespace);
-        let ended = self.raw.trim_end().ends_with([
-            '.', '!', '?', '…', '。', '！', '？', '"', '”', ')', ']', '»',
-        ]);
         if self.raw.ends_with('\n') {
             return true;
         }
-        if !ended || !(spaced || self.raw.ends_with(['。', '！', '？'])) {
+
+        let has_ended = self.raw.trim_end().ends_with([
+            '.', '!', '?', '…', '。', '！', '？', '"', '”', ')', ']', '»',
+        ]);
+        let is_spaced =
+            next.starts_with(char::is_whitespace) || self.raw.ends_with(char::is_whitespace);
+        // full-width punctuation needs no space behind it
+        if !has_ended || !(is_spaced || self.raw.ends_with(['。', '！', '？'])) {
             return false;
         }
-        let both = format!("{}{next}", self.raw);
-        let border = self.raw.trim_end().len();
-        sentences(&both, "")
+
+        let text = format!("{}{next}", self.raw);
+        let end = self.raw.trim_end().len();
+        sentences(&text, "")
             .iter()
-            .any(|range| range.start >= border && both[border..range.start].trim().is_empty())
+            .any(|range| range.start >= end && text[end..range.start].trim().is_empty())
     }
 }

@@ -1,49 +1,47 @@
-//! Writing the answer, sentence by sentence.
-//!
-//! A completion streams on while the gate keeps its sentences at once, and ends with the first sentence that the gate has to be asked
-//! about; `doubt` settles that one, and the next completion goes on from what is confirmed. Without a gate one completion writes it all.
+//! The answer in progress: its sentences so far, and the next completion that continues them.
 
 use crate::engine::error::RunError;
-use crate::engine::run::{Call, Draft, Passages, Roles, Run, Sentence, context};
+use crate::engine::run::{Call, Draft, Passages, Roles, Run, Sentence, StepLookup, context};
 use crate::event::{Citation, Flow};
 use crate::llm::{Decoding, End, Prompt, Sampling, StopRule};
 use crate::methods::context_lines;
 
 use super::attribution::Attribution;
 use super::citations::Supports;
-use super::steps::{KeepAtOnce, Steps};
+use super::steps::{EarlyDecision, Rules, Steps};
 
-/// What introduces the short answer at the end of a step-by-step reply.
+/// The phrase that introduces the short answer at the end of a step-by-step reply.
 const ANSWER_PHRASE: &str = "the answer is";
 
-/// An answer under way.
+/// An answer in progress.
 pub struct Writing<'w> {
-    pub question: &'w str,
-    /// The passages that each sentence is first written from; none where only doubted sentences are looked up.
+    /// The passages that each sentence is first written from; none where only uncertain sentences
+    /// retrieve.
     pub passages: &'w Passages,
-    /// What is confirmed: sentence by sentence, and as it was written.
+    /// The sentences of the answer so far.
     pub confirmed: Vec<String>,
+    /// The same sentences as they were written.
     pub text: String,
     pub citations: Vec<Citation>,
-    pub lookups: Vec<(u32, Passages)>,
+    pub lookups: Vec<StepLookup>,
+    pub limit_reached: bool,
+    /// An undecided sentence whose completion failed.
+    pub interrupted: Option<Sentence>,
     /// Tokens of the confirmed sentences.
     tokens: usize,
-    pub limit_reached: bool,
-    /// A sentence that a failure tore off.
-    pub torn: Option<Sentence>,
 }
 
-/// What one completion wrote beyond what it confirmed.
+/// What one completion wrote beyond the sentences that it confirmed.
 pub struct Written {
-    /// The sentence that the gate has to be asked about.
+    /// The sentence that the gate must judge.
     pub draft: Option<Draft>,
     pub end: End,
 }
 
 impl<'w> Writing<'w> {
-    pub fn new(question: &'w str, passages: &'w Passages, confirmed: &[String]) -> Self {
+    /// An answer that begins with the `confirmed` sentences.
+    pub fn new(passages: &'w Passages, confirmed: &[String]) -> Self {
         Self {
-            question,
             passages,
             confirmed: confirmed.to_vec(),
             text: confirmed
@@ -52,35 +50,37 @@ impl<'w> Writing<'w> {
                 .collect(),
             citations: Vec::new(),
             lookups: Vec::new(),
-            tokens: 0,
             limit_reached: false,
-            torn: None,
+            interrupted: None,
+            tokens: 0,
         }
     }
 
-    /// One completion from what is confirmed. Sentences that are kept at once are confirmed on the way.
-    pub fn stream(
+    /// Runs one completion that continues the confirmed sentences, and confirms those that are
+    /// decided early.
+    pub fn complete(
         &mut self,
         run: &mut Run<'_>,
         roles: &Roles,
         passages: &Passages,
-        keep: KeepAtOnce<'_>,
+        decide_early: EarlyDecision<'_>,
     ) -> Result<Written, RunError> {
-        let config = run.tools.config;
-        let left = (config.answer.max_tokens as usize).saturating_sub(self.tokens);
+        let settings = &run.tools.config.answer;
+        let left = (settings.max_tokens as usize).saturating_sub(self.tokens);
         if left == 0 {
             return Ok(Written {
                 draft: None,
                 end: End::MaxTokens,
             });
         }
+
         let texts = passages.texts();
-        let bare = context::prompt(config, run.tools.prompts, self.question, &texts)?;
+        let bare = context::prompt(run.tools.config, run.tools.prompts, run.question, &texts)?;
         let prompt = Prompt {
             reply: self.reply(),
             ..bare
         };
-        let attend_to = if config.answer.attribution {
+        let attend_to = if settings.attribution {
             context_lines(&texts)
         } else {
             Vec::new()
@@ -92,49 +92,53 @@ impl<'w> Writing<'w> {
             attend_to: &attend_to,
             hidden: &roles.gate.taps(run),
         };
-        let supports = Supports::of(passages);
-        let first = u32::try_from(self.confirmed.len() + 1).unwrap_or(u32::MAX);
-        let attribution = Attribution::to(passages);
-        let decides = roles.gate.card(run).is_some();
-        let ends = |text: &str, before: &[Sentence]| {
-            decides
+
+        // without a gate one completion writes the whole answer, and its end is the model's
+        let has_gate = roles.gate.card(run).is_some();
+        let is_last = |text: &str, before: &[Sentence]| {
+            has_gate
                 && (is_last(text, &self.confirmed)
                     || before.iter().any(|sentence| sentence.text() == text))
         };
+        let first_step = u32::try_from(self.confirmed.len() + 1).unwrap_or(u32::MAX);
         let mut steps = Steps::new(
-            (keep, &ends),
-            (&supports, &attribution),
-            first,
-            config.answer.max_sentences,
+            first_step,
+            Rules {
+                decide_early,
+                is_last: &is_last,
+                supports: Supports::of(passages),
+                attribution: Attribution::to(passages),
+                last_step: settings.max_sentences,
+            },
         );
-        let tapped = run.complete(&call, &mut |publish, token| steps.push(publish, token));
+        let tapped = run.stream(&call, &mut |publish, token| steps.push(publish, token));
         let _ = steps.finish(&mut |event| {
             run.emit(event);
             Flow::Continue
         });
-        let mut sentences = steps.sentences;
-        let draft = sentences.pop_if(|sentence| sentence.uncertainty.is_none());
-        sentences
-            .into_iter()
-            .for_each(|sentence| self.confirm(sentence));
-        match (tapped, draft) {
-            (Ok(tapped), draft) => {
-                let end = tapped.completion.end;
-                let draft = draft.map(|sentence| Draft {
+
+        let mut sentences = steps.into_sentences();
+        let undecided = sentences.pop_if(|sentence| sentence.uncertainty.is_none());
+        for sentence in sentences {
+            self.confirm(sentence);
+        }
+        match tapped {
+            Ok(tapped) => Ok(Written {
+                draft: undecided.map(|sentence| Draft {
                     sentence,
                     prompt,
                     hidden: tapped.hidden,
-                });
-                Ok(Written { draft, end })
-            }
-            (Err(error), draft) => {
-                self.torn = draft;
+                }),
+                end: tapped.completion.end,
+            }),
+            Err(error) => {
+                self.interrupted = undecided;
                 Err(error)
             }
         }
     }
 
-    /// The reply so far, as it is put before the model again.
+    /// Returns the reply so far, as the model continues it.
     fn reply(&self) -> String {
         match self.text.trim() {
             "" => String::new(),
@@ -142,7 +146,7 @@ impl<'w> Writing<'w> {
         }
     }
 
-    /// The sentence is part of the answer.
+    /// Appends a sentence to the answer.
     pub fn confirm(&mut self, sentence: Sentence) {
         self.tokens += sentence.tokens.len();
         self.confirmed.push(sentence.text().to_owned());
@@ -155,6 +159,7 @@ impl<'w> Writing<'w> {
     }
 }
 
+/// Returns the decoding of the settings.
 pub fn decoding(run: &Run<'_>, max_tokens: u32) -> Decoding {
     let settings = &run.tools.config.generator;
     Decoding {
@@ -170,17 +175,20 @@ pub fn decoding(run: &Run<'_>, max_tokens: u32) -> Decoding {
     }
 }
 
-/// Does the answer end with this sentence: the phrase came, or it stands there already?
+/// Returns whether the answer ends with this sentence: it holds the answer phrase, or repeats one of
+/// the sentences before it.
 pub fn is_last(text: &str, before: &[String]) -> bool {
     after_phrase(text).is_some() || before.iter().any(|known| known == text)
 }
 
+/// Returns the short answer behind the last answer phrase.
 pub fn after_phrase(text: &str) -> Option<String> {
     let at = text.to_ascii_lowercase().rfind(ANSWER_PHRASE)?;
     let short = trim_answer(&text[at + ANSWER_PHRASE.len()..]);
     (!short.is_empty()).then_some(short)
 }
 
+/// Returns the first line without the punctuation around the answer.
 pub fn trim_answer(text: &str) -> String {
     let first_line = text.trim().lines().next().unwrap_or_default();
     first_line

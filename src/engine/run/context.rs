@@ -1,4 +1,4 @@
-//! The passages of a prompt, cut by whole chunks to what the context holds.
+//! The context: as many whole chunks as the prompt holds beside the question and the answer.
 
 use crate::config::prompts::{PromptName, Prompts};
 use crate::config::{AnswerPrompt, Config, ConfigError, PassageOrder, RetrieverKind};
@@ -10,9 +10,9 @@ use crate::methods::{context_lines, joined};
 
 use super::pins;
 use super::state::Run;
-use super::values::{Found, Passages};
+use super::values::Passages;
 
-/// Does the preset look things up at all?
+/// Returns whether runs with these settings retrieve anything.
 pub fn needs_corpus(config: &Config) -> bool {
     match config.retriever.kind {
         RetrieverKind::Off => false,
@@ -20,148 +20,168 @@ pub fn needs_corpus(config: &Config) -> bool {
     }
 }
 
-/// Is the question looked up before anything is written?
-pub fn looks_up_at_start(config: &Config) -> bool {
-    needs_corpus(config) && config.retriever.at_start
-}
-
-/// Keep the pinned chunks and the best others, `retriever.k` in all if fewer are pinned, as many of them as fit beside the question and
-/// the answer, and publish the context.
-pub fn choose(run: &mut Run<'_>, question: &str, found: Found) -> Result<Passages, RunError> {
+/// Builds the context from the candidates and emits it: the pinned chunks and the best others, up
+/// to `retriever.k` in all unless more are pinned, without those that do not fit the prompt.
+pub fn choose(run: &mut Run<'_>, candidates: Passages) -> Result<Passages, RunError> {
     let k = run.tools.config.retriever.k;
-    let (
-        mut hits,
-        Found {
-            kept,
-            mut dropped,
-            spare: set_aside,
-        },
-    ) = pins::apart(&run.tools.config.retriever, found);
-    let places = hits.len().max(k as usize);
-    hits.extend(kept);
-    let mut spare = hits.split_off(hits.len().min(places));
-    spare.extend(set_aside);
-    let mut hits = merge(run, hits, &mut dropped);
-    let below_k: Vec<DroppedChunk> = spare
-        .iter()
-        .map(|hit| DroppedChunk {
-            chunk: hit.chunk.id,
-            reason: DropReason::BelowK { k },
-        })
-        .collect();
-    let mut cut = Vec::new();
-    // one that is too long makes no room for it but its own
-    hits = fitting(run, question, hits, &mut cut)?;
-    cut.extend(dropped);
-    cut.extend(below_k);
+    let (mut hits, others) = pins::split_pinned(&run.tools.config.retriever, candidates);
+    let slots = hits.len().max(k as usize);
+    hits.extend(others.hits);
+
+    let mut spare = hits.split_off(hits.len().min(slots));
+    spare.extend(others.spare);
+    let below_k = spare.iter().map(|hit| DroppedChunk {
+        chunk: hit.chunk.id,
+        reason: DropReason::BelowK { k },
+    });
+
+    let Merged { hits, absorbed } = merge(run, hits);
+    // the slot of a chunk that does not fit stays empty: no spare one moves up
+    let Fitting { hits, mut dropped } = fitting(run, hits)?;
+    dropped.extend(others.dropped);
+    dropped.extend(absorbed);
+    dropped.extend(below_k);
+
     let passages = Passages {
         hits: ordered(hits, run.tools.config.answer.order),
         spare,
-        dropped: cut,
+        dropped,
     };
-    publish(run, question, &passages)?;
+    publish(run, &passages)?;
     Ok(passages)
 }
 
-/// The hits, best first, less those that do not fit beside the better ones; these go to `cut`.
-fn fitting(
-    run: &Run<'_>,
-    question: &str,
-    hits: Vec<Hit>,
-    cut: &mut Vec<DroppedChunk>,
-) -> Result<Vec<Hit>, RunError> {
-    let (needed_tokens, available_tokens) = room(run, question, &hits)?;
-    if needed_tokens <= available_tokens {
-        return Ok(hits);
+/// Emits the context, in runs that retrieve at all.
+pub fn publish(run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
+    if !needs_corpus(run.tools.config) {
+        return Ok(());
     }
+    let room = Room::of(run, &passages.hits)?;
+    let context = Context {
+        chunks: labelled(run.tools.generator, &passages.hits)?,
+        dropped: passages.dropped.clone(),
+        prompt_tokens: room.needed_tokens,
+        available_tokens: room.available_tokens,
+    };
+    run.emit(Event::ContextBuilt {
+        step: run.step,
+        context,
+    });
+    Ok(())
+}
+
+/// Returns whether the prompt of the answer holds these chunks.
+pub fn fits(run: &Run<'_>, hits: &[Hit]) -> Result<bool, RunError> {
+    Ok(Room::of(run, hits)?.is_enough())
+}
+
+/// The tokens that the prompt of the answer needs, and those that it may take.
+struct Room {
+    needed_tokens: u32,
+    available_tokens: u32,
+}
+
+impl Room {
+    fn of(run: &Run<'_>, hits: &[Hit]) -> Result<Self, RunError> {
+        let tools = &run.tools;
+        let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
+        let prompt = prompt(tools.config, tools.prompts, run.question, &texts)?;
+        Ok(Self {
+            needed_tokens: count(tools.generator, &prompt)?,
+            available_tokens: available(tools.config, tools.generator.card().context_tokens),
+        })
+    }
+
+    fn is_enough(&self) -> bool {
+        self.needed_tokens <= self.available_tokens
+    }
+}
+
+/// The hits that fit the prompt, best first, and those that do not.
+struct Fitting {
+    hits: Vec<Hit>,
+    dropped: Vec<DroppedChunk>,
+}
+
+/// Drops the hits that do not fit beside the better ones.
+fn fitting(run: &Run<'_>, hits: Vec<Hit>) -> Result<Fitting, RunError> {
+    // usually all fit, and counting the prompt once is enough
+    if fits(run, &hits)? {
+        return Ok(Fitting {
+            hits,
+            dropped: Vec::new(),
+        });
+    }
+
     let mut kept = Vec::with_capacity(hits.len());
+    let mut dropped = Vec::new();
     for hit in hits {
         let chunk = hit.chunk.id;
         kept.push(hit);
-        let (needed_tokens, available_tokens) = room(run, question, &kept)?;
-        if needed_tokens > available_tokens {
+        let room = Room::of(run, &kept)?;
+        if !room.is_enough() {
             kept.pop();
-            cut.push(DroppedChunk {
+            dropped.push(DroppedChunk {
                 chunk,
                 reason: DropReason::ContextFull {
-                    needed_tokens,
-                    available_tokens,
+                    needed_tokens: room.needed_tokens,
+                    available_tokens: room.available_tokens,
                 },
             });
         }
     }
-    Ok(kept)
+    Ok(Fitting {
+        hits: kept,
+        dropped,
+    })
 }
 
-/// Tell the context, where documents are looked up at all.
-pub fn publish(run: &mut Run<'_>, question: &str, passages: &Passages) -> Result<(), RunError> {
-    if needs_corpus(run.tools.config) {
-        let (prompt_tokens, available_tokens) = room(run, question, &passages.hits)?;
-        let chunks = label(run.tools.generator, &passages.hits)?;
-        let dropped = passages.dropped.clone();
-        let context = Context {
-            chunks,
-            dropped,
-            prompt_tokens,
-            available_tokens,
-        };
-        run.emit(Event::ContextBuilt {
-            step: run.step,
-            context,
-        });
-    }
-    Ok(())
+/// The hits after merging, and the texts that went into another one.
+struct Merged {
+    hits: Vec<Hit>,
+    absorbed: Vec<DroppedChunk>,
 }
 
-/// Does the prompt of the answer hold these chunks?
-pub fn fits(run: &Run<'_>, question: &str, hits: &[Hit]) -> Result<bool, RunError> {
-    let (needed_tokens, available_tokens) = room(run, question, hits)?;
-    Ok(needed_tokens <= available_tokens)
-}
-
-/// Tokens of the prompt of the answer over these chunks, and room for it.
-fn room(run: &Run<'_>, question: &str, hits: &[Hit]) -> Result<(u32, u32), RunError> {
-    let tools = &run.tools;
-    let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
-    let needed = count(
-        tools.generator,
-        &prompt(tools.config, tools.prompts, question, &texts)?,
-    )?;
-    Ok((
-        needed,
-        available(tools.config, tools.generator.card().context_tokens),
-    ))
-}
-
-/// Joined texts that share a chunk become one.
-fn merge(run: &mut Run<'_>, hits: Vec<Hit>, dropped: &mut Vec<DroppedChunk>) -> Vec<Hit> {
+/// Merges joined texts that share a chunk (SAKI-RAG, section 3.2), and emits what became of them.
+fn merge(run: &mut Run<'_>, hits: Vec<Hit>) -> Merged {
     let (hits, absorbed) = joined::merge(hits);
-    if !absorbed.is_empty() {
-        let gone = absorbed.iter().map(|gone| DroppedChunk {
-            chunk: gone.text,
-            reason: DropReason::Absorbed { by: gone.by },
-        });
-        let gone: Vec<DroppedChunk> = gone.collect();
-        let merged = hits
-            .iter()
-            .filter(|hit| absorbed.iter().any(|gone| gone.by == hit.chunk.id));
-        run.emit(Event::ChunksMerged {
-            step: run.step,
-            merged: merged.cloned().collect(),
-        });
-        let kept = hits.iter().map(|hit| hit.chunk.id).collect();
-        run.emit(Event::StageFinished {
-            step: run.step,
-            stage: Stage::Merged,
-            kept,
-            dropped: gone.clone(),
-        });
-        dropped.extend(gone);
+    if absorbed.is_empty() {
+        return Merged {
+            hits,
+            absorbed: Vec::new(),
+        };
     }
-    hits
+
+    let merged = hits
+        .iter()
+        .filter(|hit| absorbed.iter().any(|text| text.by == hit.chunk.id))
+        .cloned()
+        .collect();
+    run.emit(Event::ChunksMerged {
+        step: run.step,
+        merged,
+    });
+
+    let dropped: Vec<DroppedChunk> = absorbed
+        .iter()
+        .map(|text| DroppedChunk {
+            chunk: text.text,
+            reason: DropReason::Absorbed { by: text.by },
+        })
+        .collect();
+    run.emit(Event::StageFinished {
+        step: run.step,
+        stage: Stage::Merged,
+        kept: hits.iter().map(|hit| hit.chunk.id).collect(),
+        dropped: dropped.clone(),
+    });
+    Merged {
+        hits,
+        absorbed: dropped,
+    }
 }
 
-/// The passages as the prompt has them, of passages with the best first.
+/// Puts hits that are ordered best first into the order of the prompt.
 pub fn ordered(hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
     match order {
         PassageOrder::BestFirst => hits,
@@ -176,7 +196,7 @@ pub fn ordered(hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
     }
 }
 
-/// The other way round: passages in the order of the prompt, with the best first.
+/// Reverses [`ordered`]: puts hits in the order of the prompt back into the order best first.
 pub fn best_first(mut hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
     match order {
         PassageOrder::BestFirst => hits,
@@ -189,23 +209,22 @@ pub fn best_first(mut hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
     }
 }
 
-fn label(generator: &mut dyn Generator, hits: &[Hit]) -> Result<Vec<ContextChunk>, RunError> {
+fn labelled(generator: &dyn Generator, hits: &[Hit]) -> Result<Vec<ContextChunk>, RunError> {
     let bare = count(generator, &Prompt::user(""))?;
     (1..)
         .zip(hits)
         .map(|(label, hit)| {
-            let tokens = count(generator, &Prompt::user(fold_white_space(&hit.chunk.text)))?
-                .saturating_sub(bare);
+            let prompt = Prompt::user(fold_white_space(&hit.chunk.text));
             Ok(ContextChunk {
                 label,
                 chunk: hit.chunk.id,
-                tokens,
+                tokens: count(generator, &prompt)?.saturating_sub(bare),
             })
         })
         .collect()
 }
 
-/// The prompt of the answer, with passages or from memory.
+/// Returns the prompt of the answer, with passages or from memory.
 pub fn prompt(
     config: &Config,
     prompts: &Prompts,
@@ -215,7 +234,7 @@ pub fn prompt(
     prompt_of(config.answer.prompt, prompts, question, passages)
 }
 
-/// The prompt of this kind.
+/// Returns the prompt of this kind, with passages or from memory.
 pub fn prompt_of(
     kind: AnswerPrompt,
     prompts: &Prompts,
@@ -227,10 +246,10 @@ pub fn prompt_of(
         (AnswerPrompt::StepByStep, true) => {
             prompts.fill(PromptName::StepByStep, &[("c", ""), ("q", question)])?
         }
-        (AnswerPrompt::StepByStep, false) => prompts.fill(
-            PromptName::StepByStep,
-            &[("c", &format!("Context:\n{lines}\n")), ("q", question)],
-        )?,
+        (AnswerPrompt::StepByStep, false) => {
+            let context = format!("Context:\n{lines}\n");
+            prompts.fill(PromptName::StepByStep, &[("c", &context), ("q", question)])?
+        }
         (AnswerPrompt::QaShort | AnswerPrompt::QaGrounded, true) => {
             prompts.fill(PromptName::QaClosed, &[("q", question)])?
         }
@@ -244,12 +263,13 @@ pub fn prompt_of(
     Ok(Prompt::user(text))
 }
 
-/// Tokens of a prompt, chat template included.
+/// Returns the number of tokens of a prompt, chat template included.
 pub fn count(generator: &dyn Generator, prompt: &Prompt) -> Result<u32, LlmError> {
     Ok(u32::try_from(generator.render(prompt)?.tokens.len()).unwrap_or(u32::MAX))
 }
 
-/// Room for a prompt: the context less the answer, which never takes more than half of it.
+/// Returns the tokens that a prompt may take: the context minus the answer, which never takes more
+/// than half of it.
 pub fn available(config: &Config, context_tokens: u32) -> u32 {
     context_tokens - config.answer.max_tokens.min(context_tokens / 2)
 }

@@ -9,10 +9,11 @@ mod role;
 pub mod pins;
 pub mod context;
 
+pub use model_calls::Call;
 pub use role::{
     Gate, HitStage, Meter, Off, QueryWriter, QuestionChunker, Refiner, Retriever, Rewriter, Roles,
     UnderstandingMeter,
 };
-pub use state::{Call, Run};
+pub use state::Run;
 pub use tools::{Corpus, OpenGenerator, Tools};
-pub use values::{Answer, Draft, Found, Known, Need, Passages, Sentence, Understood};
+pub use values::{Answer, Draft, Known, Need, Passages, Sentence, StepLookup, Understood};

@@ -1,21 +1,154 @@
-//! What the methods ask of the models, told and counted as part of the run.
+//! The model calls of a run: each is emitted with its exact prompt, and its cost is counted.
+
+use std::ops::Range;
+use std::slice;
 
 use crate::config::prompts::PromptName;
 use crate::config::{THE_EMBEDDER, THE_WORDS};
 use crate::engine::error::RunError;
-use crate::event::Flow;
-use crate::llm::{Completion, Decoding, End, Entailment, LlmError, Prompt};
+use crate::event::{CallUsage, Event, Flow, ModelRole};
+use crate::llm::{
+    Completion, Decoding, End, Entailment, HiddenAt, LlmError, Prompt, Tapped, Taps, Token,
+};
 use crate::methods::{Meaning, MethodError, ModelCalls, cosine, entailed_by_words};
 
 use super::state::Run;
 
+/// A call of the generator whose tokens are observed.
+pub struct Call<'a> {
+    /// The purpose that the prompt inspector shows.
+    pub purpose: &'a str,
+    pub prompt: &'a Prompt,
+    pub decoding: Decoding,
+    /// Texts of the prompt, in order, whose share of the attention is wanted; empty for none.
+    pub attend_to: &'a [String],
+    /// Positions whose hidden states are wanted.
+    pub hidden: &'a [HiddenAt],
+}
+
+/// Observes each token of a call. The first argument publishes the events that follow from it.
+pub type TokenObserver<'o> = dyn FnMut(&mut dyn FnMut(Event) -> Flow, &Token) -> Flow + 'o;
+
 impl Run<'_> {
+    /// Calls the generator once; `observe` sees each token.
+    pub fn stream(
+        &mut self,
+        call: &Call<'_>,
+        observe: &mut TokenObserver<'_>,
+    ) -> Result<Tapped, RunError> {
+        if self.is_stopped() {
+            return Ok(untapped(Completion {
+                text: String::new(),
+                tokens: Vec::new(),
+                end: End::Stopped,
+            }));
+        }
+
+        let rendered = self.tools.generator.render(call.prompt)?;
+        let taps = Taps {
+            hidden: call.hidden.to_vec(),
+            attention: spans(&rendered.text, call.attend_to),
+        };
+        let prompts = slice::from_ref(call.prompt);
+        let first = self.emit_model_calls(call.purpose, prompts)?;
+
+        // the caller may end the completion, but only the observer of the run stops the run
+        let (tools, mut emit) = self.lend();
+        let mut observe = |_branch: usize, token: &Token| observe(&mut emit, token);
+        let tapped = if taps == Taps::default() {
+            // reading attention takes flash attention off: without taps, the plain call is faster
+            let completions = tools
+                .generator
+                .complete(prompts, &call.decoding, &mut observe)?;
+            completions.into_iter().map(untapped).next()
+        } else {
+            let tapped =
+                tools
+                    .generator
+                    .complete_tapped(prompts, &call.decoding, &taps, &mut observe)?;
+            tapped.into_iter().next()
+        };
+        drop(emit);
+
+        self.emit_usage(first);
+        tapped.ok_or_else(|| {
+            LlmError::Backend("the generator gave no completion for a prompt".to_owned()).into()
+        })
+    }
+
+    /// Emits the calls that these prompts are and returns the number of the first. Equal prompts
+    /// are one call with several branches.
+    fn emit_model_calls(&mut self, purpose: &str, prompts: &[Prompt]) -> Result<u32, LlmError> {
+        let mut distinct: Vec<(&Prompt, u32)> = Vec::new();
+        for prompt in prompts {
+            match distinct.iter_mut().find(|(known, _)| *known == prompt) {
+                Some((_, branches)) => *branches += 1,
+                None => distinct.push((prompt, 1)),
+            }
+        }
+
+        let first = self.usage.model_calls;
+        for (prompt, branches) in distinct {
+            let rendered = self.tools.generator.render(prompt)?;
+            let call = self.usage.model_calls;
+            self.usage.model_calls += 1;
+            self.emit(Event::ModelCalled {
+                call,
+                purpose: purpose.to_owned(),
+                role: ModelRole::Generator,
+                prompt: rendered.text,
+                prompt_tokens: u32::try_from(rendered.tokens.len()).unwrap_or(u32::MAX),
+                branches,
+            });
+        }
+        Ok(first)
+    }
+
+    /// Emits and counts the usage of the calls since number `first` together.
+    fn emit_usage(&mut self, first: u32) {
+        let usage: CallUsage = self.tools.generator.usage();
+        self.usage.prompt_tokens_evaluated += u64::from(usage.prompt_tokens_evaluated);
+        self.usage.prompt_tokens_reused += u64::from(usage.prompt_tokens_reused);
+        self.usage.tokens_generated += u64::from(usage.tokens_generated);
+
+        let calls = self.usage.model_calls - first;
+        self.emit(Event::ModelCallFinished {
+            call: first,
+            calls,
+            usage,
+        });
+    }
+
     fn check_stopped(&self) -> Result<(), MethodError> {
-        if self.stopped() {
+        if self.is_stopped() {
             Err(LlmError::Stopped.into())
         } else {
             Ok(())
         }
+    }
+
+    /// Asks the entailment judge about pairs that this run has not judged yet: word overlap, a
+    /// model of its own, or the generator.
+    fn judge(
+        &mut self,
+        question: &str,
+        pairs: &[(&str, &str)],
+    ) -> Result<Vec<Entailment>, MethodError> {
+        if let Some(judge) = self.tools.judge.as_mut() {
+            return Ok(judge.judge(question, pairs)?);
+        }
+        if self.tools.config.judge.model == THE_WORDS {
+            return Ok(pairs.iter().map(|(a, b)| entailed_by_words(a, b)).collect());
+        }
+        let prompts = pairs
+            .iter()
+            .map(|(a, b)| {
+                let values = [("q", question), ("a", a.trim()), ("b", b.trim())];
+                self.prompt(PromptName::Entailment, &values)
+            })
+            .collect::<Result<Vec<Prompt>, MethodError>>()?;
+        let rows = self.classify("entailment", &prompts, &Entailment::LABELS)?;
+        Ok(rows.iter().map(|row| Entailment::of_row(row)).collect())
     }
 }
 
@@ -31,20 +164,18 @@ impl ModelCalls for Run<'_> {
         decoding: &Decoding,
     ) -> Result<Vec<Completion>, MethodError> {
         self.check_stopped()?;
-        let first = self.tell_calls(purpose, prompts).map_err(method_error)?;
-        let completions = self
-            .tools
-            .generator
-            .complete(prompts, decoding, &mut |_, _| Flow::Continue)?;
-        self.tell_cost(first);
+        let first = self.emit_model_calls(purpose, prompts)?;
+        let generator = &mut *self.tools.generator;
+        let completions = generator.complete(prompts, decoding, &mut |_, _| Flow::Continue)?;
+        self.emit_usage(first);
         self.check_stopped()?;
+
         // half a sample is none: what follows from it would not be what the method says
-        match completions
-            .iter()
-            .any(|completion| completion.end == End::Stopped)
-        {
-            true => Err(LlmError::Stopped.into()),
-            false => Ok(completions),
+        let is_complete = |completion: &Completion| completion.end != End::Stopped;
+        if completions.iter().all(is_complete) {
+            Ok(completions)
+        } else {
+            Err(LlmError::Stopped.into())
         }
     }
 
@@ -55,15 +186,18 @@ impl ModelCalls for Run<'_> {
         labels: &[&str],
     ) -> Result<Vec<Vec<f32>>, MethodError> {
         self.check_stopped()?;
-        let first = self.tell_calls(purpose, prompts).map_err(method_error)?;
+        let first = self.emit_model_calls(purpose, prompts)?;
         let mut rows = self.tools.generator.classify(prompts, labels)?;
-        self.tell_cost(first);
+        self.emit_usage(first);
         self.check_stopped()?;
-        // a model that knows none of the labels is no judge: what it says must not reach the records
-        rows.iter_mut()
-            .flatten()
-            .filter(|share| !share.is_finite())
-            .for_each(|share| *share = 0.0);
+
+        // a model that gives every label no probability has no shares, and events hold finite
+        // numbers
+        for share in rows.iter_mut().flatten() {
+            if !share.is_finite() {
+                *share = 0.0;
+            }
+        }
         Ok(rows)
     }
 
@@ -77,50 +211,32 @@ impl ModelCalls for Run<'_> {
             .iter()
             .map(|(a, b)| (question.to_owned(), Meaning::of(a), Meaning::of(b)))
             .collect();
+
+        // texts that mean the same entail each other, and no pair is judged twice in a run
         let mut new: Vec<usize> = Vec::new();
         for (at, key) in keys.iter().enumerate() {
-            let known = key.1 == key.2
+            let is_known = key.1 == key.2
                 || self.judged.contains_key(key)
                 || new.iter().any(|other| keys[*other] == *key);
-            if !known {
+            if !is_known {
                 new.push(at);
             }
         }
-        let judged = match self.tools.judge.as_mut() {
-            _ if new.is_empty() => Vec::new(),
-            None if self.tools.config.judge.model == THE_WORDS => new
-                .iter()
-                .map(|at| entailed_by_words(pairs[*at].0, pairs[*at].1))
-                .collect(),
-            Some(judge) => {
-                let texts: Vec<(&str, &str)> = new.iter().map(|at| pairs[*at]).collect();
-                judge.judge(question, &texts)?
+        if !new.is_empty() {
+            let texts: Vec<(&str, &str)> = new.iter().map(|at| pairs[*at]).collect();
+            let judged = self.judge(question, &texts)?;
+            if judged.len() != new.len() {
+                return Err(LlmError::Backend(format!(
+                    "the entailment judge gave {} of {} judgements",
+                    judged.len(),
+                    new.len()
+                ))
+                .into());
             }
-            None => {
-                let prompts = new
-                    .iter()
-                    .map(|at| {
-                        let (a, b) = (pairs[*at].0.trim(), pairs[*at].1.trim());
-                        self.prompt(
-                            PromptName::Entailment,
-                            &[("q", question), ("a", a), ("b", b)],
-                        )
-                    })
-                    .collect::<Result<Vec<Prompt>, MethodError>>()?;
-                let rows = self.classify("entailment", &prompts, &Entailment::LABELS)?;
-                rows.iter().map(|row| Entailment::of_row(row)).collect()
-            }
-        };
-        if judged.len() != new.len() {
-            let said = format!(
-                "the entailment judge said {} of {} judgements",
-                judged.len(),
-                new.len()
-            );
-            return Err(LlmError::Backend(said).into());
+            let new_keys = new.into_iter().map(|at| keys[at].clone());
+            self.judged.extend(new_keys.zip(judged));
         }
-        self.judged
-            .extend(new.into_iter().map(|at| keys[at].clone()).zip(judged));
+
         self.check_stopped()?;
         Ok(keys
             .iter()
@@ -137,11 +253,16 @@ impl ModelCalls for Run<'_> {
                 .map(|score| if score.is_finite() { score } else { 0.0 })
                 .collect());
         }
+
         if self.tools.config.reranker.model == THE_EMBEDDER && !texts.is_empty() {
             let vectors = self.embed(&[&[question], texts].concat())?;
-            let near = |text: &Vec<f32>| ((cosine(&vectors[0], text) + 1.0) / 2.0).clamp(0.0, 1.0);
-            return Ok(vectors[1..].iter().map(near).collect());
+            // a cosine in -1..=1 becomes a score in 0..=1
+            return Ok(vectors[1..]
+                .iter()
+                .map(|text| ((cosine(&vectors[0], text) + 1.0) / 2.0).clamp(0.0, 1.0))
+                .collect());
         }
+
         let prompts = texts
             .iter()
             .map(|text| self.prompt(PromptName::JudgeRelevant, &[("c", text), ("q", question)]))
@@ -162,11 +283,27 @@ impl ModelCalls for Run<'_> {
     }
 }
 
-fn method_error(error: RunError) -> MethodError {
-    match error {
-        RunError::Model(error) => error.into(),
-        RunError::Config(error) => error.into(),
-        RunError::Probe(error) => LlmError::Backend(error.to_string()).into(),
-        RunError::Search(error) => LlmError::Backend(format!("{error:#}")).into(),
+fn untapped(completion: Completion) -> Tapped {
+    Tapped {
+        completion,
+        hidden: Vec::new(),
+    }
+}
+
+/// Returns the spans of the texts in the prompt; none at all when one of them is not there word for
+/// word, since a chat template may change text.
+fn spans(prompt: &str, texts: &[String]) -> Vec<Vec<Range<usize>>> {
+    let mut from = 0;
+    let found: Option<Vec<Range<usize>>> = texts
+        .iter()
+        .map(|text| {
+            let start = from + prompt.get(from..)?.find(text.as_str())?;
+            from = start + text.len();
+            Some(start..from)
+        })
+        .collect();
+    match found {
+        Some(spans) if !spans.is_empty() => vec![spans],
+        Some(_) | None => Vec::new(),
     }
 }

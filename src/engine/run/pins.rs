@@ -1,61 +1,74 @@
-//! What a person decided about the context: places that are pinned to it and places that are excluded from it.
+//! The user's decisions about the context: spans of documents that are pinned to it and spans that
+//! are excluded from it.
 
 use crate::config::{Place, RetrieverSettings};
 use crate::engine::error::RunError;
 use crate::event::{ChunkText, DropReason, DroppedChunk, Event, Hit, Ranked};
 
 use super::state::Run;
-use super::values::Found;
+use super::values::Passages;
 
-/// Is this chunk in the context, or out of it, whatever the stages say? Then it comes with no other chunk.
-pub fn decided(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
-    excluded(settings, chunk) || pinned(settings, chunk)
+/// Returns whether the user pinned or excluded this chunk. Such a chunk is joined with no other.
+pub fn is_decided(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
+    is_excluded(settings, chunk) || is_pinned(settings, chunk)
 }
 
-/// Is this chunk, or a chunk of this joined text, excluded?
-fn excluded(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
-    named(&settings.excluded, chunk)
+/// Returns whether this chunk, or a part of this joined text, is pinned and not excluded.
+pub fn is_pinned(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
+    is_named(&settings.pinned, chunk) && !is_excluded(settings, chunk)
 }
 
-/// Is this chunk, or a chunk of this joined text, pinned and not excluded?
-pub fn pinned(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
-    named(&settings.pinned, chunk) && !excluded(settings, chunk)
+fn is_excluded(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
+    is_named(&settings.excluded, chunk)
 }
 
-fn named(places: &[Place], chunk: &ChunkText) -> bool {
+fn is_named(places: &[Place], chunk: &ChunkText) -> bool {
     places.iter().any(|place| place.names(chunk))
 }
 
-/// The hits of a retrieval that the run keeps: the best, and every pinned chunk of the corpus, found or not.
+/// Returns the hits of a retrieval that the run keeps: the best, and every pinned chunk of the
+/// corpus, whether it was retrieved or not.
 pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError> {
     let settings = &run.tools.config.retriever;
-    let below = hits.split_off(hits.len().min(settings.keep.max(settings.k) as usize));
-    hits.extend(below.into_iter().filter(|hit| pinned(settings, &hit.chunk)));
+    let best = settings.keep.max(settings.k) as usize;
+    let below = hits.split_off(hits.len().min(best));
+    hits.extend(
+        below
+            .into_iter()
+            .filter(|hit| is_pinned(settings, &hit.chunk)),
+    );
+
     let Some(corpus) = run.tools.corpus.as_ref() else {
         return Ok(hits);
     };
     let mut unknown = Vec::new();
     for place in &settings.pinned {
-        let mut chunks = corpus
+        let chunks = corpus
             .index
             .document(&place.document)
             .map_err(RunError::Search)?;
-        chunks.retain(|chunk| place.names(chunk));
-        if chunks.is_empty() {
+        let pinned: Vec<ChunkText> = chunks
+            .into_iter()
+            .filter(|chunk| place.names(chunk))
+            .collect();
+        if pinned.is_empty() {
             unknown.push(place);
         }
-        for chunk in chunks {
-            if !excluded(settings, &chunk) && hits.iter().all(|hit| hit.chunk.id != chunk.id) {
-                let rank = hits.last().map_or(0, |hit| hit.fused.rank) + 1;
-                hits.push(Hit {
-                    chunk,
-                    bm25: None,
-                    vector: None,
-                    fused: Ranked { score: 0.0, rank },
-                });
+        for chunk in pinned {
+            let is_known = hits.iter().any(|hit| hit.chunk.id == chunk.id);
+            if is_known || is_excluded(settings, &chunk) {
+                continue;
             }
+            let rank = hits.last().map_or(0, |hit| hit.fused.rank) + 1;
+            hits.push(Hit {
+                chunk,
+                bm25: None,
+                vector: None,
+                fused: Ranked { score: 0.0, rank },
+            });
         }
     }
+
     for place in unknown {
         run.emit(Event::Warned {
             text: format!("retriever.pinned: no chunk of the index lies at {place}"),
@@ -64,23 +77,22 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
     Ok(hits)
 }
 
-/// The pinned hits, which no stage judges, and the rest without what is excluded.
-pub fn apart(settings: &RetrieverSettings, mut found: Found) -> (Vec<Hit>, Found) {
-    let dropped = |hit: &Hit| DroppedChunk {
-        chunk: hit.chunk.id,
-        reason: DropReason::Excluded,
-    };
-    found.dropped.extend(
-        found
-            .kept
-            .iter()
-            .filter(|hit| excluded(settings, &hit.chunk))
-            .map(dropped),
-    );
-    found.kept.retain(|hit| !excluded(settings, &hit.chunk));
-    let (pinned, kept) = found
-        .kept
-        .into_iter()
-        .partition(|hit| pinned(settings, &hit.chunk));
-    (pinned, Found { kept, ..found })
+/// Splits off the pinned hits, which no stage judges, and drops the excluded ones.
+pub fn split_pinned(settings: &RetrieverSettings, mut passages: Passages) -> (Vec<Hit>, Passages) {
+    let mut pinned = Vec::new();
+    let mut others = Vec::new();
+    for hit in passages.hits {
+        if is_excluded(settings, &hit.chunk) {
+            passages.dropped.push(DroppedChunk {
+                chunk: hit.chunk.id,
+                reason: DropReason::Excluded,
+            });
+        } else if is_pinned(settings, &hit.chunk) {
+            pinned.push(hit);
+        } else {
+            others.push(hit);
+        }
+    }
+    passages.hits = others;
+    (pinned, passages)
 }

@@ -8,7 +8,7 @@ use crate::index::Search;
 use crate::llm::{Embedder, EntailmentJudge, Generator, Reranker, Scorer, Tap};
 use crate::probe::Probe;
 
-/// A generator with all that is asked of it: text, probabilities, a look inside.
+/// A generator with every capability: text, probabilities, and its hidden states and attention.
 pub trait OpenGenerator: Generator + Scorer + Tap {}
 
 impl<G: Generator + Scorer + Tap> OpenGenerator for G {}
@@ -18,15 +18,15 @@ pub struct Tools<'a> {
     pub config: &'a Config,
     pub prompts: &'a Prompts,
     pub generator: &'a mut dyn OpenGenerator,
-    /// None where no corpus is open.
+    /// `None` where no corpus is open.
     pub corpus: Option<Corpus<'a>>,
-    /// None where the generator reranks.
+    /// `None` where the generator reranks.
     pub reranker: Option<&'a mut dyn Reranker>,
-    /// None where the generator shows which chunks belong together, or nobody does.
+    /// `None` where the generator links, or the linker is off.
     pub linker: Option<&'a mut dyn OpenGenerator>,
-    /// None where the generator judges entailment.
+    /// `None` where the generator judges entailment.
     pub judge: Option<&'a mut dyn EntailmentJudge>,
-    /// The probe of the generator, or why there is none.
+    /// The probe of the generator, or the reason why there is none.
     pub probe: Result<&'a Probe, String>,
 }
 
@@ -39,8 +39,37 @@ pub struct Corpus<'a> {
 }
 
 impl Corpus<'_> {
-    /// The corpus and the state of its index.
+    /// Returns the corpus and the state of its index.
     pub fn card(&self) -> CorpusCard {
         self.index.card()
+    }
+}
+
+impl Tools<'_> {
+    /// Lends the same tools for a shorter time.
+    pub fn reborrow(&mut self) -> Tools<'_> {
+        Tools {
+            config: self.config,
+            prompts: self.prompts,
+            generator: &mut *self.generator,
+            corpus: self.corpus.as_mut().map(|corpus| Corpus {
+                index: corpus.index,
+                embedder: &mut *corpus.embedder,
+                counter: corpus.counter,
+            }),
+            reranker: match &mut self.reranker {
+                Some(model) => Some(&mut **model),
+                None => None,
+            },
+            linker: match &mut self.linker {
+                Some(model) => Some(&mut **model),
+                None => None,
+            },
+            judge: match &mut self.judge {
+                Some(model) => Some(&mut **model),
+                None => None,
+            },
+            probe: self.probe.clone(),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What the stages of a run hand on to each other.
+//! The values that the stages of a run hand on to each other.
 
 use std::collections::HashMap;
 
@@ -7,39 +7,31 @@ use crate::llm::{Entailment, Hidden, Prompt, Token};
 use crate::methods::Meaning;
 use crate::methods::dense::{Measured, Rephrasings};
 
-/// What a lookup is needed for.
-#[derive(Clone, Copy)]
-pub struct Need<'n> {
-    pub question: &'n str,
-    /// The sentences of the answer so far.
-    pub confirmed: &'n [String],
-    /// The sentence that was doubted; None before the answer begins.
-    pub doubted: Option<&'n Sentence>,
-}
-
-/// What the stages between the retriever and the context hand on.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
-    /// The chunks still in the race, best first.
-    pub kept: Vec<Hit>,
-    /// The chunks that fell out, with the reason.
-    pub dropped: Vec<DroppedChunk>,
-    /// Chunks that a stage set aside because others come first, best first.
-    pub spare: Vec<Hit>,
-}
-
-/// The chunks that the answer is written from, in the order of their labels `[1]`, `[2]`, …
+/// The chunks of one lookup, on their way from the retriever into the prompt.
+///
+/// Until [`choose`](super::context::choose) builds the context, `hits` are the candidates, best
+/// first; from then on they are the passages of the prompt, in the order of their labels `[1]`,
+/// `[2]`, …
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Passages {
+    /// The chunks that every stage so far has kept.
     pub hits: Vec<Hit>,
-    /// Chunks that were found and earned a place, but ranked below the cut: best first.
+    /// Chunks that no stage objected to, but that rank below the hits; best first.
     pub spare: Vec<Hit>,
-    /// Every chunk that was found and is not among the hits, with the reason.
+    /// The retrieved chunks that are not among the hits, each with the reason.
     pub dropped: Vec<DroppedChunk>,
 }
 
 impl Passages {
-    /// What they say, in the order of their labels.
+    /// Candidates fresh from a retrieval, best first.
+    pub fn of(hits: Vec<Hit>) -> Self {
+        Self {
+            hits,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the texts of the hits in their order.
     pub fn texts(&self) -> Vec<&str> {
         self.hits
             .iter()
@@ -48,10 +40,20 @@ impl Passages {
     }
 }
 
-/// What is known of a context: None where nobody measured it, else how it was understood, or why that cannot be said.
+/// The state of the answer at a lookup.
+#[derive(Clone, Copy)]
+pub struct Need<'n> {
+    /// The sentences of the answer so far.
+    pub confirmed: &'n [String],
+    /// The uncertain sentence; `None` before the answer begins.
+    pub uncertain: Option<&'n Sentence>,
+}
+
+/// How a context was understood: `None` where no stage has measured it, otherwise the measurement,
+/// or the reason why there is none.
 pub type Known = Option<Result<Understood, Unmeasured>>;
 
-/// A context that was measured.
+/// A measured context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Understood {
     /// Its number among the measured contexts of the step, from 1.
@@ -60,45 +62,56 @@ pub struct Understood {
     pub measured: Measured,
 }
 
-/// What is known of the contexts of a run.
+/// The contexts of a run that were measured, as far as later ones build on them.
 #[derive(Debug, Default)]
 pub struct Contexts {
     pub rephrasings: Rephrasings,
-    /// The step of the last measured context, and its number.
-    pub last: (u32, u32),
-    /// Unit vectors of chunks that are in no index.
+    /// Unit vectors of chunks that are not in the index.
     pub vectors: HashMap<u64, Vec<f32>>,
+    last_step: u32,
+    last_round: u32,
 }
 
-/// What the entailment judge said, by question and pair.
+impl Contexts {
+    /// Returns the number of the next measured context of this step.
+    pub fn next_round(&mut self, step: u32) -> u32 {
+        if self.last_step != step {
+            self.last_step = step;
+            self.last_round = 0;
+        }
+        self.last_round += 1;
+        self.last_round
+    }
+}
+
+/// The judgements of the entailment judge, by question and pair of texts.
 pub type Judged = HashMap<(String, Meaning, Meaning), Entailment>;
 
-/// A sentence as it came from the generator.
+/// A sentence of the answer as it came from the generator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sentence {
     pub step: u32,
-    /// As it was written, white space and all.
+    /// The text with the white space around it.
     pub raw: String,
     pub tokens: Vec<Token>,
     pub citations: Vec<Citation>,
-    /// What the gate said of it while the stream went on; None when it is still to be judged.
+    /// The gate's early decision, from the tokens alone; `None` when the gate must still judge.
     pub uncertainty: Option<Uncertainty>,
 }
 
 impl Sentence {
-    /// What it says.
+    /// Returns the text without the white space around it.
     pub fn text(&self) -> &str {
         self.raw.trim()
     }
 
-    /// The event that tells of it.
+    /// Returns the event that ends the step of this sentence.
     pub fn finished(&self, uncertainty: Uncertainty) -> Event {
-        let (step, text, citations) = (self.step, self.text().to_owned(), self.citations.clone());
         Event::StepFinished {
-            step,
-            text,
+            step: self.step,
+            text: self.text().to_owned(),
             uncertainty,
-            citations,
+            citations: self.citations.clone(),
         }
     }
 }
@@ -106,7 +119,7 @@ impl Sentence {
 /// A sentence that is not part of the answer yet.
 pub struct Draft {
     pub sentence: Sentence,
-    /// What it was written from, the confirmed sentences before it included.
+    /// The prompt that it continues, the confirmed sentences before it included.
     pub prompt: Prompt,
     /// The hidden states that the gate asked for.
     pub hidden: Vec<Hidden>,
@@ -116,11 +129,18 @@ pub struct Draft {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
     pub text: String,
-    /// What follows "the answer is", otherwise the whole text.
+    /// The text after "the answer is", otherwise the whole text.
     pub short: String,
     pub citations: Vec<Citation>,
-    /// A limit of the settings cut it off.
+    /// Whether a limit of the settings ended it.
     pub limit_reached: bool,
-    /// The steps that were looked up, with the passages that each was written from in the end.
-    pub lookups: Vec<(u32, Passages)>,
+    /// The lookups of uncertain sentences.
+    pub lookups: Vec<StepLookup>,
+}
+
+/// The passages that an uncertain sentence was written from in the end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepLookup {
+    pub step: u32,
+    pub passages: Passages,
 }

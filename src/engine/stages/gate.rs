@@ -1,4 +1,5 @@
-//! The gates: how unsure was the model of a sentence, and is that too unsure?
+//! The gates: measure how uncertain the model was about a sentence, and decide whether to retrieve
+//! more (SEARAG, section 3.1).
 
 use crate::config::Config;
 use crate::engine::error::RunError;
@@ -8,14 +9,14 @@ use crate::llm::{HiddenAt, Token};
 use crate::methods::searag::{SentenceSampling, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{features, position};
 
-/// Tokens that a sampled sentence may be longer than the drafted one.
-const LONGER: usize = 8;
+/// Tokens by which a sampled sentence may exceed twice the length of the drafted one.
+const EXTRA_TOKENS: usize = 8;
 
-/// Without a gate the mean token entropy is still measured and shown; nothing follows from it.
+/// No gate: the mean token entropy is measured and shown, and decides nothing.
 pub struct Measuring;
 
 impl Gate for Measuring {
-    fn at_once(&self, tokens: &[Token]) -> Option<Uncertainty> {
+    fn decide_early(&self, tokens: &[Token]) -> Option<Uncertainty> {
         Some(Uncertainty {
             measure: UncertaintyMeasure::TokenEntropy,
             value: mean_token_entropy(tokens),
@@ -24,12 +25,7 @@ impl Gate for Measuring {
         })
     }
 
-    fn judge(
-        &mut self,
-        _run: &mut Run<'_>,
-        _question: &str,
-        draft: &Draft,
-    ) -> Result<Uncertainty, RunError> {
+    fn judge(&mut self, _run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
         Ok(judged(
             UncertaintyMeasure::TokenEntropy,
             mean_token_entropy(&draft.sentence.tokens),
@@ -45,12 +41,20 @@ pub struct ByTokenEntropy {
 }
 
 impl ByTokenEntropy {
-    /// `fallback` says why it stands in for another gate.
+    /// `fallback` is the reason why this gate stands in for the one of the settings.
     pub fn new(config: &Config, fallback: Option<String>) -> Self {
         Self {
             threshold: config.gate.token_entropy_threshold,
             fallback,
         }
+    }
+
+    fn judged(&self, tokens: &[Token]) -> Uncertainty {
+        judged(
+            UncertaintyMeasure::TokenEntropy,
+            mean_token_entropy(tokens),
+            self.threshold,
+        )
     }
 }
 
@@ -64,29 +68,17 @@ impl Gate for ByTokenEntropy {
         })
     }
 
-    fn at_once(&self, tokens: &[Token]) -> Option<Uncertainty> {
-        Some(judged(
-            UncertaintyMeasure::TokenEntropy,
-            mean_token_entropy(tokens),
-            self.threshold,
-        ))
+    fn decide_early(&self, tokens: &[Token]) -> Option<Uncertainty> {
+        Some(self.judged(tokens))
     }
 
-    fn judge(
-        &mut self,
-        _run: &mut Run<'_>,
-        _question: &str,
-        draft: &Draft,
-    ) -> Result<Uncertainty, RunError> {
-        Ok(judged(
-            UncertaintyMeasure::TokenEntropy,
-            mean_token_entropy(&draft.sentence.tokens),
-            self.threshold,
-        ))
+    fn judge(&mut self, _run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
+        Ok(self.judged(&draft.sentence.tokens))
     }
 }
 
-/// The semantic entropy of sampled sentences decides: the expensive truth that the probe imitates.
+/// The semantic entropy of sampled sentences decides: the expensive measure that the probe
+/// predicts.
 pub struct BySampling;
 
 impl Gate for BySampling {
@@ -99,15 +91,12 @@ impl Gate for BySampling {
         })
     }
 
-    fn judge(
-        &mut self,
-        run: &mut Run<'_>,
-        question: &str,
-        draft: &Draft,
-    ) -> Result<Uncertainty, RunError> {
+    fn judge(&mut self, run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
         let config = run.tools.config;
+        let question = run.question;
         let sampling = sampling(config, draft, config.seed);
         let entropy = sampled_semantic_entropy(run, question, &draft.prompt, &sampling)?;
+
         Ok(judged(
             UncertaintyMeasure::SemanticEntropy,
             entropy as f32,
@@ -116,30 +105,16 @@ impl Gate for BySampling {
     }
 }
 
-/// How the sentence of a draft is sampled again.
-pub fn sampling(config: &Config, draft: &Draft, seed: u64) -> SentenceSampling {
-    SentenceSampling {
-        samples: config.probe.samples,
-        temperature: config.probe.temperature,
-        max_tokens: u32::try_from(draft.sentence.tokens.len() * 2 + LONGER).unwrap_or(u32::MAX),
-        seed,
-    }
-}
-
 /// The probe decides, from the hidden states of the sentence's first token.
 pub struct ByProbe;
 
 impl Gate for ByProbe {
     fn card(&self, run: &Run<'_>) -> Option<GateCard> {
+        let probe = run.tools.probe.as_ref().ok();
         Some(GateCard {
             measure: UncertaintyMeasure::Probe,
             threshold: run.tools.config.gate.threshold,
-            probe: run
-                .tools
-                .probe
-                .as_ref()
-                .ok()
-                .map(|probe| probe.card.clone()),
+            probe: probe.map(|probe| probe.card.clone()),
             fallback: None,
         })
     }
@@ -148,12 +123,7 @@ impl Gate for ByProbe {
         vec![position(run.tools.config.probe.position)]
     }
 
-    fn judge(
-        &mut self,
-        run: &mut Run<'_>,
-        question: &str,
-        draft: &Draft,
-    ) -> Result<Uncertainty, RunError> {
+    fn judge(&mut self, run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
         let config = run.tools.config;
         match (&run.tools.probe, draft.hidden.first()) {
             (Ok(probe), Some(hidden)) => {
@@ -164,14 +134,24 @@ impl Gate for ByProbe {
                     config.gate.threshold,
                 ))
             }
-            // a sentence of one token has no state that was gone on from
-            (Err(_), _) | (_, None) => {
-                ByTokenEntropy::new(config, None).judge(run, question, draft)
-            }
+            // a sentence of one token is never evaluated itself, so it has no hidden state
+            (Err(_), _) | (_, None) => ByTokenEntropy::new(config, None).judge(run, draft),
         }
     }
 }
 
+/// Returns how the sentence of a draft is sampled.
+pub fn sampling(config: &Config, draft: &Draft, seed: u64) -> SentenceSampling {
+    let max_tokens = draft.sentence.tokens.len() * 2 + EXTRA_TOKENS;
+    SentenceSampling {
+        samples: config.probe.samples,
+        temperature: config.probe.temperature,
+        max_tokens: u32::try_from(max_tokens).unwrap_or(u32::MAX),
+        seed,
+    }
+}
+
+/// Returns the uncertainty with the decision that follows from it: above the threshold, retrieve.
 pub fn judged(measure: UncertaintyMeasure, value: f32, threshold: f32) -> Uncertainty {
     let decision = if value > threshold {
         Decision::LookUp

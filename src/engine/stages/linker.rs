@@ -1,10 +1,11 @@
-//! The linker: hits are joined with the chunks that they are linked with, the second axis of retrieval (SAKI-RAG, section 3.2).
+//! The linker: joins hits with the chunks that they are linked with, the second axis of retrieval
+//! (SAKI-RAG, section 3.2).
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::config::LinkJoin;
+use crate::config::{LinkJoin, RetrieverSettings};
 use crate::engine::error::RunError;
-use crate::engine::run::{Found, HitStage, Run, pins};
+use crate::engine::run::{HitStage, Passages, Run, pins};
 use crate::event::{
     ChunkText, DocumentLinks, Event, Flow, Hit, LinkedChunk, LinkedText, Relative, Stage,
 };
@@ -12,53 +13,38 @@ use crate::index::ChunkLinks;
 use crate::llm::LlmError;
 use crate::methods::joined;
 
-use super::link_builder;
+use super::link_builder::{self, Units};
 
-/// A question waits for the links of a document that has none yet, if it has at most so many chunks.
-const LINKED_ON_DEMAND: usize = 512;
-/// Chunks of a document that are told with their links: more cannot be drawn.
-const TOLD_CHUNKS: usize = 160;
+/// Maximum number of chunks of a document that is linked while a question waits.
+const MAX_LINKED_ON_DEMAND: usize = 512;
+/// Maximum number of chunks of a document in an event: more cannot be drawn.
+const MAX_SHOWN_CHUNKS: usize = 160;
 
 /// Joins hits with their relatives.
 pub struct ByAttention;
 
-/// A document with its links.
-struct Linked {
-    chunks: Vec<ChunkText>,
-    links: ChunkLinks,
-}
-
 impl HitStage for ByAttention {
-    fn apply(
-        &mut self,
-        run: &mut Run<'_>,
-        _question: &str,
-        found: Found,
-    ) -> Result<Found, RunError> {
+    fn apply(&mut self, run: &mut Run<'_>, mut passages: Passages) -> Result<Passages, RunError> {
         let config = run.tools.config;
         let or_k = |number: u32| if number == 0 { config.retriever.k } else { number } as usize;
-        let Found {
-            kept: mut seeds,
-            dropped,
-            spare,
-        } = found;
-        let mut set_aside = seeds.split_off(seeds.len().min(or_k(config.linker.candidates)));
-        set_aside.extend(spare);
+
+        let mut seeds = passages.hits;
+        let candidates = or_k(config.linker.candidates).min(seeds.len());
+        let mut spare = seeds.split_off(candidates);
+        spare.append(&mut passages.spare);
+
         let documents = read_documents(run, &seeds)?;
-        let texts: Vec<Vec<LinkedText>> = seeds
+        let joiner = Joiner {
+            retriever: &config.retriever,
+            join: config.linker.join,
+            max_relatives: or_k(config.linker.relatives),
+        };
+        let texts = seeds
             .iter()
-            .map(|seed| {
-                let may_join = |chunk: &ChunkText| !pins::decided(&config.retriever, chunk);
-                let document = documents.get(&seed.chunk.document);
-                grow(
-                    seed,
-                    document,
-                    (or_k(config.linker.relatives), config.linker.join),
-                    may_join,
-                )
-            })
+            .map(|seed| joiner.join(seed, documents.get(&seed.chunk.document)))
             .collect();
         let linked = in_turn(texts);
+
         run.emit(Event::ChunksLinked {
             step: run.step,
             linked: linked
@@ -67,190 +53,219 @@ impl HitStage for ByAttention {
                 .cloned()
                 .collect(),
         });
-        let kept: Vec<Hit> = linked.into_iter().map(|text| text.hit).collect();
-        let ids = kept.iter().map(|hit| hit.chunk.id).collect();
+        let hits: Vec<Hit> = linked.into_iter().map(|text| text.hit).collect();
         run.emit(Event::StageFinished {
             step: run.step,
             stage: Stage::Linked,
-            kept: ids,
+            kept: hits.iter().map(|hit| hit.chunk.id).collect(),
             dropped: Vec::new(),
         });
-        Ok(Found {
-            kept,
-            dropped,
-            spare: set_aside,
+        Ok(Passages {
+            hits,
+            spare,
+            dropped: passages.dropped,
         })
     }
 }
 
-/// The documents of the hits with their links, and tell them. Without links a hit has no relatives.
-fn read_documents(run: &mut Run<'_>, seeds: &[Hit]) -> Result<HashMap<String, Linked>, RunError> {
+/// A document with its links.
+struct LinkedDocument {
+    chunks: Vec<ChunkText>,
+    links: ChunkLinks,
+}
+
+/// Reads the documents of the hits with their links, and emits them. A document without links is
+/// left out: its hits have no relatives.
+fn read_documents(
+    run: &mut Run<'_>,
+    seeds: &[Hit],
+) -> Result<HashMap<String, LinkedDocument>, RunError> {
+    let paths: BTreeSet<&String> = seeds.iter().map(|seed| &seed.chunk.document).collect();
+
     let mut documents = HashMap::new();
     let mut unlinked = 0;
-    for path in seeds
-        .iter()
-        .map(|seed| &seed.chunk.document)
-        .collect::<BTreeSet<_>>()
-    {
-        match read(run, path)? {
-            Some(linked) => {
-                let places = seeds.iter().filter_map(|seed| linked.place(seed.chunk.id));
-                let links = linked.told(path, places.collect());
-                run.emit(Event::LinksRead {
-                    step: run.step,
-                    links,
-                });
-                documents.insert(path.clone(), linked);
-            }
-            None => unlinked += 1,
-        }
+    for path in paths {
+        let Some(document) = read_document(run, path)? else {
+            unlinked += 1;
+            continue;
+        };
+        let positions = seeds
+            .iter()
+            .filter_map(|seed| document.position(seed.chunk.id));
+        let links = document.to_event(path, positions.min().unwrap_or(0));
+        run.emit(Event::LinksRead {
+            step: run.step,
+            links,
+        });
+        documents.insert(path.clone(), document);
     }
+
     if unlinked > 0 {
-        let text = format!(
-            "{unlinked} documents of the hits are not linked yet: their chunks come without relatives"
-        );
-        run.emit(Event::Warned { text });
+        run.emit(Event::Warned {
+            text: format!(
+                "{unlinked} documents of the hits are not linked yet: their chunks come without relatives"
+            ),
+        });
     }
     Ok(documents)
 }
 
-fn read(run: &mut Run<'_>, path: &str) -> Result<Option<Linked>, RunError> {
+/// Reads a document with its links; one that has none is linked now unless it is too long to wait
+/// for.
+fn read_document(run: &mut Run<'_>, path: &str) -> Result<Option<LinkedDocument>, RunError> {
     let Some(corpus) = run.tools.corpus.as_ref() else {
         return Ok(None);
     };
     let index = corpus.index;
     let chunks = index.document(path).map_err(RunError::Search)?;
     if let Some(links) = index.links(path).map_err(RunError::Search)? {
-        return Ok(Some(Linked { chunks, links }));
+        return Ok(Some(LinkedDocument { chunks, links }));
     }
-    if chunks.len() > LINKED_ON_DEMAND {
+    if chunks.len() > MAX_LINKED_ON_DEMAND {
         return Ok(None);
     }
+
     let ids: Vec<u64> = chunks.iter().map(|chunk| chunk.id).collect();
-    let vectors = index.vectors(&ids);
+    let units = Units {
+        chunks: &chunks,
+        vectors: &index.vectors(&ids),
+    };
+    let settings = &run.tools.config.linker;
     let model = match run.tools.linker.as_mut() {
         Some(model) => &mut **model,
         None => &mut *run.tools.generator,
     };
-    let made = link_builder::link(
-        model,
-        &run.tools.config.linker,
-        (&chunks, &vectors),
-        &mut |_| Flow::Continue,
-    );
-    let links = match made {
-        Ok(links) => links,
-        Err(LlmError::Stopped) => return Err(LlmError::Stopped.into()),
-        // what cannot be linked comes without relatives
+    match link_builder::link(model, settings, &units, &mut |_| Flow::Continue) {
+        Ok(links) => {
+            index.keep_links(path, &links).map_err(RunError::Search)?;
+            Ok(Some(LinkedDocument { chunks, links }))
+        }
+        Err(LlmError::Stopped) => Err(LlmError::Stopped.into()),
+        // a document that cannot be linked comes without relatives
         Err(error) => {
             run.emit(Event::Warned {
                 text: format!("{path} is not linked: {error}"),
             });
-            return Ok(None);
+            Ok(None)
         }
-    };
-    index.keep_links(path, &links).map_err(RunError::Search)?;
-    Ok(Some(Linked { chunks, links }))
+    }
 }
 
-impl Linked {
-    fn place(&self, chunk: u64) -> Option<usize> {
+impl LinkedDocument {
+    fn position(&self, chunk: u64) -> Option<usize> {
         self.chunks.iter().position(|known| known.id == chunk)
     }
 
-    /// The chunks around these places with their links.
-    fn told(&self, document: &str, places: Vec<usize>) -> DocumentLinks {
-        let first = places
-            .iter()
-            .min()
-            .copied()
-            .unwrap_or(0)
-            .saturating_sub(TOLD_CHUNKS / 4);
-        let shown = first..(first + TOLD_CHUNKS).min(self.chunks.len());
-        let first = shown.end.saturating_sub(TOLD_CHUNKS).min(shown.start);
-        let whole = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let linked = self
+    /// Returns the chunks around the first hit of the document with their links.
+    fn to_event(&self, document: &str, first_hit: usize) -> DocumentLinks {
+        let first = first_hit.saturating_sub(MAX_SHOWN_CHUNKS / 4);
+        let end = (first + MAX_SHOWN_CHUNKS).min(self.chunks.len());
+        let first = end.saturating_sub(MAX_SHOWN_CHUNKS).min(first);
+
+        let chunks = self
             .chunks
             .iter()
             .zip(&self.links)
             .skip(first)
-            .take(shown.end - first);
-        let chunks = linked.map(|(chunk, links)| LinkedChunk {
-            chunk: chunk.id,
-            lines: chunk.lines,
-            links: links.clone(),
-        });
+            .take(end - first)
+            .map(|(chunk, links)| LinkedChunk {
+                chunk: chunk.id,
+                lines: chunk.lines,
+                links: links.clone(),
+            })
+            .collect();
         DocumentLinks {
             document: document.to_owned(),
-            first: whole(first),
-            of: whole(self.chunks.len()),
-            chunks: chunks.collect(),
+            first: u32::try_from(first).unwrap_or(u32::MAX),
+            of: u32::try_from(self.chunks.len()).unwrap_or(u32::MAX),
+            chunks,
         }
     }
 }
 
-/// The texts of a hit: with each of its strongest relatives (algorithm 1), or with all of them (equation 6). A hit without relatives
-/// stays as it is.
-fn grow(
-    seed: &Hit,
-    document: Option<&Linked>,
-    (most, join): (usize, LinkJoin),
-    may_join: impl Fn(&ChunkText) -> bool,
-) -> Vec<LinkedText> {
-    let alone = || {
-        vec![LinkedText {
-            hit: seed.clone(),
-            seed: seed.chunk.id,
-            relatives: Vec::new(),
-        }]
-    };
-    let Some((document, place)) =
-        document.and_then(|linked| Some((linked, linked.place(seed.chunk.id)?)))
-    else {
-        return alone();
-    };
-    let links = document.links.get(place).map_or(&[][..], Vec::as_slice);
-    let relatives: Vec<(&ChunkText, f32)> = links
-        .iter()
-        .filter_map(|link| Some((document.chunks.get(link.to as usize)?, link.weight)))
-        .filter(|(chunk, _)| may_join(chunk))
-        .take(most)
-        .collect();
-    let groups: Vec<&[(&ChunkText, f32)]> = match join {
-        LinkJoin::Pairs => relatives.chunks(1).collect(),
-        LinkJoin::All => Some(relatives.as_slice())
-            .filter(|all| !all.is_empty())
-            .into_iter()
-            .collect(),
-    };
-    let texts: Vec<LinkedText> = groups
-        .into_iter()
-        .filter_map(|group| {
-            let chunks: Vec<&ChunkText> = std::iter::once(&seed.chunk)
-                .chain(group.iter().map(|(chunk, _)| *chunk))
-                .collect();
-            let relatives = group
-                .iter()
-                .map(|(chunk, weight)| Relative {
-                    chunk: chunk.id,
-                    weight: *weight,
-                })
-                .collect();
-            let hit = Hit {
-                chunk: joined::join(&chunks)?,
-                ..seed.clone()
-            };
-            Some(LinkedText {
-                hit,
-                seed: seed.chunk.id,
-                relatives,
-            })
-        })
-        .collect();
-    if texts.is_empty() { alone() } else { texts }
+/// Joins a hit with its relatives as the settings say.
+struct Joiner<'s> {
+    retriever: &'s RetrieverSettings,
+    join: LinkJoin,
+    max_relatives: usize,
 }
 
-/// The first text of every hit, then the second of every hit, and so on; a text that two hits lead to comes once.
+impl Joiner<'_> {
+    /// Returns the texts of a hit: with each of its strongest relatives (algorithm 1), or with all
+    /// of them (equation 6). A hit without relatives stays as it is.
+    fn join(&self, seed: &Hit, document: Option<&LinkedDocument>) -> Vec<LinkedText> {
+        let relatives = self.relatives(seed, document);
+        let groups: Vec<&[(&ChunkText, f32)]> = match self.join {
+            LinkJoin::Pairs => relatives.chunks(1).collect(),
+            LinkJoin::All if relatives.is_empty() => Vec::new(),
+            LinkJoin::All => vec![&relatives],
+        };
+
+        let texts: Vec<LinkedText> = groups
+            .into_iter()
+            .filter_map(|group| joined_text(seed, group))
+            .collect();
+        if texts.is_empty() {
+            vec![LinkedText {
+                hit: seed.clone(),
+                seed: seed.chunk.id,
+                relatives: Vec::new(),
+            }]
+        } else {
+            texts
+        }
+    }
+
+    /// Returns the chunks that a hit is linked with, strongest first. Chunks that the user pinned
+    /// or excluded are not joined with anything.
+    fn relatives<'d>(
+        &self,
+        seed: &Hit,
+        document: Option<&'d LinkedDocument>,
+    ) -> Vec<(&'d ChunkText, f32)> {
+        let Some(document) = document else {
+            return Vec::new();
+        };
+        let Some(links) = document
+            .position(seed.chunk.id)
+            .and_then(|position| document.links.get(position))
+        else {
+            return Vec::new();
+        };
+        links
+            .iter()
+            .filter_map(|link| Some((document.chunks.get(link.to as usize)?, link.weight)))
+            .filter(|(chunk, _)| !pins::is_decided(self.retriever, chunk))
+            .take(self.max_relatives)
+            .collect()
+    }
+}
+
+fn joined_text(seed: &Hit, relatives: &[(&ChunkText, f32)]) -> Option<LinkedText> {
+    let chunks: Vec<&ChunkText> = std::iter::once(&seed.chunk)
+        .chain(relatives.iter().map(|(chunk, _)| *chunk))
+        .collect();
+    let hit = Hit {
+        chunk: joined::join(&chunks)?,
+        ..seed.clone()
+    };
+
+    let relatives = relatives
+        .iter()
+        .map(|(chunk, weight)| Relative {
+            chunk: chunk.id,
+            weight: *weight,
+        })
+        .collect();
+    Some(LinkedText {
+        hit,
+        seed: seed.chunk.id,
+        relatives,
+    })
+}
+
+/// Returns the first text of every hit, then the second of every hit, and so on. A text that two
+/// hits lead to comes once.
 fn in_turn(texts: Vec<Vec<LinkedText>>) -> Vec<LinkedText> {
     let turns = texts.iter().map(Vec::len).max().unwrap_or(0);
     let mut seen = BTreeSet::new();
@@ -259,6 +274,7 @@ fn in_turn(texts: Vec<Vec<LinkedText>>) -> Vec<LinkedText> {
         .filter(|text| seen.insert(text.hit.chunk.id))
         .cloned()
         .collect();
+
     for (rank, text) in (1..).zip(&mut linked) {
         text.hit.fused.rank = rank;
     }

@@ -1,7 +1,4 @@
 //! The stages of a run: one file per role, named after it.
-//!
-//! A stage knows the run and at most the stages above it in this list; only `select` knows all of
-//! them.
 
 mod rewriter;
 mod query_writer;
@@ -18,3 +15,4 @@ pub mod utility;
 mod select;
 
 pub use reranker::reranked;
+pub use select::select;

@@ -1,4 +1,7 @@
-//! The query writers: what is looked up, at the start and for a doubted sentence. All but the last are the paper's ablation.
+//! The query writer: writes the query of a lookup, at the start and for an uncertain sentence.
+//!
+//! [`QueryKind::UncertaintyAware`] is SEARAG's (section 3.2); the others are the ablations of that
+//! paper.
 
 use crate::config::QueryKind;
 use crate::engine::error::RunError;
@@ -6,43 +9,52 @@ use crate::engine::run::{Need, QueryWriter, Run};
 use crate::event::{DoubtedRegion, Event, WordOrigin};
 use crate::methods::query::{self, WrittenQuery};
 
-/// Writes queries as the settings name it. Before the answer begins there is nothing but the question to look up.
+/// Writes queries as the settings name it. Before the answer begins, the query is the question.
 pub struct ByKind(pub QueryKind);
 
 impl QueryWriter for ByKind {
-    fn write(&mut self, run: &mut Run<'_>, need: &Need<'_>) -> Result<String, RunError> {
-        let question = || WrittenQuery::of(need.question, WordOrigin::Question);
+    fn write(
+        &mut self,
+        run: &mut Run<'_>,
+        rewritten: &str,
+        need: &Need<'_>,
+    ) -> Result<String, RunError> {
         let last = need.confirmed.last().map(String::as_str);
-        let (writer, written) = match (self.0, need.doubted) {
-            (QueryKind::Question, _) | (_, None) => ("question", question()),
+        let (writer, written) = match (self.0, need.uncertain) {
+            (QueryKind::Question, _) | (_, None) => (
+                "question",
+                WrittenQuery::of(rewritten, WordOrigin::Question),
+            ),
             (QueryKind::LastSentence, Some(_)) => (
                 "last sentence",
-                last.map_or_else(question, |last| {
-                    WrittenQuery::of(last, WordOrigin::Sentence)
-                }),
+                match last {
+                    Some(last) => WrittenQuery::of(last, WordOrigin::Sentence),
+                    None => WrittenQuery::of(rewritten, WordOrigin::Question),
+                },
             ),
-            (QueryKind::UncertainSentence, Some(doubted)) => (
+            (QueryKind::UncertainSentence, Some(uncertain)) => (
                 "uncertain sentence",
-                WrittenQuery::of(doubted.text(), WordOrigin::UncertainRegion),
+                WrittenQuery::of(uncertain.text(), WordOrigin::UncertainRegion),
             ),
-            (QueryKind::FullHistory, Some(doubted)) => {
-                let written: Vec<&str> = need
+            (QueryKind::FullHistory, Some(uncertain)) => {
+                let sentences: Vec<&str> = need
                     .confirmed
                     .iter()
                     .map(String::as_str)
-                    .chain([doubted.text()])
+                    .chain([uncertain.text()])
                     .collect();
-                ("full history", query::full_history(need.question, &written))
+                ("full history", query::full_history(rewritten, &sentences))
             }
-            (QueryKind::UncertaintyAware, Some(doubted)) => {
+            (QueryKind::UncertaintyAware, Some(uncertain)) => {
                 let alpha = f64::from(run.tools.config.query.alpha);
-                let words = query::words(&doubted.tokens);
+                let words = query::words(&uncertain.tokens);
                 (
                     "uncertainty aware",
-                    query::uncertainty_aware(run, need.question, last, &words, alpha)?,
+                    query::uncertainty_aware(run, rewritten, last, &words, alpha)?,
                 )
             }
         };
+
         let text = written.text();
         let region = written.region.map(|region| DoubtedRegion {
             threshold: region.threshold as f32,

@@ -1,5 +1,5 @@
-//! Refinement in rounds: drop what the answer does not need, add what is like that which it does, and measure again ("DENSE-RAG",
-//! section 5.2, algorithm 3). Every round is told as it goes.
+//! The refiner: drops what the answer does not need, adds what is similar to the chunks that it
+//! does need, and measures again, round by round ("DENSE-RAG", section 5.2, algorithm 3).
 
 use std::collections::HashSet;
 
@@ -12,67 +12,63 @@ use crate::event::{
 use crate::methods::dense::{self, Standing};
 use crate::methods::{Meaning, cosine};
 
-use super::understanding;
+use super::understanding::{self, Lines};
 
 /// Rounds guided by DENSE.
 pub struct Rounds;
-
-/// A context in the race.
-#[derive(Clone)]
-struct Contender {
-    passages: Passages,
-    understood: Understood,
-}
 
 impl Refiner for Rounds {
     fn refine(
         &mut self,
         run: &mut Run<'_>,
-        question: &str,
         passages: Passages,
         understood: Known,
     ) -> Result<Passages, RunError> {
-        let understood = understanding::known(run, question, &passages, understood)?;
-        let Ok(understood) = understood else {
+        let Ok(understood) = understanding::known(run, &passages, understood)? else {
             return Ok(passages);
         };
-        let certain = understood
-            .measured
-            .is_certain(&run.tools.config.understanding);
-        // documents are cut again for an uncertain question only: what was cut again is refined whatever it measures
-        if certain && understood.origin == ContextOrigin::Retrieved {
+        let settings = &run.tools.config.understanding;
+        // documents are re-chunked for an uncertain question only, so their chunks are refined
+        // whatever they measure
+        if understood.measured.is_certain(settings) && understood.origin == ContextOrigin::Retrieved
+        {
             return Ok(passages);
         }
-        let first = understood.round;
-        let (best, end) = refine(
-            run,
-            question,
-            Contender {
-                passages,
-                understood,
-            },
-        )?;
-        let round = best.understood.round;
+
+        let first_round = understood.round;
+        let first = Candidate {
+            passages,
+            understood,
+        };
+        let (best, end) = refine(run, first)?;
+        let best_round = best.understood.round;
         run.emit(Event::RefinementFinished {
             step: run.step,
-            best: round,
+            best: best_round,
             end,
         });
-        if round != first {
-            context::publish(run, question, &best.passages)?;
+
+        if best_round != first_round {
+            context::publish(run, &best.passages)?;
         }
         Ok(best.passages)
     }
 }
 
-fn refine(
-    run: &mut Run<'_>,
-    question: &str,
-    first: Contender,
-) -> Result<(Contender, RefinementEnd), RunError> {
+/// A measured context that may become the one of the answer.
+#[derive(Clone)]
+struct Candidate {
+    passages: Passages,
+    understood: Understood,
+}
+
+/// Repairs the context until it suffices, no round is left or nothing changes. Returns the best
+/// candidate and the reason for the end.
+fn refine(run: &mut Run<'_>, first: Candidate) -> Result<(Candidate, RefinementEnd), RunError> {
     let config = run.tools.config;
-    let (settings, threshold) = (&config.refiner, f64::from(config.understanding.threshold));
-    // the candidates are the next ones of the retrieval, whatever is taken out of them meanwhile
+    let settings = &config.refiner;
+    let threshold = f64::from(config.understanding.threshold);
+    // the pool is fixed: what a round takes out of it is not replaced by lower-ranked hits
     let pool: Vec<Hit> = first
         .passages
         .spare
@@ -80,121 +76,110 @@ fn refine(
         .take(settings.pool as usize)
         .cloned()
         .collect();
+
     let mut visited = Visited::default();
-    let mut best = (stand(run, question, &first)?, first.clone());
-    let (mut now, mut rounds) = (first, 1);
+    let mut best = first.clone();
+    let mut best_standing = evaluate(run, &first)?;
+    let mut now = first;
+    let mut rounds = 1;
     let end = loop {
-        if best.0.suffices(threshold, settings.stop) {
+        if best_standing.suffices(threshold, settings.stop) {
             break RefinementEnd::Sufficient;
         }
         if rounds >= settings.max_rounds {
             break RefinementEnd::Rounds;
         }
+
         visited.add(&now.passages.hits);
-        now = match repair(run, question, &now, (&pool, &visited))? {
+        let unvisited: Vec<&Hit> = pool.iter().filter(|hit| !visited.holds(hit)).collect();
+        now = match repair(run, &now, &unvisited)? {
             Ok(next) => next,
             Err(end) => break end,
         };
         rounds += 1;
-        let standing = stand(run, question, &now)?;
-        if standing.beats(&best.0) {
-            best = (standing, now.clone());
+
+        let standing = evaluate(run, &now)?;
+        if standing.beats(&best_standing) {
+            best = now.clone();
+            best_standing = standing;
         }
     };
-    Ok((best.1, end))
+    Ok((best, end))
 }
 
-/// How a measured context stands, the model's own word on it included.
-fn stand(run: &mut Run<'_>, question: &str, contender: &Contender) -> Result<Standing, RunError> {
-    let dse = contender.understood.measured.dse;
+/// Evaluates a measured context: its uncertainty, and where the settings ask for it whether the
+/// model itself calls it sufficient.
+fn evaluate(run: &mut Run<'_>, candidate: &Candidate) -> Result<Standing, RunError> {
+    let dse = candidate.understood.measured.dse;
     if !run.tools.config.refiner.self_evaluate {
         return Ok(Standing {
             dse,
             sufficient: true,
         });
     }
-    let texts: Vec<&str> = contender
-        .passages
-        .hits
-        .iter()
-        .map(|hit| hit.chunk.text.as_str())
-        .collect();
-    let probability = dense::self_evaluate(run, question, &texts)?;
+
+    let question = run.question;
+    let probability = dense::self_evaluate(run, question, &candidate.passages.texts())?;
     let sufficient = probability.is_some_and(|yes| yes > 0.5);
-    let (step, round) = (run.step, contender.understood.round);
     run.emit(Event::ContextEvaluated {
-        step,
-        round,
+        step: run.step,
+        round: candidate.understood.round,
         sufficient,
         probability,
     });
     Ok(Standing { dse, sufficient })
 }
 
-/// The next context, measured; or why there is none.
+/// Returns the next context, measured, or the reason why there is none.
 fn repair(
     run: &mut Run<'_>,
-    question: &str,
-    now: &Contender,
-    (pool, visited): (&[Hit], &Visited),
-) -> Result<Result<Contender, RefinementEnd>, RunError> {
-    let classes = classify(run, question, now)?;
-    let candidates: Vec<&Hit> = pool.iter().filter(|hit| !visited.holds(hit)).collect();
-    let round = now.understood.round;
-    let (passages, added) = change(run, question, &now.passages, &classes, (&candidates, round))?;
+    now: &Candidate,
+    pool: &[&Hit],
+) -> Result<Result<Candidate, RefinementEnd>, RunError> {
+    let classes = classify(run, now)?;
+    let (passages, added) = change(run, now, &classes, pool)?;
+
     let kept: HashSet<u64> = passages.hits.iter().map(|hit| hit.chunk.id).collect();
-    let dropped: Vec<u64> = now
-        .passages
-        .hits
-        .iter()
-        .map(|hit| hit.chunk.id)
-        .filter(|chunk| !kept.contains(chunk))
-        .collect();
+    let before = now.passages.hits.iter().map(|hit| hit.chunk.id);
+    let dropped: Vec<u64> = before.filter(|chunk| !kept.contains(chunk)).collect();
     if dropped.is_empty() && added.is_empty() {
         return Ok(Err(RefinementEnd::Unchanged));
     }
     run.emit(Event::ContextRefined {
         step: run.step,
-        round,
+        round: now.understood.round,
         dropped,
         added,
     });
-    let understood = understanding::measure(run, question, &passages.hits, ContextOrigin::Refined)?;
+
+    let understood = understanding::measure(run, &passages.hits, ContextOrigin::Refined)?;
     Ok(understood
-        .map(|understood| Contender {
+        .map(|understood| Candidate {
             passages,
             understood,
         })
         .map_err(|_| RefinementEnd::Unmeasured))
 }
 
-fn classify(
-    run: &mut Run<'_>,
-    question: &str,
-    now: &Contender,
-) -> Result<Vec<ChunkClass>, RunError> {
+/// Classifies every chunk of the context and emits the classes.
+fn classify(run: &mut Run<'_>, now: &Candidate) -> Result<Vec<ChunkClass>, RunError> {
     let config = run.tools.config;
-    let lines = understanding::lines(&now.passages.hits);
+    let question = run.question;
+    let hits = &now.passages.hits;
     let measured = &now.understood.measured;
     let settings = (&config.understanding, config.seed);
-    let classified = dense::classify(
-        run,
-        question,
-        &understanding::passages(&lines),
-        measured,
-        settings,
-    )?;
+    let lines = Lines::of(hits);
+    let classified = dense::classify(run, question, &lines.passages(), measured, settings)?;
+
     let classes = classified.iter().map(|chunk| chunk.class).collect();
-    let chunks = now
-        .passages
-        .hits
+    let chunks = hits
         .iter()
         .zip(classified)
-        .map(|(hit, found)| ClassifiedChunk {
+        .map(|(hit, classified)| ClassifiedChunk {
             chunk: hit.chunk.id,
-            class: found.class,
-            without: found.without,
-            agreement: found.agreement.map(|agreement| agreement as f32),
+            class: classified.class,
+            without: classified.without,
+            agreement: classified.agreement.map(|agreement| agreement as f32),
         })
         .collect();
     run.emit(Event::ChunksClassified {
@@ -205,60 +190,70 @@ fn classify(
     Ok(classes)
 }
 
-/// The passages after pruning and refilling. A candidate that does not fit the prompt stays out.
+/// Returns the passages after pruning and refilling. A chunk of the pool that does not fit the
+/// prompt stays out.
 fn change(
     run: &mut Run<'_>,
-    question: &str,
-    now: &Passages,
+    now: &Candidate,
     classes: &[ChunkClass],
-    (pool, round): (&[&Hit], u32),
+    pool: &[&Hit],
 ) -> Result<(Passages, Vec<AddedChunk>), RunError> {
-    let (settings, order) = (&run.tools.config.refiner, run.tools.config.answer.order);
-    let hits: Vec<&Hit> = now.hits.iter().collect();
-    let (of_hits, of_pool) = (run.vectors(&hits)?, run.vectors(pool)?);
-    let change = dense::change(classes, settings, |beside, taken| {
+    let config = run.tools.config;
+    let hits = &now.passages.hits;
+    let of_hits = run.vectors(&hits.iter().collect::<Vec<_>>())?;
+    let of_pool = run.vectors(pool)?;
+    let change = dense::change(classes, &config.refiner, |beside, taken| {
         (0..pool.len())
             .filter(|candidate| !taken.contains(candidate))
             .map(|candidate| (candidate, cosine(&of_hits[beside], &of_pool[candidate])))
-            // of equally near ones the first: candidates come best first
+            // of equally near ones the first: the pool is ordered best first
             .reduce(|best, next| if next.1 > best.1 { next } else { best })
     });
-    let mut next = now.clone();
-    let dropped = change.dropped.iter().map(|at| &now.hits[*at].chunk);
-    let retriever = &run.tools.config.retriever;
-    let pruned: HashSet<u64> = dropped
-        .filter(|chunk| !pins::pinned(retriever, chunk))
+
+    // prune; a pinned chunk stays whatever its class
+    let order = config.answer.order;
+    let pruned: Vec<u64> = change
+        .dropped
+        .iter()
+        .map(|at| &hits[*at].chunk)
+        .filter(|chunk| !pins::is_pinned(&config.retriever, chunk))
         .map(|chunk| chunk.id)
         .collect();
+    let reason = DropReason::Unnecessary {
+        round: now.understood.round,
+    };
+    let mut next = now.passages.clone();
     next.hits = context::best_first(next.hits, order);
     next.hits.retain(|hit| !pruned.contains(&hit.chunk.id));
-    let reason = DropReason::Unnecessary { round };
     next.dropped.extend(pruned.iter().map(|chunk| DroppedChunk {
         chunk: *chunk,
         reason: reason.clone(),
     }));
-    let mut told = Vec::new();
-    for added in change.added {
-        let hit = pool[added.candidate].clone();
+
+    // refill
+    let mut added = Vec::new();
+    for addition in change.added {
+        let hit = pool[addition.candidate].clone();
         let chunk = hit.chunk.id;
         next.hits.push(hit);
-        if context::fits(run, question, &next.hits)? {
-            next.spare.retain(|hit| hit.chunk.id != chunk);
-            next.dropped.retain(|dropped| dropped.chunk != chunk);
-            told.push(AddedChunk {
-                chunk,
-                beside: now.hits[added.beside].chunk.id,
-                cosine: added.cosine,
-            });
-        } else {
+        if !context::fits(run, &next.hits)? {
             next.hits.pop();
+            continue;
         }
+        next.spare.retain(|hit| hit.chunk.id != chunk);
+        next.dropped.retain(|dropped| dropped.chunk != chunk);
+        added.push(AddedChunk {
+            chunk,
+            beside: hits[addition.beside].chunk.id,
+            cosine: addition.cosine,
+        });
     }
     next.hits = context::ordered(next.hits, order);
-    Ok((next, told))
+    Ok((next, added))
 }
 
-/// What was in a context once never comes in again, and neither does another chunk with the same text.
+/// The chunks that have been in a context. None of them comes in again, nor does another chunk with
+/// the same text.
 #[derive(Default)]
 struct Visited {
     chunks: HashSet<u64>,
@@ -267,9 +262,10 @@ struct Visited {
 
 impl Visited {
     fn add(&mut self, hits: &[Hit]) {
-        self.chunks.extend(hits.iter().map(|hit| hit.chunk.id));
-        self.texts
-            .extend(hits.iter().map(|hit| Meaning::of(&hit.chunk.text)));
+        for hit in hits {
+            self.chunks.insert(hit.chunk.id);
+            self.texts.insert(Meaning::of(&hit.chunk.text));
+        }
     }
 
     fn holds(&self, hit: &Hit) -> bool {

@@ -1,25 +1,23 @@
-//! The retriever: BM25 and vectors, fused.
+//! The retriever: BM25 and vector search, fused.
 
 use crate::engine::error::RunError;
-use crate::engine::run::{Found, Retriever, Run, pins};
+use crate::engine::run::{Passages, Retriever, Run, pins};
 use crate::event::Event;
 
-/// BM25 and vectors, fused. The stages after it choose among all that it keeps.
+/// Searches the index of the open corpus; the stages after it choose among the hits that it keeps.
 pub struct Hybrid;
 
 impl Retriever for Hybrid {
-    fn retrieve(&mut self, run: &mut Run<'_>, query: &str) -> Result<Found, RunError> {
+    fn retrieve(&mut self, run: &mut Run<'_>, query: &str) -> Result<Passages, RunError> {
         let Some(mut retrieval) = run.search(query)? else {
-            return Ok(Found::default());
+            return Ok(Passages::default());
         };
+
         retrieval.hits = pins::keep(run, retrieval.hits)?;
         run.emit(Event::RetrievalFinished {
             step: run.step,
             retrieval: retrieval.clone(),
         });
-        Ok(Found {
-            kept: retrieval.hits,
-            ..Found::default()
-        })
+        Ok(Passages::of(retrieval.hits))
     }
 }

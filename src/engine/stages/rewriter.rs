@@ -1,4 +1,4 @@
-//! The rewriter: the question as keywords, beside the question itself (ChunkRAG, section 3).
+//! The rewriter: adds keywords to the question before it is looked up (ChunkRAG, section 3).
 
 use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;
@@ -7,61 +7,74 @@ use crate::event::Event;
 use crate::llm::{Decoding, Sampling, StopRule};
 use crate::methods::{ModelCalls, cosine};
 
-/// A search query is no longer than this.
-const MOST_TOKENS: u32 = 48;
+/// Maximum length of a rewritten question.
+const MAX_TOKENS: u32 = 48;
 
-/// The generator writes the keywords. What it writes is not used when it says nothing or something else than the question.
+/// Lets the generator write the keywords. They are used unless they are empty or ask for something
+/// else than the question does.
 pub struct ByGenerator;
 
 impl Rewriter for ByGenerator {
-    fn rewrite(&mut self, run: &mut Run<'_>, question: &str) -> Result<String, RunError> {
-        let prompt = run.prompt(PromptName::RewriteQuery, &[("q", question)])?;
-        let stop = StopRule {
-            texts: vec!["\n".to_owned()],
-        };
-        let decoding = Decoding {
-            max_tokens: MOST_TOKENS,
-            sampling: Sampling::GREEDY,
-            seed: run.tools.config.seed,
-            stop,
-        };
-        let written = ModelCalls::complete(run, "rewrite question", &[prompt], &decoding)?;
-        let rewritten = written
-            .first()
-            .map_or("", |completion| completion.text.trim())
-            .to_owned();
+    fn rewrite(&mut self, run: &mut Run<'_>) -> Result<String, RunError> {
+        let question = run.question;
+        let rewritten = keywords(run)?;
         let cosine = if rewritten.is_empty() {
             None
         } else {
-            Some(likeness(run, question, &rewritten)?)
+            Some(similarity(run, &rewritten)?)
         };
-        let used = cosine.is_some_and(|cosine| cosine >= run.tools.config.rewriter.least_cosine);
+
+        let least_cosine = run.tools.config.rewriter.least_cosine;
+        let used = cosine.is_some_and(|cosine| cosine >= least_cosine);
         run.emit(Event::QuestionRewritten {
             question: question.to_owned(),
             rewritten: rewritten.clone(),
             cosine,
-            least_cosine: run.tools.config.rewriter.least_cosine,
+            least_cosine,
             used,
         });
-        // the lookup asks for both: a keyword that the rewrite lost is still looked for
-        Ok(if used {
-            with_new_words(question, &rewritten)
+
+        if used {
+            // the question stays in the query: a keyword that the rewrite lost is still searched
+            Ok(with_new_words(question, &rewritten))
         } else {
-            question.to_owned()
-        })
+            Ok(question.to_owned())
+        }
     }
 }
 
-fn likeness(run: &mut Run<'_>, question: &str, rewritten: &str) -> Result<f32, RunError> {
-    let vectors = run.embed(&[question, rewritten])?;
-    let likeness = vectors
+/// Asks the generator for the keywords of the question.
+fn keywords(run: &mut Run<'_>) -> Result<String, RunError> {
+    let prompt = run.prompt(PromptName::RewriteQuery, &[("q", run.question)])?;
+    let decoding = Decoding {
+        max_tokens: MAX_TOKENS,
+        sampling: Sampling::GREEDY,
+        seed: run.tools.config.seed,
+        stop: StopRule {
+            texts: vec!["\n".to_owned()],
+        },
+    };
+    let completions = ModelCalls::complete(run, "rewrite question", &[prompt], &decoding)?;
+
+    let written = completions.first().map_or("", |first| first.text.trim());
+    Ok(written.to_owned())
+}
+
+/// Returns the cosine similarity between the question and its rewriting.
+fn similarity(run: &mut Run<'_>, rewritten: &str) -> Result<f32, RunError> {
+    let vectors = run.embed(&[run.question, rewritten])?;
+    let similarity = vectors
         .first()
         .zip(vectors.get(1))
         .map_or(0.0, |(a, b)| cosine(a, b));
-    Ok(if likeness.is_finite() { likeness } else { 0.0 })
+    Ok(if similarity.is_finite() {
+        similarity
+    } else {
+        0.0
+    })
 }
 
-/// The question, and behind it the words of the rewrite that it does not hold.
+/// Appends to the question those words of the rewriting that it lacks.
 fn with_new_words(question: &str, rewritten: &str) -> String {
     let bare = |word: &str| {
         word.trim_matches(|c: char| !c.is_alphanumeric())
@@ -71,6 +84,7 @@ fn with_new_words(question: &str, rewritten: &str) -> String {
     let new = rewritten
         .split_whitespace()
         .filter(|word| !bare(word).is_empty() && !known.contains(&bare(word)));
+
     std::iter::once(question)
         .chain(new)
         .collect::<Vec<&str>>()

@@ -1,64 +1,85 @@
-//! What the engine thread does while nobody asks for anything: one piece at a time, giving way to a command within one batch.
+//! The background tasks: what the engine thread does while no command waits.
 
 /// `key = value` settings on top of the configuration.
 pub type Overrides = Vec<(String, String)>;
 
-/// What is to be done.
+/// The background tasks that are pending.
 #[derive(Debug, Default)]
-pub struct Chores {
+pub struct BackgroundTasks {
     /// Load the models, so that the first question does not wait for them.
     pub load: bool,
     /// Bring the index up to date.
     pub update: bool,
-    /// Link what has no links, with these settings.
+    /// Link the documents that have no links, with these settings.
     pub link: Option<Overrides>,
 }
 
-/// A piece of work, in the order of need.
+/// A background task, in priority order.
 #[derive(Debug)]
-pub enum Chore {
+pub enum Task {
     Load,
     Update,
     Link(Overrides),
 }
 
-impl Chores {
-    pub fn any(&self) -> bool {
-        self.load || self.update || self.link.is_some()
-    }
-
-    /// Take on what a command asks for.
-    pub fn add(&mut self, asked: Self) {
-        self.load |= asked.load;
-        self.update |= asked.update;
-        self.link = asked.link.or(self.link.take());
-    }
-
-    /// A corpus that could not be opened has nothing to bring up to date.
-    pub fn without_corpus(&mut self) {
-        (self.update, self.link) = (false, None);
-    }
-
-    pub fn take(&mut self) -> Option<Chore> {
-        if std::mem::take(&mut self.load) {
-            Some(Chore::Load)
-        } else if std::mem::take(&mut self.update) {
-            Some(Chore::Update)
-        } else {
-            self.link.take().map(Chore::Link)
+impl BackgroundTasks {
+    /// Only the models are to be loaded.
+    pub fn load() -> Self {
+        Self {
+            load: true,
+            ..Self::default()
         }
     }
 
-    pub fn put_back(&mut self, chore: Chore) {
-        match chore {
-            Chore::Load => self.load = true,
-            Chore::Update => self.update = true,
-            Chore::Link(overrides) => self.link = Some(overrides),
+    /// Only the index is to be updated.
+    pub fn update() -> Self {
+        Self {
+            update: true,
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether any task is pending.
+    pub fn is_pending(&self) -> bool {
+        self.load || self.update || self.link.is_some()
+    }
+
+    /// Adds the tasks that follow from a command.
+    pub fn add(&mut self, others: Self) {
+        self.load |= others.load;
+        self.update |= others.update;
+        self.link = others.link.or(self.link.take());
+    }
+
+    /// Removes the tasks that need an open corpus.
+    pub fn without_corpus(&mut self) {
+        self.update = false;
+        self.link = None;
+    }
+
+    /// Takes the task with the highest priority.
+    pub fn take(&mut self) -> Option<Task> {
+        if std::mem::take(&mut self.load) {
+            Some(Task::Load)
+        } else if std::mem::take(&mut self.update) {
+            Some(Task::Update)
+        } else {
+            self.link.take().map(Task::Link)
+        }
+    }
+
+    /// Puts back a task that was interrupted.
+    pub fn put_back(&mut self, task: Task) {
+        match task {
+            Task::Load => self.load = true,
+            Task::Update => self.update = true,
+            Task::Link(overrides) => self.link = Some(overrides),
         }
     }
 }
 
-impl Chore {
+impl Task {
+    /// Returns the name of the operation in events.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Load => "load models",

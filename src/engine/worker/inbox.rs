@@ -1,4 +1,4 @@
-//! The way of commands to the engine thread.
+//! The channel that carries commands to the engine thread.
 
 use std::cell::RefCell;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -12,19 +12,19 @@ pub struct Outbox {
     stop: StopFlag,
 }
 
-/// Where the engine thread finds its commands.
+/// The receiving end of the channel.
 #[derive(Debug)]
 pub struct Inbox {
     commands: Receiver<Command>,
     stop: StopFlag,
-    /// What was received while somebody only looked whether anything waits.
-    looked: RefCell<Option<Next>>,
+    /// The result of a look at the channel that was not taken up yet.
+    seen: RefCell<Option<Next>>,
 }
 
-/// What the inbox holds next.
+/// The next thing in the inbox.
 #[derive(Debug)]
 pub enum Next {
-    /// A command, taken up now.
+    /// A command, now taken up.
     Command(Command),
     /// Nothing at the moment.
     Nothing,
@@ -32,14 +32,14 @@ pub enum Next {
     Gone,
 }
 
-/// A way of commands. `stop` counts them, so that it stops only what was sent before it.
-#[must_use]
+/// Opens a channel of commands. `stop` counts them, so that it stops only commands that were sent
+/// before it.
 pub fn mailbox(stop: &StopFlag) -> (Outbox, Inbox) {
     let (sender, receiver) = channel();
     let inbox = Inbox {
         commands: receiver,
         stop: stop.clone(),
-        looked: RefCell::new(None),
+        seen: RefCell::new(None),
     };
     (
         Outbox {
@@ -51,7 +51,7 @@ pub fn mailbox(stop: &StopFlag) -> (Outbox, Inbox) {
 }
 
 impl Outbox {
-    /// Send a command; false when the engine thread has ended.
+    /// Sends a command. Returns `false` if the engine thread has ended.
     pub fn send(&self, command: Command) -> bool {
         self.stop.sent();
         self.commands.send(command).is_ok()
@@ -59,35 +59,35 @@ impl Outbox {
 }
 
 impl Inbox {
-    /// Wait for the next command.
+    /// Waits for the next command.
     pub(super) fn wait(&self) -> Next {
         let next = self
-            .looked
+            .seen
             .take()
             .unwrap_or_else(|| self.commands.recv().map_or(Next::Gone, Next::Command));
         self.take_up(next)
     }
 
-    /// The next command, if there is one.
+    /// Returns the next command, if there is one.
     pub(super) fn poll(&self) -> Next {
-        let next = self.looked.take().unwrap_or_else(|| self.look());
+        let next = self.seen.take().unwrap_or_else(|| self.look());
         self.take_up(next)
     }
 
-    /// Is there a command, or nobody left to send one? Then background work gives way.
-    pub(super) fn waiting(&self) -> bool {
-        let mut looked = self.looked.borrow_mut();
-        let next = looked.take().unwrap_or_else(|| self.look());
+    /// Returns whether a command waits, or no sender is left: then background work gives way.
+    pub(super) fn is_waiting(&self) -> bool {
+        let mut seen = self.seen.borrow_mut();
+        let next = seen.take().unwrap_or_else(|| self.look());
         match next {
             Next::Nothing => false,
             Next::Command(_) | Next::Gone => {
-                *looked = Some(next);
+                *seen = Some(next);
                 true
             }
         }
     }
 
-    /// What was taken up is done; see [`StopFlag::settled`].
+    /// Marks the command that was taken up as done; see [`StopFlag::settled`].
     pub(super) fn settled(&self) {
         self.stop.settled();
     }

@@ -1,14 +1,17 @@
-//! The engine thread, which alone owns the models and the index.
+//! The engine thread: it alone owns the models and the index, takes commands and publishes records.
 
 mod stamp;
 mod inbox;
 mod background;
 mod models;
+mod link_corpus;
 mod operations;
+mod probe_questions;
 mod probing;
 mod thread;
 
 pub use inbox::{Inbox, Outbox, mailbox};
 pub use operations::Worker;
-pub use probing::{ProbeQuestion, TrainedProbe};
+pub use probe_questions::ProbeQuestion;
+pub use probing::TrainedProbe;
 pub use stamp::{Publish, Stamp};

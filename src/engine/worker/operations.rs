@@ -1,6 +1,7 @@
-//! The worker: it alone owns the models and the index, and publishes records.
+//! The worker: it alone owns the models and the index, and carries out the operations on them.
 
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::config::prompts::Prompts;
 use crate::config::{Config, Layers, LinkerKind, Paths};
@@ -8,9 +9,8 @@ use crate::engine::answer::{ask, check_question};
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::context::needs_corpus;
 use crate::engine::run::{Corpus, OpenGenerator, Run, Tools};
-use crate::engine::stages::link_builder::link_all;
-use crate::engine::stages::utility::Measured;
-use crate::engine::stages::{link_builder, utility};
+use crate::engine::stages::link_builder;
+use crate::engine::stages::utility::{self, FinishedRun};
 use crate::event::{
     ChunkText, Event, Flow, IndexReport, Link, LinkReport, Outcome, SESSION, SoughtLookup, StopFlag,
 };
@@ -18,6 +18,7 @@ use crate::index::{Index, LinkRecipe, Search, Update};
 use crate::llm::{Embedder as _, EntailmentJudge, Generator as _, LlmError, Reranker};
 use crate::methods::{MethodError, ModelCalls};
 
+use super::link_corpus::link_corpus;
 use super::models::{Loaded, LoadedEmbedder, Models, loaded_probe};
 use super::stamp::{Publish, Stamp};
 
@@ -27,56 +28,45 @@ pub struct Worker {
     pub(super) paths: Paths,
     pub(super) session: Stamp,
     pub(super) models: Models,
-    folder: Option<PathBuf>,
-    /// Settings that the index is cut with, on top of those of the start.
-    pub(super) cut_with: Vec<(String, String)>,
     pub(super) index: Option<Index>,
+    /// Settings of the index, on top of those of the start.
+    pub(super) index_overrides: Vec<(String, String)>,
+    folder: Option<PathBuf>,
 }
 
 impl Worker {
     /// A worker that has loaded nothing yet.
-    #[must_use]
     pub fn new(layers: Layers, paths: Paths, stop: StopFlag) -> Self {
         Self {
             layers,
             models: Models::new(paths.clone(), stop),
             paths,
             session: Stamp::new(SESSION),
-            folder: None,
-            cut_with: Vec::new(),
             index: None,
+            index_overrides: Vec::new(),
+            folder: None,
         }
     }
 
-    pub(super) fn report(&mut self, operation: &str, error: &WorkerError, publish: Publish<'_>) {
-        let (error, advice) = error.told();
-        self.tell(
-            Event::OperationFailed {
-                operation: operation.to_owned(),
-                error,
-                advice,
-            },
-            publish,
-        );
-    }
-
-    pub(super) fn tell(&mut self, event: Event, publish: Publish<'_>) {
+    /// Emits an event of the session.
+    pub(super) fn emit(&mut self, event: Event, publish: Publish<'_>) {
         let _ = publish(self.session.record(event));
     }
 
-    /// Load the models of the configuration. False when it was interrupted.
+    /// Loads the models of the configuration. Returns `false` when it was interrupted.
     pub(super) fn load(&mut self, publish: Publish<'_>) -> Result<bool, WorkerError> {
         let config = self.layers.config()?;
-        let (session, models) = (&mut self.session, &mut self.models);
-        match models.load(&config, true, &mut |event| publish(session.record(event))) {
+        let session = &mut self.session;
+        let mut emit = |event| publish(session.record(event));
+        match self.models.load(&config, true, &mut emit) {
             Ok(_) => Ok(true),
             Err(LlmError::Stopped) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Open the index of a folder, thrown away first when `rebuild` says so. Questions can be asked of what it holds;
-    /// [`Worker::update`] brings it up to date.
+    /// Opens the index of a folder; `rebuild` deletes it first. Questions can be asked about what it
+    /// holds; [`Worker::update`] brings it up to date.
     ///
     /// # Errors
     /// No such folder; a damaged index; a rebuild while another process writes the index.
@@ -90,6 +80,7 @@ impl Worker {
         self.folder = Some(folder.to_owned());
         // dropped first: it holds the writer's lock
         self.index = None;
+
         let indexes = self.paths.indexes();
         let index = if rebuild {
             Index::rebuild(folder, &indexes)
@@ -99,11 +90,12 @@ impl Worker {
         };
         let corpus = index.card();
         self.index = Some(index);
-        self.tell(Event::CorpusOpened { corpus }, publish);
+        self.emit(Event::CorpusOpened { corpus }, publish);
         Ok(())
     }
 
-    pub(super) fn open_again(
+    /// Opens the index of the open folder again, if that is needed.
+    pub(super) fn reopen(
         &mut self,
         rebuild: bool,
         publish: Publish<'_>,
@@ -116,42 +108,42 @@ impl Worker {
         }
     }
 
-    /// Bring the index of the open corpus up to date. `None` when it was interrupted; the next call goes on from there.
+    /// Brings the index of the open corpus up to date. Returns `None` when it was interrupted; the
+    /// next call continues from there.
     ///
     /// # Errors
     /// No corpus is open; a model or the index fails.
     pub fn update(&mut self, publish: Publish<'_>) -> Result<Option<IndexReport>, WorkerError> {
-        let config = self.layers.with(&self.cut_with)?.config()?;
+        let config = self.layers.with(&self.index_overrides)?.config()?;
         let index = self.index.as_mut().ok_or(WorkerError::NoCorpus)?;
         let session = &mut self.session;
-        let mut tell = |event| publish(session.record(event));
-        let LoadedEmbedder { model, counter } = match self.models.embedder(&config, &mut tell) {
-            // a question overtook it: the update is as unfinished as one that was stopped later
+        let mut emit = |event| publish(session.record(event));
+        let LoadedEmbedder { model, counter } = match self.models.embedder(&config, &mut emit) {
+            // a question overtook it: the update is as unfinished as one that is stopped later
             Err(LlmError::Stopped) => return Ok(None),
             embedder => embedder?,
         };
-        let update = index.update(&config, model, counter, &mut tell)?;
-        match update {
+
+        match index.update(&config, model, counter, &mut emit)? {
             Update::Interrupted => Ok(None),
             Update::Finished(report) => {
-                let corpus = report.corpus.clone();
-                self.tell(
-                    Event::IndexFinished {
-                        report: report.clone(),
-                    },
-                    publish,
-                );
-                self.tell(Event::CorpusOpened { corpus }, publish);
+                let _ = emit(Event::IndexFinished {
+                    report: report.clone(),
+                });
+                let _ = emit(Event::CorpusOpened {
+                    corpus: report.corpus.clone(),
+                });
                 Ok(Some(report))
             }
         }
     }
 
-    /// Answer a question over the open corpus, with `overrides` laid over the settings for this run. The answer begins with the
-    /// `confirmed` sentences.
+    /// Answers a question over the open corpus, with `overrides` on top of the settings. The answer
+    /// begins with the `confirmed` sentences.
     ///
     /// # Errors
-    /// Before anything ran: settings, models, or the question itself. What fails later ends the run as failed.
+    /// Before anything ran: settings, models, or the question itself. A later failure ends the run
+    /// as failed.
     pub fn ask(
         &mut self,
         question: &str,
@@ -161,12 +153,12 @@ impl Worker {
     ) -> Result<Outcome, WorkerError> {
         let config = self.layers.with(overrides)?.config()?;
         let prompts = Prompts::new(&self.paths.config.join("prompts"));
-        let session = &mut self.session;
         let searches = needs_corpus(&config) && self.index.is_some();
-        let loaded = self.models.load(&config, searches, &mut |event| {
-            publish(session.record(event))
-        })?;
-        if let (Some(index), Some(recipe)) = (self.index.as_mut(), recipe(&config, &loaded)) {
+        let session = &mut self.session;
+        let mut emit = |event| publish(session.record(event));
+        let loaded = self.models.load(&config, searches, &mut emit)?;
+
+        if let (Some(index), Some(recipe)) = (self.index.as_mut(), link_recipe(&config, &loaded)) {
             index.use_links(&recipe)?;
         }
         let corpus = match (self.index.as_ref(), loaded.embedder) {
@@ -177,16 +169,14 @@ impl Worker {
             }),
             (Some(_), None) | (None, _) => None,
         };
-        if corpus
-            .as_ref()
-            .is_some_and(|corpus| corpus.card().chunks == 0)
-        {
+        let is_empty = |corpus: &Corpus<'_>| corpus.card().chunks == 0;
+        if corpus.as_ref().is_some_and(is_empty) {
             let text = "nothing is indexed yet: this answer comes without documents, ask again when indexing is done";
-            let _ = publish(session.record(Event::Warned {
+            let _ = emit(Event::Warned {
                 text: text.to_owned(),
-            }));
+            });
         }
-        let mut stamp = Stamp::new(run_id(question));
+
         let probe = loaded_probe(&config, &self.paths, loaded.generator.card());
         let tools = Tools {
             config: &config,
@@ -198,19 +188,21 @@ impl Worker {
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             probe: probe.as_ref().map_err(ToString::to_string),
         };
+        let mut stamp = Stamp::new(run_id(question));
         Ok(ask(tools, question, confirmed, &mut |event| {
             publish(stamp.record(event))
         })?)
     }
 
-    /// Does a question with these overrides look for links?
+    /// Returns whether a question with these overrides uses links.
     pub(super) fn wants_links(&self, overrides: &[(String, String)]) -> Result<bool, WorkerError> {
         Ok(self.layers.with(overrides)?.config()?.linker.kind != LinkerKind::Off)
     }
 
-    /// Link the documents of the open corpus that have no links yet, with `overrides` laid over the settings; `rebuild` throws the
-    /// links away first that this linker made. `None` when it was interrupted; what is linked stays, and the next call goes on from
-    /// there. Links that another model made are told of and left alone: without `rebuild` nothing is linked then.
+    /// Links the documents of the open corpus that have no links yet, with `overrides` on top of the
+    /// settings; `rebuild` deletes this linker's links first. Returns `None` when it was
+    /// interrupted: the links so far stay, and the next call continues from there. Links that
+    /// another model made are reported but kept: without `rebuild` nothing is linked then.
     ///
     /// # Errors
     /// No corpus is open; the linker is off; a model or the index fails.
@@ -223,12 +215,13 @@ impl Worker {
         let config = self.layers.with(overrides)?.config()?;
         let index = self.index.as_mut().ok_or(WorkerError::NoCorpus)?;
         let session = &mut self.session;
-        let mut tell = |event| publish(session.record(event));
-        let loaded = match self.models.load(&config, true, &mut tell) {
+        let mut emit = |event| publish(session.record(event));
+        let loaded = match self.models.load(&config, true, &mut emit) {
             Err(LlmError::Stopped) => return Ok(None),
             loaded => loaded?,
         };
-        let recipe = recipe(&config, &loaded).ok_or(WorkerError::NoLinker)?;
+
+        let recipe = link_recipe(&config, &loaded).ok_or(WorkerError::NoLinker)?;
         if rebuild {
             index.forget_links(&recipe)?;
         }
@@ -237,10 +230,11 @@ impl Worker {
             Some(model) => model,
             None => loaded.generator,
         };
-        link_all(index, model, &config.linker, &mut tell)
+        link_corpus(index, model, &config.linker, &mut emit)
     }
 
-    /// Can this question be asked? Only the generator is loaded, to count tokens: long work can wait for the answer.
+    /// Checks whether a question can be asked. Only the generator is loaded, to count tokens, so
+    /// that long work can wait for the answer.
     ///
     /// # Errors
     /// Settings, the generator, an empty question, one that does not fit the context.
@@ -252,27 +246,27 @@ impl Worker {
         let config = self.layers.config()?;
         let prompts = Prompts::new(&self.paths.config.join("prompts"));
         let session = &mut self.session;
-        let loaded = self
-            .models
-            .load(&config, false, &mut |event| publish(session.record(event)))?;
+        let mut emit = |event| publish(session.record(event));
+        let loaded = self.models.load(&config, false, &mut emit)?;
         check_question(&config, &prompts, loaded.generator, question)?;
         Ok(())
     }
 
-    /// Measure what the context of a finished run was worth, and tell it as a record of the session.
-    pub(super) fn measure(
+    /// Measures how much the context of a finished run helped, and emits it as an event of the
+    /// session.
+    pub(super) fn measure_utility(
         &mut self,
-        measured: &Measured<'_>,
+        finished: &FinishedRun<'_>,
         overrides: &[(String, String)],
         publish: Publish<'_>,
     ) -> Result<(), WorkerError> {
         let utility = self.lend(overrides, publish, |tools, ignore| {
-            utility::of_finished_run(tools, measured, ignore)
+            utility::of_finished_run(tools, finished, ignore)
         })?;
         let utility = utility.ok_or(WorkerError::NothingToMeasure)?;
-        self.tell(
+        self.emit(
             Event::UtilityMeasured {
-                of: Some(measured.run.to_owned()),
+                of: Some(finished.run.to_owned()),
                 step: 0,
                 utility,
             },
@@ -281,8 +275,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Let a method work with the generator and the entailment judge, outside of any run: its calls are not told. A stop reaches into
-    /// them all the same.
+    /// Lends the generator and the entailment judge to a method outside of any run: its calls are
+    /// not emitted, but a stop still ends them.
     ///
     /// # Errors
     /// Settings; a model that cannot be loaded; what the method fails with.
@@ -292,7 +286,7 @@ impl Worker {
         work: impl FnOnce(&mut dyn ModelCalls) -> Result<T, MethodError>,
     ) -> Result<T, WorkerError> {
         self.lend(&[], publish, |tools, ignore| {
-            Ok(work(&mut Run::new(tools, ignore))?)
+            Ok(work(&mut Run::new(tools, "", ignore))?)
         })
     }
 
@@ -305,10 +299,9 @@ impl Worker {
         let config = self.layers.with(overrides)?.config()?;
         let prompts = Prompts::new(&self.paths.config.join("prompts"));
         let session = &mut self.session;
-        let loaded = self
-            .models
-            .load(&config, false, &mut |event| publish(session.record(event)))?;
-        let mut ignore = |_| Flow::Continue;
+        let mut emit = |event| publish(session.record(event));
+        let loaded = self.models.load(&config, false, &mut emit)?;
+
         let tools = Tools {
             config: &config,
             prompts: &prompts,
@@ -319,11 +312,10 @@ impl Worker {
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             probe: Err("there is no run to watch".to_owned()),
         };
-        Ok(work(tools, &mut ignore)?)
+        Ok(work(tools, &mut |_| Flow::Continue)?)
     }
 
-    /// The documents of the open corpus, by path.
-    #[must_use]
+    /// Returns the paths of the documents of the open corpus.
     pub fn documents(&self) -> Vec<String> {
         self.index
             .as_ref()
@@ -331,7 +323,8 @@ impl Worker {
             .unwrap_or_default()
     }
 
-    /// The chunks of a document, each with its links; without any while the document is not linked.
+    /// Returns the chunks of a document with their links; without any while the document is not
+    /// linked.
     ///
     /// # Errors
     /// No corpus is open; the index cannot be read.
@@ -347,7 +340,8 @@ impl Worker {
         Ok(chunks.into_iter().zip(links).collect())
     }
 
-    /// Look for a phrase among the chunks of the open corpus, and in the lists of these queries, and tell where it stands.
+    /// Searches a phrase among the chunks of the open corpus and in the results of these queries,
+    /// and emits where it is.
     ///
     /// # Errors
     /// No corpus is open; settings; the embedder or the index fails.
@@ -361,12 +355,12 @@ impl Worker {
         let config = self.layers.with(overrides)?.config()?;
         let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
         let session = &mut self.session;
-        let embedder = self
-            .models
-            .embedder(&config, &mut |event| publish(session.record(event)))?;
+        let mut emit = |event| publish(session.record(event));
+        let embedder = self.models.embedder(&config, &mut emit)?;
         let texts: Vec<&str> = queries.iter().map(|(_, query)| query.as_str()).collect();
         let vectors = embedder.model.embed(&texts)?;
         let fingerprint = embedder.model.card().fingerprint.clone();
+
         let mut lookups = Vec::new();
         for ((step, query), vector) in queries.iter().zip(&vectors) {
             let chunks = index.seek(phrase, query, (vector, &fingerprint), &config.retriever)?;
@@ -377,13 +371,10 @@ impl Worker {
                 chunks,
             });
         }
-        self.tell(
-            Event::ChunksSought {
-                phrase: phrase.to_owned(),
-                lookups: lookups.clone(),
-            },
-            publish,
-        );
+        let _ = emit(Event::ChunksSought {
+            phrase: phrase.to_owned(),
+            lookups: lookups.clone(),
+        });
         Ok(lookups)
     }
 
@@ -395,18 +386,18 @@ impl Worker {
     ) -> Result<(), WorkerError> {
         let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
         let source = index.source(document, lines)?;
-        self.tell(Event::SourceOpened { source }, publish);
+        self.emit(Event::SourceOpened { source }, publish);
         Ok(())
     }
 }
 
-/// What the links of these settings are made with; None where nobody links.
-fn recipe(config: &Config, loaded: &Loaded<'_>) -> Option<LinkRecipe> {
+/// Returns the recipe of the links of these settings; `None` where no linker is enabled.
+fn link_recipe(config: &Config, loaded: &Loaded<'_>) -> Option<LinkRecipe> {
+    if config.linker.kind == LinkerKind::Off {
+        return None;
+    }
     let model = loaded.linker.as_deref().unwrap_or(loaded.generator);
-    let embedder = loaded
-        .embedder
-        .as_ref()
-        .filter(|_| config.linker.kind != LinkerKind::Off)?;
+    let embedder = loaded.embedder.as_ref()?;
     Some(link_builder::recipe(
         &config.linker,
         model.card(),
@@ -414,11 +405,12 @@ fn recipe(config: &Config, loaded: &Loaded<'_>) -> Option<LinkRecipe> {
     ))
 }
 
-/// Seconds since 1970 and a few letters of a hash: sorts by time, and two questions of one second differ.
+/// Returns the id of a new run: the seconds since 1970 and a part of a hash, so that ids sort by time
+/// and two questions of one second differ.
 fn run_id(question: &str) -> String {
-    let since = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
+    let since_epoch = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    let hash = blake3::hash(format!("{question}{}", since.as_nanos()).as_bytes());
-    format!("{:010}-{}", since.as_secs(), &hash.to_hex()[..6])
+    let hash = blake3::hash(format!("{question}{}", since_epoch.as_nanos()).as_bytes());
+    format!("{:010}-{}", since_epoch.as_secs(), &hash.to_hex()[..6])
 }

@@ -1,65 +1,48 @@
-//! Training a probe: questions are answered sentence by sentence under a gate that measures the semantic entropy of every sentence, looks
-//! up what is uncertain and measures what is written then (SEARAG, section 3.1, the multi-turn variant).
+//! Trains a probe: questions are answered under a gate that measures the semantic entropy of every
+//! sentence, retrieves for uncertain ones, and measures the regenerated sentences too (SEARAG,
+//! section 3.1, the multi-turn variant).
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::config::prompts::{PromptName, Prompts};
+use crate::config::prompts::Prompts;
 use crate::config::{
     AnswerPrompt, ChunkerKind, Config, FilterKind, LinkerKind, ProbePassages, RefinerKind,
     RerankerKind, RetrieverKind, RewriterKind, UnderstandingKind, UtilityKind,
 };
-use crate::corpus::{fold_white_space, language};
-use crate::engine::answer;
 use crate::engine::error::{RunError, WorkerError};
-use crate::engine::run::{
-    Corpus, Draft, Found, Gate, OpenGenerator, Passages, Retriever, Roles, Run, Tools,
-};
+use crate::engine::run::{Corpus, Draft, Gate, OpenGenerator, Passages, Retriever, Run, Tools};
 use crate::engine::stages::gate::{judged, sampling};
+use crate::engine::{answer, stages};
 use crate::event::{
-    ChunkText, Event, Flow, Hit, ModelCard, ProbeCard, ProbePhase, ProbeProgress, Ranked, StopFlag,
+    ChunkText, Event, Flow, Hit, ModelCard, ProbeCard, ProbePhase, ProbeProgress, Ranked,
     Uncertainty, UncertaintyMeasure,
 };
-use crate::index::{Index, Search, is_content_word};
-use crate::llm::{
-    Decoding, EntailmentJudge, Generator as _, HiddenAt, LlmError, Random, Reranker, Sampling,
-    StopRule,
-};
-use crate::methods::ModelCalls;
+use crate::index::{Index, Search};
+use crate::llm::{EntailmentJudge, Generator as _, HiddenAt, LlmError, Reranker};
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{self, Epoch, ProbeError, Sample, Walked, features, position};
 use crate::trace::Journal;
 
 use super::operations::Worker;
+use super::probe_questions::{Observer, ProbeQuestion, written_questions};
 use super::stamp::Publish;
 
-/// The sentence that is kept is nearly greedy.
+/// Temperature of the sentences that are kept: nearly greedy.
 const LOW_TEMPERATURE: f32 = 0.1;
-/// Until there is something to learn it from: the entropy of two meanings of equal weight.
+/// The threshold before there is a sample to derive it from: the entropy of two meanings of equal
+/// weight.
 const FIRST_THRESHOLD: f64 = std::f64::consts::LN_2;
-/// The running threshold is learnt anew after so many questions.
-const LEARN_EVERY: usize = 10;
-/// Where no question is marked as held out, one in so many is.
+/// The number of questions after which the running threshold is updated.
+const QUESTIONS_PER_UPDATE: usize = 10;
+/// Where no question is marked as held out, one in this many is.
 const HELD_OUT: usize = 5;
-/// Questions that are written at once, and the most tokens of one.
-const QUESTIONS_AT_ONCE: usize = 8;
-const QUESTION_TOKENS: u32 = 48;
-/// A second set of samples has seeds that the first has not.
-const SECOND: u64 = 1 << 32;
+/// Distance between the seeds of the two measurements of a sentence.
+const SECOND_SEED: u64 = 1 << 32;
 
-/// A question to collect sentences from.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct ProbeQuestion {
-    pub question: String,
-    /// What the corpus says about it, word for word.
-    pub evidence: Vec<String>,
-    /// Is it kept out of training, to measure the probe with?
-    pub held_out: bool,
-}
-
-/// A trained probe and where it is.
+/// A trained probe and its file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainedProbe {
     pub card: ProbeCard,
@@ -67,24 +50,27 @@ pub struct TrainedProbe {
 }
 
 impl Worker {
-    /// Train a probe for the generator on questions about the open corpus; without questions the generator writes them. It is written to
-    /// `file`, or among the user's probes. What was collected before a stop is taken up again.
+    /// Trains a probe for the generator on questions about the open corpus; without questions the
+    /// generator writes them. The probe is written to `file`, or among the user's probes. After a
+    /// stop, the next call continues with the sentences collected so far.
     ///
     /// # Errors
-    /// No corpus is open; too few sentences of a class; models, index and disk; [`ProbeError::Stopped`].
+    /// No corpus is open; too few sentences of a class; models, index and disk;
+    /// [`ProbeError::Stopped`].
     pub fn train_probe(
         &mut self,
         mut questions: Vec<ProbeQuestion>,
         file: Option<&Path>,
         publish: Publish<'_>,
     ) -> Result<TrainedProbe, WorkerError> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let config = for_collecting(self.layers.config()?);
         let prompts = Prompts::new(&self.paths.config.join("prompts"));
-        let (session, stop) = (&mut self.session, self.models.stop_flag());
-        let mut tell = |event| publish(session.record(event));
+        let stop = self.models.stop_flag();
+        let session = &mut self.session;
+        let mut emit = |event| publish(session.record(event));
         let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
-        let loaded = self.models.load(&config, true, &mut tell)?;
+        let loaded = self.models.load(&config, true, &mut emit)?;
         let embedder = loaded.embedder.ok_or(WorkerError::NoCorpus)?;
         let generator = loaded.generator.card().clone();
         let mut tools = Tools {
@@ -101,17 +87,24 @@ impl Worker {
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             probe: Err(String::new()),
         };
+        let mut observer = Observer {
+            stop: &stop,
+            publish: &mut emit,
+        };
+
         let folder = self.paths.cache.join("probes");
-        let about = origin(&generator, index, &config);
+        let origin = origin(&generator, index, &config);
         if questions.is_empty() {
-            let kept = folder.join(format!("{}.questions.json", name(&about)));
-            questions = written_questions(&mut tools, index, &kept, (&stop, &mut tell))?;
+            let kept = folder.join(format!("{}.questions.json", hashed(&origin)));
+            questions = written_questions(&mut tools, index, &kept, &mut observer)?;
         }
         hold_out(&mut questions);
-        let work = name(&format!("{about}{questions:?}"));
-        let mut journal = Journal::open(&folder.join(format!("{work}.jsonl")), &work)
+
+        let name = hashed(&format!("{origin}{questions:?}"));
+        let mut journal = Journal::open(&folder.join(format!("{name}.jsonl")), &name)
             .map_err(ProbeError::from)?;
-        collect(&mut tools, &questions, &mut journal, (&stop, &mut tell))?;
+        collect(&mut tools, &questions, &mut journal, &mut observer)?;
+
         let sentences = sentences(journal.rows());
         let trained = probe::train(
             journal.rows(),
@@ -119,28 +112,30 @@ impl Worker {
             &config.probe,
             config.seed,
             &mut |Epoch { done, loss }| {
-                let (done, total) = (u64::from(done), u64::from(config.probe.epochs));
                 let progress = ProbeProgress {
                     phase: ProbePhase::Training,
-                    done,
-                    total,
+                    done: u64::from(done),
+                    total: u64::from(config.probe.epochs),
                     sentences,
                     loss: Some(loss),
                     left_ms: None,
                 };
-                next(tell(Event::ProbeProgressed { progress }), &stop)
+                match observer.emit(progress) {
+                    Ok(()) => Flow::Continue,
+                    Err(_) => Flow::Stop,
+                }
             },
         )?;
-        let file = file.map_or_else(
-            || self.paths.probes().join(file_name(&generator.file)),
-            Path::to_owned,
-        );
+        let file = match file {
+            Some(file) => file.to_owned(),
+            None => self.paths.probes().join(file_name(&generator.file)),
+        };
         trained.save(&file)?;
-        let wall_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let shown = file.display().to_string();
-        let _ = tell(Event::ProbeTrained {
+
+        let wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let _ = emit(Event::ProbeTrained {
             probe: trained.card.clone(),
-            file: shown,
+            file: file.display().to_string(),
             wall_ms,
         });
         Ok(TrainedProbe {
@@ -150,7 +145,8 @@ impl Worker {
     }
 }
 
-/// A run that collects: a step by step answer, nearly greedy, from what the retriever finds and nothing else.
+/// Returns the settings of a run that collects sentences: a step-by-step answer, nearly greedy, from
+/// what the retriever returns and nothing else.
 fn for_collecting(mut config: Config) -> Config {
     config.generator.temperature = LOW_TEMPERATURE;
     config.rewriter.kind = RewriterKind::Off;
@@ -170,17 +166,14 @@ fn for_collecting(mut config: Config) -> Config {
     config
 }
 
-/// What the collected sentences depend on: generator, corpus, and the settings that change them.
+/// Returns what the collected sentences depend on: the generator, the corpus, and the settings that
+/// change them. A journal of another origin is not continued.
 fn origin(generator: &ModelCard, index: &Index, config: &Config) -> String {
-    let corpus = index.card();
-    let folder =
-        std::fs::canonicalize(&corpus.folder).unwrap_or_else(|_| corpus.folder.clone().into());
-    let settings = serde_json::to_value(config).unwrap_or_default();
-    let whole = ["seed", "chunker", "retriever", "query", "judge", "answer"];
-    let parts = [
+    const SECTIONS: [&str; 6] = ["seed", "chunker", "retriever", "query", "judge", "answer"];
+    const KEYS: [(&str, &[&str]); 2] = [
         (
             "generator",
-            &["chat_template", "context_tokens", "top_k", "top_p", "min_p"][..],
+            &["chat_template", "context_tokens", "top_k", "top_p", "min_p"],
         ),
         (
             "probe",
@@ -191,17 +184,21 @@ fn origin(generator: &ModelCard, index: &Index, config: &Config) -> String {
                 "questions",
                 "passages",
                 "lambda",
-            ][..],
+            ],
         ),
     ];
-    let parts = parts
+
+    let corpus = index.card();
+    let folder =
+        std::fs::canonicalize(&corpus.folder).unwrap_or_else(|_| corpus.folder.clone().into());
+    let values = serde_json::to_value(config).unwrap_or_default();
+    let mut settings: Vec<String> = SECTIONS
         .iter()
-        .flat_map(|(section, keys)| keys.iter().map(|key| settings[*section][*key].to_string()));
-    let settings: Vec<String> = whole
-        .iter()
-        .map(|section| settings[*section].to_string())
-        .chain(parts)
+        .map(|section| values[*section].to_string())
         .collect();
+    for (section, keys) in KEYS {
+        settings.extend(keys.iter().map(|key| values[section][*key].to_string()));
+    }
     format!(
         "{} {} {} {}",
         generator.fingerprint,
@@ -211,21 +208,21 @@ fn origin(generator: &ModelCard, index: &Index, config: &Config) -> String {
     )
 }
 
-fn name(about: &str) -> String {
-    blake3::hash(about.as_bytes()).to_hex()[..16].to_owned()
+fn hashed(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }
 
 fn file_name(generator: &str) -> String {
     format!("{}.probe.safetensors", generator.trim_end_matches(".gguf"))
 }
 
+/// Holds out every fifth question, unless some are marked.
 fn hold_out(questions: &mut [ProbeQuestion]) {
-    if questions.iter().all(|question| !question.held_out) {
-        questions
-            .iter_mut()
-            .skip(HELD_OUT - 1)
-            .step_by(HELD_OUT)
-            .for_each(|question| question.held_out = true);
+    if questions.iter().any(|question| question.held_out) {
+        return;
+    }
+    for question in questions.iter_mut().skip(HELD_OUT - 1).step_by(HELD_OUT) {
+        question.held_out = true;
     }
 }
 
@@ -236,27 +233,25 @@ fn sentences(walked: &[Walked]) -> u64 {
         .sum()
 }
 
-fn next(flow: Flow, stop: &StopFlag) -> Flow {
-    if stop.is_set() { Flow::Stop } else { flow }
-}
-
-/// Who is told, and what says stop.
-type Watch<'w> = (&'w StopFlag, &'w mut dyn FnMut(Event) -> Flow);
-
-/// Walk every question that the journal does not hold yet.
+/// Answers every question that the journal does not hold yet.
 fn collect(
     tools: &mut Tools<'_>,
     questions: &[ProbeQuestion],
     journal: &mut Journal<Walked>,
-    (stop, tell): Watch<'_>,
+    observer: &mut Observer<'_>,
 ) -> Result<(), WorkerError> {
-    let (begun, known) = (Instant::now(), journal.rows().len());
-    let mut threshold = running_threshold(journal.rows(), tools.config.probe.lambda);
+    let started = Instant::now();
+    let known = journal.rows().len();
+    let lambda = tools.config.probe.lambda;
     for (at, question) in questions.iter().enumerate().skip(known) {
-        if at % LEARN_EVERY == 0 {
-            threshold = running_threshold(journal.rows(), tools.config.probe.lambda);
-        }
-        let samples = walk(tools, question, (threshold, at as u64), stop)?;
+        let collecting = Collecting {
+            threshold: running_threshold(journal.rows(), lambda),
+            measures_twice: question.held_out,
+            last_step: 0,
+            samples: Rc::default(),
+        };
+        let seed = tools.config.seed.wrapping_add((at as u64) << 8);
+        let samples = walk(tools, question, seed, collecting, observer)?;
         journal
             .push(Walked {
                 question: question.question.clone(),
@@ -264,127 +259,79 @@ fn collect(
                 samples,
             })
             .map_err(ProbeError::from)?;
-        let (done, total) = (at as u64 + 1, questions.len() as u64);
-        let each = begun.elapsed() / u32::try_from(at + 1 - known).unwrap_or(u32::MAX);
-        let left_ms = u64::try_from(each.as_millis())
-            .unwrap_or(u64::MAX)
-            .saturating_mul(total - done);
-        let progress = ProbeProgress {
+
+        let done = at as u64 + 1;
+        let total = questions.len() as u64;
+        let each = started.elapsed() / u32::try_from(at + 1 - known).unwrap_or(u32::MAX);
+        let each_ms = u64::try_from(each.as_millis()).unwrap_or(u64::MAX);
+        observer.emit(ProbeProgress {
             phase: ProbePhase::Collecting,
             done,
             total,
             sentences: sentences(journal.rows()),
             loss: None,
-            left_ms: Some(left_ms),
-        };
-        if next(tell(Event::ProbeProgressed { progress }), stop) == Flow::Stop {
-            return Err(ProbeError::Stopped.into());
-        }
+            left_ms: Some(each_ms.saturating_mul(total - done)),
+        })?;
     }
     Ok(())
 }
 
-/// What parts certain from uncertain sentences, as far as the training questions collected so far say.
+/// Returns the threshold that separates certain from uncertain sentences in the training questions
+/// so far. It changes only every [`QUESTIONS_PER_UPDATE`] questions, so that a collection that was
+/// stopped and continued has the same thresholds as one that was not.
 fn running_threshold(walked: &[Walked], lambda: f64) -> f64 {
-    let whole = walked.len() - walked.len() % LEARN_EVERY;
-    let known = walked[..whole]
+    let known = walked.len() - walked.len() % QUESTIONS_PER_UPDATE;
+    let (entropies, features): (Vec<f64>, Vec<Vec<f32>>) = walked[..known]
         .iter()
         .filter(|question| !question.held_out)
-        .flat_map(|question| &question.samples);
-    let (entropies, features): (Vec<f64>, Vec<Vec<f32>>) = known
+        .flat_map(|question| &question.samples)
         .filter(|sample| !sample.features.is_empty())
         .map(|sample| (sample.entropy, sample.features.clone()))
         .unzip();
     entropy_threshold(&entropies, &features, lambda).unwrap_or(FIRST_THRESHOLD)
 }
 
-/// Answer one question and keep what the gate saw.
+/// Answers one question and returns the sentences that the gate saw.
 fn walk(
     tools: &mut Tools<'_>,
     question: &ProbeQuestion,
-    (threshold, number): (f64, u64),
-    stop: &StopFlag,
+    seed: u64,
+    collecting: Collecting,
+    observer: &Observer<'_>,
 ) -> Result<Vec<Sample>, WorkerError> {
     let mut config = tools.config.clone();
-    config.seed = config.seed.wrapping_add(number << 8);
-    let samples = Rc::new(RefCell::new(Vec::new()));
-    let mut tools = Tools {
-        config: &config,
-        ..reborrowed(tools)
-    };
-    tools.probe = Err(String::new());
-    let mut roles = Roles::of(&tools);
-    roles.gate = Box::new(Collecting {
-        threshold,
-        second: question.held_out,
-        step: 0,
-        samples: Rc::clone(&samples),
-    });
+    config.seed = seed;
+    let mut tools = tools.reborrow();
+    tools.config = &config;
+
+    let samples = Rc::clone(&collecting.samples);
+    let mut roles = stages::select(&tools);
+    roles.gate = Box::new(collecting);
     if config.probe.passages == ProbePassages::Supporting && !question.evidence.is_empty() {
         roles.retriever = Box::new(Supporting(question.evidence.clone()));
     }
-    let mut watch = |_event| stop.flow();
-    let mut run = Run::new(tools, &mut watch);
-    let written = answer::write(
-        &mut run,
-        &mut roles,
-        &question.question,
-        &Passages::default(),
-        &[],
-    );
-    let stopped = run.stopped() || stop.is_set();
+
+    let stop = observer.stop;
+    let mut publish = |_event| stop.flow();
+    let mut run = Run::new(tools, &question.question, &mut publish);
+    let written = answer::write(&mut run, &mut roles, &Passages::default(), &[]);
+    if run.is_stopped() || stop.is_set() {
+        return Err(ProbeError::Stopped.into());
+    }
     match written {
-        _ if stopped => Err(ProbeError::Stopped.into()),
-        // a question that does not fit the context teaches what it taught until then
+        // an answer that fills the context still gives the sentences before that
         Ok(_) | Err(RunError::Model(LlmError::PromptTooLong { .. })) => Ok(samples.take()),
-        Err(error) => Err(failed(error)),
-    }
-}
-
-/// The same tools for a shorter time.
-fn reborrowed<'t>(tools: &'t mut Tools<'_>) -> Tools<'t> {
-    let corpus = tools.corpus.as_mut().map(|corpus| Corpus {
-        index: corpus.index,
-        embedder: &mut *corpus.embedder,
-        counter: corpus.counter,
-    });
-    Tools {
-        config: tools.config,
-        prompts: tools.prompts,
-        generator: &mut *tools.generator,
-        corpus,
-        reranker: tools
-            .reranker
-            .as_mut()
-            .map(|model| &mut **model as &mut dyn Reranker),
-        linker: tools
-            .linker
-            .as_mut()
-            .map(|model| &mut **model as &mut dyn OpenGenerator),
-        judge: tools
-            .judge
-            .as_mut()
-            .map(|model| &mut **model as &mut dyn EntailmentJudge),
-        probe: tools.probe.clone(),
-    }
-}
-
-fn failed(error: RunError) -> WorkerError {
-    match error {
-        RunError::Model(error) => error.into(),
-        RunError::Config(error) => error.into(),
-        RunError::Probe(error) => error.into(),
-        RunError::Search(error) => LlmError::Backend(format!("{error:#}")).into(),
+        Err(error) => Err(error.into()),
     }
 }
 
 /// Measures the semantic entropy of every sentence, and keeps it with the hidden states.
 struct Collecting {
     threshold: f64,
-    /// Measure it a second time, from other samples.
-    second: bool,
-    /// The step of the last sentence: a second one of the same step was looked up.
-    step: u32,
+    /// Whether each sentence is measured a second time, from other samples.
+    measures_twice: bool,
+    /// The step of the last sentence: a second one of the same step was regenerated.
+    last_step: u32,
     samples: Rc<RefCell<Vec<Sample>>>,
 }
 
@@ -393,29 +340,28 @@ impl Gate for Collecting {
         vec![position(run.tools.config.probe.position)]
     }
 
-    fn judge(
-        &mut self,
-        run: &mut Run<'_>,
-        question: &str,
-        draft: &Draft,
-    ) -> Result<Uncertainty, RunError> {
+    fn judge(&mut self, run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
         let config = run.tools.config;
+        let question = run.question;
         let step = draft.sentence.step;
-        let looked_up = self.step == step;
-        self.step = step;
+        let looked_up = self.last_step == step;
+        self.last_step = step;
+
         let seed = config
             .seed
             .wrapping_add(u64::from(step) << 40)
             .wrapping_add(u64::from(looked_up) << 36);
         let mut entropy = |seed| {
-            sampled_semantic_entropy(run, question, &draft.prompt, &sampling(config, draft, seed))
+            let sampling = sampling(config, draft, seed);
+            sampled_semantic_entropy(run, question, &draft.prompt, &sampling)
         };
         let first = entropy(seed)?;
-        let second = if self.second {
-            Some(entropy(seed.wrapping_add(SECOND))?)
+        let second = if self.measures_twice {
+            Some(entropy(seed.wrapping_add(SECOND_SEED))?)
         } else {
             None
         };
+
         self.samples.borrow_mut().push(Sample {
             features: draft.hidden.first().map(features).unwrap_or_default(),
             entropy: first,
@@ -431,174 +377,32 @@ impl Gate for Collecting {
     }
 }
 
-/// Finds what the question names as its evidence.
+/// Retrieves the evidence of the question.
 struct Supporting(Vec<String>);
 
 impl Retriever for Supporting {
-    fn retrieve(&mut self, _run: &mut Run<'_>, _query: &str) -> Result<Found, RunError> {
-        let hit = |(rank, text): (u32, &String)| Hit {
-            chunk: ChunkText {
-                id: u64::MAX - u64::from(rank),
-                document: String::new(),
-                headings: Vec::new(),
-                bytes: [0, text.len() as u64],
-                lines: [1, 1],
-                tokens: 0,
-                text: text.clone(),
-                parts: Vec::new(),
-            },
-            bm25: None,
-            vector: None,
-            fused: Ranked {
-                score: 1.0 / rank as f32,
-                rank,
-            },
-        };
-        Ok(Found {
-            kept: (1..).zip(&self.0).map(hit).collect(),
-            ..Found::default()
-        })
-    }
-}
-
-/// Questions that the generator wrote so far, and about how many chunks.
-#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Questions {
-    asked: usize,
-    written: Vec<ProbeQuestion>,
-}
-
-/// One question a chunk of the corpus, from the generator; kept in a file batch by batch, so that a stop does not lose them.
-fn written_questions(
-    tools: &mut Tools<'_>,
-    index: &Index,
-    kept: &Path,
-    (stop, tell): Watch<'_>,
-) -> Result<Vec<ProbeQuestion>, WorkerError> {
-    let known = std::fs::read(kept)
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let mut questions: Questions = known.unwrap_or_default();
-    let (begun, before) = (Instant::now(), questions.asked);
-    let chunks = index.sample(
-        tools.config.probe.questions as usize,
-        &mut Random::new(tools.config.seed),
-    )?;
-    for batch in chunks[before.min(chunks.len())..].chunks(QUESTIONS_AT_ONCE) {
-        for (chunk, reply) in batch.iter().zip(asked_about(tools, batch, stop)?) {
-            let question = reply.trim();
-            let is_new = !questions
-                .written
-                .iter()
-                .any(|known| known.question == question);
-            if is_new && is_question_about(question, &chunk.text) {
-                let evidence = vec![chunk.text.clone()];
-                questions.written.push(ProbeQuestion {
-                    question: question.to_owned(),
-                    evidence,
-                    held_out: false,
-                });
-            }
-        }
-        questions.asked += batch.len();
-        keep(&questions, kept);
-        let (done, total) = (questions.asked as u64, chunks.len() as u64);
-        let each = begun.elapsed().as_millis() as u64 / (questions.asked - before).max(1) as u64;
-        let progress = ProbeProgress {
-            phase: ProbePhase::WritingQuestions,
-            done,
-            total,
-            sentences: 0,
-            loss: None,
-            left_ms: Some(each.saturating_mul(total - done)),
-        };
-        if next(tell(Event::ProbeProgressed { progress }), stop) == Flow::Stop {
-            return Err(ProbeError::Stopped.into());
-        }
-    }
-    match questions.written.is_empty() {
-        true => Err(ProbeError::NoQuestions {
-            asked: chunks.len(),
-        }
-        .into()),
-        false => Ok(questions.written),
-    }
-}
-
-/// What the generator asks about each chunk.
-fn asked_about(
-    tools: &mut Tools<'_>,
-    chunks: &[ChunkText],
-    stop: &StopFlag,
-) -> Result<Vec<String>, WorkerError> {
-    let decoding = Decoding {
-        max_tokens: QUESTION_TOKENS,
-        sampling: Sampling::GREEDY,
-        seed: tools.config.seed,
-        stop: StopRule {
-            texts: vec!["\n".to_owned()],
-        },
-    };
-    let mut watch = |_event| stop.flow();
-    let mut run = Run::new(reborrowed(tools), &mut watch);
-    let prompt = |chunk: &ChunkText| {
-        run.prompt(
-            PromptName::WriteQuestion,
-            &[("c", &fold_white_space(&chunk.text))],
-        )
-    };
-    let prompts = chunks
-        .iter()
-        .map(prompt)
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| failed(error.into()))?;
-    let replies = ModelCalls::complete(&mut run, "question", &prompts, &decoding)
-        .map_err(|error| failed(error.into()))?;
-    Ok(replies.into_iter().map(|reply| reply.text).collect())
-}
-
-/// Put the file in its place whole. One that cannot be kept costs the next try its time and nothing else.
-fn keep(questions: &Questions, file: &Path) {
-    let beside = file.with_extension("part");
-    let _ = file
-        .parent()
-        .map_or(Ok(()), std::fs::create_dir_all)
-        .and_then(|()| std::fs::write(&beside, serde_json::to_vec(questions).unwrap_or_default()))
-        .and_then(|()| std::fs::rename(&beside, file));
-}
-
-/// Does it ask something, and about this text?
-fn is_question_about(question: &str, text: &str) -> bool {
-    let words = |text: &str| -> Vec<String> {
-        text.split(|c: char| !c.is_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .map(str::to_lowercase)
-            .collect()
-    };
-    let (asked, said) = (words(question), words(text));
-    let language = language(text);
-    let shared = asked
-        .iter()
-        .filter(|word| is_content_word(word, language) && said.contains(word))
-        .count();
-    question.ends_with(['?', '？', '؟']) && shared > 0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_question_about;
-
-    #[test]
-    fn a_question_asks_and_has_to_do_with_its_text() {
-        let text = "The Silver Heron was built in Lorusgate.";
-        let cases = [
-            ("Where was the Silver Heron built?", true),
-            ("The Silver Heron was built in Lorusgate.", false),
-            ("Where was it?", false),
-            ("", false),
-        ];
-        for (question, expected) in cases {
-            assert_eq!(is_question_about(question, text), expected, "{question}");
-        }
+    fn retrieve(&mut self, _run: &mut Run<'_>, _query: &str) -> Result<Passages, RunError> {
+        let hits = (1..)
+            .zip(&self.0)
+            .map(|(rank, text)| Hit {
+                chunk: ChunkText {
+                    id: u64::MAX - u64::from(rank),
+                    document: String::new(),
+                    headings: Vec::new(),
+                    bytes: [0, text.len() as u64],
+                    lines: [1, 1],
+                    tokens: 0,
+                    text: text.clone(),
+                    parts: Vec::new(),
+                },
+                bm25: None,
+                vector: None,
+                fused: Ranked {
+                    score: 1.0 / rank as f32,
+                    rank,
+                },
+            })
+            .collect();
+        Ok(Passages::of(hits))
     }
 }

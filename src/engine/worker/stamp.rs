@@ -1,10 +1,10 @@
-//! The stamp of a stream of records: its number and its time.
+//! The stamp of a stream of records: it numbers and times them.
 
 use std::time::Instant;
 
 use crate::event::{Event, Flow, Record};
 
-/// Where records go. The answer says whether to go on.
+/// Publishes a record; the result says whether to continue.
 pub type Publish<'a> = &'a mut dyn FnMut(Record) -> Flow;
 
 /// Numbers and times the records of one run or of the session.
@@ -17,7 +17,6 @@ pub struct Stamp {
 
 impl Stamp {
     /// A new stream of records.
-    #[must_use]
     pub fn new(run: impl Into<String>) -> Self {
         Self {
             run: run.into(),
@@ -26,7 +25,7 @@ impl Stamp {
         }
     }
 
-    /// The event with its place in the stream.
+    /// Returns the event with its position in the stream.
     pub fn record(&mut self, event: Event) -> Record {
         let seq = self.next;
         self.next += 1;

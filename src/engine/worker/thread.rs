@@ -1,89 +1,91 @@
-//! The engine thread: it takes commands, and works in the background between them.
+//! The engine thread: it obeys commands, and works in the background between them.
 
 use crate::engine::error::WorkerError;
+use crate::engine::stages::utility::FinishedRun;
 use crate::event::{Command, Event, Flow, Record};
 
-use super::background::{Chore, Chores, Overrides};
+use super::background::{BackgroundTasks, Overrides, Task};
 use super::inbox::{Inbox, Next};
-use crate::engine::stages::utility::Measured;
-
 use super::operations::Worker;
 use super::stamp::Publish;
 
 impl Worker {
-    /// Serve commands until the sender is gone. Loading and indexing give way to a command within one batch.
+    /// Serves commands until the sender is gone. Background tasks give way to a command within one
+    /// batch.
     pub fn serve(&mut self, commands: &Inbox, publish: Publish<'_>) {
-        let mut chores = Chores {
-            load: true,
-            ..Chores::default()
-        };
+        let mut tasks = BackgroundTasks::load();
         loop {
-            let next = if chores.any() {
+            let next = if tasks.is_pending() {
                 commands.poll()
             } else {
                 commands.wait()
             };
             match next {
                 Next::Command(command) => {
-                    chores.add(self.obey(command, publish));
+                    tasks.add(self.obey(command, publish));
                     if self.index.is_none() {
-                        chores.without_corpus();
+                        tasks.without_corpus();
                     }
                     commands.settled();
                 }
-                Next::Nothing => self.work(&mut chores, commands, publish),
+                Next::Nothing => {
+                    self.run_task(&mut tasks, commands, publish);
+                    commands.settled();
+                }
                 Next::Gone => return,
             }
         }
     }
 
-    /// Carry out one command, and say what is to be done afterwards.
-    fn obey(&mut self, command: Command, publish: Publish<'_>) -> Chores {
-        let none = Chores::default;
-        let update = || Chores {
-            update: true,
-            ..Chores::default()
-        };
-        let (operation, result) = match command {
+    /// Carries out one command and returns the background tasks that follow from it.
+    fn obey(&mut self, command: Command, publish: Publish<'_>) -> BackgroundTasks {
+        let operation = operation(&command);
+        match self.carry_out(command, publish) {
+            Ok(tasks) => tasks,
+            Err(error) => {
+                self.report_end(operation, &error, publish);
+                BackgroundTasks::default()
+            }
+        }
+    }
+
+    fn carry_out(
+        &mut self,
+        command: Command,
+        publish: Publish<'_>,
+    ) -> Result<BackgroundTasks, WorkerError> {
+        match command {
             Command::Ask {
                 question,
                 confirmed,
                 overrides,
             } => {
-                let asked = self.ask(&question, &confirmed, &overrides, publish);
-                // hits came with the links that were there; the rest of the corpus follows
+                self.ask(&question, &confirmed, &overrides, publish)?;
+                // the run used the links that there were; the rest of the corpus follows
                 let links = self.index.is_some() && self.wants_links(&overrides).unwrap_or(false);
-                (
-                    "ask",
-                    asked.map(|_outcome| Chores {
-                        link: links.then_some(overrides),
-                        ..none()
-                    }),
-                )
+                Ok(BackgroundTasks {
+                    link: links.then_some(overrides),
+                    ..BackgroundTasks::default()
+                })
             }
             Command::Open { folder } => {
-                self.cut_with.clear();
-                (
-                    "open",
-                    self.open(&folder, false, publish).map(|()| update()),
-                )
+                self.index_overrides.clear();
+                self.open(&folder, false, publish)?;
+                Ok(BackgroundTasks::update())
             }
             Command::Reindex { rebuild, overrides } => {
-                self.cut_with = overrides;
-                (
-                    "index",
-                    self.open_again(rebuild, publish).map(|()| update()),
-                )
+                self.index_overrides = overrides;
+                self.reopen(rebuild, publish)?;
+                Ok(BackgroundTasks::update())
             }
             Command::OpenSource {
                 document,
                 first_line,
                 last_line,
-            } => (
-                "open source",
-                self.open_source(&document, [first_line, last_line], publish)
-                    .map(|()| none()),
-            ),
+            } => {
+                self.open_source(&document, [first_line, last_line], publish)?;
+                Ok(BackgroundTasks::default())
+            }
             Command::MeasureUtility {
                 run,
                 question,
@@ -91,83 +93,95 @@ impl Worker {
                 own,
                 overrides,
             } => {
-                let measured = Measured {
+                let finished = FinishedRun {
                     run: &run,
                     question: &question,
                     hits: &hits,
                     own: &own,
                 };
-                (
-                    "measure",
-                    self.measure(&measured, &overrides, publish)
-                        .map(|()| none()),
-                )
+                self.measure_utility(&finished, &overrides, publish)?;
+                Ok(BackgroundTasks::default())
             }
             Command::Seek {
                 phrase,
                 queries,
                 overrides,
-            } => (
-                "seek",
-                self.seek(&phrase, &queries, &overrides, publish)
-                    .map(|_sought| none()),
-            ),
-            // the recorded runs belong to the front end's side of the channel
-            Command::ListSessions | Command::OpenRun { .. } => ("sessions", Ok(none())),
-        };
-        result.unwrap_or_else(|error| {
-            if error.is_stop() {
-                self.tell(
-                    Event::OperationStopped {
-                        operation: operation.to_owned(),
-                    },
-                    publish,
-                );
-            } else {
-                self.report(operation, &error, publish);
+            } => {
+                self.seek(&phrase, &queries, &overrides, publish)?;
+                Ok(BackgroundTasks::default())
             }
-            none()
-        })
+            // the front end answers these itself: it keeps the recorded runs
+            Command::ListSessions | Command::OpenRun { .. } => Ok(BackgroundTasks::default()),
+        }
     }
 
-    /// One piece of background work.
-    fn work(&mut self, chores: &mut Chores, commands: &Inbox, publish: Publish<'_>) {
-        let Some(chore) = chores.take() else { return };
-        let mut publish = |record: Record| match (publish(record), commands.waiting()) {
-            (Flow::Continue, false) => Flow::Continue,
-            (Flow::Stop, _) | (_, true) => Flow::Stop,
+    /// Carries out the background task with the highest priority.
+    fn run_task(&mut self, tasks: &mut BackgroundTasks, commands: &Inbox, publish: Publish<'_>) {
+        let Some(task) = tasks.take() else { return };
+        let mut publish = |record: Record| match publish(record) {
+            Flow::Continue if !commands.is_waiting() => Flow::Continue,
+            Flow::Continue | Flow::Stop => Flow::Stop,
         };
-        match self.carry_out(&chore, &mut publish) {
-            Err(error) => self.report(chore.name(), &error, &mut publish),
-            Ok(false) if commands.waiting() => chores.put_back(chore),
+
+        let done = match &task {
+            Task::Load => self.load(&mut publish),
+            Task::Update => self.update(&mut publish).map(|report| report.is_some()),
+            Task::Link(overrides) => {
+                let linked = self.link(overrides, false, &mut publish);
+                linked.map(|report| report.is_some())
+            }
+        };
+        match done {
+            Err(error) => self.report_failure(task.name(), &error, &mut publish),
+            Ok(false) if commands.is_waiting() => tasks.put_back(task),
             // a stop without a command is the user's: the rest waits until it is asked for again
-            Ok(false) => self.tell(
+            Ok(false) => self.emit(
                 Event::OperationStopped {
-                    operation: chore.name().to_owned(),
+                    operation: task.name().to_owned(),
                 },
                 &mut publish,
             ),
-            // what was indexed anew has to be linked anew
-            Ok(true) if matches!(chore, Chore::Update) => {
-                chores.link = self
-                    .wants_links(&[])
-                    .unwrap_or(false)
-                    .then(Overrides::new)
-                    .or(chores.link.take());
+            // new chunks have no links yet
+            Ok(true) if matches!(task, Task::Update) && self.wants_links(&[]).unwrap_or(false) => {
+                tasks.link = Some(Overrides::new());
             }
             Ok(true) => {}
         }
-        commands.settled();
     }
 
-    /// False when it was interrupted.
-    fn carry_out(&mut self, chore: &Chore, publish: Publish<'_>) -> Result<bool, WorkerError> {
-        match chore {
-            Chore::Load => self.load(publish),
-            Chore::Update => self.update(publish).map(|done| done.is_some()),
-            Chore::Link(overrides) => self
-                .link(overrides, false, publish)
-                .map(|done| done.is_some()),
+    /// Emits that an operation was stopped by the user, or failed.
+    fn report_end(&mut self, operation: &str, error: &WorkerError, publish: Publish<'_>) {
+        if error.is_stop() {
+            let operation = operation.to_owned();
+            self.emit(Event::OperationStopped { operation }, publish);
+        } else {
+            self.report_failure(operation, error, publish);
         }
+    }
+
+    fn report_failure(&mut self, operation: &str, error: &WorkerError, publish: Publish<'_>) {
+        let (error, advice) = error.told();
+        let operation = operation.to_owned();
+        self.emit(
+            Event::OperationFailed {
+                operation,
+                error,
+                advice,
+            },
+            publish,
+        );
+    }
+}
+
+/// Returns the name of a command's operation in events.
+fn operation(command: &Command) -> &'static str {
+    match command {
+        Command::Ask { .. } => "ask",
+        Command::Open { .. } => "open",
+        Command::Reindex { .. } => "index",
+        Command::OpenSource { .. } => "open source",
+        Command::MeasureUtility { .. } => "measure",
+        Command::Seek { .. } => "seek",
+        Command::ListSessions | Command::OpenRun { .. } => "sessions",
     }
 }

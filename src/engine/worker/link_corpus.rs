@@ -1,0 +1,91 @@
+//! Linking a whole corpus in the background.
+
+use std::time::Instant;
+
+use crate::config::LinkerSettings;
+use crate::engine::error::WorkerError;
+use crate::engine::run::OpenGenerator;
+use crate::engine::stages::link_builder::{self, Units};
+use crate::event::{Event, Flow, IndexPhase, LinkReport, SkippedFile};
+use crate::index::{Index, Position, Progress, Search as _};
+use crate::llm::LlmError;
+
+/// Links every document of an index that has no links of the recipe in use. Returns `None` when it
+/// was stopped.
+pub fn link_corpus(
+    index: &Index,
+    model: &mut dyn OpenGenerator,
+    settings: &LinkerSettings,
+    publish: &mut dyn FnMut(Event) -> Flow,
+) -> Result<Option<LinkReport>, WorkerError> {
+    let started = Instant::now();
+    let before = index.linked();
+    let mut report = LinkReport {
+        corpus: index.card(),
+        linker: format!("{:?}", settings.kind).to_lowercase(),
+        model: model.card().file.clone(),
+        documents: before.documents,
+        chunks: before.chunks,
+        linked: 0,
+        known: before.documents,
+        skipped: Vec::new(),
+        wall_ms: 0,
+    };
+    if let Some(other) = before.other_models.first() {
+        let text = format!(
+            "the links of this index were made with {}: they are not used, and `ragscope links {} --rebuild` makes new ones",
+            other.model_file, report.corpus.folder
+        );
+        let _ = publish(Event::Warned { text });
+        return Ok(Some(report));
+    }
+    if before.unlinked.is_empty() {
+        return Ok(Some(report));
+    }
+
+    let chunks = before.unlinked.iter().map(|(_, chunks)| u64::from(*chunks));
+    let total: u64 = chunks.sum();
+    let mut progress = Progress::new(publish);
+    let mut done = 0;
+    for (path, count) in &before.unlinked {
+        let chunks = index.document(path)?;
+        let ids: Vec<u64> = chunks.iter().map(|chunk| chunk.id).collect();
+        let units = Units {
+            chunks: &chunks,
+            vectors: &index.vectors(&ids),
+        };
+        let mut flow = |of_document: usize| {
+            let done = done + of_document as u64;
+            progress.step(&Position {
+                phase: IndexPhase::Linking,
+                done,
+                total: Some(total),
+                file: Some(path),
+                worked: (done, started.elapsed()),
+            })
+        };
+
+        match link_builder::link(model, settings, &units, &mut flow) {
+            Ok(links) => {
+                index.keep_links(path, &links)?;
+                report.linked += 1;
+                report.documents += 1;
+                report.chunks += u64::from(*count);
+            }
+            Err(LlmError::Stopped) => return Ok(None),
+            // a document that cannot be linked does not keep the others from it
+            Err(error) => report.skipped.push(SkippedFile {
+                path: path.clone(),
+                reason: error.to_string(),
+            }),
+        }
+        done += u64::from(*count);
+    }
+
+    index.tidy_links()?;
+    report.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let _ = publish(Event::LinksFinished {
+        report: report.clone(),
+    });
+    Ok(Some(report))
+}
