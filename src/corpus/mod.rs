@@ -1,6 +1,6 @@
 //! A folder becomes documents, and documents become sentences and chunks.
 //!
-//! In reading order: [`walk`] lists the files, [`read`] makes a [`Document`] of one, [`sentences`] and a [`Cutting`] take it apart,
+//! In reading order: [`walk()`] lists the files, [`read`] makes a [`Document`] of one, [`sentences`] and a [`Cutting`] take it apart,
 //! and a [`TokenCounter`] says how long a text is for the embedder.
 //!
 //! This module knows nothing of vectors or of generation. Document text is data: it is kept as it is in the file, and made

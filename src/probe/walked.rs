@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A sentence of a walk: how the model felt about it, and how it turned out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Features of the hidden states, as [`super::features`] makes them; empty where the sentence ended with its first token.
+    /// Features of the hidden states, as [`super::features()`] makes them; empty where the sentence ended with its first token.
     pub features: Vec<f32>,
     /// Discrete semantic entropy of the sampled sentences, nats.
     pub entropy: f64,
