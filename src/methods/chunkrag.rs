@@ -1,118 +1,138 @@
-//! ChunkRAG: only the chunks that earn their place go into the context.
+//! ChunkRAG keeps only the chunks that are relevant, and says each thing once.
 //!
-//! Singh, Aggarwal, Allahverdiyev, Taha, Akalin, Zhu and O'Brien, "ChunkRAG: A Novel LLM-Chunk Filtering Method for RAG Systems". The
-//! order is that of algorithm 1: redundancy (lines 4 to 10), three scores (lines 11 to 17), dynamic threshold (lines 18 to 25). Where
-//! the published rule would keep nothing, because mean plus deviation can exceed every score or rounding drops equal ones,
-//! the best few are kept instead.
+//! Singh, Aggarwal, Allahverdiyev, Taha, Akalin, Zhu and O'Brien, "ChunkRAG: A Novel LLM-Chunk
+//! Filtering Method for RAG Systems", algorithm 1: redundancy (lines 4 to 10), three scores (lines
+//! 11 to 17), dynamic threshold (lines 18 to 22).
+//!
+//! The published threshold can keep nothing: mean plus deviation can exceed every score, and
+//! rounding can drop scores that equal it. The best few are kept then.
 
 use std::collections::HashMap;
 
 use super::{MethodError, ModelCalls};
 use crate::config::prompts::PromptName;
 
-/// The grades that a judge may give.
+/// The grades that a judge can give.
 const GRADES: [&str; 11] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
-/// Scores that differ by less than this are equal: rounding must not drop what is as good as the threshold.
+/// Scores that differ by less are equal: rounding must not drop a score that reaches the threshold.
 const TOLERANCE: f64 = 1e-6;
 
-/// A text that says what a better one said before.
+/// The kept text that makes another one redundant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Twin {
-    /// The kept text that it is most like.
+    /// Index of the kept text.
     pub of: usize,
+    /// Cosine similarity of the two.
     pub cosine: f32,
 }
 
-/// Redundancy (algorithm 1, lines 4 to 10): of `count` texts in order, best first, each is kept whose largest cosine with the kept
-/// ones before it is at most `most`; the others name their twin.
+/// Finds redundant texts (algorithm 1, lines 4 to 10).
+///
+/// Of `count` texts, best first, each is kept whose highest cosine similarity with the texts kept
+/// before it is at most `max_similarity`. Returns `None` for a kept text, and the twin of each
+/// other.
 pub fn redundant(
     count: usize,
-    most: f32,
+    max_similarity: f32,
     cosine: impl Fn(usize, usize) -> f32,
 ) -> Vec<Option<Twin>> {
     let mut kept: Vec<usize> = Vec::new();
-    (0..count)
-        .map(|text| {
-            let likeness = kept.iter().map(|of| Twin {
+    let mut twins = Vec::with_capacity(count);
+
+    for text in 0..count {
+        let nearest = kept
+            .iter()
+            .map(|of| Twin {
                 of: *of,
                 cosine: cosine(text, *of),
-            });
-            let nearest = likeness.reduce(|best, next| {
+            })
+            .reduce(|best, next| {
                 if next.cosine > best.cosine {
                     next
                 } else {
                     best
                 }
             });
-            let twin = nearest.filter(|twin| twin.cosine > most);
-            if twin.is_none() {
-                kept.push(text);
-            }
-            twin
-        })
-        .collect()
+
+        let twin = nearest.filter(|twin| twin.cosine > max_similarity);
+        if twin.is_none() {
+            kept.push(text);
+        }
+        twins.push(twin);
+    }
+    twins
 }
 
-/// TF-IDF vectors of length 1 (raw counts times ln((1 + n) / (1 + n_word)) + 1), for the paper's text variant of the redundancy filter.
-#[must_use]
+/// Returns unit TF-IDF vectors for the text variant of the redundancy filter (section 3, "Initial
+/// Filtering").
+///
+/// The paper gives no formula. The weight of a word is its count times ln((1 + n) / (1 + n_word)) +
+/// 1, for n texts of which n_word have the word.
 pub fn tf_idf(texts: &[&str]) -> Vec<HashMap<String, f32>> {
-    let mut counted: Vec<HashMap<String, f32>> = texts.iter().map(|text| counts(text)).collect();
+    let mut vectors: Vec<HashMap<String, f32>> = texts.iter().map(|text| counts(text)).collect();
     let mut texts_with: HashMap<String, usize> = HashMap::new();
-    for word in counted.iter().flat_map(HashMap::keys) {
+    for word in vectors.iter().flat_map(HashMap::keys) {
         *texts_with.entry(word.clone()).or_default() += 1;
     }
-    for text in &mut counted {
-        for (word, weight) in text.iter_mut() {
+
+    for vector in &mut vectors {
+        for (word, weight) in vector.iter_mut() {
             let with = texts_with.get(word).copied().unwrap_or(0);
             *weight *= ((1.0 + texts.len() as f32) / (1.0 + with as f32)).ln() + 1.0;
         }
-        let length = text
-            .values()
-            .map(|weight| weight * weight)
-            .sum::<f32>()
-            .sqrt();
-        text.values_mut()
-            .for_each(|weight| *weight /= length.max(f32::MIN_POSITIVE));
+
+        let squares = vector.values().map(|weight| weight * weight);
+        let length = squares.sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
+        for weight in vector.values_mut() {
+            *weight /= length;
+        }
     }
-    counted
+    vectors
 }
 
-/// The cosine of two TF-IDF vectors.
-#[must_use]
+/// Returns the cosine similarity of two unit TF-IDF vectors.
 pub fn tf_idf_cosine(a: &HashMap<String, f32>, b: &HashMap<String, f32>) -> f32 {
     a.iter()
         .filter_map(|(word, weight)| b.get(word).map(|other| weight * other))
         .sum()
 }
 
-/// How often each word occurs. Where words are not set apart by spaces, each character counts as one.
+/// Counts the words of a text. In scripts written without spaces, each character is a word.
 fn counts(text: &str) -> HashMap<String, f32> {
     let mut counts = HashMap::new();
     let mut add = |word: String| *counts.entry(word).or_default() += 1.0;
-    for run in text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|run| !run.is_empty())
-    {
-        match run.chars().any(is_unspaced) {
-            true => run.chars().for_each(|c| add(c.to_string())),
-            false => add(run.to_lowercase()),
+
+    for run in text.split(|c: char| !c.is_alphanumeric()) {
+        if run.chars().any(is_unspaced) {
+            run.chars().for_each(|c| add(c.to_string()));
+        } else if !run.is_empty() {
+            add(run.to_lowercase());
         }
     }
     counts
 }
 
-/// Letters of scripts that are written without spaces: Thai to Khmer, kana, Han and what lies beyond them.
+/// Returns whether a character belongs to a script that is written without spaces: Thai, Lao,
+/// Myanmar, Khmer, kana and Han. Hangul syllables, which lie among them, are not such.
 fn is_unspaced(c: char) -> bool {
-    matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..)
-        && !('\u{ac00}'..='\u{d7a3}').contains(&c)
+    let in_unspaced_block = matches!(c,
+        '\u{0e00}'..='\u{0eff}'
+        | '\u{1000}'..='\u{109f}'
+        | '\u{1780}'..='\u{17ff}'
+        | '\u{2e80}'..='\u{d7ff}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..);
+    in_unspaced_block && !('\u{ac00}'..='\u{d7a3}').contains(&c)
 }
 
-/// What the three judges say of a text, each in 0..=1: relevance, the same after reflection, and the critic (who holds names, dates and
-/// numbers against the question).
+/// The scores of a text by the three judges, each in 0..=1: relevance, relevance after
+/// self-reflection, and the critic, who compares names, dates and numbers with the question.
 pub type Grades = [f32; 3];
 
-/// Grade each text for the question (algorithm 1, lines 11 to 17). Each grade is the expected value of the label distribution over 0 to
-/// 10, not a parsed reply; each judge sees all texts in one batch, and what the judges before gave.
+/// Scores each text for the question (algorithm 1, lines 13 to 15).
+///
+/// A score is the expected value over the probabilities of the labels 0 to 10, not a parsed reply.
+/// Each judge scores all texts in one batch and reads the scores of the judges before it.
 ///
 /// # Errors
 /// As [`ModelCalls::classify`].
@@ -121,27 +141,31 @@ pub fn grade(
     question: &str,
     texts: &[&str],
 ) -> Result<Vec<Grades>, MethodError> {
-    let mut grades: Vec<Grades> = vec![[0.0; 3]; texts.len()];
     let judges = [
         ("grade", PromptName::Grade),
         ("reflect", PromptName::GradeReflect),
         ("critic", PromptName::GradeCritic),
     ];
+    let mut grades: Vec<Grades> = vec![[0.0; 3]; texts.len()];
+
     for (judge, (purpose, name)) in judges.into_iter().enumerate() {
         let prompts = texts
             .iter()
             .zip(&grades)
-            .map(|(text, before)| {
-                let [base, reflected] = [before[0], before[1]].map(out_of_ten);
+            .map(|(text, [base, reflected, _])| {
+                let base = out_of_ten(*base);
+                let reflected = out_of_ten(*reflected);
                 let values = [
                     ("q", question),
                     ("c", *text),
                     ("b", base.as_str()),
                     ("f", reflected.as_str()),
                 ];
+                // The first judge is shown no score, the second one, the third both.
                 calls.prompt(name, &values[..2 + judge])
             })
             .collect::<Result<Vec<_>, MethodError>>()?;
+
         let rows = calls.classify(purpose, &prompts, &GRADES)?;
         for (grades, row) in grades.iter_mut().zip(rows) {
             grades[judge] = expected(&row);
@@ -150,27 +174,27 @@ pub fn grade(
     Ok(grades)
 }
 
-/// The expected grade of a distribution over 0 to 10, in 0..=1.
+/// Returns the expected grade of a distribution over 0 to 10, in 0..=1.
 fn expected(row: &[f32]) -> f32 {
-    let most = (GRADES.len() - 1) as f32;
+    let max = (GRADES.len() - 1) as f32;
     row.iter()
         .zip(0_u8..)
-        .map(|(share, grade)| share * f32::from(grade) / most)
+        .map(|(share, grade)| share * f32::from(grade) / max)
         .sum::<f32>()
         .clamp(0.0, 1.0)
 }
 
-/// A grade as the prompts of the later judges quote it.
+/// Returns a grade as the prompts of the later judges quote it.
 fn out_of_ten(grade: f32) -> String {
     format!("{:.0}", grade * 10.0)
 }
 
-/// One score of the three grades: their mean by weight, in 0..=1. Without any weight all count alike.
-#[must_use]
+/// Combines the three scores (algorithm 1, line 16): their weighted mean, in 0..=1. If no weight is
+/// above 0, all count alike.
 pub fn combined(grades: Grades, weights: [f32; 3]) -> f32 {
-    let all: f32 = weights.iter().sum();
-    let weights = if all > 0.0 {
-        weights.map(|weight| weight / all)
+    let sum: f32 = weights.iter().sum();
+    let weights = if sum > 0.0 {
+        weights.map(|weight| weight / sum)
     } else {
         [1.0 / 3.0; 3]
     };
@@ -186,24 +210,22 @@ pub fn combined(grades: Grades, weights: [f32; 3]) -> f32 {
 pub struct Threshold {
     pub value: f64,
     pub mean: f64,
-    /// Of the population.
+    /// Population standard deviation.
     pub deviation: f64,
-    /// Do the scores lie so close together that the threshold is the mean plus the deviation?
+    /// Whether the variance is below the minimum, so that the threshold is mean plus deviation.
     pub is_tight: bool,
 }
 
-/// T = mean when the variance is at least `least_variance`, else mean + population deviation (algorithm 1, lines 18 to 22).
-#[must_use]
-pub fn threshold(scores: &[f64], least_variance: f64) -> Threshold {
+/// Returns the dynamic threshold (algorithm 1, lines 19 to 21): the mean, or mean plus population
+/// standard deviation if the variance is below `min_variance` (the paper's epsilon).
+pub fn threshold(scores: &[f64], min_variance: f64) -> Threshold {
     let count = scores.len().max(1) as f64;
     let mean = scores.iter().sum::<f64>() / count;
-    let variance = scores
-        .iter()
-        .map(|score| (score - mean).powi(2))
-        .sum::<f64>()
-        / count;
+    let squares = scores.iter().map(|score| (score - mean).powi(2));
+    let variance = squares.sum::<f64>() / count;
+
     let deviation = variance.sqrt();
-    let is_tight = variance < least_variance;
+    let is_tight = variance < min_variance;
     Threshold {
         value: if is_tight { mean + deviation } else { mean },
         mean,
@@ -212,16 +234,17 @@ pub fn threshold(scores: &[f64], least_variance: f64) -> Threshold {
     }
 }
 
-/// Which scores are kept, and whether the threshold let none through.
+/// The scores that pass a threshold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
+    /// One per score.
     pub kept: Vec<bool>,
-    /// Nothing reached the threshold: the best few are kept, because a context is never empty.
+    /// Whether no score reached the threshold, so that the best few are kept.
     pub fell_back: bool,
 }
 
-/// Keep what reaches the threshold (algorithm 1, lines 23 to 25); when nothing does, the best `fallback` scores, of equal ones the first.
-#[must_use]
+/// Keeps the scores that reach the threshold (algorithm 1, line 22). If none does, keeps the best
+/// `fallback`, the first among equals: a context is never empty.
 pub fn keep(scores: &[f64], threshold: &Threshold, fallback: usize) -> Kept {
     let kept: Vec<bool> = scores
         .iter()
@@ -233,6 +256,7 @@ pub fn keep(scores: &[f64], threshold: &Threshold, fallback: usize) -> Kept {
             fell_back: false,
         };
     }
+
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
     let best = &order[..fallback.max(1).min(order.len())];
@@ -247,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_alike_in_words_are_near_and_scripts_without_spaces_too() {
+    fn tf_idf_compares_words_and_unspaced_scripts_by_character() {
         let texts = [
             "The ship sailed at dawn.",
             "At dawn the ship sailed!",
@@ -257,12 +281,10 @@ mod tests {
         ];
         let vectors = tf_idf(&texts);
         let cosine = |a: usize, b: usize| tf_idf_cosine(&vectors[a], &vectors[b]);
+
         assert!((cosine(0, 1) - 1.0).abs() < 1e-6);
-        assert!(
-            cosine(2, 3) > 0.5 && cosine(2, 3) < 0.99,
-            "{}",
-            cosine(2, 3)
-        );
+        let unspaced = cosine(2, 3);
+        assert!(unspaced > 0.5 && unspaced < 0.99, "{unspaced}");
         assert_eq!((cosine(0, 4), cosine(0, 2)), (0.0, 0.0));
         assert_eq!(
             tf_idf(&["", "..."]).iter().map(HashMap::len).sum::<usize>(),
@@ -271,9 +293,10 @@ mod tests {
     }
 
     #[test]
-    fn the_expected_grade_is_that_of_the_distribution() {
+    fn the_expected_grade_is_the_mean_of_the_distribution() {
         let mut row = [0.0; 11];
-        (row[0], row[10]) = (0.25, 0.75);
+        row[0] = 0.25;
+        row[10] = 0.75;
         assert!((expected(&row) - 0.75).abs() < 1e-6);
         assert_eq!(out_of_ten(0.749), "7");
     }

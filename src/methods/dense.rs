@@ -1,10 +1,17 @@
-//! DENSE: does the model understand its context? And DENSE-RAG's refinement: repair what it does not.
+//! DENSE measures whether the model understands its context; DENSE-RAG repairs what it does not.
 //!
-//! "DENSE-RAG: Measuring and Improving Context Understanding for Consistent Retrieval-Augmented Generation", section 4 with equations
-//! (3) to (6) and algorithm 1, section 5.2 with equations (8) to (10) and algorithm 3. Each chunk is said another way, one at a time;
-//! where the answer changes with the wording, the model did not understand. Where the paper contradicts itself: the replies are r0 (of
-//! the context as it is) and one a variant; a necessary chunk is one without which the answer is not equivalent; visited candidates
-//! stay visited, or the refinement would never end.
+//! "DENSE-RAG: Measuring and Improving Context Understanding for Consistent Retrieval-Augmented
+//! Generation": section 4 with equations 3 to 6 and algorithm 1, section 5.2 with equations 8 to
+//! 10 and algorithm 3. Each chunk is rephrased, one at a time; where the answer changes with the
+//! wording, the model did not understand.
+//!
+//! Where the paper contradicts itself, this module decides as follows:
+//! - The replies are r0, of the original context, and one per variant: k + 1 of them, as equation
+//!   6 counts (section 4.1 lists k + 2).
+//! - A chunk is necessary when the answer without it is not *equivalent* to r0, as algorithm 3
+//!   (lines 25 to 28) has it; equation 10 also asks that neither entails the other.
+//! - Visited candidates stay visited. Algorithm 3 empties the set in line 15, and its loop would
+//!   then never end.
 
 use std::collections::HashMap;
 
@@ -15,27 +22,35 @@ use crate::config::{RefillKind, RefinerSettings, RefinerStop, UnderstandingSetti
 use crate::event::{ChunkClass, Unmeasured, VariantFault};
 use crate::llm::{Completion, Decoding, Entailment, LlmError, Prompt, Sampling, StopRule};
 
-/// A rephrasing that fails is made once more.
+/// Attempts at a rephrasing: the second one is sampled.
 const ATTEMPTS: u32 = 2;
-/// Room for a rephrasing beside twice the tokens of its chunk.
+/// Tokens that a rephrasing may take beside twice those of its chunk.
 const SPARE_TOKENS: u32 = 16;
+
+/// DENSE for one question: the models that it asks, and its settings.
+pub struct Dense<'a> {
+    pub calls: &'a mut dyn ModelCalls,
+    pub question: &'a str,
+    pub settings: &'a UnderstandingSettings,
+    pub seed: u64,
+}
 
 /// A chunk of the context.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Passage<'a> {
-    /// Its text in one line.
+    /// Its text on one line.
     pub text: &'a str,
-    /// About how many tokens that is.
+    /// Its approximate length.
     pub tokens: u32,
 }
 
-/// A chunk said another way, or why it is not.
+/// A rephrased chunk, or the reason why there is no rephrasing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rephrased {
     pub text: Result<String, VariantFault>,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: u32,
-    /// What the judge said of chunk and rephrasing, both ways, where it was asked.
+    /// The judgements on (chunk, rephrasing) and (rephrasing, chunk), if the judge was asked.
     pub judged: Option<[Entailment; 2]>,
 }
 
@@ -43,188 +58,400 @@ pub struct Rephrased {
 #[derive(Debug, Clone, Default)]
 pub struct Rephrasings(HashMap<String, Rephrased>);
 
-/// A measured context.
+/// A measured context of k chunks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// One a chunk.
+    /// One per chunk.
     pub rephrased: Vec<Rephrased>,
-    /// r0, the answer of the context as it is, then one a variant that could be asked.
+    /// r0, the answer from the original context, then one per variant that was asked.
     pub replies: Vec<String>,
-    /// The reply to the variant of each chunk, by place in `replies`; None where the variant was skipped.
+    /// Index into `replies` of each chunk's variant; `None` where the variant was skipped.
     pub reply_of: Vec<Option<usize>>,
-    /// W over the replies.
+    /// W over the replies, equation 5.
     pub agreement: Agreement,
-    /// One way each, distinct replies only.
+    /// The judgements behind W: one per ordered pair of distinct replies.
     pub judgements: Vec<JudgedPair>,
-    /// Degree-based semantic entropy, equation (6), nats.
+    /// Degree-based semantic entropy, equation 6, nats.
     pub dse: f64,
 }
 
-/// A chunk of an uncertain context, with what was found out about it.
+/// A context that cannot be measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unmeasurable {
+    pub reason: Unmeasured,
+    /// One per chunk; empty if there are no chunks.
+    pub rephrased: Vec<Rephrased>,
+}
+
+/// A classified chunk of an uncertain context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Classified {
     pub class: ChunkClass,
-    /// The answer without it, where it was asked for.
+    /// The answer without the chunk (equation 9), if it was asked for.
     pub without: Option<String>,
-    /// Entailment of r0 and that answer, 0, 0.5 or 1: equation (10).
+    /// Mutual entailment of that answer and r0 (equation 10): 0, 0.5 or 1.
     pub agreement: Option<f64>,
 }
 
-/// What a round of refinement does to the context.
+/// The changes that a round of refinement makes to the context.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Change {
-    /// Chunks to drop, by place.
+    /// Indices of the chunks to drop.
     pub dropped: Vec<usize>,
     pub added: Vec<Added>,
 }
 
-/// A candidate that comes in.
+/// A candidate that is added to the context.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Added {
-    /// Its place among the candidates.
+    /// Index of the candidate.
     pub candidate: usize,
-    /// The place of the chunk that it is to go with, and their cosine.
+    /// Index of the chunk that it was chosen for.
     pub beside: usize,
+    /// Cosine similarity of the two.
     pub cosine: f32,
 }
 
-impl Rephrasings {
-    /// Each chunk said another way (equation 3). All that are not known yet are asked for in one call. One that is empty, says the same
-    /// words or is not entailed both ways by its chunk is made once more, sampled, and then given up.
-    fn of(
-        &mut self,
-        calls: &mut dyn ModelCalls,
-        question: &str,
+impl Dense<'_> {
+    /// Measures a context (algorithm 1): the answer from it, the answers with one chunk rephrased,
+    /// and how far they agree.
+    ///
+    /// # Errors
+    /// Failures of the models. A context that cannot be measured is not an error of these, but an
+    /// [`Unmeasurable`].
+    pub fn measure(
+        mut self,
         passages: &[Passage<'_>],
-        (settings, seed): (&UnderstandingSettings, u64),
+        rephrasings: &mut Rephrasings,
+    ) -> Result<Result<Measured, Unmeasurable>, MethodError> {
+        let unmeasurable = |reason, rephrased| Ok(Err(Unmeasurable { reason, rephrased }));
+        if passages.is_empty() {
+            return unmeasurable(Unmeasured::NoChunk, Vec::new());
+        }
+        let mut rephrased = self.rephrase(passages, rephrasings)?;
+
+        // Equation 4: C0 is the context itself, C_i the context with chunk i rephrased.
+        let original: Vec<&str> = passages.iter().map(|passage| passage.text).collect();
+        let mut contexts = vec![original.clone()];
+        let mut varied = Vec::new();
+        for (at, rephrased) in rephrased.iter().enumerate() {
+            if let Ok(text) = &rephrased.text {
+                let mut context = original.clone();
+                context[at] = text;
+                contexts.push(context);
+                varied.push(at);
+            }
+        }
+        let mut answers = self.answers("understanding", &contexts)?.into_iter();
+
+        let Some(original_answer) = answers.next().flatten() else {
+            return unmeasurable(Unmeasured::TooLong, rephrased);
+        };
+        let mut replies = vec![original_answer];
+        let mut reply_of = vec![None; passages.len()];
+        for (at, answer) in varied.into_iter().zip(answers) {
+            match answer {
+                Some(answer) => {
+                    reply_of[at] = Some(replies.len());
+                    replies.push(answer);
+                }
+                None => rephrased[at].text = Err(VariantFault::TooLong),
+            }
+        }
+        if replies.len() < 2 {
+            return unmeasurable(Unmeasured::NoVariant, rephrased);
+        }
+
+        let texts: Vec<&str> = replies.iter().map(String::as_str).collect();
+        let (agreement, judgements) =
+            Agreement::with_judgements(self.calls, self.question, &texts)?;
+        let dse = agreement.degree_entropy();
+        Ok(Ok(Measured {
+            rephrased,
+            replies,
+            reply_of,
+            agreement,
+            judgements,
+            dse,
+        }))
+    }
+
+    /// Classifies each chunk as certain (equation 8) or, by the answer without it (equation 9), as
+    /// necessary or unnecessary (equation 10).
+    ///
+    /// # Errors
+    /// Failures of the models.
+    pub fn classify(
+        mut self,
+        passages: &[Passage<'_>],
+        measured: &Measured,
+    ) -> Result<Vec<Classified>, MethodError> {
+        let uncertain: Vec<usize> = (0..passages.len())
+            .filter(|at| measured.is_certain_of(*at) == Some(false))
+            .collect();
+        let without_one: Vec<Vec<&str>> = uncertain
+            .iter()
+            .map(|left_out| {
+                let mut context: Vec<&str> = passages.iter().map(|passage| passage.text).collect();
+                context.remove(*left_out);
+                context
+            })
+            .collect();
+        let answers: Vec<String> = self
+            .answers("without a chunk", &without_one)?
+            .into_iter()
+            .map(Option::unwrap_or_default)
+            .collect();
+
+        let others: Vec<&str> = answers.iter().map(String::as_str).collect();
+        let agreements =
+            Agreement::with_first(self.calls, self.question, &measured.replies[0], &others)?;
+
+        let mut classified: Vec<Classified> = (0..passages.len())
+            .map(|at| Classified {
+                class: if measured.is_certain_of(at).is_some() {
+                    ChunkClass::Certain
+                } else {
+                    ChunkClass::Unmeasured
+                },
+                without: None,
+                agreement: None,
+            })
+            .collect();
+        for ((at, without), agreement) in uncertain.into_iter().zip(answers).zip(agreements) {
+            classified[at] = Classified {
+                class: if agreement >= 1.0 {
+                    ChunkClass::Unnecessary
+                } else {
+                    ChunkClass::Necessary
+                },
+                without: Some(without),
+                agreement: Some(agreement),
+            };
+        }
+        Ok(classified)
+    }
+
+    /// Rephrases each chunk (equation 3); chunks that `known` holds are not rephrased again.
+    ///
+    /// A rephrasing is rejected when it is empty, has the words of its chunk, or does not entail it
+    /// and follow from it. A rejected one is sampled once more, then given up.
+    fn rephrase(
+        &mut self,
+        passages: &[Passage<'_>],
+        known: &mut Rephrasings,
     ) -> Result<Vec<Rephrased>, MethodError> {
         let mut open: Vec<Passage<'_>> = Vec::new();
         for passage in passages {
-            if !self.0.contains_key(passage.text)
-                && !open.iter().any(|known| known.text == passage.text)
-            {
+            let is_known = known.0.contains_key(passage.text);
+            if !is_known && !open.iter().any(|other| other.text == passage.text) {
                 open.push(*passage);
             }
         }
+
         for attempt in 1..=ATTEMPTS {
-            let temperature = if attempt == 1 {
-                0.0
-            } else {
-                settings.retry_temperature
-            };
-            let max_tokens =
-                open.iter().map(|passage| passage.tokens).max().unwrap_or(0) * 2 + SPARE_TOKENS;
-            let sampling = Sampling {
-                temperature,
-                ..Sampling::GREEDY
-            };
-            let seed = seed.wrapping_add(u64::from(attempt - 1));
-            let decoding = Decoding {
-                max_tokens,
-                sampling,
-                seed,
-                stop: StopRule::default(),
-            };
+            let decoding = self.rephrasing(attempt, &open);
             let prompts = open
                 .iter()
-                .map(|passage| calls.prompt(PromptName::Rephrase, &[("t", passage.text)]))
+                .map(|passage| {
+                    self.calls
+                        .prompt(PromptName::Rephrase, &[("t", passage.text)])
+                })
                 .collect::<Result<Vec<Prompt>, MethodError>>()?;
-            let said = complete_what_fits(calls, "rephrase", &prompts, &decoding)?;
-            let checked = check(calls, question, &open, said, settings)?;
-            for (passage, (text, judged)) in open.iter().zip(checked) {
-                self.0.insert(
-                    passage.text.to_owned(),
-                    Rephrased {
-                        text,
-                        attempts: attempt,
-                        judged,
-                    },
-                );
+            let written = complete_what_fits(self.calls, "rephrase", &prompts, &decoding)?;
+
+            let checked = self.check(&open, written, attempt)?;
+            for (passage, rephrased) in open.iter().zip(checked) {
+                known.0.insert(passage.text.to_owned(), rephrased);
             }
             open.retain(|passage| {
-                self.0
-                    .get(passage.text)
-                    .is_none_or(|known| known.text.is_err())
+                let rephrased = known.0.get(passage.text);
+                rephrased.is_none_or(|rephrased| rephrased.text.is_err())
             });
             if open.is_empty() {
                 break;
             }
         }
+
         Ok(passages
             .iter()
-            .filter_map(|passage| self.0.get(passage.text).cloned())
+            .filter_map(|passage| known.0.get(passage.text).cloned())
+            .collect())
+    }
+
+    /// Decoding of an attempt at rephrasing: the first is greedy, the second sampled.
+    fn rephrasing(&self, attempt: u32, passages: &[Passage<'_>]) -> Decoding {
+        let longest = passages.iter().map(|passage| passage.tokens).max();
+        let temperature = if attempt == 1 {
+            0.0
+        } else {
+            self.settings.retry_temperature
+        };
+        Decoding {
+            max_tokens: longest.unwrap_or(0) * 2 + SPARE_TOKENS,
+            sampling: Sampling {
+                temperature,
+                ..Sampling::GREEDY
+            },
+            seed: self.seed.wrapping_add(u64::from(attempt - 1)),
+            stop: StopRule::default(),
+        }
+    }
+
+    /// Checks which rephrasings keep the meaning of their chunk in other words.
+    fn check(
+        &mut self,
+        passages: &[Passage<'_>],
+        written: Vec<Option<Completion>>,
+        attempt: u32,
+    ) -> Result<Vec<Rephrased>, MethodError> {
+        let mut checked: Vec<Rephrased> = passages
+            .iter()
+            .zip(written)
+            .map(|(passage, written)| Rephrased {
+                text: in_other_words(passage, written),
+                attempts: attempt,
+                judged: None,
+            })
+            .collect();
+        if !self.settings.check_rephrasings {
+            return Ok(checked);
+        }
+
+        let both_ways: Vec<[(&str, &str); 2]> = passages
+            .iter()
+            .zip(&checked)
+            .filter_map(|(passage, rephrased)| {
+                let text = rephrased.text.as_deref().ok()?;
+                Some([(passage.text, text), (text, passage.text)])
+            })
+            .collect();
+        let judged = judge_what_fits(self.calls, self.question, &both_ways)?;
+
+        let written = checked
+            .iter_mut()
+            .filter(|rephrased| rephrased.text.is_ok());
+        for (rephrased, judged) in written.zip(judged) {
+            rephrased.judged = judged;
+            match judged {
+                Some(pair) if pair.iter().all(Entailment::is_entailed) => {}
+                Some(_) => rephrased.text = Err(VariantFault::OtherMeaning),
+                None => rephrased.text = Err(VariantFault::TooLong),
+            }
+        }
+        Ok(checked)
+    }
+
+    /// Returns the greedy short answer from each context; `None` where the prompt is too long.
+    fn answers(
+        &mut self,
+        purpose: &str,
+        contexts: &[Vec<&str>],
+    ) -> Result<Vec<Option<String>>, MethodError> {
+        let prompts = contexts
+            .iter()
+            .map(|texts| {
+                let question = ("q", self.question);
+                if texts.is_empty() {
+                    return self.calls.prompt(PromptName::QaClosed, &[question]);
+                }
+                let context = context_lines(texts).join("\n");
+                self.calls
+                    .prompt(PromptName::QaShort, &[("c", &context), question])
+            })
+            .collect::<Result<Vec<Prompt>, MethodError>>()?;
+
+        // Section 4.1: greedy decoding, so that only the wording of the context varies.
+        let decoding = Decoding {
+            max_tokens: self.settings.answer_tokens,
+            sampling: Sampling::GREEDY,
+            seed: self.seed,
+            stop: StopRule::default(),
+        };
+        let completions = complete_what_fits(self.calls, purpose, &prompts, &decoding)?;
+        Ok(completions
+            .into_iter()
+            .map(|completion| Some(completion?.text.trim().to_owned()))
             .collect())
     }
 }
 
-type Checked = (Result<String, VariantFault>, Option<[Entailment; 2]>);
-
-/// Which rephrasings say the same in other words.
-fn check(
-    calls: &mut dyn ModelCalls,
-    question: &str,
-    passages: &[Passage<'_>],
-    said: Vec<Option<Completion>>,
-    settings: &UnderstandingSettings,
-) -> Result<Vec<Checked>, MethodError> {
-    let said: Vec<Result<String, VariantFault>> = passages
-        .iter()
-        .zip(said)
-        .map(|(passage, said)| {
-            let text = said.ok_or(VariantFault::TooLong)?.text.trim().to_owned();
-            match () {
-                () if text.is_empty() => Err(VariantFault::Empty),
-                () if Meaning::of(&text) == Meaning::of(passage.text) => {
-                    Err(VariantFault::SameWords)
-                }
-                () => Ok(text),
-            }
-        })
-        .collect();
-    if !settings.check_rephrasings {
-        return Ok(said.into_iter().map(|text| (text, None)).collect());
+impl Measured {
+    /// Returns whether the answer is stable under rephrasing (section 5): DSE is at most the
+    /// threshold.
+    pub fn is_certain(&self, settings: &UnderstandingSettings) -> bool {
+        self.dse <= f64::from(settings.threshold)
     }
-    let both_ways: Vec<[(&str, &str); 2]> = passages
-        .iter()
-        .zip(&said)
-        .filter_map(|(passage, text)| Some((passage.text, text.as_deref().ok()?)))
-        .map(|(chunk, text)| [(chunk, text), (text, chunk)])
-        .collect();
-    let mut judged = judge_what_fits(calls, question, &both_ways)?.into_iter();
-    let with_judgement = |text: Result<String, VariantFault>| match text {
-        Err(fault) => (Err(fault), None),
-        Ok(text) => match judged.next().flatten() {
-            None => (Err(VariantFault::TooLong), None),
-            Some(pair) if pair.iter().all(Entailment::is_entailed) => (Ok(text), Some(pair)),
-            Some(pair) => (Err(VariantFault::OtherMeaning), Some(pair)),
-        },
-    };
-    Ok(said.into_iter().map(with_judgement).collect())
+
+    /// Returns whether the answer is stable under rephrasing of one chunk (equation 8); `None`
+    /// where its variant was skipped.
+    pub fn is_certain_of(&self, chunk: usize) -> Option<bool> {
+        self.reply_of[chunk].map(|reply| self.agreement.rows()[reply][0] >= 1.0)
+    }
 }
 
-/// All judgements in one call; when one pair is too long for the judge, each pair on its own, and None for those.
+/// Returns the rephrasing of a passage unless it is missing, empty or in the passage's own words.
+fn in_other_words(
+    passage: &Passage<'_>,
+    written: Option<Completion>,
+) -> Result<String, VariantFault> {
+    let text = written.ok_or(VariantFault::TooLong)?.text.trim().to_owned();
+    if text.is_empty() {
+        Err(VariantFault::Empty)
+    } else if Meaning::of(&text) == Meaning::of(passage.text) {
+        Err(VariantFault::SameWords)
+    } else {
+        Ok(text)
+    }
+}
+
+/// Judges all pairs in one call; if one is too long for the judge, each on its own, with `None`
+/// for those that are too long.
 fn judge_what_fits(
     calls: &mut dyn ModelCalls,
     question: &str,
     pairs: &[[(&str, &str); 2]],
 ) -> Result<Vec<Option<[Entailment; 2]>>, MethodError> {
-    let both = |judged: Vec<Entailment>| {
-        judged
+    match calls.entail(question, pairs.as_flattened()) {
+        Ok(judged) => Ok(judged
             .as_chunks::<2>()
             .0
             .iter()
             .copied()
             .map(Some)
-            .collect::<Vec<_>>()
-    };
-    match calls.entail(question, pairs.as_flattened()) {
-        Ok(judged) => Ok(both(judged)),
+            .collect()),
         Err(error) if is_too_long(&error) => pairs
             .iter()
             .map(|pair| match calls.entail(question, pair) {
                 Err(error) if is_too_long(&error) => Ok(None),
-                judged => Ok(both(judged?).pop().flatten()),
+                judged => Ok(judged?.first_chunk::<2>().copied()),
             })
+            .collect(),
+        Err(error) => Err(error),
+    }
+}
+
+/// Completes all prompts in one call; if one is too long, each on its own, with `None` for those
+/// that are too long.
+fn complete_what_fits(
+    calls: &mut dyn ModelCalls,
+    purpose: &str,
+    prompts: &[Prompt],
+    decoding: &Decoding,
+) -> Result<Vec<Option<Completion>>, MethodError> {
+    if prompts.is_empty() {
+        return Ok(Vec::new());
+    }
+    match calls.complete(purpose, prompts, decoding) {
+        Ok(completions) => Ok(completions.into_iter().map(Some).collect()),
+        Err(error) if is_too_long(&error) => prompts
+            .iter()
+            .map(
+                |prompt| match calls.complete(purpose, std::slice::from_ref(prompt), decoding) {
+                    Err(error) if is_too_long(&error) => Ok(None),
+                    completions => Ok(completions?.into_iter().next()),
+                },
+            )
             .collect(),
         Err(error) => Err(error),
     }
@@ -234,171 +461,35 @@ fn is_too_long(error: &MethodError) -> bool {
     matches!(error, MethodError::Model(LlmError::PromptTooLong { .. }))
 }
 
-/// Measure a context (algorithm 1): its answer, the answers with one chunk said another way, and how far they agree.
+/// Returns the probability that the model calls the context sufficient (appendix B.3, prompt
+/// `self_evaluate`); `None` when the prompt is too long.
 ///
 /// # Errors
-/// What the models fail with. A context that cannot be measured is none: the reason comes back, with what became of each chunk.
-pub fn measure(
-    calls: &mut dyn ModelCalls,
-    question: &str,
-    passages: &[Passage<'_>],
-    rephrasings: &mut Rephrasings,
-    (settings, seed): (&UnderstandingSettings, u64),
-) -> Result<Result<Measured, (Unmeasured, Vec<Rephrased>)>, MethodError> {
-    if passages.is_empty() {
-        return Ok(Err((Unmeasured::NoChunk, Vec::new())));
-    }
-    let mut rephrased = rephrasings.of(calls, question, passages, (settings, seed))?;
-    let mut contexts: Vec<Vec<&str>> = vec![passages.iter().map(|passage| passage.text).collect()];
-    let varied: Vec<usize> = (0..passages.len())
-        .filter(|at| rephrased[*at].text.is_ok())
-        .collect();
-    for at in &varied {
-        let mut context = contexts[0].clone();
-        context[*at] = rephrased[*at].text.as_deref().unwrap_or_default();
-        contexts.push(context);
-    }
-    let answers = answers(
-        calls,
-        "understanding",
-        question,
-        &contexts,
-        (settings, seed),
-    )?;
-    let mut answers = answers.into_iter();
-    let Some(as_it_is) = answers.next().flatten() else {
-        return Ok(Err((Unmeasured::TooLong, rephrased)));
-    };
-    let mut replies = vec![as_it_is];
-    let mut reply_of = vec![None; passages.len()];
-    for (at, answer) in varied.into_iter().zip(answers) {
-        match answer {
-            Some(answer) => {
-                reply_of[at] = Some(replies.len());
-                replies.push(answer);
-            }
-            None => rephrased[at].text = Err(VariantFault::TooLong),
-        }
-    }
-    if replies.len() < 2 {
-        return Ok(Err((Unmeasured::NoVariant, rephrased)));
-    }
-    let texts: Vec<&str> = replies.iter().map(String::as_str).collect();
-    let (agreement, judgements) = Agreement::with_judgements(calls, question, &texts)?;
-    let dse = agreement.degree_entropy();
-    Ok(Ok(Measured {
-        rephrased,
-        replies,
-        reply_of,
-        agreement,
-        judgements,
-        dse,
-    }))
-}
-
-impl Measured {
-    /// Is the answer the same however the context is put? Section 5: DSE of at most the threshold.
-    #[must_use]
-    pub fn is_certain(&self, settings: &UnderstandingSettings) -> bool {
-        self.dse <= f64::from(settings.threshold)
-    }
-
-    /// Is a chunk understood, whatever its wording? Equation (8); None where its variant was skipped.
-    #[must_use]
-    pub fn is_certain_of(&self, chunk: usize) -> Option<bool> {
-        self.reply_of[chunk].map(|reply| self.agreement.rows()[reply][0] >= 1.0)
-    }
-}
-
-/// Say of each chunk whether it is understood, and of the others whether the answer needs them: equations (8) to (10).
-///
-/// # Errors
-/// What the models fail with.
-pub fn classify(
-    calls: &mut dyn ModelCalls,
-    question: &str,
-    passages: &[Passage<'_>],
-    measured: &Measured,
-    (settings, seed): (&UnderstandingSettings, u64),
-) -> Result<Vec<Classified>, MethodError> {
-    let uncertain: Vec<usize> = (0..passages.len())
-        .filter(|at| measured.is_certain_of(*at) == Some(false))
-        .collect();
-    let without: Vec<Vec<&str>> = uncertain
-        .iter()
-        .map(|left_out| {
-            (0..passages.len())
-                .filter(|at| at != left_out)
-                .map(|at| passages[at].text)
-                .collect()
-        })
-        .collect();
-    let asked = answers(
-        calls,
-        "without a chunk",
-        question,
-        &without,
-        (settings, seed),
-    )?;
-    let asked: Vec<String> = asked.into_iter().map(Option::unwrap_or_default).collect();
-    let others: Vec<&str> = asked.iter().map(String::as_str).collect();
-    let agreement = Agreement::with_first(calls, question, &measured.replies[0], &others)?;
-    let mut classified: Vec<Classified> = (0..passages.len())
-        .map(|at| {
-            let class = if measured.is_certain_of(at).is_some() {
-                ChunkClass::Certain
-            } else {
-                ChunkClass::Unmeasured
-            };
-            Classified {
-                class,
-                without: None,
-                agreement: None,
-            }
-        })
-        .collect();
-    for ((at, without), agreement) in uncertain.into_iter().zip(asked).zip(agreement) {
-        let class = if agreement >= 1.0 {
-            ChunkClass::Unnecessary
-        } else {
-            ChunkClass::Necessary
-        };
-        classified[at] = Classified {
-            class,
-            without: Some(without),
-            agreement: Some(agreement),
-        };
-    }
-    Ok(classified)
-}
-
-/// The probability that the model calls the context sufficient (prompt `self_evaluate`); None when it is too long to be asked.
-///
-/// # Errors
-/// What the generator fails with.
+/// Failures of the generator.
 pub fn self_evaluate(
     calls: &mut dyn ModelCalls,
     question: &str,
     texts: &[&str],
 ) -> Result<Option<f32>, MethodError> {
     let context = context_lines(texts).join("\n");
-    let prompt = calls.prompt(
-        PromptName::SelfEvaluate,
-        &[("c", &context), ("q", question)],
-    )?;
+    let values = [("c", context.as_str()), ("q", question)];
+    let prompt = calls.prompt(PromptName::SelfEvaluate, &values)?;
+
     match calls.classify("self-evaluation", &[prompt], &["yes", "no"]) {
-        Err(MethodError::Model(LlmError::PromptTooLong { .. })) => Ok(None),
-        rows => Ok(rows?
-            .first()
-            .and_then(|row| row.first())
-            .copied()
-            .filter(|yes| yes.is_finite())),
+        Err(error) if is_too_long(&error) => Ok(None),
+        rows => {
+            let yes = rows?.first().and_then(|row| row.first().copied());
+            Ok(yes.filter(|yes| yes.is_finite()))
+        }
     }
 }
 
-/// Prune and refill (section 5.2): drop what is unnecessary, and beside each necessary chunk put the candidate nearest to it.
-/// `nearest(chunk, taken)` gives the best candidate that is none of those taken. The context is never left empty: when nothing else
-/// stays, its first chunk does.
+/// Prunes and refills (section 5.2; algorithm 3, lines 29 to 39): drops the unnecessary chunks, and
+/// for each necessary one adds the candidate most similar to it.
+///
+/// `nearest(chunk, taken)` returns the most similar candidate that is not in `taken`, with its
+/// cosine similarity. If everything would be dropped and nothing added, the first chunk stays: a
+/// context is never empty.
 pub fn change(
     classes: &[ChunkClass],
     settings: &RefinerSettings,
@@ -410,6 +501,7 @@ pub fn change(
             .filter(|at| classes[*at] == ChunkClass::Unnecessary)
             .collect();
     }
+
     let refilled = match settings.refill {
         RefillKind::Off => None,
         RefillKind::Necessary => Some(ChunkClass::Necessary),
@@ -426,91 +518,35 @@ pub fn change(
             });
         }
     }
+
     if change.dropped.len() == classes.len() && change.added.is_empty() {
         change.dropped.remove(0);
     }
     change
 }
 
-/// A measured context as it competes with others: its DSE, and whether the model calls it sufficient.
+/// The two figures by which measured contexts are compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Standing {
+pub struct Evaluation {
     pub dse: f64,
+    /// Whether the model calls the context sufficient.
     pub sufficient: bool,
 }
 
-impl Standing {
-    /// Does this context take the place of the best one so far? It has to be less uncertain, and never to give up a sufficient one for
-    /// one that is not (algorithm 3, lines 8 to 12).
-    #[must_use]
-    pub fn beats(&self, best: &Self) -> bool {
+impl Evaluation {
+    /// Returns whether this context replaces the best one so far (algorithm 3, lines 8 to 12): it
+    /// is less uncertain, and does not give up a sufficient context for one that is not.
+    pub fn is_better_than(&self, best: &Self) -> bool {
         self.dse < best.dse && (!best.sufficient || self.sufficient)
     }
 
-    /// Is it good enough to stop? Algorithm 3 wants both, the text of section 5.2 one of them.
-    #[must_use]
-    pub fn suffices(&self, threshold: f64, stop: RefinerStop) -> bool {
+    /// Returns whether refinement can stop with this context. Algorithm 3 (line 13) wants it
+    /// certain and sufficient, section 5.2 one of the two.
+    pub fn is_good_enough(&self, threshold: f64, stop: RefinerStop) -> bool {
         let certain = self.dse <= threshold;
         match stop {
             RefinerStop::And => certain && self.sufficient,
             RefinerStop::Or => certain || self.sufficient,
         }
-    }
-}
-
-/// The greedy short answer of each context; None where it does not fit.
-fn answers(
-    calls: &mut dyn ModelCalls,
-    purpose: &str,
-    question: &str,
-    contexts: &[Vec<&str>],
-    (settings, seed): (&UnderstandingSettings, u64),
-) -> Result<Vec<Option<String>>, MethodError> {
-    let prompts = contexts
-        .iter()
-        .map(|texts| match texts.as_slice() {
-            [] => calls.prompt(PromptName::QaClosed, &[("q", question)]),
-            texts => calls.prompt(
-                PromptName::QaShort,
-                &[("c", &context_lines(texts).join("\n")), ("q", question)],
-            ),
-        })
-        .collect::<Result<Vec<Prompt>, MethodError>>()?;
-    let max_tokens = settings.answer_tokens;
-    let decoding = Decoding {
-        max_tokens,
-        sampling: Sampling::GREEDY,
-        seed,
-        stop: StopRule::default(),
-    };
-    let said = complete_what_fits(calls, purpose, &prompts, &decoding)?;
-    Ok(said
-        .into_iter()
-        .map(|said| said.map(|said| said.text.trim().to_owned()))
-        .collect())
-}
-
-/// All prompts in one call; when one of them is too long, each on its own, and None for those.
-fn complete_what_fits(
-    calls: &mut dyn ModelCalls,
-    purpose: &str,
-    prompts: &[Prompt],
-    decoding: &Decoding,
-) -> Result<Vec<Option<Completion>>, MethodError> {
-    if prompts.is_empty() {
-        return Ok(Vec::new());
-    }
-    match calls.complete(purpose, prompts, decoding) {
-        Ok(said) => Ok(said.into_iter().map(Some).collect()),
-        Err(error) if is_too_long(&error) => prompts
-            .iter()
-            .map(
-                |prompt| match calls.complete(purpose, std::slice::from_ref(prompt), decoding) {
-                    Err(error) if is_too_long(&error) => Ok(None),
-                    said => Ok(said?.into_iter().next()),
-                },
-            )
-            .collect(),
-        Err(error) => Err(error),
     }
 }

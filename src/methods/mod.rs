@@ -1,7 +1,8 @@
-//! The five papers and the measures they share, one paper one file, cited at its top.
+//! The five papers and the measures they share: one paper, one file, cited at its top.
 //!
-//! A method returns values and knows nothing of the run: what it asks of the models goes through [`ModelCalls`], which whoever runs
-//! it implements (the run tells every call; a test replies from a script).
+//! A method returns values and does not know the run. Every call to a model goes through
+//! [`ModelCalls`], which the engine implements (it emits an event per call) and which a test
+//! answers from a script.
 
 pub mod dense;
 pub mod chunkrag;
@@ -26,20 +27,21 @@ use crate::config::prompts::PromptName;
 use crate::corpus::fold_white_space;
 use crate::llm::{Completion, Decoding, Entailment, LlmError, Prompt};
 
-/// The calls that a method makes of the models. Each is one batch: what its prompts share is evaluated once.
+/// The calls that a method makes to the models.
 ///
-/// `purpose` says what a call is for, as the prompt inspector shows it.
+/// Each call is one batch, so that a prefix shared by its prompts is evaluated once. `purpose` is
+/// the name of the call in the prompt inspector.
 pub trait ModelCalls {
-    /// The prompt with its values filled in.
+    /// Returns the prompt template with its values filled in.
     ///
     /// # Errors
-    /// A user's prompt file that cannot be read.
+    /// A prompt file of the user's that cannot be read.
     fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError>;
 
-    /// Continue each prompt to its end; branch `i` samples with `decoding.seed + i`.
+    /// Continues each prompt to its end; branch `i` samples with `decoding.seed + i`.
     ///
     /// # Errors
-    /// [`LlmError::Stopped`] when the user stops; the failures of the generator.
+    /// [`LlmError::Stopped`] when the user stops the run; failures of the generator.
     fn complete(
         &mut self,
         purpose: &str,
@@ -47,7 +49,8 @@ pub trait ModelCalls {
         decoding: &Decoding,
     ) -> Result<Vec<Completion>, MethodError>;
 
-    /// Probability of each label as the whole reply to each prompt, one row a prompt.
+    /// Returns the probability of each label as the whole reply to each prompt: one row per
+    /// prompt, one column per label.
     ///
     /// # Errors
     /// As [`crate::llm::Scorer::classify`].
@@ -58,31 +61,34 @@ pub trait ModelCalls {
         labels: &[&str],
     ) -> Result<Vec<Vec<f32>>, MethodError>;
 
-    /// How the second answer of each pair follows from the first, for this question: what the entailment judge says, once a pair and
-    /// run. Answers that differ in case, spaces and a final period only are entailed without a call.
+    /// Returns the entailment judgement on each pair: whether the second answer to the question
+    /// follows from the first.
+    ///
+    /// A pair is judged once per run. Answers that differ in case, white space and a final period
+    /// only entail each other without a call.
     ///
     /// # Errors
-    /// [`LlmError::Stopped`]; the failures of the judge.
+    /// [`LlmError::Stopped`]; failures of the judge.
     fn entail(
         &mut self,
         question: &str,
         pairs: &[(&str, &str)],
     ) -> Result<Vec<Entailment>, MethodError>;
 
-    /// How well each text fits the question, in 0..=1: what the reranker says.
+    /// Returns the reranker's relevance of each text to the question, in 0..=1.
     ///
     /// # Errors
-    /// [`LlmError::Stopped`]; the failures of the reranker.
+    /// [`LlmError::Stopped`]; failures of the reranker.
     fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, MethodError>;
 
-    /// Unit vectors of the embedder, one a text.
+    /// Returns one unit vector per text.
     ///
     /// # Errors
-    /// No embedder is loaded; [`LlmError::Stopped`]; its failures.
+    /// No embedder is loaded; [`LlmError::Stopped`]; failures of the embedder.
     fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, MethodError>;
 }
 
-/// What a method can fail with.
+/// An error of a method.
 #[derive(Debug, thiserror::Error)]
 pub enum MethodError {
     #[error(transparent)]
@@ -91,8 +97,7 @@ pub enum MethodError {
     Prompt(#[from] ConfigError),
 }
 
-/// The passages of a context as prompts show them: a line each, with its label.
-#[must_use]
+/// Returns the passages of a context as prompts show them: one line per passage, labelled from 1.
 pub fn context_lines(passages: &[&str]) -> Vec<String> {
     (1..)
         .zip(passages)
@@ -100,25 +105,26 @@ pub fn context_lines(passages: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// Area under the ROC curve: how often a true case scores above a false one, ties counting half (Mann and Whitney). None when only
-/// one class occurs.
-#[must_use]
+/// Returns the area under the ROC curve: the share of (true, false) pairs in which the true case
+/// has the higher score, ties counting half (Mann and Whitney). `None` when only one class occurs.
 pub fn auroc(scores: &[f64], truth: &[bool]) -> Option<f64> {
     let mut order: Vec<(f64, bool)> = scores.iter().copied().zip(truth.iter().copied()).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (mut wins, mut false_below) = (0.0, 0.0);
+
+    let mut wins = 0.0;
+    let mut false_below = 0.0;
     for ties in order.chunk_by(|a, b| a.0 == b.0) {
         let positives = ties.iter().filter(|(_, truth)| *truth).count() as f64;
         let negatives = ties.len() as f64 - positives;
         wins += positives * (false_below + negatives / 2.0);
         false_below += negatives;
     }
+
     let positives = order.len() as f64 - false_below;
     (positives > 0.0 && false_below > 0.0).then(|| wins / (positives * false_below))
 }
 
-/// The cosine of two vectors of length 1.
-#[must_use]
+/// Returns the cosine similarity of two unit vectors.
 pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -1,7 +1,8 @@
-//! The query of a lookup in the middle of an answer.
+//! The query of a retrieval in the middle of an answer.
 //!
-//! Uncertainty-aware query formulation after SEARAG, section 3.2 and equation 5: the words from the first uncertain one on say what is
-//! missing, and the sentence before them (or the question) says about whom.
+//! Uncertainty-aware query formulation after SEARAG, section 3.2 and equation 5: the words from the
+//! first uncertain one on are what is missing, and the sentence before them (or the question) is
+//! what it is about.
 
 use super::{MethodError, ModelCalls, cosine};
 use crate::corpus::language;
@@ -9,40 +10,40 @@ use crate::event::{QueryWord, WordOrigin};
 use crate::index::is_content_word;
 use crate::llm::Token;
 
-/// A query has at most this many words.
+/// Maximum words of a query.
 const MAX_WORDS: usize = 64;
-/// Words and entities at least this near each other (cosine) speak of the same thing.
-const SAME_THING: f32 = 0.6;
-/// Words that lead to the answer and say nothing of it.
+/// Minimum cosine similarity of words and entities that overlap semantically; the paper has no
+/// figure.
+const MIN_SIMILARITY: f32 = 0.6;
+/// Words that lead to the answer and are no part of it.
 const LEAD_IN: &[&str] = &["so", "thus", "therefore", "answer"];
 
 /// A word of a sentence: tokens up to the next white space.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Word {
-    /// Without the white space around it, with the punctuation that hangs on it.
+    /// Trimmed of white space, with its punctuation.
     pub text: String,
-    /// Mean entropy of its tokens, nats.
+    /// Mean entropy of its tokens, nats (section 3.2).
     pub entropy: f32,
 }
 
-/// The words of a sentence, from its tokens.
-#[must_use]
+/// Groups the tokens of a sentence into words.
 pub fn words(tokens: &[Token]) -> Vec<Word> {
     let mut groups: Vec<(String, Vec<f32>)> = Vec::new();
     for token in tokens {
-        let begins = token.text.starts_with(char::is_whitespace) || groups.is_empty();
+        let begins_word = token.text.starts_with(char::is_whitespace);
         match groups.last_mut() {
-            Some((text, entropies)) if !begins || text.trim().is_empty() => {
+            Some((text, entropies)) if !begins_word || text.trim().is_empty() => {
                 text.push_str(&token.text);
                 entropies.push(token.entropy);
             }
             Some(_) | None => groups.push((token.text.clone(), vec![token.entropy])),
         }
     }
-    let words = groups
+
+    groups
         .into_iter()
-        .filter(|(text, _)| !text.trim().is_empty());
-    words
+        .filter(|(text, _)| !text.trim().is_empty())
         .map(|(text, entropies)| Word {
             text: text.trim().to_owned(),
             entropy: entropies.iter().sum::<f32>() / entropies.len() as f32,
@@ -50,67 +51,59 @@ pub fn words(tokens: &[Token]) -> Vec<Word> {
         .collect()
 }
 
-/// Where the doubt of a sentence begins.
+/// The part of a sentence from its first uncertain word on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UncertainRegion {
-    /// Mean of the word entropies + alpha times their population standard deviation, nats.
+    /// Mean of the word entropies plus alpha times their population standard deviation, nats.
     pub threshold: f64,
-    /// The first word above it. The words before are reliable.
+    /// Index of the first word above the threshold.
     pub start: Option<usize>,
 }
 
-/// The uncertain region of a sentence, from the entropy of each word (SEARAG, equation 5).
-#[must_use]
+/// Returns the uncertain region of a sentence from the entropy of each word, nats (equation 5).
 pub fn uncertain_region(entropies: &[f64], alpha: f64) -> UncertainRegion {
     let count = entropies.len().max(1) as f64;
     let mean = entropies.iter().sum::<f64>() / count;
-    let variance = entropies
-        .iter()
-        .map(|entropy| (entropy - mean).powi(2))
-        .sum::<f64>()
-        / count;
-    let threshold = mean + alpha * variance.sqrt();
+    let squares = entropies.iter().map(|entropy| (entropy - mean).powi(2));
+    let deviation = (squares.sum::<f64>() / count).sqrt();
+
+    let threshold = mean + alpha * deviation;
     UncertainRegion {
         threshold,
         start: entropies.iter().position(|entropy| *entropy > threshold),
     }
 }
 
-/// A query, word by word with where each came from.
+/// A query, with the origin of each word.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WrittenQuery {
     pub words: Vec<QueryWord>,
-    /// Where the doubt begins, when that was asked for.
+    /// The uncertain region, for a query that was formed from one.
     pub region: Option<UncertainRegion>,
 }
 
 impl WrittenQuery {
-    /// A text as it is.
-    #[must_use]
+    /// Uses a text as query.
     pub fn of(text: &str, origin: WordOrigin) -> Self {
         let mut query = Self::default();
         query.push_all(text, origin);
         query
     }
 
-    /// The text to look up.
-    #[must_use]
+    /// Returns the text of the query.
     pub fn text(&self) -> String {
-        self.words
-            .iter()
-            .map(|word| word.text.as_str())
-            .collect::<Vec<_>>()
-            .join(" ")
+        let words: Vec<&str> = self.words.iter().map(|word| word.text.as_str()).collect();
+        words.join(" ")
     }
 
-    /// Add the words of a text that are not there yet, as far as there is room.
+    /// Adds the words of a text that the query does not have, up to the maximum length.
     pub fn push_all(&mut self, text: &str, origin: WordOrigin) {
         for word in text.split_whitespace() {
-            let known = self
+            let is_known = self
                 .words
                 .iter()
                 .any(|known| bare(&known.text) == bare(word));
-            if !known && self.words.len() < MAX_WORDS {
+            if !is_known && self.words.len() < MAX_WORDS {
                 self.words.push(QueryWord {
                     text: word.to_owned(),
                     origin,
@@ -120,8 +113,8 @@ impl WrittenQuery {
     }
 }
 
-/// The question and all that was written so far; when that is too long, the end of it (DRAGIN cuts there, too).
-#[must_use]
+/// Forms a query from the question and all sentences so far; if that is too long, from the end of
+/// it, as DRAGIN does.
 pub fn full_history(question: &str, sentences: &[&str]) -> WrittenQuery {
     let asked = question
         .split_whitespace()
@@ -130,42 +123,53 @@ pub fn full_history(question: &str, sentences: &[&str]) -> WrittenQuery {
         .iter()
         .flat_map(|text| text.split_whitespace())
         .map(|word| (word, WordOrigin::Sentence));
-    let mut words: Vec<_> = asked.chain(written).collect();
-    words.drain(..words.len().saturating_sub(MAX_WORDS));
-    let words = words.into_iter().map(|(word, origin)| QueryWord {
-        text: word.to_owned(),
-        origin,
-    });
+    let all: Vec<_> = asked.chain(written).collect();
+
+    let last = &all[all.len().saturating_sub(MAX_WORDS)..];
     WrittenQuery {
-        words: words.collect(),
+        words: last
+            .iter()
+            .map(|(word, origin)| QueryWord {
+                text: (*word).to_owned(),
+                origin: *origin,
+            })
+            .collect(),
         region: None,
     }
 }
 
-/// The query of a doubted sentence: the content words of its uncertain region, behind the sentence before it when they speak of the
-/// same thing, otherwise behind the question. `previous` is the last confirmed sentence.
+/// Forms the query of an uncertain sentence (section 3.2): a base and the content words of the
+/// uncertain region. The base is the sentence before if its entities overlap with these words,
+/// otherwise the question.
+///
+/// If no word is above the threshold, the whole sentence is the region. `previous` is the last
+/// confirmed sentence.
 ///
 /// # Errors
-/// What the embedder fails with.
+/// Failures of the embedder.
 pub fn uncertainty_aware(
     calls: &mut dyn ModelCalls,
     question: &str,
     previous: Option<&str>,
-    doubted: &[Word],
+    sentence: &[Word],
     alpha: f64,
 ) -> Result<WrittenQuery, MethodError> {
-    let entropies: Vec<f64> = doubted.iter().map(|word| f64::from(word.entropy)).collect();
-    let region = uncertain_region(&entropies, alpha);
-    let language = language(question);
-    let kept: Vec<&str> = doubted[region.start.unwrap_or(0)..]
+    let entropies: Vec<f64> = sentence
         .iter()
-        .map(|word| word.text.trim_matches(|c: char| !c.is_alphanumeric()))
-        .filter(|word| {
-            is_content_word(word, language) && !LEAD_IN.contains(&word.to_lowercase().as_str())
-        })
+        .map(|word| f64::from(word.entropy))
         .collect();
+    let region = uncertain_region(&entropies, alpha);
+
+    let language = language(question);
+    let kept: Vec<&str> = sentence[region.start.unwrap_or(0)..]
+        .iter()
+        .map(|word| trimmed(&word.text))
+        .filter(|word| is_content_word(word, language))
+        .filter(|word| !LEAD_IN.contains(&word.to_lowercase().as_str()))
+        .collect();
+
     let base = match previous {
-        Some(previous) if speak_of_the_same(calls, &kept, &entities(previous))? => {
+        Some(previous) if do_overlap(calls, &kept, &entities(previous))? => {
             WrittenQuery::of(previous, WordOrigin::Sentence)
         }
         Some(_) | None => WrittenQuery::of(question, WordOrigin::Question),
@@ -179,8 +183,8 @@ pub fn uncertainty_aware(
     Ok(query)
 }
 
-/// Do the kept words and the entities overlap, in words or by meaning?
-fn speak_of_the_same(
+/// Returns whether the kept words and the entities overlap, lexically or semantically.
+fn do_overlap(
     calls: &mut dyn ModelCalls,
     kept: &[&str],
     entities: &[&str],
@@ -188,39 +192,42 @@ fn speak_of_the_same(
     if kept.is_empty() || entities.is_empty() {
         return Ok(false);
     }
-    if kept
-        .iter()
-        .any(|word| entities.iter().any(|entity| bare(entity) == bare(word)))
-    {
+    let is_entity = |word: &&str| entities.iter().any(|entity| bare(entity) == bare(word));
+    if kept.iter().any(is_entity) {
         return Ok(true);
     }
+
     let vectors = calls.embed(&[&kept.join(" "), &entities.join(" ")])?;
-    Ok(matches!(vectors.as_slice(), [kept, entities] if cosine(kept, entities) >= SAME_THING))
+    Ok(matches!(vectors.as_slice(), [kept, entities] if cosine(kept, entities) >= MIN_SIMILARITY))
 }
 
-/// Names and numbers: words with a capital or a digit. The first word has a capital anyway, so it counts when a name goes on after it.
+/// Returns the names and numbers of a sentence: words with a capital or a digit.
+///
+/// The first word has a capital anyway: it counts only when the word after it is a name too.
 fn entities(sentence: &str) -> Vec<&str> {
-    let words: Vec<&str> = sentence
-        .split_whitespace()
-        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
-        .collect();
-    let is_name = |word: &&str| {
+    let words: Vec<&str> = sentence.split_whitespace().map(trimmed).collect();
+    let is_name = |word: &str| {
         word.starts_with(char::is_uppercase) || word.contains(|c: char| c.is_ascii_digit())
     };
-    let first = words
-        .first()
-        .filter(|word| is_name(word) && words.get(1).is_some_and(&is_name));
-    first
-        .into_iter()
-        .chain(words.iter().skip(1).filter(|word| is_name(word)))
-        .copied()
-        .collect()
+
+    let mut entities = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let is_certain = at > 0 || words.get(1).is_some_and(|next| is_name(next));
+        if is_name(word) && is_certain {
+            entities.push(*word);
+        }
+    }
+    entities
 }
 
-/// A word as words are compared: whole, without case and the punctuation around it.
-fn bare(word: &str) -> String {
+/// Returns a word without the punctuation around it.
+fn trimmed(word: &str) -> &str {
     word.trim_matches(|c: char| !c.is_alphanumeric())
-        .to_lowercase()
+}
+
+/// Returns a word as words are compared: in lower case, without the punctuation around it.
+fn bare(word: &str) -> String {
+    trimmed(word).to_lowercase()
 }
 
 #[cfg(test)]
@@ -269,10 +276,11 @@ mod tests {
     }
 
     #[test]
-    fn a_query_has_no_word_twice_and_at_most_sixty_four() {
+    fn a_query_has_each_word_once_and_at_most_sixty_four() {
         let mut query = WrittenQuery::of("Where was Ann born?", WordOrigin::Question);
         query.push_all("born Annville", WordOrigin::UncertainRegion);
         assert_eq!(query.text(), "Where was Ann born? Annville");
+
         let long: Vec<String> = (0..100).map(|number| format!("w{number}")).collect();
         assert_eq!(
             WrittenQuery::of(&long.join(" "), WordOrigin::Question)
@@ -280,6 +288,7 @@ mod tests {
                 .len(),
             MAX_WORDS
         );
+
         let history = full_history(&long.join(" "), &["The end."]);
         assert_eq!(history.words.len(), MAX_WORDS);
         assert!(

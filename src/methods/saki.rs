@@ -1,11 +1,15 @@
-//! SAKI-RAG: sentences that attend to each other belong together.
+//! SAKI-RAG links chunks whose sentences attend to each other.
 //!
-//! "SAKI-RAG: Mitigating Context Fragmentation in Long-Document RAG via Sentence-level Attention Knowledge Integration" (anonymous
-//! submission to EMNLP). Section 3.1 reads the attention between the units of a document and keeps for each unit its strongest
-//! relatives (equations 2 to 4); section 3.2 retrieves along two axes (algorithm 1, equations 5 and 6). A unit is a chunk.
+//! "SAKI-RAG: Mitigating Context Fragmentation in Long-Document RAG via Sentence-level Attention
+//! Knowledge Integration" (anonymous submission to EMNLP), section 3.1: the attention between the
+//! units of a document (equations 2 and 3), of which each unit keeps its strongest relatives
+//! (equation 4). A unit is a chunk. The retrieval over these links (section 3.2) is the engine's.
 //!
-//! A document longer than a window is read in windows that overlap by half; what is kept in memory depends on the window and not on
-//! the document.
+//! The paper's model reads a whole document at once. Here a document that exceeds the window is
+//! read in windows that overlap by half, and only the rows of units that a later window can still
+//! reach are held in memory. Two departures of this module from equation 3: a row excludes the unit
+//! itself and is scaled to sum to 1, and with [`LinkDirection::Both`] a link weighs the larger of
+//! its two directions, since a causal model only looks back.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -13,156 +17,165 @@ use std::ops::Range;
 use crate::config::LinkDirection;
 use crate::event::Link;
 
-/// Windows of units, each of at most `most` tokens (yet at least two units, where there are two), the next one beginning where half of
-/// the tokens are behind. `tokens` holds the length of each unit.
-#[must_use]
-pub fn windows(tokens: &[u32], most: u32) -> Vec<Range<usize>> {
-    let mut windows: Vec<Range<usize>> = Vec::new();
+/// Splits the units of a document into windows of at most `max_tokens` tokens, but at least two
+/// units where there are two. Each window begins where half the tokens of the one before end.
+///
+/// `tokens` holds the length of each unit.
+pub fn windows(tokens: &[u32], max_tokens: u32) -> Vec<Range<usize>> {
+    let mut windows = Vec::new();
     let mut start = 0;
-    while windows.last().is_none_or(|last| last.end < tokens.len()) && start < tokens.len() {
-        let mut sum = 0_u32;
-        let fits = |length: &&u32| {
-            sum = sum.saturating_add(**length);
-            sum <= most
-        };
-        let fitting = tokens[start..].iter().take_while(fits).count().max(2);
-        let end = (start + fitting).min(tokens.len());
+    let mut end = 0;
+    while end < tokens.len() {
+        let fitting = count_within(&tokens[start..], u64::from(max_tokens));
+        end = (start + fitting.max(2)).min(tokens.len());
         windows.push(start..end);
-        let half = tokens[start..end]
-            .iter()
-            .map(|length| u64::from(*length))
-            .sum::<u64>()
-            / 2;
-        let mut behind = 0;
-        let passed = tokens[start..end].iter().take_while(|length| {
-            behind += u64::from(**length);
-            behind <= half
-        });
-        // the unit at the end of this window is met again, together with what follows it
-        start = (start + passed.count().max(1)).min(end - 1).max(start + 1);
+
+        // The last unit of a window is in the next one too, together with what follows it.
+        let window = &tokens[start..end];
+        let half = window.iter().map(|length| u64::from(*length)).sum::<u64>() / 2;
+        let passed = count_within(window, half);
+        start = (start + passed.max(1)).min(end - 1).max(start + 1);
     }
     windows
 }
 
-/// Mean over windows of the attention of one unit to another.
+/// Counts the units at the front that have at most `max_tokens` tokens together.
+fn count_within(tokens: &[u32], max_tokens: u64) -> usize {
+    let mut sum = 0;
+    tokens
+        .iter()
+        .take_while(|length| {
+            sum += u64::from(**length);
+            sum <= max_tokens
+        })
+        .count()
+}
+
+/// Running mean over windows of the attention of one unit to another.
 #[derive(Debug, Clone, Copy, Default)]
 struct Mean {
     sum: f32,
     windows: u32,
 }
 
-/// Makes the links of a document of the attention in its windows, which come in order.
+impl Mean {
+    fn value(&self) -> f32 {
+        self.sum / self.windows.max(1) as f32
+    }
+}
+
+/// Builds the links of a document from the attention in its windows, which are added in order.
 #[derive(Debug)]
 pub struct LinkMaker {
     links: usize,
     direction: LinkDirection,
-    /// One past the last unit that was in a window with each unit.
+    /// For each unit, the end of the last window that it was in.
     reach: Vec<usize>,
     /// Rows that a further window may add to.
     open: BTreeMap<usize, HashMap<usize, Mean>>,
-    /// Rows that are complete: shares of the attention to other units.
+    /// Complete rows: the share of each other unit in the unit's attention.
     shares: BTreeMap<usize, HashMap<usize, f32>>,
     made: Vec<Vec<Link>>,
 }
 
 impl LinkMaker {
-    /// For each unit the `links` strongest are kept.
-    #[must_use]
+    /// Creates a maker that keeps the `links` strongest links of each unit.
     pub fn new(links: usize, direction: LinkDirection) -> Self {
-        let (open, shares) = (BTreeMap::new(), BTreeMap::new());
         Self {
             links,
             direction,
             reach: Vec::new(),
-            open,
-            shares,
+            open: BTreeMap::new(),
+            shares: BTreeMap::new(),
             made: Vec::new(),
         }
     }
 
-    /// The next window: `rows[i][j]` is the attention that unit `first + i` pays to unit `first + j`.
+    /// Adds the next window: `rows[i][j]` is the attention that unit `first + i` pays to unit
+    /// `first + j`.
     pub fn window(&mut self, first: usize, rows: &[Vec<f32>]) {
         self.settle(first);
+
         let end = first + rows.len();
         self.reach.resize(self.reach.len().max(end), 0);
-        for (at, row) in rows.iter().enumerate() {
-            let unit = first + at;
+        for (unit, row) in (first..).zip(rows) {
             self.reach[unit] = end;
             let open = self.open.entry(unit).or_default();
             for (other, attention) in (first..).zip(row).filter(|(other, _)| *other != unit) {
                 let mean = open.entry(other).or_default();
-                mean.sum += if attention.is_finite() {
-                    *attention
-                } else {
-                    0.0
-                };
+                if attention.is_finite() {
+                    mean.sum += attention;
+                }
                 mean.windows += 1;
             }
         }
     }
 
-    /// Rows that are held at the moment: they depend on the windows and not on the document.
-    #[must_use]
+    /// Returns the number of rows in memory: it depends on the windows and not on the document.
     pub fn held(&self) -> usize {
         self.open.len() + self.shares.len()
     }
 
-    /// The links of every unit, strongest first, of equal ones the first unit's.
-    #[must_use]
+    /// Returns the links of every unit (equation 4): strongest first, the first unit's among
+    /// equals.
     pub fn finish(mut self) -> Vec<Vec<Link>> {
         self.settle(self.reach.len());
         self.made
     }
 
-    /// No further window holds a unit before `first`: complete their rows, and link the units whose neighbours are all complete.
+    /// Completes the rows of all units before `first`, which no further window holds, and links the
+    /// units whose neighbours are all complete.
     fn settle(&mut self, first: usize) {
         let later = self.open.split_off(&first);
         for (unit, row) in std::mem::replace(&mut self.open, later) {
             self.shares.insert(unit, shares(&row));
         }
+
         while self.made.len() < first && self.reach[self.made.len()] <= first {
-            let unit = self.made.len();
-            let links = self.strongest(unit);
+            let links = self.strongest(self.made.len());
             self.made.push(links);
         }
+
+        // A row is needed as long as an unlinked unit was in a window with it.
         let next = self.made.len();
-        // a row is needed as long as a unit that is not linked yet was in a window with it
         self.shares.retain(|unit, _| self.reach[*unit] > next);
     }
 
     fn strongest(&self, unit: usize) -> Vec<Link> {
-        let none = HashMap::new();
-        let row = self.shares.get(&unit).unwrap_or(&none);
-        let mut links: Vec<Link> = row
-            .iter()
-            .map(|(other, share)| {
-                let back = self
-                    .shares
-                    .get(other)
-                    .and_then(|row| row.get(&unit))
-                    .copied()
-                    .unwrap_or(0.0);
-                let weight = match self.direction {
-                    LinkDirection::Both => share.max(back),
-                    LinkDirection::Back => *share,
-                };
-                Link {
-                    to: u32::try_from(*other).unwrap_or(u32::MAX),
-                    weight,
-                }
-            })
-            .filter(|link| link.weight > 0.0)
-            .collect();
+        let Some(row) = self.shares.get(&unit) else {
+            return Vec::new();
+        };
+
+        let mut links = Vec::new();
+        for (other, share) in row {
+            let weight = match self.direction {
+                LinkDirection::Both => share.max(self.share(*other, unit)),
+                LinkDirection::Back => *share,
+            };
+            if weight > 0.0 {
+                let to = u32::try_from(*other).unwrap_or(u32::MAX);
+                links.push(Link { to, weight });
+            }
+        }
         links.sort_unstable_by(|a, b| b.weight.total_cmp(&a.weight).then(a.to.cmp(&b.to)));
         links.truncate(self.links);
         links
     }
+
+    /// Returns the share of `to` in the attention of `from`; 0 if they were in no window together.
+    fn share(&self, from: usize, to: usize) -> f32 {
+        let row = self.shares.get(&from);
+        row.and_then(|row| row.get(&to)).copied().unwrap_or(0.0)
+    }
 }
 
-/// The attention to other units, which adds up to 1.
+/// Scales a row to sum to 1.
 fn shares(row: &HashMap<usize, Mean>) -> HashMap<usize, f32> {
-    let mean = |mean: &Mean| mean.sum / mean.windows.max(1) as f32;
-    let all: f32 = row.values().map(mean).sum();
-    let share = |(unit, of): (&usize, &Mean)| (*unit, if all > 0.0 { mean(of) / all } else { 0.0 });
-    row.iter().map(share).collect()
+    let sum: f32 = row.values().map(Mean::value).sum();
+    row.iter()
+        .map(|(unit, mean)| {
+            let share = if sum > 0.0 { mean.value() / sum } else { 0.0 };
+            (*unit, share)
+        })
+        .collect()
 }

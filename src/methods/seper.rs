@@ -1,42 +1,49 @@
-//! SePer: what a lookup was worth to the model.
+//! SePer measures how much a retrieval helped the model.
 //!
-//! "SePer: Measure Retrieval Utility Through The Lens Of Semantic Perplexity Reduction" (ICLR 2025). A model's belief in a reference
-//! answer is the likelihood of the sampled answers that mean the same (equations 5 to 9); what a lookup was worth is how far it moved
-//! that belief (equation 3). Where the paper's equations and its published code differ:
+//! "SePer: Measure Retrieval Utility Through The Lens Of Semantic Perplexity Reduction" (ICLR
+//! 2025). The model's belief in a reference answer is the likelihood of the sampled answers that
+//! mean the same (section 3.4, equations 6 to 9); the utility of a retrieval is the change that it
+//! makes to that belief (definition 1, equations 1 and 11). Where the paper's equations and its
+//! published code differ, or are wrong, this module decides as follows:
 //!
-//! - a sample weighs the exponential of its *mean* token log-probability, normalised over the samples: the raw product of equation 6
-//!   rewards short answers only;
-//! - entailment is the larger of the two directions, and of several reference answers the best counts (equation 10 takes their mean:
-//!   [`SeveralReferences::Mean`]);
-//! - each (sample, reference) pair is judged on its own, where the published code mixes them up when there are several references;
-//! - hard clusters follow the strict rule of [`Agreement::clusters`], and so does their match with a reference.
+//! - The weight of a sample is the exponential of its *mean* token log-probability, normalised over
+//!   the samples: the raw product of equation 7 rewards short answers only.
+//! - The entailment score of a pair is the larger of the two directions.
+//! - Of several reference answers the best counts; equation 10 takes their mean
+//!   ([`SeveralReferences::Mean`]).
+//! - Each (sample, reference) pair is judged on its own; the published code mixes them up when
+//!   there are several references.
+//! - Hard clusters follow the strict rule of [`Agreement::clusters`], and so does their match with
+//!   a reference (equation 8).
 
 use super::meaning::{Clusters, sequence_likelihoods};
 use super::uncertainty::Agreement;
 use super::{MethodError, ModelCalls};
 use crate::config::SeveralReferences;
-use crate::llm::Completion;
+use crate::llm::{Completion, Entailment};
 
 /// The belief in the reference answers that a set of samples shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Believed {
-    /// SePer soft and hard, in 0..=1.
+    /// SePer with the entailment score as kernel, in 0..=1.
     pub soft: f64,
+    /// SePer with the indicator function (equation 8) as kernel, in 0..=1.
     pub hard: f64,
     /// The weight of each sample; they sum to 1.
     pub weights: Vec<f64>,
-    /// How far each sample and its nearest reference entail each other, in 0..=1.
+    /// Entailment score of each sample and its nearest reference, in 0..=1.
     pub entailment: Vec<f64>,
     pub agreement: Agreement,
     pub clusters: Clusters,
-    /// Of each cluster: does its founder mean what a reference means?
+    /// Whether the founder of each cluster is equivalent to a reference.
     pub matches: Vec<bool>,
 }
 
-/// Judge all that [`believed`] will ask about these sets of samples as one batch, so that their prompts share what they have in common.
+/// Judges in one batch everything that [`believed`] will ask about these sets of samples, so that
+/// the judge's prompts share their prefixes.
 ///
 /// # Errors
-/// What the entailment judge fails with.
+/// Failures of the entailment judge.
 pub fn judge_ahead(
     calls: &mut dyn ModelCalls,
     question: &str,
@@ -47,21 +54,21 @@ pub fn judge_ahead(
     for set in sets {
         let texts: Vec<&str> = set.iter().map(|sample| sample.text.trim()).collect();
         pairs.extend(both_ways(&texts, references));
-        pairs.extend(
-            texts
-                .iter()
-                .flat_map(|a| texts.iter().map(move |b| (*a, *b))),
-        );
+        for a in &texts {
+            pairs.extend(texts.iter().map(|b| (*a, *b)));
+        }
     }
     pairs.sort_unstable();
     pairs.dedup();
-    calls.entail(question, &pairs).map(drop)
+
+    calls.entail(question, &pairs)?;
+    Ok(())
 }
 
-/// The belief in `references` that samples of one prompt show (section 3 of the paper).
+/// Returns the belief in `references` that samples of one prompt show (section 3.4).
 ///
 /// # Errors
-/// What the entailment judge fails with.
+/// Failures of the entailment judge.
 pub fn believed(
     calls: &mut dyn ModelCalls,
     question: &str,
@@ -73,75 +80,102 @@ pub fn believed(
     let weights = sequence_likelihoods(samples);
     let agreement = Agreement::judged(calls, question, &texts)?;
     let clusters = agreement.clusters();
-    let masses = clusters.masses(&weights);
-    let judged = calls.entail(question, &both_ways(&texts, references))?;
-    // two judgements a (sample, reference) pair, samples outermost
-    let pair = |sample: usize, reference: usize| {
-        let at = 2 * (sample * references.len() + reference);
-        (&judged[at], &judged[at + 1])
+    let judged = Judged {
+        judgements: calls.entail(question, &both_ways(&texts, references))?,
+        references: references.len(),
     };
-    let entailment = |sample: usize, reference: usize| {
-        let (there, back) = pair(sample, reference);
-        f64::from(there.entailment.max(back.entailment))
-    };
-    let means = |cluster: &usize, reference: usize| {
-        let (there, back) = pair(clusters.founders[*cluster], reference);
-        there.is_entailed() && back.is_entailed()
-    };
-    let all = 0..references.len();
-    let soft = all.clone().map(|reference| {
+
+    // SePer-S: equation 9 with k = the entailment score of a sample and a reference.
+    let soft = (0..references.len()).map(|reference| {
+        let scores = (0..texts.len()).map(|sample| judged.score(sample, reference));
         weights
             .iter()
-            .enumerate()
-            .map(|(sample, weight)| weight * entailment(sample, reference))
+            .zip(scores)
+            .map(|(weight, score)| weight * score)
             .sum::<f64>()
     });
-    let matches: Vec<bool> = (0..masses.len())
-        .map(|cluster| all.clone().any(|reference| means(&cluster, reference)))
-        .collect();
-    let mass = |matching: &dyn Fn(&usize) -> bool| {
-        (0..masses.len())
-            .filter(matching)
-            .map(|c| masses[c])
-            .sum::<f64>()
+    let soft = match several {
+        SeveralReferences::Best => soft.fold(0.0, f64::max),
+        SeveralReferences::Mean => mean(soft),
     };
+
+    // SePer-H: equation 9 with k = equation 8, the indicator of equivalence.
+    let masses = clusters.masses(&weights);
+    let is_match =
+        |cluster: usize, reference| judged.is_equivalent(clusters.founders[cluster], reference);
+    let matches: Vec<bool> = (0..masses.len())
+        .map(|cluster| (0..references.len()).any(|reference| is_match(cluster, reference)))
+        .collect();
     let hard = match several {
-        SeveralReferences::Best => mass(&|cluster| matches[*cluster]),
+        SeveralReferences::Best => mass_of(&masses, |cluster| matches[cluster]),
         SeveralReferences::Mean => mean(
-            all.clone()
-                .map(|reference| mass(&|cluster| means(cluster, reference))),
+            (0..references.len())
+                .map(|reference| mass_of(&masses, |cluster| is_match(cluster, reference))),
         ),
     };
+
     Ok(Believed {
-        soft: match several {
-            SeveralReferences::Best => soft.fold(0.0, f64::max),
-            SeveralReferences::Mean => mean(soft),
-        },
+        soft,
         hard,
-        entailment: (0..texts.len())
-            .map(|sample| {
-                all.clone()
-                    .map(|reference| entailment(sample, reference))
-                    .fold(0.0, f64::max)
-            })
-            .collect(),
         weights,
+        entailment: (0..texts.len())
+            .map(|sample| judged.best_score(sample))
+            .collect(),
         agreement,
         clusters,
         matches,
     })
 }
 
-/// Each sample with each reference, forth and back.
+/// The judgements on samples and references, as [`both_ways`] orders the pairs.
+struct Judged {
+    judgements: Vec<Entailment>,
+    references: usize,
+}
+
+impl Judged {
+    /// The judgements on (sample, reference) and (reference, sample).
+    fn pair(&self, sample: usize, reference: usize) -> [&Entailment; 2] {
+        let at = 2 * (sample * self.references + reference);
+        [&self.judgements[at], &self.judgements[at + 1]]
+    }
+
+    /// Returns the entailment score of a pair: the larger of its two directions.
+    fn score(&self, sample: usize, reference: usize) -> f64 {
+        let [there, back] = self.pair(sample, reference);
+        f64::from(there.entailment.max(back.entailment))
+    }
+
+    fn best_score(&self, sample: usize) -> f64 {
+        (0..self.references)
+            .map(|reference| self.score(sample, reference))
+            .fold(0.0, f64::max)
+    }
+
+    fn is_equivalent(&self, sample: usize, reference: usize) -> bool {
+        let pair = self.pair(sample, reference);
+        pair.iter().all(|judgement| judgement.is_entailed())
+    }
+}
+
+/// Pairs each sample with each reference, in both directions; samples are the outer loop.
 fn both_ways<'a>(samples: &[&'a str], references: &'a [String]) -> Vec<(&'a str, &'a str)> {
-    samples
-        .iter()
-        .flat_map(|sample| {
-            references
-                .iter()
-                .flat_map(|reference| [(*sample, &**reference), (&**reference, *sample)])
-        })
-        .collect()
+    let mut pairs = Vec::with_capacity(2 * samples.len() * references.len());
+    for sample in samples {
+        for reference in references {
+            pairs.push((*sample, reference.as_str()));
+            pairs.push((reference.as_str(), *sample));
+        }
+    }
+    pairs
+}
+
+/// Sums the weight of some clusters.
+fn mass_of(masses: &[f64], is_counted: impl Fn(usize) -> bool) -> f64 {
+    (0..masses.len())
+        .filter(|cluster| is_counted(*cluster))
+        .map(|cluster| masses[cluster])
+        .sum()
 }
 
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
@@ -149,18 +183,17 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / count
 }
 
-/// The contexts that a lookup of `chunks` chunks is measured in, as places of chunks: none, all, each alone, all but each. A context
-/// that occurs twice stands once.
-#[must_use]
+/// Returns the contexts in which the utility of a retrieval of `chunks` chunks is measured, as
+/// indices of chunks: none, all, each alone, all but each. A context that occurs twice is listed
+/// once.
 pub fn contexts(chunks: usize) -> Vec<Vec<usize>> {
+    let none = Vec::new();
+    let all = (0..chunks).collect();
     let alone = (0..chunks).map(|chunk| vec![chunk]);
     let without = (0..chunks).map(|out| (0..chunks).filter(|chunk| *chunk != out).collect());
+
     let mut contexts: Vec<Vec<usize>> = Vec::new();
-    for context in [Vec::new(), (0..chunks).collect()]
-        .into_iter()
-        .chain(alone)
-        .chain(without)
-    {
+    for context in [none, all].into_iter().chain(alone).chain(without) {
         if !contexts.contains(&context) {
             contexts.push(context);
         }

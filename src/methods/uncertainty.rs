@@ -1,39 +1,41 @@
-//! How far sampled answers agree, and what that says about the model's uncertainty: the measures that are compared side by side.
+//! The agreement of sampled answers, and the measures of uncertainty that are computed from it.
 //!
-//! Degree and eigenvalue measures after Lin, Trivedi and Sun, "Generating with Confidence" (2023), on the judgements of an entailment
-//! judge; the degree entropy is DENSE-RAG's equation (6); the likelihood-weighted semantic entropy is the Rao estimator of Farquhar et
-//! al. in Nature 630 (2024).
+//! Degree and eigenvalue measures after Lin, Trivedi and Sun, "Generating with Confidence" (2023),
+//! over the judgements of an entailment judge; the degree entropy is DENSE-RAG's equation 6; the
+//! likelihood-weighted semantic entropy is the Rao estimator of Farquhar et al., Nature 630 (2024).
 
 use super::meaning::{Clusters, Meaning, discrete_semantic_entropy, entropy, sequence_likelihoods};
 use super::{MethodError, ModelCalls};
 use crate::event::SampledUncertainty;
 use crate::llm::{Completion, Entailment};
 
-/// Rotations of the eigenvalue search; a handful suffices for a matrix of a few dozen answers.
-const MOST_SWEEPS: usize = 64;
-/// What is left beside the diagonal when the search ends.
-const DIAGONAL_ENOUGH: f64 = 1e-18;
+/// Maximum sweeps of the eigenvalue search; a handful suffices for a few dozen answers.
+const MAX_SWEEPS: usize = 64;
+/// Sum of squares off the diagonal at which the eigenvalue search ends.
+const OFF_DIAGONAL_TOLERANCE: f64 = 1e-18;
 
-/// How far answers agree pair by pair: `W[i][j] = (NLI(i, j) + NLI(j, i)) / 2`, where NLI is 1 when entailment is the likeliest
-/// judgement and 0 otherwise. Symmetric, 1 on the diagonal.
+/// The agreement of answers, pair by pair: W of DENSE-RAG's equation 5.
+///
+/// `W[i][j] = (NLI(i, j) + NLI(j, i)) / 2`, where NLI is 1 when entailment is the likeliest
+/// judgement and 0 otherwise. W is symmetric, with 1 on the diagonal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreement {
     rows: Vec<Vec<f64>>,
 }
 
 impl Agreement {
-    /// An agreement that is known: a symmetric matrix of numbers in 0..=1.
-    #[must_use]
+    /// Wraps a known agreement: a symmetric matrix of numbers in 0..=1.
     pub fn of(rows: Vec<Vec<f64>>) -> Self {
         Self { rows }
     }
 
-    /// Ask the entailment judge about answers to a question, both ways, all pairs in one batch: what the prompts share is evaluated
-    /// once. Answers that read the same agree without a judge; an empty one says nothing that another could agree with, not even
-    /// another empty one.
+    /// Judges all pairs of answers to a question, both ways, in one batch.
+    ///
+    /// Answers that read the same agree without a judgement. An empty answer agrees with none, not
+    /// even with another empty one.
     ///
     /// # Errors
-    /// What the entailment judge fails with.
+    /// Failures of the entailment judge.
     pub fn judged(
         calls: &mut dyn ModelCalls,
         question: &str,
@@ -42,7 +44,8 @@ impl Agreement {
         Ok(Self::with_judgements(calls, question, answers)?.0)
     }
 
-    /// The same, with what the judge said of each pair that it was asked about.
+    /// Judges as [`Self::judged`], and returns the judgements too: one per ordered pair of answers
+    /// that read differently.
     ///
     /// # Errors
     /// As [`Self::judged`].
@@ -55,17 +58,20 @@ impl Agreement {
         let pairs: Vec<(usize, usize)> = (0..count)
             .flat_map(|a| (0..count).filter(move |b| a != *b).map(move |b| (a, b)))
             .collect();
-        let (links, judgements) = links(calls, question, answers, &pairs)?;
+        let Judgements { entailed, judged } = judge(calls, question, answers, &pairs)?;
+
         let mut rows = vec![vec![0.0; count]; count];
-        (0..count).for_each(|at| rows[at][at] = 1.0);
-        for ((a, b), link) in pairs.into_iter().zip(links) {
-            rows[a][b] += link / 2.0;
-            rows[b][a] += link / 2.0;
+        for (at, row) in rows.iter_mut().enumerate() {
+            row[at] = 1.0;
         }
-        Ok((Self { rows }, judgements))
+        for ((a, b), entailed) in pairs.into_iter().zip(entailed) {
+            rows[a][b] += entailed / 2.0;
+            rows[b][a] += entailed / 2.0;
+        }
+        Ok((Self { rows }, judged))
     }
 
-    /// How far an answer agrees with each of others: 0, 0.5 or 1.
+    /// Returns the agreement of one answer with each of the others: 0, 0.5 or 1.
     ///
     /// # Errors
     /// As [`Self::judged`].
@@ -75,80 +81,81 @@ impl Agreement {
         first: &str,
         others: &[&str],
     ) -> Result<Vec<f64>, MethodError> {
-        let answers: Vec<&str> = std::iter::once(first)
-            .chain(others.iter().copied())
-            .collect();
+        let answers: Vec<&str> = [&[first], others].concat();
         let pairs: Vec<(usize, usize)> = (1..answers.len())
             .flat_map(|other| [(0, other), (other, 0)])
             .collect();
-        let (links, _) = links(calls, question, &answers, &pairs)?;
-        Ok(links
-            .as_chunks::<2>()
-            .0
+        let Judgements { entailed, .. } = judge(calls, question, &answers, &pairs)?;
+
+        let (both_ways, _) = entailed.as_chunks::<2>();
+        Ok(both_ways
             .iter()
-            .map(|both| both.iter().sum::<f64>() / 2.0)
+            .map(|[there, back]| (there + back) / 2.0)
             .collect())
     }
 
-    /// W, row by row.
-    #[must_use]
+    /// Returns W, row by row.
     pub fn rows(&self) -> &[Vec<f64>] {
         &self.rows
     }
 
-    /// The clusters of meaning by the strict rule: both directions say entailment.
-    #[must_use]
+    /// Returns the clusters of meaning by the strict rule: entailment in both directions.
     pub fn clusters(&self) -> Clusters {
         Clusters::by(self.rows.len(), |answer, founder| {
             self.rows[answer][founder] >= 1.0
         })
     }
 
-    /// D: how many answers each answer agrees with, itself included.
-    #[must_use]
+    /// Returns D: the number of answers that each answer agrees with, itself included.
     pub fn degrees(&self) -> Vec<f64> {
         self.rows.iter().map(|row| row.iter().sum()).collect()
     }
 
-    /// DENSE-RAG's semantic entropy, equation (6): the mean of -ln (D_i / n), nats; 0 for no answers. Where the judge's equivalences are
-    /// transitive it is the discrete semantic entropy.
-    #[must_use]
+    /// Returns the degree-based semantic entropy, DENSE-RAG's equation 6: the mean of -ln (D_i /
+    /// n), nats; 0 for no answers.
+    ///
+    /// Where the judge's equivalences are transitive it equals the discrete semantic entropy.
     pub fn degree_entropy(&self) -> f64 {
         let count = self.rows.len().max(1) as f64;
-        let surprise = |degree: &f64| (count / degree).ln();
-        (self.degrees().iter().map(surprise).sum::<f64>() / count).max(0.0)
+        let surprises = self
+            .degrees()
+            .into_iter()
+            .map(|degree| (count / degree).ln());
+        (surprises.sum::<f64>() / count).max(0.0)
     }
 
-    /// The share of pairs that do not agree, in 0..=1: trace(nI - D) / n².
-    #[must_use]
+    /// Returns U_deg of Lin et al.: the share of pairs that do not agree, trace(nI - D) / n², in
+    /// 0..=1.
     pub fn degree_uncertainty(&self) -> f64 {
         let count = self.rows.len().max(1) as f64;
-        self.degrees()
-            .iter()
-            .map(|degree| count - degree)
-            .sum::<f64>()
-            / (count * count)
+        let missing = self.degrees().into_iter().map(|degree| count - degree);
+        missing.sum::<f64>() / (count * count)
     }
 
-    /// About how many meanings there are: the sum of max(0, 1 - λ) over the eigenvalues λ of the normalised Laplacian
-    /// I - D^-1/2 W D^-1/2. One for answers that all agree, n for answers of which no two do.
-    #[must_use]
+    /// Returns U_EigV of Lin et al.: the sum of max(0, 1 - λ) over the eigenvalues λ of the
+    /// normalised Laplacian I - D^-1/2 W D^-1/2.
+    ///
+    /// It is about the number of meanings: 1 for answers that all agree, n for n answers of which
+    /// no two do.
     pub fn eigenvalue_uncertainty(&self) -> f64 {
         let degrees = self.degrees();
-        let normalised = |i: usize, j: usize| self.rows[i][j] / (degrees[i] * degrees[j]).sqrt();
         let count = self.rows.len();
-        let matrix = (0..count)
-            .map(|i| (0..count).map(|j| normalised(i, j)).collect())
+        // 1 - λ is an eigenvalue of D^-1/2 W D^-1/2, which the Laplacian subtracts from I.
+        let normalised = (0..count)
+            .map(|i| {
+                (0..count)
+                    .map(|j| self.rows[i][j] / (degrees[i] * degrees[j]).sqrt())
+                    .collect()
+            })
             .collect();
-        // 1 - λ of the Laplacian is an eigenvalue of what is subtracted from I
-        eigenvalues(matrix)
+        eigenvalues(normalised)
             .into_iter()
             .map(|value| value.max(0.0))
             .sum()
     }
 }
 
-/// What the entailment judge said of two answers, by their places.
+/// The judgement on two answers, by their index.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JudgedPair {
     pub a: usize,
@@ -156,59 +163,70 @@ pub struct JudgedPair {
     pub judged: Entailment,
 }
 
-/// Whether the first answer of each pair entails the second, 0 or 1, with what the judge said of each pair of different answers.
-fn links(
+/// Result of judging pairs of answers.
+struct Judgements {
+    /// Whether the first answer of each pair entails the second: 0 or 1.
+    entailed: Vec<f64>,
+    /// The judgements on pairs of answers that read differently, each once.
+    judged: Vec<JudgedPair>,
+}
+
+fn judge(
     calls: &mut dyn ModelCalls,
     question: &str,
     answers: &[&str],
     pairs: &[(usize, usize)],
-) -> Result<(Vec<f64>, Vec<JudgedPair>), MethodError> {
+) -> Result<Judgements, MethodError> {
     let meanings: Vec<Meaning> = answers.iter().map(|answer| Meaning::of(answer)).collect();
     let empty = Meaning::of("");
-    let says = |(a, b): &(usize, usize)| meanings[*a] != empty && meanings[*b] != empty;
-    let asked: Vec<(usize, usize)> = pairs.iter().copied().filter(says).collect();
+    let is_asked = |(a, b): &(usize, usize)| meanings[*a] != empty && meanings[*b] != empty;
+
+    let asked: Vec<(usize, usize)> = pairs.iter().copied().filter(is_asked).collect();
     let texts: Vec<(&str, &str)> = asked
         .iter()
         .map(|(a, b)| (answers[*a], answers[*b]))
         .collect();
-    let judged = if texts.is_empty() {
+    let judgements = if texts.is_empty() {
         Vec::new()
     } else {
         calls.entail(question, &texts)?
     };
-    let mut told: Vec<JudgedPair> = Vec::new();
-    for ((a, b), judged) in asked.iter().copied().zip(&judged) {
-        let known =
-            |pair: &JudgedPair| meanings[pair.a] == meanings[a] && meanings[pair.b] == meanings[b];
-        if meanings[a] != meanings[b] && !told.iter().any(known) {
-            told.push(JudgedPair {
+
+    let mut judged: Vec<JudgedPair> = Vec::new();
+    for ((a, b), judgement) in asked.into_iter().zip(&judgements) {
+        let is_known = judged
+            .iter()
+            .any(|pair| meanings[pair.a] == meanings[a] && meanings[pair.b] == meanings[b]);
+        if meanings[a] != meanings[b] && !is_known {
+            judged.push(JudgedPair {
                 a,
                 b,
-                judged: *judged,
+                judged: *judgement,
             });
         }
     }
-    let mut judged = judged.into_iter();
-    let link = |pair| says(pair) && judged.next().is_some_and(|judged| judged.is_entailed());
-    Ok((
-        pairs
-            .iter()
-            .map(link)
-            .map(|link| f64::from(u8::from(link)))
-            .collect(),
-        told,
-    ))
+
+    let mut judgements = judgements.into_iter();
+    let entailed = pairs
+        .iter()
+        .map(|pair| {
+            let is_entailed =
+                is_asked(pair) && judgements.next().is_some_and(|one| one.is_entailed());
+            f64::from(u8::from(is_entailed))
+        })
+        .collect();
+    Ok(Judgements { entailed, judged })
 }
 
-/// The eigenvalues of a symmetric matrix, by Jacobi's rotations.
+/// Returns the eigenvalues of a symmetric matrix, by Jacobi rotations.
 fn eigenvalues(mut a: Vec<Vec<f64>>) -> Vec<f64> {
     let count = a.len();
-    for _ in 0..MOST_SWEEPS {
-        let beside: f64 = (0..count)
+    for _ in 0..MAX_SWEEPS {
+        let off_diagonal: f64 = (0..count)
             .flat_map(|i| (0..i).map(move |j| (i, j)))
             .map(|(i, j)| a[i][j] * a[i][j])
             .sum();
-        if beside < DIAGONAL_ENOUGH {
+        if off_diagonal < OFF_DIAGONAL_TOLERANCE {
             break;
         }
         for p in 0..count {
@@ -220,63 +238,55 @@ fn eigenvalues(mut a: Vec<Vec<f64>>) -> Vec<f64> {
     (0..count).map(|i| a[i][i]).collect()
 }
 
-/// Turn the matrix in the plane of `p` and `q` so that it is zero where they cross.
+/// Rotates the matrix in the plane of `p` and `q`, p < q, so that `a[p][q]` becomes 0.
 fn rotate(a: &mut [Vec<f64>], p: usize, q: usize) {
     if a[p][q] == 0.0 {
         return;
     }
     let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-    let t = if theta >= 0.0 { 1.0 } else { -1.0 } / (theta.abs() + theta.hypot(1.0));
-    let cosine = 1.0 / t.hypot(1.0);
-    let sine = t * cosine;
+    let sign = if theta >= 0.0 { 1.0 } else { -1.0 };
+    let tangent = sign / (theta.abs() + theta.hypot(1.0));
+    let cosine = 1.0 / tangent.hypot(1.0);
+    let sine = tangent * cosine;
+    let turned = |x: f64, y: f64| [cosine * x - sine * y, sine * x + cosine * y];
+
     for row in a.iter_mut() {
-        let (x, y) = (row[p], row[q]);
-        (row[p], row[q]) = (cosine * x - sine * y, sine * x + cosine * y);
+        [row[p], row[q]] = turned(row[p], row[q]);
     }
-    // p comes before q
     let (above, below) = a.split_at_mut(q);
     for (x, y) in above[p].iter_mut().zip(&mut below[0]) {
-        (*x, *y) = (cosine * *x - sine * *y, sine * *x + cosine * *y);
+        [*x, *y] = turned(*x, *y);
     }
 }
 
-/// The likelihood-weighted semantic entropy: H = -sum p_c ln p_c over the clusters, where p_c is the weight of their answers, nats.
-/// `weights` sum to 1 ([`sequence_likelihoods`]).
-#[must_use]
+/// Returns the likelihood-weighted semantic entropy: H = -sum p_c ln p_c over the clusters, where
+/// p_c is the weight of their answers, nats. `weights` sum to 1 ([`sequence_likelihoods`]).
 pub fn semantic_entropy(clusters: &Clusters, weights: &[f64]) -> f64 {
-    entropy(
-        clusters
-            .masses(weights)
-            .into_iter()
-            .filter(|mass| *mass > 0.0),
-    )
+    let masses = clusters.masses(weights).into_iter();
+    entropy(masses.filter(|mass| *mass > 0.0))
 }
 
-/// The mean log-probability of an answer's tokens, nats; 0 for no tokens.
-#[must_use]
+/// Returns the mean log-probability of an answer's tokens, nats; 0 for no tokens.
 pub fn mean_logprob(logprobs: impl ExactSizeIterator<Item = f32>) -> f64 {
     let count = logprobs.len().max(1) as f64;
     logprobs.map(f64::from).sum::<f64>() / count
 }
 
-/// The perplexity of an answer with this mean log-probability.
-#[must_use]
+/// Returns the perplexity of an answer with this mean log-probability.
 pub fn perplexity(mean_logprob: f64) -> f64 {
     (-mean_logprob).exp()
 }
 
-/// Every measure over the answers that were sampled from one prompt, and what they are measured on: how far they agree.
-#[must_use]
+/// Computes every measure over the answers that were sampled from one prompt.
 pub fn sampled_uncertainty(agreement: &Agreement, samples: &[Completion]) -> SampledUncertainty {
     let clusters = agreement.clusters();
-    let said: Vec<&Completion> = samples
+    let means: Vec<f64> = samples
         .iter()
         .filter(|sample| !sample.tokens.is_empty())
+        .map(|sample| mean_logprob(sample.tokens.iter().map(|token| token.logprob)))
         .collect();
-    let means = said
-        .iter()
-        .map(|sample| mean_logprob(sample.tokens.iter().map(|token| token.logprob)));
-    let mean_logprob = means.sum::<f64>() / said.len().max(1) as f64;
+    let mean_logprob = means.iter().sum::<f64>() / means.len().max(1) as f64;
+
     SampledUncertainty {
         discrete_semantic_entropy: discrete_semantic_entropy(&clusters.sizes()) as f32,
         semantic_entropy: semantic_entropy(&clusters, &sequence_likelihoods(samples)) as f32,

@@ -6,7 +6,7 @@ use crate::engine::run::{Draft, Need, Passages, Roles, Run, StepLookup, context}
 use crate::engine::stages::reranked;
 use crate::event::{Decision, DropReason, DroppedChunk, Event, Hit, Uncertainty};
 use crate::llm::{End, LlmError};
-use crate::methods::searag::asks_for_more;
+use crate::methods::searag::should_expand;
 
 use super::lookup::{Lookup, retrieve};
 use super::writing::{Writing, Written};
@@ -96,7 +96,7 @@ impl Writing<'_> {
 
         // more uncertain than before the lookup: retry once with more passages
         let has_risen = uncertainty.measure == first.uncertainty.measure
-            && asks_for_more(
+            && should_expand(
                 uncertainty.value,
                 first.uncertainty.value,
                 config.gate.delta,

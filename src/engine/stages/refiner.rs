@@ -9,7 +9,7 @@ use crate::event::{
     AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, DropReason, DroppedChunk, Event, Hit,
     RefinementEnd,
 };
-use crate::methods::dense::{self, Standing};
+use crate::methods::dense::{self, Evaluation};
 use crate::methods::{Meaning, cosine};
 
 use super::understanding::{self, Lines};
@@ -79,11 +79,11 @@ fn refine(run: &mut Run<'_>, first: Candidate) -> Result<(Candidate, RefinementE
 
     let mut visited = Visited::default();
     let mut best = first.clone();
-    let mut best_standing = evaluate(run, &first)?;
+    let mut best_evaluation = evaluate(run, &first)?;
     let mut now = first;
     let mut rounds = 1;
     let end = loop {
-        if best_standing.suffices(threshold, settings.stop) {
+        if best_evaluation.is_good_enough(threshold, settings.stop) {
             break RefinementEnd::Sufficient;
         }
         if rounds >= settings.max_rounds {
@@ -98,10 +98,10 @@ fn refine(run: &mut Run<'_>, first: Candidate) -> Result<(Candidate, RefinementE
         };
         rounds += 1;
 
-        let standing = evaluate(run, &now)?;
-        if standing.beats(&best_standing) {
+        let evaluation = evaluate(run, &now)?;
+        if evaluation.is_better_than(&best_evaluation) {
             best = now.clone();
-            best_standing = standing;
+            best_evaluation = evaluation;
         }
     };
     Ok((best, end))
@@ -109,10 +109,10 @@ fn refine(run: &mut Run<'_>, first: Candidate) -> Result<(Candidate, RefinementE
 
 /// Evaluates a measured context: its uncertainty, and where the settings ask for it whether the
 /// model itself calls it sufficient.
-fn evaluate(run: &mut Run<'_>, candidate: &Candidate) -> Result<Standing, RunError> {
+fn evaluate(run: &mut Run<'_>, candidate: &Candidate) -> Result<Evaluation, RunError> {
     let dse = candidate.understood.measured.dse;
     if !run.tools.config.refiner.self_evaluate {
-        return Ok(Standing {
+        return Ok(Evaluation {
             dse,
             sufficient: true,
         });
@@ -127,7 +127,7 @@ fn evaluate(run: &mut Run<'_>, candidate: &Candidate) -> Result<Standing, RunErr
         sufficient,
         probability,
     });
-    Ok(Standing { dse, sufficient })
+    Ok(Evaluation { dse, sufficient })
 }
 
 /// Returns the next context, measured, or the reason why there is none.
@@ -167,9 +167,14 @@ fn classify(run: &mut Run<'_>, now: &Candidate) -> Result<Vec<ChunkClass>, RunEr
     let question = run.question;
     let hits = &now.passages.hits;
     let measured = &now.understood.measured;
-    let settings = (&config.understanding, config.seed);
     let lines = Lines::of(hits);
-    let classified = dense::classify(run, question, &lines.passages(), measured, settings)?;
+    let dense = dense::Dense {
+        calls: run,
+        question,
+        settings: &config.understanding,
+        seed: config.seed,
+    };
+    let classified = dense.classify(&lines.passages(), measured)?;
 
     let classes = classified.iter().map(|chunk| chunk.class).collect();
     let chunks = hits

@@ -11,7 +11,7 @@ use crate::event::{
 };
 use crate::llm::Entailment;
 use crate::methods::JudgedPair;
-use crate::methods::dense::{self, Measured, Passage, Rephrased};
+use crate::methods::dense::{self, Measured, Passage, Rephrased, Unmeasurable};
 
 /// Measures the retrieved context.
 pub struct Dense;
@@ -72,13 +72,18 @@ pub fn measure(
     let lines = Lines::of(hits);
     // the method borrows the run for its calls, so the rephrasings leave it for that long
     let mut rephrasings = std::mem::take(&mut run.contexts.rephrasings);
-    let settings = (&config.understanding, config.seed);
-    let measured = dense::measure(run, question, &lines.passages(), &mut rephrasings, settings);
+    let dense = dense::Dense {
+        calls: run,
+        question,
+        settings: &config.understanding,
+        seed: config.seed,
+    };
+    let measured = dense.measure(&lines.passages(), &mut rephrasings);
     run.contexts.rephrasings = rephrasings;
 
     let measured = match measured? {
         Ok(measured) => measured,
-        Err((reason, rephrased)) => {
+        Err(Unmeasurable { reason, rephrased }) => {
             let chunks = (1..)
                 .zip(hits)
                 .zip(&rephrased)

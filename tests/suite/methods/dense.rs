@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use ragscope::config::prompts::PromptName;
-use ragscope::config::{Layers, RefillKind, RefinerStop};
+use ragscope::config::{Layers, RefillKind, RefinerStop, UnderstandingSettings};
 use ragscope::event::{ChunkClass, VariantFault};
 use ragscope::llm::{Completion, Decoding, End, Entailment, LlmError, Prompt};
-use ragscope::methods::dense::{Added, Passage, Rephrasings, Standing, change, measure};
+use ragscope::methods::dense::{Added, Dense, Evaluation, Passage, Rephrasings, change};
 use ragscope::methods::{Meaning, MethodError, ModelCalls, discrete_semantic_entropy};
 
 /// Answers the i-th context with the i-th reply; two replies entail each other when they begin with the same letter.
@@ -114,6 +114,19 @@ fn passages(texts: &[String]) -> Vec<Passage<'_>> {
         .collect()
 }
 
+fn dense<'a>(
+    script: &'a mut Script,
+    question: &'a str,
+    settings: &'a UnderstandingSettings,
+) -> Dense<'a> {
+    Dense {
+        calls: script,
+        question,
+        settings,
+        seed: 1,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -124,7 +137,7 @@ proptest! {
         let texts: Vec<String> = (1..replies.len()).map(|at| format!("chunk {at}")).collect();
         let mut script = Script { replies, calls: BTreeMap::new(), judged: 0, longest: usize::MAX };
         let settings = Layers::defaults().config().expect("the defaults").understanding;
-        let found = measure(&mut script, "Who?", &passages(&texts), &mut Rephrasings::default(), (&settings, 1));
+        let found = dense(&mut script, "Who?", &settings).measure(&passages(&texts), &mut Rephrasings::default());
         let measured = found.expect("no failure").expect("it can be measured");
         let sizes: Vec<usize> = (0..6).map(|class| classes.iter().filter(|known| **known == class).count()).collect();
         prop_assert!((measured.dse - discrete_semantic_entropy(&sizes)).abs() < 1e-9, "{} for {sizes:?}", measured.dse);
@@ -152,13 +165,8 @@ fn everything_of_a_kind_is_asked_in_one_call_and_kept_for_the_next_round() {
         .understanding;
     let mut rephrasings = Rephrasings::default();
     for round in 0..2 {
-        let found = measure(
-            &mut script,
-            "Is it?",
-            &passages(&texts),
-            &mut rephrasings,
-            (&settings, 1),
-        );
+        let found =
+            dense(&mut script, "Is it?", &settings).measure(&passages(&texts), &mut rephrasings);
         let measured = found.expect("no failure").expect("it can be measured");
         assert_eq!(measured.replies.len(), 6);
         // three distinct answers, both ways
@@ -186,13 +194,8 @@ fn one_pair_too_long_for_the_judge_costs_its_own_chunk_alone() {
         .config()
         .expect("the defaults")
         .understanding;
-    let found = measure(
-        &mut script,
-        "Is it?",
-        &passages(&texts),
-        &mut Rephrasings::default(),
-        (&settings, 1),
-    );
+    let found = dense(&mut script, "Is it?", &settings)
+        .measure(&passages(&texts), &mut Rephrasings::default());
     let measured = found.expect("no failure").expect("it can be measured");
     let faults: Vec<Option<VariantFault>> = measured
         .rephrased
@@ -278,16 +281,16 @@ fn a_round_drops_and_adds_by_class() {
 
 #[test]
 fn the_best_context_is_the_least_uncertain_and_a_sufficient_one_is_not_given_up() {
-    let standing = |dse, sufficient| Standing { dse, sufficient };
-    for (new, best, beats) in [
-        (standing(0.1, false), standing(0.3, false), true),
-        (standing(0.3, false), standing(0.3, false), false),
-        (standing(0.1, true), standing(0.3, true), true),
-        (standing(0.1, false), standing(0.3, true), false),
-        (standing(0.1, true), standing(0.3, false), true),
-        (standing(0.4, true), standing(0.3, false), false),
+    let evaluation = |dse, sufficient| Evaluation { dse, sufficient };
+    for (new, best, better) in [
+        (evaluation(0.1, false), evaluation(0.3, false), true),
+        (evaluation(0.3, false), evaluation(0.3, false), false),
+        (evaluation(0.1, true), evaluation(0.3, true), true),
+        (evaluation(0.1, false), evaluation(0.3, true), false),
+        (evaluation(0.1, true), evaluation(0.3, false), true),
+        (evaluation(0.4, true), evaluation(0.3, false), false),
     ] {
-        assert_eq!(new.beats(&best), beats, "{new:?} and {best:?}");
+        assert_eq!(new.is_better_than(&best), better, "{new:?} and {best:?}");
     }
     for (dse, sufficient, and, or) in [
         (0.1, true, true, true),
@@ -296,11 +299,11 @@ fn the_best_context_is_the_least_uncertain_and_a_sufficient_one_is_not_given_up(
         (0.3, true, false, true),
         (0.3, false, false, false),
     ] {
-        let standing = standing(dse, sufficient);
+        let evaluation = evaluation(dse, sufficient);
         assert_eq!(
             (
-                standing.suffices(0.2, RefinerStop::And),
-                standing.suffices(0.2, RefinerStop::Or)
+                evaluation.is_good_enough(0.2, RefinerStop::And),
+                evaluation.is_good_enough(0.2, RefinerStop::Or)
             ),
             (and, or)
         );
