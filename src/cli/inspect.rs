@@ -74,7 +74,7 @@ fn model_table(listed: &[ListedModel]) -> String {
                 model
                     .problem
                     .clone()
-                    .unwrap_or_else(|| model.place.name().to_owned()),
+                    .unwrap_or_else(|| model.source.name().to_owned()),
             ]
         })
         .collect();

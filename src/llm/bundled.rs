@@ -1,50 +1,53 @@
-//! Are the bundled model files those that `assets/models/MODELS.md` describes?
+//! Checks the bundled model files against the checksums in `assets/models/MODELS.md`.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// The list of the bundled files, for people and for this module: rows `| file | bytes | sha256 | blake3 |`.
+/// The list of the bundled files, for people and for this module: rows of `| file | bytes | sha256
+/// | blake3 |`.
 const LIST: &str = include_str!("../../assets/models/MODELS.md");
 
-/// A bundled model file as the list has it.
+/// A row of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed<'a> {
     /// Name of the file in the models folder.
     pub file: &'a str,
-    /// Its blake3 sum as hex.
+    /// Its blake3 checksum in hexadecimal.
     pub blake3: &'a str,
 }
 
-/// The bundled files of this build.
-#[must_use]
+/// Returns the bundled files of this build.
 pub fn listed() -> Vec<Listed<'static>> {
     rows(LIST)
 }
 
 fn rows(list: &str) -> Vec<Listed<'_>> {
-    let is_sum = |cell: &str| cell.len() == 64 && cell.bytes().all(|byte| byte.is_ascii_hexdigit());
-    list.lines()
-        .filter_map(|line| {
-            let cells: Vec<&str> = line
-                .split('|')
-                .map(|cell| cell.trim().trim_matches('`'))
-                .collect();
-            match cells[..] {
-                ["", file, _bytes, sha256, blake3, ""] if is_sum(sha256) && is_sum(blake3) => {
-                    Some(Listed { file, blake3 })
-                }
-                _ => None,
-            }
-        })
-        .collect()
+    list.lines().filter_map(row).collect()
+}
+
+fn row(line: &str) -> Option<Listed<'_>> {
+    let cells: Vec<&str> = line
+        .split('|')
+        .map(|cell| cell.trim().trim_matches('`'))
+        .collect();
+    match cells[..] {
+        ["", file, _bytes, sha256, blake3, ""] if is_checksum(sha256) && is_checksum(blake3) => {
+            Some(Listed { file, blake3 })
+        }
+        _ => None,
+    }
+}
+
+fn is_checksum(cell: &str) -> bool {
+    cell.len() == 64 && cell.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 impl Listed<'_> {
-    /// Is the file in this folder the listed one? Reads all of it.
+    /// Returns whether the file in this folder has the listed checksum. Reads all of it.
     ///
     /// # Errors
-    /// When it cannot be read; [`io::ErrorKind::NotFound`] when it is not there.
+    /// When it cannot be read; [`io::ErrorKind::NotFound`] when there is no such file.
     pub fn is_unchanged(&self, folder: &Path) -> io::Result<bool> {
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(File::open(folder.join(self.file))?)?;
@@ -57,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_rows_with_both_sums_are_files() {
+    fn only_rows_with_both_checksums_are_files() {
         let sum = "ab".repeat(32);
         let text = format!(
             "# Models\n| file | bytes | sha256 | blake3 |\n|---|---|---|---|\n| `a.gguf` | 12 | `{sum}` | `{sum}` |\n| `b.gguf` | 12 | {} | {sum} |\n",
@@ -73,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_file_is_told_from_the_listed_one() {
+    fn a_changed_file_differs_from_the_listed_one() {
         let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models");
         let listed = listed();
         assert!(listed.len() >= 2, "{listed:?}");
@@ -84,6 +87,7 @@ mod tests {
                 model.file
             );
         }
+
         let folder = tempfile::tempdir().expect("a folder");
         let copy = folder.path().join(listed[0].file);
         assert_eq!(
@@ -93,6 +97,7 @@ mod tests {
                 .kind(),
             io::ErrorKind::NotFound
         );
+
         let mut bytes = std::fs::read(shipped.join(listed[0].file)).expect("a bundled file");
         std::fs::write(&copy, &bytes).expect("written");
         assert!(listed[0].is_unchanged(folder.path()).expect("a copy"));

@@ -1,49 +1,55 @@
-//! The books of the key-value cache: which sequence holds which tokens, which cells sequences share, what may be dropped.
+//! KV-cache bookkeeping: which sequence holds which tokens, which cells are shared, what can be
+//! dropped.
 //!
-//! llama.cpp does not say how many cells are in use or shared, so every change goes through [`Cells`], which keeps count.
+//! llama.cpp does not say how many cells are in use or shared, so every change of its cache goes
+//! through [`Cells`], which counts.
 
-/// What a cache can do. llama.cpp's own cache, or a double in tests.
+/// The operations of a KV cache: llama.cpp's own, or a double in tests.
 pub(super) trait Memory {
-    /// Let sequence `to` share the first `tokens` tokens of sequence `from`.
+    /// Makes sequence `to` share the first `tokens` tokens of sequence `from`.
     fn copy(&mut self, from: usize, to: usize, tokens: usize);
-    /// Drop everything of a sequence after its first `tokens` tokens. False when the cache cannot drop a part.
-    fn cut(&mut self, sequence: usize, tokens: usize) -> bool;
-    /// Drop everything.
+    /// Drops everything of a sequence after its first `tokens` tokens. Returns false if the cache
+    /// cannot drop a part.
+    fn truncate(&mut self, sequence: usize, tokens: usize) -> bool;
+    /// Drops everything.
     fn clear(&mut self);
-    /// Tokens of a sequence.
+    /// Returns the number of tokens of a sequence.
     fn length(&self, sequence: usize) -> usize;
 }
 
-/// How much of an evaluated prompt another prompt may share.
+/// How much of an evaluated prompt another prompt can share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sharing {
     /// Any prefix.
     Prefix,
-    /// Only all of it: a recurrent or hybrid model keeps one state a sequence, which cannot be cut.
+    /// Only all of it: a recurrent or hybrid model keeps one state per sequence, which cannot be
+    /// truncated.
     Whole,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum State {
     Free,
-    /// Somebody works in it.
+    /// A job is being evaluated in it.
     Active,
-    /// Kept for a later prompt; the number says when it was last of use.
+    /// Kept for a later prompt; the number is the time of its last use.
     Kept(u64),
 }
 
+/// A sequence of the cache.
 #[derive(Debug)]
 struct Slot {
     tokens: Vec<i32>,
+    /// The cell of each token.
     cells: Vec<u32>,
-    used: Use,
+    state: State,
 }
 
 /// The sequences of one context and the cells that they hold.
 #[derive(Debug)]
 pub(super) struct Cells {
     slots: Vec<Slot>,
-    /// Sequences that hold each cell.
+    /// Number of sequences that hold each cell.
     holders: Vec<u32>,
     free: Vec<u32>,
     clock: u64,
@@ -56,7 +62,7 @@ impl Cells {
             .map(|_| Slot {
                 tokens: Vec::new(),
                 cells: Vec::new(),
-                used: Use::Free,
+                state: State::Free,
             })
             .collect();
         let free = (0..u32::try_from(cells).unwrap_or(u32::MAX))
@@ -71,12 +77,12 @@ impl Cells {
         }
     }
 
-    /// All cells.
+    /// Returns the number of all cells.
     pub fn total(&self) -> usize {
         self.holders.len()
     }
 
-    /// Cells that hold something.
+    /// Returns the number of cells that hold a token.
     pub fn in_use(&self) -> usize {
         self.total() - self.free.len()
     }
@@ -93,25 +99,25 @@ impl Cells {
         self.sharing
     }
 
-    /// Cells that a working sequence holds: the rest can be had.
-    pub fn held(&self) -> usize {
-        let mut held = vec![false; self.total()];
-        for slot in self.slots.iter().filter(|slot| slot.used == Use::Active) {
-            slot.cells
-                .iter()
-                .for_each(|cell| held[*cell as usize] = true);
+    /// Returns the number of cells that active sequences hold: all others can be freed.
+    pub fn active(&self) -> usize {
+        let mut is_active = vec![false; self.total()];
+        for slot in self.slots.iter().filter(|slot| slot.state == State::Active) {
+            for cell in &slot.cells {
+                is_active[*cell as usize] = true;
+            }
         }
-        held.into_iter().filter(|held| *held).count()
+        is_active.into_iter().filter(|is_active| *is_active).count()
     }
 
-    /// Tokens of the sequence in `slot`.
+    /// Returns the number of tokens of a sequence.
     pub fn length(&self, slot: usize) -> usize {
         self.slots[slot].tokens.len()
     }
 
-    /// Tokens at the start of `path` that some sequence has.
+    /// Returns the length of the longest prefix of `path` in any sequence.
     #[cfg(test)]
-    pub fn known(&self, path: &[i32]) -> usize {
+    pub fn cached(&self, path: &[i32]) -> usize {
         self.slots
             .iter()
             .map(|slot| self.shareable(slot, path))
@@ -119,10 +125,11 @@ impl Cells {
             .unwrap_or(0)
     }
 
-    /// The same among the sequences that are being worked in, whose cells stay.
-    pub fn known_at_work(&self, path: &[i32]) -> usize {
-        let at_work = self.slots.iter().filter(|slot| slot.used == Use::Active);
-        at_work
+    /// Returns the length of the longest prefix of `path` in an active sequence, whose cells stay.
+    pub fn cached_in_active(&self, path: &[i32]) -> usize {
+        self.slots
+            .iter()
+            .filter(|slot| slot.state == State::Active)
             .map(|slot| self.shareable(slot, path))
             .max()
             .unwrap_or(0)
@@ -137,58 +144,60 @@ impl Cells {
         }
     }
 
-    /// A sequence to work in that starts with as much of `path` as is known, but at most `limit` tokens. Gives the sequence;
-    /// its length says how much is there. None when every sequence is being worked in.
+    /// Activates a sequence that begins with as much of `path` as is cached, but at most `limit`
+    /// tokens; its length says how much that is. `None` when every sequence is active.
     pub fn fork(&mut self, path: &[i32], limit: usize, memory: &mut dyn Memory) -> Option<usize> {
         self.clock += 1;
         let path = &path[..limit.min(path.len())];
         let best = (0..self.slots.len())
-            .filter(|slot| self.slots[*slot].used != Use::Free)
+            .filter(|slot| self.slots[*slot].state != State::Free)
             .max_by_key(|slot| self.shareable(&self.slots[*slot], path));
-        let known = best.map_or(0, |slot| self.shareable(&self.slots[slot], path));
-        if let Some(source) = best.filter(|_| known > 0) {
-            let whole = known == self.slots[source].tokens.len();
-            match self.slots[source].used {
-                // nobody needs the shorter one when the longer one begins with it
-                Use::Kept(_) if whole => {
-                    self.slots[source].used = Use::Active;
+        let cached = best.map_or(0, |slot| self.shareable(&self.slots[slot], path));
+
+        if let Some(source) = best.filter(|_| cached > 0) {
+            let is_whole = cached == self.slots[source].tokens.len();
+            match self.slots[source].state {
+                // The sequence itself is continued: the longer one begins with it.
+                State::Kept(_) if is_whole => {
+                    self.slots[source].state = State::Active;
                     return Some(source);
                 }
-                Use::Kept(_) => self.slots[source].used = Use::Kept(self.clock),
-                Use::Active | Use::Free => {}
+                State::Kept(_) => self.slots[source].state = State::Kept(self.clock),
+                State::Active | State::Free => {}
             }
             if let Some(slot) = self.empty_slot(Some(source), memory) {
-                self.share(source, slot, known, memory);
+                self.share(source, slot, cached, memory);
                 return Some(slot);
             }
-            // no sequence is left but the source itself
-            if self.slots[source].used != Use::Active && self.cut(source, known, memory) {
-                self.slots[source].used = Use::Active;
+            // No sequence is left but the source itself.
+            if self.slots[source].state != State::Active && self.truncate(source, cached, memory) {
+                self.slots[source].state = State::Active;
                 return Some(source);
             }
         }
+
         let slot = self.empty_slot(None, memory)?;
-        self.slots[slot].used = Use::Active;
+        self.slots[slot].state = State::Active;
         Some(slot)
     }
 
     fn share(&mut self, from: usize, to: usize, tokens: usize, memory: &mut dyn Memory) {
         memory.copy(from, to, tokens);
         let cells = self.slots[from].cells[..tokens].to_vec();
-        cells
-            .iter()
-            .for_each(|cell| self.holders[*cell as usize] += 1);
+        for cell in &cells {
+            self.holders[*cell as usize] += 1;
+        }
         let tokens = self.slots[from].tokens[..tokens].to_vec();
         self.slots[to] = Slot {
             tokens,
             cells,
-            used: Use::Active,
+            state: State::Active,
         };
     }
 
-    /// An unused sequence, if need be by dropping the kept one that was of use longest ago.
+    /// Returns a free sequence, if need be by dropping the least recently used one that is kept.
     fn empty_slot(&mut self, except: Option<usize>, memory: &mut dyn Memory) -> Option<usize> {
-        if let Some(free) = self.slots.iter().position(|slot| slot.used == Use::Free) {
+        if let Some(free) = self.slots.iter().position(|slot| slot.state == State::Free) {
             return Some(free);
         }
         let oldest = self.oldest_kept(except)?;
@@ -196,22 +205,22 @@ impl Cells {
         Some(oldest)
     }
 
+    /// Returns the least recently used of the kept sequences.
     fn oldest_kept(&self, except: Option<usize>) -> Option<usize> {
-        let stamp = |slot: &Slot| match slot.used {
-            Use::Kept(stamp) => Some(stamp),
-            Use::Free | Use::Active => None,
-        };
-        let kept = self
-            .slots
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| Some(*at) != except);
-        kept.filter_map(|(at, slot)| Some((stamp(slot)?, at)))
-            .min()
-            .map(|(_, at)| at)
+        let mut oldest: Option<(u64, usize)> = None;
+        for (at, slot) in self.slots.iter().enumerate() {
+            if let State::Kept(time) = slot.state
+                && Some(at) != except
+                && oldest.is_none_or(|oldest| (time, at) < oldest)
+            {
+                oldest = Some((time, at));
+            }
+        }
+        oldest.map(|(_, at)| at)
     }
 
-    /// Drop kept sequences, the ones of use longest ago first, until `cells` are free. False when they are still not.
+    /// Drops kept sequences, least recently used first, until `cells` cells are free. Returns
+    /// whether they are.
     pub fn make_room(&mut self, cells: usize, memory: &mut dyn Memory) -> bool {
         while self.free.len() < cells {
             let Some(oldest) = self.oldest_kept(None) else {
@@ -222,9 +231,9 @@ impl Cells {
         true
     }
 
-    /// Drop kept sequences until those that are left hold at most `cells` cells.
-    pub fn keep_at_most(&mut self, cells: usize, memory: &mut dyn Memory) {
-        while self.in_use().saturating_sub(self.held()) > cells {
+    /// Drops kept sequences, least recently used first, until they hold at most `cells` cells.
+    pub fn limit_kept(&mut self, cells: usize, memory: &mut dyn Memory) {
+        while self.in_use().saturating_sub(self.active()) > cells {
             let Some(oldest) = self.oldest_kept(None) else {
                 return;
             };
@@ -232,7 +241,7 @@ impl Cells {
         }
     }
 
-    /// Tokens were evaluated at the end of a sequence. The room was made before.
+    /// Records tokens that were evaluated at the end of a sequence, for which there was room.
     pub fn append(&mut self, slot: usize, tokens: &[i32]) {
         for token in tokens {
             let Some(cell) = self.free.pop() else { return };
@@ -242,48 +251,50 @@ impl Cells {
         }
     }
 
-    /// Cut a sequence to its first `tokens` tokens; false (and the sequence is empty) when the cache cannot cut.
-    pub fn cut(&mut self, slot: usize, tokens: usize, memory: &mut dyn Memory) -> bool {
-        let cut = memory.cut(slot, tokens);
-        let keep = if cut { tokens } else { 0 };
-        if !cut {
-            memory.cut(slot, 0);
+    /// Truncates a sequence to its first `tokens` tokens. If the cache cannot, empties it and
+    /// returns false.
+    pub fn truncate(&mut self, slot: usize, tokens: usize, memory: &mut dyn Memory) -> bool {
+        let can_truncate = memory.truncate(slot, tokens);
+        let kept = if can_truncate { tokens } else { 0 };
+        if !can_truncate {
+            memory.truncate(slot, 0);
         }
-        let held = &mut self.slots[slot];
-        let dropped = held.cells.split_off(keep.min(held.cells.len()));
-        held.tokens.truncate(keep);
+
+        let slot = &mut self.slots[slot];
+        let dropped = slot.cells.split_off(kept.min(slot.cells.len()));
+        slot.tokens.truncate(kept);
         for cell in dropped {
             self.holders[cell as usize] -= 1;
             if self.holders[cell as usize] == 0 {
                 self.free.push(cell);
             }
         }
-        cut
+        can_truncate
     }
 
-    /// Work in a sequence is done: keep it for later prompts.
+    /// Ends the activity of a sequence and keeps it for later prompts.
     pub fn release(&mut self, slot: usize) {
         self.clock += 1;
-        self.slots[slot].used = if self.slots[slot].tokens.is_empty() {
-            Use::Free
+        self.slots[slot].state = if self.slots[slot].tokens.is_empty() {
+            State::Free
         } else {
-            Use::Kept(self.clock)
+            State::Kept(self.clock)
         };
     }
 
     fn drop_slot(&mut self, slot: usize, memory: &mut dyn Memory) {
-        self.cut(slot, 0, memory);
-        self.slots[slot].used = Use::Free;
+        self.truncate(slot, 0, memory);
+        self.slots[slot].state = State::Free;
     }
 
-    /// Forget everything.
+    /// Drops everything.
     pub fn clear(&mut self, memory: &mut dyn Memory) {
         memory.clear();
         *self = Self::new(self.total(), self.slots.len(), self.sharing);
     }
 
-    /// Do the books agree with the cache?
-    pub fn agrees_with(&self, memory: &dyn Memory) -> bool {
+    /// Returns whether the bookkeeping matches the cache.
+    pub fn is_consistent_with(&self, memory: &dyn Memory) -> bool {
         self.slots
             .iter()
             .enumerate()
@@ -291,7 +302,7 @@ impl Cells {
     }
 }
 
-/// Length of the common start of two token lists.
+/// Returns the length of the common prefix of two token lists.
 pub(super) fn common_prefix(a: &[i32], b: &[i32]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
@@ -302,14 +313,14 @@ mod tests {
 
     use super::{Cells, Memory, Sharing};
 
-    /// A cache that only counts.
+    /// A cache that only counts tokens.
     struct Lengths(Vec<usize>);
 
     impl Memory for Lengths {
         fn copy(&mut self, _from: usize, to: usize, tokens: usize) {
             self.0[to] = tokens;
         }
-        fn cut(&mut self, sequence: usize, tokens: usize) -> bool {
+        fn truncate(&mut self, sequence: usize, tokens: usize) -> bool {
             self.0[sequence] = self.0[sequence].min(tokens);
             true
         }
@@ -334,36 +345,41 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_is_shared_and_the_oldest_goes_first() {
-        let (mut cells, mut memory) = (Cells::new(8, 3, Sharing::Prefix), Lengths(vec![0; 3]));
+    fn a_prefix_is_shared_and_the_least_recently_used_goes_first() {
+        let mut cells = Cells::new(8, 3, Sharing::Prefix);
+        let mut memory = Lengths(vec![0; 3]);
         let (first, reused) = evaluate(&mut cells, &mut memory, &[1, 2, 3, 4]).expect("room");
         assert_eq!((reused, cells.in_use()), (0, 4));
         let (second, reused) = evaluate(&mut cells, &mut memory, &[1, 2, 9]).expect("room");
         assert_eq!((reused, cells.in_use()), (2, 5));
         cells.release(first);
         cells.release(second);
-        // six more tokens do not fit beside five: the first goes, its shared cells stay
+
+        // Five more tokens do not fit beside five: the first goes, its shared cells stay.
         let (third, _) = evaluate(&mut cells, &mut memory, &[7, 7, 7, 7, 7]).expect("room");
         assert_eq!(cells.in_use(), 8);
-        assert_eq!(cells.known(&[1, 2, 3, 4]), 2);
+        assert_eq!(cells.cached(&[1, 2, 3, 4]), 2);
+
         cells.release(third);
         cells.clear(&mut memory);
         assert_eq!(cells.in_use(), 0);
     }
 
     #[test]
-    fn a_state_that_cannot_be_cut_is_shared_only_whole() {
-        let (mut cells, mut memory) = (Cells::new(16, 3, Sharing::Whole), Lengths(vec![0; 3]));
+    fn a_state_that_cannot_be_truncated_is_shared_only_whole() {
+        let mut cells = Cells::new(16, 3, Sharing::Whole);
+        let mut memory = Lengths(vec![0; 3]);
         let (first, _) = evaluate(&mut cells, &mut memory, &[1, 2, 3]).expect("room");
         cells.release(first);
-        assert_eq!(cells.known(&[1, 2, 9]), 0);
-        assert_eq!(cells.known(&[1, 2, 3, 4]), 3);
+        assert_eq!(cells.cached(&[1, 2, 9]), 0);
+        assert_eq!(cells.cached(&[1, 2, 3, 4]), 3);
     }
 
     proptest! {
         #[test]
-        fn the_books_agree_after_any_history(paths in prop::collection::vec((prop::collection::vec(0..3_i32, 1..9), 0..3_usize), 1..60)) {
-            let (mut cells, mut memory) = (Cells::new(20, 4, Sharing::Prefix), Lengths(vec![0; 4]));
+        fn bookkeeping_and_cache_agree_after_any_history(paths in prop::collection::vec((prop::collection::vec(0..3_i32, 1..9), 0..3_usize), 1..60)) {
+            let mut cells = Cells::new(20, 4, Sharing::Prefix);
+            let mut memory = Lengths(vec![0; 4]);
             let mut active = Vec::new();
             for (path, then) in paths {
                 if let Some((slot, _)) = evaluate(&mut cells, &mut memory, &path) {
@@ -373,16 +389,16 @@ mod tests {
                     0 => active.drain(..).for_each(|slot| cells.release(slot)),
                     1 if !active.is_empty() => {
                         let slot = active.remove(0);
-                        cells.cut(slot, 1, &mut memory);
+                        cells.truncate(slot, 1, &mut memory);
                         cells.release(slot);
                     }
                     _ => {}
                 }
-                prop_assert!(cells.agrees_with(&memory));
-                prop_assert!(cells.held() <= cells.in_use() && cells.in_use() <= 20);
+                prop_assert!(cells.is_consistent_with(&memory));
+                prop_assert!(cells.active() <= cells.in_use() && cells.in_use() <= 20);
             }
             active.drain(..).for_each(|slot| cells.release(slot));
-            prop_assert_eq!(cells.held(), 0);
+            prop_assert_eq!(cells.active(), 0);
             prop_assert!(cells.make_room(20, &mut memory));
             prop_assert_eq!(cells.in_use(), 0);
         }

@@ -1,7 +1,7 @@
-//! Finding the GGUF files that are on this machine already, wherever another program put them.
+//! Finds the GGUF files that are on this machine already, wherever another program put them.
 //!
-//! Read-only and bounded: nothing is downloaded, moved or changed, and each place is looked through to a fixed depth and a
-//! fixed number of entries.
+//! Read-only and bounded: nothing is downloaded, moved or changed, and each folder is searched to a
+//! fixed depth and a fixed number of entries.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -15,10 +15,10 @@ use super::gguf::Metadata;
 use crate::config::{Paths, assets_folder, nearest};
 use crate::event::ModelRole;
 
-/// Where a model was found, in the order in which a name is looked up.
+/// Where a model was found, in the order in which names are resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum ModelSource {
     /// Part of ragscope.
     Bundled,
     /// The user's models folder.
@@ -35,9 +35,8 @@ pub enum Place {
     LlamaCpp,
 }
 
-impl Place {
-    /// The name for people.
-    #[must_use]
+impl ModelSource {
+    /// Returns the name that is shown to the user.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bundled => "bundled",
@@ -54,69 +53,79 @@ impl Place {
 /// A GGUF file on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FoundModel {
-    /// What `--model` takes: the file name, or Ollama's `model:tag`.
+    /// The argument of `--model`: the file name, or Ollama's `model:tag`.
     pub name: String,
     pub file: PathBuf,
-    pub place: Place,
+    pub source: ModelSource,
     pub bytes: u64,
-    /// What it seems to be for, by its metadata; None when the file cannot be used.
+    /// The role that its metadata suggests; `None` if the file cannot be used.
     pub role: Option<ModelRole>,
-    /// Architecture name of the GGUF, empty when it cannot be read.
+    /// Architecture name of the GGUF; empty if it cannot be read.
     pub architecture: String,
-    /// Number of weights, 0 when it cannot be read.
+    /// Number of weights; 0 if it cannot be read.
     pub parameters: u64,
     /// Why the file cannot be used, and what to do.
     pub problem: Option<String>,
 }
 
-/// Every model on this machine, bundled ones first. Parts of a model (projectors, adapters, later pieces of a split file)
-/// are left out; damaged files are listed with their problem.
-#[must_use]
+/// Returns every model on this machine, bundled ones first.
+///
+/// Parts of a model (projectors, adapters, later pieces of a split file) are left out; damaged
+/// files are listed with their problem.
 pub fn discover(paths: &Paths) -> Vec<FoundModel> {
-    discover_in(&Surroundings::of_process(paths))
+    discover_in(&SearchPaths::of_process(paths))
 }
 
-fn discover_in(surroundings: &Surroundings) -> Vec<FoundModel> {
+fn discover_in(search: &SearchPaths) -> Vec<FoundModel> {
     let mut seen = HashSet::new();
-    candidates(surroundings)
-        .into_iter()
-        .filter(|found| {
-            seen.insert(fs::canonicalize(&found.file).unwrap_or_else(|_| found.file.clone()))
-        })
-        .filter_map(Candidate::describe)
-        .collect()
+    let mut found = Vec::new();
+    for candidate in candidates(search) {
+        let file = &candidate.file;
+        if seen.insert(fs::canonicalize(file).unwrap_or_else(|_| file.clone())) {
+            found.extend(candidate.describe());
+        }
+    }
+    found
 }
 
-/// The file that `name` means: a path, the name of a file in one of the places, with or without `.gguf`, and without the kind of its
-/// numbers (`.Q4_K_M`) where one file alone is called so, or Ollama's `model:tag`.
+/// Resolves the name of a model to its file.
+///
+/// A name is a path, a file name in one of the folders, with or without `.gguf`, a file name
+/// without its quantisation (`.Q4_K_M`) if only one file has it, or Ollama's `model:tag`.
 ///
 /// # Errors
-/// [`LlmError::Missing`] for a path that leads nowhere, [`LlmError::Unknown`] with the nearest known name otherwise.
+/// [`LlmError::Missing`] for a path that does not exist, [`LlmError::Unusable`] for a folder,
+/// [`LlmError::Unknown`] with the nearest known name otherwise.
 pub fn resolve(name: &str, paths: &Paths) -> Result<PathBuf, LlmError> {
-    resolve_in(name, &Surroundings::of_process(paths))
+    resolve_in(name, &SearchPaths::of_process(paths))
 }
 
-fn resolve_in(name: &str, surroundings: &Surroundings) -> Result<PathBuf, LlmError> {
-    let path = surroundings.expand(name);
+fn resolve_in(name: &str, search: &SearchPaths) -> Result<PathBuf, LlmError> {
+    let path = search.expand(name);
     if path.is_file() {
         return Ok(path);
     }
-    // the usual case is a bundled model, and the screen waits for it: look there before walking all places
-    let bundled = surroundings.assets.join("models").join(name);
+
+    // The usual case is a bundled model, and the screen waits for it: look there before searching
+    // everywhere.
+    let bundled = search.assets.join("models").join(name);
     if is_file_name(name) && bundled.is_file() {
         return Ok(bundled);
     }
-    let known = candidates(surroundings);
-    if let Some(found) = known.iter().find(|found| found.is_called(name)) {
+
+    let known = candidates(search);
+    if let Some(found) = known.iter().find(|found| found.is_named(name)) {
         return Ok(found.file.clone());
     }
-    let mut called = known
+    let mut matching = known
         .iter()
-        .filter(|found| found.is_called_but_for_its_numbers(name));
-    if let (Some(found), None) = (called.next(), called.next()) {
+        .filter(|found| found.is_named_without_quantisation(name));
+    if let (Some(found), None) = (matching.next(), matching.next()) {
         return Ok(found.file.clone());
     }
-    if is_file_name(name) || !path.is_absolute() && !path.parent().is_some_and(Path::exists) {
+
+    let has_known_folder = path.is_absolute() || path.parent().is_some_and(Path::exists);
+    if is_file_name(name) || !has_known_folder {
         let hint = nearest(name, known.iter().map(|found| found.name.as_str()));
         let hint = hint
             .strip_prefix(", ")
@@ -126,36 +135,34 @@ fn resolve_in(name: &str, surroundings: &Surroundings) -> Result<PathBuf, LlmErr
             hint,
         });
     }
+    let path_name = path.display().to_string();
     if path.is_dir() {
-        let reason = "it is a folder".to_owned();
         return Err(LlmError::Unusable {
-            path: path.display().to_string(),
-            reason,
+            path: path_name,
+            reason: "it is a folder".to_owned(),
         });
     }
-    Err(LlmError::Missing {
-        path: path.display().to_string(),
-    })
+    Err(LlmError::Missing { path: path_name })
 }
 
 fn is_file_name(name: &str) -> bool {
     !name.contains(['/', '\\'])
 }
 
-/// A name in lower case, without `.gguf`.
+/// Returns a name in lower case, without `.gguf`.
 fn bare(name: &str) -> String {
     name.to_lowercase().trim_end_matches(".gguf").to_owned()
 }
 
-/// What of the process and its user decides where models are.
-struct Surroundings {
+/// The folders and variables of the user that decide where models are.
+struct SearchPaths {
     assets: PathBuf,
     models: PathBuf,
     home: PathBuf,
     variable: fn(&str) -> Option<OsString>,
 }
 
-impl Surroundings {
+impl SearchPaths {
     fn of_process(paths: &Paths) -> Self {
         let home = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
         Self {
@@ -166,11 +173,12 @@ impl Surroundings {
         }
     }
 
+    /// Returns the folder that an environment variable names.
     fn folder(&self, name: &str) -> Option<PathBuf> {
         (self.variable)(name).map(PathBuf::from)
     }
 
-    /// `~/x` as the shell would have expanded it.
+    /// Expands `~/x` as a shell does.
     fn expand(&self, path: &str) -> PathBuf {
         path.strip_prefix("~/")
             .map_or_else(|| PathBuf::from(path), |rest| self.home.join(rest))
@@ -187,10 +195,15 @@ impl Surroundings {
             .unwrap_or_else(|| self.cache().join("huggingface/hub"))
     }
 
+    fn llama_cpp(&self) -> PathBuf {
+        self.folder("LLAMA_CACHE")
+            .unwrap_or_else(|| self.cache().join("llama.cpp"))
+    }
+
     fn ollama(&self) -> Vec<PathBuf> {
         match self.folder("OLLAMA_MODELS") {
             Some(folder) => vec![folder],
-            // the second is where the service of the Linux packages keeps them
+            // The second is that of the service in the Linux packages.
             None => vec![
                 self.home.join(".ollama/models"),
                 PathBuf::from("/usr/share/ollama/.ollama/models"),
@@ -204,6 +217,7 @@ impl Surroundings {
         struct LmStudioSettings {
             downloads_folder: PathBuf,
         }
+
         let home = self.home.join(".lmstudio");
         let mut folders = vec![home.join("models"), self.cache().join("lm-studio/models")];
         if let Some(settings) = read_json::<LmStudioSettings>(&home.join("settings.json")) {
@@ -217,58 +231,55 @@ impl Surroundings {
 struct Candidate {
     name: String,
     file: PathBuf,
-    place: Place,
+    source: ModelSource,
 }
 
 impl Candidate {
-    fn of_file(file: PathBuf, place: Place) -> Option<Self> {
+    fn of_file(file: PathBuf, source: ModelSource) -> Option<Self> {
         let name = file.file_name()?.to_str()?.to_owned();
-        Some(Self { name, file, place })
+        Some(Self { name, file, source })
     }
 
-    fn is_called(&self, name: &str) -> bool {
+    fn is_named(&self, name: &str) -> bool {
         bare(&self.name) == bare(name)
-            || self.place == Place::Ollama && self.name == format!("{name}:latest")
+            || self.source == ModelSource::Ollama && self.name == format!("{name}:latest")
     }
 
-    /// `ragscope-demo` for `ragscope-demo.Q8_0.gguf`.
-    fn is_called_but_for_its_numbers(&self, name: &str) -> bool {
+    /// Returns whether the name is the file's without the quantisation: `ragscope-demo` for
+    /// `ragscope-demo.Q8_0.gguf`.
+    fn is_named_without_quantisation(&self, name: &str) -> bool {
         bare(&self.name)
             .rsplit_once('.')
             .is_some_and(|(stem, _)| stem == name.to_lowercase())
     }
 
-    /// Read the metadata; None for what is only a part of a model.
+    /// Reads the metadata. `None` for a file that is only a part of a model.
     fn describe(self) -> Option<FoundModel> {
-        let Self { name, file, place } = self;
-        let bytes = fs::metadata(&file).map_or(0, |about| about.len());
-        let unread = FoundModel {
-            name,
-            file,
-            place,
-            bytes,
+        let mut model = FoundModel {
+            bytes: fs::metadata(&self.file).map_or(0, |metadata| metadata.len()),
+            name: self.name,
+            file: self.file,
+            source: self.source,
             role: None,
             architecture: String::new(),
             parameters: 0,
             problem: None,
         };
-        match Metadata::read(&unread.file) {
-            Err(error) => Some(FoundModel {
-                problem: Some(error.to_string()),
-                ..unread
-            }),
-            Ok(metadata) if is_part(&metadata) => None,
-            Ok(metadata) => Some(FoundModel {
-                role: Some(role(&metadata)),
-                architecture: metadata.architecture().unwrap_or_default().to_owned(),
-                parameters: metadata.parameters,
-                ..unread
-            }),
+        match Metadata::read(&model.file) {
+            Err(error) => model.problem = Some(error.to_string()),
+            Ok(metadata) if is_part(&metadata) => return None,
+            Ok(metadata) => {
+                model.role = Some(role(&metadata));
+                model.architecture = metadata.architecture().unwrap_or_default().to_owned();
+                model.parameters = metadata.parameters;
+            }
         }
+        Some(model)
     }
 }
 
-/// Projectors of vision models, adapters, and all pieces of a split file but the first.
+/// Returns whether a file is a part of a model: a projector, an adapter, or a piece of a split file
+/// other than the first.
 fn is_part(metadata: &Metadata) -> bool {
     matches!(
         metadata.text("general.type"),
@@ -277,10 +288,11 @@ fn is_part(metadata: &Metadata) -> bool {
         || metadata.number("split.no").is_some_and(|piece| piece > 0)
 }
 
-/// Values of `<architecture>.pooling_type` in llama.cpp: 0 none, 1 mean, 2 first token, 3 last token, 4 a score for a pair.
+/// Value of `<architecture>.pooling_type` in llama.cpp for the scores of a pair; 0 is none, 1 mean,
+/// 2 first token, 3 last token.
 const POOLING_RANK: u64 = 4;
 
-/// What a model is for, in the metadata of files of ours whose architecture does not say it.
+/// Metadata key of the role, in our files whose architecture does not show it.
 const ROLE_KEY: &str = "ragscope.role";
 
 /// Architectures that turn text into vectors and never write any.
@@ -297,8 +309,9 @@ const ENCODERS: &[&str] = &[
     "t5encoder",
 ];
 
+/// Returns the role that the metadata suggests.
 fn role(metadata: &Metadata) -> ModelRole {
-    // the sentence-level model has the architecture of a generator, and writes nothing
+    // The sentence-level model has the architecture of a generator, but writes nothing.
     if metadata.text(ROLE_KEY) == Some(ModelRole::Linker.name()) {
         return ModelRole::Linker;
     }
@@ -311,45 +324,42 @@ fn role(metadata: &Metadata) -> ModelRole {
     }
 }
 
-fn candidates(surroundings: &Surroundings) -> Vec<Candidate> {
-    let mut found = gguf_files(&surroundings.assets.join("models"), Place::Bundled);
-    found.extend(gguf_files(&surroundings.models, Place::User));
-    let folders = (surroundings.variable)("RAGSCOPE_MODELS").unwrap_or_default();
+/// Lists the candidates of all sources, in the order in which names are resolved.
+fn candidates(search: &SearchPaths) -> Vec<Candidate> {
+    let mut found = gguf_files(&search.assets.join("models"), ModelSource::Bundled);
+    found.extend(gguf_files(&search.models, ModelSource::User));
+
+    let folders = (search.variable)("RAGSCOPE_MODELS").unwrap_or_default();
     for folder in std::env::split_paths(&folders).filter(|folder| !folder.as_os_str().is_empty()) {
-        found.extend(gguf_files(&folder, Place::Environment));
+        found.extend(gguf_files(&folder, ModelSource::Environment));
     }
-    found.extend(gguf_files(&surroundings.hugging_face(), Place::HuggingFace));
-    found.extend(
-        surroundings
-            .ollama()
-            .iter()
-            .flat_map(|store| ollama_models(store)),
-    );
-    found.extend(
-        surroundings
-            .lm_studio()
-            .iter()
-            .flat_map(|folder| gguf_files(folder, Place::LmStudio)),
-    );
-    let llama_cpp = surroundings
-        .folder("LLAMA_CACHE")
-        .unwrap_or_else(|| surroundings.cache().join("llama.cpp"));
-    found.extend(gguf_files(&llama_cpp, Place::LlamaCpp));
+
+    let hugging_face = search.hugging_face();
+    found.extend(gguf_files(&hugging_face, ModelSource::HuggingFace));
+    for store in search.ollama() {
+        found.extend(ollama_models(&store));
+    }
+    for folder in search.lm_studio() {
+        found.extend(gguf_files(&folder, ModelSource::LmStudio));
+    }
+    found.extend(gguf_files(&search.llama_cpp(), ModelSource::LlamaCpp));
     found
 }
 
-fn gguf_files(folder: &Path, place: Place) -> Vec<Candidate> {
+fn gguf_files(folder: &Path, source: ModelSource) -> Vec<Candidate> {
+    let is_gguf = |file: &PathBuf| {
+        file.extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
+    };
     files_below(folder)
         .into_iter()
-        .filter(|file| {
-            file.extension()
-                .is_some_and(|ending| ending.eq_ignore_ascii_case("gguf"))
-        })
-        .filter_map(|file| Candidate::of_file(file, place))
+        .filter(is_gguf)
+        .filter_map(|file| Candidate::of_file(file, source))
         .collect()
 }
 
-/// Ollama keeps a manifest a model, `manifests/<registry>/<owner>/<model>/<tag>`, which names the blob with the weights.
+/// Lists the models of an Ollama store. A model has a manifest,
+/// `manifests/<registry>/<owner>/<model>/<tag>`, which names the blob with the weights.
 fn ollama_models(store: &Path) -> Vec<Candidate> {
     let manifests = store.join("manifests");
     files_below(&manifests)
@@ -360,13 +370,14 @@ fn ollama_models(store: &Path) -> Vec<Candidate> {
             Some(Candidate {
                 name,
                 file: store.join("blobs").join(blob),
-                place: Place::Ollama,
+                source: ModelSource::Ollama,
             })
         })
         .collect()
 }
 
-/// `registry.ollama.ai/library/llama3.2/3b` is called `llama3.2:3b`; owners other than `library` stay in front.
+/// Returns the name of a manifest: `llama3.2:3b` for `registry.ollama.ai/library/llama3.2/3b`. An
+/// owner other than `library` stays in front.
 fn ollama_name(manifest: &Path) -> Option<String> {
     let parts: Vec<&str> = manifest.iter().filter_map(|part| part.to_str()).collect();
     let [_registry, owner, model, tag] = parts[..] else {
@@ -379,6 +390,7 @@ fn ollama_name(manifest: &Path) -> Option<String> {
     })
 }
 
+/// Returns the file name of the blob with the weights.
 fn ollama_blob(manifest: &Path) -> Option<String> {
     #[derive(Deserialize)]
     struct Manifest {
@@ -390,24 +402,24 @@ fn ollama_blob(manifest: &Path) -> Option<String> {
         media_type: String,
         digest: String,
     }
+
     let manifest: Manifest = read_json(manifest)?;
     let weights = manifest
         .layers
         .into_iter()
         .find(|layer| layer.media_type.ends_with("image.model"))?;
     let digest = weights.digest.strip_prefix("sha256:")?;
-    digest
-        .chars()
-        .all(|c| c.is_ascii_hexdigit())
-        .then(|| format!("sha256-{digest}"))
+    let is_hexadecimal = digest.chars().all(|c| c.is_ascii_hexdigit());
+    is_hexadecimal.then(|| format!("sha256-{digest}"))
 }
 
-/// Bounds of a look into somebody else's folder.
+// Bounds of a search in folders of other programs.
 const MAX_DEPTH: usize = 8;
 const MAX_ENTRIES: usize = 20_000;
 const MAX_JSON_BYTES: u64 = 1 << 20;
 
-/// The files below a folder, sorted, symbolic links to files included and links to folders not followed.
+/// Lists the files below a folder, sorted. Symbolic links to files are included, links to folders
+/// are not followed.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut entries = 0;
@@ -418,13 +430,13 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
             if entries > MAX_ENTRIES {
                 break;
             }
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
-                    folders.push((entry.path(), depth + 1))
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if depth < MAX_DEPTH {
+                    folders.push((path, depth + 1));
                 }
-                Ok(kind) if kind.is_dir() => {}
-                Ok(_) if entry.path().is_file() => files.push(entry.path()),
-                Ok(_) | Err(_) => {}
+            } else if path.is_file() {
+                files.push(path);
             }
         }
     }
@@ -433,19 +445,20 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn read_json<T: for<'de> Deserialize<'de>>(file: &Path) -> Option<T> {
-    let about = fs::metadata(file)
-        .ok()
-        .filter(|about| about.is_file() && about.len() <= MAX_JSON_BYTES);
-    about.and_then(|_| serde_json::from_slice(&fs::read(file).ok()?).ok())
+    let metadata = fs::metadata(file).ok()?;
+    if !metadata.is_file() || metadata.len() > MAX_JSON_BYTES {
+        return None;
+    }
+    serde_json::from_slice(&fs::read(file).ok()?).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Everything under one folder, no variables.
-    fn surroundings(home: &Path) -> Surroundings {
-        Surroundings {
+    /// Everything under one folder, without environment variables.
+    fn search_paths(home: &Path) -> SearchPaths {
+        SearchPaths {
             assets: Path::new(env!("CARGO_MANIFEST_DIR")).join("assets"),
             models: home.join("models"),
             home: home.to_owned(),
@@ -510,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn models_are_found_where_other_programs_keep_them() {
+    fn models_of_other_programs_are_found() {
         let home = tempfile::tempdir().expect("a folder");
         let home = home.path();
         let model = |n: u32| gguf(&[("general.architecture", "llama")], &[("n", n)]);
@@ -541,46 +554,50 @@ mod tests {
             gguf(&[("general.type", "mmproj")], &[]),
         );
 
-        let found = discover_in(&surroundings(home));
+        let found = discover_in(&search_paths(home));
         let seen: Vec<_> = found
             .iter()
-            .map(|model| (model.name.as_str(), model.place, model.role))
+            .map(|model| (model.name.as_str(), model.source, model.role))
             .collect();
         let expected = [
             (
                 "all-MiniLM-L6-v2.Q8_0.gguf",
-                Place::Bundled,
+                ModelSource::Bundled,
                 Some(ModelRole::Embedder),
             ),
             (
                 "ragscope-demo.Q8_0.gguf",
-                Place::Bundled,
+                ModelSource::Bundled,
                 Some(ModelRole::Generator),
             ),
             (
                 "ragscope-reader.Q5_0.gguf",
-                Place::Bundled,
+                ModelSource::Bundled,
                 Some(ModelRole::Generator),
             ),
             (
                 "ragscope-reranker.Q5_0.gguf",
-                Place::Bundled,
+                ModelSource::Bundled,
                 Some(ModelRole::Reranker),
             ),
             (
                 "ragscope-sentences.F16.gguf",
-                Place::Bundled,
+                ModelSource::Bundled,
                 Some(ModelRole::Linker),
             ),
-            ("cut.gguf", Place::User, None),
-            ("mine.gguf", Place::User, Some(ModelRole::Generator)),
+            ("cut.gguf", ModelSource::User, None),
+            ("mine.gguf", ModelSource::User, Some(ModelRole::Generator)),
             (
                 "hub.Q4.gguf",
-                Place::HuggingFace,
+                ModelSource::HuggingFace,
                 Some(ModelRole::Generator),
             ),
-            ("tiny:3b", Place::Ollama, Some(ModelRole::Generator)),
-            ("studio.gguf", Place::LmStudio, Some(ModelRole::Generator)),
+            ("tiny:3b", ModelSource::Ollama, Some(ModelRole::Generator)),
+            (
+                "studio.gguf",
+                ModelSource::LmStudio,
+                Some(ModelRole::Generator),
+            ),
         ];
         assert_eq!(seen, expected);
         assert!(
@@ -594,11 +611,11 @@ mod tests {
     }
 
     #[test]
-    fn a_name_leads_to_its_file_or_to_the_nearest_name() {
+    fn a_name_resolves_to_its_file_or_suggests_the_nearest() {
         let home = tempfile::tempdir().expect("a folder");
-        let surroundings = surroundings(home.path());
+        let search = search_paths(home.path());
         put(&home.path().join("models/Mine.Q4_K_M.gguf"), "x");
-        let bundled = surroundings.assets.join("models/ragscope-demo.Q8_0.gguf");
+        let bundled = search.assets.join("models/ragscope-demo.Q8_0.gguf");
         let cases = [
             ("ragscope-demo.Q8_0.gguf", Ok(bundled.clone())),
             ("ragscope-demo.q8_0", Ok(bundled.clone())),
@@ -621,7 +638,7 @@ mod tests {
             ("~/models", Err("it is a folder")),
         ];
         for (name, expected) in cases {
-            match (resolve_in(name, &surroundings), expected) {
+            match (resolve_in(name, &search), expected) {
                 (Ok(file), Ok(expected)) => assert_eq!(file, expected, "{name}"),
                 (Err(error), Err(part)) => {
                     assert!(error.to_string().contains(part), "{name}: {error}")

@@ -1,15 +1,22 @@
-//! The embedder on llama.cpp: one unit vector a text.
+//! The embedder on llama.cpp: one unit vector per text.
 
 use std::path::Path;
 
 use llama_cpp_2::token::LlamaToken;
 
 use super::ffi::Pooling;
-use super::pool::Pool;
+use super::load::LoadRequest;
+use super::pool::{Pool, Required};
 use super::runtime::Runtime;
 use super::{Embedder, LlmError, template};
 use crate::config::EmbedderSettings;
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
+
+const REQUIRED: Required = Required {
+    role: ModelRole::Embedder,
+    pooling: Pooling::Vector,
+    otherwise: "it is not an embedding model: it pools no vector from a text",
+};
 
 /// An embedder on llama.cpp. One thread uses it at a time.
 pub struct LlamaEmbedder {
@@ -17,11 +24,13 @@ pub struct LlamaEmbedder {
     card: ModelCard,
 }
 
-/// Load an embedder. `progress` sees numbers from 0 to 1 and may end the load; `stop` ends it too, and later every call
-/// within one batch.
+/// Loads an embedder.
+///
+/// `progress` is called with numbers from 0 to 1 and can end the load. `stop` ends it too, and
+/// later ends every call within one batch.
 ///
 /// # Errors
-/// As [`super::load_generator`]; also [`LlmError::Unusable`] for a model that makes no vector of a text.
+/// As [`super::load_generator`]; also [`LlmError::Unusable`] for a model that is no embedder.
 pub fn load_embedder(
     runtime: &Runtime,
     file: &Path,
@@ -29,12 +38,13 @@ pub fn load_embedder(
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
 ) -> Result<LlamaEmbedder, LlmError> {
-    let kind = (
-        ModelRole::Embedder,
-        Pooling::Vector,
-        "it is not an embedding model: it pools no vector from a text",
-    );
-    let (pool, card) = Pool::load(runtime, file, kind, (settings, stop), progress)?;
+    let request = LoadRequest {
+        runtime,
+        file,
+        stop,
+        progress,
+    };
+    let (pool, card) = Pool::load(request, REQUIRED, settings)?;
     let width = u32::try_from(pool.context.width()).unwrap_or(0);
     Ok(LlamaEmbedder {
         pool,
@@ -46,11 +56,8 @@ impl Embedder for LlamaEmbedder {
     fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
         let tokens: Vec<Vec<i32>> = texts.iter().map(|text| self.tokens(text)).collect();
         let width = self.pool.context.width();
-        self.pool
-            .rows(&tokens, width)?
-            .into_iter()
-            .map(unit)
-            .collect()
+        let rows = self.pool.rows(&tokens, width)?;
+        rows.into_iter().map(unit).collect()
     }
 
     fn card(&self) -> &ModelCard {
@@ -59,7 +66,7 @@ impl Embedder for LlamaEmbedder {
 }
 
 impl LlamaEmbedder {
-    /// Tokens of a text, cut at the end to what the model takes; the closing token stays.
+    /// Returns the tokens of a text, truncated to the model's context before the closing token.
     fn tokens(&self, text: &str) -> Vec<i32> {
         let vocabulary = self.pool.context.model().vocab();
         let mut tokens: Vec<i32> = vocabulary
@@ -67,36 +74,35 @@ impl LlamaEmbedder {
             .into_iter()
             .map(|token| token.0)
             .collect();
-        if tokens.len() > self.pool.longest {
+
+        if tokens.len() > self.pool.max_tokens {
             let closing = tokens
                 .last()
                 .copied()
                 .filter(|token| vocabulary.is_control(LlamaToken(*token)));
-            tokens.truncate(self.pool.longest - closing.iter().len());
+            tokens.truncate(self.pool.max_tokens - closing.iter().len());
             tokens.extend(closing);
         }
         if tokens.is_empty() {
-            // a vocabulary without marks has no token for an empty text; a space stands in
-            tokens = template::tokens(self.pool.context.model(), " ", false, false);
+            // A vocabulary without special tokens has none for an empty text, and llama.cpp pools
+            // no empty sequence.
+            tokens = template::tokenize(self.pool.context.model(), " ", false, false);
         }
         tokens
     }
 }
 
-/// The vector at length 1.
+/// Scales a vector to length 1.
 fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>, LlmError> {
-    let length = vector
-        .iter()
-        .map(|x| f64::from(*x) * f64::from(*x))
-        .sum::<f64>()
-        .sqrt();
+    let squares = vector.iter().map(|x| f64::from(*x) * f64::from(*x));
+    let length = squares.sum::<f64>().sqrt();
     if !length.is_finite() || length == 0.0 {
         return Err(LlmError::Backend(
             "the embedder computed a vector without a direction".to_owned(),
         ));
     }
-    vector
-        .iter_mut()
-        .for_each(|x| *x = (f64::from(*x) / length) as f32);
+    for x in &mut vector {
+        *x = (f64::from(*x) / length) as f32;
+    }
     Ok(vector)
 }

@@ -1,5 +1,6 @@
-//! The only file with `unsafe`: a context made straight from `llama_cpp_sys_2`, because the safe one hides the evaluation
-//! and abort callbacks, and the few model calls that `llama-cpp-2` does not wrap.
+//! The only file with `unsafe`: a context created with `llama_cpp_sys_2`, because the safe one
+//! hides the evaluation and abort callbacks, and the few model calls that `llama-cpp-2` does not
+//! wrap.
 #![expect(unsafe_code, reason = "llama.cpp is a C library")]
 
 use std::cell::RefCell;
@@ -18,69 +19,70 @@ use super::cells::Memory;
 use crate::config::CacheType;
 use crate::event::StopFlag;
 
-/// Contexts have a multiple of this many cells.
+/// The number of cells of a context is a multiple of this.
 pub(super) const CONTEXT_STEP: u32 = 256;
 
-/// What a context is for.
+/// The output of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Logits.
     Generate,
     /// Logits, with attention that can be read.
     Attend,
-    /// One vector a sequence, pooled as the model's metadata says.
+    /// One vector per sequence, pooled as the model's metadata says.
     Embed,
 }
 
 /// How attention is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attention {
-    /// By flash attention, where the backend has it.
-    FlashIfAble,
+    /// Flash attention where the backend has it.
+    Auto,
     Flash,
-    /// In the open: every weight is a number of a tensor, which can be read.
-    Open,
+    /// Flash attention off: every weight is a number of a tensor, which can be read.
+    Unfused,
 }
 
-/// The size of a context.
+/// Parameters of a context.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct ContextParams {
     pub purpose: Purpose,
-    /// Cells of the cache, shared by all sequences.
+    /// Cells of the KV cache, shared by all sequences.
     pub context_tokens: u32,
-    /// Tokens of one decode.
+    /// Maximum tokens of one decode.
     pub batch_tokens: u32,
     pub sequences: u32,
     pub threads: u32,
-    /// Keep keys, values and their arithmetic on the GPU.
+    /// Whether keys, values and their arithmetic are on the GPU.
     pub offload: bool,
     pub attention: Attention,
     pub cache_type: CacheType,
 }
 
 /// Reads tensors while a graph is evaluated.
-pub(super) trait Watch {
-    /// Is this tensor wanted? Asked once for every node of the graph.
-    fn wants(&self, name: &str) -> bool;
-    /// A wanted tensor has been computed.
-    fn see(&mut self, name: &str, tensor: &Tensor);
+pub(super) trait TensorReader {
+    /// Returns whether this tensor is to be read. Called once for every node of the graph.
+    fn is_wanted(&self, name: &str) -> bool;
+    /// Reads a tensor that has been computed.
+    fn read(&mut self, name: &str, tensor: &Tensor);
 }
 
-/// A computed tensor of single-precision numbers, alive while it is shown.
+/// A computed tensor of single-precision numbers, borrowed for the call that reads it.
 pub(super) struct Tensor<'a>(&'a sys::ggml_tensor);
 
 impl Tensor<'_> {
-    /// Sizes of its dimensions, fastest first.
+    /// Returns the sizes of its dimensions, fastest first.
     pub fn shape(&self) -> [usize; 4] {
         self.0.ne.map(|size| usize::try_from(size).unwrap_or(0))
     }
 
-    /// Read numbers that follow each other, from the `at`th on, as far as there are any.
+    /// Reads consecutive numbers from index `at` on, as far as there are any.
     pub fn read(&self, at: usize, into: &mut [f32]) {
         let all = self.shape().iter().product::<usize>();
         let count = into.len().min(all.saturating_sub(at));
         let tensor = std::ptr::from_ref(self.0);
-        // SAFETY: the tensor is live, contiguous and of f32, which was checked before it was shown; the range lies inside both.
+        // SAFETY: the tensor is live, contiguous and of f32, which `evaluated` checks; the range is
+        // inside both.
         unsafe {
             sys::ggml_backend_tensor_get(
                 tensor,
@@ -92,15 +94,16 @@ impl Tensor<'_> {
     }
 }
 
-/// What is evaluated together: tokens (or vectors in their place), each with a position and a sequence.
+/// Tokens (or vectors in their place) that are evaluated together, each with a position and a
+/// sequence.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     tokens: Vec<i32>,
     vectors: Vec<f32>,
     positions: Vec<i32>,
     sequences: Vec<i32>,
-    outputs: Vec<i8>,
-    rows: usize,
+    is_output: Vec<i8>,
+    outputs: usize,
 }
 
 impl Batch {
@@ -109,35 +112,36 @@ impl Batch {
         self.vectors.clear();
         self.positions.clear();
         self.sequences.clear();
-        self.outputs.clear();
-        self.rows = 0;
+        self.is_output.clear();
+        self.outputs = 0;
     }
 
-    /// Add a token; its index in the batch comes back.
-    pub fn push(&mut self, token: i32, position: usize, sequence: usize, output: bool) -> usize {
+    /// Adds a token and returns its index in the batch.
+    pub fn push(&mut self, token: i32, position: usize, sequence: usize, is_output: bool) -> usize {
         self.tokens.push(token);
-        self.place(position, sequence, output)
+        self.push_entry(position, sequence, is_output)
     }
 
-    /// Add a vector of the model's width in place of a token. A batch holds tokens or vectors, not both.
+    /// Adds a vector of the model's width in place of a token. A batch has tokens or vectors, not
+    /// both.
     pub fn push_vector(
         &mut self,
         vector: &[f32],
         position: usize,
         sequence: usize,
-        output: bool,
+        is_output: bool,
     ) -> usize {
         self.vectors.extend_from_slice(vector);
-        self.place(position, sequence, output)
+        self.push_entry(position, sequence, is_output)
     }
 
-    fn place(&mut self, position: usize, sequence: usize, output: bool) -> usize {
+    fn push_entry(&mut self, position: usize, sequence: usize, is_output: bool) -> usize {
         self.positions
             .push(i32::try_from(position).unwrap_or(i32::MAX));
         self.sequences
             .push(i32::try_from(sequence).unwrap_or(i32::MAX));
-        self.outputs.push(i8::from(output));
-        self.rows += usize::from(output);
+        self.is_output.push(i8::from(is_output));
+        self.outputs += usize::from(is_output);
         self.positions.len() - 1
     }
 
@@ -145,30 +149,30 @@ impl Batch {
         self.positions.len()
     }
 
-    /// Entries that were asked for as output so far.
-    pub fn rows(&self) -> usize {
-        self.rows
+    /// Returns the number of entries that are output.
+    pub fn outputs(&self) -> usize {
+        self.outputs
     }
 }
 
-/// How a decode ended when it did not fail.
+/// How a decode ended if it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decoded {
     Done,
-    /// No cells for the batch; the cache is as before.
+    /// The KV cache has no room for the batch and is unchanged.
     NoRoom,
-    /// The stop flag was seen; part of the batch may be in the cache.
+    /// The stop flag was set; part of the batch may be in the KV cache.
     Aborted,
 }
 
-type Watcher = RefCell<Option<Box<dyn Watch + Send>>>;
+type ReaderCell = RefCell<Option<Box<dyn TensorReader + Send>>>;
 
-/// A llama.cpp context with its model, its stop flag and its watcher.
+/// A llama.cpp context with its model, its stop flag and its tensor reader.
 pub(super) struct Context {
     raw: NonNull<sys::llama_context>,
-    // the callbacks read these two through pointers: boxed so that they stay where they are
+    // The callbacks have pointers to these two: boxed so that they do not move.
     stop: Box<StopFlag>,
-    watcher: Box<Watcher>,
+    reader: Box<ReaderCell>,
     model: Arc<LlamaModel>,
     counts: Vec<i32>,
     sequence_pointers: Vec<*mut i32>,
@@ -176,8 +180,8 @@ pub(super) struct Context {
     width: usize,
 }
 
-// SAFETY: a context may move between threads as long as one thread uses it at a time, which `&mut self` ensures; nothing in it
-// is tied to the thread that made it.
+// SAFETY: a context may move between threads as long as one thread uses it at a time, which
+// `&mut self` ensures; nothing in it is tied to the thread that created it.
 unsafe impl Send for Context {}
 
 fn cache_type(kind: CacheType) -> sys::ggml_type {
@@ -189,49 +193,56 @@ fn cache_type(kind: CacheType) -> sys::ggml_type {
 }
 
 impl Context {
-    /// Make a context. None when llama.cpp refuses (mostly: not enough memory); the reason is in its log.
-    pub fn new(model: &Arc<LlamaModel>, shape: Shape, stop: &StopFlag) -> Option<Self> {
+    /// Creates a context. `None` if llama.cpp refuses (mostly for lack of memory); the reason is in
+    /// its log.
+    pub fn new(model: &Arc<LlamaModel>, params: ContextParams, stop: &StopFlag) -> Option<Self> {
         let stop = Box::new(stop.clone());
-        let watcher: Box<Watcher> = Box::default();
+        let reader: Box<ReaderCell> = Box::default();
+
         // SAFETY: returns a plain struct.
-        let mut params = unsafe { sys::llama_context_default_params() };
-        // llama.cpp rounds the context up itself, but only after it has limited the batch to what was asked for
-        params.n_ctx = shape.context_tokens.next_multiple_of(CONTEXT_STEP);
-        params.n_batch = shape.batch_tokens;
-        params.n_ubatch = shape.batch_tokens;
-        params.n_seq_max = shape.sequences;
-        params.n_threads = i32::try_from(shape.threads).unwrap_or(1);
-        params.n_threads_batch = params.n_threads;
-        params.type_k = cache_type(shape.cache_type);
-        // llama.cpp reads values in blocks by flash attention only
-        params.type_v = match (shape.cache_type, shape.attention) {
-            (CacheType::Q8, Attention::Open | Attention::FlashIfAble) => cache_type(CacheType::F16),
+        let mut raw = unsafe { sys::llama_context_default_params() };
+        // llama.cpp rounds the context up itself, but limits the batch to the unrounded size
+        // before.
+        raw.n_ctx = params.context_tokens.next_multiple_of(CONTEXT_STEP);
+        raw.n_batch = params.batch_tokens;
+        raw.n_ubatch = params.batch_tokens;
+        raw.n_seq_max = params.sequences;
+        raw.n_threads = i32::try_from(params.threads).unwrap_or(1);
+        raw.n_threads_batch = raw.n_threads;
+        raw.type_k = cache_type(params.cache_type);
+        // llama.cpp supports quantised values with flash attention only.
+        raw.type_v = match (params.cache_type, params.attention) {
+            (CacheType::Q8, Attention::Unfused | Attention::Auto) => cache_type(CacheType::F16),
             (kind, _) => cache_type(kind),
         };
-        params.kv_unified = true;
-        params.no_perf = true;
-        params.embeddings = shape.purpose == Purpose::Embed;
-        params.offload_kqv = shape.offload;
-        params.op_offload = shape.offload;
-        params.flash_attn_type = match shape.attention {
-            Attention::FlashIfAble => sys::LLAMA_FLASH_ATTN_TYPE_AUTO,
+        // One pool of cells for all sequences, so that they can share prefixes.
+        raw.kv_unified = true;
+        raw.no_perf = true;
+        raw.embeddings = params.purpose == Purpose::Embed;
+        raw.offload_kqv = params.offload;
+        raw.op_offload = params.offload;
+        raw.flash_attn_type = match params.attention {
+            Attention::Auto => sys::LLAMA_FLASH_ATTN_TYPE_AUTO,
             Attention::Flash => sys::LLAMA_FLASH_ATTN_TYPE_ENABLED,
-            Attention::Open => sys::LLAMA_FLASH_ATTN_TYPE_DISABLED,
+            Attention::Unfused => sys::LLAMA_FLASH_ATTN_TYPE_DISABLED,
         };
-        params.abort_callback = Some(abort);
-        params.abort_callback_data = std::ptr::from_ref::<StopFlag>(&stop)
+
+        raw.abort_callback = Some(abort);
+        raw.abort_callback_data = std::ptr::from_ref::<StopFlag>(&stop)
             .cast_mut()
             .cast::<c_void>();
-        params.cb_eval = Some(evaluated);
-        params.cb_eval_user_data = std::ptr::from_ref::<Watcher>(&watcher)
+        raw.cb_eval = Some(evaluated);
+        raw.cb_eval_user_data = std::ptr::from_ref::<ReaderCell>(&reader)
             .cast_mut()
             .cast::<c_void>();
-        // SAFETY: the model lives as long as the context (held in an Arc), and so do the two boxes behind the callbacks.
-        let raw = unsafe { sys::llama_init_from_model(model_pointer(model), params) };
+        // SAFETY: the model lives as long as the context (held in an Arc), and so do the two boxes
+        // behind the callbacks.
+        let raw = unsafe { sys::llama_init_from_model(model_pointer(model), raw) };
+
         Some(Self {
             raw: NonNull::new(raw)?,
             stop,
-            watcher,
+            reader,
             model: Arc::clone(model),
             counts: Vec::new(),
             sequence_pointers: Vec::new(),
@@ -248,13 +259,13 @@ impl Context {
         &self.stop
     }
 
-    /// Cells of the cache: llama.cpp rounds what was asked for.
+    /// Returns the number of cells of the KV cache, as llama.cpp rounded it.
     pub fn context_tokens(&self) -> usize {
         // SAFETY: the context is live.
         unsafe { sys::llama_n_ctx(self.raw.as_ptr()) as usize }
     }
 
-    /// Tokens of the largest batch: no more than were asked for.
+    /// Returns the maximum tokens of a batch: at most as many as the parameters say.
     pub fn batch_tokens(&self) -> usize {
         // SAFETY: the context is live.
         unsafe {
@@ -263,43 +274,44 @@ impl Context {
         }
     }
 
-    /// Have tensors read during the decodes that follow; hand the watcher back with [`Self::unwatch`].
-    pub fn watch(&mut self, watcher: Box<dyn Watch + Send>) {
-        *self.watcher.get_mut() = Some(watcher);
+    /// Sets the reader of the tensors of all decodes until [`Self::clear_tensor_reader`].
+    pub fn set_tensor_reader(&mut self, reader: Box<dyn TensorReader + Send>) {
+        *self.reader.get_mut() = Some(reader);
     }
 
-    /// Stop reading tensors.
-    pub fn unwatch(&mut self) {
-        *self.watcher.get_mut() = None;
+    /// Stops reading tensors.
+    pub fn clear_tensor_reader(&mut self) {
+        *self.reader.get_mut() = None;
     }
 
-    /// Evaluate a batch.
+    /// Evaluates a batch.
     pub fn decode(&mut self, batch: &mut Batch) -> Result<Decoded, LlmError> {
         self.counts.clear();
         self.counts.resize(batch.len(), 1);
         self.sequence_pointers.clear();
         self.sequence_pointers
             .extend(batch.sequences.iter_mut().map(std::ptr::from_mut));
-        let vectors = !batch.vectors.is_empty();
+
+        // llama.cpp takes tokens or vectors, and null for the other.
+        let mut tokens = std::ptr::null_mut();
+        let mut vectors = std::ptr::null_mut();
+        if batch.vectors.is_empty() {
+            tokens = batch.tokens.as_mut_ptr();
+        } else {
+            vectors = batch.vectors.as_mut_ptr();
+        }
         let raw = sys::llama_batch {
             n_tokens: i32::try_from(batch.len()).unwrap_or(i32::MAX),
-            token: if vectors {
-                std::ptr::null_mut()
-            } else {
-                batch.tokens.as_mut_ptr()
-            },
-            embd: if vectors {
-                batch.vectors.as_mut_ptr()
-            } else {
-                std::ptr::null_mut()
-            },
+            token: tokens,
+            embd: vectors,
             pos: batch.positions.as_mut_ptr(),
             n_seq_id: self.counts.as_mut_ptr(),
             seq_id: self.sequence_pointers.as_mut_ptr(),
-            logits: batch.outputs.as_mut_ptr(),
+            logits: batch.is_output.as_mut_ptr(),
         };
-        // SAFETY: every array has `n_tokens` entries (vectors: times the model's width) and outlives the call; each token has
-        // one sequence id behind its pointer.
+
+        // SAFETY: every array has `n_tokens` entries (vectors: times the model's width) and
+        // outlives the call; each token has one sequence id behind its pointer.
         match unsafe { sys::llama_decode(self.raw.as_ptr(), raw) } {
             0 => Ok(Decoded::Done),
             1 => Ok(Decoded::NoRoom),
@@ -310,23 +322,27 @@ impl Context {
         }
     }
 
-    /// Logits of a batch entry that was asked for as output: one number a token of the vocabulary.
+    /// Returns the logits of an output of the batch, by its index among all entries: one number per
+    /// token of the vocabulary.
     pub fn logits(&self, index: usize) -> Result<&[f32], LlmError> {
         let index = i32::try_from(index).unwrap_or(i32::MAX);
-        // SAFETY: llama.cpp checks the index and gives null for a wrong one; a row is `n_vocab` floats, valid until the next decode.
+        // SAFETY: llama.cpp checks the index and returns null for a wrong one; a row is `n_vocab`
+        // floats, valid until the next decode.
         let row = unsafe { sys::llama_get_logits_ith(self.raw.as_ptr(), index) };
         self.row(row, self.vocabulary)
     }
 
-    /// The pooled vector of a sequence of the last batch, `width` numbers: the model's own width, or its number of classes.
+    /// Returns the pooled vector of a sequence of the last batch. `width` is the model's width, or
+    /// its number of classes.
     pub fn pooled(&self, sequence: usize, width: usize) -> Result<&[f32], LlmError> {
         let sequence = i32::try_from(sequence).unwrap_or(i32::MAX);
-        // SAFETY: null for an unknown sequence; the vector has the length that the pooling gives, which the caller knows.
+        // SAFETY: null for an unknown sequence; the length follows from the pooling, which the
+        // caller knows.
         let row = unsafe { sys::llama_get_embeddings_seq(self.raw.as_ptr(), sequence) };
         self.row(row, width)
     }
 
-    /// Width of a pooled embedding.
+    /// Returns the width of a pooled vector.
     pub fn width(&self) -> usize {
         self.width
     }
@@ -334,11 +350,12 @@ impl Context {
     fn row(&self, row: *mut f32, width: usize) -> Result<&[f32], LlmError> {
         let row = NonNull::new(row)
             .ok_or_else(|| LlmError::Backend("a result row is missing".to_owned()))?;
-        // SAFETY: llama.cpp keeps rows of this width until the next decode, which needs `&mut self`.
+        // SAFETY: llama.cpp keeps rows of this width until the next decode, which needs `&mut
+        // self`.
         Ok(unsafe { std::slice::from_raw_parts(row.as_ptr(), width) })
     }
 
-    /// How the model pools a sequence into one vector.
+    /// Returns how the model pools a sequence into one vector.
     pub fn pooling(&self) -> Pooling {
         // SAFETY: the context is live.
         match unsafe { sys::llama_pooling_type(self.raw.as_ptr()) } {
@@ -349,7 +366,7 @@ impl Context {
     }
 
     fn memory(&self) -> sys::llama_memory_t {
-        // SAFETY: the context is live; null for models without a cache, which the callers below check.
+        // SAFETY: the context is live; null for models without a cache, which the callers check.
         unsafe { sys::llama_get_memory(self.raw.as_ptr()) }
     }
 }
@@ -374,7 +391,7 @@ impl Memory for Context {
         }
     }
 
-    fn cut(&mut self, sequence: usize, tokens: usize) -> bool {
+    fn truncate(&mut self, sequence: usize, tokens: usize) -> bool {
         let memory = self.memory();
         // SAFETY: as above.
         memory.is_null()
@@ -395,14 +412,14 @@ impl Memory for Context {
             return 0;
         }
         // SAFETY: as above; -1 for an empty sequence.
-        usize::try_from(unsafe { sys::llama_memory_seq_pos_max(memory, sequence as i32) } + 1)
-            .unwrap_or(0)
+        let last = unsafe { sys::llama_memory_seq_pos_max(memory, sequence as i32) };
+        usize::try_from(last + 1).unwrap_or(0)
     }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: made by llama_init_from_model, freed once; the model is dropped after it.
+        // SAFETY: created by llama_init_from_model, freed once; the model is dropped after it.
         unsafe { sys::llama_free(self.raw.as_ptr()) }
     }
 }
@@ -412,34 +429,39 @@ unsafe extern "C" fn abort(stop: *mut c_void) -> bool {
     unsafe { &*stop.cast::<StopFlag>() }.is_set()
 }
 
-/// llama.cpp asks first (`ask`) whether a tensor is wanted, then shows it. True means: wanted, go on.
+/// llama.cpp calls this before a tensor is computed (`ask`), to learn whether it is wanted, and
+/// again after it, to have it read; the second call returns whether to continue.
 unsafe extern "C" fn evaluated(
     tensor: *mut sys::ggml_tensor,
     ask: bool,
-    watcher: *mut c_void,
+    reader: *mut c_void,
 ) -> bool {
-    // SAFETY: the pointer is the boxed cell of a live context, and llama.cpp calls from the thread that decodes.
-    let Ok(mut watcher) = unsafe { &*watcher.cast::<Watcher>() }.try_borrow_mut() else {
+    // SAFETY: the pointer is the boxed cell of a live context, and llama.cpp calls from the thread
+    // that decodes.
+    let Ok(mut reader) = unsafe { &*reader.cast::<ReaderCell>() }.try_borrow_mut() else {
         return !ask;
     };
-    let Some(watcher) = watcher.as_deref_mut() else {
+    let Some(reader) = reader.as_deref_mut() else {
         return !ask;
     };
-    // SAFETY: the tensor is live during the call and its name ends with a zero.
-    let (name, kind) = unsafe { (CStr::from_ptr((*tensor).name.as_ptr()), (*tensor).type_) };
-    let Ok(name) = name.to_str() else { return !ask };
+    // SAFETY: the tensor is live and not changed during the call, and its name ends with a zero.
+    let raw = unsafe { &*tensor };
+    // SAFETY: as above.
+    let Ok(name) = unsafe { CStr::from_ptr(raw.name.as_ptr()) }.to_str() else {
+        return !ask;
+    };
+
     if ask {
-        return kind == sys::GGML_TYPE_F32 && watcher.wants(name);
+        return raw.type_ == sys::GGML_TYPE_F32 && reader.is_wanted(name);
     }
-    // SAFETY: the tensor is live.
+    // SAFETY: as above.
     if unsafe { sys::ggml_is_contiguous(tensor) } {
-        // SAFETY: the tensor is live and not changed during the call.
-        watcher.see(name, &Tensor(unsafe { &*tensor }));
+        reader.read(name, &Tensor(raw));
     }
     true
 }
 
-/// Load a model. `progress` sees numbers from 0 to 1 and ends the load with false.
+/// Loads a model. `progress` is called with numbers from 0 to 1 and ends the load with false.
 pub(super) fn load_model(
     backend: &LlamaBackend,
     file: &Path,
@@ -447,14 +469,16 @@ pub(super) fn load_model(
     progress: &mut dyn FnMut(f32) -> bool,
 ) -> Option<LlamaModel> {
     let pointer: *mut (dyn FnMut(f32) -> bool + '_) = progress;
-    // SAFETY: only the lifetime changes; the callback lives in `params`, which is dropped before `progress`.
+    // SAFETY: only the lifetime changes; the callback lives in `params`, which is dropped before
+    // `progress`.
     let pointer: *mut (dyn FnMut(f32) -> bool + 'static) = unsafe { std::mem::transmute(pointer) };
-    // SAFETY: llama.cpp calls back on this thread while `load_from_file` runs, when nobody else holds `progress`.
+    // SAFETY: llama.cpp calls back on this thread while `load_from_file` runs, when nothing else
+    // borrows `progress`.
     let params = params.with_progress_callback(move |share| unsafe { (*pointer)(share) });
     LlamaModel::load_from_file(backend, file, &params).ok()
 }
 
-/// `LlamaModel` is `repr(transparent)` over its pointer.
+/// Returns the pointer of a model: `LlamaModel` is `repr(transparent)` over it.
 fn model_pointer(model: &LlamaModel) -> *mut sys::llama_model {
     const { assert!(size_of::<LlamaModel>() == size_of::<*mut sys::llama_model>()) };
     // SAFETY: transparent over a non-null pointer, checked in size above.
@@ -465,7 +489,7 @@ fn model_pointer(model: &LlamaModel) -> *mut sys::llama_model {
     }
 }
 
-/// The quantisation as llama.cpp names it, e.g. `Q4_K - Medium`.
+/// Returns llama.cpp's name of the quantisation, such as `Q4_K - Medium`.
 pub(super) fn quantisation(model: &LlamaModel) -> String {
     // SAFETY: the model is live; the name is a static string.
     unsafe {
@@ -478,7 +502,7 @@ pub(super) fn quantisation(model: &LlamaModel) -> String {
     }
 }
 
-/// The name of a class of a sequence-classification model, when its metadata has one.
+/// Returns the label of a class of a sequence-classification model, if its metadata has one.
 pub(super) fn class_label(model: &LlamaModel, class: u32) -> Option<String> {
     // SAFETY: the model is live; the label belongs to it; null when there is none.
     unsafe {
@@ -487,8 +511,8 @@ pub(super) fn class_label(model: &LlamaModel, class: u32) -> Option<String> {
     }
 }
 
-/// Send the logs of llama.cpp and ggml to `line(level, text)`; a text may be part of a line.
-pub(super) fn send_log() {
+/// Redirects the logs of llama.cpp and ggml to [`super::log`]; a call may pass a part of a line.
+pub(super) fn redirect_log() {
     // SAFETY: the callback is a plain function without data and may be called from any thread.
     unsafe { sys::llama_log_set(Some(log), std::ptr::null_mut()) }
 }
@@ -504,7 +528,7 @@ unsafe extern "C" fn log(level: sys::ggml_log_level, text: *const c_char, _data:
     }
 }
 
-/// Returns the features of ggml's back ends as llama.cpp prints them.
+/// Returns the features of ggml's backends as llama.cpp prints them.
 pub(super) fn system_info() -> String {
     // SAFETY: the string is static and ends with a zero; a later call writes the same text again.
     unsafe { CStr::from_ptr(sys::llama_print_system_info()) }
@@ -512,11 +536,12 @@ pub(super) fn system_info() -> String {
         .into_owned()
 }
 
-/// The names of the chat templates that llama.cpp knows.
+/// Returns the names of llama.cpp's chat templates.
 pub(super) fn chat_templates() -> Vec<String> {
-    // SAFETY: with a null list and no room only the count comes back.
+    // SAFETY: with a null list and no room, only the count is returned.
     let count = unsafe { sys::llama_chat_builtin_templates(std::ptr::null_mut(), 0) };
-    let mut names: Vec<*const c_char> = vec![std::ptr::null(); usize::try_from(count).unwrap_or(0)];
+    let count = usize::try_from(count).unwrap_or(0);
+    let mut names: Vec<*const c_char> = vec![std::ptr::null(); count];
     // SAFETY: the list has room for all; the names are static strings.
     unsafe {
         sys::llama_chat_builtin_templates(names.as_mut_ptr(), names.len());

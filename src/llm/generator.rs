@@ -8,11 +8,11 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
 
 use super::cells::{Cells, Sharing};
-use super::ffi::{Attention, Batch, CONTEXT_STEP, Context, Purpose, Shape};
-use super::load::{self, Loaded, Placement};
+use super::ffi::{Attention, Batch, CONTEXT_STEP, Context, ContextParams, Purpose};
+use super::load::{self, LoadOptions, LoadRequest, Loaded};
 use super::numbers::{Candidates, Sampler};
 use super::runtime::{self, Runtime};
-use super::schedule::{self, Ended, Evaluator, Next, Reader, Report, Row};
+use super::schedule::{self, Evaluator, JobEnd, Next, Reader, Report, Row};
 use super::stream::Stream;
 use super::template::Template;
 use super::tree::Job;
@@ -23,15 +23,15 @@ use super::{
 use crate::config::{FlashAttention, GeneratorSettings};
 use crate::event::{CallUsage, Flow, ModelCard, ModelRole, StopFlag};
 
-/// Sequences that may be worked in or kept at once.
+/// Sequences of a context, active and kept.
 const SEQUENCES: u32 = 64;
-/// The same for models whose sequences each take memory of their own, used or not.
-const WHOLE_SEQUENCES: u32 = 4;
-/// Numbers that ggml's half-precision kernels take at once.
+/// Sequences for recurrent and hybrid models: each takes the memory of a whole state, used or not.
+const STATE_SEQUENCES: u32 = 4;
+/// Numbers that ggml's half-precision kernels process per step.
 const FLASH_STEP: u64 = 64;
-/// Of the free memory, what the cache may take.
+/// Share of the free memory for the KV cache.
 const CACHE_SHARE: f64 = 0.5;
-/// Cells that stay filled between calls for prompts to come; more would slow every token down.
+/// Cells that stay filled between calls, for prompts to come: more would slow down every token.
 pub(super) const KEPT_CELLS: usize = 8192;
 
 /// A generator on llama.cpp. One thread uses it at a time.
@@ -41,21 +41,24 @@ pub struct LlamaGenerator {
     pub(super) template: Template,
     /// The tokens that end a turn.
     pub(super) turn_ends: Vec<usize>,
-    /// What the model begins its replies with: a space, or nothing.
+    /// The start of the model's replies: a space, or nothing.
     pub(super) reply_start: &'static str,
     card: ModelCard,
     usage: CallUsage,
-    /// A second context without flash attention, made when attention is first asked for.
-    pub(super) open: Option<Evaluator>,
-    pub(super) shape: Shape,
+    /// A second context with flash attention off, created when attention is first asked for.
+    pub(super) unfused: Option<Evaluator>,
+    pub(super) params: ContextParams,
 }
 
-/// Load a generator. `progress` sees numbers from 0 to 1 and may end the load; `stop` ends it too, and later every call,
-/// within one decode step.
+/// Loads a generator.
+///
+/// `progress` is called with numbers from 0 to 1 and can end the load. `stop` ends it too, and
+/// later ends every call within one decode.
 ///
 /// # Errors
-/// [`LlmError::Missing`] and [`LlmError::Unusable`] for the file, [`LlmError::Stopped`], [`LlmError::Backend`] for settings that
-/// name no device or template and for a context that does not fit the memory.
+/// [`LlmError::Missing`] and [`LlmError::Unusable`] for the file, [`LlmError::Stopped`],
+/// [`LlmError::Backend`] for settings that name no device or template and for a context that does
+/// not fit the memory.
 pub fn load_generator(
     runtime: &Runtime,
     file: &Path,
@@ -63,63 +66,59 @@ pub fn load_generator(
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
 ) -> Result<LlamaGenerator, LlmError> {
-    let placement = Placement {
+    let unusable = |reason: String| LlmError::Unusable {
+        path: file.display().to_string(),
+        reason,
+    };
+    let options = LoadOptions {
         role: ModelRole::Generator,
         gpu_layers: settings.gpu_layers,
         device: &settings.device,
     };
-    let mut loaded = load::load(runtime, file, placement, stop, progress)?;
-    if loaded
-        .metadata
-        .flag(&format!("{}.attention.causal", loaded.card.architecture))
-        == Some(false)
-    {
-        let reason = "it turns text into vectors and writes none".to_owned();
-        return Err(LlmError::Unusable {
-            path: file.display().to_string(),
-            reason,
-        });
-    }
-    let template = Template::choose(&loaded.model, &settings.chat_template)?;
-    let (context, shape) = context(&loaded, settings, stop)?;
-    let (tokens, batch_tokens) = (context.context_tokens(), context.batch_tokens());
-    loaded.card.context_tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
-    template.name().clone_into(&mut loaded.card.chat_template);
-    let sharing = if keeps_states(&loaded) {
-        log::write(
-            false,
-            "ragscope: this model keeps one state a sequence: prompts share nothing and are evaluated whole\n",
-        );
-        Sharing::Whole
-    } else {
-        Sharing::Prefix
+    let request = LoadRequest {
+        runtime,
+        file,
+        stop,
+        progress,
     };
+    let mut loaded = load::load(request, options)?;
+    let causal_key = format!("{}.attention.causal", loaded.card.architecture);
+    if loaded.metadata.flag(&causal_key) == Some(false) {
+        return Err(unusable(
+            "it turns text into vectors and writes none".to_owned(),
+        ));
+    }
+
+    let template = Template::choose(&loaded.model, &settings.chat_template)?;
+    let (context, params) = context(&loaded, settings, stop)?;
+    let context_tokens = context.context_tokens();
+    loaded.card.context_tokens = u32::try_from(context_tokens).unwrap_or(u32::MAX);
+    template.name().clone_into(&mut loaded.card.chat_template);
+
     let mut generator = LlamaGenerator {
         turn_ends: turn_ends(&loaded.model),
         reply_start: "",
         evaluator: Evaluator {
+            batch_tokens: context.batch_tokens(),
             context,
-            cells: Cells::new(tokens, shape.sequences as usize, sharing),
+            cells: Cells::new(context_tokens, params.sequences as usize, sharing(&loaded)),
             batch: Batch::default(),
-            batch_tokens,
         },
         model: loaded.model,
         template,
         card: loaded.card,
         usage: CallUsage::default(),
-        open: None,
-        shape,
+        unfused: None,
+        params,
     };
-    match generator.learn_reply_start() {
-        Err(LlmError::Backend(reason)) => Err(LlmError::Unusable {
-            path: file.display().to_string(),
-            reason,
-        })?,
-        otherwise => otherwise?,
-    }
+    generator.learn_reply_start().map_err(|error| match error {
+        LlmError::Backend(reason) => unusable(reason),
+        other => other,
+    })?;
     Ok(generator)
 }
 
+/// Returns the tokens that end a turn.
 fn turn_ends(model: &LlamaModel) -> Vec<usize> {
     let vocabulary = model.vocab();
     vocabulary
@@ -129,80 +128,92 @@ fn turn_ends(model: &LlamaModel) -> Vec<usize> {
         .collect()
 }
 
-/// Does the model keep one state a sequence, which cannot be cut, in place of cells?
-fn keeps_states(loaded: &Loaded) -> bool {
+/// Returns whether the model keeps one state per sequence, which cannot be truncated, in place of
+/// cells.
+fn has_states(loaded: &Loaded) -> bool {
     loaded.model.is_recurrent() || loaded.model.is_hybrid()
 }
 
-fn sequences(loaded: &Loaded) -> u32 {
-    if keeps_states(loaded) {
-        WHOLE_SEQUENCES
-    } else {
-        SEQUENCES
+fn sharing(loaded: &Loaded) -> Sharing {
+    if !has_states(loaded) {
+        return Sharing::Prefix;
     }
+    log::write(
+        false,
+        "ragscope: this model keeps one state per sequence: prompts share no prefix\n",
+    );
+    Sharing::Whole
 }
 
-/// llama.cpp wants room in a batch, and so in the context, for one token of every sequence; it aborts without.
-fn batch_tokens(settings: &GeneratorSettings) -> u32 {
-    settings.batch_tokens.max(SEQUENCES)
-}
-
-/// A context of the size that the settings ask for, or the largest up to the trained one that fits the memory.
+/// Creates a context of the size in the settings, or the largest up to the trained one that fits
+/// the memory.
 fn context(
     loaded: &Loaded,
     settings: &GeneratorSettings,
     stop: &StopFlag,
-) -> Result<(Context, Shape), LlmError> {
-    let mut tokens = context_tokens(loaded, settings);
+) -> Result<(Context, ContextParams), LlmError> {
+    let sequences = if has_states(loaded) {
+        STATE_SEQUENCES
+    } else {
+        SEQUENCES
+    };
+    let mut params = ContextParams {
+        purpose: Purpose::Generate,
+        context_tokens: context_tokens(loaded, settings),
+        // llama.cpp aborts without room in a batch for one token of every sequence.
+        batch_tokens: settings.batch_tokens.max(SEQUENCES),
+        sequences,
+        threads: runtime::threads(settings.threads),
+        offload: loaded.card.gpu_layers > 0,
+        attention: attention(loaded, settings.flash_attention),
+        cache_type: settings.cache_type,
+    };
+
     loop {
-        let shape = Shape {
-            purpose: Purpose::Generate,
-            context_tokens: tokens,
-            batch_tokens: batch_tokens(settings),
-            sequences: sequences(loaded),
-            threads: runtime::threads(settings.threads),
-            offload: loaded.card.gpu_layers > 0,
-            attention: attention(loaded, settings.flash_attention),
-            cache_type: settings.cache_type,
-        };
-        log::forget_complaints();
-        match Context::new(&loaded.model, shape, stop) {
-            Some(context) => return Ok((context, shape)),
-            None if settings.context_tokens == 0 && tokens > 2 * CONTEXT_STEP => tokens /= 2,
-            None => {
-                let reason = log::complaint().unwrap_or_else(|| "not enough memory".to_owned());
-                return Err(LlmError::Backend(format!(
-                    "no context of {tokens} tokens ({reason}): lower generator.context_tokens"
-                )));
-            }
+        log::clear_errors();
+        if let Some(context) = Context::new(&loaded.model, params, stop) {
+            return Ok((context, params));
         }
+        let tokens = params.context_tokens;
+        if settings.context_tokens > 0 || tokens <= 2 * CONTEXT_STEP {
+            let reason = log::first_error().unwrap_or_else(|| "not enough memory".to_owned());
+            return Err(LlmError::Backend(format!(
+                "no context of {tokens} tokens ({reason}): lower generator.context_tokens"
+            )));
+        }
+        params.context_tokens /= 2;
     }
 }
 
-/// On the CPU the half-precision kernels of flash attention work in steps of [`FLASH_STEP`] numbers and take narrower heads number by
-/// number: side by side, branches are then about three times as fast with attention in the open.
+/// Chooses between flash and unfused attention.
+///
+/// On the CPU, ggml's half-precision kernels of flash attention process [`FLASH_STEP`] numbers per
+/// step and narrower heads one by one: branches side by side are then about three times as fast
+/// with flash attention off.
 fn attention(loaded: &Loaded, setting: FlashAttention) -> Attention {
-    let narrow = load::head_width(&loaded.metadata) < FLASH_STEP;
+    let is_narrow = load::head_width(&loaded.metadata) < FLASH_STEP;
     match setting {
         FlashAttention::On => Attention::Flash,
-        FlashAttention::Off => Attention::Open,
-        FlashAttention::Auto if narrow && loaded.card.gpu_layers == 0 => Attention::Open,
-        FlashAttention::Auto => Attention::FlashIfAble,
+        FlashAttention::Off => Attention::Unfused,
+        FlashAttention::Auto if is_narrow && loaded.card.gpu_layers == 0 => Attention::Unfused,
+        FlashAttention::Auto => Attention::Auto,
     }
 }
 
+/// Returns the size of the context: the setting, or what is trained and fits the memory.
 fn context_tokens(loaded: &Loaded, settings: &GeneratorSettings) -> u32 {
     if settings.context_tokens > 0 {
         return settings.context_tokens.max(CONTEXT_STEP);
     }
+
     let trained = loaded.model.n_ctx_train().max(CONTEXT_STEP);
-    let cell = load::cell_bytes(&loaded.metadata, settings.cache_type).max(1);
-    let fitting = loaded.cache_bytes.map_or(u64::from(trained), |bytes| {
-        (bytes as f64 * CACHE_SHARE) as u64 / cell
-    });
-    let fitting = u32::try_from(fitting)
-        .unwrap_or(u32::MAX)
-        .max(2 * CONTEXT_STEP);
+    let Some(free_bytes) = loaded.free_bytes else {
+        return trained;
+    };
+    let cell_bytes = load::cell_bytes(&loaded.metadata, settings.cache_type).max(1);
+    let fitting = (free_bytes as f64 * CACHE_SHARE) as u64 / cell_bytes;
+    let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
+    let fitting = fitting.max(2 * CONTEXT_STEP);
     if fitting >= trained {
         trained
     } else {
@@ -217,16 +228,18 @@ impl Generator for LlamaGenerator {
         decoding: &Decoding,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Completion>, LlmError> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let jobs = self.jobs(prompts, decoding)?;
         let mut writer = Writer::new(&self.model, &self.template, decoding, jobs.len(), observe);
         let report = schedule::run(&mut self.evaluator, &jobs, &mut writer);
-        let branches = writer.branches;
-        self.account(begun, report.as_ref().ok(), written(&branches));
-        Ok(branches
+
+        let continuations = writer.continuations;
+        self.record_usage(started, report.as_ref().ok(), generated(&continuations));
+        let ends = report?.ends;
+        Ok(continuations
             .into_iter()
-            .zip(report?.ends)
-            .map(|(branch, ended)| branch.finish(ended))
+            .zip(ends)
+            .map(|(continuation, end)| continuation.finish(end))
             .collect())
     }
 
@@ -249,21 +262,21 @@ impl LlamaGenerator {
         prompts: &[Prompt],
         decoding: &Decoding,
     ) -> Result<Vec<Job>, LlmError> {
-        prompts
-            .iter()
-            .map(|prompt| {
-                let tokens = self.template.render(&self.model, prompt)?.tokens;
-                self.check_length(tokens.len(), 1)?;
-                Ok(Job {
-                    first_row: tokens.len() - 1,
-                    tokens,
-                    growth: decoding.max_tokens as usize,
-                })
-            })
-            .collect()
+        let mut jobs = Vec::with_capacity(prompts.len());
+        for prompt in prompts {
+            let tokens = self.template.render(&self.model, prompt)?.tokens;
+            self.check_length(tokens.len(), 1)?;
+            jobs.push(Job {
+                first_row: tokens.len() - 1,
+                tokens,
+                max_new_tokens: decoding.max_tokens as usize,
+            });
+        }
+        Ok(jobs)
     }
 
-    /// See how the model begins a reply. This also has the weights read from the file before the first question.
+    /// Learns how the model begins a reply. This also reads the weights from the file before the
+    /// first question.
     fn learn_reply_start(&mut self) -> Result<(), LlmError> {
         let prompt = Prompt::user("Answer with one word: is water wet, yes or no?");
         let decoding = Decoding {
@@ -272,19 +285,20 @@ impl LlamaGenerator {
             seed: 0,
             stop: StopRule::default(),
         };
-        let reply = self.complete(&[prompt], &decoding, &mut |_, _| Flow::Continue)?;
-        if reply.iter().any(|reply| reply.end == End::Stopped) {
+        let replies = self.complete(&[prompt], &decoding, &mut |_, _| Flow::Continue)?;
+        if replies.iter().any(|reply| reply.end == End::Stopped) {
             return Err(LlmError::Stopped);
         }
-        if reply.iter().any(|reply| reply.text.starts_with(' ')) {
+        if replies.iter().any(|reply| reply.text.starts_with(' ')) {
             self.reply_start = " ";
         }
+
         self.clear_cache();
         self.usage = CallUsage::default();
         Ok(())
     }
 
-    /// A prompt must have a token, and leave room for so many more.
+    /// Checks that a prompt has a token, and that `room` more fit into the context.
     pub(super) fn check_length(&self, prompt_tokens: usize, room: usize) -> Result<(), LlmError> {
         if prompt_tokens == 0 {
             return Err(LlmError::Backend("the prompt is empty".to_owned()));
@@ -298,52 +312,56 @@ impl LlamaGenerator {
         Ok(())
     }
 
-    /// Note the cost of a call, and leave no more in the cache than pays.
-    pub(super) fn account(&mut self, begun: Instant, report: Option<&Report>, generated: usize) {
-        self.evaluator
-            .cells
-            .keep_at_most(KEPT_CELLS, &mut self.evaluator.context);
-        let used = self.evaluator.cells.in_use();
-        self.account_for(begun, report, generated, used);
-    }
-
-    /// Note the cost of a call that left `used` cells of its cache in use.
-    pub(super) fn account_for(
+    /// Records the cost of a call to the main context, and limits what it leaves in the cache.
+    pub(super) fn record_usage(
         &mut self,
-        begun: Instant,
+        started: Instant,
         report: Option<&Report>,
         generated: usize,
-        used: usize,
+    ) {
+        let Evaluator { cells, context, .. } = &mut self.evaluator;
+        cells.limit_kept(KEPT_CELLS, context);
+        let in_use = cells.in_use();
+        self.record_usage_of(started, report, generated, in_use);
+    }
+
+    /// Records the cost of a call that left `in_use` cells of its cache in use.
+    pub(super) fn record_usage_of(
+        &mut self,
+        started: Instant,
+        report: Option<&Report>,
+        generated: usize,
+        in_use: usize,
     ) {
         let count = |tokens: usize| u32::try_from(tokens).unwrap_or(u32::MAX);
-        let (evaluated, reused) = report.map_or((0, 0), |report| (report.evaluated, report.reused));
         self.usage = CallUsage {
-            prompt_tokens_evaluated: count(evaluated),
-            prompt_tokens_reused: count(reused),
+            prompt_tokens_evaluated: count(report.map_or(0, |report| report.evaluated)),
+            prompt_tokens_reused: count(report.map_or(0, |report| report.reused)),
             tokens_generated: count(generated),
-            wall_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
-            context_used: count(used),
+            wall_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            context_used: count(in_use),
             context_tokens: self.card.context_tokens,
         };
     }
 
-    /// Can prompts share what they have in common? Recurrent and hybrid models keep one state a sequence that cannot be cut: each
-    /// prompt is evaluated whole then.
-    #[must_use]
-    pub fn shares_prefixes(&self) -> bool {
+    /// Returns whether prompts share their common prefixes. Recurrent and hybrid models keep one
+    /// state per sequence, which cannot be truncated: they evaluate each prompt whole.
+    pub fn can_share_prefixes(&self) -> bool {
         self.evaluator.cells.sharing() == Sharing::Prefix
     }
 
-    /// Forget every prompt evaluated so far: the next call shares nothing with earlier ones.
+    /// Drops every cached prompt: the next call shares nothing with earlier ones.
     pub fn clear_cache(&mut self) {
         self.evaluator.clear();
-        self.open.iter_mut().for_each(Evaluator::clear);
+        if let Some(unfused) = &mut self.unfused {
+            unfused.clear();
+        }
     }
 
-    /// Do the books of the cache agree with llama.cpp's own? For tests of stops and failures.
-    #[must_use]
-    pub fn cache_is_sound(&self) -> bool {
-        self.evaluator.in_agreement() && self.evaluator.cells.held() == 0
+    /// Returns whether the bookkeeping of the KV cache matches llama.cpp's, with no sequence left
+    /// active. For tests of stops and failures.
+    pub fn is_cache_consistent(&self) -> bool {
+        self.evaluator.is_consistent() && self.evaluator.cells.active() == 0
     }
 }
 
@@ -352,24 +370,24 @@ pub(super) struct Writer<'a> {
     model: &'a LlamaModel,
     decoding: &'a Decoding,
     stops: Vec<String>,
-    pub branches: Vec<Branch>,
+    pub continuations: Vec<Continuation>,
     candidates: Candidates,
-    /// What was read of the row that comes next, where attention is tapped.
+    /// Attention read with the next row, where it is tapped.
     pub attention: Vec<f32>,
     observe: &'a mut dyn FnMut(usize, &Token) -> Flow,
 }
 
-/// One continuation.
-pub(super) struct Branch {
+/// The continuation of one prompt.
+pub(super) struct Continuation {
     sampler: Sampler,
     stream: Stream,
     pub tokens: Vec<Token>,
     end: Option<End>,
 }
 
-/// Tokens of all branches.
-pub(super) fn written(branches: &[Branch]) -> usize {
-    branches.iter().map(|branch| branch.tokens.len()).sum()
+/// Counts the tokens of all continuations.
+pub(super) fn generated(continuations: &[Continuation]) -> usize {
+    continuations.iter().map(|one| one.tokens.len()).sum()
 }
 
 impl<'a> Writer<'a> {
@@ -377,21 +395,22 @@ impl<'a> Writer<'a> {
         model: &'a LlamaModel,
         template: &Template,
         decoding: &'a Decoding,
-        branches: usize,
+        prompts: usize,
         observe: &'a mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Self {
-        let branch = |branch| Branch {
-            sampler: Sampler::new(decoding.sampling, decoding.seed.wrapping_add(branch as u64)),
-            stream: Stream::default(),
-            tokens: Vec::new(),
-            end: None,
-        };
-        let stops = [&decoding.stop.texts[..], template.stop_texts()].concat();
+        let continuations = (0..prompts as u64)
+            .map(|index| Continuation {
+                sampler: Sampler::new(decoding.sampling, decoding.seed.wrapping_add(index)),
+                stream: Stream::default(),
+                tokens: Vec::new(),
+                end: None,
+            })
+            .collect();
         Self {
             model,
             decoding,
-            stops,
-            branches: (0..branches).map(branch).collect(),
+            stops: [&decoding.stop.texts[..], template.stop_texts()].concat(),
+            continuations,
             candidates: Candidates::new(),
             attention: Vec::new(),
             observe,
@@ -399,11 +418,11 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl Branch {
-    pub fn finish(self, ended: Ended) -> Completion {
-        let otherwise = match ended {
-            Ended::ContextFull => End::ContextFull,
-            Ended::Done | Ended::Stopped => End::Stopped,
+impl Continuation {
+    pub fn finish(self, end: JobEnd) -> Completion {
+        let otherwise = match end {
+            JobEnd::ContextFull => End::ContextFull,
+            JobEnd::Done | JobEnd::Stopped => End::Stopped,
         };
         Completion {
             text: self.stream.finish(),
@@ -415,50 +434,51 @@ impl Branch {
 
 impl Reader for Writer<'_> {
     fn row(&mut self, job: usize, _position: usize, row: &Row) -> Next {
-        let branch = &mut self.branches[job];
+        let continuation = &mut self.continuations[job];
         if self.decoding.max_tokens == 0 {
-            branch.end = Some(End::MaxTokens);
+            continuation.end = Some(End::MaxTokens);
             return Next::End;
         }
-        let drawn = branch
-            .sampler
-            .draw(row.logits, &row.distribution, &mut self.candidates);
-        let id = i32::try_from(drawn).unwrap_or(i32::MAX);
+
+        let sampled =
+            continuation
+                .sampler
+                .sample(row.logits, &row.distribution, &mut self.candidates);
+        let id = i32::try_from(sampled).unwrap_or(i32::MAX);
         let vocabulary = self.model.vocab();
-        let turn_is_over = vocabulary.is_eog(LlamaToken(id));
-        if turn_is_over {
-            branch.end = Some(End::Turn);
-        } else if branch.stream.push(
-            &vocabulary.token_to_piece(LlamaToken(id), false, None),
-            &self.stops,
-        ) {
-            branch.end = Some(End::StopRule);
-        } else if branch.tokens.len() + 1 >= self.decoding.max_tokens as usize {
-            branch.end = Some(End::MaxTokens);
-        }
-        let text = if branch.end.is_some() {
-            branch.stream.give_rest()
+        let ends_turn = vocabulary.is_eog(LlamaToken(id));
+        if ends_turn {
+            continuation.end = Some(End::Turn);
         } else {
-            branch.stream.give(&self.stops)
+            let bytes = vocabulary.token_to_piece(LlamaToken(id), false, None);
+            if continuation.stream.push(&bytes, &self.stops) {
+                continuation.end = Some(End::StopRule);
+            } else if continuation.tokens.len() + 1 >= self.decoding.max_tokens as usize {
+                continuation.end = Some(End::MaxTokens);
+            }
+        }
+
+        let text = if continuation.end.is_some() {
+            continuation.stream.take_rest()
+        } else {
+            continuation.stream.take(&self.stops)
         };
-        if turn_is_over && text.is_empty() {
+        // The end of the turn is listed as a token only if it releases text that was held back as
+        // the start of a stop text.
+        if ends_turn && text.is_empty() {
             return Next::End;
         }
-        // the end of a turn is a token only where it sets text free that might have become a stop text
-        let (entropy, attention) = (
-            row.distribution.entropy,
-            std::mem::take(&mut self.attention),
-        );
+
         let token = Token {
             id,
             text,
-            logprob: row.logprob(drawn),
-            entropy,
-            attention,
+            logprob: row.logprob(sampled),
+            entropy: row.distribution.entropy,
+            attention: std::mem::take(&mut self.attention),
         };
         let flow = (self.observe)(job, &token);
-        branch.tokens.push(token);
-        match (flow, branch.end) {
+        continuation.tokens.push(token);
+        match (flow, continuation.end) {
             (Flow::Stop, _) => Next::Stop,
             (Flow::Continue, Some(_)) => Next::End,
             (Flow::Continue, None) => Next::Extend(id),
@@ -474,7 +494,7 @@ mod tests {
     use crate::config::Layers;
 
     #[test]
-    fn a_state_that_cannot_be_cut_gives_the_same_text_without_sharing() {
+    fn without_shared_prefixes_the_text_is_the_same() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let runtime =
             Runtime::start(&root.join("target/tmp/llama-unit.log")).expect("llama.cpp starts");
@@ -500,18 +520,20 @@ mod tests {
         let shared = generator
             .complete(&prompts, &decoding, &mut |_, _| Flow::Continue)
             .expect("text");
-        assert!(generator.shares_prefixes() && generator.usage().prompt_tokens_reused > 0);
+        assert!(generator.can_share_prefixes() && generator.usage().prompt_tokens_reused > 0);
+
         generator.clear_cache();
         let cells = generator.evaluator.cells.total();
         generator.evaluator.cells = Cells::new(cells, SEQUENCES as usize, Sharing::Whole);
         let whole = generator
             .complete(&prompts, &decoding, &mut |_, _| Flow::Continue)
             .expect("text");
-        assert!(!generator.shares_prefixes());
+        assert!(!generator.can_share_prefixes());
         assert_eq!(generator.usage().prompt_tokens_reused, 0);
+
         for (shared, whole) in shared.iter().zip(&whole) {
             assert_eq!(shared.text, whole.text);
         }
-        assert!(generator.cache_is_sound());
+        assert!(generator.is_cache_consistent());
     }
 }

@@ -1,7 +1,8 @@
-//! The metadata of a GGUF file, read in plain Rust and within bounds.
+//! Reads the metadata of a GGUF file, in safe Rust and within bounds.
 //!
-//! A damaged file is told apart here, with a reason that a person understands, before llama.cpp sees it. Tensor data is
-//! never read; that the file is long enough to hold it is checked. The format is described in ggml's `docs/gguf.md`.
+//! llama.cpp aborts the process on some damaged files. They are refused here, with a reason, before
+//! it sees them. Tensor data is never read, but the file must be long enough to hold it. The format
+//! is described in ggml's `docs/gguf.md`.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,16 +12,16 @@ use std::path::Path;
 use super::LlmError;
 
 const MAGIC: &[u8; 4] = b"GGUF";
-/// Version 1 had 32-bit lengths and was in use for weeks only; llama.cpp reads these.
+/// The versions that llama.cpp reads. Version 1 had 32-bit lengths and was in use for weeks only.
 const VERSIONS: std::ops::RangeInclusive<u32> = 2..=3;
-/// Limits far above any real model, so that a length made of damaged bytes is refused and not allocated.
+// Limits far above any real model: a damaged length is refused and not allocated.
 const MAX_STRING_BYTES: u64 = 64 << 20;
 const MAX_ITEMS: u64 = 16 << 20;
 const MAX_NESTING: u32 = 4;
 const MAX_DIMENSIONS: u32 = 4;
 const DEFAULT_ALIGNMENT: u64 = 32;
 
-/// What a GGUF file says about itself.
+/// The metadata of a GGUF file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metadata {
     /// Version of the format, 2 or 3.
@@ -29,12 +30,12 @@ pub struct Metadata {
     pub file_bytes: u64,
     /// Number of tensors.
     pub tensors: u64,
-    /// Numbers in all tensors together.
+    /// Number of weights in all tensors.
     pub parameters: u64,
     values: BTreeMap<String, Value>,
 }
 
-/// A metadata value. The widths of the file are not kept.
+/// A metadata value; the width of a number is not kept.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Unsigned(u64),
@@ -59,55 +60,53 @@ impl Value {
 }
 
 impl Metadata {
-    /// Read the metadata of `file`.
+    /// Reads the metadata of `file`.
     ///
     /// # Errors
-    /// [`LlmError::Missing`] when there is no such file, [`LlmError::Unusable`] with the reason otherwise.
+    /// [`LlmError::Missing`] when there is no such file, [`LlmError::Unusable`] with the reason
+    /// otherwise.
     pub fn read(file: &Path) -> Result<Self, LlmError> {
         let path = file.display().to_string();
         let unusable = |reason: String| LlmError::Unusable {
             path: path.clone(),
             reason,
         };
-        let open = File::open(file).map_err(|error| match error.kind() {
+
+        let file = File::open(file).map_err(|error| match error.kind() {
             ErrorKind::NotFound => LlmError::Missing { path: path.clone() },
             _ => unusable(format!("it cannot be opened: {error}")),
         })?;
-        let about = open
+        let about = file
             .metadata()
             .map_err(|error| unusable(format!("it cannot be read: {error}")))?;
         if !about.is_file() {
             return Err(unusable("it is not a file".to_owned()));
         }
-        let input = BufReader::with_capacity(1 << 16, open);
-        Reader {
-            input,
+
+        let reader = Reader {
+            input: BufReader::with_capacity(1 << 16, file),
             position: 0,
             file_bytes: about.len(),
-        }
-        .metadata()
-        .map_err(unusable)
+        };
+        reader.metadata().map_err(unusable)
     }
 
-    /// The value of `key`.
-    #[must_use]
+    /// Returns the value of `key`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.values.get(key)
     }
 
-    /// Keys and values in the order of the keys.
+    /// Iterates over keys and values, in the order of the keys.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.values.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// The value of `key` when it is text.
-    #[must_use]
+    /// Returns the value of `key` if it is a text.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_text()
     }
 
-    /// The value of `key` when it is a whole number that is not negative.
-    #[must_use]
+    /// Returns the value of `key` if it is a whole number of at least 0.
     pub fn number(&self, key: &str) -> Option<u64> {
         match self.get(key)? {
             Value::Unsigned(number) => Some(*number),
@@ -116,8 +115,7 @@ impl Metadata {
         }
     }
 
-    /// The value of `key` when it is true or false.
-    #[must_use]
+    /// Returns the value of `key` if it is a bool.
     pub fn flag(&self, key: &str) -> Option<bool> {
         match self.get(key)? {
             Value::Bool(flag) => Some(*flag),
@@ -129,8 +127,7 @@ impl Metadata {
         }
     }
 
-    /// The value of `key` when it is a list.
-    #[must_use]
+    /// Returns the value of `key` if it is a list.
     pub fn list(&self, key: &str) -> Option<&[Value]> {
         match self.get(key)? {
             Value::List(items) => Some(items),
@@ -142,32 +139,28 @@ impl Metadata {
         }
     }
 
-    /// The value of `key` when it is a list of texts.
-    #[must_use]
+    /// Returns the value of `key` if it is a list of texts.
     pub fn texts(&self, key: &str) -> Option<Vec<&str>> {
         self.list(key)?.iter().map(Value::as_text).collect()
     }
 
     /// The architecture (`llama`, `bert`, …).
-    #[must_use]
     pub fn architecture(&self) -> Option<&str> {
         self.text("general.architecture")
     }
 
     /// The name that the model gives itself.
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.text("general.name")
     }
 
     /// Tokens of context that the model was trained for.
-    #[must_use]
     pub fn trained_context_tokens(&self) -> Option<u64> {
         self.number(&format!("{}.context_length", self.architecture()?))
     }
 }
 
-/// Reads forward and knows how much of the file is left. Errors are reasons to show.
+/// Reads forward and knows the length of the file. Errors are the reasons shown to the user.
 struct Reader<R> {
     input: R,
     position: u64,
@@ -179,6 +172,7 @@ impl<R: Read> Reader<R> {
         let version = self.header()?;
         let tensors = self.count("tensors", 24)?;
         let pairs = self.count("metadata entries", 13)?;
+
         let mut values = BTreeMap::new();
         for _ in 0..pairs {
             let key = self.string()?;
@@ -188,6 +182,7 @@ impl<R: Read> Reader<R> {
                 .map_err(|reason| format!("metadata `{}`: {reason}", shown(&key)))?;
             values.insert(key, value);
         }
+
         let mut metadata = Metadata {
             version,
             file_bytes: self.file_bytes,
@@ -199,7 +194,7 @@ impl<R: Read> Reader<R> {
         Ok(metadata)
     }
 
-    /// Magic and version.
+    /// Reads magic and version; returns the version.
     fn header(&mut self) -> Result<u32, String> {
         if self.file_bytes == 0 {
             return Err("the file is empty".to_owned());
@@ -208,6 +203,7 @@ impl<R: Read> Reader<R> {
         if !is_gguf {
             return Err("it does not begin as a GGUF file does".to_owned());
         }
+
         let version = self.u32()?;
         if VERSIONS.contains(&version.swap_bytes()) {
             return Err("it was written for big-endian machines".to_owned());
@@ -220,7 +216,7 @@ impl<R: Read> Reader<R> {
         Ok(version)
     }
 
-    /// The tensor table: adds up the parameters and checks that the data fits into the file.
+    /// Reads the tensor table: adds up the parameters and checks that the data fits into the file.
     fn tensors(&mut self, metadata: &mut Metadata) -> Result<(), String> {
         let mut data_bytes = 0_u64;
         for _ in 0..metadata.tensors {
@@ -231,6 +227,7 @@ impl<R: Read> Reader<R> {
             data_bytes = data_bytes.max(end);
             metadata.parameters = metadata.parameters.saturating_add(parameters);
         }
+
         let alignment = metadata
             .number("general.alignment")
             .unwrap_or(DEFAULT_ALIGNMENT);
@@ -239,6 +236,7 @@ impl<R: Read> Reader<R> {
                 "an alignment of {alignment}, which is not a power of two"
             ));
         }
+
         let needed = self
             .position
             .checked_next_multiple_of(alignment)
@@ -253,7 +251,8 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// Where the data of one tensor ends, from the start of the data section, and how many numbers it holds.
+    /// Reads an entry of the tensor table: returns the end of the tensor's data in the data
+    /// section, and its number of weights.
     fn tensor(&mut self) -> Result<(u64, u64), String> {
         let dimensions = self.u32()?;
         if dimensions > MAX_DIMENSIONS {
@@ -266,9 +265,10 @@ impl<R: Read> Reader<R> {
                 .checked_mul(length)
                 .ok_or("more numbers than can be counted")?;
         }
+
         let kind = self.u32()?;
         let offset = self.u64()?;
-        // the data of a kind that is not known here is at least where the table says
+        // Of an unknown type the size is not known, but the offset must be in the file.
         let bytes = block(kind).map_or(0, |(numbers, bytes)| {
             (parameters / numbers).saturating_mul(bytes)
         });
@@ -306,7 +306,7 @@ impl<R: Read> Reader<R> {
         items.map(Value::List)
     }
 
-    /// A count of things that take at least `smallest` bytes each.
+    /// Reads a count of things that take at least `smallest` bytes each.
     fn count(&mut self, things: &str, smallest: u64) -> Result<u64, String> {
         let count = self.u64()?;
         if count > MAX_ITEMS {
@@ -320,7 +320,8 @@ impl<R: Read> Reader<R> {
         Ok(count)
     }
 
-    /// Names in GGUF are UTF-8; tokens of some vocabularies are not quite, and stay readable with replacement signs.
+    /// Reads a string. GGUF asks for UTF-8, but tokens of some vocabularies are not: they get
+    /// replacement characters.
     fn string(&mut self) -> Result<String, String> {
         let length = self.u64()?;
         if length > MAX_STRING_BYTES {
@@ -329,6 +330,7 @@ impl<R: Read> Reader<R> {
         if length > self.left() {
             return Err("the file is cut off inside its metadata".to_owned());
         }
+
         let mut bytes = vec![0; usize::try_from(length).map_err(|error| error.to_string())?];
         self.fill(&mut bytes)?;
         Ok(String::from_utf8(bytes)
@@ -360,17 +362,18 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
+    /// Bytes after the position.
     fn left(&self) -> u64 {
         self.file_bytes.saturating_sub(self.position)
     }
 }
 
-/// The start of a name, for a message: a damaged one can be long and hold anything.
+/// Returns the start of a name, safe to show: a damaged one can be long and contain anything.
 fn shown(name: &str) -> String {
     crate::event::harmless(&name.chars().take(60).collect::<String>()).into_owned()
 }
 
-/// Bytes of the shortest value of a kind.
+/// Returns the size of the shortest value of a type, in bytes.
 fn smallest(kind: u32) -> u64 {
     match kind {
         2 | 3 => 2,
@@ -381,8 +384,8 @@ fn smallest(kind: u32) -> u64 {
     }
 }
 
-/// Numbers in a block and bytes of a block, by ggml's number of the tensor type (`ggml_type` in `ggml.h`, sizes in
-/// `ggml-common.h`). None for types newer than this list.
+/// Returns the numbers and bytes of a block of a tensor type (`ggml_type` in `ggml.h`, sizes in
+/// `ggml-common.h`). `None` for types newer than this list.
 fn block(kind: u32) -> Option<(u64, u64)> {
     Some(match kind {
         0 | 26 => (1, 4),      // F32, I32
@@ -440,6 +443,7 @@ mod tests {
             Some(30_522)
         );
         assert_eq!(embedder.trained_context_tokens(), Some(512));
+
         let generator = Metadata::read(&bundled("ragscope-demo.Q8_0.gguf")).expect("the generator");
         assert_eq!(generator.architecture(), Some("llama"));
         assert!(
@@ -449,7 +453,7 @@ mod tests {
         );
     }
 
-    /// A small file with one entry of every kind, cut and changed by the cases below.
+    /// A small file with an entry of every kind, which the tests below cut and change.
     fn small() -> Vec<u8> {
         let mut file = b"GGUF".to_vec();
         file.extend(3_u32.to_le_bytes());
@@ -501,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong() {
+    fn the_reason_names_what_is_wrong() {
         let changed = |at: usize, bytes: &[u8]| {
             let mut file = small();
             file[at..at + bytes.len()].copy_from_slice(bytes);
@@ -561,11 +565,13 @@ mod tests {
             matches!(&missing, LlmError::Missing { path } if path.ends_with("none.gguf")),
             "{missing}"
         );
+
         let not_a_file = Metadata::read(folder.path()).expect_err("a folder");
         assert!(
             matches!(&not_a_file, LlmError::Unusable { .. }),
             "{not_a_file}"
         );
+
         let cut = folder.path().join("cut.gguf");
         let whole = std::fs::read(bundled("ragscope-demo.Q8_0.gguf")).expect("the generator");
         std::fs::write(&cut, &whole[..whole.len() / 2]).expect("written");

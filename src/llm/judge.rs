@@ -1,40 +1,46 @@
-//! The reranker and the entailment judge as sequence-classification GGUFs. Without such a model the generator is asked with a prompt
+//! The reranker and the entailment judge as sequence-classification GGUFs.
+//!
+//! Without such a model the engine asks the generator with a prompt
 //! ([`super::Scorer::classify`]).
 
 use std::path::Path;
 
+use llama_cpp_2::token::LlamaToken;
+
 use super::ffi::{Pooling, class_label};
-use super::pool::Pool;
+use super::load::LoadRequest;
+use super::pool::{Pool, Required};
 use super::runtime::Runtime;
 use super::{LlmError, template};
 use crate::config::EmbedderSettings;
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
 
-/// Says how well texts fit a question.
+/// Scores the relevance of texts to a question.
 pub trait Reranker {
-    /// One number a text in 0..=1, in order; higher fits better.
+    /// Returns one score per text in 0..=1, in order; higher is more relevant.
     ///
     /// # Errors
-    /// [`LlmError::Stopped`]; llama.cpp's own failures.
+    /// [`LlmError::Stopped`]; failures of llama.cpp.
     fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError>;
 
-    /// What the model is.
+    /// Describes the model.
     fn card(&self) -> &ModelCard;
 }
 
-/// Says whether one answer entails another.
+/// Judges whether one answer entails another.
 pub trait EntailmentJudge {
-    /// How the second answer of each pair follows from the first, for this question.
+    /// Returns one judgement per pair: whether the second answer to the question follows from the
+    /// first.
     ///
     /// # Errors
-    /// [`LlmError::Stopped`]; llama.cpp's own failures.
+    /// [`LlmError::Stopped`]; failures of llama.cpp.
     fn judge(
         &mut self,
         question: &str,
         pairs: &[(&str, &str)],
     ) -> Result<Vec<Entailment>, LlmError>;
 
-    /// What the model is.
+    /// Describes the model.
     fn card(&self) -> &ModelCard;
 }
 
@@ -50,8 +56,14 @@ impl Entailment {
     /// The three labels, as a generator is asked for them.
     pub const LABELS: [&str; 3] = ["entailment", "neutral", "contradiction"];
 
-    /// The judgement of a generator: a row of [`super::Scorer::classify`] over [`Self::LABELS`].
-    #[must_use]
+    /// The judgement on a text and itself, which needs no judge.
+    pub const CERTAIN: Self = Self {
+        entailment: 1.0,
+        neutral: 0.0,
+        contradiction: 0.0,
+    };
+
+    /// Converts a row of [`super::Scorer::classify`] over [`Self::LABELS`].
     pub fn of_row(row: &[f32]) -> Self {
         let at = |label: usize| row.get(label).copied().unwrap_or_default();
         Self {
@@ -61,15 +73,7 @@ impl Entailment {
         }
     }
 
-    /// What is known without a judge: a text entails itself.
-    pub const CERTAIN: Self = Self {
-        entailment: 1.0,
-        neutral: 0.0,
-        contradiction: 0.0,
-    };
-
-    /// Is entailment the likeliest of the three?
-    #[must_use]
+    /// Returns whether entailment is the likeliest of the three.
     pub fn is_entailed(&self) -> bool {
         self.entailment > self.neutral.max(self.contradiction)
     }
@@ -80,70 +84,107 @@ pub struct LlamaClassifier {
     pool: Pool,
     card: ModelCard,
     classes: usize,
-    /// Class of entailment, neutral and contradiction, when the model names its classes so.
+    /// Classes of entailment, neutral and contradiction, if the model names its classes so.
     judgements: Option<[usize; 3]>,
 }
 
-/// Load a reranker or an entailment judge from a sequence-classification GGUF.
+/// Loads a reranker from a sequence-classification GGUF.
 ///
 /// # Errors
-/// As [`super::load_embedder`]; [`LlmError::Unusable`] for a model that does not classify, and for an entailment judge whose metadata
-/// names no classes of entailment, neutral and contradiction.
-pub fn load_classifier(
+/// As [`super::load_embedder`]; [`LlmError::Unusable`] for a model that does not classify.
+pub fn load_reranker(
     runtime: &Runtime,
     file: &Path,
-    (role, settings): (ModelRole, &EmbedderSettings),
+    settings: &EmbedderSettings,
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
 ) -> Result<LlamaClassifier, LlmError> {
-    let kind = (
-        role,
-        Pooling::Rank,
-        "it is not a sequence-classification model: its pooling is not rank",
-    );
-    let (pool, card) = Pool::load(runtime, file, kind, (settings, stop), progress)?;
-    let classes = pool.context.model().n_cls_out();
-    let labels: Vec<Option<String>> = (0..classes)
-        .map(|class| class_label(pool.context.model(), class))
-        .collect();
-    let judgements = judgements(&labels);
-    if role == ModelRole::EntailmentJudge && judgements.is_none() {
-        let named: Vec<&str> = labels.iter().flatten().map(String::as_str).collect();
-        return Err(LlmError::Unusable {
-            path: file.display().to_string(),
-            reason: format!(
-                "its classes [{}] are not entailment, neutral and contradiction",
-                named.join(", ")
-            ),
-        });
-    }
-    Ok(LlamaClassifier {
-        pool,
-        card,
-        classes: classes as usize,
-        judgements,
-    })
+    let request = LoadRequest {
+        runtime,
+        file,
+        stop,
+        progress,
+    };
+    LlamaClassifier::load(request, ModelRole::Reranker, settings)
 }
 
+/// Loads an entailment judge from a sequence-classification GGUF.
+///
+/// # Errors
+/// As [`load_reranker`]; also [`LlmError::Unusable`] for a model without classes of entailment,
+/// neutral and contradiction in its metadata.
+pub fn load_entailment_judge(
+    runtime: &Runtime,
+    file: &Path,
+    settings: &EmbedderSettings,
+    stop: &StopFlag,
+    progress: &mut dyn FnMut(f32) -> Flow,
+) -> Result<LlamaClassifier, LlmError> {
+    let request = LoadRequest {
+        runtime,
+        file,
+        stop,
+        progress,
+    };
+    let classifier = LlamaClassifier::load(request, ModelRole::EntailmentJudge, settings)?;
+    if classifier.judgements.is_none() {
+        let labels: Vec<String> = classifier.labels().into_iter().flatten().collect();
+        let labels = labels.join(", ");
+        return Err(LlmError::Unusable {
+            path: file.display().to_string(),
+            reason: format!("its classes [{labels}] are not entailment, neutral and contradiction"),
+        });
+    }
+    Ok(classifier)
+}
+
+/// Finds the classes of entailment, neutral and contradiction by their labels.
 fn judgements(labels: &[Option<String>]) -> Option<[usize; 3]> {
     let class = |part: &str| {
-        labels.iter().position(|label| {
-            label
-                .as_ref()
-                .is_some_and(|label| label.to_lowercase().contains(part))
-        })
+        labels
+            .iter()
+            .map(|label| label.as_deref().unwrap_or_default().to_lowercase())
+            .position(|label| label.contains(part))
     };
     Some([class("entail")?, class("neutral")?, class("contradict")?])
 }
 
 impl LlamaClassifier {
-    /// What the model is.
-    #[must_use]
+    fn load(
+        request: LoadRequest,
+        role: ModelRole,
+        settings: &EmbedderSettings,
+    ) -> Result<Self, LlmError> {
+        let required = Required {
+            role,
+            pooling: Pooling::Rank,
+            otherwise: "it is not a sequence-classification model: its pooling is not rank",
+        };
+        let (pool, card) = Pool::load(request, required, settings)?;
+        let mut classifier = Self {
+            classes: pool.context.model().n_cls_out() as usize,
+            judgements: None,
+            pool,
+            card,
+        };
+        classifier.judgements = judgements(&classifier.labels());
+        Ok(classifier)
+    }
+
+    /// Returns the label of each class, if the metadata has one.
+    fn labels(&self) -> Vec<Option<String>> {
+        let model = self.pool.context.model();
+        (0..model.n_cls_out())
+            .map(|class| class_label(model, class))
+            .collect()
+    }
+
+    /// Describes the model.
     pub fn card(&self) -> &ModelCard {
         &self.card
     }
 
-    /// What the model computes for each pair of texts, one number a class.
+    /// Returns the output of the model for each pair of texts, one number per class.
     fn classes(&mut self, pairs: &[(String, String)]) -> Result<Vec<Vec<f32>>, LlmError> {
         let tokens: Vec<Vec<i32>> = pairs
             .iter()
@@ -152,27 +193,30 @@ impl LlamaClassifier {
         self.pool.rows(&tokens, self.classes)
     }
 
-    /// A pair as such models are trained: start, first text, end, separator, second text, end; the second is cut when both are too long.
+    /// Returns a pair in the format that such models are trained on: start, first text, end,
+    /// separator, second text, end. If both texts are too long, both are truncated.
     fn tokens(&self, first: &str, second: &str) -> Vec<i32> {
         let model = self.pool.context.model();
         let vocabulary = model.vocab();
-        let end = if vocabulary.eos().0 >= 0 {
-            vocabulary.eos()
-        } else {
-            vocabulary.sep()
+
+        // Vocabularies of the BERT family have no end of text: the separator closes a text.
+        let mut end = vocabulary.eos();
+        if end.0 < 0 {
+            end = vocabulary.sep();
+        }
+        let special = |is_wanted: bool, token: LlamaToken| {
+            Some(token.0).filter(|token| is_wanted && *token >= 0)
         };
-        let [start, end, separator] = [
-            (vocabulary.should_add_bos(), vocabulary.bos()),
-            (vocabulary.should_add_eos(), end),
-            (vocabulary.should_add_sep(), vocabulary.sep()),
-        ]
-        .map(|(wanted, token)| Some(token.0).filter(|token| wanted && *token >= 0));
+        let start = special(vocabulary.should_add_bos(), vocabulary.bos());
+        let end = special(vocabulary.should_add_eos(), end);
+        let separator = special(vocabulary.should_add_sep(), vocabulary.sep());
+
         let mut tokens: Vec<i32> = start.into_iter().collect();
-        tokens.extend(template::tokens(model, first, false, false));
-        tokens.truncate(self.pool.longest / 2);
+        tokens.extend(template::tokenize(model, first, false, false));
+        tokens.truncate(self.pool.max_tokens / 2);
         tokens.extend(end.into_iter().chain(separator));
-        tokens.extend(template::tokens(model, second, false, false));
-        tokens.truncate(self.pool.longest - end.iter().len());
+        tokens.extend(template::tokenize(model, second, false, false));
+        tokens.truncate(self.pool.max_tokens - end.iter().len());
         tokens.extend(end);
         tokens
     }
@@ -184,22 +228,19 @@ impl Reranker for LlamaClassifier {
     }
 
     fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError> {
-        let pairs: Vec<_> = texts
+        let pairs: Vec<(String, String)> = texts
             .iter()
             .map(|text| (question.to_owned(), (*text).to_owned()))
             .collect();
         let rows = self.classes(&pairs)?;
-        // one class is a logit; of several (yes, no) the first is the probability already
-        Ok(rows
-            .iter()
-            .map(|row| {
-                if row.len() == 1 {
-                    1.0 / (1.0 + (-row[0]).exp())
-                } else {
-                    row[0].clamp(0.0, 1.0)
-                }
-            })
-            .collect())
+
+        // A single class is a logit. Of several (yes, no) llama.cpp returns probabilities, the
+        // first of which is the relevance.
+        let score = |row: &Vec<f32>| match row.as_slice() {
+            [logit] => 1.0 / (1.0 + (-logit).exp()),
+            row => row[0].clamp(0.0, 1.0),
+        };
+        Ok(rows.iter().map(score).collect())
     }
 }
 
@@ -219,28 +260,22 @@ impl EntailmentJudge for LlamaClassifier {
                 self.card.file
             )));
         };
-        let texts: Vec<_> = pairs
+
+        let texts: Vec<(String, String)> = pairs
             .iter()
             .map(|(a, b)| (format!("{question} {a}"), format!("{question} {b}")))
             .collect();
         let rows = self.classes(&texts)?;
         Ok(rows
             .iter()
-            .map(|row| {
-                let [entailment, neutral, contradiction] = softmax(classes.map(|class| row[class]));
-                Entailment {
-                    entailment,
-                    neutral,
-                    contradiction,
-                }
-            })
+            .map(|row| Entailment::of_row(&softmax(classes.map(|class| row[class]))))
             .collect())
     }
 }
 
 fn softmax(logits: [f32; 3]) -> [f32; 3] {
-    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let shares = logits.map(|logit| (logit - most).exp());
-    let whole: f32 = shares.iter().sum();
-    shares.map(|share| share / whole)
+    let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let exponentials = logits.map(|logit| (logit - largest).exp());
+    let sum: f32 = exponentials.iter().sum();
+    exponentials.map(|exponential| exponential / sum)
 }

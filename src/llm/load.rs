@@ -1,4 +1,5 @@
-//! From a file to a model: checks before llama.cpp sees the file, where its layers go, and its card.
+//! Loads a model: checks the file before llama.cpp sees it, decides where its layers go, and
+//! describes it.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -14,42 +15,54 @@ use super::{LlmError, ffi, log};
 use crate::config::{CacheType, GpuLayers};
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
 
+/// Bytes at the start of a file that its fingerprint covers: all metadata.
 const HEAD_BYTES: u64 = 8 << 20;
+/// Number of samples of the weights in a fingerprint.
 const SAMPLES: u64 = 256;
 const SAMPLE_BYTES: u64 = 4096;
-/// Of a GPU's free memory, what weights may take: the rest is for the cache and the arithmetic.
+/// Share of a GPU's free memory for the weights: the rest is for the KV cache and the arithmetic.
 const GPU_SHARE: f64 = 0.8;
 
-/// Where a model runs, from the settings of either role.
+/// A model file to load, and who watches and stops the load.
+pub(super) struct LoadRequest<'a> {
+    pub runtime: &'a Runtime,
+    pub file: &'a Path,
+    pub stop: &'a StopFlag,
+    /// Called with numbers from 0 to 1; can end the load.
+    pub progress: &'a mut dyn FnMut(f32) -> Flow,
+}
+
+/// The role of a model, and the settings that say where it runs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Placement<'a> {
+pub(super) struct LoadOptions<'a> {
     pub role: ModelRole,
     pub gpu_layers: GpuLayers,
     pub device: &'a str,
 }
 
-/// A model with its card; the context is not made yet.
+/// A loaded model, still without a context.
 pub(super) struct Loaded {
     pub model: Arc<LlamaModel>,
     pub metadata: Metadata,
     pub card: ModelCard,
-    /// Free bytes where its cache will be.
-    pub cache_bytes: Option<u64>,
+    /// Free memory where its KV cache will be; `None` if unknown.
+    pub free_bytes: Option<u64>,
 }
 
-/// Load a model, with `progress` seeing numbers from 0 to 1.
-pub(super) fn load(
-    runtime: &Runtime,
-    file: &Path,
-    placement: Placement,
-    stop: &StopFlag,
-    progress: &mut dyn FnMut(f32) -> Flow,
-) -> Result<Loaded, LlmError> {
+/// Loads a model.
+pub(super) fn load(request: LoadRequest, options: LoadOptions) -> Result<Loaded, LlmError> {
+    let LoadRequest {
+        runtime,
+        file,
+        stop,
+        progress,
+    } = request;
     let metadata = Metadata::read(file)?;
-    let device = choose_device(runtime, placement.device)?;
-    let layers = gpu_layers(placement.gpu_layers, device.as_ref(), &metadata);
+    let device = choose_device(runtime, options.device)?;
+    let layers = gpu_layers(options.gpu_layers, device.as_ref(), &metadata);
+
     let mut stopped = false;
-    log::forget_complaints();
+    log::clear_errors();
     let model = ffi::load_model(
         runtime.backend(),
         file,
@@ -66,79 +79,70 @@ pub(super) fn load(
             refused(file)
         });
     };
-    let on_gpu = device.as_ref().filter(|_| layers > 0);
-    let card = card(
-        &model,
-        &metadata,
-        file,
-        placement.role,
-        on_gpu.map(|device| (device, layers)),
-    )?;
-    let cache_bytes = on_gpu
-        .map_or_else(available_memory_bytes, |device| Some(device.free_bytes))
-        .map(|free| {
-            // weights that are mapped from the file count as free memory until they are read
-            free.saturating_sub(metadata.file_bytes)
-        });
+
+    let gpu = device.filter(|_| layers > 0);
+    let mut card = card(&model, &metadata, file, options.role)?;
+    if let Some(device) = &gpu {
+        card.gpu_layers = layers.min(card.layers);
+        card.device.clone_from(&device.name);
+    }
+
+    // Weights that are mapped from the file count as free memory until they are read.
+    let free_bytes = match &gpu {
+        Some(device) => Some(device.free_bytes),
+        None => available_memory_bytes(),
+    };
     Ok(Loaded {
         model: Arc::new(model),
+        free_bytes: free_bytes.map(|free| free.saturating_sub(metadata.file_bytes)),
         metadata,
         card,
-        cache_bytes,
     })
 }
 
 fn refused(file: &Path) -> LlmError {
-    let reason =
-        log::complaint().unwrap_or_else(|| "llama.cpp refused it without saying why".to_owned());
     LlmError::Unusable {
         path: file.display().to_string(),
-        reason,
+        reason: log::first_error()
+            .unwrap_or_else(|| "llama.cpp refused it without a reason".to_owned()),
     }
 }
 
-/// The GPU to use; None for the CPU.
+/// Returns the GPU that the setting names; `None` for the CPU.
 fn choose_device(runtime: &Runtime, name: &str) -> Result<Option<Device>, LlmError> {
     let devices = runtime.devices();
     if name == "auto" {
-        return Ok(devices.into_iter().find(|device| device.gpu));
+        return Ok(devices.into_iter().find(|device| device.is_gpu));
     }
-    let known = devices
-        .iter()
-        .map(|device| device.name.clone())
-        .collect::<Vec<_>>()
-        .join(", ");
+
+    let known: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
+    let known = known.join(", ");
     match devices
         .into_iter()
         .find(|device| device.name.eq_ignore_ascii_case(name))
     {
-        Some(device) => Ok(Some(device).filter(|device| device.gpu)),
+        Some(device) => Ok(Some(device).filter(|device| device.is_gpu)),
         None => Err(LlmError::Backend(format!(
             "no device is called `{name}`; there are {known}: set `device` to one of them, or to auto"
         ))),
     }
 }
 
-/// How many layers go to the GPU. The output layer counts as one more than the model's layers.
+/// Returns the number of layers for the GPU. The output layer counts as one more than the model's
+/// layers, as in llama.cpp.
 fn gpu_layers(setting: GpuLayers, device: Option<&Device>, metadata: &Metadata) -> u32 {
+    let Some(device) = device else {
+        return 0;
+    };
     let layers = block_count(metadata) + 1;
-    match (device, setting) {
-        (None, _) => 0,
-        (Some(_), GpuLayers::Count(count)) => count.min(layers),
-        (Some(device), GpuLayers::Auto) => {
+    match setting {
+        GpuLayers::Count(count) => count.min(layers),
+        GpuLayers::Auto => {
             let room = device.free_bytes as f64 * GPU_SHARE;
             let layer_bytes = metadata.file_bytes as f64 / f64::from(layers);
             layers.min((room / layer_bytes.max(1.0)) as u32)
         }
     }
-}
-
-fn block_count(metadata: &Metadata) -> u32 {
-    let architecture = metadata.architecture().unwrap_or_default();
-    metadata
-        .number(&format!("{architecture}.block_count"))
-        .and_then(|count| u32::try_from(count).ok())
-        .unwrap_or(0)
 }
 
 fn params(device: Option<&Device>, layers: u32) -> Result<LlamaModelParams, LlmError> {
@@ -153,41 +157,40 @@ fn params(device: Option<&Device>, layers: u32) -> Result<LlamaModelParams, LlmE
         .map_err(|error| LlmError::Backend(error.to_string()))
 }
 
+/// Describes a model that runs on the CPU.
 fn card(
     model: &LlamaModel,
     metadata: &Metadata,
     file: &Path,
     role: ModelRole,
-    gpu: Option<(&Device, u32)>,
 ) -> Result<ModelCard, LlmError> {
-    let file_name = file
-        .file_name()
-        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let unusable = |error: std::io::Error| LlmError::Unusable {
-        path: file.display().to_string(),
-        reason: error.to_string(),
-    };
+    let file_name = file.file_name().unwrap_or_default();
+    let file_name = file_name.to_string_lossy().into_owned();
+    let fingerprint =
+        fingerprint(file, metadata.file_bytes).map_err(|error| LlmError::Unusable {
+            path: file.display().to_string(),
+            reason: error.to_string(),
+        })?;
+
     Ok(ModelCard {
         role,
-        name: metadata
-            .name()
-            .map_or_else(|| file_name.clone(), str::to_owned),
+        name: metadata.name().unwrap_or(&file_name).to_owned(),
         file: file_name,
         file_bytes: metadata.file_bytes,
-        fingerprint: fingerprint(file, metadata.file_bytes).map_err(unusable)?,
+        fingerprint,
         architecture: metadata.architecture().unwrap_or_default().to_owned(),
         quantisation: short_quantisation(&ffi::quantisation(model)),
         parameters: model.n_params(),
         layers: model.n_layer(),
-        gpu_layers: gpu.map_or(0, |(_, layers)| layers.min(model.n_layer())),
-        device: gpu.map_or_else(|| "CPU".to_owned(), |(device, _)| device.name.clone()),
+        gpu_layers: 0,
+        device: "CPU".to_owned(),
         width: u32::try_from(model.n_embd()).unwrap_or(0),
         context_tokens: 0,
         chat_template: String::new(),
     })
 }
 
-/// `Q4_K - Medium` is `Q4_K_M` everywhere else.
+/// Shortens llama.cpp's name of a quantisation as file names do: `Q4_K - Medium` to `Q4_K_M`.
 fn short_quantisation(name: &str) -> String {
     let name = name
         .trim_start_matches("(guessed) ")
@@ -199,46 +202,53 @@ fn short_quantisation(name: &str) -> String {
     }
 }
 
-/// blake3 over the size, the head with the metadata, and samples spread over the weights: quick for a model of any size.
+/// Returns the blake3 hash of the size, the head with the metadata, and samples spread over the
+/// weights: quick for a model of any size.
 fn fingerprint(path: &Path, bytes: u64) -> std::io::Result<String> {
     let mut file = File::open(path)?;
     let mut hasher = blake3::Hasher::new();
     hasher.update(&bytes.to_le_bytes());
+
     let mut buffer = Vec::new();
-    Read::by_ref(&mut file)
-        .take(HEAD_BYTES)
-        .read_to_end(&mut buffer)?;
+    file.by_ref().take(HEAD_BYTES).read_to_end(&mut buffer)?;
     hasher.update(&buffer);
+
     let rest = bytes.saturating_sub(HEAD_BYTES);
     if rest > 0 {
         for sample in 0..SAMPLES {
             buffer.clear();
             file.seek(SeekFrom::Start(HEAD_BYTES + (rest / SAMPLES) * sample))?;
-            Read::by_ref(&mut file)
-                .take(SAMPLE_BYTES)
-                .read_to_end(&mut buffer)?;
+            file.by_ref().take(SAMPLE_BYTES).read_to_end(&mut buffer)?;
             hasher.update(&buffer);
         }
     }
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// Bytes that one token takes in the cache, in half precision.
+/// Returns the bytes that one token takes in the KV cache.
 pub(super) fn cell_bytes(metadata: &Metadata, cache_type: CacheType) -> u64 {
     let heads = heads(metadata);
     let kv_heads = number(metadata, "attention.head_count_kv").unwrap_or(heads);
-    let value = number(metadata, "attention.value_length").unwrap_or(model_width(metadata) / heads);
-    let numbers = u64::from(block_count(metadata)) * kv_heads * (head_width(metadata) + value);
+    let value_width =
+        number(metadata, "attention.value_length").unwrap_or(model_width(metadata) / heads);
+    let numbers =
+        u64::from(block_count(metadata)) * kv_heads * (head_width(metadata) + value_width);
     match cache_type {
         CacheType::F32 => 4 * numbers,
-        // of blocks the keys alone may be
+        // Without flash attention only the keys of Q8 are quantised: counted as if neither were.
         CacheType::F16 | CacheType::Q8 => 2 * numbers,
     }
 }
 
-/// Numbers in the key of one attention head.
+/// Returns the width of the keys of one attention head.
 pub(super) fn head_width(metadata: &Metadata) -> u64 {
     number(metadata, "attention.key_length").unwrap_or(model_width(metadata) / heads(metadata))
+}
+
+fn block_count(metadata: &Metadata) -> u32 {
+    number(metadata, "block_count")
+        .and_then(|count| u32::try_from(count).ok())
+        .unwrap_or(0)
 }
 
 fn heads(metadata: &Metadata) -> u64 {
@@ -249,11 +259,10 @@ fn model_width(metadata: &Metadata) -> u64 {
     number(metadata, "embedding_length").unwrap_or(0)
 }
 
+/// Returns a number of the metadata whose key begins with the architecture.
 fn number(metadata: &Metadata, key: &str) -> Option<u64> {
-    metadata.number(&format!(
-        "{}.{key}",
-        metadata.architecture().unwrap_or_default()
-    ))
+    let architecture = metadata.architecture().unwrap_or_default();
+    metadata.number(&format!("{architecture}.{key}"))
 }
 
 #[cfg(test)]
@@ -261,7 +270,7 @@ mod tests {
     use super::short_quantisation;
 
     #[test]
-    fn quantisations_have_their_usual_names() {
+    fn quantisations_have_the_names_of_files() {
         let cases = [
             ("Q4_K - Medium", "Q4_K_M"),
             ("F16", "F16"),

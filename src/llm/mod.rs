@@ -1,7 +1,11 @@
-//! Models by role behind small traits. A generator's prompts become a tree of token runs (`tree`) that a schedule (`schedule`) drives
-//! through llama.cpp with a cache whose books it keeps (`cells`); every `unsafe` block is in `ffi`.
+//! The models by role, behind small traits, on llama.cpp.
 //!
-//! This module knows nothing of retrieval: it turns prompts into text, labels into probabilities and text into vectors.
+//! The prompts of a call become a radix tree of tokens (`tree`), which a scheduler evaluates
+//! (`schedule`) over a KV cache that it does the bookkeeping of (`cells`). Every `unsafe` block is
+//! in `ffi`.
+//!
+//! This module does not know retrieval: it turns prompts into text, labels into probabilities and
+//! text into vectors.
 
 pub mod gguf;
 pub mod discover;
@@ -24,28 +28,30 @@ mod embedder;
 mod judge;
 pub mod scripted;
 
-pub use discover::{FoundModel, Place, discover, resolve};
+pub use discover::{FoundModel, ModelSource, discover, resolve};
 pub use embedder::{LlamaEmbedder, load_embedder};
 pub use generator::{LlamaGenerator, load_generator};
-pub use judge::{Entailment, EntailmentJudge, LlamaClassifier, Reranker, load_classifier};
+pub use judge::{
+    Entailment, EntailmentJudge, LlamaClassifier, Reranker, load_entailment_judge, load_reranker,
+};
 pub use numbers::Random;
 pub use runtime::{Device, Runtime};
 
 use crate::event::{CallUsage, Flow, ModelCard};
 
-/// A prompt before the chat template: what the user turn says, and the reply so far.
+/// A prompt before the chat template is applied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompt {
     /// The system turn; empty for none.
     pub system: String,
     /// The user turn.
     pub user: String,
-    /// The assistant turn so far, left open: the model goes on from here. Empty for a new reply.
+    /// The start of the assistant turn, which the model continues; empty for a new reply.
     pub reply: String,
 }
 
 impl Prompt {
-    /// A prompt of one user turn.
+    /// Creates a prompt of one user turn.
     pub fn user(text: impl Into<String>) -> Self {
         Self {
             user: text.into(),
@@ -54,7 +60,7 @@ impl Prompt {
     }
 }
 
-/// A prompt as the model reads it.
+/// A prompt as it is passed to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
     /// The text with the chat template applied.
@@ -63,12 +69,12 @@ pub struct Rendered {
     pub tokens: Vec<i32>,
 }
 
-/// How to continue a prompt.
+/// Parameters of a continuation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoding {
     pub max_tokens: u32,
     pub sampling: Sampling,
-    /// Branch `i` of a call samples with `seed + i`.
+    /// Prompt `i` of a call samples with `seed + i`.
     pub seed: u64,
     pub stop: StopRule,
 }
@@ -77,11 +83,11 @@ pub struct Decoding {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
     pub temperature: f32,
-    /// 0 keeps all.
+    /// Number of most likely tokens that are kept; 0 keeps all.
     pub top_k: u32,
-    /// 1 keeps all.
+    /// Probability mass of the most likely tokens that are kept; 1 keeps all.
     pub top_p: f32,
-    /// 0 keeps all.
+    /// Minimum probability relative to the most likely token; 0 keeps all.
     pub min_p: f32,
 }
 
@@ -95,10 +101,10 @@ impl Sampling {
     };
 }
 
-/// Where a continuation ends, besides the end of the turn and the token limit.
+/// What ends a continuation, besides the end of the turn and the token limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StopRule {
-    /// Texts that end the continuation when it contains one of them; the text itself is cut off.
+    /// Texts that end the continuation, which does not include them.
     pub texts: Vec<String>,
 }
 
@@ -106,14 +112,14 @@ pub struct StopRule {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Token {
     pub id: i32,
-    /// Its text; bytes of an unfinished character wait for the next token.
+    /// Its text; bytes of an incomplete character are part of the next token's.
     pub text: String,
-    /// ln p under the model's own distribution (temperature 1, before any cut), nats.
+    /// ln p at temperature 1, before top-k, top-p and min-p, nats.
     pub logprob: f32,
     /// Entropy of that distribution, nats.
     pub entropy: f32,
-    /// Where it was asked for ([`Taps::attention`]): the share of attention to each part when the token was chosen, mean over layers
-    /// and heads. It sums to at most 1.
+    /// Attention to each part of the prompt ([`Taps::attention`]) when the token was sampled: mean
+    /// over layers and heads, at most 1 in sum. Empty if it was not tapped.
     pub attention: Vec<f32>,
 }
 
@@ -135,7 +141,7 @@ pub enum End {
 /// A continuation of one prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
-    /// The text, stop texts cut off, not trimmed.
+    /// The text before any stop text, not trimmed.
     pub text: String,
     pub tokens: Vec<Token>,
     pub end: End,
@@ -143,11 +149,14 @@ pub struct Completion {
 
 /// Writes text.
 pub trait Generator {
-    /// Continue each prompt. `observe(branch, token)` sees every token as it is sampled and may stop the whole call; what was
-    /// written so far comes back with [`End::Stopped`]. One completion a prompt, in order.
+    /// Continues each prompt; returns one completion per prompt, in order.
+    ///
+    /// `observe(prompt, token)` is called with every token as it is sampled and can stop the whole
+    /// call: the completions then have the text so far and [`End::Stopped`].
     ///
     /// # Errors
-    /// [`LlmError::PromptTooLong`] before anything is evaluated when a prompt leaves no room for one token; llama.cpp's own failures.
+    /// [`LlmError::PromptTooLong`], before anything is evaluated, if a prompt leaves no room for
+    /// one token; failures of llama.cpp.
     fn complete(
         &mut self,
         prompts: &[Prompt],
@@ -155,32 +164,36 @@ pub trait Generator {
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Completion>, LlmError>;
 
-    /// What the model is.
+    /// Describes the model.
     fn card(&self) -> &ModelCard;
 
-    /// The exact text and tokens of a prompt.
+    /// Returns the exact text and tokens of a prompt.
     ///
     /// # Errors
     /// When the chat template cannot be applied.
     fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError>;
 
-    /// Cost of the last call.
+    /// Returns the cost of the last call.
     fn usage(&self) -> CallUsage;
 }
 
-/// Reads off what a generator thinks of given replies. Nothing is generated and no text is parsed.
+/// Scores given replies by their likelihood. Nothing is generated and no text is parsed.
 ///
-/// Replies are given as a person writes them: where a model begins its replies with a space, the space is put before a reply that
-/// opens a turn.
+/// Replies are given without leading space: if the model begins its replies with one, it is added
+/// to a reply that opens a turn.
 pub trait Scorer {
-    /// Probability of each label as the whole reply to each prompt: the label's tokens and then the end of the turn, so that "1" and
-    /// "10" are told apart. One row a prompt, one number a label, normalised over the labels.
+    /// Returns the probability of each label as the whole reply to each prompt: one row per prompt,
+    /// one column per label, normalised over the labels.
+    ///
+    /// A label's likelihood includes the end of the turn, which distinguishes "1" from "10".
     ///
     /// # Errors
-    /// [`LlmError::BadLabel`] for a label without a token; [`LlmError::PromptTooLong`]; [`LlmError::Stopped`]; llama.cpp's own failures.
+    /// [`LlmError::BadLabel`] for a label without a token; [`LlmError::PromptTooLong`];
+    /// [`LlmError::Stopped`]; failures of llama.cpp.
     fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, LlmError>;
 
-    /// Log-probability of each token of `continuations[i]` after `prompts[i]`, nats. The end of the turn is not part of it.
+    /// Returns the log-probability of each token of `continuations[i]` after `prompts[i]`, nats,
+    /// without the end of the turn.
     ///
     /// # Errors
     /// As [`Scorer::classify`].
@@ -191,13 +204,13 @@ pub trait Scorer {
     ) -> Result<Vec<Vec<f32>>, LlmError>;
 }
 
-/// What to read from the model's inside while it writes.
+/// The hidden states and attention to read while the model writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Taps {
-    /// Positions whose hidden states are wanted.
+    /// Positions whose hidden states are read.
     pub hidden: Vec<HiddenAt>,
-    /// Parts of [`Rendered::text`], in bytes, one list a prompt: how much attention each token of the continuation paid to each of
-    /// them is wanted. Empty for none. Attention is computed in the open then, without flash attention.
+    /// Parts of [`Rendered::text`] in bytes, one list per prompt: the attention of each generated
+    /// token to each part is read, with flash attention off. Empty for none.
     pub attention: Vec<Vec<std::ops::Range<usize>>>,
 }
 
@@ -205,7 +218,8 @@ pub struct Taps {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HiddenAt {
     LastPromptToken,
-    /// The first token of the continuation. It is read when the model goes on from it: a continuation that ends with it has none.
+    /// The first generated token. It is read when the model evaluates it: a continuation that ends
+    /// with it has none.
     FirstToken,
 }
 
@@ -213,11 +227,12 @@ pub enum HiddenAt {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hidden {
     pub at: HiddenAt,
-    /// One vector of the model's width a layer, first layer first: what the layer adds up to, before the final norm.
+    /// One vector of the model's width per layer, first layer first: the residual stream after the
+    /// layer, before the final norm.
     pub layers: Vec<Vec<f32>>,
 }
 
-/// A continuation with what was read while it was written.
+/// A continuation with the hidden states that were read. Attention is in its tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tapped {
     pub completion: Completion,
@@ -225,9 +240,9 @@ pub struct Tapped {
     pub hidden: Vec<Hidden>,
 }
 
-/// Looks inside a generator. What is not asked for costs nothing.
+/// Reads hidden states and attention of a generator. What is not asked for costs nothing.
 pub trait Tap {
-    /// [`Generator::complete`], with taps.
+    /// Continues each prompt as [`Generator::complete`] does, with taps.
     ///
     /// # Errors
     /// As [`Generator::complete`].
@@ -239,11 +254,14 @@ pub trait Tap {
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Tapped>, LlmError>;
 
-    /// Attention between parts of a plain text (ranges of bytes that do not overlap): row i, column j is the attention that the
-    /// tokens of part i pay to all tokens of part j, mean over the tokens, `layers` and heads. A causal model looks back only.
+    /// Returns the attention between parts of a plain text (ranges of bytes that do not overlap).
+    ///
+    /// Row i, column j is the attention of the tokens of part i to all tokens of part j: mean over
+    /// the tokens of part i, `layers` and heads (SAKI-RAG, equation 3). A causal model looks back
+    /// only.
     ///
     /// # Errors
-    /// [`LlmError::PromptTooLong`]; [`LlmError::Stopped`]; llama.cpp's own failures.
+    /// [`LlmError::PromptTooLong`]; [`LlmError::Stopped`]; failures of llama.cpp.
     fn attend(
         &mut self,
         text: &str,
@@ -251,7 +269,7 @@ pub trait Tap {
         layers: Layers,
     ) -> Result<Vec<Vec<f32>>, LlmError>;
 
-    /// Attention between vectors that are fed in place of tokens, one position each: the same matrix.
+    /// Returns the matrix of [`Tap::attend`] for vectors in place of tokens, one position each.
     ///
     /// # Errors
     /// As [`Tap::attend`]; [`LlmError::Backend`] when a vector is not as wide as the model.
@@ -262,24 +280,25 @@ pub trait Tap {
     ) -> Result<Vec<Vec<f32>>, LlmError>;
 }
 
-/// The layers that attention is averaged over.
+/// The layers over which attention is averaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Layers {
     #[default]
     All,
-    /// This one, counted from 0.
+    /// A single layer, counted from 0.
     One(u32),
 }
 
 /// Turns text into unit vectors.
 pub trait Embedder {
-    /// One vector of `card().width` numbers and length 1 a text, in order. Texts longer than the model's context are cut at its end.
+    /// Returns one unit vector of `card().width` numbers per text, in order. Texts longer than the
+    /// model's context are truncated.
     ///
     /// # Errors
-    /// [`LlmError::Stopped`] when the stop flag was set; llama.cpp's own failures.
+    /// [`LlmError::Stopped`] if the stop flag is set; failures of llama.cpp.
     fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError>;
 
-    /// What the model is.
+    /// Describes the model.
     fn card(&self) -> &ModelCard;
 }
 

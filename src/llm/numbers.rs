@@ -1,12 +1,16 @@
-//! Arithmetic over a row of logits: its distribution's normaliser and entropy, and drawing a token.
+//! Arithmetic over a row of logits: normaliser and entropy of its distribution, and sampling.
+
+use std::cmp::Ordering;
 
 use super::{LlmError, Sampling};
 
+/// Numbers of a SIMD register that the loops below are unrolled for.
 const LANES: usize = 16;
-/// Numbers summed in single precision before they go to a double: keeps the error of long rows small.
+/// Numbers that are summed in single precision before they are added to a double: bounds the error
+/// of long rows.
 const BLOCK: usize = 1024;
 
-/// What a row of logits says as a distribution at temperature 1.
+/// The distribution of a row of logits at temperature 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Distribution {
     /// The most likely token, the first among equals.
@@ -17,13 +21,14 @@ pub(super) struct Distribution {
     pub entropy: f32,
 }
 
-/// Read a row of logits.
+/// Computes the distribution of a row of logits.
 ///
 /// # Errors
-/// When it holds a NaN or nothing finite: a damaged model, or a backend that miscomputes.
+/// When the row has a NaN or no finite number: a damaged model, or a backend that miscomputes.
 pub(super) fn distribution(logits: &[f32]) -> Result<Distribution, LlmError> {
     let largest = largest(logits);
-    let (mut sum, mut weighted) = (0.0_f64, 0.0_f64);
+    let mut sum = 0.0_f64;
+    let mut weighted = 0.0_f64;
     for block in logits.chunks(BLOCK) {
         let (block_sum, block_weighted) = exponentials(block, largest);
         sum += f64::from(block_sum);
@@ -34,6 +39,7 @@ pub(super) fn distribution(logits: &[f32]) -> Result<Distribution, LlmError> {
             "the model computed numbers that are not finite: try `gpu_layers = 0`, or another model file".to_owned(),
         ));
     }
+
     let best = logits
         .iter()
         .position(|logit| *logit == largest)
@@ -42,7 +48,7 @@ pub(super) fn distribution(logits: &[f32]) -> Result<Distribution, LlmError> {
     Ok(Distribution {
         best,
         log_sum: largest + log_sum as f32,
-        // a distribution on one token has entropy 0, not a rounding error below it
+        // Rounding must not make the entropy of a certain token negative.
         entropy: ((log_sum - weighted / sum) as f32).max(0.0),
     })
 }
@@ -63,9 +69,10 @@ fn largest(logits: &[f32]) -> f32 {
         .fold(f32::NEG_INFINITY, f32::max)
 }
 
-/// Sum of e^d and of d e^d over d = logit - largest.
+/// Returns the sums of e^d and of d e^d over d = logit - largest.
 fn exponentials(logits: &[f32], largest: f32) -> (f32, f32) {
-    let (mut sums, mut weighted) = ([0.0_f32; LANES], [0.0_f32; LANES]);
+    let mut sums = [0.0_f32; LANES];
+    let mut weighted = [0.0_f32; LANES];
     let chunks = logits.chunks_exact(LANES);
     let rest = chunks.remainder();
     for chunk in chunks {
@@ -84,7 +91,7 @@ fn exponentials(logits: &[f32], largest: f32) -> (f32, f32) {
     (sums.iter().sum(), weighted.iter().sum())
 }
 
-/// Sum of e^(sharpness d) over d = logit - largest.
+/// Returns the sum of e^(sharpness d) over d = logit - largest.
 fn weight(logits: &[f32], largest: f32, sharpness: f32) -> f32 {
     let mut sums = [0.0_f32; LANES];
     let chunks = logits.chunks_exact(LANES);
@@ -101,21 +108,25 @@ fn weight(logits: &[f32], largest: f32, sharpness: f32) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
-/// Keeps NaN, so that it is found in the sum.
+/// Limits an exponent to the range of [`exp`]. A NaN passes, so that it is found in the sum.
 #[inline(always)]
 fn floor_exponent(below: f32) -> f32 {
     if below < -87.0 { -87.0 } else { below }
 }
 
-/// e^x for x in -87..=0 to about 1e-7 of its value, without a branch or a call, so that the compiler makes vectors of it:
-/// the halves of a Cody-Waite reduction by ln 2, then a polynomial, then the exponent written into the bits.
+/// Returns e^x for x in -87..=0, to about 1e-7 of its value.
+///
+/// Without a branch or a call, so that the compiler vectorises it: a Cody-Waite reduction by ln 2
+/// in two parts, a polynomial, and the exponent written into the bits.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
     const ROUND: f32 = 12_582_912.0;
     const LN_2_HIGH: f32 = 0.693_359_4;
     const LN_2_LOW: f32 = -2.121_944_4e-4;
+
     let whole = (x * std::f32::consts::LOG2_E + ROUND) - ROUND;
     let rest = (x - whole * LN_2_HIGH) - whole * LN_2_LOW;
+
     let mut power = 1.987_569_1e-4;
     power = power * rest + 1.398_199_9e-3;
     power = power * rest + 8.333_452e-3;
@@ -123,28 +134,27 @@ fn exp(x: f32) -> f32 {
     power = power * rest + 1.666_666_5e-1;
     power = power * rest + 0.5;
     power = power * rest * rest + rest + 1.0;
+
     let exponent = (whole as i32).wrapping_add(127) as u32;
     power * f32::from_bits(exponent << 23)
 }
 
-/// A source of random numbers: SplitMix64 (Steele, Lea and Flood 2014), 64 bits of state.
+/// A source of random numbers: SplitMix64 (Steele, Lea and Flood 2014), with 64 bits of state.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// The numbers that follow from a seed, the same every time.
-    #[must_use]
+    /// Creates the sequence of a seed, which is the same every time.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A whole number below `count`, which is not 0.
+    /// Returns a whole number below `count`, which is not 0.
     pub fn below(&mut self, count: usize) -> usize {
-        ((self.share() * count as f64) as usize).min(count.saturating_sub(1))
+        ((self.unit() * count as f64) as usize).min(count.saturating_sub(1))
     }
 
-    /// The items in a random order (Fisher and Yates).
-    #[must_use]
+    /// Returns the items in a random order (Fisher and Yates).
     pub fn shuffled<T>(&mut self, mut items: Vec<T>) -> Vec<T> {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
@@ -152,8 +162,8 @@ impl Random {
         items
     }
 
-    /// A number in 0..1.
-    pub fn share(&mut self) -> f64 {
+    /// Returns a number in 0..1.
+    pub fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -162,14 +172,14 @@ impl Random {
     }
 }
 
-/// Draws the tokens of one branch.
+/// Samples the tokens of one continuation.
 #[derive(Debug, Clone)]
 pub(super) struct Sampler {
     sampling: Sampling,
     random: Random,
 }
 
-/// Candidates of a draw, kept between draws so that nothing is allocated a token.
+/// Candidates of a sample, reused between samples so that no token allocates.
 pub(super) type Candidates = Vec<(u32, f32)>;
 
 impl Sampler {
@@ -180,8 +190,9 @@ impl Sampler {
         }
     }
 
-    /// Draw a token. The cuts look at the distribution at temperature 1, then the temperature applies to what is left.
-    pub fn draw(
+    /// Samples a token. Top-k, top-p and min-p apply to the distribution at temperature 1, and the
+    /// temperature to what is left.
+    pub fn sample(
         &mut self,
         logits: &[f32],
         distribution: &Distribution,
@@ -191,8 +202,9 @@ impl Sampler {
             return distribution.best;
         }
         if self.keeps_all() {
-            return self.draw_from_all(logits, distribution, candidates);
+            return self.sample_from_all(logits, distribution, candidates);
         }
+
         candidates.clear();
         candidates.extend(
             logits
@@ -200,17 +212,16 @@ impl Sampler {
                 .enumerate()
                 .map(|(token, logit)| (token as u32, (logit - distribution.log_sum).exp())),
         );
-        self.cut(candidates);
-        let most = candidates
-            .iter()
-            .map(|(_, share)| *share)
-            .fold(0.0, f32::max);
+        self.truncate(candidates);
+
+        let largest = largest_share(candidates);
         let sharpness = 1.0 / self.sampling.temperature;
         for (_, share) in candidates.iter_mut() {
-            *share = (*share / most).powf(sharpness);
+            *share = (*share / largest).powf(sharpness);
         }
+
         let whole: f64 = candidates.iter().map(|(_, share)| f64::from(*share)).sum();
-        let mut left = self.random.share() * whole;
+        let mut left = self.random.unit() * whole;
         for (token, share) in candidates.iter() {
             left -= f64::from(*share);
             if left < 0.0 {
@@ -224,8 +235,9 @@ impl Sampler {
         self.sampling.top_k == 0 && self.sampling.top_p >= 1.0 && self.sampling.min_p <= 0.0
     }
 
-    /// A draw without cuts: which block first, then which token of it, so that no list of candidates is made.
-    fn draw_from_all(
+    /// Samples from all tokens: first a block, then a token of it, so that no list of candidates is
+    /// built.
+    fn sample_from_all(
         &mut self,
         logits: &[f32],
         distribution: &Distribution,
@@ -241,8 +253,9 @@ impl Sampler {
                     .map(|block| weight(block, largest, sharpness)),
             ),
         );
+
         let whole: f64 = blocks.iter().map(|(_, weight)| f64::from(*weight)).sum();
-        let mut left = self.random.share() * whole;
+        let mut left = self.random.unit() * whole;
         for (block, weight) in blocks.iter() {
             if left >= f64::from(*weight) {
                 left -= f64::from(*weight);
@@ -259,40 +272,45 @@ impl Sampler {
         distribution.best
     }
 
-    fn cut(&self, candidates: &mut Candidates) {
+    /// Applies top-k, top-p and min-p.
+    fn truncate(&self, candidates: &mut Candidates) {
         let top_k = self.sampling.top_k as usize;
         if top_k > 0 && top_k < candidates.len() {
-            candidates
-                .select_nth_unstable_by(top_k, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            candidates.select_nth_unstable_by(top_k, likelier_first);
             candidates.truncate(top_k);
         }
         if self.sampling.top_p < 1.0 {
-            cut_to_share(candidates, self.sampling.top_p);
+            truncate_to_share(candidates, self.sampling.top_p);
         }
         if self.sampling.min_p > 0.0 {
-            let most = candidates
-                .iter()
-                .map(|(_, share)| *share)
-                .fold(0.0, f32::max);
-            candidates.retain(|(_, share)| *share >= most * self.sampling.min_p);
+            let largest = largest_share(candidates);
+            candidates.retain(|(_, share)| *share >= largest * self.sampling.min_p);
         }
     }
 }
 
-/// Keep the most likely candidates that make up `share` of the mass that is there, one at least.
-fn cut_to_share(candidates: &mut Candidates, share: f32) {
+fn largest_share(candidates: &Candidates) -> f32 {
+    let shares = candidates.iter().map(|(_, share)| *share);
+    shares.fold(0.0, f32::max)
+}
+
+fn likelier_first(a: &(u32, f32), b: &(u32, f32)) -> Ordering {
+    b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
+}
+
+/// Keeps the most likely candidates that have `share` of the total mass together, at least one.
+fn truncate_to_share(candidates: &mut Candidates, share: f32) {
     let target = share * candidates.iter().map(|(_, share)| *share).sum::<f32>();
     let mut sorted = 0;
     let mut mass = 0.0;
     while sorted < candidates.len() {
-        // most of the mass is in few candidates: sort those only, and more of them when they do not do
+        // Few candidates have most of the mass: only those are sorted, and more when they are not
+        // enough.
         let end = (sorted.max(64) * 4).min(candidates.len());
         if end < candidates.len() {
-            candidates[sorted..].select_nth_unstable_by(end - sorted, |a, b| {
-                b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
-            });
+            candidates[sorted..].select_nth_unstable_by(end - sorted, likelier_first);
         }
-        candidates[sorted..end].sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        candidates[sorted..end].sort_unstable_by(likelier_first);
         for at in sorted..end {
             mass += candidates[at].1;
             if mass >= target {
@@ -312,7 +330,7 @@ mod tests {
     use crate::llm::Sampling;
 
     #[test]
-    fn exponentials_are_close_to_the_library() {
+    fn exp_is_close_to_the_standard_library() {
         for step in 0..8700 {
             let x = -0.01 * step as f32;
             let error = (f64::from(exp(x)) / f64::from(x).exp() - 1.0).abs();
@@ -335,7 +353,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_row_equals_the_textbook(row in prop::collection::vec(-30.0_f32..30.0, 1..3000)) {
+        fn a_row_equals_the_definition(row in prop::collection::vec(-30.0_f32..30.0, 1..3000)) {
             let read = distribution(&row).expect("finite");
             let most = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
             let sum: f64 = row.iter().map(|x| f64::from(x - most).exp()).sum();
@@ -347,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_follow_the_distribution_and_the_cuts() {
+    fn samples_follow_the_distribution_and_its_truncation() {
         let logits: Vec<f32> = [0.5_f32, 0.25, 0.15, 0.1].iter().map(|p| p.ln()).collect();
         let cases = [
             (
@@ -400,9 +418,10 @@ mod tests {
         for (sampling, expected) in cases {
             let mut sampler = Sampler::new(sampling, 7);
             let read = distribution(&logits).expect("finite");
-            let (mut seen, mut candidates) = ([0.0_f64; 4], Candidates::new());
+            let mut seen = [0.0_f64; 4];
+            let mut candidates = Candidates::new();
             for _ in 0..20_000 {
-                seen[sampler.draw(&logits, &read, &mut candidates)] += 1.0 / 20_000.0;
+                seen[sampler.sample(&logits, &read, &mut candidates)] += 1.0 / 20_000.0;
             }
             for (seen, expected) in seen.iter().zip(expected) {
                 assert!(

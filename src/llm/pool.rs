@@ -1,78 +1,89 @@
-//! Texts to pooled rows: many texts in one batch, packed by tokens.
-
-use std::path::Path;
+//! Evaluates texts to pooled rows, with many texts in one batch.
 
 use super::LlmError;
 use super::cells::Memory;
-use super::ffi::{Attention, Batch, Context, Decoded, Pooling, Purpose, Shape};
-use super::load::{self, Loaded, Placement};
+use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Pooling, Purpose};
+use super::load::{self, LoadOptions, LoadRequest, Loaded};
 use super::log;
-use super::runtime::{self, Runtime};
+use super::runtime;
 use crate::config::{CacheType, EmbedderSettings};
-use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
+use crate::event::{ModelCard, ModelRole, StopFlag};
 
-/// Texts of one batch.
+/// Maximum texts of one batch.
 const SEQUENCES: usize = 64;
-/// Tokens of one batch, unless a text is longer: attention is computed over the whole batch, so larger ones cost more.
+/// Maximum tokens of one batch, unless a single text is longer: attention is computed over the
+/// whole batch, so that larger ones cost more.
 const BATCH_TOKENS: usize = 512;
-/// Models with long contexts are given no more than this, for the memory that a batch takes.
+/// Models with longer contexts are given no more than this, since a batch takes memory for all of
+/// it.
 const MAX_CONTEXT_TOKENS: usize = 8192;
+
+/// The pooling that a role needs of its model.
+#[derive(Clone, Copy)]
+pub(super) struct Required {
+    pub role: ModelRole,
+    pub pooling: Pooling,
+    /// The reason why a model that pools differently is refused.
+    pub otherwise: &'static str,
+}
 
 /// A context that pools texts, with its batch.
 pub(super) struct Pool {
     pub context: Context,
-    /// Tokens of the longest text.
-    pub longest: usize,
+    /// Maximum tokens of a text.
+    pub max_tokens: usize,
     batch: Batch,
 }
 
 impl Pool {
-    /// Load a model that pools as `pooling` says; `otherwise` is what is wrong with one that does not.
+    /// Loads a model, and refuses one that does not pool as required.
     pub fn load(
-        runtime: &Runtime,
-        file: &Path,
-        (role, pooling, otherwise): (ModelRole, Pooling, &str),
-        (settings, stop): (&EmbedderSettings, &StopFlag),
-        progress: &mut dyn FnMut(f32) -> Flow,
+        request: LoadRequest,
+        required: Required,
+        settings: &EmbedderSettings,
     ) -> Result<(Self, ModelCard), LlmError> {
-        let placement = Placement {
-            role,
+        let file = request.file;
+        let stop = request.stop;
+        let options = LoadOptions {
+            role: required.role,
             gpu_layers: settings.gpu_layers,
             device: &settings.device,
         };
-        let loaded = load::load(runtime, file, placement, stop, progress)?;
-        let longest = (loaded.model.n_ctx_train() as usize).clamp(1, MAX_CONTEXT_TOKENS);
+        let loaded = load::load(request, options)?;
+
         let unusable = |reason: String| LlmError::Unusable {
             path: file.display().to_string(),
             reason,
         };
-        let context = context(&loaded, longest, settings.threads, stop).map_err(unusable)?;
-        if context.pooling() != pooling {
-            return Err(unusable(otherwise.to_owned()));
+        let max_tokens = (loaded.model.n_ctx_train() as usize).clamp(1, MAX_CONTEXT_TOKENS);
+        let context = context(&loaded, max_tokens, settings.threads, stop).map_err(unusable)?;
+        if context.pooling() != required.pooling {
+            return Err(unusable(required.otherwise.to_owned()));
         }
+
+        let pool = Self {
+            context,
+            max_tokens,
+            batch: Batch::default(),
+        };
         let card = ModelCard {
-            context_tokens: u32::try_from(longest).unwrap_or(u32::MAX),
+            context_tokens: u32::try_from(max_tokens).unwrap_or(u32::MAX),
             ..loaded.card
         };
-        Ok((
-            Self {
-                context,
-                longest,
-                batch: Batch::default(),
-            },
-            card,
-        ))
+        Ok((pool, card))
     }
 
-    /// One row of `width` numbers a text, in order. No text has more than `longest` tokens, or none.
+    /// Returns one row of `width` numbers per text, in order. Each text has between 1 and
+    /// `max_tokens` tokens.
     pub fn rows(&mut self, texts: &[Vec<i32>], width: usize) -> Result<Vec<Vec<f32>>, LlmError> {
-        // texts of like length go together, the longest first
+        // Texts of similar length share a batch, the longest first.
         let mut order: Vec<usize> = (0..texts.len()).collect();
         order.sort_by_key(|text| std::cmp::Reverse(texts[*text].len()));
+
         let mut rows = vec![Vec::new(); texts.len()];
         let mut rest = order.as_slice();
         while !rest.is_empty() {
-            let (now, later) = rest.split_at(fitting(rest, texts));
+            let (now, later) = rest.split_at(count_fitting(rest, texts));
             self.evaluate(now, texts)?;
             for (sequence, text) in now.iter().enumerate() {
                 rows[*text] = self.context.pooled(sequence, width)?.to_vec();
@@ -86,13 +97,15 @@ impl Pool {
         if self.context.stop_flag().is_set() {
             return Err(LlmError::Stopped);
         }
+
         self.batch.clear();
         for (sequence, text) in now.iter().enumerate() {
             for (position, token) in texts[*text].iter().enumerate() {
                 self.batch.push(*token, position, sequence, true);
             }
         }
-        // models that keep a cache begin each batch without it
+
+        // Decoder models have a KV cache, which must not hold the batch before.
         self.context.clear();
         match self.context.decode(&mut self.batch)? {
             Decoded::Done => Ok(()),
@@ -106,32 +119,36 @@ impl Pool {
 
 fn context(
     loaded: &Loaded,
-    longest: usize,
+    max_tokens: usize,
     threads: u32,
     stop: &StopFlag,
 ) -> Result<Context, String> {
-    let tokens = u32::try_from(longest.max(BATCH_TOKENS)).unwrap_or(u32::MAX);
-    let shape = Shape {
+    let tokens = u32::try_from(max_tokens.max(BATCH_TOKENS)).unwrap_or(u32::MAX);
+    let params = ContextParams {
         purpose: Purpose::Embed,
         context_tokens: tokens,
         batch_tokens: tokens,
         sequences: SEQUENCES as u32,
         threads: runtime::threads(threads),
         offload: loaded.card.gpu_layers > 0,
-        attention: Attention::FlashIfAble,
+        attention: Attention::Auto,
         cache_type: CacheType::F16,
     };
-    log::forget_complaints();
-    Context::new(&loaded.model, shape, stop)
-        .ok_or_else(|| log::complaint().unwrap_or_else(|| "not enough memory".to_owned()))
+    log::clear_errors();
+    Context::new(&loaded.model, params, stop)
+        .ok_or_else(|| log::first_error().unwrap_or_else(|| "not enough memory".to_owned()))
 }
 
-/// How many texts at the front make up one batch.
-fn fitting(order: &[usize], texts: &[Vec<i32>]) -> usize {
-    let mut sum = 0;
-    let fits = |text: &&usize| {
-        sum += texts[**text].len();
-        sum <= BATCH_TOKENS
-    };
-    order.iter().take(SEQUENCES).take_while(fits).count().max(1)
+/// Counts the texts at the front of `order` that fit into one batch: at least one.
+fn count_fitting(order: &[usize], texts: &[Vec<i32>]) -> usize {
+    let mut tokens = 0;
+    let mut count = 0;
+    for text in order.iter().take(SEQUENCES) {
+        tokens += texts[*text].len();
+        if tokens > BATCH_TOKENS {
+            break;
+        }
+        count += 1;
+    }
+    count.max(1)
 }

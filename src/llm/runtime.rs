@@ -1,5 +1,6 @@
-//! llama.cpp itself: started once a process, with its log in a file.
+//! llama.cpp itself: started once per process, with its log in a file.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -11,29 +12,33 @@ use super::{LlmError, ffi, log};
 /// A device that can run a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
-    /// What the setting `generator.device` takes, e.g. `CPU` or `CUDA0`.
+    /// The value of the setting `generator.device`, such as `CPU` or `CUDA0`.
     pub name: String,
     pub description: String,
-    pub gpu: bool,
+    pub is_gpu: bool,
     pub memory_bytes: u64,
     pub free_bytes: u64,
-    /// Its number in ggml's list.
+    /// Index in ggml's list of devices.
     pub(super) index: usize,
 }
 
-/// llama.cpp, ready to load models. Starting it again is harmless; the log goes to the file of the last start.
+/// llama.cpp, ready to load models.
 #[derive(Debug, Clone, Copy)]
 pub struct Runtime {
     backend: &'static LlamaBackend,
 }
 
 impl Runtime {
-    /// Start llama.cpp and send its log to `log_file` (made with its folder, appended to).
+    /// Starts llama.cpp and sends its log to `log_file`, which is created with its folder and
+    /// appended to.
+    ///
+    /// llama.cpp starts once per process; a later call only redirects the log.
     ///
     /// # Errors
     /// When the log cannot be written or llama.cpp does not start.
     pub fn start(log_file: &Path) -> Result<Self, LlmError> {
         static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
+
         log::open(log_file).map_err(|error| {
             LlmError::Backend(format!(
                 "cannot write its log {}: {error}",
@@ -41,7 +46,7 @@ impl Runtime {
             ))
         })?;
         let backend = BACKEND.get_or_init(|| {
-            ffi::send_log();
+            ffi::redirect_log();
             load_kernels();
             LlamaBackend::init().map_err(|error| error.to_string())
         });
@@ -55,13 +60,12 @@ impl Runtime {
         self.backend
     }
 
-    /// The devices that this build can use, GPUs first.
-    #[must_use]
+    /// Returns the devices that this build can use, GPUs first.
     pub fn devices(&self) -> Vec<Device> {
         let mut devices: Vec<Device> = list_llama_ggml_backend_devices()
             .into_iter()
             .map(|device| Device {
-                gpu: matches!(
+                is_gpu: matches!(
                     device.device_type,
                     LlamaBackendDeviceType::Gpu | LlamaBackendDeviceType::IntegratedGpu
                 ),
@@ -72,11 +76,12 @@ impl Runtime {
                 index: device.index,
             })
             .collect();
-        devices.sort_by_key(|device| !device.gpu);
+        devices.sort_by_key(|device| !device.is_gpu);
         devices
     }
 
-    /// The back ends and the vector instructions that ggml uses on this machine, e.g. `CPU`, `AVX2`.
+    /// Returns the backends and the vector instructions that ggml uses on this machine, such as `CPU`
+    /// and `AVX2`.
     pub fn features(&self) -> Vec<String> {
         features_in(&ffi::system_info())
     }
@@ -93,27 +98,28 @@ fn load_kernels() {
     }
 }
 
-/// Reads `CPU : AVX = 1 | AVX2 = 1 | CUDA : ARCHS = 500 | `: names of back ends, and their features
+/// Reads `CPU : AVX = 1 | AVX2 = 1 | CUDA : ARCHS = 500 | `: names of backends, and their features
 /// with values.
 fn features_in(system_info: &str) -> Vec<String> {
     let mut features = Vec::new();
 
     for part in system_info.split('|') {
-        let (back_end, feature) = match part.split_once(':') {
-            Some((back_end, feature)) => (Some(back_end.trim()), feature),
-            None => (None, part),
+        let feature = match part.split_once(':') {
+            Some((backend, feature)) => {
+                features.push(backend.trim().to_owned());
+                feature
+            }
+            None => part,
         };
-        features.extend(back_end.map(str::to_owned));
-
         if let Some((name, "1")) = feature.trim().split_once(" = ") {
             features.push(name.to_owned());
         }
     }
-
     features
 }
 
-/// Threads for arithmetic: what the settings say, or one a physical core of those that this process may use.
+/// Returns the number of threads for arithmetic: the setting, or one per physical core that this
+/// process may use.
 pub(super) fn threads(setting: u32) -> u32 {
     if setting > 0 {
         return setting;
@@ -123,9 +129,10 @@ pub(super) fn threads(setting: u32) -> u32 {
     u32::try_from(threads).unwrap_or(1).max(1)
 }
 
-/// Linux tells which logical processors share a core; elsewhere the logical ones are counted.
+/// Counts the physical cores by the siblings that Linux lists for each logical one. `None` on other
+/// systems.
 fn physical_cores() -> Option<usize> {
-    let mut cores = std::collections::BTreeSet::new();
+    let mut cores = BTreeSet::new();
     for entry in std::fs::read_dir("/sys/devices/system/cpu").ok()?.flatten() {
         let siblings = entry.path().join("topology/thread_siblings_list");
         cores.extend(std::fs::read_to_string(siblings));
@@ -133,18 +140,15 @@ fn physical_cores() -> Option<usize> {
     (!cores.is_empty()).then_some(cores.len())
 }
 
-/// Bytes of main memory that are free for use. None where the system does not say.
+/// Returns the bytes of main memory that are available, as Linux reports them. `None` on other
+/// systems.
 pub(super) fn available_memory_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text
+    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let available = meminfo
         .lines()
         .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim()
-        .strip_suffix("kB")?
-        .trim()
-        .parse::<u64>()
-        .ok()
-        .map(|kilobytes| kilobytes * 1024)
+    let kilobytes: u64 = available.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
-//! Runs a tree of prompts through a context: shared runs once, branches side by side in one batch, what ends leaves and what
-//! waits takes its place. When not everything fits, what was begun last gives way and is taken up again later.
+//! Evaluates a tree of prompts: common prefixes once, branches side by side in one batch; what
+//! waits takes the place of what ends.
+//!
+//! If not everything fits into the KV cache, the branch that was started last is preempted: its
+//! cells are freed and it continues later.
 
 use super::LlmError;
 use super::cells::{Cells, Memory};
@@ -7,10 +10,10 @@ use super::ffi::{Batch, Context, Decoded};
 use super::numbers::{Distribution, distribution};
 use super::tree::{Job, Tree};
 
-/// Room set aside for a branch that writes, so that it need not give way at once.
-const GROWTH_ROOM: usize = 32;
+/// Cells reserved for a branch that generates, so that it is not preempted at once.
+const RESERVED_CELLS: usize = 32;
 
-/// What follows from a row of logits at the end of a job. Rows before the end need no answer.
+/// What follows the last row of a job. Rows before it need no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// Evaluate this token next.
@@ -21,14 +24,14 @@ pub(super) enum Next {
     Stop,
 }
 
-/// What the model says comes after a token.
+/// The logits after a token.
 pub(super) struct Row<'a> {
     pub logits: &'a [f32],
     pub distribution: Distribution,
 }
 
 impl Row<'_> {
-    /// ln p of a token, in nats.
+    /// Returns ln p of a token, nats.
     pub fn logprob(&self, token: usize) -> f32 {
         self.logits
             .get(token)
@@ -36,33 +39,33 @@ impl Row<'_> {
     }
 }
 
-/// Where a token whose row is wanted is in the batch.
+/// Index in the batch of a token whose row is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct OutputIndex {
     /// Among all tokens of the batch.
-    pub index: usize,
-    /// Among those whose rows are wanted.
-    pub row: usize,
+    pub token: usize,
+    /// Among the outputs of the batch.
+    pub output: usize,
 }
 
 /// Reads rows of logits.
 pub(super) trait Reader {
-    /// The batch about to be evaluated holds the token of a job at a position whose row is wanted.
-    fn place(&mut self, _job: usize, _position: usize, _place: Place) {}
+    /// Announces that the next batch holds the token of a job at a position whose row is wanted.
+    fn before_decode(&mut self, _job: usize, _position: usize, _index: OutputIndex) {}
 
-    /// The row of a job at a position of its tokens.
+    /// Reads the row of a job at a position of its tokens.
     fn row(&mut self, job: usize, position: usize, row: &Row) -> Next;
 }
 
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum JobEnd {
     Done,
     ContextFull,
     Stopped,
 }
 
-/// A context with the books of its cache.
+/// A context with the bookkeeping of its cache.
 pub(super) struct Evaluator {
     pub context: Context,
     pub cells: Cells,
@@ -70,81 +73,84 @@ pub(super) struct Evaluator {
     pub batch_tokens: usize,
 }
 
-/// What came of a call.
+/// Result of a call.
 pub(super) struct Report {
-    /// One a job.
-    pub ends: Vec<Ended>,
+    /// One per job.
+    pub ends: Vec<JobEnd>,
     /// Prompt tokens that were evaluated.
     pub evaluated: usize,
-    /// Tokens of the prompts that were evaluated to their end, less those evaluated for them: they were shared or in the cache.
+    /// Tokens of the prompts that were evaluated to their end, minus those evaluated for them: the
+    /// tokens that were shared or cached.
     pub reused: usize,
 }
 
 #[derive(Debug)]
 enum Work {
-    /// A node of the tree.
-    Run(usize),
-    /// A job past its prompt.
-    Growth(usize),
+    /// Evaluates a node of the tree.
+    Prefill(usize),
+    /// Generates after the prompt of a job.
+    Generate(usize),
 }
 
 /// Work in a sequence of its own.
-struct Strand {
+struct Branch {
     work: Work,
     /// All tokens from the start, evaluated or not.
     path: Vec<i32>,
     slot: usize,
 }
 
-/// A part of a strand that is in the batch.
+/// The part of a branch that is in the batch.
 struct Entry {
-    strand: usize,
+    branch: usize,
     from: usize,
     to: usize,
     /// Index in the batch of its first token.
     index: usize,
 }
 
-/// One call in progress.
+/// A call in progress.
 struct Schedule<'a> {
-    on: &'a mut Evaluator,
+    evaluator: &'a mut Evaluator,
     jobs: &'a [Job],
     tree: Tree,
-    /// Last first.
+    /// Work with its path; the last is next.
     waiting: Vec<(Work, Vec<i32>)>,
-    active: Vec<Strand>,
+    /// The oldest first.
+    active: Vec<Branch>,
     entries: Vec<Entry>,
-    ends: Vec<Ended>,
+    ends: Vec<JobEnd>,
     evaluated: usize,
-    /// Times in a row that there was no room.
-    failures: usize,
+    /// Preemptions since the last successful decode.
+    preemptions: usize,
 }
 
-/// Evaluate jobs and hand out the rows that they want.
+/// Evaluates jobs and passes the rows that they want to `reader`.
 pub(super) fn run(
-    on: &mut Evaluator,
+    evaluator: &mut Evaluator,
     jobs: &[Job],
     reader: &mut dyn Reader,
 ) -> Result<Report, LlmError> {
-    let tree = Tree::new(jobs, on.cells.sharing());
+    let tree = Tree::new(jobs, evaluator.cells.sharing());
     let mut schedule = Schedule {
         waiting: tree
             .roots
             .iter()
             .rev()
-            .map(|root| (Work::Run(*root), tree.path(*root)))
+            .map(|root| (Work::Prefill(*root), tree.path(*root)))
             .collect(),
         tree,
-        on,
+        evaluator,
         jobs,
         active: Vec::new(),
         entries: Vec::new(),
-        ends: vec![Ended::Stopped; jobs.len()],
+        ends: vec![JobEnd::Stopped; jobs.len()],
         evaluated: 0,
-        failures: 0,
+        preemptions: 0,
     };
-    let outcome = schedule.steps(reader);
-    schedule.put_down();
+
+    let outcome = schedule.run(reader);
+    schedule.release_all();
     outcome?;
     Ok(Report {
         reused: schedule.reused(),
@@ -154,206 +160,232 @@ pub(super) fn run(
 }
 
 impl Schedule<'_> {
-    fn steps(&mut self, reader: &mut dyn Reader) -> Result<(), LlmError> {
+    fn run(&mut self, reader: &mut dyn Reader) -> Result<(), LlmError> {
         loop {
-            if self.on.context.stop_flag().is_set() {
+            if self.evaluator.context.stop_flag().is_set() {
                 return Ok(());
             }
-            while self.finish_evaluated() | self.admit() {}
+
+            while self.retire_evaluated() | self.admit() {}
             if self.active.is_empty() {
                 return Ok(());
             }
-            if !self.fill(reader) {
-                self.give_way()?;
+
+            if !self.fill_batch(reader) {
+                self.preempt()?;
                 continue;
             }
-            match self.on.context.decode(&mut self.on.batch)? {
+            match self.evaluator.context.decode(&mut self.evaluator.batch)? {
                 Decoded::Done => {
                     if self.read(reader)? == Next::Stop {
                         return Ok(());
                     }
                 }
-                Decoded::NoRoom => self.give_way()?,
+                Decoded::NoRoom => self.preempt()?,
                 Decoded::Aborted => return Ok(()),
             }
         }
     }
 
-    /// Begin what waits, as far as it fits beside what has begun.
+    /// Starts what waits, as far as it fits beside what is active. Returns whether anything was
+    /// started.
     fn admit(&mut self) -> bool {
-        let begun = self.active.len();
+        let before = self.active.len();
         while let Some((work, path)) = self.waiting.last() {
+            // A token whose row is wanted must be evaluated again even if it is cached.
             let limit = match work {
-                Work::Run(node) => self.tree.nodes[*node].first_wanted().unwrap_or(path.len()),
-                Work::Growth(_) => path.len() - 1,
+                Work::Prefill(node) => self.tree.nodes[*node].first_wanted().unwrap_or(path.len()),
+                Work::Generate(_) => path.len() - 1,
             };
-            if !self.active.is_empty() && !self.fits(work, path) {
+            if !self.active.is_empty() && !self.has_room_for(work, path) {
                 break;
             }
-            let Some(slot) = self.on.cells.fork(path, limit, &mut self.on.context) else {
+
+            let evaluator = &mut *self.evaluator;
+            let Some(slot) = evaluator.cells.fork(path, limit, &mut evaluator.context) else {
                 break;
             };
             let Some((work, path)) = self.waiting.pop() else {
                 break;
             };
-            self.active.push(Strand { work, path, slot });
+            self.active.push(Branch { work, path, slot });
         }
-        self.active.len() > begun
+        self.active.len() > before
     }
 
-    fn fits(&self, work: &Work, path: &[i32]) -> bool {
-        let needed = path.len() - self.on.cells.known_at_work(path) + self.room_to_grow(work);
+    fn has_room_for(&self, work: &Work, path: &[i32]) -> bool {
+        let cells = &self.evaluator.cells;
+        let needed = path.len() - cells.cached_in_active(path) + self.reserved(work);
         let promised: usize = self
             .active
             .iter()
-            .map(|strand| self.left(strand) + self.room_to_grow(&strand.work))
+            .map(|branch| self.pending(branch) + self.reserved(&branch.work))
             .sum();
-        self.on.cells.total() - self.on.cells.held() >= needed + promised
+        cells.total() - cells.active() >= needed + promised
     }
 
-    fn room_to_grow(&self, work: &Work) -> usize {
+    /// Returns the cells that are reserved for tokens to be generated.
+    fn reserved(&self, work: &Work) -> usize {
         match work {
-            Work::Run(_) => 0,
-            Work::Growth(job) => self.jobs[*job].growth.min(GROWTH_ROOM),
+            Work::Prefill(_) => 0,
+            Work::Generate(job) => self.jobs[*job].max_new_tokens.min(RESERVED_CELLS),
         }
     }
 
-    /// Tokens of a strand that are not evaluated yet.
-    fn left(&self, strand: &Strand) -> usize {
-        strand.path.len() - self.on.cells.length(strand.slot)
+    /// Returns the number of tokens of a branch that are not evaluated yet.
+    fn pending(&self, branch: &Branch) -> usize {
+        branch.path.len() - self.evaluator.cells.length(branch.slot)
     }
 
-    /// Put the next tokens into the batch: one for each branch that writes, then prompts, the oldest first. False when there is
-    /// no room for one token of each strand.
-    fn fill(&mut self, reader: &mut dyn Reader) -> bool {
-        let wanted: usize = self.active.iter().map(|strand| self.left(strand)).sum();
-        let at_least = self.active.len().min(self.on.batch_tokens);
-        self.on
-            .cells
-            .make_room(wanted.min(self.on.batch_tokens), &mut self.on.context);
-        let mut room = self.on.cells.free().min(self.on.batch_tokens);
-        if room < at_least {
+    /// Puts the next tokens into the batch: one for each branch that generates, then prompts, the
+    /// oldest first. Returns false if there is no room for one token per branch.
+    fn fill_batch(&mut self, reader: &mut dyn Reader) -> bool {
+        let pending: usize = self.active.iter().map(|branch| self.pending(branch)).sum();
+        let evaluator = &mut *self.evaluator;
+        let wanted = pending.min(evaluator.batch_tokens);
+        evaluator.cells.make_room(wanted, &mut evaluator.context);
+
+        let mut room = evaluator.cells.free().min(evaluator.batch_tokens);
+        if room < self.active.len().min(evaluator.batch_tokens) {
             return false;
         }
-        self.on.batch.clear();
+        evaluator.batch.clear();
         self.entries.clear();
-        for growing in [true, false] {
-            for strand in 0..self.active.len() {
-                let left = self.left(&self.active[strand]);
-                if matches!(self.active[strand].work, Work::Growth(_)) && left == 1 {
-                    if growing && room > 0 {
-                        self.put(strand, 1, reader);
-                        room -= 1;
-                    }
-                } else if !growing && room > 0 {
-                    self.put(strand, left.min(room), reader);
-                    room -= left.min(room);
-                }
+
+        // Generated tokens go first: branches that generate end soon and free their cells.
+        for branch in 0..self.active.len() {
+            if room > 0 && self.is_generating(branch) {
+                self.add_to_batch(branch, 1, reader);
+                room -= 1;
+            }
+        }
+        for branch in 0..self.active.len() {
+            if room > 0 && !self.is_generating(branch) {
+                let tokens = self.pending(&self.active[branch]).min(room);
+                self.add_to_batch(branch, tokens, reader);
+                room -= tokens;
             }
         }
         true
     }
 
-    fn put(&mut self, strand: usize, tokens: usize, reader: &mut dyn Reader) {
-        let Strand { work, path, slot } = &self.active[strand];
-        let from = self.on.cells.length(*slot);
-        let index = self.on.batch.len();
+    /// Returns whether only the last generated token of a branch is pending. After a preemption it
+    /// is not: the whole path is evaluated again.
+    fn is_generating(&self, branch: usize) -> bool {
+        let branch = &self.active[branch];
+        matches!(branch.work, Work::Generate(_)) && self.pending(branch) == 1
+    }
+
+    /// Puts the next `tokens` tokens of a branch into the batch.
+    fn add_to_batch(&mut self, branch: usize, tokens: usize, reader: &mut dyn Reader) {
+        let Branch { work, path, slot } = &self.active[branch];
+        let from = self.evaluator.cells.length(*slot);
+        let batch = &mut self.evaluator.batch;
+        let first_index = batch.len();
+
         for position in from..from + tokens {
-            let wanted = match work {
-                Work::Run(node) => self.tree.nodes[*node].wants_row(position),
-                Work::Growth(_) => position + 1 == path.len(),
+            let is_wanted = match work {
+                Work::Prefill(node) => self.tree.nodes[*node].is_row_wanted(position),
+                Work::Generate(_) => position + 1 == path.len(),
             };
-            let index = self.on.batch.push(path[position], position, *slot, wanted);
-            if !wanted {
+            let token = batch.push(path[position], position, *slot, is_wanted);
+            if !is_wanted {
                 continue;
             }
-            let place = Place {
-                index,
-                row: self.on.batch.rows() - 1,
+            let index = OutputIndex {
+                token,
+                output: batch.outputs() - 1,
             };
             match work {
-                Work::Growth(job) => reader.place(*job, position, place),
-                Work::Run(node) => {
-                    let readers = self.tree.nodes[*node].readers.iter();
-                    readers
-                        .filter(|(_, first)| *first <= position)
-                        .for_each(|(job, _)| reader.place(*job, position, place));
+                Work::Generate(job) => reader.before_decode(*job, position, index),
+                Work::Prefill(node) => {
+                    for (job, first) in &self.tree.nodes[*node].readers {
+                        if *first <= position {
+                            reader.before_decode(*job, position, index);
+                        }
+                    }
                 }
             }
         }
+
         self.entries.push(Entry {
-            strand,
+            branch,
             from,
             to: from + tokens,
-            index,
+            index: first_index,
         });
     }
 
-    /// Enter what was evaluated into the books and hand out its rows.
+    /// Records the tokens that were evaluated and passes on their rows.
     fn read(&mut self, reader: &mut dyn Reader) -> Result<Next, LlmError> {
-        self.failures = 0;
+        self.preemptions = 0;
         let entries = std::mem::take(&mut self.entries);
         for entry in &entries {
-            let strand = &self.active[entry.strand];
-            self.on
-                .cells
-                .append(strand.slot, &strand.path[entry.from..entry.to]);
-            let prompt_tokens = match strand.work {
-                Work::Run(_) => entry.to,
-                Work::Growth(job) => self.jobs[job].tokens.len().min(entry.to),
-            };
-            let evaluated = prompt_tokens.saturating_sub(entry.from);
-            self.evaluated += evaluated;
-            if let Work::Run(node) = strand.work {
-                self.tree.nodes[node].evaluated += evaluated;
-            }
+            self.record(entry);
         }
-        let mut grown = Vec::new();
+
+        let mut generating = Vec::new();
         let mut ended = Vec::new();
         for entry in &entries {
-            let next = match self.active[entry.strand].work {
-                Work::Run(node) => self.read_run(node, entry, reader, &mut grown)?,
-                Work::Growth(job) => self.read_growth(job, entry, reader, &mut ended)?,
+            let next = match self.active[entry.branch].work {
+                Work::Prefill(node) => self.read_prefill(node, entry, reader, &mut generating)?,
+                Work::Generate(job) => self.read_generated(job, entry, reader, &mut ended)?,
             };
             if next == Next::Stop {
                 return Ok(Next::Stop);
             }
         }
+
         self.entries = entries;
-        self.begin(grown);
+        self.queue_generation(generating);
         ended.sort_unstable_by(|a, b| b.cmp(a));
-        for strand in ended {
-            let strand = self.active.remove(strand);
-            self.on.cells.release(strand.slot);
+        for branch in ended {
+            let branch = self.active.remove(branch);
+            self.evaluator.cells.release(branch.slot);
         }
         Ok(Next::End)
     }
 
-    fn read_run(
+    fn record(&mut self, entry: &Entry) {
+        let branch = &self.active[entry.branch];
+        let tokens = &branch.path[entry.from..entry.to];
+        self.evaluator.cells.append(branch.slot, tokens);
+
+        let prompt_end = match branch.work {
+            Work::Prefill(_) => entry.to,
+            Work::Generate(job) => self.jobs[job].tokens.len().min(entry.to),
+        };
+        let evaluated = prompt_end.saturating_sub(entry.from);
+        self.evaluated += evaluated;
+        if let Work::Prefill(node) = branch.work {
+            self.tree.nodes[node].evaluated += evaluated;
+        }
+    }
+
+    /// Passes on the rows of a node. Jobs that go on to generate are added to `generating`, with
+    /// their first token.
+    fn read_prefill(
         &mut self,
         node: usize,
         entry: &Entry,
         reader: &mut dyn Reader,
-        grown: &mut Vec<(usize, i32)>,
+        generating: &mut Vec<(usize, i32)>,
     ) -> Result<Next, LlmError> {
         for position in entry.from..entry.to {
-            if !self.tree.nodes[node].wants_row(position) {
+            if !self.tree.nodes[node].is_row_wanted(position) {
                 continue;
             }
-            let row = self.on.row(entry.index + position - entry.from)?;
+            let row = self.evaluator.row(entry.index + position - entry.from)?;
             for (job, first) in &self.tree.nodes[node].readers {
                 if *first > position {
                     continue;
                 }
+                let is_last = position + 1 == self.jobs[*job].tokens.len();
                 match reader.row(*job, position, &row) {
                     Next::Stop => return Ok(Next::Stop),
-                    Next::Extend(token) if position + 1 == self.jobs[*job].tokens.len() => {
-                        grown.push((*job, token))
-                    }
-                    _ if position + 1 == self.jobs[*job].tokens.len() => {
-                        self.ends[*job] = Ended::Done
-                    }
-                    _ => {}
+                    Next::Extend(token) if is_last => generating.push((*job, token)),
+                    Next::End if is_last => self.ends[*job] = JobEnd::Done,
+                    Next::Extend(_) | Next::End => {}
                 }
             }
             self.tree.nodes[node].unread = position + 1;
@@ -361,116 +393,109 @@ impl Schedule<'_> {
         Ok(Next::End)
     }
 
-    fn read_growth(
+    /// Passes on the row of a generated token. A branch whose job is done is added to `ended`.
+    fn read_generated(
         &mut self,
         job: usize,
         entry: &Entry,
         reader: &mut dyn Reader,
         ended: &mut Vec<usize>,
     ) -> Result<Next, LlmError> {
-        let position = entry.to - 1;
-        if entry.to < self.active[entry.strand].path.len() {
+        if entry.to < self.active[entry.branch].path.len() {
             return Ok(Next::End);
         }
-        let next = reader.row(
-            job,
-            position,
-            &self.on.row(entry.index + position - entry.from)?,
-        );
+
+        let position = entry.to - 1;
+        let row = self.evaluator.row(entry.index + position - entry.from)?;
+        let next = reader.row(job, position, &row);
         match next {
-            Next::Extend(token) => self.active[entry.strand].path.push(token),
+            Next::Extend(token) => self.active[entry.branch].path.push(token),
             Next::End => {
-                self.ends[job] = Ended::Done;
-                ended.push(entry.strand);
+                self.ends[job] = JobEnd::Done;
+                ended.push(entry.branch);
             }
             Next::Stop => {}
         }
         Ok(next)
     }
 
-    /// Jobs whose prompt is done go on with the token that was drawn. They share the prompt's cells until then.
-    fn begin(&mut self, grown: Vec<(usize, i32)>) {
-        for (job, token) in grown.into_iter().rev() {
+    /// Queues jobs whose prompt is evaluated, with their first token. They share the prompt's cells
+    /// until they are started.
+    fn queue_generation(&mut self, generating: Vec<(usize, i32)>) {
+        for (job, token) in generating.into_iter().rev() {
             let mut path = self.jobs[job].tokens.clone();
             path.push(token);
-            self.waiting.push((Work::Growth(job), path));
+            self.waiting.push((Work::Generate(job), path));
         }
     }
 
-    /// Runs that are evaluated make way for what comes after them.
-    fn finish_evaluated(&mut self) -> bool {
-        let begun = self.active.len();
+    /// Ends the nodes that are evaluated and queues their children. Returns whether there were any.
+    fn retire_evaluated(&mut self) -> bool {
+        let before = self.active.len();
         let mut at = 0;
         while at < self.active.len() {
-            let done =
-                matches!(self.active[at].work, Work::Run(_)) && self.left(&self.active[at]) == 0;
-            if !done {
-                at += 1;
-                continue;
-            }
-            let strand = self.active.remove(at);
-            self.on.cells.release(strand.slot);
-            if let Work::Run(node) = strand.work {
-                // below what waits to go on from here: writing has precedence, so that it leaves soon
-                let children = &self.tree.nodes[node].children;
-                let below = self
-                    .waiting
-                    .iter()
-                    .rposition(|(work, _)| matches!(work, Work::Run(_)))
-                    .map_or(0, |at| at + 1);
-                let runs: Vec<_> = children
-                    .iter()
-                    .rev()
-                    .map(|child| (Work::Run(*child), self.tree.path(*child)))
-                    .collect();
-                self.waiting.splice(below..below, runs);
-            }
+            let node = match self.active[at].work {
+                Work::Prefill(node) if self.pending(&self.active[at]) == 0 => node,
+                Work::Prefill(_) | Work::Generate(_) => {
+                    at += 1;
+                    continue;
+                }
+            };
+
+            let branch = self.active.remove(at);
+            self.evaluator.cells.release(branch.slot);
+
+            // Below the generation that waits: it has precedence, so that it ends soon.
+            let below = self
+                .waiting
+                .iter()
+                .rposition(|(work, _)| matches!(work, Work::Prefill(_)))
+                .map_or(0, |at| at + 1);
+            let children = self.tree.nodes[node].children.iter().rev();
+            let prefills: Vec<(Work, Vec<i32>)> = children
+                .map(|child| (Work::Prefill(*child), self.tree.path(*child)))
+                .collect();
+            self.waiting.splice(below..below, prefills);
         }
-        self.active.len() < begun
+        self.active.len() < before
     }
 
     fn reused(&self) -> usize {
-        let mut reached = vec![false; self.jobs.len()];
+        let nodes = &self.tree.nodes;
+        let mut is_complete = vec![false; self.jobs.len()];
         let mut asked = 0;
-        for node in self
-            .tree
-            .nodes
-            .iter()
-            .filter(|node| node.unread >= node.end())
-        {
+        for node in nodes.iter().filter(|node| node.unread >= node.end()) {
             asked += node.end() * node.ends.len();
-            node.ends.iter().for_each(|job| reached[*job] = true);
+            for job in &node.ends {
+                is_complete[*job] = true;
+            }
         }
-        let for_them = self
-            .tree
-            .nodes
+
+        let evaluated: usize = nodes
             .iter()
-            .filter(|node| node.readers.iter().any(|(job, _)| reached[*job]));
-        asked.saturating_sub(for_them.map(|node| node.evaluated).sum())
+            .filter(|node| node.readers.iter().any(|(job, _)| is_complete[*job]))
+            .map(|node| node.evaluated)
+            .sum();
+        asked.saturating_sub(evaluated)
     }
 
-    /// There is no room: what was begun last waits. Alone, it has filled the context.
-    fn give_way(&mut self) -> Result<(), LlmError> {
-        self.failures += 1;
+    /// Preempts the branch that was started last. If it is alone, it has filled the context.
+    fn preempt(&mut self) -> Result<(), LlmError> {
+        self.preemptions += 1;
         let Some(last) = self
             .active
             .pop()
-            .filter(|_| self.failures <= self.on.cells.sequences())
+            .filter(|_| self.preemptions <= self.evaluator.cells.sequences())
         else {
             return Err(LlmError::Backend(
                 "the cache has no room for one token: raise generator.context_tokens".to_owned(),
             ));
         };
-        // what part of the batch an earlier failure left behind is not in the books
-        self.on.cells.cut(
-            last.slot,
-            self.on.cells.length(last.slot),
-            &mut self.on.context,
-        );
-        self.on.cells.release(last.slot);
+
+        self.release(last.slot);
         match last.work {
-            Work::Growth(job) if self.active.is_empty() && self.is_full(&last.path) => {
-                self.ends[job] = Ended::ContextFull
+            Work::Generate(job) if self.active.is_empty() && self.is_full(&last.path) => {
+                self.ends[job] = JobEnd::ContextFull
             }
             _ => self.waiting.push((last.work, last.path)),
         }
@@ -478,24 +503,27 @@ impl Schedule<'_> {
     }
 
     fn is_full(&self, path: &[i32]) -> bool {
-        path.len() > self.on.cells.total()
+        path.len() > self.evaluator.cells.total()
     }
 
-    /// Leave cache and books in agreement, whatever happened.
-    fn put_down(&mut self) {
-        for strand in self.active.drain(..) {
-            self.on.cells.cut(
-                strand.slot,
-                self.on.cells.length(strand.slot),
-                &mut self.on.context,
-            );
-            self.on.cells.release(strand.slot);
+    /// Leaves cache and bookkeeping consistent, whatever happened.
+    fn release_all(&mut self) {
+        for branch in std::mem::take(&mut self.active) {
+            self.release(branch.slot);
         }
+    }
+
+    /// Ends a branch in the middle. A failed or aborted decode may have left a part of its batch in
+    /// the cache, which is not recorded: it is removed.
+    fn release(&mut self, slot: usize) {
+        let Evaluator { cells, context, .. } = &mut *self.evaluator;
+        cells.truncate(slot, cells.length(slot), context);
+        cells.release(slot);
     }
 }
 
 impl Evaluator {
-    /// The row of an entry of the batch that was evaluated last.
+    /// Returns the row of an entry of the batch that was evaluated last.
     fn row(&self, index: usize) -> Result<Row<'_>, LlmError> {
         let logits = self.context.logits(index)?;
         Ok(Row {
@@ -504,13 +532,13 @@ impl Evaluator {
         })
     }
 
-    /// Forget every prompt.
+    /// Drops every cached prompt.
     pub fn clear(&mut self) {
         self.cells.clear(&mut self.context);
     }
 
-    /// Do the books agree with llama.cpp's cache?
-    pub fn in_agreement(&self) -> bool {
-        self.cells.agrees_with(&self.context as &dyn Memory)
+    /// Returns whether the bookkeeping matches llama.cpp's cache.
+    pub fn is_consistent(&self) -> bool {
+        self.cells.is_consistent_with(&self.context as &dyn Memory)
     }
 }

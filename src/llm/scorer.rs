@@ -3,30 +3,40 @@
 use std::time::Instant;
 
 use super::generator::LlamaGenerator;
-use super::schedule::{self, Ended, Next, Reader, Report, Row};
+use super::schedule::{self, JobEnd, Next, Reader, Report, Row};
 use super::tree::Job;
 use super::{LlmError, Prompt, Scorer, template};
 
 /// A reply whose likelihood is wanted.
-struct Wanted {
+struct Reply {
     job: Job,
-    /// The tokens to look up, in order of the rows.
+    /// The tokens whose log-probabilities are wanted, in the order of the rows.
     targets: Vec<i32>,
+}
+
+/// The part of a reply that is scored.
+#[derive(Clone, Copy)]
+enum Scored {
+    /// Its tokens.
+    Tokens,
+    /// Its tokens and the end of the turn after them.
+    WholeTurn,
 }
 
 impl Scorer for LlamaGenerator {
     fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
-        let mut wanted = Vec::new();
+        let mut replies = Vec::with_capacity(prompts.len() * labels.len());
         for prompt in prompts {
             let rendered = self.template.render(&self.model, prompt)?.tokens;
             for label in labels {
-                wanted.push(self.wanted(prompt, &rendered, label, true)?);
+                replies.push(self.reply(prompt, &rendered, label, Scored::WholeTurn)?);
             }
         }
-        let likelihoods = self.likelihoods(wanted, labels.len())?;
-        let sums: Vec<f64> = likelihoods
+
+        let logprobs = self.logprobs(replies, labels.len())?;
+        let sums: Vec<f64> = logprobs
             .iter()
-            .map(|row| row.iter().map(|ln_p| f64::from(*ln_p)).sum())
+            .map(|row| row.iter().map(|logprob| f64::from(*logprob)).sum())
             .collect();
         Ok(sums.chunks(labels.len().max(1)).map(normalised).collect())
     }
@@ -36,31 +46,31 @@ impl Scorer for LlamaGenerator {
         prompts: &[Prompt],
         continuations: &[&str],
     ) -> Result<Vec<Vec<f32>>, LlmError> {
-        let mut wanted = Vec::new();
+        let mut replies = Vec::with_capacity(prompts.len());
         for (prompt, continuation) in prompts.iter().zip(continuations) {
             let rendered = self.template.render(&self.model, prompt)?.tokens;
-            wanted.push(self.wanted(prompt, &rendered, continuation, false)?);
+            replies.push(self.reply(prompt, &rendered, continuation, Scored::Tokens)?);
         }
-        self.likelihoods(wanted, 1)
+        self.logprobs(replies, 1)
     }
 }
 
 impl LlamaGenerator {
-    /// The job that yields the likelihood of `reply`, with or without the end of the turn after it.
-    fn wanted(
+    /// Builds the job that yields the likelihood of a reply.
+    fn reply(
         &self,
         prompt: &Prompt,
         rendered: &[i32],
         reply: &str,
-        to_the_end: bool,
-    ) -> Result<Wanted, LlmError> {
-        let opens = prompt.reply.is_empty() && !reply.starts_with(char::is_whitespace);
-        let text = if opens {
+        scored: Scored,
+    ) -> Result<Reply, LlmError> {
+        let opens_turn = prompt.reply.is_empty() && !reply.starts_with(char::is_whitespace);
+        let text = if opens_turn {
             format!("{}{reply}", self.reply_start)
         } else {
             reply.to_owned()
         };
-        let targets = template::tokens(&self.model, &text, false, false);
+        let targets = template::tokenize(&self.model, &text, false, false);
         if reply.trim().is_empty() || targets.is_empty() {
             let reason = "it has no token in this model's vocabulary; give it a text".to_owned();
             return Err(LlmError::BadLabel {
@@ -68,130 +78,131 @@ impl LlamaGenerator {
                 reason,
             });
         }
-        let evaluated = if to_the_end {
-            targets.len()
-        } else {
-            targets.len() - 1
+
+        // The row of a token has the probabilities of the next one.
+        let evaluated = match scored {
+            Scored::Tokens => targets.len() - 1,
+            Scored::WholeTurn => targets.len(),
         };
         let tokens = [rendered, &targets[..evaluated]].concat();
         self.check_length(tokens.len(), 0)?;
-        Ok(Wanted {
-            job: Job {
-                first_row: rendered.len() - 1,
-                tokens,
-                growth: 0,
-            },
-            targets,
-        })
+        let job = Job {
+            first_row: rendered.len() - 1,
+            tokens,
+            max_new_tokens: 0,
+        };
+        Ok(Reply { job, targets })
     }
 
-    /// Log-probabilities of the targets of each job; of the end of the turn where a row comes after the last target. Jobs come in
-    /// groups that share a prompt.
-    fn likelihoods(
+    /// Returns the log-probabilities of the targets of each reply, and of the end of the turn where
+    /// a row follows the last target. Replies come in groups that share a prompt.
+    fn logprobs(
         &mut self,
-        mut wanted: Vec<Wanted>,
+        mut replies: Vec<Reply>,
         group: usize,
     ) -> Result<Vec<Vec<f32>>, LlmError> {
-        let begun = Instant::now();
-        let mut found = Vec::with_capacity(wanted.len());
-        let mut whole = Report {
+        let started = Instant::now();
+        let mut logprobs = Vec::with_capacity(replies.len());
+        let mut total = Report {
             ends: Vec::new(),
             evaluated: 0,
             reused: 0,
         };
-        let mut failed = None;
-        while failed.is_none() && !wanted.is_empty() {
-            let later = wanted.split_off(self.side_by_side(&wanted, group));
-            match self.likelihoods_together(std::mem::replace(&mut wanted, later)) {
-                Ok((part, report)) => {
-                    whole.evaluated += report.evaluated;
-                    whole.reused += report.reused;
-                    found.extend(part);
-                }
-                Err(error) => failed = Some(error),
-            }
+
+        let mut outcome = Ok(());
+        while outcome.is_ok() && !replies.is_empty() {
+            let later = replies.split_off(self.count_side_by_side(&replies, group));
+            let now = std::mem::replace(&mut replies, later);
+            outcome = self.evaluate(now).map(|(part, report)| {
+                total.evaluated += report.evaluated;
+                total.reused += report.reused;
+                logprobs.extend(part);
+            });
         }
-        self.account(begun, Some(&whole), 0);
-        failed.map_or(Ok(found), Err)
+
+        self.record_usage(started, Some(&total), 0);
+        outcome.map(|()| logprobs)
     }
 
-    /// How many jobs at the front fit side by side with a sequence each and one for the prompt of each group: more would push prompts out
-    /// of the cache before all their labels were looked up. What later ones share stays in the cache.
-    fn side_by_side(&self, wanted: &[Wanted], group: usize) -> usize {
+    /// Counts the replies at the front that fit into the cache side by side, with one sequence per
+    /// reply and one per prompt. More would push prompts out of the cache before all their labels
+    /// were evaluated. What later replies share stays in the cache.
+    fn count_side_by_side(&self, replies: &[Reply], group: usize) -> usize {
         let cells = &self.evaluator.cells;
-        let (mut sequences, mut tokens, mut jobs) = (0, 0, 0);
-        for together in wanted.chunks(group.max(1)) {
-            sequences += together.len() + 1;
-            tokens += together
-                .iter()
-                .map(|one| one.job.tokens.len() - one.job.first_row)
-                .sum::<usize>();
-            tokens += together.first().map_or(0, |one| one.job.first_row);
-            if jobs > 0 && (sequences > cells.sequences() || tokens > cells.total()) {
+        let mut sequences = 0;
+        let mut tokens = 0;
+        let mut count = 0;
+        for group in replies.chunks(group.max(1)) {
+            let reply_tokens = |reply: &Reply| reply.job.tokens.len() - reply.job.first_row;
+            sequences += group.len() + 1;
+            tokens += group.iter().map(reply_tokens).sum::<usize>();
+            tokens += group.first().map_or(0, |reply| reply.job.first_row);
+            if count > 0 && (sequences > cells.sequences() || tokens > cells.total()) {
                 break;
             }
-            jobs += together.len();
+            count += group.len();
         }
-        jobs
+        count
     }
 
-    fn likelihoods_together(
-        &mut self,
-        wanted: Vec<Wanted>,
-    ) -> Result<(Vec<Vec<f32>>, Report), LlmError> {
-        let (jobs, targets): (Vec<Job>, Vec<Vec<i32>>) =
-            wanted.into_iter().map(|one| (one.job, one.targets)).unzip();
-        let mut lookup = Lookup {
+    fn evaluate(&mut self, replies: Vec<Reply>) -> Result<(Vec<Vec<f32>>, Report), LlmError> {
+        let (jobs, targets): (Vec<Job>, Vec<Vec<i32>>) = replies
+            .into_iter()
+            .map(|reply| (reply.job, reply.targets))
+            .unzip();
+        let mut reader = TargetReader {
             jobs: &jobs,
-            ends: &self.turn_ends,
-            found: vec![Vec::new(); jobs.len()],
+            turn_ends: &self.turn_ends,
+            logprobs: vec![Vec::new(); jobs.len()],
             targets,
         };
-        let report = schedule::run(&mut self.evaluator, &jobs, &mut lookup)?;
-        let found = lookup.found;
-        match report.ends.iter().all(|end| *end == Ended::Done) {
-            true => Ok((found, report)),
-            false => Err(LlmError::Stopped),
+        let report = schedule::run(&mut self.evaluator, &jobs, &mut reader)?;
+        let logprobs = reader.logprobs;
+        if report.ends.iter().all(|end| *end == JobEnd::Done) {
+            Ok((logprobs, report))
+        } else {
+            Err(LlmError::Stopped)
         }
     }
 }
 
-/// Looks targets up in the rows as they come.
-struct Lookup<'a> {
+/// Reads the log-probabilities of the targets.
+struct TargetReader<'a> {
     jobs: &'a [Job],
     /// The tokens that end a turn.
-    ends: &'a [usize],
+    turn_ends: &'a [usize],
     targets: Vec<Vec<i32>>,
-    found: Vec<Vec<f32>>,
+    logprobs: Vec<Vec<f32>>,
 }
 
-impl Reader for Lookup<'_> {
+impl Reader for TargetReader<'_> {
     fn row(&mut self, job: usize, position: usize, row: &Row) -> Next {
         let at = position - self.jobs[job].first_row;
         let logprob = match self.targets[job].get(at) {
             Some(target) => row.logprob(usize::try_from(*target).unwrap_or(usize::MAX)),
-            None => self
-                .ends
-                .iter()
-                .map(|end| row.logprob(*end).exp())
-                .sum::<f32>()
-                .ln(),
+            None => {
+                let ends = self.turn_ends.iter().map(|end| row.logprob(*end).exp());
+                ends.sum::<f32>().ln()
+            }
         };
-        self.found[job].push(logprob);
+        self.logprobs[job].push(logprob);
         Next::End
     }
 }
 
-/// Probabilities from log-likelihoods, summing to 1.
+/// Converts log-likelihoods to probabilities that sum to 1.
 fn normalised(log_likelihoods: &[f64]) -> Vec<f32> {
-    let most = log_likelihoods
+    let largest = log_likelihoods
         .iter()
         .copied()
         .fold(f64::NEG_INFINITY, f64::max);
-    let shares: Vec<f64> = log_likelihoods
+    let exponentials: Vec<f64> = log_likelihoods
         .iter()
-        .map(|ln_p| (ln_p - most).exp())
+        .map(|likelihood| (likelihood - largest).exp())
         .collect();
-    let whole: f64 = shares.iter().sum();
-    shares.iter().map(|share| (share / whole) as f32).collect()
+    let sum: f64 = exponentials.iter().sum();
+    exponentials
+        .iter()
+        .map(|exponential| (exponential / sum) as f32)
+        .collect()
 }

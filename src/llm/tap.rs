@@ -1,16 +1,21 @@
-//! Hidden states and attention, read from the graph while it is evaluated.
+//! Hidden states and attention, read from llama.cpp's graph while it is evaluated.
 //!
-//! Attention rows are indexed by the cell of the cache. The open context holds one sequence and nothing else, so that a cell's
-//! number is the token's position.
+//! Flash attention never has the weights in one tensor, so attention is read from a second context
+//! with flash attention off. A row of attention is indexed by the cell of the KV cache: that
+//! context holds one sequence and nothing else, so that a cell's index is the token's position.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use llama_cpp_2::token::LlamaToken;
+
 use super::cells::{Cells, Memory};
-use super::ffi::{Attention, Batch, Context, Decoded, Purpose, Shape, Tensor, Watch};
-use super::generator::{KEPT_CELLS, LlamaGenerator, Writer, written};
-use super::schedule::{self, Evaluator, Next, Place, Reader, Row};
+use super::ffi::{
+    Attention, Batch, Context, ContextParams, Decoded, Purpose, Tensor, TensorReader,
+};
+use super::generator::{KEPT_CELLS, LlamaGenerator, Writer, generated};
+use super::schedule::{self, Evaluator, Next, OutputIndex, Reader, Row};
 use super::tree::Job;
 use super::{
     Decoding, Hidden, HiddenAt, Layers, LlmError, Prompt, Rendered, Tap, Tapped, Taps, Token, log,
@@ -18,171 +23,193 @@ use super::{
 };
 use crate::event::Flow;
 
-/// The sum of a layer over the residual stream.
+/// llama.cpp's name of the output of a layer: the residual stream after it.
 const HIDDEN: &str = "l_out-";
-/// Attention after the softmax: `[cells, tokens, heads]`.
+/// llama.cpp's name of the attention after the softmax: `[cells, tokens, heads]`.
 const ATTENTION: &str = "kq_soft_max-";
 
-/// What a decode is to read, and what it read.
+/// What the decodes in progress are to read, and what they read.
 #[derive(Default)]
 struct Readings {
     hidden: Vec<HiddenReading>,
     attention: Option<AttentionReading>,
-    /// Rows of the tensor of the first layer: one a token of the batch.
+    /// Rows of the first layer's output: one per token of the batch.
     batch_tokens: usize,
 }
 
 struct HiddenReading {
     job: usize,
     at: HiddenAt,
-    place: Place,
+    index: OutputIndex,
     layers: Vec<Vec<f32>>,
 }
 
 /// Attention of some tokens of the batch to parts of the sequence, summed layer by layer.
 struct AttentionReading {
-    /// Index in the batch, and where in `sums` its row is.
-    tokens: Vec<(usize, usize)>,
+    /// The tokens that are read.
+    queries: Vec<Query>,
     /// Positions of each part.
     parts: Vec<Range<usize>>,
     layers: Layers,
-    /// One row a query, one number a part: summed over layers and heads.
+    /// One column per part: summed over layers and heads.
     sums: Vec<Vec<f32>>,
     /// Layers times heads that were summed.
     planes: usize,
 }
 
+/// A token whose attention is read.
+struct Query {
+    /// Index in the batch.
+    token: usize,
+    /// Row of `sums` that its attention is added to.
+    row: usize,
+}
+
 impl AttentionReading {
-    fn wants(&self, layer: &str) -> bool {
+    fn is_layer_wanted(&self, layer: &str) -> bool {
         match self.layers {
             Layers::All => true,
             Layers::One(wanted) => layer.parse() == Ok(wanted),
         }
     }
 
-    fn see(&mut self, tensor: &Tensor) {
+    fn read(&mut self, tensor: &Tensor) {
         let [cells, tokens, heads, _] = tensor.shape();
-        let mut plane = Vec::new();
+        // Reads a whole plane at once if most of its rows are wanted, otherwise single rows.
+        let is_whole = self.queries.len() * 2 > tokens;
+        let mut plane = vec![0.0; cells * if is_whole { tokens } else { 1 }];
+
         for head in 0..heads {
-            // a whole plane at once where most of its rows are wanted, single rows otherwise
-            let whole = self.tokens.len() * 2 > tokens;
-            plane.resize(cells * if whole { tokens } else { 1 }, 0.0);
-            if whole {
+            if is_whole {
                 tensor.read(head * tokens * cells, &mut plane);
             }
-            for (index, query) in &self.tokens {
-                let row = if whole {
-                    &plane[index * cells..(index + 1) * cells]
+            for query in &self.queries {
+                let row = if is_whole {
+                    &plane[query.token * cells..(query.token + 1) * cells]
                 } else {
-                    tensor.read((head * tokens + index) * cells, &mut plane);
+                    tensor.read((head * tokens + query.token) * cells, &mut plane);
                     &plane[..]
                 };
-                for (sum, part) in self.sums[*query].iter_mut().zip(&self.parts) {
-                    *sum += row[part.start.min(cells)..part.end.min(cells)]
-                        .iter()
-                        .sum::<f32>();
+                for (sum, part) in self.sums[query.row].iter_mut().zip(&self.parts) {
+                    let weights = &row[part.start.min(cells)..part.end.min(cells)];
+                    *sum += weights.iter().sum::<f32>();
                 }
             }
         }
         self.planes += heads;
     }
+
+    /// Returns the means over layers and heads.
+    fn means(self) -> Vec<Vec<f32>> {
+        let planes = self.planes.max(1) as f32;
+        self.sums
+            .into_iter()
+            .map(|row| row.into_iter().map(|sum| sum / planes).collect())
+            .collect()
+    }
 }
 
-/// Hands tensors over to the readings, which the caller keeps the other half of.
-struct Watcher(Arc<Mutex<Readings>>);
+/// Readings that are shared between the caller and the context's tensor reader.
+#[derive(Default, Clone)]
+struct SharedReadings(Arc<Mutex<Readings>>);
 
-fn lock(readings: &Mutex<Readings>) -> MutexGuard<'_, Readings> {
-    readings.lock().unwrap_or_else(PoisonError::into_inner)
+impl SharedReadings {
+    fn lock(&self) -> MutexGuard<'_, Readings> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-impl Watch for Watcher {
-    fn wants(&self, name: &str) -> bool {
-        let readings = lock(&self.0);
+impl TensorReader for SharedReadings {
+    fn is_wanted(&self, name: &str) -> bool {
+        let readings = self.lock();
         if name.starts_with(HIDDEN) {
             return !readings.hidden.is_empty();
         }
-        let attention = readings
-            .attention
-            .as_ref()
-            .filter(|attention| !attention.tokens.is_empty());
-        attention
-            .zip(name.strip_prefix(ATTENTION))
-            .is_some_and(|(attention, layer)| attention.wants(layer))
+        match (&readings.attention, name.strip_prefix(ATTENTION)) {
+            (Some(attention), Some(layer)) => {
+                !attention.queries.is_empty() && attention.is_layer_wanted(layer)
+            }
+            _ => false,
+        }
     }
 
-    fn see(&mut self, name: &str, tensor: &Tensor) {
-        let mut readings = lock(&self.0);
-        if !name.starts_with(HIDDEN) {
-            readings
-                .attention
-                .iter_mut()
-                .for_each(|attention| attention.see(tensor));
+    fn read(&mut self, name: &str, tensor: &Tensor) {
+        let mut readings = self.lock();
+        let Some(layer) = name.strip_prefix(HIDDEN) else {
+            if let Some(attention) = &mut readings.attention {
+                attention.read(tensor);
+            }
             return;
-        }
+        };
+
         let [width, rows, ..] = tensor.shape();
-        if name.strip_prefix(HIDDEN) == Some("0") {
+        if layer == "0" {
             readings.batch_tokens = rows;
         }
-        // the last layer computes only the rows that are wanted
-        let all = rows == readings.batch_tokens;
+        // The last layer has only the rows that are output.
+        let has_all_tokens = rows == readings.batch_tokens;
         for reading in &mut readings.hidden {
+            let row = if has_all_tokens {
+                reading.index.token
+            } else {
+                reading.index.output
+            };
             let mut state = vec![0.0; width];
-            tensor.read(
-                width
-                    * if all {
-                        reading.place.index
-                    } else {
-                        reading.place.row
-                    },
-                &mut state,
-            );
+            tensor.read(width * row, &mut state);
             reading.layers.push(state);
         }
     }
 }
 
-/// Writes continuations and keeps what was read on the way.
+/// Writes continuations and keeps what is read on the way.
 struct TappedWriter<'a> {
     writer: Writer<'a>,
     jobs: &'a [Job],
     hidden: &'a [HiddenAt],
     /// Positions of the parts of each prompt.
     parts: Vec<Vec<Range<usize>>>,
-    readings: Arc<Mutex<Readings>>,
+    readings: SharedReadings,
+    /// The hidden states of each job.
     read: Vec<Vec<Hidden>>,
 }
 
 impl TappedWriter<'_> {
-    /// What is wanted of a position of a job.
+    /// Returns the hidden state that is wanted at a position of a job.
     fn wanted(&self, job: usize, position: usize) -> Option<HiddenAt> {
         let prompt_tokens = self.jobs[job].tokens.len();
-        let at = match position {
-            _ if position + 1 == prompt_tokens => HiddenAt::LastPromptToken,
-            _ if position == prompt_tokens => HiddenAt::FirstToken,
-            _ => return None,
+        let at = if position + 1 == prompt_tokens {
+            HiddenAt::LastPromptToken
+        } else if position == prompt_tokens {
+            HiddenAt::FirstToken
+        } else {
+            return None;
         };
         self.hidden.contains(&at).then_some(at)
     }
 }
 
 impl Reader for TappedWriter<'_> {
-    fn place(&mut self, job: usize, position: usize, place: Place) {
-        let mut readings = lock(&self.readings);
+    fn before_decode(&mut self, job: usize, position: usize, index: OutputIndex) {
+        let mut readings = self.readings.lock();
         if let Some(at) = self.wanted(job, position) {
-            // a batch that found no room is put together again
+            // A batch that found no room is filled again.
             readings
                 .hidden
                 .retain(|reading| (reading.job, reading.at) != (job, at));
             readings.hidden.push(HiddenReading {
                 job,
                 at,
-                place,
+                index,
                 layers: Vec::new(),
             });
         }
+
         if let Some(parts) = self.parts.get(job) {
             readings.attention = Some(AttentionReading {
-                tokens: vec![(place.index, 0)],
+                queries: vec![Query {
+                    token: index.token,
+                    row: 0,
+                }],
                 sums: vec![vec![0.0; parts.len()]],
                 parts: parts.clone(),
                 layers: Layers::All,
@@ -192,14 +219,14 @@ impl Reader for TappedWriter<'_> {
     }
 
     fn row(&mut self, job: usize, position: usize, row: &Row) -> Next {
-        let mut readings = lock(&self.readings);
+        let mut readings = self.readings.lock();
         if let Some(at) = self.wanted(job, position) {
-            let found = readings
+            let index = readings
                 .hidden
                 .iter()
                 .position(|reading| (reading.job, reading.at) == (job, at));
-            if let Some(found) = found {
-                let layers = readings.hidden.swap_remove(found).layers;
+            if let Some(index) = index {
+                let layers = readings.hidden.swap_remove(index).layers;
                 self.read[job].push(Hidden { at, layers });
             }
         }
@@ -207,18 +234,8 @@ impl Reader for TappedWriter<'_> {
             self.writer.attention = reading.means().pop().unwrap_or_default();
         }
         drop(readings);
-        self.writer.row(job, position, row)
-    }
-}
 
-impl AttentionReading {
-    /// Means over layers and heads.
-    fn means(self) -> Vec<Vec<f32>> {
-        let planes = self.planes.max(1) as f32;
-        self.sums
-            .into_iter()
-            .map(|row| row.into_iter().map(|sum| sum / planes).collect())
-            .collect()
+        self.writer.row(job, position, row)
     }
 }
 
@@ -230,54 +247,55 @@ impl Tap for LlamaGenerator {
         taps: &Taps,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Tapped>, LlmError> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let jobs = self.jobs(prompts, decoding)?;
-        let mut parts = Vec::new();
+        let mut parts: Vec<Vec<Range<usize>>> = Vec::new();
         for (prompt, wanted) in prompts.iter().zip(&taps.attention) {
             let rendered = self.template.render(&self.model, prompt)?;
-            parts.push(
-                wanted
-                    .iter()
-                    .map(|bytes| self.positions(&rendered, bytes))
-                    .collect(),
-            );
+            let starts = self.token_starts(&rendered);
+            parts.push(wanted.iter().map(|part| positions(&starts, part)).collect());
         }
-        let readings = Arc::new(Mutex::new(Readings::default()));
-        if !parts.is_empty() {
-            self.make_open()?;
+
+        let needs_attention = !parts.is_empty();
+        if needs_attention {
+            self.unfused_evaluator()?;
         }
-        let evaluator = match &mut self.open {
-            Some(open) if !parts.is_empty() => open,
+        let evaluator = match &mut self.unfused {
+            Some(unfused) if needs_attention => unfused,
             _ => &mut self.evaluator,
         };
+        let readings = SharedReadings::default();
         let mut writer = TappedWriter {
             writer: Writer::new(&self.model, &self.template, decoding, jobs.len(), observe),
             jobs: &jobs,
             hidden: &taps.hidden,
             parts,
-            readings: Arc::clone(&readings),
+            readings: readings.clone(),
             read: vec![Vec::new(); jobs.len()],
         };
-        evaluator.context.watch(Box::new(Watcher(readings)));
+
+        evaluator.context.set_tensor_reader(Box::new(readings));
         let report = schedule::run(evaluator, &jobs, &mut writer);
-        evaluator.context.unwatch();
-        evaluator
-            .cells
-            .keep_at_most(KEPT_CELLS, &mut evaluator.context);
-        let used = evaluator.cells.in_use();
+        evaluator.context.clear_tensor_reader();
+        let Evaluator { cells, context, .. } = evaluator;
+        cells.limit_kept(KEPT_CELLS, context);
+        let in_use = cells.in_use();
+
         let TappedWriter { writer, read, .. } = writer;
-        let branches = writer.branches;
-        self.account_for(begun, report.as_ref().ok(), written(&branches), used);
+        let continuations = writer.continuations;
+        let generated = generated(&continuations);
+        self.record_usage_of(started, report.as_ref().ok(), generated, in_use);
+
         let ends = report?.ends;
-        let tapped = branches
+        Ok(continuations
             .into_iter()
             .zip(ends)
             .zip(read)
-            .map(|((branch, ended), hidden)| Tapped {
-                completion: branch.finish(ended),
+            .map(|((continuation, end), hidden)| Tapped {
+                completion: continuation.finish(end),
                 hidden,
-            });
-        Ok(tapped.collect())
+            })
+            .collect())
     }
 
     fn attend(
@@ -286,25 +304,20 @@ impl Tap for LlamaGenerator {
         parts: &[Range<usize>],
         layers: Layers,
     ) -> Result<Vec<Vec<f32>>, LlmError> {
-        let tokens = template::tokens(&self.model, text, true, false);
+        let tokens = template::tokenize(&self.model, text, true, false);
         self.check_length(tokens.len(), 0)?;
         let rendered = Rendered {
             text: text.to_owned(),
             tokens,
         };
-        let positions = parts
-            .iter()
-            .map(|bytes| self.positions(&rendered, bytes))
-            .collect();
+        let starts = self.token_starts(&rendered);
+        let positions = parts.iter().map(|part| positions(&starts, part)).collect();
+
         let tokens = rendered.tokens;
-        self.attend_over(
-            tokens.len(),
-            positions,
-            layers,
-            &mut |batch, position, last| {
-                batch.push(tokens[position], position, 0, last);
-            },
-        )
+        let mut push = |batch: &mut Batch, position: usize, is_output: bool| {
+            batch.push(tokens[position], position, 0, is_output);
+        };
+        self.attend_over(tokens.len(), positions, layers, &mut push)
     }
 
     fn attend_vectors(
@@ -320,68 +333,51 @@ impl Tap for LlamaGenerator {
             )));
         }
         self.check_length(vectors.len(), 0)?;
+
         let positions = (0..vectors.len())
             .map(|position| position..position + 1)
             .collect();
-        self.attend_over(
-            vectors.len(),
-            positions,
-            layers,
-            &mut |batch, position, last| {
-                batch.push_vector(&vectors[position], position, 0, last);
-            },
-        )
+        let mut push = |batch: &mut Batch, position: usize, is_output: bool| {
+            batch.push_vector(&vectors[position], position, 0, is_output);
+        };
+        self.attend_over(vectors.len(), positions, layers, &mut push)
     }
 }
 
 impl LlamaGenerator {
-    /// Positions of the tokens that hold some of these bytes of a rendered text.
-    fn positions(&self, rendered: &Rendered, bytes: &Range<usize>) -> Range<usize> {
-        let starts = token_starts(self, rendered);
-        let first = starts
-            .windows(2)
-            .position(|pair| pair[1] > bytes.start)
-            .unwrap_or(rendered.tokens.len());
-        let end = starts[first..]
-            .iter()
-            .position(|start| *start >= bytes.end)
-            .map_or(rendered.tokens.len(), |at| first + at);
-        first..end.min(rendered.tokens.len())
-    }
-
-    /// The context in which attention can be read, made when it is first needed.
-    fn make_open(&mut self) -> Result<&mut Evaluator, LlmError> {
-        if self.open.is_none() {
-            let shape = Shape {
+    /// Returns the context in which attention can be read, and creates it when it is first needed.
+    fn unfused_evaluator(&mut self) -> Result<&mut Evaluator, LlmError> {
+        if self.unfused.is_none() {
+            let params = ContextParams {
                 purpose: Purpose::Attend,
                 sequences: 1,
-                attention: Attention::Open,
-                ..self.shape
+                attention: Attention::Unfused,
+                ..self.params
             };
-            log::forget_complaints();
-            let Some(context) =
-                Context::new(&self.model, shape, self.evaluator.context.stop_flag())
-            else {
-                let reason = log::complaint().unwrap_or_else(|| "not enough memory".to_owned());
+            log::clear_errors();
+            let stop = self.evaluator.context.stop_flag();
+            let Some(context) = Context::new(&self.model, params, stop) else {
+                let reason = log::first_error().unwrap_or_else(|| "not enough memory".to_owned());
                 return Err(LlmError::Backend(format!(
                     "no second context for attention ({reason}): lower generator.context_tokens"
                 )));
             };
             let cells = Cells::new(context.context_tokens(), 1, self.evaluator.cells.sharing());
-            let batch_tokens = self.evaluator.batch_tokens;
-            self.open = Some(Evaluator {
+            self.unfused = Some(Evaluator {
                 context,
                 cells,
                 batch: Batch::default(),
-                batch_tokens,
+                batch_tokens: self.evaluator.batch_tokens,
             });
         }
-        self.open
+        self.unfused
             .as_mut()
             .ok_or_else(|| LlmError::Backend("the attention context is gone".to_owned()))
     }
 
-    /// Evaluate a sequence from the start and read the attention between parts of it. `push` puts a position into the batch.
+    /// Evaluates a sequence from the start and returns the attention between parts of it.
+    ///
+    /// `push(batch, position, is_output)` puts a position into the batch.
     fn attend_over(
         &mut self,
         length: usize,
@@ -389,20 +385,31 @@ impl LlamaGenerator {
         layers: Layers,
         push: &mut dyn FnMut(&mut Batch, usize, bool),
     ) -> Result<Vec<Vec<f32>>, LlmError> {
-        let open = self.make_open()?;
-        open.clear();
-        let readings = Arc::new(Mutex::new(Readings::default()));
+        let unfused = self.unfused_evaluator()?;
+        unfused.clear();
+        let readings = SharedReadings::default();
+        unfused
+            .context
+            .set_tensor_reader(Box::new(readings.clone()));
+
         let mut sums = vec![vec![0.0; parts.len()]; parts.len()];
-        open.context.watch(Box::new(Watcher(Arc::clone(&readings))));
-        let mut evaluated = Ok(());
         let mut planes = 1;
-        for from in (0..length).step_by(open.batch_tokens) {
-            let to = (from + open.batch_tokens).min(length);
-            open.batch.clear();
-            (from..to).for_each(|position| push(&mut open.batch, position, position + 1 == to));
-            lock(&readings).attention =
-                Some(queries(&parts, from..to, layers, std::mem::take(&mut sums)));
-            evaluated = match open.context.decode(&mut open.batch) {
+        let mut outcome = Ok(());
+        for from in (0..length).step_by(unfused.batch_tokens) {
+            let to = (from + unfused.batch_tokens).min(length);
+            unfused.batch.clear();
+            for position in from..to {
+                push(&mut unfused.batch, position, position + 1 == to);
+            }
+
+            readings.lock().attention = Some(AttentionReading {
+                queries: queries(&parts, from..to),
+                parts: parts.clone(),
+                layers,
+                sums: std::mem::take(&mut sums),
+                planes: 0,
+            });
+            outcome = match unfused.context.decode(&mut unfused.batch) {
                 Ok(Decoded::Done) => Ok(()),
                 Ok(Decoded::Aborted) => Err(LlmError::Stopped),
                 Ok(Decoded::NoRoom) => Err(LlmError::Backend(
@@ -410,68 +417,79 @@ impl LlamaGenerator {
                 )),
                 Err(error) => Err(error),
             };
-            let Some(read) = lock(&readings).attention.take() else {
+            let Some(reading) = readings.lock().attention.take() else {
                 break;
             };
-            (sums, planes) = (read.sums, read.planes);
-            if evaluated.is_err() {
+            sums = reading.sums;
+            planes = reading.planes;
+            if outcome.is_err() {
                 break;
             }
         }
-        open.context.unwatch();
-        open.context.clear();
-        evaluated?;
+        unfused.context.clear_tensor_reader();
+        unfused.context.clear();
+        outcome?;
+
         for (row, part) in sums.iter_mut().zip(&parts) {
-            row.iter_mut()
-                .for_each(|sum| *sum /= (part.len().max(1) * planes.max(1)) as f32);
+            let count = (part.len().max(1) * planes.max(1)) as f32;
+            for sum in row {
+                *sum /= count;
+            }
         }
         Ok(sums)
     }
-}
 
-/// A reading of the tokens of a batch (positions `batch`) that lie in parts; `so_far` is what earlier batches gave.
-fn queries(
-    parts: &[Range<usize>],
-    batch: Range<usize>,
-    layers: Layers,
-    so_far: Vec<Vec<f32>>,
-) -> AttentionReading {
-    let tokens = parts
-        .iter()
-        .enumerate()
-        .flat_map(|(query, part)| {
-            let inside = part.start.max(batch.start)..part.end.min(batch.end);
-            inside.map(move |position| (position, query))
-        })
-        .map(|(position, query)| (position - batch.start, query))
-        .collect();
-    AttentionReading {
-        tokens,
-        parts: parts.to_vec(),
-        layers,
-        sums: so_far,
-        planes: 0,
-    }
-}
-
-/// Where each token starts in the text, and where the last one ends. Tokens that are not in the text (a start mark, the space that
-/// some vocabularies put in front) take no room.
-fn token_starts(generator: &LlamaGenerator, rendered: &Rendered) -> Vec<usize> {
-    let vocabulary = generator.model.vocab();
-    let text = rendered.text.as_bytes();
-    let mut at = 0;
-    let mut starts = Vec::with_capacity(rendered.tokens.len() + 1);
-    for token in &rendered.tokens {
+    /// Returns the byte at which each token starts in the text, and the end of the last one.
+    ///
+    /// Tokens that are not in the text (a start token, the space that some vocabularies put in
+    /// front) have no length.
+    fn token_starts(&self, rendered: &Rendered) -> Vec<usize> {
+        let vocabulary = self.model.vocab();
+        let text = rendered.text.as_bytes();
+        let mut at = 0;
+        let mut starts = Vec::with_capacity(rendered.tokens.len() + 1);
+        for token in &rendered.tokens {
+            starts.push(at);
+            let piece = vocabulary.token_to_piece(LlamaToken(*token), true, None);
+            let bare = piece.strip_prefix(b" ").unwrap_or(&piece);
+            at += [&piece[..], bare]
+                .iter()
+                .find(|piece| text[at..].starts_with(piece))
+                .map_or(0, |piece| piece.len());
+        }
         starts.push(at);
-        let piece = vocabulary.token_to_piece(llama_cpp_2::token::LlamaToken(*token), true, None);
-        let bare = piece.strip_prefix(b" ").unwrap_or(&piece);
-        at += [&piece[..], bare]
-            .iter()
-            .find(|piece| text[at..].starts_with(piece))
-            .map_or(0, |piece| piece.len());
+        starts
     }
-    starts.push(at);
-    starts
+}
+
+/// Returns the positions of the tokens that contain some of these bytes, from the start of each
+/// token and the end of the last.
+fn positions(starts: &[usize], bytes: &Range<usize>) -> Range<usize> {
+    let tokens = starts.len() - 1;
+    let first = starts
+        .windows(2)
+        .position(|token| token[1] > bytes.start)
+        .unwrap_or(tokens);
+    let end = starts[first..]
+        .iter()
+        .position(|start| *start >= bytes.end)
+        .map_or(tokens, |count| first + count);
+    first..end.min(tokens)
+}
+
+/// Returns the tokens of a batch (positions `batch`) that are in parts; the attention of part i is
+/// added up in row i.
+fn queries(parts: &[Range<usize>], batch: Range<usize>) -> Vec<Query> {
+    let mut queries = Vec::new();
+    for (row, part) in parts.iter().enumerate() {
+        for position in part.start.max(batch.start)..part.end.min(batch.end) {
+            queries.push(Query {
+                token: position - batch.start,
+                row,
+            });
+        }
+    }
+    queries
 }
 
 #[cfg(test)]
@@ -479,7 +497,7 @@ mod tests {
     use std::path::Path;
     use std::sync::{Arc, Mutex};
 
-    use super::{ATTENTION, Layers, Watch};
+    use super::{ATTENTION, Layers, TensorReader};
     use crate::config;
     use crate::event::{Flow, StopFlag};
     use crate::llm::cells::Memory;
@@ -511,11 +529,12 @@ mod tests {
     /// Copies of the tensors of one layer.
     struct Copies(Arc<Mutex<Vec<Copy>>>);
 
-    impl Watch for Copies {
-        fn wants(&self, name: &str) -> bool {
+    impl TensorReader for Copies {
+        fn is_wanted(&self, name: &str) -> bool {
             ["Qcur-2", "Kcur-2", "kq_soft_max-2"].contains(&name)
         }
-        fn see(&mut self, name: &str, tensor: &Tensor) {
+
+        fn read(&mut self, name: &str, tensor: &Tensor) {
             let mut values = vec![0.0; tensor.shape().iter().product()];
             tensor.read(0, &mut values);
             self.0
@@ -529,20 +548,25 @@ mod tests {
     fn attention_equals_softmax_of_queries_and_keys() {
         let mut generator = generator();
         let text = "The lighthouse on Sherk Island is 40 metres tall. Mara Voss keeps it.";
-        let tokens = template::tokens(&generator.model, text, true, false);
+        let tokens = template::tokenize(&generator.model, text, true, false);
         let copies = Arc::new(Mutex::new(Vec::new()));
-        let open = generator.make_open().expect("a context");
-        open.clear();
-        open.context.watch(Box::new(Copies(Arc::clone(&copies))));
-        open.batch.clear();
+        let unfused = generator.unfused_evaluator().expect("a context");
+        unfused.clear();
+        let reader = Copies(Arc::clone(&copies));
+        unfused.context.set_tensor_reader(Box::new(reader));
+        unfused.batch.clear();
         for (position, token) in tokens.iter().enumerate() {
-            open.batch.push(*token, position, 0, true);
+            unfused.batch.push(*token, position, 0, true);
         }
-        open.context.decode(&mut open.batch).expect("evaluated");
-        open.context.unwatch();
-        open.context.clear();
+        unfused
+            .context
+            .decode(&mut unfused.batch)
+            .expect("evaluated");
+        unfused.context.clear_tensor_reader();
+        unfused.context.clear();
+
         let copies = copies.lock().expect("one thread");
-        // the rotated queries and keys are the last tensors of their names
+        // The rotated queries and keys are the last tensors of their names.
         let last = |name: &str| {
             copies
                 .iter()
@@ -558,7 +582,8 @@ mod tests {
             name.starts_with(ATTENTION)
                 && (count, rows, planes) == (tokens.len(), tokens.len(), heads)
         );
-        let mut largest = 0.0_f32;
+
+        let mut largest_error = 0.0_f32;
         for head in 0..heads {
             for query in 0..count {
                 let q = &queries[(query * heads + head) * size..][..size];
@@ -567,17 +592,18 @@ mod tests {
                     q.iter().zip(k).map(|(q, k)| q * k).sum::<f32>() / (size as f32).sqrt()
                 };
                 let logits: Vec<f32> = (0..=query).map(logit).collect();
-                let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-                let sum: f32 = logits.iter().map(|logit| (logit - most).exp()).sum();
+                let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+                let sum: f32 = logits.iter().map(|logit| (logit - largest).exp()).sum();
                 let row = &attention[(head * rows + query) * cells..][..cells];
                 assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-4);
                 for (key, logit) in logits.iter().enumerate() {
-                    largest = largest.max((row[key] - (logit - most).exp() / sum).abs());
+                    largest_error =
+                        largest_error.max((row[key] - (logit - largest).exp() / sum).abs());
                 }
             }
         }
-        // keys are kept in half precision
-        assert!(largest < 3e-3, "{largest}");
+        // The KV cache has half precision.
+        assert!(largest_error < 3e-3, "{largest_error}");
     }
 
     #[test]
@@ -599,7 +625,8 @@ mod tests {
                 "nothing looks ahead: {row:?}"
             );
         }
-        // the mean over layers is the mean of the layers
+
+        // The mean over layers is the mean of the layers.
         let each: Vec<_> = (0..6)
             .map(|layer| {
                 generator
@@ -609,8 +636,9 @@ mod tests {
             .collect();
         let mean: f32 = each.iter().map(|rows| rows[2][0]).sum::<f32>() / 6.0;
         assert!((mean - rows[2][0]).abs() < 1e-4);
-        // batches do not matter
-        generator.open = None;
+
+        // Batches do not matter.
+        generator.unfused = None;
         generator.evaluator.batch_tokens = 7;
         let pieces = generator
             .attend(text, &parts, Layers::All)

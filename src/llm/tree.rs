@@ -1,18 +1,18 @@
-//! Prompts as a tree of token runs: what prompts have in common is one run, evaluated once.
+//! The prompts of a call as a radix tree of tokens: a common prefix is one node, evaluated once.
 
 use super::cells::{Sharing, common_prefix};
 
-/// A prompt to evaluate, and from where on its rows of logits are wanted.
+/// A prompt to evaluate, and the rows of logits that are wanted of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Job {
     pub tokens: Vec<i32>,
-    /// Position of the first token whose row is wanted; the rows from there to the end are.
+    /// Position of the first token whose row is wanted; so are all rows after it.
     pub first_row: usize,
-    /// Tokens that may come after, for the room that is set aside.
-    pub growth: usize,
+    /// Maximum tokens to generate after the prompt, for which cells are reserved.
+    pub max_new_tokens: usize,
 }
 
-/// A run of tokens that the same jobs share.
+/// Tokens that the same jobs share.
 #[derive(Debug, Default)]
 pub(super) struct Node {
     pub parent: Option<usize>,
@@ -20,13 +20,15 @@ pub(super) struct Node {
     /// Position of the first of `tokens`.
     pub start: usize,
     pub children: Vec<usize>,
-    /// The jobs that pass through, with the position of the first row that each wants.
+    /// The jobs that pass through, each with the position of its first wanted row.
     pub readers: Vec<(usize, usize)>,
     /// The jobs that end here.
     pub ends: Vec<usize>,
-    /// Position of the first row that was not handed out yet: a run that is evaluated again after it was dropped hands out nothing twice.
+    /// Position of the first row that was not read yet: a node that is evaluated again, after its
+    /// cells were dropped, yields no row twice.
     pub unread: usize,
-    /// Tokens that were evaluated to get to its end from the end of its parent, those of the parent included where they had been dropped.
+    /// Tokens that were evaluated to reach its end from its parent's, including those of the parent
+    /// whose cells had been dropped.
     pub evaluated: usize,
 }
 
@@ -35,13 +37,13 @@ impl Node {
         self.start + self.tokens.len()
     }
 
-    /// Does anybody want the row at this position?
-    pub fn wants_row(&self, position: usize) -> bool {
+    /// Returns whether a job still wants the row at this position.
+    pub fn is_row_wanted(&self, position: usize) -> bool {
         position >= self.unread.max(self.start)
             && self.readers.iter().any(|(_, first)| *first <= position)
     }
 
-    /// Position of the first row that is still wanted.
+    /// Returns the position of the first row that is still wanted.
     pub fn first_wanted(&self) -> Option<usize> {
         let first = self.readers.iter().map(|(_, first)| *first).min()?;
         let first = first.max(self.unread).max(self.start);
@@ -59,26 +61,26 @@ pub(super) struct Tree {
 impl Tree {
     pub fn new(jobs: &[Job], sharing: Sharing) -> Self {
         let mut tree = Self::default();
-        for (job, wanted) in jobs.iter().enumerate() {
-            let mut at = match sharing {
-                Sharing::Prefix => tree.insert(&wanted.tokens),
-                Sharing::Whole => tree.add(None, &wanted.tokens, 0),
+        for (index, job) in jobs.iter().enumerate() {
+            let node = match sharing {
+                Sharing::Prefix => tree.insert(&job.tokens),
+                Sharing::Whole => tree.add(None, &job.tokens, 0),
             };
-            tree.nodes[at].ends.push(job);
-            loop {
-                tree.nodes[at].readers.push((job, wanted.first_row));
-                match tree.nodes[at].parent {
-                    Some(parent) => at = parent,
-                    None => break,
-                }
+            tree.nodes[node].ends.push(index);
+
+            let mut at = Some(node);
+            while let Some(node) = at {
+                tree.nodes[node].readers.push((index, job.first_row));
+                at = tree.nodes[node].parent;
             }
         }
         tree
     }
 
-    /// The node that ends with the last of `tokens`, made where it is missing.
+    /// Returns the node that ends with the last of `tokens`, and adds it if it is missing.
     fn insert(&mut self, tokens: &[i32]) -> usize {
-        let (mut parent, mut start) = (None, 0);
+        let mut parent = None;
+        let mut start = 0;
         loop {
             let rest = &tokens[start..];
             let siblings = parent.map_or(&self.roots, |parent: usize| &self.nodes[parent].children);
@@ -89,6 +91,7 @@ impl Tree {
             else {
                 return self.add(parent, rest, start);
             };
+
             let common = common_prefix(&self.nodes[child].tokens, rest);
             if common < self.nodes[child].tokens.len() {
                 self.split(child, common);
@@ -96,19 +99,19 @@ impl Tree {
             if common == rest.len() {
                 return child;
             }
-            (parent, start) = (Some(child), start + common);
+            parent = Some(child);
+            start += common;
         }
     }
 
     fn add(&mut self, parent: Option<usize>, tokens: &[i32], start: usize) -> usize {
-        let node = Node {
+        let added = self.nodes.len();
+        self.nodes.push(Node {
             parent,
             tokens: tokens.to_vec(),
             start,
             ..Node::default()
-        };
-        self.nodes.push(node);
-        let added = self.nodes.len() - 1;
+        });
         match parent {
             Some(parent) => self.nodes[parent].children.push(added),
             None => self.roots.push(added),
@@ -116,28 +119,30 @@ impl Tree {
         added
     }
 
-    /// Leave the first `keep` tokens in a node and move the rest, with its jobs and children, below it.
-    fn split(&mut self, node: usize, keep: usize) {
+    /// Leaves the first `kept` tokens in a node and moves the rest, with its jobs and children, to
+    /// a new child.
+    fn split(&mut self, node: usize, kept: usize) {
         let upper = &mut self.nodes[node];
         let lower = Node {
             parent: Some(node),
-            tokens: upper.tokens.split_off(keep),
-            start: upper.start + keep,
+            tokens: upper.tokens.split_off(kept),
+            start: upper.start + kept,
             children: std::mem::take(&mut upper.children),
             readers: upper.readers.clone(),
             ends: std::mem::take(&mut upper.ends),
             unread: 0,
             evaluated: 0,
         };
-        self.nodes.push(lower);
-        let lower = self.nodes.len() - 1;
-        for child in self.nodes[lower].children.clone() {
-            self.nodes[child].parent = Some(lower);
+
+        let added = self.nodes.len();
+        for child in &lower.children {
+            self.nodes[*child].parent = Some(added);
         }
-        self.nodes[node].children.push(lower);
+        self.nodes.push(lower);
+        self.nodes[node].children.push(added);
     }
 
-    /// All tokens from the start to the end of a node.
+    /// Returns all tokens from the start to the end of a node.
     pub fn path(&self, node: usize) -> Vec<i32> {
         let mut path = vec![0; self.nodes[node].end()];
         let mut at = Some(node);
@@ -149,7 +154,7 @@ impl Tree {
         path
     }
 
-    /// Tokens that a call evaluates when nothing is cached and everything fits.
+    /// Returns the tokens that a call evaluates if nothing is cached and everything fits.
     #[cfg(test)]
     pub fn tokens(&self) -> usize {
         self.nodes.iter().map(|node| node.tokens.len()).sum()
@@ -171,13 +176,13 @@ mod tests {
             .map(|tokens| Job {
                 tokens: tokens.clone(),
                 first_row: tokens.len() - 1,
-                growth: 0,
+                max_new_tokens: 0,
             })
             .collect()
     }
 
     #[test]
-    fn what_is_common_is_one_run() {
+    fn a_common_prefix_is_one_node() {
         let jobs = jobs(&[
             vec![1, 2, 3],
             vec![1, 2, 4, 5],
@@ -195,13 +200,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_prompt_is_a_path_and_no_prefix_is_there_twice(prompts in prop::collection::vec(prop::collection::vec(0..3_i32, 1..8), 1..30)) {
+        fn every_prompt_is_a_path_and_every_prefix_is_unique(prompts in prop::collection::vec(prop::collection::vec(0..3_i32, 1..8), 1..30)) {
             let tree = Tree::new(&jobs(&prompts), Sharing::Prefix);
             let mut prefixes = BTreeSet::new();
             for (job, prompt) in prompts.iter().enumerate() {
                 let node = tree.nodes.iter().position(|node| node.ends.contains(&job)).expect("an end");
                 prop_assert_eq!(&tree.path(node), prompt);
-                prop_assert!(tree.nodes[node].wants_row(prompt.len() - 1));
+                prop_assert!(tree.nodes[node].is_row_wanted(prompt.len() - 1));
                 prefixes.extend((1..=prompt.len()).map(|length| prompt[..length].to_vec()));
             }
             prop_assert_eq!(tree.tokens(), prefixes.len());

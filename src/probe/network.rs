@@ -65,7 +65,7 @@ pub fn fresh(features: usize, hidden: usize, random: &mut Random) -> Result<(Net
         let bound = 1.0 / (inputs.max(1) as f64).sqrt();
         let count = shape.iter().product();
         let values: Vec<f32> = (0..count)
-            .map(|_| ((random.share() * 2.0 - 1.0) * bound) as f32)
+            .map(|_| ((random.unit() * 2.0 - 1.0) * bound) as f32)
             .collect();
         Var::from_tensor(&Tensor::from_vec(values, shape, &Device::Cpu)?)
     };

@@ -232,7 +232,7 @@ fn dropout(
     let (hidden, left_out) = (settings.hidden as usize, settings.dropout);
     let kept = (1.0 / (1.0 - left_out)) as f32;
     let mask = (0..rows * hidden)
-        .map(|_| if random.share() < left_out { 0.0 } else { kept })
+        .map(|_| if random.unit() < left_out { 0.0 } else { kept })
         .collect::<Vec<f32>>();
     Ok(Tensor::from_vec(mask, (rows, hidden), &Device::Cpu)?)
 }

@@ -45,15 +45,15 @@ fn generator() -> ModelCard {
 fn walked(questions: usize) -> Vec<Walked> {
     let mut random = Random::new(3);
     let mut sample = |uncertain: bool| {
-        let mut features: Vec<f32> = (0..8).map(|_| random.share() as f32).collect();
+        let mut features: Vec<f32> = (0..8).map(|_| random.unit() as f32).collect();
         features[5] += if uncertain { 2.0 } else { 0.0 };
-        let noise = random.share() * 0.2;
+        let noise = random.unit() * 0.2;
         Sample {
             features,
             entropy: if uncertain { 2.0 - noise } else { noise },
             second_entropy: Some(if uncertain { 1.9 } else { 0.1 }),
             // says little
-            token_entropy: random.share() as f32,
+            token_entropy: random.unit() as f32,
             looked_up: false,
         }
     };

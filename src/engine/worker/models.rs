@@ -194,9 +194,12 @@ fn load_classifier(
     if let Some(settings) = settings {
         let file = llm::discover::resolve(&settings.model, paths)?;
         let mut watch = Watch::new(role, &file, publish);
-        let model = llm::load_classifier(runtime, &file, (role, &settings), stop, &mut |f| {
-            watch.progress(f)
-        })?;
+        let load = if role == ModelRole::EntailmentJudge {
+            llm::load_entailment_judge
+        } else {
+            llm::load_reranker
+        };
+        let model = load(runtime, &file, &settings, stop, &mut |f| watch.progress(f))?;
         watch.loaded(model.card());
         *slot = Some((settings, model));
     }
@@ -240,7 +243,7 @@ fn loaded_generator<'a>(
                 role,
                 ..model.card().clone()
             });
-            if role == ModelRole::Generator && !model.shares_prefixes() {
+            if role == ModelRole::Generator && !model.can_share_prefixes() {
                 let text = "this model keeps one state a prompt: prompts share nothing, so methods that ask much are slower";
                 let _ = (watch.publish)(Event::Warned {
                     text: text.to_owned(),

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use ragscope::event::{Flow, ModelRole, StopFlag};
 use ragscope::llm::{
-    EntailmentJudge, Generator, LlmError, Prompt, Reranker, Scorer, load_classifier,
+    EntailmentJudge, Generator, LlmError, Prompt, Reranker, Scorer, load_entailment_judge,
+    load_reranker,
 };
 
 use super::{
@@ -40,7 +41,7 @@ fn labels_are_told_apart_and_their_probabilities_are_those_of_whole_replies() {
         assert!((alone - together).abs() < 1e-3, "{alone} {together}");
     }
     assert_eq!(generator.usage().tokens_generated, 0);
-    assert!(generator.cache_is_sound());
+    assert!(generator.is_cache_consistent());
     assert!(
         generator
             .classify(&[], &GRADES)
@@ -102,7 +103,7 @@ fn judging_stops_with_the_flag() {
     ));
     next_command(&stop);
     assert!(generator.classify(&[grade(CONTEXT)], &GRADES).is_ok());
-    assert!(generator.cache_is_sound());
+    assert!(generator.is_cache_consistent());
 }
 
 /// The bundled embedder with a classification head: rank pooling, `labels`, and a last layer that reads class `c` off dimension `c`.
@@ -194,10 +195,15 @@ fn classifier_file(folder: &Path, labels: &[&str]) -> PathBuf {
 fn a_classification_model_reranks_and_judges() {
     let folder = tempfile::tempdir().expect("a folder");
     let load = |file: &Path, role| {
-        load_classifier(
+        let load = if role == ModelRole::EntailmentJudge {
+            load_entailment_judge
+        } else {
+            load_reranker
+        };
+        load(
             &runtime(),
             file,
-            (role, &embedder_settings()),
+            &embedder_settings(),
             &StopFlag::default(),
             &mut |_| Flow::Continue,
         )
@@ -262,5 +268,5 @@ fn many_decisions_evaluate_each_prompt_once() {
     for (together, alone) in together[39].iter().zip(&alone[0]) {
         assert!((together - alone).abs() < 5e-3, "{together} {alone}");
     }
-    assert!(generator.cache_is_sound());
+    assert!(generator.is_cache_consistent());
 }

@@ -38,7 +38,7 @@ fn many_prompts_give_what_each_gives_alone_and_share_what_is_common() {
         shared.prompt_tokens_reused > 2 * shared.prompt_tokens_evaluated,
         "{shared:?}"
     );
-    assert!(generator.cache_is_sound());
+    assert!(generator.is_cache_consistent());
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_call_stops_within_one_step_from_either_side_and_leaves_the_cache_sound() {
                     .zip(&whole)
                     .all(|(part, whole)| whole.text.starts_with(&part.text))
             );
-            assert!(generator.cache_is_sound());
+            assert!(generator.is_cache_consistent());
         }
     }
     assert_eq!(complete(&mut generator, &prompts, &greedy(40)), whole);
@@ -112,7 +112,7 @@ fn a_stop_reaches_into_a_long_prompt() {
     let stopped = complete(&mut generator, std::slice::from_ref(&prompt), &greedy(5));
     setter.join().expect("the other thread");
     assert_eq!(stopped[0].end, End::Stopped);
-    assert!(generator.cache_is_sound());
+    assert!(generator.is_cache_consistent());
     next_command(&stop);
     assert_eq!(
         complete(&mut generator, &[prompt], &greedy(2))[0]
@@ -167,7 +167,7 @@ fn more_than_fits_is_done_in_pieces() {
         .filter(|(a, b)| a.text == b.text)
         .count();
     assert!(equal >= 78, "{equal} of 80");
-    assert!(small.cache_is_sound() && large.cache_is_sound());
+    assert!(small.is_cache_consistent() && large.is_cache_consistent());
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_full_context_ends_a_continuation() {
     for one in &full {
         assert_eq!((one.end, one.tokens.len()), (End::ContextFull, room + 1));
     }
-    assert!(generator.cache_is_sound());
+    assert!(generator.is_cache_consistent());
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn random_trees_with_stops_and_evictions_equal_one_by_one() {
             .expect("what there is");
         }
         let written = complete(&mut tree, &prompts, &decoding);
-        assert!(tree.cache_is_sound());
+        assert!(tree.is_cache_consistent());
         for (prompt, written) in prompts.iter().zip(written) {
             alone.clear_cache();
             let expected = one(&mut alone, prompt, &decoding);
@@ -354,7 +354,7 @@ fn more_samples_than_sequences_come_in_turn() {
     let usage = generator.usage();
     // the prompt once; the rest is shared
     assert!(usage.prompt_tokens_evaluated < 200, "{usage:?}");
-    assert!(generator.cache_is_sound());
+    assert!(generator.is_cache_consistent());
 }
 
 /// Resident bytes of this process.
@@ -394,7 +394,7 @@ fn a_thousand_runs() {
             after_warming_up = resident_bytes();
         }
     }
-    assert!(generator.cache_is_sound());
+    assert!(generator.is_cache_consistent());
     let grown = resident_bytes().saturating_sub(after_warming_up);
     assert!(
         grown < 2 << 20,
