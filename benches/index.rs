@@ -1,39 +1,42 @@
-//! The index under load: hybrid search at 100,000 chunks, recall against exact search, rescanning, indexing rate and memory.
+//! The index under load: hybrid search at 100,000 chunks, recall against exact search, rescanning,
+//! indexing rate and memory.
 //!
-//! Vectors are as embeddings are: clusters with about 32 directions inside 384 numbers, and some noise. Each figure is printed as
-//! `name: value unit` for `benches/RESULTS.md`; the search latency also goes through criterion. The large index stays in the
-//! target folder, so that the next run begins at once.
+//! Vectors are distributed as embeddings are: in clusters with about 32 directions inside 384
+//! numbers, and some noise. Each figure is printed as `name: value unit` for `benches/RESULTS.md`;
+//! the search latency also goes through criterion. The large index stays in the target folder, so
+//! that the next run starts at once.
 
-#![allow(clippy::print_stdout)] // figures go to stdout
+#![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use criterion::Criterion;
 use ragscope::config::{Config, Layers, RetrieverSettings};
 use ragscope::corpus::TokenCounter;
 use ragscope::event::{Flow, IndexReport, ModelCard, ModelRole, StopFlag};
 use ragscope::index::{Index, Update};
-use ragscope::llm::{Embedder, LlmError, Runtime, load_embedder};
+use ragscope::llm::{Embedder, LlmError, Random, Runtime, load_embedder};
 
 const WIDTH: usize = 384;
-/// Of the embedder that costs nothing.
-const FINGERPRINT: &str = "synthetic 1";
+/// Fingerprint of the synthetic embedder. A change of documents or vectors needs a new one.
+const FINGERPRINT: &str = "synthetic 2";
 const DIRECTIONS: usize = 32;
-const CLUSTERS: u64 = 500;
+const CLUSTERS: usize = 500;
 const LARGE: u64 = 100_000;
 const QUERIES: u64 = 200;
-/// Set in the processes that measure memory: how many documents to index.
+/// Set in the processes that measure memory: the number of documents to index.
 const MEMORY_RUN: &str = "RAGSCOPE_BENCH_DOCUMENTS";
 
 fn main() {
     if let Ok(documents) = std::env::var(MEMORY_RUN) {
         return memory_run(documents.parse().expect("a number"));
     }
+    // `cargo test --benches` only checks that the program starts.
     if !std::env::args().any(|argument| argument == "--bench") {
-        return; // `cargo test --benches` only asks whether it runs
+        return;
     }
     search();
     rescan();
@@ -42,11 +45,14 @@ fn main() {
 }
 
 fn search() {
-    let home = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench-index");
+    let home = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+        .join("bench-index")
+        .join(FINGERPRINT);
     let folder = home.join("docs");
+    let indexes = home.join("indexes");
     write_documents(&folder, LARGE);
     let mut embedder = Synthetic::new();
-    let mut index = Index::open(&folder, &home.join("indexes")).expect("an index");
+    let mut index = Index::open(&folder, &indexes).expect("an index");
     let report = update(&mut index, &mut embedder);
     say(
         "documents in the large index",
@@ -60,44 +66,41 @@ fn search() {
             "s",
         );
     }
+
     drop(index);
-    let (index, seconds) = timed(|| Index::open(&folder, &home.join("indexes")).expect("an index"));
+    let (index, seconds) = timed(|| Index::open(&folder, &indexes).expect("an index"));
     say("opening it, all checksums verified", seconds * 1000.0, "ms");
 
     let settings = config().retriever;
     let queries: Vec<(String, Vec<f32>)> = (0..QUERIES)
         .map(|i| (question(LARGE + i), embedder.space.vector(LARGE + i)))
         .collect();
-    let found = recall(&index, &embedder.space, &queries, &settings);
-    say("vector recall@10 against exact search", found, "");
+    let recall = recall(&index, &embedder.space, &queries, &settings);
+    say("vector recall@10 against exact search", recall, "");
+
+    let search = |(query, vector): &(String, Vec<f32>)| {
+        index
+            .search(query, vector, FINGERPRINT, &settings)
+            .expect("hits")
+    };
     let mut times: Vec<f64> = Vec::new();
-    for (query, vector) in queries.iter().cycle().take(queries.len() * 5) {
-        times.push(
-            timed(|| {
-                index
-                    .search(query, vector, FINGERPRINT, &settings)
-                    .expect("an answer")
-            })
-            .1 * 1000.0,
-        );
+    for query in queries.iter().cycle().take(queries.len() * 5) {
+        let (_, seconds) = timed(|| search(query));
+        times.push(seconds * 1000.0);
     }
     times.sort_by(f64::total_cmp);
     say("hybrid search p50", times[times.len() / 2], "ms");
     say("hybrid search p99", times[times.len() * 99 / 100], "ms");
+
     let mut next = queries.iter().cycle();
-    Criterion::default().without_plots().bench_function(
-        "hybrid search at 100,000 chunks",
-        |bencher| {
-            bencher.iter(|| {
-                next.next().map(|(query, vector)| {
-                    black_box(index.search(query, vector, FINGERPRINT, &settings))
-                })
-            });
-        },
-    );
+    Criterion::default()
+        .without_plots()
+        .bench_function("hybrid search at 100,000 chunks", |bencher| {
+            bencher.iter(|| next.next().map(|query| black_box(search(query))))
+        });
 }
 
-/// The share of the ten nearest chunks that a search by vector alone finds.
+/// Returns the share of the ten nearest chunks that a search by vector alone finds.
 fn recall(
     index: &Index,
     space: &Space,
@@ -109,6 +112,7 @@ fn recall(
         bm25_weight: 0.0,
         ..settings.clone()
     };
+
     let mut found = 0;
     for (_, query) in queries {
         let mut exact: Vec<(f32, u64)> = (0..LARGE)
@@ -117,9 +121,10 @@ fn recall(
             .collect();
         exact.sort_by(|a, b| b.0.total_cmp(&a.0));
         let nearest: Vec<String> = exact[..10].iter().map(|(_, i)| path(*i)).collect();
+
         let hits = index
             .search("", query, FINGERPRINT, &settings)
-            .expect("an answer")
+            .expect("hits")
             .hits;
         found += hits
             .iter()
@@ -132,25 +137,27 @@ fn recall(
 
 fn rescan() {
     let home = tempfile::tempdir().expect("a folder");
-    let (folder, indexes) = (home.path().join("docs"), home.path().join("indexes"));
+    let folder = home.path().join("docs");
+    let indexes = home.path().join("indexes");
     write_documents(&folder, 10_000);
     let mut embedder = Synthetic::new();
     let mut index = Index::open(&folder, &indexes).expect("an index");
     update(&mut index, &mut embedder);
+
     let (report, seconds) = timed(|| update(&mut index, &mut embedder));
     assert_eq!(report.unchanged, 10_000);
     say("rescan of 10,000 unchanged files", seconds * 1000.0, "ms");
+
     drop(index);
     let (_, seconds) = timed(|| {
-        update(
-            &mut Index::open(&folder, &indexes).expect("an index"),
-            &mut embedder,
-        )
+        let mut index = Index::open(&folder, &indexes).expect("an index");
+        update(&mut index, &mut embedder)
     });
     say("opening its index and rescanning", seconds * 1000.0, "ms");
 }
 
-/// The bundled embedder alone over the chunks of a corpus, and a whole update that has it embed the same chunks.
+/// Measures the bundled embedder alone over the chunks of a corpus, and a whole update that embeds
+/// the same chunks.
 fn indexing_rate() {
     let home = tempfile::tempdir().expect("a folder");
     let folder = home.path().join("docs");
@@ -168,16 +175,21 @@ fn indexing_rate() {
         &mut |_| Flow::Continue,
     )
     .expect("the bundled embedder");
+
     let mut warm = Index::open(&folder, &home.path().join("warm")).expect("an index");
     update(&mut warm, &mut embedder);
     let texts = all_chunks(&warm, &embedder.card().fingerprint);
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    // three rounds by turns, best of each: the machine may have other things to do
-    let (mut bare, mut whole) = (f64::INFINITY, f64::INFINITY);
+
+    // Three rounds by turns, the best of each, since the machine may have other work.
+    let mut bare = f64::INFINITY;
+    let mut whole = f64::INFINITY;
     for round in 0..3 {
-        bare = bare.min(timed(|| embedder.embed(&texts).expect("vectors")).1);
-        let mut index =
-            Index::open(&folder, &home.path().join(format!("indexes-{round}"))).expect("an index");
+        let (_, seconds) = timed(|| embedder.embed(&texts).expect("vectors"));
+        bare = bare.min(seconds);
+
+        let indexes = home.path().join(format!("indexes-{round}"));
+        let mut index = Index::open(&folder, &indexes).expect("an index");
         let (report, seconds) = timed(|| update(&mut index, &mut embedder));
         assert_eq!(report.embedded as usize, texts.len());
         whole = whole.min(seconds);
@@ -192,10 +204,10 @@ fn all_chunks(index: &Index, embedder: &str) -> Vec<String> {
         pool: 100_000,
         ..config().retriever
     };
-    let mut middle = vec![0.0; WIDTH];
-    middle[0] = 1.0;
+    let mut vector = vec![0.0; WIDTH];
+    vector[0] = 1.0;
     let found = index
-        .search("", &middle, embedder, &settings)
+        .search("", &vector, embedder, &settings)
         .expect("all chunks");
     found.hits.into_iter().map(|hit| hit.chunk.text).collect()
 }
@@ -216,23 +228,25 @@ fn memory_run(documents: u64) {
     write_documents(&folder, documents);
     let counter = counter();
     let before = peak_mib();
+
     let mut index = Index::open(&folder, &home.path().join("indexes")).expect("an index");
     index
         .update(&config(), &mut Synthetic::new(), &counter, &mut |_| {
             Flow::Continue
         })
         .expect("an update");
+
     let vectors = documents as f64 * WIDTH as f64 * 4.0 / 1_048_576.0;
     say(
         &format!("peak memory of indexing {documents} chunks"),
         peak_mib(),
         "MiB",
     );
-    say("  of which before it began", before, "MiB");
+    say("  of which before the start", before, "MiB");
     say("  of which vectors", vectors, "MiB");
 }
 
-/// The most memory that this process has held.
+/// Returns the peak memory of this process, as Linux reports it.
 fn peak_mib() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -246,23 +260,17 @@ fn update(index: &mut Index, embedder: &mut dyn Embedder) -> IndexReport {
         .expect("an update")
     {
         Update::Finished(report) => report,
-        Update::Interrupted => unreachable!("nobody interrupts"),
+        Update::Interrupted => unreachable!("the observer always continues"),
     }
 }
 
+/// Returns the result of some work, and its time in seconds, which is never 0.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let started = Instant::now();
-    let done = work();
-    (
-        done,
-        started
-            .elapsed()
-            .as_secs_f64()
-            .max(Duration::from_nanos(1).as_secs_f64()),
-    )
+    let result = work();
+    (result, started.elapsed().as_secs_f64().max(1e-9))
 }
 
-#[allow(clippy::print_stdout)] // the figures are what a bench is for
 fn say(name: &str, value: f64, unit: &str) {
     println!("{name}: {value:.3} {unit}");
 }
@@ -279,7 +287,7 @@ fn counter() -> TokenCounter {
     TokenCounter::from_gguf(&bundled_embedder()).expect("the bundled vocabulary")
 }
 
-// ── documents and vectors from numbers ──────────────────────────────────────────────────────────────────────────────
+// ── documents and vectors from numbers ──────────────────────────────────────────────────────────
 
 fn path(i: u64) -> String {
     format!("{:03}/{i:06}.txt", i / 500)
@@ -299,60 +307,63 @@ fn write(file: &Path, text: &str) {
     std::fs::write(file, text).expect("written");
 }
 
-/// About 60 words whose frequencies fall as those of a language do.
+/// Returns a text of 60 words, distributed as those of a language are.
 fn text(i: u64) -> String {
     let mut random = Random::new(i);
-    let words = (0..60).map(|_| {
-        let rank = (20_000f32.powf(random.unit())) as u64;
-        let mut letters = Random::new(rank ^ 0xabcdef);
-        (0..3 + rank.ilog2().min(6))
-            .map(|_| char::from(b'a' + (letters.next() % 26) as u8))
-            .collect::<String>()
-    });
-    format!("Item {i}. {}.", words.collect::<Vec<_>>().join(" "))
+    let words: Vec<String> = (0..60)
+        .map(|_| word(20_000_f64.powf(random.unit()) as u64))
+        .collect();
+    format!("Item {i}. {}.", words.join(" "))
 }
 
-/// Twelve words of such a text.
+/// Returns the word of a rank: frequent words are short.
+fn word(rank: u64) -> String {
+    let mut random = Random::new(rank ^ 0xabcdef);
+    let length = 3 + rank.ilog2().min(6);
+    (0..length)
+        .map(|_| char::from(b'a' + random.below(26) as u8))
+        .collect()
+}
+
+/// Returns twelve words of the text of a number.
 fn question(i: u64) -> String {
-    text(i)
-        .split(' ')
-        .skip(2)
-        .take(12)
-        .collect::<Vec<_>>()
-        .join(" ")
+    let text = text(i);
+    let words: Vec<&str> = text.split(' ').skip(2).take(12).collect();
+    words.join(" ")
 }
 
-/// Where vectors lie.
+/// The space that the vectors are in.
 struct Space {
-    /// Each direction of the small space as one of the large.
+    /// The directions of the small space, as vectors of the large one.
     directions: Vec<Vec<f32>>,
 }
 
 impl Space {
     fn new() -> Self {
-        Self {
-            directions: (0..DIRECTIONS as u64)
-                .map(|i| Random::new(i ^ 0x5eed).normals(WIDTH))
-                .collect(),
-        }
+        let directions = (0..DIRECTIONS as u64)
+            .map(|i| normals(&mut Random::new(i ^ 0xd1ec), WIDTH))
+            .collect();
+        Self { directions }
     }
 
-    /// The unit vector of item `i`.
+    /// Returns the unit vector of a number: its cluster's centre, a place inside the cluster, and
+    /// noise.
     fn vector(&self, i: u64) -> Vec<f32> {
         let mut random = Random::new(i ^ 0x7ec7);
-        let centre = Random::new((random.next() % CLUSTERS) ^ 0xce27).normals(DIRECTIONS);
-        let inside = random.normals(DIRECTIONS);
-        let mut vector: Vec<f32> = random
-            .normals(WIDTH)
+        let cluster = random.below(CLUSTERS) as u64;
+        let centre = normals(&mut Random::new(cluster ^ 0xce27), DIRECTIONS);
+        let inside = normals(&mut random, DIRECTIONS);
+
+        let mut vector: Vec<f32> = normals(&mut random, WIDTH)
             .into_iter()
             .map(|noise| noise * 0.5)
             .collect();
         for ((direction, centre), inside) in self.directions.iter().zip(centre).zip(inside) {
-            vector
-                .iter_mut()
-                .zip(direction)
-                .for_each(|(sum, number)| *sum += number * (centre + 0.7 * inside));
+            for (sum, number) in vector.iter_mut().zip(direction) {
+                *sum += number * (centre + 0.7 * inside);
+            }
         }
+
         let length = dot(&vector, &vector).sqrt();
         vector.into_iter().map(|number| number / length).collect()
     }
@@ -362,7 +373,17 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// An embedder that costs nothing: it reads the item's number.
+/// Returns numbers that are about normally distributed, with deviation 1.
+fn normals(random: &mut Random, count: usize) -> Vec<f32> {
+    (0..count)
+        .map(|_| {
+            let sum: f64 = (0..6).map(|_| random.unit()).sum();
+            ((sum - 3.0) * std::f64::consts::SQRT_2) as f32
+        })
+        .collect()
+}
+
+/// An embedder that costs nothing: it reads the number of a text.
 struct Synthetic {
     card: ModelCard,
     space: Space,
@@ -370,22 +391,21 @@ struct Synthetic {
 
 impl Synthetic {
     fn new() -> Self {
-        let none = String::new;
         let card = ModelCard {
             role: ModelRole::Embedder,
             name: "synthetic".into(),
-            file: none(),
+            file: String::new(),
             file_bytes: 0,
             fingerprint: FINGERPRINT.into(),
-            architecture: none(),
-            quantisation: none(),
+            architecture: String::new(),
+            quantisation: String::new(),
             parameters: 0,
             layers: 0,
             gpu_layers: 0,
             device: "CPU".into(),
             width: WIDTH as u32,
             context_tokens: 512,
-            chat_template: none(),
+            chat_template: String::new(),
         };
         Self {
             card,
@@ -396,48 +416,14 @@ impl Synthetic {
 
 impl Embedder for Synthetic {
     fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
-        let number = |text: &str| {
-            text.split([' ', '.'])
-                .nth(1)
-                .and_then(|number| number.parse().ok())
-                .unwrap_or(0)
-        };
+        let number = |text: &str| -> Option<u64> { text.split([' ', '.']).nth(1)?.parse().ok() };
         Ok(texts
             .iter()
-            .map(|text| self.space.vector(number(text)))
+            .map(|text| self.space.vector(number(text).unwrap_or(0)))
             .collect())
     }
 
     fn card(&self) -> &ModelCard {
         &self.card
-    }
-}
-
-/// splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// In 0..1.
-    fn unit(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1u64 << 24) as f32
-    }
-
-    /// About normal, with deviation 1.
-    fn normals(&mut self, count: usize) -> Vec<f32> {
-        (0..count)
-            .map(|_| ((0..6).map(|_| self.unit()).sum::<f32>() - 3.0) * std::f32::consts::SQRT_2)
-            .collect()
     }
 }

@@ -1,6 +1,8 @@
-//! What the screen costs: drawing, folding records, and the way from a key to its frame while records pour in.
+//! The cost of the screen: drawing, folding records, and the time from a key to its frame while
+//! records arrive.
 //!
-//! `cargo bench --bench screen`. Medians come from criterion; the 99th percentiles are printed before it.
+//! `cargo bench --bench screen`. Medians come from criterion; 99th percentiles are printed before
+//! it.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -25,7 +27,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 const SIZE: (u16, u16) = (200, 60);
 const FRAMES: usize = 2_000;
 const KEYS: usize = 500;
-/// Token records a second in the latency measurement: far more than any model writes.
+/// Token records per second in the latency measurement: far more than any model generates.
 const RECORDS_PER_S: u32 = 1_000;
 
 fn recorded() -> Vec<Record> {
@@ -48,12 +50,15 @@ fn app() -> App {
     app
 }
 
-/// A screen that is full: an answer of many sentences, every hit in sight, the passage of one opened.
+/// Returns a full screen: an answer of many sentences, all hits visible, one passage open.
 fn full() -> App {
     let mut app = app();
     let records = recorded();
     let (last, run) = records.split_last().expect("records");
-    run.iter().for_each(|record| app.apply(record));
+    for record in run {
+        app.apply(record);
+    }
+
     for step in 4..40 {
         for record in run.iter().filter(|record| is_of_sentence(record)) {
             let mut record = record.clone();
@@ -67,6 +72,7 @@ fn full() -> App {
         }
     }
     app.apply(last);
+
     for key in ["3", "j", "j", "1", "j"] {
         app.handle(&press(key));
     }
@@ -97,12 +103,11 @@ fn percentile(times: &mut [Duration], share: f64) -> Duration {
     times[((times.len() - 1) as f64 * share) as usize]
 }
 
-fn tell(what: &str, times: &mut [Duration]) {
-    let (median, late) = (percentile(times, 0.5), percentile(times, 0.99));
-    eprintln!(
-        "{what}: median {median:.2?}, 99th percentile {late:.2?}, over {}",
-        times.len()
-    );
+fn report(what: &str, times: &mut [Duration]) {
+    let count = times.len();
+    let median = percentile(times, 0.5);
+    let p99 = percentile(times, 0.99);
+    eprintln!("{what}: median {median:.2?}, 99th percentile {p99:.2?}, over {count}");
 }
 
 fn draw(c: &mut Criterion) {
@@ -118,7 +123,8 @@ fn draw(c: &mut Criterion) {
             start.elapsed()
         })
         .collect();
-    tell("draw a full 200x60 screen, all of it new", &mut times);
+    report("draw a full 200x60 screen, all of it new", &mut times);
+
     let mut buffer = Buffer::empty(Rect::new(0, 0, SIZE.0, SIZE.1));
     c.bench_function("draw a full 200x60 screen", |b| {
         b.iter(|| black_box(&app).draw(&mut buffer))
@@ -130,21 +136,24 @@ fn fold(c: &mut Criterion) {
     c.bench_function("fold a run of 35 records", |b| {
         b.iter(|| {
             let mut state = State::default();
-            records
-                .iter()
-                .for_each(|record| state.apply(black_box(record)));
+            for record in &records {
+                state.apply(black_box(record));
+            }
             state
         });
     });
 }
 
-/// A terminal that notes when it was drawn on.
-struct Watched {
+/// The end of a frame, and the input line that it shows.
+type Frame = (Instant, String);
+
+/// A terminal that records its frames.
+struct RecordingBackend {
     inner: TestBackend,
-    drawn: Arc<Mutex<Vec<(Instant, String)>>>,
+    frames: Arc<Mutex<Vec<Frame>>>,
 }
 
-impl Backend for Watched {
+impl Backend for RecordingBackend {
     type Error = core::convert::Infallible;
 
     fn draw<'a, I: Iterator<Item = (u16, u16, &'a Cell)>>(
@@ -152,12 +161,12 @@ impl Backend for Watched {
         content: I,
     ) -> Result<(), Self::Error> {
         self.inner.draw(content)?;
-        // the input line tells which keys this frame has answered
+        // The input line shows which keys this frame has answered.
         let row = SIZE.1 - 2;
         let line = (0..SIZE.0)
             .map(|x| self.inner.buffer()[(x, row)].symbol())
             .collect();
-        self.drawn
+        self.frames
             .lock()
             .expect("not poisoned")
             .push((Instant::now(), line));
@@ -201,22 +210,23 @@ impl Backend for Watched {
     }
 }
 
-/// A screen on a thread of its own, and what moves and watches it.
+/// A screen on its own thread, with its inputs and its frames.
 struct Shown {
     keys: UnboundedSender<Input>,
     records: UnboundedSender<Record>,
-    drawn: Arc<Mutex<Vec<(Instant, String)>>>,
+    frames: Arc<Mutex<Vec<Frame>>>,
     screen: JoinHandle<()>,
 }
 
 fn show(app: fn() -> App) -> Shown {
     let (keys, terminal_events) = unbounded_channel();
     let (records, incoming) = unbounded_channel();
-    let drawn = Arc::new(Mutex::new(Vec::new()));
-    let backend = Watched {
+    let frames = Arc::new(Mutex::new(Vec::new()));
+    let backend = RecordingBackend {
         inner: TestBackend::new(SIZE.0, SIZE.1),
-        drawn: Arc::clone(&drawn),
+        frames: Arc::clone(&frames),
     };
+
     let screen = std::thread::spawn(move || {
         let mut terminal = Terminal::new(backend).expect("a terminal");
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -234,39 +244,25 @@ fn show(app: fn() -> App) -> Shown {
     Shown {
         keys,
         records,
-        drawn,
+        frames,
         screen,
     }
 }
 
-/// Types into the input while a run streams, and measures from each key to the end of the first frame that shows it.
+/// Types into the input while a run streams, and measures the time from each key to the end of the
+/// first frame that shows it.
 fn key_to_frame(_: &mut Criterion) {
     let Shown {
         keys,
         records,
-        drawn,
+        frames,
         screen,
     } = show(app);
-    let pouring = std::thread::spawn(move || {
-        let run = recorded();
-        let writing: Vec<Record> = run
-            .iter()
-            .filter(|record| is_of_sentence(record))
-            .cloned()
-            .collect();
-        run[..5]
-            .iter()
-            .for_each(|record| drop(records.send(record.clone())));
-        for record in writing.iter().cycle() {
-            if records.send(record.clone()).is_err() {
-                return;
-            }
-            std::thread::sleep(Duration::from_secs(1) / RECORDS_PER_S);
-        }
-    });
+    let streaming = std::thread::spawn(move || stream(&records));
+
     let mut pressed = Vec::with_capacity(KEYS);
     for number in 0..KEYS {
-        // each key leaves its own mark on the input line: it grows by one sign, and starts over with a long one
+        // Each key changes the input line: it grows by one character, and is cleared when long.
         std::thread::sleep(Duration::from_micros(20_000 + number as u64 % 7 * 1_900));
         let key = KeyEvent::new(KeyCode::Char('x'), KeyModifiers::NONE);
         let clear = KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL);
@@ -280,39 +276,53 @@ fn key_to_frame(_: &mut Criterion) {
     std::thread::sleep(Duration::from_millis(100));
     drop(keys);
     screen.join().expect("the screen");
-    pouring.join().expect("the records");
-    let frames = drawn.lock().expect("not poisoned");
-    let mut times: Vec<Duration> = pressed
-        .iter()
-        .filter_map(|(at, typed)| {
-            let shows = |line: &str| line.matches('x').count() == *typed;
-            frames
-                .iter()
-                .find(|(drawn, line)| drawn >= at && shows(line))
-                .map(|(drawn, _)| *drawn - *at)
-        })
-        .collect();
-    tell(
-        "from a key to its frame while 1,000 records a second pour in",
+    streaming.join().expect("the records");
+
+    let frames = frames.lock().expect("not poisoned");
+    let mut times = Vec::new();
+    for (pressed, typed) in pressed {
+        let answer = frames
+            .iter()
+            .find(|(drawn, line)| *drawn >= pressed && line.matches('x').count() == typed);
+        times.extend(answer.map(|(drawn, _)| *drawn - pressed));
+    }
+    report(
+        "from a key to its frame while 1,000 records per second arrive",
         &mut times,
     );
     eprintln!("frames drawn: {}", frames.len());
 }
 
-/// Leaves the screen alone for a second and counts what was drawn after the first frame.
+/// Sends the start of a run, then the records of a sentence over and over, until the screen is gone.
+fn stream(records: &UnboundedSender<Record>) {
+    let run = recorded();
+    for record in &run[..5] {
+        drop(records.send(record.clone()));
+    }
+
+    let sentence: Vec<&Record> = run.iter().filter(|record| is_of_sentence(record)).collect();
+    for record in sentence.into_iter().cycle() {
+        if records.send(record.clone()).is_err() {
+            return;
+        }
+        std::thread::sleep(Duration::from_secs(1) / RECORDS_PER_S);
+    }
+}
+
+/// Leaves the screen alone for a second and counts the frames after the first.
 fn idle(_: &mut Criterion) {
     let Shown {
         keys,
         records: _records,
-        drawn,
+        frames,
         screen,
     } = show(full);
     std::thread::sleep(Duration::from_secs(1));
     drop(keys);
     screen.join().expect("the screen");
-    let frames = drawn.lock().expect("not poisoned").len();
+    let frames = frames.lock().expect("not poisoned").len();
     eprintln!(
-        "frames drawn in a second in which nothing changed: {}",
+        "frames drawn in an idle second: {}",
         frames.saturating_sub(1)
     );
 }

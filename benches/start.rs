@@ -1,9 +1,11 @@
-//! How long a person waits: from the start of the process to the first frame, and until the bundled models are ready.
+//! The time from the start of the process to the first frame, and until the bundled models are
+//! ready.
 //!
-//! The program runs in a pseudo-terminal, so a frame counts when it has arrived there. `cargo bench --bench start`.
+//! The program runs in a pseudo-terminal: a frame counts when it has arrived there. `cargo bench
+//! --bench start`.
 
 #[path = "../tests/suite/pty.rs"]
-#[allow(dead_code)] // a bench types less than the tests do
+#[allow(dead_code, reason = "the tests use more of it")]
 mod pty;
 
 use std::time::Duration;
@@ -11,37 +13,55 @@ use std::time::Duration;
 use pty::Terminal;
 
 const RUNS: usize = 20;
-/// Rows and columns of a large screen.
+/// Rows and columns.
 const SIZE: (u16, u16) = (60, 200);
 
 fn main() {
-    let (mut frames, mut ready): (Vec<Duration>, Vec<Duration>) =
-        (0..RUNS).map(|_| start()).unzip();
-    report("first frame", &mut frames);
-    report("bundled models ready", &mut ready);
+    let mut first_frames = Vec::new();
+    let mut models_ready = Vec::new();
+    for _ in 0..RUNS {
+        let start = start();
+        first_frames.push(start.first_frame);
+        models_ready.push(start.models_ready);
+    }
+    report("first frame", &mut first_frames);
+    report("bundled models ready", &mut models_ready);
 }
 
-/// One start with a fresh home: time to the first frame and until the screen calls both models ready.
-fn start() -> (Duration, Duration) {
+/// Times since the start of the process.
+struct Start {
+    first_frame: Duration,
+    /// Until the screen shows both models as ready.
+    models_ready: Duration,
+}
+
+/// Starts the program with a fresh home.
+fn start() -> Start {
     let home = tempfile::tempdir().expect("a folder");
     let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_ragscope"), &[], home.path(), SIZE);
+
     terminal.wait_for("ask>");
-    let frame = terminal.started.elapsed();
+    let first_frame = terminal.started.elapsed();
     terminal.wait("both models", |screen| {
         screen.contents().matches("✓ ready").count() == 2
     });
-    let ready = terminal.started.elapsed();
+    let models_ready = terminal.started.elapsed();
+
     terminal.send("\u{3}");
     let (_, left) = terminal.ended();
     assert_eq!(left, pty::Left::CLEAN);
-    (frame, ready)
+    Start {
+        first_frame,
+        models_ready,
+    }
 }
 
-#[allow(clippy::print_stdout)] // the figures are what a bench is for
+#[allow(clippy::print_stdout, reason = "a bench prints its figures")]
 fn report(what: &str, times: &mut [Duration]) {
     times.sort_unstable();
     let ms = |time: Duration| time.as_secs_f64() * 1000.0;
-    let (median, worst) = (ms(times[times.len() / 2]), ms(times[times.len() - 1]));
+    let median = ms(times[times.len() / 2]);
+    let worst = ms(times[times.len() - 1]);
     println!(
         "{what:<22} median {median:>7.1} ms   worst {worst:>7.1} ms   of {} starts",
         times.len()

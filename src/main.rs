@@ -1,4 +1,4 @@
-//! Parses, chooses, wires.
+//! The program: parses the arguments, chooses between screen and text, and connects the parts.
 
 use std::io::{IsTerminal, stdin, stdout};
 use std::path::PathBuf;
@@ -20,7 +20,8 @@ fn main() -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-/// The screen opens where there is a terminal on both sides and nobody asked for JSON.
+/// Returns whether the screen opens: a command that has one, a terminal on both sides, and no
+/// `--json`.
 fn wants_screen(arguments: &Arguments) -> bool {
     let has_screen = matches!(
         arguments.command,
@@ -29,15 +30,15 @@ fn wants_screen(arguments: &Arguments) -> bool {
     has_screen && !arguments.shared.json && stdin().is_terminal() && stdout().is_terminal()
 }
 
+/// Shows the screen until the user leaves.
 fn show(arguments: &Arguments) -> Result<Exit, Stopped> {
     let paths = Paths::of_user();
+
     let ended = match &arguments.command {
         Some(Subcommands::Replay { file }) => {
             let records = trace::read_run(file)?;
-            tui::replay(
-                records,
-                options(&cli::layers(&arguments.shared, &paths)?, &paths, Vec::new())?,
-            )?
+            let layers = cli::layers(&arguments.shared, &paths)?;
+            tui::replay(records, options(&layers, &paths, Vec::new())?)?
         }
         Some(Subcommands::Demo) => {
             let layers = demo::layers(&arguments.shared, &paths)?;
@@ -45,18 +46,15 @@ fn show(arguments: &Arguments) -> Result<Exit, Stopped> {
             open(layers, &paths, Some(demo::corpus()), suggestions)?
         }
         _ => {
-            arguments
-                .folder
-                .as_deref()
-                .map_or(Ok(()), cli::check_folder)?;
-            open(
-                cli::layers(&arguments.shared, &paths)?,
-                &paths,
-                arguments.folder.clone(),
-                Vec::new(),
-            )?
+            let folder = arguments.folder.clone();
+            if let Some(folder) = &folder {
+                cli::check_folder(folder)?;
+            }
+            let layers = cli::layers(&arguments.shared, &paths)?;
+            open(layers, &paths, folder, Vec::new())?
         }
     };
+
     Ok(match ended {
         tui::Ended::Left => Exit::Done,
         tui::Ended::Signal(number) => Exit::Signal(number),
@@ -71,7 +69,7 @@ fn suggestion(prepared: demo::Prepared) -> tui::Suggestion {
     }
 }
 
-/// The screen over a running engine.
+/// Opens the screen over a running engine.
 fn open(
     layers: Layers,
     paths: &Paths,
@@ -81,23 +79,21 @@ fn open(
     let options = options(&layers, paths, suggestions)?;
     let stop = StopFlag::default();
     let (sender, records) = tokio::sync::mpsc::unbounded_channel();
-    // a screen that is gone needs no more records
+    // A screen that is closed needs no more records.
     let sink = Box::new(move |record| drop(sender.send(record)));
     let (hub, commands) = Hub::start(layers, paths, &stop, sink)?;
     if let Some(folder) = folder {
         commands.send(Command::Open { folder });
     }
-    let commands = Box::new(move |command| commands.send(command));
-    let shown = tui::run(
-        tui::Link {
-            commands,
-            records,
-            stop,
-        },
-        options,
-    );
+
+    let link = tui::Link {
+        commands: Box::new(move |command| commands.send(command)),
+        records,
+        stop,
+    };
+    let ended = tui::run(link, options);
     hub.end();
-    Ok(shown?)
+    Ok(ended?)
 }
 
 fn options(
