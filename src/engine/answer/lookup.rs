@@ -27,7 +27,7 @@ pub fn retrieve(run: &mut Run<'_>, roles: &mut Roles, need: &Need<'_>) -> Result
 
     let passages = context::choose(run, candidates)?;
     let understood = roles.understanding.measure(run, &passages)?;
-    let (passages, understood) = roles.chunker.rechunk(run, passages, understood)?;
+    let (passages, understood) = roles.rechunker.rechunk(run, passages, understood)?;
     let passages = roles.refiner.refine(run, passages, understood)?;
     Ok(Lookup { query, passages })
 }

@@ -11,7 +11,7 @@ pub mod context;
 
 pub use model_calls::Call;
 pub use role::{
-    Gate, HitStage, Meter, Off, QueryWriter, QuestionChunker, Refiner, Retriever, Rewriter, Roles,
+    Gate, HitStage, Meter, Off, QueryWriter, Rechunker, Refiner, Retriever, Rewriter, Roles,
     UnderstandingMeter,
 };
 pub use state::Run;

@@ -17,7 +17,7 @@ pub struct Roles {
     pub filter: Box<dyn HitStage>,
     pub reranker: Box<dyn HitStage>,
     pub understanding: Box<dyn UnderstandingMeter>,
-    pub chunker: Box<dyn QuestionChunker>,
+    pub rechunker: Box<dyn Rechunker>,
     pub refiner: Box<dyn Refiner>,
     pub gate: Box<dyn Gate>,
     pub utility: Box<dyn Meter>,
@@ -31,7 +31,7 @@ impl QueryWriter for Off {}
 impl Retriever for Off {}
 impl HitStage for Off {}
 impl UnderstandingMeter for Off {}
-impl QuestionChunker for Off {}
+impl Rechunker for Off {}
 impl Refiner for Off {}
 impl Meter for Off {}
 
@@ -76,7 +76,7 @@ pub trait UnderstandingMeter {
 }
 
 /// Re-chunks the documents behind the hits for one question.
-pub trait QuestionChunker {
+pub trait Rechunker {
     fn rechunk(
         &mut self,
         _run: &mut Run<'_>,

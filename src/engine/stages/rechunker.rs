@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::corpus::SemanticCut;
 use crate::engine::error::RunError;
-use crate::engine::run::{Known, Passages, QuestionChunker, Run, context, pins};
+use crate::engine::run::{Known, Passages, Rechunker, Run, context, pins};
 use crate::event::{ChunkText, ContextOrigin, Event, Hit, Ranked, RecutDocument, Retrieval};
 use crate::index::Recut;
 use crate::methods::{ModelCalls as _, cosine};
@@ -15,7 +15,7 @@ use super::understanding;
 /// Re-chunks for questions whose context is not understood.
 pub struct Adaptive;
 
-impl QuestionChunker for Adaptive {
+impl Rechunker for Adaptive {
     fn rechunk(
         &mut self,
         run: &mut Run<'_>,

@@ -52,7 +52,7 @@ pub fn select(tools: &Tools<'_>) -> Roles {
             UnderstandingKind::Off => Box::new(Off),
             UnderstandingKind::Dense => Box::new(Dense),
         },
-        chunker: match config.chunker.kind {
+        rechunker: match config.chunker.kind {
             ChunkerKind::Fixed | ChunkerKind::Semantic => Box::new(Off),
             ChunkerKind::Adaptive => Box::new(Adaptive),
         },
