@@ -20,7 +20,7 @@ pub struct Writing<'w> {
     pub passages: &'w Passages,
     /// The sentences of the answer so far.
     pub confirmed: Vec<String>,
-    /// The same sentences as they were written.
+    /// The sentences of the answer with the white space between them.
     pub text: String,
     pub citations: Vec<Citation>,
     pub lookups: Vec<StepLookup>,
@@ -31,7 +31,7 @@ pub struct Writing<'w> {
     tokens: usize,
 }
 
-/// What one completion wrote beyond the sentences that it confirmed.
+/// The part of a completion that is not confirmed.
 pub struct Written {
     /// The sentence that the gate must judge.
     pub draft: Option<Draft>,
@@ -74,14 +74,9 @@ impl<'w> Writing<'w> {
             });
         }
 
-        let texts = passages.texts();
-        let bare = context::prompt(run.tools.config, run.tools.prompts, run.question, &texts)?;
-        let prompt = Prompt {
-            reply: self.reply(),
-            ..bare
-        };
+        let prompt = self.prompt(run, passages)?;
         let attend_to = if settings.attribution {
-            context_lines(&texts)
+            context_lines(&passages.texts())
         } else {
             Vec::new()
         };
@@ -117,11 +112,7 @@ impl<'w> Writing<'w> {
             Flow::Continue
         });
 
-        let mut sentences = steps.into_sentences();
-        let undecided = sentences.pop_if(|sentence| sentence.uncertainty.is_none());
-        for sentence in sentences {
-            self.confirm(sentence);
-        }
+        let undecided = self.confirm_decided(steps.into_sentences());
         match tapped {
             Ok(tapped) => Ok(Written {
                 draft: undecided.map(|sentence| Draft {
@@ -138,12 +129,26 @@ impl<'w> Writing<'w> {
         }
     }
 
-    /// Returns the reply so far, as the model continues it.
-    fn reply(&self) -> String {
-        match self.text.trim() {
+    /// Returns the prompt of the answer with the reply so far, which the model continues.
+    fn prompt(&self, run: &Run<'_>, passages: &Passages) -> Result<Prompt, RunError> {
+        let tools = &run.tools;
+        let texts = passages.texts();
+        let bare = context::prompt(tools.config, tools.prompts, run.question, &texts)?;
+        let reply = match self.text.trim() {
             "" => String::new(),
             text => format!(" {text}"),
+        };
+        Ok(Prompt { reply, ..bare })
+    }
+
+    /// Confirms the decided sentences of a completion and returns the undecided one, which is the
+    /// last if there is one.
+    fn confirm_decided(&mut self, mut sentences: Vec<Sentence>) -> Option<Sentence> {
+        let undecided = sentences.pop_if(|sentence| sentence.uncertainty.is_none());
+        for sentence in sentences {
+            self.confirm(sentence);
         }
+        undecided
     }
 
     /// Appends a sentence to the answer.
