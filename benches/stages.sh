@@ -5,7 +5,7 @@
 # Only what is retrieved counts here: one token of an answer is enough, save where answers are compared.
 found="--set retriever.keep=10 --set answer.prompt=qa_short --set answer.attribution=false"
 stages="$found --set retriever.k=5 --set answer.max_tokens=1 --preset vectors,bm25,hybrid,wide,links-tokens,links-sentence"
-chunks="--set chunker.tokens=96"
+chunks="--set chunker.max_tokens=96"
 echo "# Demo corpus"
 evaluate $stages $chunks
 echo "# The same, questions whose evidence lies in two places of a document"

@@ -48,7 +48,7 @@ pub fn question_file() -> PathBuf {
 pub fn layers(flags: &Shared, paths: &Paths) -> Result<Layers, Stopped> {
     let mut layers = Layers::load(paths)?;
     layers
-        .lay_beneath(&folder().join("ragscope.toml"))
+        .add_base_layer(&folder().join("ragscope.toml"))
         .map_err(not_found)?;
     super::with_flags(layers, flags)
 }

@@ -337,20 +337,16 @@ fn name(
                 .unwrap_or_default()
                 .as_bytes(),
         );
-        let (linker, reranker) = (&config.linker.model, &config.reranker.model);
         let models = [
-            &config.generator.model,
-            &config.embedder.model,
-            linker,
-            reranker,
-            &config.judge.model,
+            Some(config.generator.model.as_str()),
+            Some(config.embedder.model.as_str()),
+            config.linker.model.file(),
+            config.reranker.model.file(),
+            config.judge.model.file(),
         ];
-        // a model that cannot be found is told where it is loaded
-        parts.extend(
-            models
-                .into_iter()
-                .filter_map(|model| llm::resolve(model, paths).ok()),
-        );
+        // a model that cannot be found is reported where it is loaded
+        let found = models.into_iter().flatten();
+        parts.extend(found.filter_map(|model| llm::resolve(model, paths).ok()));
     }
     parts.sort();
     parts.dedup();

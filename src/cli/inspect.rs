@@ -148,7 +148,7 @@ pub fn config(
     out: &mut Output,
 ) -> Result<Exit, Stopped> {
     if !effective && !out.json {
-        out.text(defaults_toml())?;
+        out.text(&defaults_toml())?;
         return Ok(Exit::Done);
     }
     let config = layers()?.config()?;

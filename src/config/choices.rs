@@ -1,211 +1,292 @@
-//! Settings that are a choice among names, and the one that is a word or a number.
+//! Settings that are a choice among names, and those that are a name or something else.
 
-use std::fmt;
+use toml::Value;
 
-use serde::{Deserialize, Serialize};
+use super::value::{SettingType, named, one_of};
 
-/// Declares the choices of roles: the enum, its names in settings, and the list of them.
+/// Declares choices: the enum, and the name and the doc of each variant in settings.
 macro_rules! choices {
-    ($($(#[$doc:meta])* $kind:ident at $key:literal { $($(#[$choice_doc:meta])* $choice:ident = $name:literal),+ $(,)? })+) => {
-        $(
-            $(#[$doc])*
-            #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-            pub enum $kind { $($(#[$choice_doc])* #[serde(rename = $name)] $choice),+ }
-        )+
+    ($(
+        $(#[doc = $doc:literal])+
+        $kind:ident {
+            $($(#[doc = $choice_doc:literal])+ $choice:ident = $name:literal,)+
+        }
+    )+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $kind { $($(#[doc = $choice_doc])+ $choice),+ }
 
-        /// The settings that are a choice among names, with those names.
-        pub const CHOICES: &[(&str, &[&str])] = &[
-            $(($key, &[$($name),+])),+,
-            ("retriever.fusion", &["weighted", "rrf"]),
-            ("probe.position", &["first_token", "last_prompt_token"]),
-        ];
-    };
+        named! { $kind { $($([doc = $choice_doc])+ $choice = $name,)+ } }
+    )+};
 }
 
 choices! {
-    /// Whether the generator computes attention by flash attention.
-    FlashAttention at "generator.flash_attention" {
-        /// Where it is able and not slower.
+    /// When the generator uses flash attention.
+    FlashAttention {
+        /// Everywhere but on the CPU for models with narrow heads, where it is slower.
         Auto = "auto",
         /// Always.
         On = "on",
         /// Never.
         Off = "off",
     }
-    /// The numbers of the generator's cache of keys and values.
-    CacheType at "generator.cache_type" {
+    /// Data type of the KV cache.
+    KvCacheType {
         /// Half precision.
         F16 = "f16",
-        /// Single precision: the same numbers however prompts are batched, for twice the memory.
+        /// Single precision: exact on the CPU with flash attention off, for twice the memory.
         F32 = "f32",
-        /// Blocks of eight-bit numbers: about half the memory of half precision.
+        /// Blocks of eight-bit numbers: half the memory; the values only with flash attention on.
         Q8 = "q8_0",
     }
-    /// How documents are cut.
-    ChunkerKind at "chunker.kind" {
-        /// Recursive cuts at a fixed number of tokens with an overlap.
+    /// How documents are split into chunks.
+    ChunkerKind {
+        /// At a fixed number of tokens, with an overlap.
         Fixed = "fixed",
-        /// Between sentences whose meaning differs.
+        /// Where the meaning changes from one sentence to the next.
         Semantic = "semantic",
-        /// At a fixed number of tokens; by meaning for a question whose context is not understood.
+        /// Fixed in the index; where the model does not understand the context of a question, the
+        /// documents behind the hits are re-chunked by meaning.
         Adaptive = "adaptive",
     }
-    /// Who rewrites the question.
-    RewriterKind at "rewriter.kind" {
-        /// Nobody.
+    /// Whether the question is rewritten before retrieval.
+    RewriterKind {
+        /// The question is used as it is.
         Off = "off",
         /// The generator adds keywords.
         Generator = "generator",
     }
-    /// Who finds chunks.
-    RetrieverKind at "retriever.kind" {
-        /// Nobody: the answer comes without documents.
+    /// How chunks are retrieved.
+    RetrieverKind {
+        /// No retrieval: answers come from the model's memory.
         Off = "off",
-        /// BM25 and vectors, fused.
+        /// BM25 and vector search, fused.
         Hybrid = "hybrid",
     }
-    /// Who ties sentences together.
-    LinkerKind at "linker.kind" {
-        /// Nobody.
+    /// What links the chunks of a document by attention.
+    LinkerKind {
+        /// No links.
         Off = "off",
         /// A generator that reads the text of the chunks.
         Tokens = "tokens",
-        /// A model that reads one vector a chunk.
+        /// A model that reads one vector per chunk.
         Sentence = "sentence",
     }
-    /// Which way attention ties.
-    LinkDirection at "linker.direction" {
-        /// The stronger of both ways counts for both.
+    /// Direction in which attention links two chunks.
+    LinkDirection {
+        /// The stronger of both directions counts for both.
         Both = "both",
-        /// Each chunk is tied to what it attends to: of a causal model, what comes before it.
-        Back = "back",
+        /// A chunk is linked only to earlier chunks that it attends to.
+        Backward = "backward",
     }
-    /// How a hit is joined with its relatives.
-    LinkJoin at "linker.join" {
-        /// One text a relative.
+    /// How a hit is joined with its related chunks.
+    LinkJoin {
+        /// One text per related chunk.
         Pairs = "pairs",
-        /// One text with all relatives.
+        /// One text with all of them.
         All = "all",
     }
-    /// Who drops chunks.
-    FilterKind at "filter.kind" {
-        /// Nobody.
+    /// What drops chunks before they reach the context.
+    FilterKind {
+        /// Nothing is dropped.
         Off = "off",
-        /// Redundancy, three grades, dynamic threshold.
+        /// Redundancy, three grades and a dynamic threshold.
         Graded = "graded",
-        /// One question a chunk: relevant or not.
+        /// One yes-or-no question per chunk: relevant or not.
         Binary = "binary",
     }
-    /// Who drops chunks by their words before they are graded.
-    PrefilterKind at "filter.prefilter" {
-        /// Nobody.
+    /// What drops redundant chunks by their words, before they are graded.
+    PrefilterKind {
+        /// Nothing is dropped.
         Off = "off",
-        /// Cosine of TF-IDF vectors.
+        /// Cosine similarity of TF-IDF vectors.
         TfIdf = "tf_idf",
     }
-    /// Who orders the hits again.
-    RerankerKind at "reranker.kind" {
-        /// Nobody.
+    /// Whether hits are reranked.
+    RerankerKind {
+        /// Hits keep their order.
         Off = "off",
-        /// The reranker.
+        /// By a model (reranker.model).
         Model = "model",
     }
-    /// Who measures whether the model understands its context.
-    UnderstandingKind at "understanding.kind" {
-        /// Nobody.
+    /// Whether to measure how well the model understands its context.
+    UnderstandingKind {
+        /// Nothing is measured.
         Off = "off",
-        /// Do the answers agree when chunks are said another way?
+        /// Whether the answers agree when chunks are rephrased (DENSE).
         Dense = "dense",
     }
-    /// Who repairs the context.
-    RefinerKind at "refiner.kind" {
-        /// Nobody.
+    /// Whether a context that the model does not understand is repaired.
+    RefinerKind {
+        /// The context stays as retrieved.
         Off = "off",
-        /// Rounds of dropping what the answer does not need and adding what is like that which it does.
+        /// Rounds that drop unneeded chunks and add similar ones to those needed (DENSE-RAG).
         Dense = "dense",
     }
-    /// When a refined context is good enough.
-    RefinerStop at "refiner.stop" {
-        /// It is certain, and the model calls it sufficient.
-        And = "and",
-        /// It is certain, or the model calls it sufficient.
-        Or = "or",
+    /// When refinement stops.
+    StopWhen {
+        /// The answer is certain, and the model calls the context sufficient.
+        CertainAndSufficient = "certain_and_sufficient",
+        /// The answer is certain, or the model calls the context sufficient.
+        CertainOrSufficient = "certain_or_sufficient",
     }
-    /// Beside which chunks new ones are added.
-    RefillKind at "refiner.refill" {
-        /// The necessary ones.
+    /// The chunks for which a round of refinement adds similar ones.
+    RefillKind {
+        /// Those without which the answer changes.
         Necessary = "necessary",
-        /// The certain ones.
+        /// Those whose rephrasing leaves the answer unchanged.
         Certain = "certain",
         /// None: chunks are only dropped.
         Off = "off",
     }
-    /// Who decides that a sentence needs a lookup.
-    GateKind at "gate.kind" {
-        /// Nobody: uncertainty is measured and shown, nothing follows.
+    /// What decides whether a sentence is uncertain and needs retrieval.
+    GateKind {
+        /// Nothing: uncertainty is measured and shown only.
         Off = "off",
         /// The probe, from the model's hidden states.
         Probe = "probe",
-        /// The mean entropy of the sentence's tokens.
+        /// The mean token entropy of the sentence.
         TokenEntropy = "token_entropy",
         /// The semantic entropy of sampled sentences.
         SemanticEntropy = "semantic_entropy",
     }
-    /// Who writes the query.
-    QueryKind at "query.kind" {
-        /// The question is the query.
+    /// The text that becomes the query of a retrieval.
+    QueryKind {
+        /// The question.
         Question = "question",
-        /// The confirmed sentence before the doubted one.
+        /// The last accepted sentence.
         LastSentence = "last_sentence",
-        /// The doubted sentence itself.
+        /// The uncertain sentence itself.
         UncertainSentence = "uncertain_sentence",
-        /// The question and all that was written.
+        /// The question and everything written so far.
         FullHistory = "full_history",
-        /// What is uncertain of the doubted sentence, behind what it is about.
+        /// The uncertain words of the sentence, after its topic.
         UncertaintyAware = "uncertainty_aware",
     }
-    /// The passages from which doubted sentences are written again while a probe is trained.
-    ProbePassages at "probe.passages" {
-        /// What the retriever finds.
+    /// The passages from which uncertain sentences are regenerated while collecting for a probe.
+    ProbePassages {
+        /// Those that the retriever finds.
         Retrieved = "retrieved",
-        /// The places that the questions name as evidence.
+        /// The evidence that the questions name.
         Supporting = "supporting",
     }
-    /// Who measures what a lookup was worth.
-    UtilityKind at "utility.kind" {
-        /// Nobody.
+    /// Whether to measure how much retrieval helped, from answers sampled with and without it.
+    UtilityKind {
+        /// Nothing is measured.
         Off = "off",
-        /// SePer, each sample by its own entailment.
+        /// SePer with each sample weighted by its own entailment.
         Soft = "soft",
-        /// SePer, by clusters of meaning.
+        /// SePer over clusters of meaning.
         Hard = "hard",
     }
-    /// What becomes of several reference answers.
-    SeveralReferences at "utility.several" {
-        /// The nearest counts.
+    /// How several reference answers count.
+    Aggregate {
+        /// The nearest one.
         Best = "best",
         /// Their mean.
         Mean = "mean",
     }
-    /// The prompt of the answer.
-    AnswerPrompt at "answer.prompt" {
+    /// Prompt of the answer.
+    AnswerPrompt {
         /// One short sentence at a time, then the answer.
         StepByStep = "step_by_step",
         /// The answer alone.
         QaShort = "qa_short",
-        /// The answer alone, from the passages and nothing else.
+        /// The answer alone, from the documents only; for larger models.
         QaGrounded = "qa_grounded",
     }
-    /// The order of the passages in the prompt.
-    PassageOrder at "answer.order" {
+    /// Order of the passages in the prompt.
+    PassageOrder {
         /// Best first.
         BestFirst = "best_first",
-        /// The best first and last, the others between them: models read the middle least.
+        /// Best ones first and last: models read the middle least (ChunkRAG).
         Edges = "edges",
     }
 }
 
-/// Layers on the GPU.
+/// Declares what a role's model setting takes: the names of models that need no file, or a file.
+macro_rules! models {
+    ($(
+        $(#[doc = $doc:literal])+
+        $model:ident or $file:literal {
+            $($(#[doc = $name_doc:literal])+ $variant:ident = $name:literal,)+
+        }
+    )+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum $model {
+            $($(#[doc = $name_doc])+ $variant,)+
+            /// A file: a path, or a name that is searched for.
+            File(String),
+        }
+
+        impl $model {
+            /// Returns the file, where there is one.
+            pub fn file(&self) -> Option<&str> {
+                match self {
+                    $(Self::$variant => None,)+
+                    Self::File(file) => Some(file),
+                }
+            }
+        }
+
+        impl SettingType for $model {
+            fn takes() -> String {
+                one_of(&[$(concat!("`", $name, "`")),+, $file])
+            }
+
+            fn from_value(value: &Value) -> Option<Self> {
+                match value.as_str()? {
+                    $($name => Some(Self::$variant),)+
+                    // the name of a model that has another role, which no file is meant by
+                    other if other.is_empty() || MODEL_NAMES.contains(&other) => None,
+                    file => Some(Self::File(file.to_owned())),
+                }
+            }
+
+            fn to_value(&self) -> Value {
+                Value::String(match self {
+                    $(Self::$variant => $name.to_owned(),)+
+                    Self::File(file) => file.clone(),
+                })
+            }
+        }
+    )+
+
+        /// The names that some role takes instead of a file.
+        const MODEL_NAMES: &[&str] = &[$($($name),+),+];
+    };
+}
+
+models! {
+    /// Model that reads attention between chunks.
+    LinkerModel or "the name of a GGUF file" {
+        /// The generator for `linker.kind = "tokens"`, the bundled sentence-level model for
+        /// `"sentence"`.
+        Auto = "auto",
+    }
+    /// Model that reranks hits.
+    RerankerModel or "the name of a GGUF file" {
+        /// The generator is asked about each hit.
+        Generator = "generator",
+        /// The embedder: by cosine similarity with the question.
+        Embedder = "embedder",
+    }
+    /// Model that judges whether one answer entails another.
+    JudgeModel or "the name of a GGUF file" {
+        /// The generator is asked about each pair.
+        Generator = "generator",
+        /// No model: an answer entails another when it holds all its content words.
+        Words = "words",
+    }
+    /// Weights of the gate's probe.
+    ProbeFile or "the name of a weights file" {
+        /// The probe that was trained for the generator.
+        Auto = "auto",
+    }
+}
+
+/// Number of layers on the GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuLayers {
     /// As many as fit.
@@ -214,42 +295,24 @@ pub enum GpuLayers {
     Count(u32),
 }
 
-impl Serialize for GpuLayers {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Auto => serializer.serialize_str("auto"),
-            Self::Count(layers) => serializer.serialize_u32(*layers),
+impl SettingType for GpuLayers {
+    fn takes() -> String {
+        "`auto` or a whole number".to_owned()
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::String(text) if text == "auto" => Some(Self::Auto),
+            // flags and the environment pass numbers as text
+            Value::String(text) => text.parse().ok().map(Self::Count),
+            other => u32::from_value(other).map(Self::Count),
         }
     }
-}
 
-impl<'de> Deserialize<'de> for GpuLayers {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl serde::de::Visitor<'_> for Visitor {
-            type Value = GpuLayers;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"auto\" or a number of layers")
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<GpuLayers, E> {
-                // flags and the environment hand numbers over as text
-                match (text, text.parse()) {
-                    ("auto", _) => Ok(GpuLayers::Auto),
-                    (_, Ok(layers)) => Ok(GpuLayers::Count(layers)),
-                    (_, Err(_)) => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
-                }
-            }
-            fn visit_i64<E: serde::de::Error>(self, layers: i64) -> Result<GpuLayers, E> {
-                u32::try_from(layers)
-                    .map(GpuLayers::Count)
-                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(layers), &self))
-            }
-            fn visit_u64<E: serde::de::Error>(self, layers: u64) -> Result<GpuLayers, E> {
-                u32::try_from(layers)
-                    .map(GpuLayers::Count)
-                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Unsigned(layers), &self))
-            }
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Auto => Value::String("auto".to_owned()),
+            Self::Count(layers) => layers.to_value(),
         }
-        deserializer.deserialize_any(Visitor)
     }
 }

@@ -1,23 +1,31 @@
-//! Every setting of ragscope, merged as tables and read once.
+//! Every setting of ragscope: declared once, merged from its sources, read as plain structs.
 //!
-//! Built-in defaults < preset < user file < environment < flags. `config/default.toml` declares each setting once, with its
-//! comment and its default: the settings overlay, `ragscope config` and the spelling hints of errors come from it.
-//! This module imports no front end.
+//! Defaults < preset < user file < environment < flags. `settings.rs` declares each setting with its
+//! type, default, range and explanation; the settings overlay, `ragscope config`, the file
+//! `config/default.toml`, the checks of values and the hints of errors come from that declaration.
+//! A new setting is one entry there. This module imports no front end.
 
+mod value;
 mod choices;
-mod merge;
-mod paths;
-mod place;
-pub mod prompts;
+mod declare;
 mod settings;
+mod manual;
+mod presets;
+mod layers;
+mod names;
+mod location;
+mod paths;
+pub mod prompts;
 
 pub use choices::*;
-pub use merge::{
-    ConfigError, Layers, Setting, defaults_toml, names_with_own, nearest, preset_names,
-    settings_list,
-};
+pub use declare::{Reader, Setting};
+pub use layers::{ConfigError, Layers};
+pub use location::{Location, Part};
+pub use manual::defaults_toml;
+pub use names::{names_with_own, nearest};
 #[cfg(feature = "portable")]
 pub use paths::libraries_folder;
 pub use paths::{Paths, assets_folder};
-pub use place::{Part, Place};
+pub use presets::names as preset_names;
 pub use settings::*;
+pub use value::Choice;

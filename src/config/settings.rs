@@ -1,367 +1,418 @@
-use serde::{Deserialize, Serialize};
+//! Every setting, declared once: its name, type, default, range and explanation, and what reads it
+//! besides the runs. `config/default.toml` is generated from this file.
 
+use serde::{Serialize, Serializer};
+use toml::{Table, Value};
+
+use super::Location;
+use super::choices::*;
+use super::declare::{Reader, Setting, settings};
+use super::value::SettingType;
 use crate::event::{Fusion, StatePosition};
 
-use super::Place;
-use super::choices::*;
+settings! {
+    /// All settings.
+    Config {
+        /// Preset that sets the roles below: a built-in one (the README says what each does), or
+        /// the name of a file in your presets folder.
+        preset: String = "naive".to_owned();
+        /// Seed of every random choice; the same seed gives the same answer.
+        seed: u64 = 1, for ProbeJournal;
+    }
 
-/// All settings. Each field is explained in `config/default.toml`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Config {
-    pub preset: String,
-    pub seed: u64,
-    pub generator: GeneratorSettings,
-    pub embedder: EmbedderSettings,
-    pub corpus: CorpusSettings,
-    pub chunker: ChunkerSettings,
-    pub rewriter: RewriterSettings,
-    pub retriever: RetrieverSettings,
-    pub linker: LinkerSettings,
-    pub filter: FilterSettings,
-    pub reranker: RerankerSettings,
-    pub judge: JudgeSettings,
-    pub understanding: UnderstandingSettings,
-    pub refiner: RefinerSettings,
-    pub gate: GateSettings,
-    pub query: QuerySettings,
-    pub probe: ProbeSettings,
-    pub utility: UtilitySettings,
-    pub answer: AnswerSettings,
-    pub screen: ScreenSettings,
-    pub record: RecordSettings,
-}
+    /// The model that writes answers.
+    generator: GeneratorSettings {
+        /// GGUF file: a path, or the name of a bundled or discovered model.
+        model: String = "ragscope-reader.Q5_0.gguf".to_owned();
+        /// Layers on the GPU: auto (as many as fit) or a number.
+        gpu_layers: GpuLayers = GpuLayers::Auto;
+        /// Device by name, as `ragscope doctor` prints it; auto takes the first GPU, or else the
+        /// CPU.
+        device: String = "auto".to_owned();
+        /// CPU threads; 0 = one per physical core.
+        threads: u32 = 0, in 0..=1024;
+        /// Context length in tokens; 0 = the length the model was trained for, as far as memory
+        /// allows.
+        context_tokens: u32 = 0, for ProbeJournal;
+        /// Batch size of prompt evaluation, in tokens.
+        batch_tokens: u32 = 512, in 1..=65_536;
+        /// When to use flash attention.
+        flash_attention: FlashAttention = FlashAttention::Auto;
+        /// Data type of the KV cache.
+        kv_cache_type: KvCacheType = KvCacheType::F16;
+        /// Chat template: auto takes the one in the GGUF file, or else chatml; any other value is
+        /// the name of a template that llama.cpp knows.
+        chat_template: String = "auto".to_owned(), for ProbeJournal;
+        /// Sampling temperature; 0 is greedy.
+        temperature: f32 = 0.0, in 0..=100, for Sampling;
+        /// Number of most likely tokens to sample from; 0 keeps all.
+        top_k: u32 = 0, for Sampling ProbeJournal;
+        /// Total probability of the most likely tokens to sample from; 1 keeps all.
+        top_p: f32 = 1.0, in 0..=1, for Sampling ProbeJournal;
+        /// Minimum probability of a token, as a share of the most likely one's; 0 keeps all.
+        min_p: f32 = 0.0, in 0..=1, for Sampling ProbeJournal;
+    }
 
-/// A role that has no setting but its choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Role<K> {
-    pub kind: K,
-}
+    /// The model that turns text into vectors.
+    embedder: EmbedderSettings {
+        /// GGUF file: a path, or the name of a bundled or discovered model.
+        model: String = "all-MiniLM-L6-v2.Q8_0.gguf".to_owned(), for Index Ranking;
+        /// As in [generator].
+        gpu_layers: GpuLayers = GpuLayers::Auto;
+        /// As in [generator].
+        device: String = "auto".to_owned();
+        /// As in [generator].
+        threads: u32 = 0, in 0..=1024;
+    }
 
-/// The model that writes answers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GeneratorSettings {
-    pub model: String,
-    pub gpu_layers: GpuLayers,
-    pub device: String,
-    pub threads: u32,
-    pub context_tokens: u32,
-    pub batch_tokens: u32,
-    pub flash_attention: FlashAttention,
-    pub cache_type: CacheType,
-    pub chat_template: String,
-    pub temperature: f32,
-    pub top_k: u32,
-    pub top_p: f32,
-    pub min_p: f32,
-}
+    /// Which files become documents.
+    corpus: CorpusSettings, for Index {
+        /// Maximum file size; larger files are skipped and reported.
+        max_file_bytes: u64 = 67_108_864;
+        /// Read hidden files and folders.
+        hidden: bool = false;
+        /// Follow symbolic links (loops are detected).
+        follow_symlinks: bool = false;
+        /// Skip what .gitignore and .ignore files exclude.
+        gitignore: bool = true;
+        /// Globs of the files to read; empty reads every known format.
+        include: Vec<String> = Vec::new();
+    }
 
-impl GeneratorSettings {
-    /// Would a model loaded with `other` do for these settings? Sampling settings do not ask for a new load.
-    #[must_use]
-    pub fn loads_like(&self, other: &Self) -> bool {
-        let Self {
-            temperature,
-            top_k,
-            top_p,
-            min_p,
-            ..
-        } = self.clone();
-        *self
-            == Self {
-                temperature,
-                top_k,
-                top_p,
-                min_p,
-                ..other.clone()
-            }
+    /// Splitting of documents into chunks.
+    chunker: ChunkerSettings, for Index ProbeJournal {
+        /// How documents are split.
+        kind: ChunkerKind = ChunkerKind::Fixed;
+        /// Maximum tokens per chunk, by the embedder's vocabulary.
+        max_tokens: u32 = 512, in 16..=65_536;
+        /// fixed: tokens that a chunk shares with the one before it.
+        overlap_tokens: u32 = 64, in 0..=65_536;
+        /// fixed: maximum sentences per chunk; 0 = no limit.
+        max_sentences: u32 = 0, in 0..=65_536;
+        /// semantic: minimum cosine similarity of neighbouring sentences in one chunk.
+        min_similarity: f32 = 0.6, in -1..=1;
+        /// semantic: maximum characters per chunk; 0 = no limit.
+        max_characters: u32 = 0, in 0..=1_000_000;
+    }
+
+    /// Rewriting of the question before retrieval.
+    rewriter: RewriterSettings {
+        /// Whether to rewrite the question before retrieval.
+        kind: RewriterKind = RewriterKind::Off;
+        /// Minimum cosine similarity between the rewritten question and the original; a rewrite
+        /// below it is not used.
+        min_similarity: f32 = 0.3, in -1..=1;
+    }
+
+    /// Retrieval of chunks.
+    retriever: RetrieverSettings, for ProbeJournal {
+        /// How chunks are retrieved.
+        kind: RetrieverKind = RetrieverKind::Hybrid;
+        /// Retrieve for the question before anything is written; otherwise only for sentences that
+        /// the gate finds uncertain.
+        at_start: bool = true;
+        /// Number of chunks in the context.
+        k: u32 = 3, in 1..=1000;
+        /// Number of chunks taken from each list before fusion.
+        pool: u32 = 50, in 1..=100_000, for Ranking;
+        /// Number of fused hits that a run keeps; those beyond k are shown as dropped.
+        keep: u32 = 20, in 0..=1000;
+        /// How the BM25 list and the vector list are fused.
+        fusion: Fusion = Fusion::Weighted, for Ranking;
+        /// Weight of the BM25 list.
+        bm25_weight: f32 = 0.5, in 0..=1_000_000, for Ranking;
+        /// Weight of the vector list.
+        vector_weight: f32 = 0.5, in 0..=1_000_000, for Ranking;
+        /// Constant of reciprocal rank fusion.
+        rrf_k: f32 = 60.0, in 0..=1_000_000, for Ranking;
+        /// Size of the HNSW candidate list during search (ef): larger finds more and is slower.
+        ef_search: u32 = 128, in 1..=100_000;
+        /// Locations that are in every context, retrieved or not, ahead of the hits: DOCUMENT,
+        /// DOCUMENT:LINE or DOCUMENT:FIRST-LAST (every chunk that shares a line with them), or
+        /// DOCUMENT@START-END in bytes (every chunk inside).
+        pinned: Vec<Location> = Vec::new();
+        /// Locations that are in no context, pinned or not.
+        excluded: Vec<Location> = Vec::new();
+    }
+
+    /// Links between the chunks of a document, by attention.
+    linker: LinkerSettings {
+        /// What links the chunks of a document.
+        kind: LinkerKind = LinkerKind::Off;
+        /// GGUF file whose attention is read; auto takes the generator for tokens, and the bundled
+        /// sentence-level model for sentence.
+        model: LinkerModel = LinkerModel::Auto;
+        /// Number of links kept per chunk.
+        links: u32 = 8, in 1..=1000;
+        /// Length of the windows in which a document is read, in tokens (in chunks for sentence);
+        /// each overlaps the next by half.
+        window: u32 = 1024, in 16..=65_536;
+        /// Direction of links.
+        direction: LinkDirection = LinkDirection::Both;
+        /// Number of best hits that are joined with related chunks; 0 = as many as fit into the
+        /// context (retriever.k).
+        candidates: u32 = 0, in 0..=1000;
+        /// Number of related chunks joined per hit; 0 = retriever.k.
+        relatives: u32 = 0, in 0..=1000;
+        /// How a hit is joined with its related chunks.
+        join: LinkJoin = LinkJoin::Pairs;
+    }
+
+    /// Dropping of chunks before they reach the context.
+    filter: FilterSettings {
+        /// What drops chunks.
+        kind: FilterKind = FilterKind::Off;
+        /// graded: what drops chunks with nearly the same words as a better one, before grading.
+        prefilter: PrefilterKind = PrefilterKind::Off;
+        /// graded: cosine similarity above which a lower-ranked chunk counts as redundant.
+        max_similarity: f32 = 0.9, in 0..=1;
+        /// graded: weight of the relevance grade.
+        grade_weight: f32 = 0.3, in 0..=1_000_000;
+        /// graded: weight of the relevance grade after reflection.
+        reflect_weight: f32 = 0.3, in 0..=1_000_000;
+        /// graded: weight of the critic's grade.
+        critic_weight: f32 = 0.4, in 0..=1_000_000;
+        /// graded: minimum variance of the scores for their mean to be the threshold; below it the
+        /// threshold is the mean plus the standard deviation.
+        min_variance: f32 = 0.01, in 0..=1;
+        /// graded: number of chunks kept when no score reaches the threshold.
+        fallback: u32 = 3, in 1..=1000;
+        /// binary: minimum probability of "relevant" to keep a chunk.
+        min_probability: f32 = 0.5, in 0..=1;
+    }
+
+    /// Reranking of the remaining hits.
+    reranker: RerankerSettings {
+        /// Whether to rerank the hits by how well each fits the question.
+        kind: RerankerKind = RerankerKind::Off;
+        /// GGUF file of a sequence-classification model; generator asks the generator about each
+        /// hit, embedder compares vectors.
+        model: RerankerModel = RerankerModel::File("ragscope-reranker.Q5_0.gguf".to_owned());
+    }
+
+    /// The judge of entailment between answers.
+    judge: JudgeSettings, for ProbeJournal {
+        /// GGUF file of a sequence-classification model with classes for entailment, neutral and
+        /// contradiction; generator asks the generator; words needs no model: an answer entails
+        /// another when it holds all its content words.
+        model: JudgeModel = JudgeModel::Generator;
+    }
+
+    /// Measurement of how well the model understands its context.
+    understanding: UnderstandingSettings {
+        /// Whether to measure how well the model understands its context.
+        kind: UnderstandingKind = UnderstandingKind::Off;
+        /// Maximum entropy of the answers, in nats, at which a context counts as understood. The
+        /// entropy of k chunks is at most ln(k + 1): 1.39 for 3, 1.79 for 5.
+        threshold: f32 = 0.2, in 0..=7;
+        /// Maximum tokens of an answer that is measured.
+        max_tokens: u32 = 32, in 1..=4096;
+        /// Have the judge confirm that a rephrasing means the same as its chunk.
+        check_rephrasings: bool = true;
+        /// Temperature of the second attempt where a rephrasing failed; the first is greedy.
+        retry_temperature: f32 = 0.7, in 0..=100;
+    }
+
+    /// Repair of a context that is not understood.
+    refiner: RefinerSettings {
+        /// Whether to repair a context that is not understood, in rounds.
+        kind: RefinerKind = RefinerKind::Off;
+        /// Number of chunks below the cutoff considered as replacements.
+        pool: u32 = 20, in 0..=1000;
+        /// Maximum number of contexts that are measured.
+        max_rounds: u32 = 4, in 1..=100;
+        /// When to stop refining.
+        stop_when: StopWhen = StopWhen::CertainAndSufficient;
+        /// Drop the chunks that the answer does not need.
+        prune: bool = true;
+        /// Chunks for which similar candidates are added.
+        refill: RefillKind = RefillKind::Necessary;
+        /// Ask the model whether the context is sufficient; otherwise every context counts as
+        /// sufficient.
+        self_evaluate: bool = true;
+    }
+
+    /// The decision, after each sentence, whether it is uncertain and needs retrieval.
+    gate: GateSettings {
+        /// What decides whether a sentence is uncertain and needs retrieval.
+        kind: GateKind = GateKind::Off;
+        /// probe: a sentence is uncertain above this probability.
+        threshold: f32 = 0.5, in 0..=1;
+        /// token_entropy: a sentence is uncertain above this mean token entropy, in nats.
+        token_entropy_threshold: f32 = 0.5, in 0..=100;
+        /// semantic_entropy: a sentence is uncertain above this, in nats; 0.69 is two meanings of
+        /// equal weight.
+        semantic_entropy_threshold: f32 = 0.69, in 0..=100;
+        /// Weights file of the probe; auto takes the one trained for the generator.
+        probe: ProbeFile = ProbeFile::Auto;
+        /// If uncertainty rises by more than this after retrieval, retry once with more passages.
+        retry_margin: f32 = 0.05, in 0..=100;
+        /// Number of additional passages of that retry, ordered by the reranker; 0 = no retry.
+        expand_by: u32 = 5, in 0..=1000;
+        /// Maximum number of passages of that retry in all.
+        expand_to: u32 = 10, in 0..=1000;
+    }
+
+    /// Queries of retrieval.
+    query: QuerySettings, for ProbeJournal {
+        /// The text that becomes the query.
+        kind: QueryKind = QueryKind::Question;
+        /// uncertainty_aware: a word is uncertain above the mean of the sentence's word entropies
+        /// plus alpha times their standard deviation.
+        alpha: f32 = 1.0, in 0..=100;
+    }
+
+    /// Training of a probe, and sampling of sentences for their semantic entropy.
+    probe: ProbeSettings {
+        /// Token whose hidden states are read.
+        position: StatePosition = StatePosition::FirstToken, for ProbeJournal;
+        /// Number of sentences sampled to measure a semantic entropy.
+        samples: u32 = 10, in 2..=1000, for ProbeJournal;
+        /// Temperature of those samples.
+        temperature: f32 = 1.0, in 0.01..=100, for ProbeJournal;
+        /// Number of questions that the generator writes about the corpus when `probe train` is
+        /// given none.
+        questions: u32 = 400, in 1..=1_000_000, for ProbeJournal ProbeTraining;
+        /// Passages from which uncertain sentences are regenerated while collecting.
+        passages: ProbePassages = ProbePassages::Retrieved, for ProbeJournal ProbeTraining;
+        /// Weight of the feature variances in the choice of the entropy that separates certain from
+        /// uncertain sentences.
+        lambda: f64 = 0.1, in 0..=1_000_000, for ProbeJournal ProbeTraining;
+        /// Units of the hidden layer.
+        hidden_units: u32 = 256, in 1..=65_536, for ProbeTraining;
+        /// Dropout rate of the hidden layer.
+        dropout: f64 = 0.3, in 0..=0.99, for ProbeTraining;
+        /// AdamW learning rate; halved when the loss plateaus.
+        learning_rate: f64 = 0.001, in 0.000_000_001..=1, for ProbeTraining;
+        /// AdamW weight decay.
+        weight_decay: f64 = 0.000_01, in 0..=1, for ProbeTraining;
+        /// Batch size, in sentences.
+        batch_size: u32 = 64, in 1..=65_536, for ProbeTraining;
+        /// Maximum number of epochs.
+        max_epochs: u32 = 100, in 1..=1_000_000, for ProbeTraining;
+        /// Number of epochs without a lower validation loss after which training stops.
+        patience: u32 = 10, in 1..=1_000_000, for ProbeTraining;
+    }
+
+    /// Measurement of how much retrieval helped.
+    utility: UtilitySettings {
+        /// Whether to measure how much retrieval helped, from answers sampled with it and without.
+        kind: UtilityKind = UtilityKind::Off;
+        /// Number of answers sampled per context.
+        samples: u32 = 10, in 1..=1000;
+        /// Temperature of those samples.
+        temperature: f32 = 1.0, in 0.01..=100;
+        /// Maximum tokens of such an answer.
+        max_tokens: u32 = 32, in 1..=1_000_000;
+        /// Reference answers; empty takes the answer of the run.
+        references: Vec<String> = Vec::new();
+        /// How to combine several reference answers.
+        aggregate: Aggregate = Aggregate::Best;
+        /// Measure per chunk too: each one alone, and the others without it.
+        per_chunk: bool = true;
+    }
+
+    /// The answer.
+    answer: AnswerSettings, for ProbeJournal {
+        /// Prompt of the answer.
+        prompt: AnswerPrompt = AnswerPrompt::StepByStep;
+        /// Order of the chunks in the prompt.
+        order: PassageOrder = PassageOrder::BestFirst;
+        /// Maximum sentences of an answer.
+        max_sentences: u32 = 12, in 1..=1_000_000;
+        /// Maximum tokens of an answer.
+        max_tokens: u32 = 256, in 1..=1_000_000;
+        /// Measure which chunks each sentence of the answer attends to. This turns flash attention
+        /// off.
+        attribution: bool = false;
+    }
+
+    /// The screen.
+    screen: ScreenSettings, for Screen {
+        /// Colours: dark, light, colour-blind, or the name of a file in your themes folder.
+        theme: String = "dark".to_owned();
+        /// Maximum frames per second.
+        frames_per_second: u32 = 30, in 1..=240, for Start;
+        /// Use the mouse: click focuses, wheel scrolls. A key gives it back to the terminal.
+        mouse: bool = true;
+    }
+
+    /// Recording of runs.
+    record: RecordSettings {
+        /// Write every run to the sessions folder.
+        enabled: bool = true, for Start;
     }
 }
 
-/// The model that turns text into vectors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EmbedderSettings {
-    pub model: String,
-    pub gpu_layers: GpuLayers,
-    pub device: String,
-    pub threads: u32,
+impl Config {
+    /// Reads the settings of a recorded run. What this version does not know is ignored, and what
+    /// the recording lacks has its default.
+    pub fn from_recording(settings: &serde_json::Value) -> Self {
+        let mut config = Self::default();
+        for setting in SETTINGS {
+            let pointer = format!("/{}", setting.key.replace('.', "/"));
+            let recorded = settings.pointer(&pointer).map(Value::try_from);
+            if let Some(Ok(value)) = recorded {
+                let _ = setting.set(&mut config, &value);
+            }
+        }
+        config
+    }
+
+    /// Returns the settings as TOML: the top level, then a table per section.
+    pub fn to_table(&self) -> Table {
+        let mut table = Table::new();
+        for setting in SETTINGS {
+            let value = setting.value(self);
+            match setting.section() {
+                None => table.insert(setting.name().to_owned(), value),
+                Some(section) => table
+                    .entry(section)
+                    .or_insert_with(|| Value::Table(Table::new()))
+                    .as_table_mut()
+                    .and_then(|table| table.insert(setting.name().to_owned(), value)),
+            };
+        }
+        table
+    }
 }
 
-/// Who rewrites the question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RewriterSettings {
-    pub kind: RewriterKind,
-    pub least_cosine: f32,
+impl Serialize for Config {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_table().serialize(serializer)
+    }
 }
 
-/// Who ties chunks together, and how what is tied together is found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LinkerSettings {
-    pub kind: LinkerKind,
-    pub model: String,
-    pub links: u32,
-    pub window: u32,
-    pub direction: LinkDirection,
-    pub candidates: u32,
-    pub relatives: u32,
-    pub join: LinkJoin,
+impl ChunkerSettings {
+    /// Returns the settings that the chunks of an index depend on; the others are as by default.
+    pub fn of_index(&self) -> Self {
+        let defaults = Self::default();
+        match self.kind {
+            ChunkerKind::Semantic => Self {
+                overlap_tokens: defaults.overlap_tokens,
+                max_sentences: defaults.max_sentences,
+                ..self.clone()
+            },
+            // adaptive chunking re-chunks for a question, not in the index
+            ChunkerKind::Fixed | ChunkerKind::Adaptive => Self {
+                kind: ChunkerKind::Fixed,
+                min_similarity: defaults.min_similarity,
+                max_characters: defaults.max_characters,
+                ..self.clone()
+            },
+        }
+    }
 }
 
-/// Who drops chunks, and what they have to reach.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FilterSettings {
-    pub kind: FilterKind,
-    pub prefilter: PrefilterKind,
-    pub most_cosine: f32,
-    pub grade_weight: f32,
-    pub reflect_weight: f32,
-    pub critic_weight: f32,
-    pub least_variance: f32,
-    pub fallback: u32,
-    pub least_probability: f32,
+impl GeneratorSettings {
+    /// Returns whether a model loaded with `other` serves these settings too: sampling settings
+    /// need no new load.
+    pub fn loads_like(&self, other: &Self) -> bool {
+        let with = |generator: &Self| Config {
+            generator: generator.clone(),
+            ..Config::default()
+        };
+        Setting::differing(&with(self), &with(other))
+            .all(|setting| setting.is_read_by(Reader::Sampling))
+    }
 }
-
-/// Who orders the hits again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RerankerSettings {
-    pub kind: RerankerKind,
-    pub model: String,
-}
-
-/// The entailment judge.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JudgeSettings {
-    pub model: String,
-}
-
-/// The utility meter.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UtilitySettings {
-    pub kind: UtilityKind,
-    pub samples: u32,
-    pub temperature: f32,
-    pub max_tokens: u32,
-    pub references: Vec<String>,
-    pub several: SeveralReferences,
-    pub each_chunk: bool,
-}
-
-/// The name of a model that stands for the generator itself, asked with a prompt.
-pub const THE_GENERATOR: &str = "generator";
-
-/// The name of a reranker that asks the embedder: how near a text is to the question.
-pub const THE_EMBEDDER: &str = "embedder";
-
-/// The name of a judge that needs no model: it compares words.
-pub const THE_WORDS: &str = "words";
-
-/// The name of the linker's model that stands for the one that goes with its kind.
-pub const AUTO_MODEL: &str = "auto";
-
-/// The bundled model that reads one vector a chunk.
-pub const SENTENCE_MODEL: &str = "ragscope-sentences.F16.gguf";
-
-/// Which files become documents.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CorpusSettings {
-    pub max_file_bytes: u64,
-    pub hidden: bool,
-    pub follow_links: bool,
-    pub gitignore: bool,
-    pub include: Vec<String>,
-}
-
-/// How documents are cut into chunks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ChunkerSettings {
-    pub kind: ChunkerKind,
-    pub tokens: u32,
-    pub overlap_tokens: u32,
-    pub sentences: u32,
-    pub similarity: f32,
-    pub characters: u32,
-}
-
-/// How chunks are found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RetrieverSettings {
-    pub kind: RetrieverKind,
-    pub at_start: bool,
-    pub k: u32,
-    pub pool: u32,
-    pub keep: u32,
-    pub fusion: Fusion,
-    pub bm25_weight: f32,
-    pub vector_weight: f32,
-    pub rrf_k: f32,
-    pub ef_search: u32,
-    pub pinned: Vec<Place>,
-    pub excluded: Vec<Place>,
-}
-
-/// Who measures whether the model understands its context.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UnderstandingSettings {
-    pub kind: UnderstandingKind,
-    pub threshold: f32,
-    pub answer_tokens: u32,
-    pub check_rephrasings: bool,
-    pub retry_temperature: f32,
-}
-
-/// Who repairs the context, and how.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RefinerSettings {
-    pub kind: RefinerKind,
-    pub pool: u32,
-    pub max_rounds: u32,
-    pub stop: RefinerStop,
-    pub prune: bool,
-    pub refill: RefillKind,
-    pub self_evaluate: bool,
-}
-
-/// Who decides that a sentence needs a lookup, and what follows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GateSettings {
-    pub kind: GateKind,
-    pub threshold: f32,
-    pub token_entropy_threshold: f32,
-    pub semantic_entropy_threshold: f32,
-    pub probe: String,
-    pub delta: f32,
-    pub expand_by: u32,
-    pub expand_to: u32,
-}
-
-/// How queries are written.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct QuerySettings {
-    pub kind: QueryKind,
-    pub alpha: f32,
-}
-
-/// How a probe is trained, and how sentences are sampled for their semantic entropy.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProbeSettings {
-    pub position: StatePosition,
-    pub samples: u32,
-    pub temperature: f32,
-    pub questions: u32,
-    pub passages: ProbePassages,
-    pub lambda: f64,
-    pub hidden: u32,
-    pub dropout: f64,
-    pub learning_rate: f64,
-    pub weight_decay: f64,
-    pub batch: u32,
-    pub epochs: u32,
-    pub patience: u32,
-}
-
-/// How the answer is written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AnswerSettings {
-    pub prompt: AnswerPrompt,
-    pub order: PassageOrder,
-    pub max_sentences: u32,
-    pub max_tokens: u32,
-    pub attribution: bool,
-}
-
-/// How the screen looks and moves.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ScreenSettings {
-    pub theme: String,
-    pub frames_per_second: u32,
-    pub mouse: bool,
-}
-
-/// Whether runs are kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RecordSettings {
-    pub enabled: bool,
-}
-
-/// The numbers that a setting may be, both ends included.
-pub const RANGES: &[(&str, f64, f64)] = &[
-    ("generator.threads", 0.0, 1024.0),
-    ("generator.batch_tokens", 1.0, 65_536.0),
-    ("generator.temperature", 0.0, 100.0),
-    ("generator.top_p", 0.0, 1.0),
-    ("generator.min_p", 0.0, 1.0),
-    ("embedder.threads", 0.0, 1024.0),
-    ("chunker.tokens", 16.0, 65_536.0),
-    ("chunker.overlap_tokens", 0.0, 65_536.0),
-    ("chunker.sentences", 0.0, 65_536.0),
-    ("chunker.similarity", -1.0, 1.0),
-    ("chunker.characters", 0.0, 1e6),
-    ("retriever.k", 1.0, 1000.0),
-    ("retriever.pool", 1.0, 100_000.0),
-    ("retriever.keep", 0.0, 1000.0),
-    ("retriever.bm25_weight", 0.0, 1e6),
-    ("retriever.vector_weight", 0.0, 1e6),
-    ("retriever.rrf_k", 0.0, 1e6),
-    ("retriever.ef_search", 1.0, 100_000.0),
-    ("utility.samples", 1.0, 1000.0),
-    ("utility.temperature", 0.01, 100.0),
-    ("utility.max_tokens", 1.0, 1e6),
-    ("understanding.threshold", 0.0, 100.0),
-    ("understanding.answer_tokens", 1.0, 4096.0),
-    ("understanding.retry_temperature", 0.0, 100.0),
-    ("refiner.pool", 0.0, 1000.0),
-    ("refiner.max_rounds", 1.0, 100.0),
-    ("gate.threshold", 0.0, 1.0),
-    ("gate.token_entropy_threshold", 0.0, 100.0),
-    ("gate.semantic_entropy_threshold", 0.0, 100.0),
-    ("gate.delta", 0.0, 100.0),
-    ("gate.expand_by", 0.0, 1000.0),
-    ("gate.expand_to", 0.0, 1000.0),
-    ("query.alpha", 0.0, 100.0),
-    ("probe.samples", 2.0, 1000.0),
-    ("probe.temperature", 0.01, 100.0),
-    ("probe.questions", 1.0, 1e6),
-    ("probe.lambda", 0.0, 1e6),
-    ("probe.hidden", 1.0, 65_536.0),
-    ("probe.dropout", 0.0, 0.99),
-    ("probe.learning_rate", 1e-9, 1.0),
-    ("probe.weight_decay", 0.0, 1.0),
-    ("probe.batch", 1.0, 65_536.0),
-    ("probe.epochs", 1.0, 1e6),
-    ("probe.patience", 1.0, 1e6),
-    ("rewriter.least_cosine", -1.0, 1.0),
-    ("linker.links", 1.0, 1000.0),
-    ("linker.window", 16.0, 65_536.0),
-    ("linker.candidates", 0.0, 1000.0),
-    ("linker.relatives", 0.0, 1000.0),
-    ("filter.most_cosine", 0.0, 1.0),
-    ("filter.grade_weight", 0.0, 1e6),
-    ("filter.reflect_weight", 0.0, 1e6),
-    ("filter.critic_weight", 0.0, 1e6),
-    ("filter.least_variance", 0.0, 1.0),
-    ("filter.fallback", 1.0, 1000.0),
-    ("filter.least_probability", 0.0, 1.0),
-    ("answer.max_sentences", 1.0, 1e6),
-    ("answer.max_tokens", 1.0, 1e6),
-    ("screen.frames_per_second", 1.0, 240.0),
-];

@@ -122,7 +122,7 @@ fn walker(folder: &Path, settings: &CorpusSettings) -> WalkBuilder {
     let mut walker = WalkBuilder::new(folder);
     walker
         .hidden(!settings.hidden)
-        .follow_links(settings.follow_links)
+        .follow_links(settings.follow_symlinks)
         .ignore(settings.gitignore)
         .git_ignore(settings.gitignore)
         .git_exclude(settings.gitignore)
@@ -151,7 +151,7 @@ fn visit(
     }
     let path = inside(folder, entry.path());
     let found = if kind.is_symlink() {
-        Err("a symbolic link; corpus.follow_links is off".to_owned())
+        Err("a symbolic link; corpus.follow_symlinks is off".to_owned())
     } else if !kind.is_file() {
         Err("not a regular file".to_owned())
     } else {

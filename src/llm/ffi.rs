@@ -16,7 +16,7 @@ use llama_cpp_sys_2 as sys;
 
 use super::LlmError;
 use super::cells::Memory;
-use crate::config::CacheType;
+use crate::config::KvCacheType;
 use crate::event::StopFlag;
 
 /// The number of cells of a context is a multiple of this.
@@ -56,7 +56,7 @@ pub(super) struct ContextParams {
     /// Whether keys, values and their arithmetic are on the GPU.
     pub offload: bool,
     pub attention: Attention,
-    pub cache_type: CacheType,
+    pub cache_type: KvCacheType,
 }
 
 /// Reads tensors while a graph is evaluated.
@@ -184,11 +184,11 @@ pub(super) struct Context {
 // `&mut self` ensures; nothing in it is tied to the thread that created it.
 unsafe impl Send for Context {}
 
-fn cache_type(kind: CacheType) -> sys::ggml_type {
+fn cache_type(kind: KvCacheType) -> sys::ggml_type {
     match kind {
-        CacheType::F16 => sys::GGML_TYPE_F16,
-        CacheType::F32 => sys::GGML_TYPE_F32,
-        CacheType::Q8 => sys::GGML_TYPE_Q8_0,
+        KvCacheType::F16 => sys::GGML_TYPE_F16,
+        KvCacheType::F32 => sys::GGML_TYPE_F32,
+        KvCacheType::Q8 => sys::GGML_TYPE_Q8_0,
     }
 }
 
@@ -212,7 +212,7 @@ impl Context {
         raw.type_k = cache_type(params.cache_type);
         // llama.cpp supports quantised values with flash attention only.
         raw.type_v = match (params.cache_type, params.attention) {
-            (CacheType::Q8, Attention::Unfused | Attention::Auto) => cache_type(CacheType::F16),
+            (KvCacheType::Q8, Attention::Unfused | Attention::Auto) => cache_type(KvCacheType::F16),
             (kind, _) => cache_type(kind),
         };
         // One pool of cells for all sequences, so that they can share prefixes.

@@ -166,7 +166,7 @@ fn context(
         threads: runtime::threads(settings.threads),
         offload: loaded.card.gpu_layers > 0,
         attention: attention(loaded, settings.flash_attention),
-        cache_type: settings.cache_type,
+        cache_type: settings.kv_cache_type,
     };
 
     loop {
@@ -210,7 +210,7 @@ fn context_tokens(loaded: &Loaded, settings: &GeneratorSettings) -> u32 {
     let Some(free_bytes) = loaded.free_bytes else {
         return trained;
     };
-    let cell_bytes = load::cell_bytes(&loaded.metadata, settings.cache_type).max(1);
+    let cell_bytes = load::cell_bytes(&loaded.metadata, settings.kv_cache_type).max(1);
     let fitting = (free_bytes as f64 * CACHE_SHARE) as u64 / cell_bytes;
     let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
     let fitting = fitting.max(2 * CONTEXT_STEP);

@@ -12,7 +12,7 @@ use llama_cpp_2::model::params::LlamaModelParams;
 use super::gguf::Metadata;
 use super::runtime::{Device, Runtime, available_memory_bytes};
 use super::{LlmError, ffi, log};
-use crate::config::{CacheType, GpuLayers};
+use crate::config::{GpuLayers, KvCacheType};
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
 
 /// Bytes at the start of a file that its fingerprint covers: all metadata.
@@ -226,7 +226,7 @@ fn fingerprint(path: &Path, bytes: u64) -> std::io::Result<String> {
 }
 
 /// Returns the bytes that one token takes in the KV cache.
-pub(super) fn cell_bytes(metadata: &Metadata, cache_type: CacheType) -> u64 {
+pub(super) fn cell_bytes(metadata: &Metadata, cache_type: KvCacheType) -> u64 {
     let heads = heads(metadata);
     let kv_heads = number(metadata, "attention.head_count_kv").unwrap_or(heads);
     let value_width =
@@ -234,9 +234,9 @@ pub(super) fn cell_bytes(metadata: &Metadata, cache_type: CacheType) -> u64 {
     let numbers =
         u64::from(block_count(metadata)) * kv_heads * (head_width(metadata) + value_width);
     match cache_type {
-        CacheType::F32 => 4 * numbers,
+        KvCacheType::F32 => 4 * numbers,
         // Without flash attention only the keys of Q8 are quantised: counted as if neither were.
-        CacheType::F16 | CacheType::Q8 => 2 * numbers,
+        KvCacheType::F16 | KvCacheType::Q8 => 2 * numbers,
     }
 }
 

@@ -6,7 +6,7 @@ use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Pooling, Pur
 use super::load::{self, LoadOptions, LoadRequest, Loaded};
 use super::log;
 use super::runtime;
-use crate::config::{CacheType, EmbedderSettings};
+use crate::config::{EmbedderSettings, KvCacheType};
 use crate::event::{ModelCard, ModelRole, StopFlag};
 
 /// Maximum texts of one batch.
@@ -132,7 +132,7 @@ fn context(
         threads: runtime::threads(threads),
         offload: loaded.card.gpu_layers > 0,
         attention: Attention::Auto,
-        cache_type: CacheType::F16,
+        cache_type: KvCacheType::F16,
     };
     log::clear_errors();
     Context::new(&loaded.model, params, stop)

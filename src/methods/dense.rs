@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use super::uncertainty::{Agreement, JudgedPair};
 use super::{Meaning, MethodError, ModelCalls, context_lines};
 use crate::config::prompts::PromptName;
-use crate::config::{RefillKind, RefinerSettings, RefinerStop, UnderstandingSettings};
+use crate::config::{RefillKind, RefinerSettings, StopWhen, UnderstandingSettings};
 use crate::event::{ChunkClass, Unmeasured, VariantFault};
 use crate::llm::{Completion, Decoding, Entailment, LlmError, Prompt, Sampling, StopRule};
 
@@ -363,7 +363,7 @@ impl Dense<'_> {
 
         // Section 4.1: greedy decoding, so that only the wording of the context varies.
         let decoding = Decoding {
-            max_tokens: self.settings.answer_tokens,
+            max_tokens: self.settings.max_tokens,
             sampling: Sampling::GREEDY,
             seed: self.seed,
             stop: StopRule::default(),
@@ -542,11 +542,11 @@ impl Evaluation {
 
     /// Returns whether refinement can stop with this context. Algorithm 3 (line 13) wants it
     /// certain and sufficient, section 5.2 one of the two.
-    pub fn is_good_enough(&self, threshold: f64, stop: RefinerStop) -> bool {
+    pub fn is_good_enough(&self, threshold: f64, stop: StopWhen) -> bool {
         let certain = self.dse <= threshold;
         match stop {
-            RefinerStop::And => certain && self.sufficient,
-            RefinerStop::Or => certain || self.sufficient,
+            StopWhen::CertainAndSufficient => certain && self.sufficient,
+            StopWhen::CertainOrSufficient => certain || self.sufficient,
         }
     }
 }

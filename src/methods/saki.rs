@@ -150,7 +150,7 @@ impl LinkMaker {
         for (other, share) in row {
             let weight = match self.direction {
                 LinkDirection::Both => share.max(self.share(*other, unit)),
-                LinkDirection::Back => *share,
+                LinkDirection::Backward => *share,
             };
             if weight > 0.0 {
                 let to = u32::try_from(*other).unwrap_or(u32::MAX);

@@ -10,7 +10,7 @@
 //!   the samples: the raw product of equation 7 rewards short answers only.
 //! - The entailment score of a pair is the larger of the two directions.
 //! - Of several reference answers the best counts; equation 10 takes their mean
-//!   ([`SeveralReferences::Mean`]).
+//!   ([`Aggregate::Mean`]).
 //! - Each (sample, reference) pair is judged on its own; the published code mixes them up when
 //!   there are several references.
 //! - Hard clusters follow the strict rule of [`Agreement::clusters`], and so does their match with
@@ -19,7 +19,7 @@
 use super::meaning::{Clusters, sequence_likelihoods};
 use super::uncertainty::Agreement;
 use super::{MethodError, ModelCalls};
-use crate::config::SeveralReferences;
+use crate::config::Aggregate;
 use crate::llm::{Completion, Entailment};
 
 /// The belief in the reference answers that a set of samples shows.
@@ -74,7 +74,7 @@ pub fn believed(
     question: &str,
     references: &[String],
     samples: &[Completion],
-    several: SeveralReferences,
+    several: Aggregate,
 ) -> Result<Believed, MethodError> {
     let texts: Vec<&str> = samples.iter().map(|sample| sample.text.trim()).collect();
     let weights = sequence_likelihoods(samples);
@@ -95,8 +95,8 @@ pub fn believed(
             .sum::<f64>()
     });
     let soft = match several {
-        SeveralReferences::Best => soft.fold(0.0, f64::max),
-        SeveralReferences::Mean => mean(soft),
+        Aggregate::Best => soft.fold(0.0, f64::max),
+        Aggregate::Mean => mean(soft),
     };
 
     // SePer-H: equation 9 with k = equation 8, the indicator of equivalence.
@@ -107,8 +107,8 @@ pub fn believed(
         .map(|cluster| (0..references.len()).any(|reference| is_match(cluster, reference)))
         .collect();
     let hard = match several {
-        SeveralReferences::Best => mass_of(&masses, |cluster| matches[cluster]),
-        SeveralReferences::Mean => mean(
+        Aggregate::Best => mass_of(&masses, |cluster| matches[cluster]),
+        Aggregate::Mean => mean(
             (0..references.len())
                 .map(|reference| mass_of(&masses, |cluster| is_match(cluster, reference))),
         ),

@@ -20,7 +20,7 @@ pub use weights::{describe, files, find};
 
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, Paths, assets_folder};
+use crate::config::{Config, Paths, ProbeFile, assets_folder};
 use crate::event::{ModelCard, ProbeCard, StatePosition};
 use crate::methods::searag::Standard;
 use crate::trace::JournalError;
@@ -92,9 +92,9 @@ impl Probe {
         generator: &ModelCard,
     ) -> Result<(PathBuf, Self), ProbeError> {
         let (folders, position) = (folders(paths), config.probe.position);
-        let file = match config.gate.probe.as_str() {
-            "auto" => find(&folders, generator, position)?,
-            named => {
+        let file = match &config.gate.probe {
+            ProbeFile::Auto => find(&folders, generator, position)?,
+            ProbeFile::File(named) => {
                 let beside = folders
                     .iter()
                     .map(|folder| folder.join(named))

@@ -104,7 +104,7 @@ pub fn train(
         layers: generator.layers,
         width: generator.width,
         position: settings.position,
-        hidden: settings.hidden,
+        hidden: settings.hidden_units,
         entropy_threshold: tau,
         lambda: settings.lambda,
         samples: settings.samples,
@@ -160,7 +160,7 @@ fn fit_network(
     epoch: &mut dyn FnMut(Epoch) -> Flow,
 ) -> Result<Network, ProbeError> {
     let width = fit.rows.first().map_or(0, Vec::len);
-    let (network, vars) = fresh(width, settings.hidden as usize, random)?;
+    let (network, vars) = fresh(width, settings.hidden_units as usize, random)?;
     let parameters = ParamsAdamW {
         lr: settings.learning_rate,
         weight_decay: settings.weight_decay,
@@ -171,9 +171,9 @@ fn fit_network(
         tensors(validation, &(0..validation.rows.len()).collect::<Vec<_>>())?;
     let mut best = (f32::INFINITY, copies(&vars)?);
     let (mut waited, mut since_halved) = (0, 0);
-    for done in 1..=settings.epochs {
+    for done in 1..=settings.max_epochs {
         let order = random.shuffled((0..fit.rows.len()).collect());
-        for batch in order.chunks(settings.batch as usize) {
+        for batch in order.chunks(settings.batch_size as usize) {
             let (rows, labels) = tensors(fit, batch)?;
             let mask = dropout(batch.len(), settings, random)?;
             let loss = cross_entropy(&network.logits(&rows, Some(&mask))?, &labels)?;
@@ -229,7 +229,7 @@ fn dropout(
     settings: &ProbeSettings,
     random: &mut Random,
 ) -> Result<Tensor, ProbeError> {
-    let (hidden, left_out) = (settings.hidden as usize, settings.dropout);
+    let (hidden, left_out) = (settings.hidden_units as usize, settings.dropout);
     let kept = (1.0 / (1.0 - left_out)) as f32;
     let mask = (0..rows * hidden)
         .map(|_| if random.unit() < left_out { 0.0 } else { kept })

@@ -40,9 +40,10 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
             text::counted(corpus.chunks, "chunk")
         )
     });
-    let preset = scene
-        .run
-        .map_or_else(|| setting(scene, "preset"), |run| run.preset.clone());
+    let preset = scene.run.map_or_else(
+        || scene.ui.next_run.settings.preset.clone(),
+        |run| run.preset.clone(),
+    );
     let preset = match preset.as_str() {
         "" => preset,
         name if width < NAMED_FROM => format!("  {name}"),
@@ -83,10 +84,6 @@ fn shown_corpus<'a>(scene: &Scene<'a>) -> Option<&'a CorpusCard> {
         (Some(of_run), _) => Some(of_run),
         (None, now) => now,
     }
-}
-
-fn setting(scene: &Scene<'_>, key: &str) -> String {
-    super::state::setting(&scene.ui.next_run.settings, key).unwrap_or_default()
 }
 
 fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {

@@ -163,9 +163,9 @@ pub enum Request {
     /// Show a message; it is a refusal.
     Refuse(String),
     /// Change a setting for the next run.
-    Set { key: String, value: String },
+    Set { key: &'static str, value: String },
     /// Take back what was changed of a setting.
-    Reset(String),
+    Reset(&'static str),
     /// Add a chunk to the places that a setting names, or remove it.
     TogglePlace {
         key: &'static str,

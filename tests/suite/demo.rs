@@ -200,11 +200,11 @@ fn five_questions_are_prepared_under_presets_that_exist() {
 fn the_settings_of_the_demo_are_settings() {
     let mut layers = Layers::defaults();
     layers
-        .lay_beneath(&corpus().with_file_name("ragscope.toml"))
+        .add_base_layer(&corpus().with_file_name("ragscope.toml"))
         .expect("known keys");
     let config = layers.config().expect("valid settings");
     assert!(
-        config.chunker.tokens < 100,
+        config.chunker.max_tokens < 100,
         "the bundled generator reads short chunks best"
     );
 }
@@ -220,7 +220,7 @@ impl Demo {
         let home = tempfile::tempdir().expect("a folder");
         let mut layers = Layers::defaults();
         layers
-            .lay_beneath(&corpus().with_file_name("ragscope.toml"))
+            .add_base_layer(&corpus().with_file_name("ragscope.toml"))
             .expect("known keys");
         let mut worker = Worker::new(
             layers,

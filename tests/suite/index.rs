@@ -126,7 +126,7 @@ fn other_settings_redo_what_they_must() {
     assert_eq!(counts(&first), [2, 0, 0, 0, 2, 0]);
 
     let mut small = config();
-    small.chunker.tokens = 64;
+    small.chunker.max_tokens = 64;
     small.chunker.overlap_tokens = 0;
     let cut = common::update_with(&mut index, &small, &mut WordEmbedder::new("one"));
     assert_eq!(

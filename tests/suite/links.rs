@@ -157,7 +157,7 @@ fn a_document_of_fifty_thousand_sentences_is_linked_in_windows() {
             "--set",
             "linker.links=2",
             "--set",
-            "chunker.sentences=10",
+            "chunker.max_sentences=10",
         ],
     ]
     .concat();
@@ -365,7 +365,12 @@ fn a_passage_is_followed_through_every_stage_of_every_preset() {
     let lost = explain(
         &program,
         "Heron 37",
-        &["--set", "chunker.sentences=2", "--set", "retriever.pool=5"],
+        &[
+            "--set",
+            "chunker.max_sentences=2",
+            "--set",
+            "retriever.pool=5",
+        ],
     );
     let chunk = &lost["lookups"][0]["chunks"][0];
     assert_eq!(chunk["marks"][0]["mark"], "no_hit", "{lost}");
@@ -395,7 +400,7 @@ fn a_passage_is_followed_through_every_stage_of_every_preset() {
         "Lorby. It was built in 184",
         &[
             "--set",
-            "chunker.sentences=1",
+            "chunker.max_sentences=1",
             "--set",
             "chunker.overlap_tokens=0",
         ],

@@ -8,7 +8,7 @@ mod tap;
 
 use std::path::{Path, PathBuf};
 
-use ragscope::config::{CacheType, EmbedderSettings, FlashAttention, GeneratorSettings, Layers};
+use ragscope::config::{EmbedderSettings, FlashAttention, GeneratorSettings, KvCacheType, Layers};
 use ragscope::event::{Flow, StopFlag};
 use ragscope::llm::{
     Completion, Decoding, Generator, LlamaEmbedder, LlamaGenerator, Prompt, Runtime, Sampling,
@@ -56,7 +56,7 @@ fn exact_generator(settings: &GeneratorSettings, stop: &StopFlag) -> LlamaGenera
     .expect("a file");
     let settings = GeneratorSettings {
         flash_attention: FlashAttention::Off,
-        cache_type: CacheType::F32,
+        kv_cache_type: KvCacheType::F32,
         ..settings.clone()
     };
     load_generator(&runtime(), &file, &settings, stop, &mut |_| Flow::Continue)

@@ -15,8 +15,8 @@ use super::program::small;
 
 fn settings() -> ProbeSettings {
     ProbeSettings {
-        hidden: 16,
-        epochs: 80,
+        hidden_units: 16,
+        max_epochs: 80,
         learning_rate: 0.01,
         ..config(&[]).probe
     }

@@ -28,9 +28,9 @@ pub struct FixedCut {
 impl FixedCut {
     pub(super) fn of(settings: &ChunkerSettings) -> Self {
         Self {
-            tokens: settings.tokens,
+            tokens: settings.max_tokens,
             overlap_tokens: settings.overlap_tokens,
-            sentences: settings.sentences,
+            sentences: settings.max_sentences,
         }
     }
 }

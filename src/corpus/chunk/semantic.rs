@@ -28,9 +28,9 @@ impl SemanticCut {
     #[must_use]
     pub fn of(settings: &ChunkerSettings) -> Self {
         Self {
-            tokens: settings.tokens,
-            similarity: settings.similarity,
-            characters: settings.characters,
+            tokens: settings.max_tokens,
+            similarity: settings.min_similarity,
+            characters: settings.max_characters,
         }
     }
 }

@@ -99,7 +99,7 @@ impl Writing<'_> {
             && should_expand(
                 uncertainty.value,
                 first.uncertainty.value,
-                config.gate.delta,
+                config.gate.retry_margin,
             );
         let expanded = if has_risen {
             expand(run, &query, &passages)?

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::slice;
 
 use crate::config::prompts::PromptName;
-use crate::config::{THE_EMBEDDER, THE_WORDS};
+use crate::config::{JudgeModel, RerankerModel};
 use crate::engine::error::RunError;
 use crate::event::{CallUsage, Event, Flow, ModelRole};
 use crate::llm::{
@@ -137,7 +137,7 @@ impl Run<'_> {
         if let Some(judge) = self.tools.judge.as_mut() {
             return Ok(judge.judge(question, pairs)?);
         }
-        if self.tools.config.judge.model == THE_WORDS {
+        if self.tools.config.judge.model == JudgeModel::Words {
             return Ok(pairs.iter().map(|(a, b)| entailed_by_words(a, b)).collect());
         }
         let prompts = pairs
@@ -254,7 +254,7 @@ impl ModelCalls for Run<'_> {
                 .collect());
         }
 
-        if self.tools.config.reranker.model == THE_EMBEDDER && !texts.is_empty() {
+        if self.tools.config.reranker.model == RerankerModel::Embedder && !texts.is_empty() {
             let vectors = self.embed(&[&[question], texts].concat())?;
             // a cosine in -1..=1 becomes a score in 0..=1
             return Ok(vectors[1..]

@@ -1,7 +1,7 @@
 //! The user's decisions about the context: spans of documents that are pinned to it and spans that
 //! are excluded from it.
 
-use crate::config::{Place, RetrieverSettings};
+use crate::config::{Location, RetrieverSettings};
 use crate::engine::error::RunError;
 use crate::event::{ChunkText, DropReason, DroppedChunk, Event, Hit, Ranked};
 
@@ -22,8 +22,8 @@ fn is_excluded(settings: &RetrieverSettings, chunk: &ChunkText) -> bool {
     is_named(&settings.excluded, chunk)
 }
 
-fn is_named(places: &[Place], chunk: &ChunkText) -> bool {
-    places.iter().any(|place| place.names(chunk))
+fn is_named(locations: &[Location], chunk: &ChunkText) -> bool {
+    locations.iter().any(|location| location.covers(chunk))
 }
 
 /// Returns the hits of a retrieval that the run keeps: the best, and every pinned chunk of the
@@ -49,7 +49,7 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
             .map_err(RunError::Search)?;
         let pinned: Vec<ChunkText> = chunks
             .into_iter()
-            .filter(|chunk| place.names(chunk))
+            .filter(|chunk| place.covers(chunk))
             .collect();
         if pinned.is_empty() {
             unknown.push(place);

@@ -45,10 +45,10 @@ impl HitStage for Binary {
         let probabilities: Vec<f32> = rows.iter().map(|row| row[0]).collect();
 
         // a judge that rejects every chunk says nothing about which one is better: all stay
-        let least_probability = run.tools.config.filter.least_probability;
+        let min_probability = run.tools.config.filter.min_probability;
         let fell_back = probabilities
             .iter()
-            .all(|probability| *probability < least_probability);
+            .all(|probability| *probability < min_probability);
 
         let judged = passages
             .hits
@@ -62,17 +62,17 @@ impl HitStage for Binary {
         run.emit(Event::ChunksJudged {
             step: run.step,
             judged,
-            least_probability,
+            least_probability: min_probability,
             fell_back: fell_back && !passages.hits.is_empty(),
         });
 
         let verdicts = probabilities
             .into_iter()
             .map(|probability| {
-                let is_kept = fell_back || probability >= least_probability;
+                let is_kept = fell_back || probability >= min_probability;
                 (!is_kept).then_some(DropReason::Irrelevant {
                     probability,
-                    least_probability,
+                    least_probability: min_probability,
                 })
             })
             .collect();
@@ -117,8 +117,8 @@ fn drop_too_long(
 /// Drops the texts whose words are nearly those of a better one.
 fn drop_alike(run: &mut Run<'_>, passages: Passages) -> Passages {
     let vectors = chunkrag::tf_idf(&passages.texts());
-    let most = run.tools.config.filter.most_cosine;
-    let twins = chunkrag::redundant(vectors.len(), most, |a, b| {
+    let max_similarity = run.tools.config.filter.max_similarity;
+    let twins = chunkrag::redundant(vectors.len(), max_similarity, |a, b| {
         chunkrag::tf_idf_cosine(&vectors[a], &vectors[b])
     });
 
@@ -129,8 +129,10 @@ fn drop_alike(run: &mut Run<'_>, passages: Passages) -> Passages {
 /// Drops the texts whose vectors are nearly those of a better one.
 fn drop_redundant(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
     let vectors = run.vectors(&passages.hits.iter().collect::<Vec<_>>())?;
-    let most = run.tools.config.filter.most_cosine;
-    let twins = chunkrag::redundant(vectors.len(), most, |a, b| cosine(&vectors[a], &vectors[b]));
+    let max_similarity = run.tools.config.filter.max_similarity;
+    let twins = chunkrag::redundant(vectors.len(), max_similarity, |a, b| {
+        cosine(&vectors[a], &vectors[b])
+    });
 
     let verdicts = redundant(&passages.hits, &twins);
     Ok(narrow(run, Stage::Redundant, passages, verdicts))
@@ -164,7 +166,7 @@ fn grade(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
         .map(|grades| chunkrag::combined(*grades, weights))
         .collect();
     let exact: Vec<f64> = scores.iter().map(|score| f64::from(*score)).collect();
-    let threshold = chunkrag::threshold(&exact, f64::from(filter.least_variance));
+    let threshold = chunkrag::threshold(&exact, f64::from(filter.min_variance));
     let kept = chunkrag::keep(&exact, &threshold, filter.fallback as usize);
 
     let graded = passages

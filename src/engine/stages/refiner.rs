@@ -83,7 +83,7 @@ fn refine(run: &mut Run<'_>, first: Candidate) -> Result<(Candidate, RefinementE
     let mut now = first;
     let mut rounds = 1;
     let end = loop {
-        if best_evaluation.is_good_enough(threshold, settings.stop) {
+        if best_evaluation.is_good_enough(threshold, settings.stop_when) {
             break RefinementEnd::Sufficient;
         }
         if rounds >= settings.max_rounds {

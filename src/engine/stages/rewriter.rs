@@ -24,13 +24,13 @@ impl Rewriter for ByGenerator {
             Some(similarity(run, &rewritten)?)
         };
 
-        let least_cosine = run.tools.config.rewriter.least_cosine;
-        let used = cosine.is_some_and(|cosine| cosine >= least_cosine);
+        let min_similarity = run.tools.config.rewriter.min_similarity;
+        let used = cosine.is_some_and(|cosine| cosine >= min_similarity);
         run.emit(Event::QuestionRewritten {
             question: question.to_owned(),
             rewritten: rewritten.clone(),
             cosine,
-            least_cosine,
+            least_cosine: min_similarity,
             used,
         });
 

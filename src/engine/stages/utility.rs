@@ -71,7 +71,7 @@ impl SePer {
         }
 
         let mut contexts = contexts(hits.len());
-        if !settings.each_chunk {
+        if !settings.per_chunk {
             // only without documents, and with all of them
             contexts.truncate(2);
         }
@@ -213,7 +213,7 @@ fn beliefs(
     judge_ahead(run, question, references, &sets)?;
     let mut beliefs = Vec::with_capacity(sets.len());
     for ((context, samples), greedy) in contexts.iter().zip(sets).zip(greedy) {
-        let believed = believed(run, question, references, samples, settings.several)?;
+        let believed = believed(run, question, references, samples, settings.aggregate)?;
         beliefs.push(Belief {
             chunks: context.iter().map(|at| hits[*at].chunk.id).collect(),
             soft: believed.soft as f32,

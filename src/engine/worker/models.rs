@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::config::{
-    AUTO_MODEL, Config, EmbedderSettings, GateKind, GeneratorSettings, LinkerKind, Paths,
-    RerankerKind, SENTENCE_MODEL, THE_EMBEDDER, THE_GENERATOR, THE_WORDS,
+    Config, EmbedderSettings, GateKind, GeneratorSettings, LinkerKind, LinkerModel, Paths,
+    RerankerKind,
 };
 use crate::corpus::TokenCounter;
 use crate::event::{Event, Flow, ModelCard, ModelRole, StopFlag};
@@ -13,6 +13,9 @@ use crate::llm::{
     self, Embedder, Generator, LlamaClassifier, LlamaEmbedder, LlamaGenerator, LlmError, Runtime,
 };
 use crate::probe::{Probe, ProbeError};
+
+/// The bundled model that reads one vector per chunk.
+const SENTENCE_MODEL: &str = "ragscope-sentences.F16.gguf";
 
 /// The models by role, with the settings that they were loaded with.
 pub struct Models {
@@ -77,18 +80,16 @@ impl Models {
         // a gate that doubts takes more passages and orders them anew
         let orders = config.reranker.kind == RerankerKind::Model
             || (config.gate.kind != GateKind::Off && config.gate.expand_by > 0);
-        let reranker = Some(config.reranker.model.as_str()).filter(|_| orders);
-        let judge = Some(config.judge.model.as_str());
+        let reranker = config.reranker.model.file().filter(|_| orders);
+        let judge = config.judge.model.file();
         for (role, name, slot) in [
             (ModelRole::Reranker, reranker, &mut self.reranker),
             (ModelRole::EntailmentJudge, judge, &mut self.judge),
         ] {
-            let settings = name
-                .filter(|name| ![THE_GENERATOR, THE_EMBEDDER, THE_WORDS].contains(name))
-                .map(|name| EmbedderSettings {
-                    model: name.to_owned(),
-                    ..config.embedder.clone()
-                });
+            let settings = name.map(|name| EmbedderSettings {
+                model: name.to_owned(),
+                ..config.embedder.clone()
+            });
             load_classifier(slot, (runtime, paths, stop), role, settings, publish)?;
         }
         let linker = linker_settings(config);
@@ -208,11 +209,10 @@ fn load_classifier(
 
 /// What the linker's own model is loaded with; None where the generator links, or nobody does.
 fn linker_settings(config: &Config) -> Option<GeneratorSettings> {
-    let linker = &config.linker;
-    let model = match (linker.kind, linker.model.as_str()) {
-        (LinkerKind::Off, _) | (LinkerKind::Tokens, AUTO_MODEL | THE_GENERATOR) => return None,
-        (LinkerKind::Sentence, AUTO_MODEL) => SENTENCE_MODEL,
-        (LinkerKind::Tokens | LinkerKind::Sentence, name) => name,
+    let model = match (config.linker.kind, &config.linker.model) {
+        (LinkerKind::Off, _) | (LinkerKind::Tokens, LinkerModel::Auto) => return None,
+        (LinkerKind::Sentence, LinkerModel::Auto) => SENTENCE_MODEL,
+        (LinkerKind::Tokens | LinkerKind::Sentence, LinkerModel::File(file)) => file,
     };
     Some(GeneratorSettings {
         model: model.to_owned(),

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use crate::config::prompts::Prompts;
 use crate::config::{
-    AnswerPrompt, ChunkerKind, Config, FilterKind, LinkerKind, ProbePassages, RefinerKind,
-    RerankerKind, RetrieverKind, RewriterKind, UnderstandingKind, UtilityKind,
+    AnswerPrompt, ChunkerKind, Config, FilterKind, LinkerKind, ProbePassages, Reader, RefinerKind,
+    RerankerKind, RetrieverKind, RewriterKind, SETTINGS, UnderstandingKind, UtilityKind,
 };
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::{Corpus, Draft, Gate, OpenGenerator, Passages, Retriever, Run, Tools};
@@ -115,7 +115,7 @@ impl Worker {
                 let progress = ProbeProgress {
                     phase: ProbePhase::Training,
                     done: u64::from(done),
-                    total: u64::from(config.probe.epochs),
+                    total: u64::from(config.probe.max_epochs),
                     sentences,
                     loss: Some(loss),
                     left_ms: None,
@@ -169,36 +169,14 @@ fn for_collecting(mut config: Config) -> Config {
 /// Returns what the collected sentences depend on: the generator, the corpus, and the settings that
 /// change them. A journal of another origin is not continued.
 fn origin(generator: &ModelCard, index: &Index, config: &Config) -> String {
-    const SECTIONS: [&str; 6] = ["seed", "chunker", "retriever", "query", "judge", "answer"];
-    const KEYS: [(&str, &[&str]); 2] = [
-        (
-            "generator",
-            &["chat_template", "context_tokens", "top_k", "top_p", "min_p"],
-        ),
-        (
-            "probe",
-            &[
-                "position",
-                "samples",
-                "temperature",
-                "questions",
-                "passages",
-                "lambda",
-            ],
-        ),
-    ];
-
     let corpus = index.card();
     let folder =
         std::fs::canonicalize(&corpus.folder).unwrap_or_else(|_| corpus.folder.clone().into());
-    let values = serde_json::to_value(config).unwrap_or_default();
-    let mut settings: Vec<String> = SECTIONS
+    let settings: Vec<String> = SETTINGS
         .iter()
-        .map(|section| values[*section].to_string())
+        .filter(|setting| setting.is_read_by(Reader::ProbeJournal))
+        .map(|setting| format!("{}={}", setting.key, setting.text(config)))
         .collect();
-    for (section, keys) in KEYS {
-        settings.extend(keys.iter().map(|key| values[section][*key].to_string()));
-    }
     format!(
         "{} {} {} {}",
         generator.fingerprint,

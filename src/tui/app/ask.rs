@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::config::{Reader, SETTINGS};
 use crate::event::{Command, Hit};
 use crate::tui::overlays;
 use crate::tui::pane::Pane;
@@ -12,15 +13,6 @@ use crate::tui::viewport::Item;
 
 use super::{App, Effect};
 
-/// The settings that the lists of a query depend on.
-const LIST_SETTINGS: [&str; 6] = [
-    "retriever.pool",
-    "retriever.fusion",
-    "retriever.bm25_weight",
-    "retriever.vector_weight",
-    "retriever.rrf_k",
-    "embedder.model",
-];
 /// Words of the selected hit that are offered as a passage to look for.
 const OFFERED_WORDS: usize = 12;
 
@@ -145,7 +137,7 @@ impl App {
         };
 
         self.ui.question.set(&suggestion.question);
-        if self.ui.next_run.value("preset").as_ref() != Some(&suggestion.preset) {
+        if self.ui.next_run.config().preset != suggestion.preset {
             self.override_setting("preset", &suggestion.preset);
         }
         self.ui.panes.scroll_mut(Pane::Answer).selected = Some(Item {
@@ -336,9 +328,10 @@ impl App {
             .map(|lookup| (lookup.step, lookup.query.clone()))
             .collect();
         // with the settings of the run that is shown
-        let overrides = LIST_SETTINGS
+        let overrides = SETTINGS
             .iter()
-            .filter_map(|key| Some(((*key).to_owned(), run.setting(key)?)))
+            .filter(|setting| setting.is_read_by(Reader::Ranking))
+            .map(|setting| (setting.key.to_owned(), setting.text(&run.settings)))
             .collect();
         self.state.sought = None;
         self.send(Command::Seek {

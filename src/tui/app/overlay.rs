@@ -1,6 +1,6 @@
 //! Opening what lies over the panes, doing what a view asks for, changing settings, saving.
 
-use crate::config::{Layers, Part, Place, settings_list};
+use crate::config::{Location, Part, Setting};
 use crate::event::{ChunkText, Command, RunSummary, Source};
 use crate::tui::keys::Action;
 use crate::tui::overlays::{self, Open, Origin};
@@ -73,8 +73,8 @@ impl App {
         match request {
             Request::Close => self.overlay = None,
             Request::Refuse(reason) => self.refuse(reason),
-            Request::Set { key, value } => self.override_setting(&key, &value),
-            Request::Reset(key) => self.reset_setting(&key),
+            Request::Set { key, value } => self.override_setting(key, &value),
+            Request::Reset(key) => self.reset_setting(key),
             Request::TogglePlace { key, chunk } => self.toggle_place(key, &chunk),
             Request::Type(purpose, text) => self.ui.field = Some(Field::new(purpose, &text)),
             Request::TypeReference => self.type_reference(),
@@ -191,18 +191,18 @@ impl App {
 
     /// Adds a chunk to the places that a setting names for the runs to come, or removes it.
     fn toggle_place(&mut self, key: &str, chunk: &ChunkText) {
-        let mut places = self.ui.next_run.places(key);
-        let before = places.len();
-        places.retain(|known| !known.names(chunk));
-        let is_added = places.len() == before;
+        let mut locations = self.ui.next_run.locations(key);
+        let before = locations.len();
+        locations.retain(|known| !known.covers(chunk));
+        let is_added = locations.len() == before;
         if is_added {
-            places.push(Place {
+            locations.push(Location {
                 document: chunk.document.clone(),
                 part: Part::Bytes(chunk.bytes),
             });
         }
 
-        let names: Vec<String> = places.iter().map(Place::to_string).collect();
+        let names: Vec<String> = locations.iter().map(Location::to_string).collect();
         self.override_setting(key, &toml::Value::from(names).to_string());
 
         let name = key.rsplit('.').next().unwrap_or(key);
@@ -259,25 +259,18 @@ impl App {
                 Err(format!("unknown preset `{value}`"))
             };
         }
-        Layers::defaults()
-            .with(&[(key.to_owned(), value.to_owned())])
-            .and_then(|layers| layers.config())
-            .map(|_| ())
-            .map_err(|error| error.to_string())
+        match Setting::named(key) {
+            Some(setting) => setting.set(&mut self.ui.next_run.config(), &setting.parse(value)),
+            None => Err(format!("unknown setting `{key}`")),
+        }
     }
 
     /// Applies a setting of the screen at once: it needs no run.
     fn apply_screen_setting(&mut self, key: &str) {
-        let Some(setting) = settings_list()
-            .into_iter()
-            .find(|setting| setting.key == key)
-        else {
-            return;
-        };
-        let value = overlays::current_value(&self.scene(), &setting);
+        let screen = self.ui.next_run.config().screen;
         match key {
-            "screen.theme" => self.dress(&value),
-            "screen.mouse" => self.take_mouse(value == "true"),
+            "screen.theme" => self.dress(&screen.theme),
+            "screen.mouse" => self.take_mouse(screen.mouse),
             _ => {}
         }
     }

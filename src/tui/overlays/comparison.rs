@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use ratatui::text::{Line, Span};
 
+use crate::config::{Reader, SETTINGS, Setting};
 use crate::event::{Hit, Outcome};
 use crate::tui::keys::{Action, Context};
 use crate::tui::state::Run;
@@ -234,23 +235,19 @@ fn marked(texts: impl Iterator<Item = String>) -> Vec<Cell> {
 
 /// The settings in which the runs differ, other than the preset's name; those of the screen are no part of a run.
 fn differing_settings(runs: &[&Run]) -> Vec<Cell> {
-    let settings = crate::config::settings_list();
-    let of_runs = settings.iter().map(|known| known.key.as_str());
-    let differ = of_runs
-        .filter(|key| *key != "preset" && !key.starts_with("screen."))
-        .filter(|key| {
-            let values: BTreeSet<Option<String>> =
-                runs.iter().map(|run| run.setting(key)).collect();
+    let of_runs = SETTINGS
+        .iter()
+        .filter(|setting| setting.key != "preset" && !setting.is_read_by(Reader::Screen));
+    let differing: Vec<&Setting> = of_runs
+        .filter(|setting| {
+            let values: BTreeSet<String> = runs.iter().map(|run| run.setting(setting)).collect();
             values.len() > 1
-        });
-    let keys: Vec<&str> = differ.collect();
+        })
+        .collect();
     let of = |run: &&Run| {
-        let lines = keys.iter().map(|key| {
-            format!(
-                "{key} {}",
-                run.setting(key).unwrap_or_else(|| "-".to_owned())
-            )
-        });
+        let lines = differing
+            .iter()
+            .map(|setting| format!("{} {}", setting.key, run.setting(setting)));
         (Tone::Quiet, lines.collect::<Vec<String>>().join("\n"))
     };
     runs.iter().map(of).collect()

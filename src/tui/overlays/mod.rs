@@ -19,7 +19,7 @@ pub use palette::Palette;
 pub use prompts::Prompts;
 pub use report::Report;
 pub use sessions::Sessions;
-pub use settings::{Settings, changed_settings, current_value};
+pub use settings::{Settings, changed_settings};
 pub use source::{Origin, Source};
 pub use utility::{Utility, why_not as why_not_measured};
 pub use whereabouts::Whereabouts;

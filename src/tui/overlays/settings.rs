@@ -1,8 +1,7 @@
 use ratatui::text::{Line, Span};
 
-use crate::config::{Setting, settings_list};
+use crate::config::{Reader, SETTINGS, Setting};
 use crate::tui::keys::{Action, Context};
-use crate::tui::state::setting;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
@@ -29,11 +28,11 @@ impl View for Settings {
     }
 
     fn copied(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
-        let known = selected(scroll)?;
-        let value = current_value(scene, &known);
+        let setting = selected(scroll)?;
+        let value = setting.text(&scene.ui.next_run.config());
         Some(Copied::new(
             "the setting",
-            format!("{} = {value}", known.key),
+            format!("{} = {value}", setting.key),
         ))
     }
 
@@ -50,35 +49,35 @@ impl View for Settings {
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
-        let known = selected(scroll)?;
+        let setting = selected(scroll)?;
         match action {
-            Action::Choose => Some(changed(scene, &known, 1)),
-            Action::ChangeBack => Some(changed(scene, &known, -1)),
-            Action::ResetSetting => Some(Request::Reset(known.key)),
+            Action::Choose => Some(changed(scene, setting, 1)),
+            Action::ChangeBack => Some(changed(scene, setting, -1)),
+            Action::ResetSetting => Some(Request::Reset(setting.key)),
             _ => None,
         }
     }
 }
 
-fn selected(scroll: &Scroll) -> Option<Setting> {
-    settings_list().into_iter().nth(scroll.selected?.row)
+fn selected(scroll: &Scroll) -> Option<&'static Setting> {
+    SETTINGS.get(scroll.selected?.row)
 }
 
 /// Changes a setting: a choice becomes the one `by` steps further on, anything else is typed.
-fn changed(scene: &Scene<'_>, known: &Setting, by: isize) -> Request {
-    if let Some(when) = read_later(&known.key) {
+fn changed(scene: &Scene<'_>, setting: &Setting, by: isize) -> Request {
+    if let Some(when) = setting.read_later() {
         let file = scene.paths.config_file();
         return Request::Refuse(format!(
             "{} is read {when}: set it in {}",
-            known.key,
+            setting.key,
             file.display()
         ));
     }
 
-    let current = current_value(scene, known);
-    let choices = choices(scene, known);
+    let current = setting.text(&scene.ui.next_run.config());
+    let choices = choices(scene, setting);
     if choices.is_empty() {
-        return Request::Type(Purpose::Setting(known.key.clone()), current);
+        return Request::Type(Purpose::Setting(setting.key.to_owned()), current);
     }
 
     let at = choices
@@ -87,52 +86,69 @@ fn changed(scene: &Scene<'_>, known: &Setting, by: isize) -> Request {
         .unwrap_or(0);
     let next = (at + choices.len()).saturating_add_signed(by) % choices.len();
     Request::Set {
-        key: known.key.clone(),
+        key: setting.key,
         value: choices[next].clone(),
     }
 }
 
 /// The names that a setting may take; empty when it is not a choice.
-fn choices(scene: &Scene<'_>, known: &Setting) -> Vec<String> {
-    match known.key.as_str() {
+fn choices(scene: &Scene<'_>, setting: &Setting) -> Vec<String> {
+    match setting.key {
         "preset" => scene.ui.next_run.presets().map(str::to_owned).collect(),
         "screen.theme" => scene.ui.themes.clone(),
-        _ if matches!(known.default.as_str(), "true" | "false") => {
+        _ if setting.value(&scene.ui.next_run.settings).is_bool() => {
             vec!["true".to_owned(), "false".to_owned()]
         }
-        _ => known.choices.clone(),
+        _ => setting
+            .choices
+            .iter()
+            .map(|choice| choice.name.to_owned())
+            .collect(),
     }
 }
 
 fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
     let mut content = Content::default();
-    let mut group = String::new();
-    for (row, known) in settings_list().into_iter().enumerate() {
-        let (section, name) = known.key.split_once('.').unwrap_or(("run", &known.key));
+    let next = scene.ui.next_run.config();
+    let mut group = "";
+    for (row, setting) in SETTINGS.iter().enumerate() {
+        let section = setting.section().unwrap_or("run");
         if section != group {
             if !group.is_empty() {
                 content.gap();
             }
-            group = section.to_owned();
-            content.line(scene.span(Tone::Strong, format!("  {}", section.replace('_', " "))));
+            group = section;
+            content.line(scene.span(Tone::Strong, format!("  {section}")));
         }
+
         let item = Item { row, part: 0 };
-        content.item(item, setting_row(scene, name, &known, cells));
+        let value = setting.text(&next);
+        content.item(item, setting_row(scene, setting, &value, cells));
         if scroll.selected == Some(item) {
-            for range in text::wrap(&known.doc, cells.saturating_sub(8)) {
-                let doc = scene.span(Tone::Quiet, known.doc[range].to_owned());
-                content.item(item, Line::from(vec![Span::raw("      "), doc]));
+            for paragraph in explanation(setting) {
+                for range in text::wrap(&paragraph, cells.saturating_sub(8)) {
+                    let doc = scene.span(Tone::Quiet, paragraph[range].to_owned());
+                    content.item(item, Line::from(vec![Span::raw("      "), doc]));
+                }
             }
         }
     }
     content
 }
 
-fn setting_row(scene: &Scene<'_>, name: &str, known: &Setting, cells: usize) -> Line<'static> {
-    let value = current_value(scene, known);
-    let before = value_before(scene, known);
+/// The doc of a setting, then that of each of its choices.
+fn explanation(setting: &Setting) -> impl Iterator<Item = String> {
+    let choices = setting
+        .choices
+        .iter()
+        .map(|choice| format!("{}: {}", choice.name, choice.doc()));
+    std::iter::once(setting.doc()).chain(choices)
+}
+
+fn setting_row(scene: &Scene<'_>, setting: &Setting, value: &str, cells: usize) -> Line<'static> {
+    let before = value_before(scene, setting);
     let changed = value != before;
-    let later = read_later(&known.key);
+    let later = setting.read_later();
     let (sign, tone) = match (changed, later) {
         (true, None) => ("● ", Tone::Doubt),
         (false, None) => ("  ", Tone::Text),
@@ -143,12 +159,13 @@ fn setting_row(scene: &Scene<'_>, name: &str, known: &Setting, cells: usize) -> 
         (true, None) => format!("   was {before}"),
         (false, None) => String::new(),
     };
-    let choices = match known.choices.as_slice() {
-        [] | [_] => String::new(),
-        several => format!("   {}", several.join(" | ")),
+    let names: Vec<&str> = setting.choices.iter().map(|choice| choice.name).collect();
+    let choices = match names.as_slice() {
+        [] => String::new(),
+        names => format!("   {}", names.join(" | ")),
     };
     let room = cells.saturating_sub(NAMES + 8);
-    let value = text::clip(if value.is_empty() { "\"\"" } else { &value }, room).into_owned();
+    let value = text::clip(if value.is_empty() { "\"\"" } else { value }, room).into_owned();
     let more = text::clip(
         &format!("{before}{choices}"),
         room.saturating_sub(text::width(&value)),
@@ -156,64 +173,30 @@ fn setting_row(scene: &Scene<'_>, name: &str, known: &Setting, cells: usize) -> 
     .into_owned();
     Line::from(vec![
         Span::raw("    "),
-        scene.span(Tone::Text, text::left(name, NAMES)),
+        scene.span(Tone::Text, text::left(setting.name(), NAMES)),
         scene.span(tone, format!("{sign}{value}")),
         scene.span(Tone::Quiet, more),
     ])
 }
 
-/// When a setting is read that no single run reads; None for all others.
-fn read_later(key: &str) -> Option<&'static str> {
-    const WITH_THE_INDEX: &[&str] = &["chunker.", "corpus.", "embedder.model"];
-    const WITH_THE_PROBE: &[&str] = &[
-        "probe.questions",
-        "probe.passages",
-        "probe.lambda",
-        "probe.hidden",
-        "probe.dropout",
-        "probe.learning_rate",
-        "probe.weight_decay",
-        "probe.batch",
-        "probe.epochs",
-        "probe.patience",
-    ];
-    const AT_THE_START: &[&str] = &["record.", "screen.frames_per_second"];
-    let is_one_of = |names: &[&str]| names.iter().any(|name| key.starts_with(name));
-    if is_one_of(WITH_THE_INDEX) {
-        Some("when a folder is indexed")
-    } else if is_one_of(WITH_THE_PROBE) {
-        Some("when a probe is trained")
-    } else {
-        is_one_of(AT_THE_START).then_some("when the program starts")
+/// The value of the run on the screen, else of the program as it was started.
+fn value_before(scene: &Scene<'_>, setting: &Setting) -> String {
+    match scene.run {
+        Some(run) => run.setting(setting),
+        None => setting.text(&scene.ui.next_run.settings),
     }
 }
 
-/// The value that the next run will have.
-pub fn current_value(scene: &Scene<'_>, known: &Setting) -> String {
-    scene
-        .ui
-        .next_run
-        .value(&known.key)
-        .unwrap_or_else(|| known.default.trim_matches('"').to_owned())
-}
-
-/// The value of the run on the screen, else of the program as it was started.
-fn value_before(scene: &Scene<'_>, known: &Setting) -> String {
-    let of_run = scene.run.and_then(|run| run.setting(&known.key));
-    of_run
-        .or_else(|| setting(&scene.ui.next_run.settings, &known.key))
-        .unwrap_or_else(|| known.default.trim_matches('"').to_owned())
-}
-
-/// How many settings the next run will have otherwise than the run on the screen. Settings of the screen need no run.
+/// The number of settings that differ between the next run and the run on the screen. Settings of
+/// the screen need no run.
 pub fn changed_settings(scene: &Scene<'_>) -> usize {
     if scene.ui.next_run.overrides.is_empty() {
         return 0;
     }
-    let of_runs = settings_list().into_iter();
-    let of_runs = of_runs
-        .filter(|known| !known.key.starts_with("screen.") && read_later(&known.key).is_none());
-    of_runs
-        .filter(|known| current_value(scene, known) != value_before(scene, known))
+    let next = scene.ui.next_run.config();
+    SETTINGS
+        .iter()
+        .filter(|setting| !setting.is_read_by(Reader::Screen) && setting.read_later().is_none())
+        .filter(|setting| setting.text(&next) != value_before(scene, setting))
         .count()
 }

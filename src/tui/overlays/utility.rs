@@ -88,11 +88,7 @@ fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
         (Some(utility), false) => measured(scene, scroll, (run, utility), cells, &mut content),
         (_, true) => {
             content.gap();
-            let samples = scene
-                .ui
-                .next_run
-                .value("utility.samples")
-                .unwrap_or_default();
+            let samples = scene.ui.next_run.config().utility.samples;
             let says = format!(
                 "Measuring: {samples} answers are sampled without documents, with all chunks of the context, with each alone and \
                  without each …"

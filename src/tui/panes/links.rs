@@ -1,9 +1,10 @@
 use ratatui::text::Line;
 
+use crate::config::LinkerKind;
 use crate::event::{ChunkText, DocumentLinks, LinkedChunk};
 use crate::tui::keys::Action;
 use crate::tui::pane::Pane;
-use crate::tui::state::{Lookup, Run, Step, setting};
+use crate::tui::state::{Lookup, Run, Step};
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Request, Scene, View};
@@ -45,7 +46,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
             relatives(scene, run, cells, &mut content);
         }
         attended(scene, run, cells, &mut content);
-        if setting(&run.settings, "linker.kind").as_deref() == Some("off") {
+        if run.settings.linker.kind == LinkerKind::Off {
             content.gap();
             let says = role_off::words(scene, run, "linker", "No links");
             content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
@@ -264,7 +265,7 @@ fn attended(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) {
         .filter(|step| !step.attended.is_empty())
         .collect();
     if steps.is_empty() {
-        if setting(&run.settings, "answer.attribution").as_deref() == Some("false") {
+        if !run.settings.answer.attribution {
             content.gap();
             let how = "Set answer.attribution to see which chunks each sentence attends to.";
             content.paragraph(how, scene.style(Tone::Quiet), "   ", cells);

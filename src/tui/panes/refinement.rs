@@ -1,5 +1,6 @@
 use ratatui::text::{Line, Span};
 
+use crate::config::UnderstandingKind;
 use crate::event::{
     AddedChunk, ChunkClass, ContextOrigin, RefinementEnd, Understanding, Unmeasured, VariantFault,
     VariedChunk,
@@ -117,9 +118,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 fn nothing_measured(scene: &Scene<'_>, cells: usize, content: &mut Content) {
     content.gap();
     if let Some(run) = scene.run {
-        let measures = run
-            .setting("understanding.kind")
-            .is_some_and(|kind| kind != "off");
+        let measures = run.settings.understanding.kind != UnderstandingKind::Off;
         let says = match scene.ui.is_in_progress(run) && measures {
             true => "Measuring: each chunk is said another way, and the question asked again …"
                 .to_owned(),

@@ -1,6 +1,6 @@
 use ratatui::text::{Line, Span};
 
-use crate::config::Place;
+use crate::config::{Location, RetrieverKind};
 use crate::event::{
     ChunkText, DropReason, Fusion, Hit, Ranked, Retrieval as Retrieved, WordOrigin,
 };
@@ -96,8 +96,8 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     };
     if run.lookups.is_empty() {
         content.gap();
-        let says = match run.setting("retriever.kind").as_deref() {
-            Some("off") => role_off::words(scene, run, "retriever", "Nothing was looked up"),
+        let says = match run.settings.retriever.kind {
+            RetrieverKind::Off => role_off::words(scene, run, "retriever", "Nothing was looked up"),
             _ if run.outcome.is_some() && run.gate.is_some() => {
                 "No sentence was doubted, so nothing was looked up.".to_owned()
             }
@@ -155,22 +155,22 @@ struct Decided {
 
 /// The places that a person decided about, for the next run.
 struct ByHand {
-    pinned: Vec<Place>,
-    excluded: Vec<Place>,
+    pinned: Vec<Location>,
+    excluded: Vec<Location>,
 }
 
 impl ByHand {
     fn next(scene: &Scene<'_>) -> Self {
-        let places = |key| scene.ui.next_run.places(key);
+        let retriever = scene.ui.next_run.config().retriever;
         Self {
-            pinned: places("retriever.pinned"),
-            excluded: places("retriever.excluded"),
+            pinned: retriever.pinned,
+            excluded: retriever.excluded,
         }
     }
 
     /// What they decided about a chunk.
     fn of(&self, chunk: &ChunkText) -> Option<Decided> {
-        let named = |places: &[Place]| places.iter().any(|place| place.names(chunk));
+        let named = |places: &[Location]| places.iter().any(|place| place.covers(chunk));
         match (named(&self.excluded), named(&self.pinned)) {
             (true, _) => Some(Decided {
                 sign: "-",
@@ -300,14 +300,13 @@ fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {
             retrieval.wall_us as f64 / 1e3
         );
     }
-    let setting = |key: &str| run.setting(&format!("retriever.{key}")).unwrap_or_default();
+    let settings = &run.settings.retriever;
     let fusion = match retrieval.fusion {
         Fusion::Weighted => format!(
-            "weighted {} bm25 + {} vectors",
-            setting("bm25_weight"),
-            setting("vector_weight")
+            "weighted {:?} bm25 + {:?} vectors",
+            settings.bm25_weight, settings.vector_weight
         ),
-        Fusion::Rrf => format!("reciprocal ranks, k {}", setting("rrf_k")),
+        Fusion::Rrf => format!("reciprocal ranks, k {:?}", settings.rrf_k),
     };
     format!(
         "{} · {fusion} · {} by words, {} by meaning · {:.1} ms",

@@ -313,13 +313,9 @@ fn word_rows(scene: &Scene<'_>, (run, step): (&Run, &Step), cells: usize, conten
 }
 
 fn gate_rows(scene: &Scene<'_>, run: &Run, top: f32, cells: usize, content: &mut Content) {
-    let says = match (
-        &run.gate,
-        run.setting("gate.kind").unwrap_or_default().as_str(),
-    ) {
-        (Some(gate), _) => gate_words(gate),
-        (None, "") => return,
-        (None, _) => "gate off: measured and shown, nothing follows".to_owned(),
+    let says = match &run.gate {
+        Some(gate) => gate_words(gate),
+        None => "gate off: measured and shown, nothing follows".to_owned(),
     };
     let has_nats = run
         .gate

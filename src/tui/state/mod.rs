@@ -17,7 +17,7 @@ use crate::event::{
 
 pub use funnel::{Funnel, Narrowed};
 pub use refinement::{Change, Refinement, Round};
-pub use run::{Call, Lookup, Phase, Rewritten, Run, setting};
+pub use run::{Call, Lookup, Phase, Rewritten, Run};
 pub use step::{Doubted, Step, Token, words};
 
 use super::text::{many_lines, one_line};

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
+use crate::config::{Config, Setting};
 use crate::event::{
     CallUsage, Citation, Context, CorpusCard, DoubtedRegion, DropReason, Event, GateCard, Hit,
     ModelCard, ModelRole, Outcome, QueryWord, Record, Retrieval, RunUsage, Utility,
@@ -17,7 +16,7 @@ pub struct Run {
     pub question: String,
     pub preset: String,
     /// The effective settings.
-    pub settings: Value,
+    pub settings: Config,
     pub models: Vec<ModelCard>,
     pub corpus: Option<CorpusCard>,
     pub seed: u64,
@@ -141,7 +140,7 @@ impl Run {
             id: record.run.clone(),
             question: harmless_text(question),
             preset: one_line(preset),
-            settings: settings.clone(),
+            settings: Config::from_recording(settings),
             models: models.clone(),
             corpus: corpus.as_ref().map(harmless_corpus),
             seed: *seed,
@@ -346,10 +345,10 @@ impl Run {
         self.models.iter().find(|card| card.role == role)
     }
 
-    /// A setting of the run by its dotted name, as text.
+    /// Returns a setting of the run as text that is safe to draw.
     #[must_use]
-    pub fn setting(&self, key: &str) -> Option<String> {
-        setting(&self.settings, key)
+    pub fn setting(&self, setting: &Setting) -> String {
+        one_line(&setting.text(&self.settings))
     }
 
     /// The hit that holds a chunk, in any lookup.
@@ -431,22 +430,6 @@ fn harmless_gate(gate: &GateCard) -> GateCard {
         fallback: gate.fallback.as_deref().map(one_line),
         ..gate.clone()
     }
-}
-
-/// A value of a table of settings by its dotted name, as a person would write it.
-#[must_use]
-pub fn setting(settings: &Value, key: &str) -> Option<String> {
-    let value = key
-        .split('.')
-        .try_fold(settings, |value, name| value.get(name))?;
-    Some(match value {
-        Value::String(text) => one_line(text),
-        // an f32 in a table of f64 carries digits that nobody wrote
-        Value::Number(number) if number.is_f64() => {
-            format!("{:?}", number.as_f64().unwrap_or_default() as f32)
-        }
-        other => one_line(&other.to_string()),
-    })
 }
 
 impl Lookup {

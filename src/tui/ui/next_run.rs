@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use toml::Value;
 
-use crate::config::{Config, Layers, Place, preset_names};
-use crate::tui::state::setting;
+use crate::config::{ChunkerSettings, Config, Layers, Location, Setting, preset_names};
 
 /// The settings of the next run.
 #[derive(Debug, Clone)]
@@ -13,23 +12,27 @@ pub struct NextRun {
     /// Settings changed on the screen.
     pub overrides: Vec<(String, String)>,
     /// The settings that the program was started with.
-    pub settings: Value,
-    /// How the documents of the index were chunked.
-    chunking: Vec<String>,
-    /// Every preset with its settings.
-    presets: Vec<(String, Value)>,
+    pub settings: Config,
+    /// The settings by which the documents of the index were chunked.
+    chunker: ChunkerSettings,
+    /// Every preset with its settings; `None` for one that cannot be read, as choosing it reports.
+    presets: Vec<(String, Option<Config>)>,
 }
 
 impl NextRun {
     pub fn new(config: &Config, presets_folder: &Path) -> Self {
-        let mut next = Self {
+        Self {
             overrides: Vec::new(),
-            settings: serde_json::to_value(config).unwrap_or_default(),
-            chunking: Vec::new(),
-            presets: presets(presets_folder),
-        };
-        next.chunking = next.chunking_settings();
-        next
+            settings: config.clone(),
+            chunker: config.chunker.of_index(),
+            presets: preset_names(presets_folder)
+                .into_iter()
+                .map(|name| {
+                    let settings = preset_settings(&name);
+                    (name, settings)
+                })
+                .collect(),
+        }
     }
 
     /// The names of all presets.
@@ -39,43 +42,43 @@ impl NextRun {
 
     /// The presets in which a role is on.
     pub fn presets_with<'a>(&'a self, role: &str) -> impl Iterator<Item = &'a str> {
-        let key = format!("{role}.kind");
-        let is_on =
-            move |settings: &Value| setting(settings, &key).is_some_and(|kind| kind != "off");
+        let kind = Setting::named(&format!("{role}.kind"));
+        let is_on = move |settings: &Config| kind.is_some_and(|kind| kind.text(settings) != "off");
         self.presets
             .iter()
-            .filter(move |(_, settings)| is_on(settings))
+            .filter(move |(_, settings)| settings.as_ref().is_some_and(is_on))
             .map(|(name, _)| name.as_str())
     }
 
-    /// The value of a setting: as changed on the screen, then as a preset chosen there has it, then as at the start.
-    pub fn value(&self, key: &str) -> Option<String> {
-        if let Some(value) = self.changed(key) {
-            return Some(value.to_owned());
+    /// The settings as changed on the screen, else as a preset chosen there has them, else as at the
+    /// start.
+    pub fn config(&self) -> Config {
+        let mut next = self.settings.clone();
+
+        let chosen = self.overrides.iter().find(|(key, _)| key == "preset");
+        let before = self.preset(&self.settings.preset);
+        let after = chosen.and_then(|(_, name)| self.preset(name));
+        if let (Some(before), Some(after)) = (before, after) {
+            // the user's own settings are stronger than any preset
+            let is_of_preset =
+                |setting: &&Setting| setting.value(before) == setting.value(&self.settings);
+            for setting in Setting::differing(before, after).filter(is_of_preset) {
+                let _ = setting.set(&mut next, &setting.value(after));
+            }
         }
 
-        let at_start = setting(&self.settings, key);
-        let before = setting(&self.settings, "preset").and_then(|name| self.of_preset(&name, key));
-        // the user's own settings are stronger than any preset
-        if before == at_start
-            && let Some(chosen) = self.changed("preset")
-            && let Some(value) = self.of_preset(chosen, key)
-        {
-            return Some(value);
+        for (key, text) in &self.overrides {
+            if let Some(setting) = Setting::named(key) {
+                // a value that does not fit was refused when it was typed
+                let _ = setting.set(&mut next, &setting.parse(text));
+            }
         }
-        at_start
+        next
     }
 
-    fn changed(&self, key: &str) -> Option<&str> {
-        self.overrides
-            .iter()
-            .find(|(changed, _)| changed == key)
-            .map(|(_, value)| value.as_str())
-    }
-
-    fn of_preset(&self, name: &str, key: &str) -> Option<String> {
+    fn preset(&self, name: &str) -> Option<&Config> {
         let (_, settings) = self.presets.iter().find(|(known, _)| known == name)?;
-        setting(settings, key)
+        settings.as_ref()
     }
 
     /// Changes a setting for the next run.
@@ -89,55 +92,29 @@ impl NextRun {
         self.overrides.retain(|(changed, _)| changed != key);
     }
 
-    /// The places of documents that a setting names.
-    pub fn places(&self, key: &str) -> Vec<Place> {
-        #[derive(serde::Deserialize)]
-        struct Named {
-            places: Vec<Place>,
+    /// The locations that a setting lists.
+    pub fn locations(&self, key: &str) -> Vec<Location> {
+        match Setting::named(key).map(|setting| setting.value(&self.config())) {
+            Some(Value::Array(listed)) => listed
+                .iter()
+                .filter_map(|location| location.as_str()?.parse().ok())
+                .collect(),
+            _ => Vec::new(),
         }
-        let value = self.value(key).unwrap_or_default();
-        toml::from_str::<Named>(&format!("places = {value}"))
-            .map_or_else(|_| Vec::new(), |named| named.places)
     }
 
     /// Returns whether the index has to be rebuilt for its chunks to follow the settings.
     pub fn needs_indexing(&self) -> bool {
-        self.chunking_settings() != self.chunking
+        self.config().chunker.of_index() != self.chunker
     }
 
     /// The index is being brought up to date with the settings as they are now.
     pub fn indexed(&mut self) {
-        self.chunking = self.chunking_settings();
-    }
-
-    /// The settings that decide how documents are chunked for the index.
-    fn chunking_settings(&self) -> Vec<String> {
-        let value = |key: &str| self.value(&format!("chunker.{key}")).unwrap_or_default();
-        let (kind, keys): (&str, &[&str]) = match value("kind").as_str() {
-            "semantic" => ("semantic", &["tokens", "similarity", "characters"]),
-            // the adaptive chunker re-chunks for a question, not in the index
-            _ => ("fixed", &["tokens", "overlap_tokens", "sentences"]),
-        };
-        std::iter::once(kind.to_owned())
-            .chain(keys.iter().map(|key| value(key)))
-            .collect()
+        self.chunker = self.config().chunker.of_index();
     }
 }
 
-/// The presets with the settings that each gives. A preset that cannot be read is left empty here; choosing it says why.
-fn presets(folder: &Path) -> Vec<(String, Value)> {
-    preset_names(folder)
-        .into_iter()
-        .map(|name| {
-            let settings = preset_settings(&name).unwrap_or_default();
-            (name, settings)
-        })
-        .collect()
-}
-
-fn preset_settings(name: &str) -> Option<Value> {
-    let layers = Layers::defaults()
-        .with(&[("preset".to_owned(), name.to_owned())])
-        .ok()?;
-    serde_json::to_value(layers.config().ok()?).ok()
+fn preset_settings(name: &str) -> Option<Config> {
+    let layers = Layers::defaults().with(&[("preset".to_owned(), name.to_owned())]);
+    layers.ok()?.config().ok()
 }

@@ -220,7 +220,7 @@ mod unix {
 
         let walked = walk_quietly(folder.path(), &settings());
         assert_eq!(found(&walked), ["sub/a.txt"]);
-        let off = "corpus.follow_links is off";
+        let off = "corpus.follow_symlinks is off";
         check_skipped(
             &walked,
             &[("dangling", off), ("sub/back", off), ("there", off)],
@@ -229,7 +229,7 @@ mod unix {
         let walked = walk_quietly(
             folder.path(),
             &CorpusSettings {
-                follow_links: true,
+                follow_symlinks: true,
                 ..settings()
             },
         );

@@ -468,7 +468,7 @@ fn a_rephrasing_that_fits_no_context_is_skipped() {
         .with_context(78);
     let settings = settings(&[
         ("answer.max_tokens", "8"),
-        ("understanding.answer_tokens", "4"),
+        ("understanding.max_tokens", "4"),
         ("retriever.k", "2"),
     ]);
     // the same script, with a wordy second rephrasing before the others

@@ -119,7 +119,7 @@ fn twins_are_dropped_by_meaning_and_by_words() {
     for prefilter in ["off", "tf_idf"] {
         let settings = [
             ("filter.kind", "graded"),
-            ("filter.most_cosine", "0.0"),
+            ("filter.max_similarity", "0.0"),
             ("filter.prefilter", prefilter),
         ];
         let events = events(&settings, ScriptedGenerator::new());
@@ -158,7 +158,7 @@ fn a_rewrite_is_used_when_it_says_something_of_the_question() {
     ] {
         let settings = [
             ("rewriter.kind", "generator"),
-            ("rewriter.least_cosine", least),
+            ("rewriter.min_similarity", least),
         ];
         let events = events(&settings, ScriptedGenerator::new().when("keywords", reply));
         let told = events.iter().find_map(|event| match event {

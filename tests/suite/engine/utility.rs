@@ -153,7 +153,7 @@ fn without_a_reference_the_own_answer_stands_in() {
     let settings = [
         ("utility.samples", "2"),
         ("utility.references", "[\"  \"]"),
-        ("utility.each_chunk", "false"),
+        ("utility.per_chunk", "false"),
     ];
     let (utility, _) = measured(
         &[REBA, MOSQUE],

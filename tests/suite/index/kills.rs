@@ -41,7 +41,7 @@ fn child() {
     }));
     embedder.pause = Duration::from_millis(1);
     let mut small = config();
-    small.chunker.tokens = 32;
+    small.chunker.max_tokens = 32;
     small.chunker.overlap_tokens = 0;
     match index.update(&small, &mut embedder, &common::counter(), &mut |_| {
         Flow::Continue
@@ -185,7 +185,7 @@ fn work_that_no_generation_uses_yet_is_found_again() {
     failing.inner.pause = Duration::from_millis(250); // calls stay small
     let mut index = corpus.open();
     let mut small = config();
-    small.chunker.tokens = 32;
+    small.chunker.max_tokens = 32;
     let failed = index.update(&small, &mut failing, &common::counter(), &mut |_| {
         Flow::Continue
     });

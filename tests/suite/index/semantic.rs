@@ -17,8 +17,8 @@ fn with(kind: ChunkerKind) -> Config {
     let mut config = config();
     (
         config.chunker.kind,
-        config.chunker.tokens,
-        config.chunker.similarity,
+        config.chunker.max_tokens,
+        config.chunker.min_similarity,
     ) = (kind, 64, 0.5);
     config
 }

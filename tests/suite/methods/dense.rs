@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use ragscope::config::prompts::PromptName;
-use ragscope::config::{Layers, RefillKind, RefinerStop, UnderstandingSettings};
+use ragscope::config::{Layers, RefillKind, StopWhen, UnderstandingSettings};
 use ragscope::event::{ChunkClass, VariantFault};
 use ragscope::llm::{Completion, Decoding, End, Entailment, LlmError, Prompt};
 use ragscope::methods::dense::{Added, Dense, Evaluation, Passage, Rephrasings, change};
@@ -302,8 +302,8 @@ fn the_best_context_is_the_least_uncertain_and_a_sufficient_one_is_not_given_up(
         let evaluation = evaluation(dse, sufficient);
         assert_eq!(
             (
-                evaluation.is_good_enough(0.2, RefinerStop::And),
-                evaluation.is_good_enough(0.2, RefinerStop::Or)
+                evaluation.is_good_enough(0.2, StopWhen::CertainAndSufficient),
+                evaluation.is_good_enough(0.2, StopWhen::CertainOrSufficient)
             ),
             (and, or)
         );

@@ -29,7 +29,7 @@ fn links(rows: &[Vec<f32>], most: usize, direction: LinkDirection) -> Vec<Vec<Li
 /// is left without the unit itself.
 fn check(golden: &Value, rows: &str, metadata: &str) {
     let rows = matrix(&golden[rows]);
-    let found = links(&rows, 8, LinkDirection::Back);
+    let found = links(&rows, 8, LinkDirection::Backward);
     for (unit, expected) in golden[metadata]
         .as_array()
         .expect("units")
@@ -74,7 +74,7 @@ fn related_units_are_those_of_the_attention_matrix() {
 fn both_directions_take_the_stronger_share_and_tie_a_unit_to_what_comes_after_it() {
     let rows =
         matrix(&vectors("attention_linker.json")["token_to_sentence"]["row_mean_of_block_sum"]);
-    let back = links(&rows, 8, LinkDirection::Back);
+    let back = links(&rows, 8, LinkDirection::Backward);
     assert!(back[0].is_empty(), "a causal model looks back only");
     let both = links(&rows, 8, LinkDirection::Both);
     let weight = |unit: usize, to: u32| {

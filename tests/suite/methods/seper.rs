@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use ragscope::config::SeveralReferences;
+use ragscope::config::Aggregate;
 use ragscope::config::prompts::PromptName;
 use ragscope::llm::{Completion, Decoding, Entailment, Prompt};
 use ragscope::methods::{Believed, MethodError, ModelCalls, believed, contexts, judge_ahead};
@@ -129,7 +129,7 @@ fn seper_is_that_of_the_reference_code_with_its_faults_mended() {
             believed(&mut Table::of(case), "who?", &references, &samples, several)
                 .expect("the table judges")
         };
-        let best = seper(SeveralReferences::Best);
+        let best = seper(Aggregate::Best);
         near(
             best.soft,
             &expected["seper_soft_fixed_max_over_golds"],
@@ -139,7 +139,7 @@ fn seper_is_that_of_the_reference_code_with_its_faults_mended() {
         for (weight, golden) in best.weights.iter().zip(list(&case["likelihood"])) {
             near(*weight, golden, name);
         }
-        let mean = seper(SeveralReferences::Mean);
+        let mean = seper(Aggregate::Mean);
         near(
             mean.soft,
             &expected["seper_soft_mean_over_golds_max_direction"],
@@ -162,7 +162,7 @@ fn a_likelihood_is_the_mean_of_its_tokens() {
         "who?",
         &["Yes".to_owned()],
         &samples,
-        SeveralReferences::Best,
+        Aggregate::Best,
     );
     for (weight, golden) in seper
         .expect("judged")
@@ -186,7 +186,7 @@ fn belief(answers: &[(&str, usize)], reference: &str) -> Believed {
         "?",
         &references,
         &samples,
-        SeveralReferences::Best,
+        Aggregate::Best,
     );
     judged.expect("the table judges")
 }
@@ -273,6 +273,6 @@ fn what_is_judged_ahead_is_all_that_is_asked() {
     judge_ahead(&mut seen, "?", &references, &all).expect("judged");
     seen.2 = true;
     for set in all {
-        believed(&mut seen, "?", &references, set, SeveralReferences::Best).expect("judged");
+        believed(&mut seen, "?", &references, set, Aggregate::Best).expect("judged");
     }
 }

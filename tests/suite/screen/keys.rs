@@ -133,7 +133,7 @@ fn a_changed_setting_goes_with_the_next_question() {
     screen
         .apply(&renamed(&recorded(), "b"))
         .press("s j enter backspace x enter")
-        .shows("cannot be");
+        .shows("seed takes a whole number, not `x`");
     screen
         .press("enter backspace 7 enter")
         .shows("was 1")

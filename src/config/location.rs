@@ -1,43 +1,41 @@
-//! A place in a document: `ships.md`, `ships.md:5` and `ships.md:5-6` as the screen writes it, `ships.md@120-310` in bytes.
+//! A location in a document: `ships.md`, `ships.md:5` and `ships.md:5-6` as the screen writes it,
+//! `ships.md@120-310` in bytes.
 
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 use crate::event::ChunkText;
 
 /// A document of the corpus, or a part of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Place {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
     /// Path of the document inside the corpus.
     pub document: String,
     pub part: Part,
 }
 
-/// What of a document is meant.
+/// The part of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Whole,
-    /// Whatever shares a line with these: from 1, both inclusive.
+    /// Everything that shares a line with these: from 1, both inclusive.
     Lines([u32; 2]),
-    /// Whatever lies inside these bytes: start, and one past the end. Chunks may share lines and overlap: this names one of them.
+    /// Everything inside these bytes: start, and one past the end. Chunks may overlap and share
+    /// lines; bytes name one of them.
     Bytes([u64; 2]),
 }
 
-impl Place {
-    /// Does it name a chunk, or a chunk of a joined text?
-    #[must_use]
-    pub fn names(&self, chunk: &ChunkText) -> bool {
-        let holds = |lines, bytes| self.holds(&chunk.document, lines, bytes);
+impl Location {
+    /// Returns whether it covers a chunk, or a chunk of a joined text.
+    pub fn covers(&self, chunk: &ChunkText) -> bool {
+        let holds = |lines, bytes| self.covers_range(&chunk.document, lines, bytes);
         match chunk.parts.as_slice() {
             [] => holds(chunk.lines, chunk.bytes),
             parts => parts.iter().any(|part| holds(part.lines, part.bytes)),
         }
     }
 
-    fn holds(&self, document: &str, lines: [u32; 2], bytes: [u64; 2]) -> bool {
+    fn covers_range(&self, document: &str, lines: [u32; 2], bytes: [u64; 2]) -> bool {
         self.document == document
             && match self.part {
                 Part::Whole => true,
@@ -47,7 +45,7 @@ impl Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for Location {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -76,7 +74,7 @@ impl FromStr for Place {
         let (document, part, in_order) = lines.or_else(bytes).unwrap_or((text, Part::Whole, true));
         if document.is_empty() {
             return Err(
-                "a place is DOCUMENT, DOCUMENT:LINE, DOCUMENT:FIRST-LAST or DOCUMENT@START-END"
+                "a location is DOCUMENT, DOCUMENT:LINE, DOCUMENT:FIRST-LAST or DOCUMENT@START-END"
                     .to_owned(),
             );
         }
@@ -90,21 +88,7 @@ impl FromStr for Place {
     }
 }
 
-impl TryFrom<String> for Place {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<Place> for String {
-    fn from(place: Place) -> Self {
-        place.to_string()
-    }
-}
-
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let document = &self.document;
         match self.part {
@@ -120,12 +104,12 @@ impl fmt::Display for Place {
 mod tests {
     use super::*;
 
-    fn place(text: &str) -> Place {
+    fn location(text: &str) -> Location {
         text.parse().expect(text)
     }
 
     #[test]
-    fn a_place_is_a_document_or_a_part_of_it() {
+    fn a_location_is_a_document_or_a_part_of_it() {
         let cases = [
             ("ships.md", "ships.md", Part::Whole),
             ("tables/ships.md:5", "tables/ships.md", Part::Lines([5, 5])),
@@ -142,17 +126,17 @@ mod tests {
         ];
         for (text, document, part) in cases {
             assert_eq!(
-                place(text),
-                Place {
+                location(text),
+                Location {
                     document: document.to_owned(),
                     part
                 },
                 "{text}"
             );
-            assert_eq!(place(text).to_string(), text);
+            assert_eq!(location(text).to_string(), text);
         }
         for wrong in ["", ":5", "ships.md:6-5", "ships.md@7-7"] {
-            wrong.parse::<Place>().expect_err(wrong);
+            wrong.parse::<Location>().expect_err(wrong);
         }
     }
 
@@ -171,7 +155,7 @@ mod tests {
         ];
         for (text, lines, bytes, named) in cases {
             assert_eq!(
-                place(text).holds("ships.md", lines, bytes),
+                location(text).covers_range("ships.md", lines, bytes),
                 named,
                 "{text} {lines:?} {bytes:?}"
             );

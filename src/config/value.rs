@@ -1,0 +1,195 @@
+//! The types that a setting may have: what each takes, and how it reads and writes TOML values.
+
+use toml::Value;
+
+use super::Location;
+use crate::event::{Fusion, StatePosition};
+
+/// A name that a setting may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    pub name: &'static str,
+    pub doc_lines: &'static [&'static str],
+}
+
+impl Choice {
+    /// Returns what the choice means.
+    pub fn doc(&self) -> String {
+        let lines: Vec<&str> = self.doc_lines.iter().map(|line| line.trim()).collect();
+        lines.join(" ")
+    }
+}
+
+/// Joins alternatives: "a, b or c".
+pub(super) fn one_of(alternatives: &[&str]) -> String {
+    match alternatives {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+/// A type that a setting may have.
+pub(super) trait SettingType: Sized {
+    /// The names that it consists of, when it is a choice.
+    const CHOICES: &'static [Choice] = &[];
+
+    /// Returns what it takes, as error messages put it after "takes".
+    fn takes() -> String;
+
+    /// Reads a value; `None` when it is of another type.
+    fn from_value(value: &Value) -> Option<Self>;
+
+    fn to_value(&self) -> Value;
+}
+
+impl SettingType for bool {
+    fn takes() -> String {
+        "`true` or `false`".to_owned()
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        value.as_bool()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Boolean(*self)
+    }
+}
+
+macro_rules! whole_numbers {
+    ($($type:ty),+) => {$(
+        impl SettingType for $type {
+            fn takes() -> String {
+                "a whole number".to_owned()
+            }
+
+            fn from_value(value: &Value) -> Option<Self> {
+                value.as_integer()?.try_into().ok()
+            }
+
+            fn to_value(&self) -> Value {
+                // a value beyond this cannot have come from TOML
+                Value::Integer(i64::try_from(*self).unwrap_or(i64::MAX))
+            }
+        }
+    )+};
+}
+
+whole_numbers!(u32, u64);
+
+impl SettingType for f64 {
+    fn takes() -> String {
+        "a number".to_owned()
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let whole = value.as_integer().map(|whole| whole as f64);
+        value.as_float().or(whole)
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Float(*self)
+    }
+}
+
+impl SettingType for f32 {
+    fn takes() -> String {
+        f64::takes()
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        f64::from_value(value).map(|number| number as f32)
+    }
+
+    fn to_value(&self) -> Value {
+        // by way of its shortest text: 0.3, where the nearest f64 reads 0.30000001192092896
+        Value::Float(self.to_string().parse().unwrap_or_default())
+    }
+}
+
+impl SettingType for String {
+    fn takes() -> String {
+        "text".to_owned()
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        value.as_str().map(str::to_owned)
+    }
+
+    fn to_value(&self) -> Value {
+        Value::String(self.clone())
+    }
+}
+
+impl SettingType for Location {
+    fn takes() -> String {
+        "a document or a part of it (DOCUMENT, DOCUMENT:LINE, DOCUMENT:FIRST-LAST or \
+         DOCUMENT@START-END)"
+            .to_owned()
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        value.as_str()?.parse().ok()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::String(self.to_string())
+    }
+}
+
+impl<T: SettingType> SettingType for Vec<T> {
+    fn takes() -> String {
+        format!("a list, each entry {}", T::takes())
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        value.as_array()?.iter().map(T::from_value).collect()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Array(self.iter().map(T::to_value).collect())
+    }
+}
+
+/// Makes an enum of names a type of settings, with a name and a doc for each variant.
+macro_rules! named {
+    ($kind:ident { $($([doc = $doc:literal])+ $choice:ident = $name:literal,)+ }) => {
+        impl $crate::config::value::SettingType for $kind {
+            const CHOICES: &'static [$crate::config::value::Choice] = &[
+                $($crate::config::value::Choice { name: $name, doc_lines: &[$($doc),+] }),+
+            ];
+
+            fn takes() -> String {
+                $crate::config::value::one_of(&[$(concat!("`", $name, "`")),+])
+            }
+
+            fn from_value(value: &toml::Value) -> Option<Self> {
+                match value.as_str()? {
+                    $($name => Some(Self::$choice),)+
+                    _ => None,
+                }
+            }
+
+            fn to_value(&self) -> toml::Value {
+                let name = match self { $(Self::$choice => $name),+ };
+                toml::Value::String(name.to_owned())
+            }
+        }
+    };
+}
+pub(super) use named;
+
+named! {
+    Fusion {
+        [doc = " Weighted sum of both scores, each normalised to 0..1."] Weighted = "weighted",
+        [doc = " Reciprocal rank fusion."] Rrf = "rrf",
+    }
+}
+
+named! {
+    StatePosition {
+        [doc = " The first token of the sentence."] FirstToken = "first_token",
+        [doc = " The token before it, which predicts it."] LastPromptToken = "last_prompt_token",
+    }
+}
