@@ -168,7 +168,7 @@ impl Layers {
             return Layer::parse(format!("preset {name}"), text);
         }
 
-        let known = presets::names(&self.presets_folder);
+        let known = presets::preset_names(&self.presets_folder);
         Err(ConfigError::UnknownPreset {
             name: name.to_owned(),
             hint: nearest(name, known.iter().map(String::as_str)),
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_corpus_brings_along_is_weaker_than_the_user() {
+    fn the_settings_of_a_corpus_are_weaker_than_those_of_the_user() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("ragscope.toml");
         std::fs::write(&file, "[retriever]\nk = 2\npool = 7\n").expect("written");

@@ -26,6 +26,6 @@ pub use names::{names_with_own, nearest};
 #[cfg(feature = "portable")]
 pub use paths::libraries_folder;
 pub use paths::{Paths, assets_folder};
-pub use presets::names as preset_names;
+pub use presets::{preset_names, presets_table};
 pub use settings::*;
 pub use value::Choice;

@@ -1,6 +1,9 @@
+//! The folders and files of ragscope.
+
 use std::path::{Path, PathBuf};
 
-/// Where ragscope keeps its files: XDG folders on Linux, the platform's own elsewhere, or all under `RAGSCOPE_HOME`.
+/// The folders of ragscope: XDG folders on Linux, the platform's own elsewhere, or all of them in
+/// `RAGSCOPE_HOME`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paths {
     /// Settings, presets, themes, prompts, keymap.
@@ -9,13 +12,12 @@ pub struct Paths {
     pub data: PathBuf,
     /// Recorded runs and input history.
     pub state: PathBuf,
-    /// Logs and whatever may be deleted.
+    /// Logs and other files that may be deleted.
     pub cache: PathBuf,
 }
 
 impl Paths {
-    /// The folders of this user.
-    #[must_use]
+    /// Returns the folders of this user.
     pub fn of_user() -> Self {
         if let Some(home) = std::env::var_os("RAGSCOPE_HOME").filter(|home| !home.is_empty()) {
             return Self::under(PathBuf::from(home));
@@ -30,13 +32,12 @@ impl Paths {
                     .to_owned(),
                 cache: dirs.cache_dir().to_owned(),
             },
-            // no home directory at all: keep everything beside the work
+            // no home directory at all
             None => Self::under(PathBuf::from(".ragscope")),
         }
     }
 
-    /// Everything under one folder.
-    #[must_use]
+    /// Returns folders that are all under one.
     pub fn under(home: PathBuf) -> Self {
         Self {
             config: home.join("config"),
@@ -47,55 +48,46 @@ impl Paths {
     }
 
     /// The user's settings.
-    #[must_use]
     pub fn config_file(&self) -> PathBuf {
         self.config.join("config.toml")
     }
 
     /// The user's key bindings.
-    #[must_use]
     pub fn keymap_file(&self) -> PathBuf {
         self.config.join("keymap.toml")
     }
 
-    /// One folder an indexed corpus.
-    #[must_use]
+    /// One folder per indexed corpus.
     pub fn indexes(&self) -> PathBuf {
         self.data.join("indexes")
     }
 
-    /// Models that the user put or pulled here.
-    #[must_use]
+    /// Models that the user added.
     pub fn models(&self) -> PathBuf {
         self.data.join("models")
     }
 
     /// Probes that were trained here.
-    #[must_use]
     pub fn probes(&self) -> PathBuf {
         self.data.join("probes")
     }
 
     /// Recorded runs.
-    #[must_use]
     pub fn sessions(&self) -> PathBuf {
         self.state.join("sessions")
     }
 
     /// Evaluations, finished and interrupted.
-    #[must_use]
     pub fn evaluations(&self) -> PathBuf {
         self.state.join("evaluations")
     }
 
     /// Questions asked before, for the input line.
-    #[must_use]
     pub fn history_file(&self) -> PathBuf {
         self.state.join("history")
     }
 
     /// The log of llama.cpp and of the program.
-    #[must_use]
     pub fn log_file(&self) -> PathBuf {
         self.cache.join("ragscope.log")
     }

@@ -2,26 +2,25 @@
 
 use std::path::Path;
 
-const BUILT_IN: &[(&str, &str)] = &[
-    (
-        "closed-book",
-        include_str!("../../config/presets/closed-book.toml"),
-    ),
-    ("naive", include_str!("../../config/presets/naive.toml")),
-    (
-        "dense-rag",
-        include_str!("../../config/presets/dense-rag.toml"),
-    ),
-    ("searag", include_str!("../../config/presets/searag.toml")),
-    (
-        "chunkrag",
-        include_str!("../../config/presets/chunkrag.toml"),
-    ),
-    (
-        "saki-rag",
-        include_str!("../../config/presets/saki-rag.toml"),
-    ),
-    ("full", include_str!("../../config/presets/full.toml")),
+use super::names_with_own;
+
+/// Embeds the files of `config/presets`, in the order in which they are listed to the user.
+macro_rules! presets {
+    ($($name:literal),+ $(,)?) => {
+        const BUILT_IN: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../../config/presets/", $name, ".toml")))),+
+        ];
+    };
+}
+
+presets![
+    "closed-book",
+    "naive",
+    "dense-rag",
+    "searag",
+    "chunkrag",
+    "saki-rag",
+    "full",
 ];
 
 /// Returns the text of a built-in preset.
@@ -33,6 +32,39 @@ pub(super) fn built_in(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the names of all presets: the built-in ones, then those in the user's folder.
-pub fn names(presets_folder: &Path) -> Vec<String> {
-    super::names_with_own(BUILT_IN, presets_folder)
+pub fn preset_names(presets_folder: &Path) -> Vec<String> {
+    names_with_own(BUILT_IN, presets_folder)
+}
+
+/// Returns the README's table of presets, in Markdown.
+pub fn presets_table() -> String {
+    let mut table = "| preset | what it does |\n|---|---|\n".to_owned();
+    for (name, text) in BUILT_IN {
+        table.push_str(&format!("| `{name}` | {} |\n", doc(text)));
+    }
+    table
+}
+
+/// Returns what a preset does: the comment at the start of its file.
+fn doc(text: &str) -> String {
+    let lines: Vec<&str> = text
+        .lines()
+        .map_while(|line| line.strip_prefix('#'))
+        .map(str::trim)
+        .collect();
+    lines.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_file_is_embedded_and_says_what_it_does() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/presets");
+        assert_eq!(preset_names(&folder), preset_names(Path::new("")));
+        for (name, text) in BUILT_IN {
+            assert!(!doc(text).is_empty(), "{name} has no comment");
+        }
+    }
 }

@@ -1,13 +1,14 @@
-//! Prompts are files: `assets/prompts/<name>.md`, overridden by files of the same name in the user's prompts folder.
+//! Prompts are files: `assets/prompts/<name>.md`, overridden by files of the same name in the user's
+//! prompts folder.
 
 use std::path::{Path, PathBuf};
 
 use super::ConfigError;
 
-/// Declares the prompts: one file each.
+/// Declares the prompts, one file each.
 macro_rules! prompts {
     ($($(#[$doc:meta])* $prompt:ident = $name:literal),+ $(,)?) => {
-        /// A prompt by what it asks for.
+        /// A prompt by its purpose.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum PromptName { $($(#[$doc])* $prompt),+ }
 
@@ -16,7 +17,6 @@ macro_rules! prompts {
             pub const ALL: &[Self] = &[$(Self::$prompt),+];
 
             /// File name without its ending.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$prompt => $name),+ }
             }
@@ -31,25 +31,25 @@ macro_rules! prompts {
 prompts! {
     /// The answer alone, from passages.
     QaShort = "qa_short",
-    /// The answer alone, from passages and nothing else.
+    /// The answer alone, from passages only.
     QaGrounded = "qa_grounded",
     /// The answer alone, from memory.
     QaClosed = "qa_closed",
     /// One short sentence at a time, with or without passages.
     StepByStep = "step_by_step",
-    /// The same text, said another way.
+    /// A text rephrased.
     Rephrase = "rephrase",
-    /// Does one answer entail another?
+    /// Whether one answer entails another.
     Entailment = "entailment",
-    /// Does the context suffice for the question?
+    /// Whether the context suffices for the question.
     SelfEvaluate = "self_evaluate",
     /// The relevance of a passage, from 0 to 10.
     Grade = "grade",
-    /// The same, with a first rating to check.
+    /// A first rating of the relevance, checked.
     GradeReflect = "grade_reflect",
-    /// The same, as a critic of names, dates and numbers, with two ratings to check.
+    /// Two ratings of the relevance, checked by a critic of names, dates and numbers.
     GradeCritic = "grade_critic",
-    /// Is a text relevant to the question, 1 or 0?
+    /// Whether a text is relevant to the question, 1 or 0.
     JudgeRelevant = "judge_relevant",
     /// The question as a short search query.
     RewriteQuery = "rewrite_query",
@@ -59,22 +59,22 @@ prompts! {
     WriteQuestion = "write_question",
 }
 
-/// The prompts in force.
+/// The prompts, with those of the user.
 #[derive(Debug, Clone)]
 pub struct Prompts {
     folder: PathBuf,
 }
 
 impl Prompts {
-    /// The built-in prompts, with the user's files in `folder` taking their place.
-    #[must_use]
+    /// The built-in prompts, overridden by the user's files in `folder`.
     pub fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
         }
     }
 
-    /// The prompt with each `{name}` replaced by its value. Values are not searched for names.
+    /// Returns the prompt with each `{name}` replaced by its value. Values are not searched for
+    /// names.
     ///
     /// # Errors
     /// A user's file that cannot be read.
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_users_file_takes_the_place_of_a_built_in_prompt() {
+    fn a_users_file_overrides_a_built_in_prompt() {
         let folder = tempfile::tempdir().expect("a folder");
         let prompts = Prompts::new(folder.path());
         let built_in = prompts
