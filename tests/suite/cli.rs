@@ -22,7 +22,7 @@ fn commands_that_only_look_say_what_they_see() {
         (&["models", "--json"], "\"used_as\": \"embedder\""),
         (&["paths"], "sessions"),
         (&["paths", "--json"], "\"sessions\":"),
-        (&["config"], "# Chunks that go into the context."),
+        (&["config"], "# Number of chunks in the context."),
         (
             &["config", "--effective", "--set", "retriever.k=7"],
             "k = 7",
