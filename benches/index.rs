@@ -54,13 +54,13 @@ fn search() {
     let mut embedder = Synthetic::new();
     let mut index = Index::open(&folder, &indexes).expect("an index");
     let report = update(&mut index, &mut embedder);
-    say(
+    print_figure(
         "documents in the large index",
         report.corpus.documents as f64,
         "",
     );
     if report.added > 0 {
-        say(
+        print_figure(
             "building the large index, graph included",
             report.wall_ms as f64 / 1000.0,
             "s",
@@ -69,14 +69,14 @@ fn search() {
 
     drop(index);
     let (index, seconds) = timed(|| Index::open(&folder, &indexes).expect("an index"));
-    say("opening it, all checksums verified", seconds * 1000.0, "ms");
+    print_figure("opening it, all checksums verified", seconds * 1000.0, "ms");
 
     let settings = config().retriever;
     let queries: Vec<(String, Vec<f32>)> = (0..QUERIES)
         .map(|i| (question(LARGE + i), embedder.space.vector(LARGE + i)))
         .collect();
     let recall = recall(&index, &embedder.space, &queries, &settings);
-    say("vector recall@10 against exact search", recall, "");
+    print_figure("vector recall@10 against exact search", recall, "");
 
     let search = |(query, vector): &(String, Vec<f32>)| {
         index
@@ -89,8 +89,8 @@ fn search() {
         times.push(seconds * 1000.0);
     }
     times.sort_by(f64::total_cmp);
-    say("hybrid search p50", times[times.len() / 2], "ms");
-    say("hybrid search p99", times[times.len() * 99 / 100], "ms");
+    print_figure("hybrid search p50", times[times.len() / 2], "ms");
+    print_figure("hybrid search p99", times[times.len() * 99 / 100], "ms");
 
     let mut next = queries.iter().cycle();
     Criterion::default()
@@ -146,14 +146,14 @@ fn rescan() {
 
     let (report, seconds) = timed(|| update(&mut index, &mut embedder));
     assert_eq!(report.unchanged, 10_000);
-    say("rescan of 10,000 unchanged files", seconds * 1000.0, "ms");
+    print_figure("rescan of 10,000 unchanged files", seconds * 1000.0, "ms");
 
     drop(index);
     let (_, seconds) = timed(|| {
         let mut index = Index::open(&folder, &indexes).expect("an index");
         update(&mut index, &mut embedder)
     });
-    say("opening its index and rescanning", seconds * 1000.0, "ms");
+    print_figure("opening its index and rescanning", seconds * 1000.0, "ms");
 }
 
 /// Measures the bundled embedder alone over the chunks of a corpus, and a whole update that embeds
@@ -194,9 +194,9 @@ fn indexing_rate() {
         assert_eq!(report.embedded as usize, texts.len());
         whole = whole.min(seconds);
     }
-    say("bare embedding", texts.len() as f64 / bare, "chunks/s");
-    say("indexing", texts.len() as f64 / whole, "chunks/s");
-    say("indexing against bare embedding", bare / whole * 100.0, "%");
+    print_figure("bare embedding", texts.len() as f64 / bare, "chunks/s");
+    print_figure("indexing", texts.len() as f64 / whole, "chunks/s");
+    print_figure("indexing against bare embedding", bare / whole * 100.0, "%");
 }
 
 fn all_chunks(index: &Index, embedder: &str) -> Vec<String> {
@@ -237,13 +237,13 @@ fn memory_run(documents: u64) {
         .expect("an update");
 
     let vectors = documents as f64 * WIDTH as f64 * 4.0 / 1_048_576.0;
-    say(
+    print_figure(
         &format!("peak memory of indexing {documents} chunks"),
         peak_mib(),
         "MiB",
     );
-    say("  of which before the start", before, "MiB");
-    say("  of which vectors", vectors, "MiB");
+    print_figure("  of which before the start", before, "MiB");
+    print_figure("  of which vectors", vectors, "MiB");
 }
 
 /// Returns the peak memory of this process, as Linux reports it.
@@ -271,7 +271,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     (result, started.elapsed().as_secs_f64().max(1e-9))
 }
 
-fn say(name: &str, value: f64, unit: &str) {
+fn print_figure(name: &str, value: f64, unit: &str) {
     println!("{name}: {value:.3} {unit}");
 }
 

@@ -1,4 +1,4 @@
-"""One command a model: `python -m recipe generator|sentences|reranker|embedder|evaluate|check|list`, run in `assets/models`."""
+"""Makes the bundled models, one command per model. Run in `assets/models`."""
 
 import argparse
 import json
@@ -88,7 +88,7 @@ def generator(asked):
 
         optimisers = train.muon if asked.size == "S" else train.adam
         if asked.start:
-            # One that reads already needs no short contexts to begin with, and forgets at the full rate.
+            # A network that reads already needs no short contexts first, and forgets at the full rate.
             optimisers, more["first_level"] = train.adam_gently, 0.9
             more["five_bits"] = export.kind_of(out) == export.Q5_0
         trained = train.run(asked.work, start, optimisers, minutes=asked.minutes, **more)

@@ -1,4 +1,4 @@
-"""What must hold before a training is worth its hours: `python -m recipe check`."""
+"""Checks of the recipe before a training: `python -m recipe check`."""
 
 import os
 import random
@@ -19,7 +19,7 @@ GROUPS = 400
 
 
 def every_prompt_has_examples():
-    """Each prompt of the program, word for word as its file has it, begins some example."""
+    """Every prompt of the program, word for word as in its file, begins some example."""
     tasks, seen = Tasks(random.Random(1)), set()
     for maker in MIX:
         tasks.draw()
@@ -33,14 +33,16 @@ def every_prompt_has_examples():
 
 
 def fixed_parts(prompt):
-    """What of a prompt stands between its placeholders."""
+    """Return the parts of a prompt between its placeholders."""
     for name in "qctabf":
         prompt = prompt.replace(f"{{{name}}}", "\0")
     return [part for part in prompt.split("\0") if part]
 
 
 def names_become_words():
-    """Each name is one token where it was several, other text stays as it was, and both read back."""
+    """Names of several tokens become one, other text keeps its tokens, and both decode to
+    themselves.
+    """
     names, other = ("Brokkenfel", "Brokkenmar", "Wizzenfel"), "The harbour master of Port Ardel lives in a red house."
     before, known = words.of_worlds().tokenizer(), words.of_worlds().with_whole(names)
     after = known.tokenizer()
@@ -53,7 +55,9 @@ def names_become_words():
 
 
 def names_are_apart():
-    """No name of the demo in any world, no held-out name in a training world, no other in a world for evaluation."""
+    """No world has a name of the demo, no training world a held-out name, no evaluation world any
+    other.
+    """
     for evaluation in (False, True):
         for seed in range(20):
             for made in World(random.Random(seed), evaluation).names.used:
@@ -62,7 +66,9 @@ def names_are_apart():
 
 
 def examples_are_sound():
-    """Replies fit their questions: what is asked for stands in the context, what is called unknown does not."""
+    """Replies fit their questions: an answer is in the context, and `unknown` is the reply only
+    where it is not.
+    """
     tasks = Tasks(random.Random(2))
     for _ in range(GROUPS):
         group = tasks.draw()
@@ -74,7 +80,7 @@ def examples_are_sound():
 
 
 def draws_repeat():
-    """A seed gives the same examples in every run, whatever the order of sets in it."""
+    """A seed gives the same examples in every run, whatever the iteration order of sets."""
     code = (
         "import hashlib, random; from recipe.tasks import Tasks; tasks = Tasks(random.Random(5)); "
         "print(hashlib.sha256(repr([tasks.draw() for _ in range(200)]).encode()).hexdigest())"
@@ -94,7 +100,7 @@ def draws_repeat():
 
 
 def packed_rows_equal_single_prompts():
-    """Branches that share a row see their shared text and themselves, nothing else."""
+    """Branches of a row attend to their shared prefix and to themselves only."""
     torch.manual_seed(1)
     tokenizer, tasks = words.of_worlds().tokenizer(), Tasks(random.Random(3))
     model = network.Decoder(network.Shape(width=64, layers=2, heads=4, kv_heads=2, feed_forward=96))
@@ -114,7 +120,9 @@ def packed_rows_equal_single_prompts():
 
 
 def rounding_disturbs_outputs_least():
-    """Over inputs that go together, GPTQ's five bits move the outputs less than the nearest ones, and gguf reads what it wrote."""
+    """For correlated inputs, GPTQ's five bits change the outputs less than rounding to nearest, and
+    gguf reads what was written.
+    """
     torch.manual_seed(1)
     weights, inputs = torch.randn(48, 96), torch.randn(400, 12) @ torch.randn(12, 96) + 0.1 * torch.randn(400, 96)
     kind = gguf.GGMLQuantizationType.Q5_0
@@ -128,7 +136,9 @@ def rounding_disturbs_outputs_least():
 
 
 def training_sees_the_weights_of_the_file():
-    """While a model is rounded its matrices are what the file will hold, and afterwards its own again."""
+    """While a model is rounded, its matrices are those that the file will hold; afterwards they are
+    its own again.
+    """
     torch.manual_seed(1)
     model = network.Decoder(network.Shape(width=64, layers=1, heads=4, kv_heads=2, feed_forward=96, vocabulary=40))
     torch.nn.init.normal_(model.blk[0].ffn_down.weight)

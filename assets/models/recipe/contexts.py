@@ -1,4 +1,6 @@
-"""Chunks and contexts as the program makes them: two or three sentences, white space folded, one line a passage."""
+"""Chunks and contexts as the program makes them: two or three sentences, white space folded, one
+line per passage.
+"""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +16,9 @@ class Chunk:
 
 
 def wording(dice, fact, value_first=1):
-    """A statement of the fact by its number; one that tells the value before its thing is drawn `value_first` times as often."""
+    """Return a statement of the fact by its number. One that gives the value before its entity is
+    `value_first` times as likely.
+    """
     statements = RELATIONS[fact.relation].statements
     if value_first == 1:
         return dice.randrange(len(statements))
@@ -23,7 +27,9 @@ def wording(dice, fact, value_first=1):
 
 
 def with_pronoun(sentence, subject, pronoun):
-    """The sentence with its subject as a pronoun, where the subject leads it or owns what leads it."""
+    """Return the sentence with a pronoun for its subject, if it begins with the subject or its
+    possessive.
+    """
     possessive = {"He": "his", "She": "her", "It": "its"}[pronoun]
     for name in (f"The {subject}", subject):
         if sentence.startswith(name + " "):
@@ -37,13 +43,15 @@ def with_tail(dice, sentence):
 
 
 class Writer:
-    """Writes a world's facts as documents would."""
+    """Writes the facts of a world as documents do."""
 
     def __init__(self, world, value_first=1):
         self.world, self.dice, self.value_first = world, world.dice, value_first
 
     def chunk(self, facts):
-        """One chunk over the facts. Consecutive facts of one subject may share a sentence or go on with a pronoun."""
+        """Write one chunk of the facts. Consecutive facts of one subject may share a sentence or
+        continue with a pronoun.
+        """
         style = self.dice.random()
         subject = facts[0].subject
         alone = all(fact.subject == subject for fact in facts)
@@ -73,7 +81,9 @@ class Writer:
         return " ".join(said)
 
     def table(self, kind):
-        """A Markdown table over the things of a kind, folded into one line, and the facts that stand in it."""
+        """Write a Markdown table of the entities of a kind, folded into one line; also return its
+        facts.
+        """
         dice, world = self.dice, self.world
         names = world.things[kind]
         relations = [name for name, one in RELATIONS.items() if one.subject == kind]
@@ -89,7 +99,7 @@ class Writer:
         return Chunk(tuple(facts), " ".join(f"| {row} |" for row in [head, rule, *rows])) if len(rows) > 1 else None
 
     def about(self, subject, count, need=(), without=()):
-        """Facts of an article about a subject: those needed and others, in any order."""
+        """Return the facts of an article about a subject: those needed and others, in any order."""
         dice = self.dice
         facts = [fact for fact in self.world.by_subject[subject] if fact not in need and fact not in without]
         chosen = list(need) + dice.sample(facts, min(len(facts), max(0, count - len(need))))
@@ -97,8 +107,10 @@ class Writer:
         return chosen
 
     def context(self, need, count, size=3, without=(), tables=0.08, rivals=0.0):
-        """About `count` chunks that hold the needed facts, none of `without`, and else what a search would bring up: other facts
-        about the same things and about things of their kind, a share `rivals` of which say of those what is asked of another."""
+        """Return about `count` chunks with all needed facts and none of `without`. The rest are
+        what a search would return: other facts about the same entities and about entities of their
+        kind; a share `rivals` of these state for those what is asked.
+        """
         dice, world, chunks = self.dice, self.world, []
         waiting = list(need)
         while waiting:
@@ -136,10 +148,11 @@ class Writer:
 
 
 def passages(chunks):
-    """The chunks as the lines of a prompt's context."""
+    """Return the chunks as the lines of a prompt's context."""
     return "\n".join(f"[{label}] {chunk.text}" for label, chunk in enumerate(chunks, 1))
 
 
 def facts_of(chunks):
-    """The facts of the chunks, each once, in their order: a set would change it from run to run."""
+    """Return the facts of the chunks, each once, in order: a set would vary the order between runs.
+    """
     return dict.fromkeys(fact for chunk in chunks for fact in chunk.facts)

@@ -1,4 +1,6 @@
-"""The demo's questions as an examination: never trained on, and its tuning split is what the mix of tasks is chosen by."""
+"""The demo's questions as an evaluation. They are never trained on; their tuning split chooses the
+mix of tasks.
+"""
 
 import html
 import json
@@ -22,7 +24,7 @@ def text_of(file):
 
 
 def around(text, quote):
-    """Whole sentences around a quote, up to the words of a passage."""
+    """Return whole sentences around a quote, up to the length of a passage."""
     quote = re.sub(r"\s+", " ", quote)
     at = text.find(quote)
     sentences = list(re.finditer(r"\S.*?(?:[.!?](?=\s)|$)", text))
@@ -44,8 +46,9 @@ def questions(split):
 
 
 def groups(split="tune", seed=3):
-    """A question with the passages of its evidence and another one, as `qa_short` shows them: a group for every "
-    "accepted spelling."""
+    """Return each question with the passages of its evidence and another one, in the form of
+    `qa_short`: one group per accepted spelling.
+    """
     dice, files = (
         random.Random(seed),
         sorted(str(path.relative_to(DEMO / "corpus")) for path in (DEMO / "corpus").glob("*/*.*")),

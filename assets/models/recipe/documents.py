@@ -1,4 +1,6 @@
-"""Documents to learn the order of sentences from: files that are installed on the machine, and articles of random worlds."""
+"""Documents for learning the order of sentences: files installed on the machine, and articles of
+random worlds.
+"""
 
 import gzip
 import html
@@ -13,7 +15,7 @@ SUFFIXES = (".html", ".md", ".rst", ".txt", ".1.gz", ".3.gz", ".5.gz", ".7.gz", 
 SMALLEST_BYTES, LARGEST_BYTES = 4_000, 400_000
 UNIT_SENTENCES, LEAST_UNITS, MOST_UNITS = 2, 24, 48
 WORDS = range(6, 61)
-# Some programs install thousands of pages that all say the same.
+# Some programs install thousands of pages with the same text.
 MOST_OF_A_FAMILY, FAMILY_LETTERS = 8, 6
 
 
@@ -23,7 +25,9 @@ def paragraphs_of_html(text):
 
 
 def paragraphs_of_manual(text):
-    """Running text of a manual page: requests that set words in bold or italics are text, the others end a paragraph."""
+    """Return the running text of a manual page. Requests that set words in bold or italics are
+    text, all others end a paragraph.
+    """
     lines = []
     for line in text.splitlines():
         request = re.match(r"[.'](\w+)?\s*(.*)", line)
@@ -56,7 +60,7 @@ def read(path):
 
 
 def units_of(paragraphs):
-    """Pairs of sentences, of those that read like sentences."""
+    """Return pairs of consecutive sentences, of those that look like sentences."""
     sentences = [one for paragraph in paragraphs for one in re.split(r"(?<=[.!?])\s+(?=[A-Z])", paragraph) if is_prose(one)]
     pairs = [" ".join(sentences[at : at + UNIT_SENTENCES]) for at in range(0, len(sentences) - 1, UNIT_SENTENCES)]
     return list(dict.fromkeys(pairs))
@@ -68,13 +72,15 @@ def is_prose(sentence):
 
 
 def windows(units, dice):
-    """Runs of neighbouring units, a few of a long document."""
+    """Return runs of neighbouring units, a few per long document."""
     for start in list(range(0, len(units) - LEAST_UNITS + 1, MOST_UNITS))[:4]:
         yield units[start : start + dice.randint(LEAST_UNITS, MOST_UNITS)]
 
 
 def files_below(folders, smallest=0):
-    """Files of documents that are neither smaller than `smallest` bytes nor too large, in a fixed order."""
+    """Return the document files below a folder that are at least `smallest` bytes long and not too
+    large, in a fixed order.
+    """
     return sorted(
         path
         for folder in folders
@@ -87,7 +93,7 @@ def files_below(folders, smallest=0):
 
 
 def installed(folders, dice, count):
-    """Up to `count` runs of units out of files below the folders, and where each comes from."""
+    """Return up to `count` runs of units from files below the folders, each with its source."""
     files = files_below(folders, SMALLEST_BYTES)
     dice.shuffle(files)
     seen, runs, families = set(), [], Counter()
@@ -108,7 +114,7 @@ def installed(folders, dice, count):
 
 
 def of_worlds(dice, count, evaluation=False):
-    """Articles about the things of a world, one after the other, a thing's facts together."""
+    """Return articles about the entities of a world, the facts of an entity together."""
     for _ in range(count):
         world = World(dice, evaluation)
         writer, units = Writer(world), []

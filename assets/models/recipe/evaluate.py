@@ -1,4 +1,4 @@
-"""Evaluation on held-out worlds: exact match of the whole greedy reply, a task at a time."""
+"""Evaluation on held-out worlds: exact match of the whole greedy reply, per task."""
 
 import math
 import random
@@ -15,8 +15,12 @@ from .world import RELATIONS, plain_words
 
 
 class Exam:
-    """The same held-out examples every time. A reply is exact when every token is the likeliest one after those before it,
-    which is what greedy writing gives. `only` names one task instead of the mix, `chunks` fixes how many a context has."""
+    """A fixed set of held-out examples.
+
+    A reply is exact when every token is the likeliest one after those before it, which is what
+    greedy decoding yields. `only` selects one task instead of the mix, `chunks` fixes the number of
+    chunks per context.
+    """
 
     def __init__(self, tokenizer, count=160, seed=1, level=1.0, split="tune", real=(), only=None, chunks=None):
         tasks = Tasks(random.Random(9000 + seed), evaluation=True, level=level, real=real, chunks=chunks)
@@ -35,11 +39,13 @@ class Exam:
             self.pieces.append(piece)
 
     def sit(self, model):
-        """`{kind: "right/asked"}`; a question of the demo counts once, right when one of its spellings is."""
+        """Return `{kind: "right/asked"}`. A question of the demo counts once, and is right if any
+        of its spellings is.
+        """
         right, asked = Counter(), Counter()
         device = next(model.parameters()).device
         model.eval()
-        # Batches have any length here, and fused code is made for one.
+        # Batches vary in length here, and fused code is compiled for one.
         plain = torch.compiler.set_stance("force_eager")
         with plain, torch.no_grad(), torch.autocast(device.type, dtype=torch.bfloat16):
             for pieces in cut(self.pieces, train.BATCH_TOKENS):
@@ -69,7 +75,7 @@ class Exam:
 
 @torch.no_grad()
 def write(model, tokens, longest=160):
-    """The tokens that the model goes on with, each the likeliest, up to the end of its reply."""
+    """Generate greedily up to the end of the reply, and return its tokens."""
     model.eval()
     row = list(tokens)
     with torch.compiler.set_stance("force_eager"), torch.autocast("cpu", dtype=torch.bfloat16):
@@ -81,8 +87,9 @@ def write(model, tokens, longest=160):
 
 
 def names_in(text):
-    """What a rephrased text must keep, in small letters: numbers, values such as a colour, and words with a capital that no
-    wording of a fact writes."""
+    """Return what a rephrased text must keep, in lower case: numbers, values such as a colour, and
+    capitalised words that no wording of a fact contains.
+    """
     values = plain_words()
     common = {word for one in RELATIONS.values() for word in re.findall(r"[a-z]+", " ".join(one.statements).lower())}
     common |= {"he", "his", "she", "her", "it", "its"}
@@ -91,7 +98,9 @@ def names_in(text):
 
 
 def names_kept(model, tokenizer, count=100, seed=1):
-    """How many rephrased texts hold every name and number of the text and no other: "right/asked"."""
+    """Return how many rephrased texts have every name and number of the original and no other, as
+    "right/asked".
+    """
     tasks, right = Tasks(random.Random(9100 + seed), evaluation=True), 0
     for _ in range(count):
         tasks.draw()
@@ -102,13 +111,13 @@ def names_kept(model, tokenizer, count=100, seed=1):
     return f"{right}/{count}"
 
 
-# Sampled replies of a question, at temperature 1, and the most tokens of one.
+# Sampled replies per question, at temperature 1, and the maximum tokens of one.
 SAMPLES, REPLY_TOKENS = 10, 16
 
 
 @torch.no_grad()
 def meanings(model, tokenizer, prompt, dice):
-    """The words of `SAMPLES` replies to a prompt, each with how often they came."""
+    """Return the distinct replies among `SAMPLES` to a prompt, as words, with their counts."""
     rows = torch.tensor([tokenizer.encode(prompts.USER + prompt + prompts.ASSISTANT).ids] * SAMPLES)
     read = rows.shape[1]
     with torch.compiler.set_stance("force_eager"), torch.autocast("cpu", dtype=torch.bfloat16):
@@ -120,13 +129,15 @@ def meanings(model, tokenizer, prompt, dice):
 
 
 def entropy(counts):
-    """Discrete semantic entropy, nats: replies of the same words mean the same."""
+    """Return the discrete semantic entropy in nats; replies with the same words mean the same."""
     total = sum(counts.values())
     return sum(count / total * math.log(total / count) for count in counts.values())
 
 
 def entropies(model, tokenizer, count=60, seed=1):
-    """Mean discrete semantic entropy of replies to questions of one fact, without evidence and with it."""
+    """Return the mean discrete semantic entropy of replies to one-fact questions, without evidence
+    and with it.
+    """
     tasks, dice = Tasks(random.Random(9200 + seed), evaluation=True), torch.Generator().manual_seed(seed)
     closed, grounded = [], []
     model.eval()
@@ -140,7 +151,9 @@ def entropies(model, tokenizer, count=60, seed=1):
 
 
 def examine(path, groups=600, seed=1, split="held_out", real=()):
-    """The exam of a model file, with short contexts and with the full mix, and the demo's questions of a split."""
+    """Evaluate a model file with short contexts and with the full mix, and on a split of the demo's
+    questions.
+    """
     model = train.finished(path)
     known = words.of_gguf(str(path)) if path.suffix == ".gguf" else train.vocabulary_of(model.shape)
     result = {

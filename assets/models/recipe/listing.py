@@ -1,4 +1,4 @@
-"""The table of files in MODELS.md, which `ragscope doctor` compares the bundled files with."""
+"""The table of files in MODELS.md, against which `ragscope doctor` checks the bundled files."""
 
 import hashlib
 from pathlib import Path
@@ -15,7 +15,7 @@ def row(path):
 
 
 def write():
-    """Put the sums of the models that are here into MODELS.md."""
+    """Write the checksums of the models in this folder into MODELS.md."""
     page = MODELS / "MODELS.md"
     before, head, after = page.read_text().partition(HEAD)
     rest = after.splitlines(keepends=True)

@@ -1,4 +1,6 @@
-"""all-MiniLM-L6-v2 in torch, read from the shipped GGUF, so that what is trained on top meets the very vectors of the program."""
+"""all-MiniLM-L6-v2 in PyTorch, read from the shipped GGUF, so that training sees the same vectors
+as the program.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -16,13 +18,15 @@ START, END, MASK, PADDING = 101, 102, 103, 0
 LONGEST_TOKENS = 256
 
 
-# Letters of the alphabets that are kept whole: Latin, Greek, Cyrillic.
+# The last letter of the alphabets that are kept whole: Latin, Greek, Cyrillic.
 LAST_LETTER = 0x52F
 
 
 @cache
 def commonest(count):
-    """Numbers of the vocabulary's commonest words (they stand in that order), with every letter, so that any word can be spelt."""
+    """Return the ids of the most common tokens of the vocabulary (it is in that order) and of every
+    letter, so that any word can be spelt.
+    """
     words = of_gguf(EMBEDDER).tokens
     needed = [
         at for at, word in enumerate(words) if at <= MASK or (len(word.lstrip("▁")) == 1 and ord(word[-1]) <= LAST_LETTER)
@@ -32,8 +36,9 @@ def commonest(count):
 
 
 def tokenizer(count=None):
-    """The WordPiece tokenizer that llama.cpp makes of the embedder's vocabulary (it marks beginnings of words, WordPiece the
-    rest), or of its commonest words."""
+    """Return the WordPiece tokenizer that llama.cpp builds from the embedder's vocabulary (it marks
+    beginnings of words, WordPiece continuations), or from its most common tokens.
+    """
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
     words = of_gguf(EMBEDDER).tokens
@@ -65,7 +70,9 @@ class Layer(nn.Module):
 
 
 class MiniLm(nn.Module):
-    """Hidden states of the last of `layers` layers, over the whole vocabulary or its `count` commonest words."""
+    """The first `layers` layers, over the whole vocabulary or its `count` most common tokens;
+    returns the last hidden states.
+    """
 
     def __init__(self, layers=LAYERS, count=None):
         super().__init__()
@@ -91,15 +98,17 @@ class MiniLm(nn.Module):
 
 
 def rows_of(ids, longest=LONGEST_TOKENS):
-    """Token lists as one padded tensor."""
+    """Return token lists as one padded tensor."""
     length = min(longest, max(map(len, ids)))
     return torch.tensor([one[:length] + [PADDING] * (length - len(one)) for one in ids])
 
 
 @torch.no_grad()
 def embed(texts, model=None, words=None, batch=32, exact=True):
-    """L2-normalised means of the hidden states, (texts, 384), in order. Without `exact` products are computed in bf16: twice as
-    fast, and the cosine with the exact vector is above 0.9999."""
+    """Return the L2-normalised means of the hidden states, (texts, 384), in order. Without `exact`,
+    products are computed in bf16: twice as fast, with a cosine similarity to the exact vector above
+    0.9999.
+    """
     model, words = model or MiniLm(), words or tokenizer()
     model.eval()
     ids = [[START, *words.encode(text).ids[: LONGEST_TOKENS - 2], END] for text in texts]

@@ -1,4 +1,6 @@
-"""Muon (Jordan et al. 2024): momentum whose update is made nearly orthogonal by Newton-Schulz steps. For matrices only."""
+"""Muon (Jordan et al. 2024): momentum whose update is nearly orthogonalised by Newton-Schulz
+iterations. For matrices only.
+"""
 
 import torch
 
@@ -6,7 +8,7 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
 def orthogonal(updates, steps=5):
-    """Nearly orthogonal versions of a stack of matrices (count, rows, columns)."""
+    """Return nearly orthogonal versions of a stack of matrices (count, rows, columns)."""
     a, b, c = COEFFICIENTS
     x = updates.bfloat16()
     x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)

@@ -1,7 +1,9 @@
-"""Names of things that do not exist: most from a lexicon whose words are one token each, some spelt from syllables.
+"""Names of entities that do not exist: most from a lexicon whose words are one token each, some
+spelt from syllables.
 
-Copying a name is one step for a small network when the name is one token and the same token everywhere. The lexicon is
-drawn with fixed seeds, because the tokenizer was built over it: changing a list below makes the tokenizer stale.
+Copying a name is one step for a small network if the name is one token, and the same token
+everywhere. The lexicon is drawn with fixed seeds because the tokenizer was built over it: a change
+of a list below makes the tokenizer stale.
 """
 
 import hashlib
@@ -74,20 +76,22 @@ FESTIVAL_SECOND = [
     "Morning",
 ]
 
-# One whole name in twenty is kept for evaluation.
+# One whole name in twenty is reserved for evaluation.
 HELD_OUT_ONE_IN = 20
-# How often training takes, in place of a word of the kind's own list, any word or one that it would hardly see.
+# How often training draws any word, or one that it would rarely see, instead of one of the kind's own list.
 SELDOM = 0.1
 
 
 def held_out(name):
-    """Whether evaluation alone may use this whole name (decided by its letters, so that it never changes)."""
+    """Return whether this whole name is reserved for evaluation. Its letters decide, so that it
+    never changes.
+    """
     return hashlib.sha256(name.encode()).digest()[0] % HELD_OUT_ONE_IN == 0
 
 
 @cache
 def demo_names():
-    """Every name of the demo corpus: no world, trained on or evaluated, may use one."""
+    """Return every name of the demo corpus: no world, in training or evaluation, may use one."""
     table = Path(__file__).resolve().parents[2] / "demo" / "recipe" / "facts.tsv"
     names = set()
     for line in table.read_text().splitlines():
@@ -99,24 +103,27 @@ def demo_names():
 
 @cache
 def seldom():
-    """Words of the lexicon whose one name evaluation or the demo keeps: those of towns, islands and lighthouses, which have one
-    form of name each. Training shows them in names of other kinds: what it never shows a network cannot copy as one token."""
+    """Return the words of the lexicon whose only name is reserved for evaluation or the demo: those
+    of towns, islands and lighthouses, which have one form of name each. Training uses them in names
+    of other kinds, because a network cannot copy a token that it never saw.
+    """
     forms = ((TOWNS, "{}"), (ISLES, "{} Island"), (LIGHTS, "{} Light"))
     names = [(word, form.format(word)) for lexicon, form in forms for word in lexicon]
     return [word for word, name in names if held_out(name) or name in demo_names()]
 
 
 class Names:
-    """Draws names without replacement, so that no two things of one world share a name.
+    """Draws names without replacement, so that no two entities of a world share one.
 
-    `spelt` is the share of names from outside the lexicon; `evaluation` draws only names that training never sees.
+    `spelt` is the share of names from outside the lexicon. `evaluation` draws only names that
+    training never uses.
     """
 
     def __init__(self, dice, spelt=0.3, evaluation=False):
         self.dice, self.spelt, self.evaluation, self.used = dice, spelt, evaluation, set()
 
     def draw(self, kind):
-        """A fresh name of the kind: a key of MAKERS."""
+        """Return a new name of a kind, a key of MAKERS."""
         while True:
             name = MAKERS[kind](self)
             if name not in self.used and name not in demo_names() and held_out(name) == self.evaluation:
@@ -124,12 +131,12 @@ class Names:
                 return name
 
     def word(self, lexicon, endings=("",)):
-        """A word of the lexicon, or a new one of two to four syllables."""
+        """Return a word of the lexicon, or a new one of two to four syllables."""
         dice = self.dice
         if dice.random() >= self.spelt:
             if not self.evaluation and dice.random() < SELDOM:
                 return dice.choice(dice.choice((seldom(), LEXICON)))
-            # Now and then a word of another list: what is one token must be copied wherever it stands.
+            # Sometimes a word of another list: a token must be copied in any position.
             return dice.choice(TOWNS + LIGHTS) if dice.random() < 0.03 else dice.choice(lexicon)
         middle = dice.choice(HEADS) if dice.random() < 0.3 else ""
         return (dice.choice(HEADS) + middle + dice.choice(TAILS) + dice.choice(endings)).capitalize()

@@ -1,4 +1,6 @@
-"""The network: a llama decoder (RMS norm, rotary positions, grouped keys and values, gated feed-forward)."""
+"""The network: a llama decoder (RMS norm, rotary positions, grouped-query attention, gated
+feed-forward).
+"""
 
 from dataclasses import asdict, dataclass
 
@@ -9,7 +11,9 @@ from torch import nn
 
 @dataclass
 class Shape:
-    """The figures of size S, which begins with nothing and trains in hours on two cores."""
+    """The dimensions; by default those of size S, which is trained from scratch in hours on two
+    cores.
+    """
 
     width: int = 256
     layers: int = 6
@@ -25,21 +29,25 @@ class Shape:
         return self.width // self.heads
 
 
-# Of a pretrained model's context, what a file of this recipe promises.
+# Context that a file of this recipe declares, of a pretrained model's.
 LONGEST_CONTEXT = 4096
 
 
 def narrow(x):
-    """`x` in the width that products are computed in: cast once here, not again for every product that reads it."""
+    """Return `x` in the precision of the products: cast once here, not again by every product that
+    reads it.
+    """
     kind = x.device.type
     return x.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else x
 
 
 def attend(q, k, v, cells):
-    """Attention within each cell, under its additive mask; without cells causal over all."""
+    """Return attention within each cell under its additive mask, or causal over everything without
+    cells.
+    """
     if cells is None:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-    # A cell stays in the processor's cache, as rows of thousands of positions do not.
+    # A cell fits into the CPU cache; rows of thousands of positions do not.
     sizes = [len(mask) for mask in cells]
     return torch.cat(
         [
@@ -76,7 +84,7 @@ class Block(nn.Module):
             return z.view(rows, length, heads, shape.head_width).transpose(1, 2)
 
         def rope(z):
-            # Neighbouring pairs turn together, as llama.cpp does for this architecture: no permutation at export.
+            # Neighbouring pairs rotate together, as in llama.cpp for this architecture: no permutation at export.
             a, b = z[..., 0::2], z[..., 1::2]
             cos, sin = turn
             return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2)
@@ -85,7 +93,8 @@ class Block(nn.Module):
         return rope(split(self.attn_q(h), shape.heads)), k
 
     def fuse(self):
-        """Makes fused code of what comes before and after attention, whose cells have ever other sizes."""
+        """Compile the code before and after attention. Attention itself has cells of varying sizes.
+        """
         self.before = torch.compile(self.before, dynamic=False)
         self.after = torch.compile(self.after, dynamic=False)
 
@@ -106,7 +115,7 @@ class Block(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Hidden states of tokens (`embed=True`) or of vectors given as they are."""
+    """Computes hidden states of tokens (`embed=True`) or of given vectors."""
 
     def __init__(self, shape, embed=True):
         super().__init__()
@@ -123,8 +132,10 @@ class Decoder(nn.Module):
         self.register_buffer("sin", angles.sin(), persistent=False)
 
     def forward(self, x, positions=None, cells=None):
-        """`x`: tokens (rows, length) or vectors (rows, length, width). `positions`: (rows, length), else 0, 1, …
-        `cells`: (n, n) for each run of `n` positions that see nothing outside it, true where one sees the other, else causal."""
+        """`x`: tokens (rows, length) or vectors (rows, length, width). `positions`: (rows, length),
+        else 0, 1, … `cells`: an (n, n) mask for each run of `n` positions that attend to nothing
+        outside it, true where one attends to the other; else causal.
+        """
         h = self.token_embd(x) if x.ndim == 2 else x
         if positions is None:
             turn = narrow(self.cos[: x.shape[1]]), narrow(self.sin[: x.shape[1]])
@@ -144,7 +155,7 @@ class Decoder(nn.Module):
 
 
 def load(path, embed=True):
-    """A saved decoder and what was saved beside it."""
+    """Return a saved decoder and what was saved with it."""
     saved = torch.load(path, map_location="cpu", weights_only=True)
     model = Decoder(Shape(**saved["shape"]), embed)
     model.load_state_dict(saved["weights"])
@@ -152,7 +163,7 @@ def load(path, embed=True):
 
 
 def tensors(path):
-    """Every tensor of a GGUF file as float32, by name."""
+    """Return every tensor of a GGUF file as float32, by name."""
     import gguf
 
     return {
@@ -162,8 +173,9 @@ def tensors(path):
 
 
 def from_gguf(path, layers=None, vocabulary=None):
-    """A decoder with the weights of a llama-architecture GGUF file, to go on training from: of all its layers or of those
-    named, with all its words or the first `vocabulary`."""
+    """Return a decoder with the weights of a llama-architecture GGUF file, for further training: of
+    all its layers or those named, with its whole vocabulary or the first `vocabulary` tokens.
+    """
     import gguf
 
     fields = gguf.GGUFReader(path).fields

@@ -1,4 +1,6 @@
-"""Groups of examples as a row of tokens: the shared text once, then its branches side by side, none of which sees another."""
+"""Groups of examples as a row of tokens: the shared prefix once, then its branches, which do not
+attend to each other.
+"""
 
 from dataclasses import dataclass, field
 
@@ -8,13 +10,15 @@ from . import prompts
 from .tasks import GUESSES
 
 END_TOKEN = 2
-# Small pieces are attended to together up to here: fewer and larger products, little of them in vain.
+# Small pieces share a cell up to this size: fewer and larger products, with little waste.
 CELL_TOKENS = 256
 
 
 @dataclass
 class Piece:
-    """A group as tokens: `owner` 0 is the shared text, 1, 2, … the branches; `weight` is above 0 where a reply is learnt."""
+    """A group as tokens. `owner` is 0 for the shared prefix and 1, 2, … for the branches; `weight`
+    is above 0 where a reply is learnt.
+    """
 
     tokens: list = field(default_factory=list)
     positions: list = field(default_factory=list)
@@ -28,12 +32,14 @@ class Piece:
         self.weight += weights
 
 
-# What is made up can only be learnt as chance: at its full weight its surprise drowns what can be read.
+# A guess can only be learnt as chance: at full weight its loss drowns that of what can be read.
 GUESS_WEIGHT = 0.3
 
 
 def reply_weight(branch, length):
-    """Long replies would drown the judgements of one token: a reply counts as the root of its length."""
+    """Return the weight of a token of a reply: a reply counts as the square root of its length, or
+    long ones would drown the judgements of one token.
+    """
     return length**-0.5 * (GUESS_WEIGHT if branch.kind in GUESSES else 1.0)
 
 
@@ -55,7 +61,9 @@ def encode(tokenizer, group):
 
 
 def cut(pieces, room):
-    """Runs of pieces in their order, each of at most `room` tokens; a longer piece is a run of its own."""
+    """Split pieces into runs of at most `room` tokens, in order; a longer piece is a run of its
+    own.
+    """
     run, held = [], 0
     for piece in pieces:
         if run and held + len(piece.tokens) > room:
@@ -68,20 +76,22 @@ def cut(pieces, room):
 
 
 def follows(owner):
-    """Where the token after a position goes on from it: both belong to one run of one piece."""
+    """Return the positions whose next token continues them: both belong to one branch of one piece.
+    """
     return (owner[:, 1:] == owner[:, :-1]) & (owner[:, 1:] > 0)
 
 
 def batch(pieces, length=None, device="cpu"):
-    """The pieces one after the other as one row, filled up to `length` where that is given: tokens, positions, cells, weights,
+    """Return the pieces as one row, padded to `length` if given: tokens, positions, cells, weights,
     owners.
 
-    `weight[t]` says how much token `t` counts as a target. A cell is a run of positions that see nothing outside it, as the
-    (positions, positions) of which sees which: no product is computed between pieces that do not see each other.
+    `weight[t]` is the weight of token `t` as a target. A cell is a run of positions that attend to
+    nothing outside it, as a (positions, positions) mask: no product is computed between pieces that
+    do not attend to each other.
     """
     length = length or sum(len(piece.tokens) for piece in pieces)
     tokens, positions, owner = (torch.zeros(1, length, dtype=torch.long) for _ in range(3))
-    # Owner numbers that no two pieces share; 0 is padding.
+    # Owner numbers are unique over the pieces; 0 is padding.
     parent, weight = torch.full((length,), -1), torch.zeros(1, length)
     cells, start, base = [], 0, 1
 

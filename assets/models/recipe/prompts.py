@@ -1,4 +1,6 @@
-"""The prompts of the program, read from the files that the program itself embeds, so that training and use cannot differ."""
+"""The prompts of the program, read from the files that it embeds, so that training and use cannot
+differ.
+"""
 
 from pathlib import Path
 
@@ -27,7 +29,7 @@ USER, ASSISTANT, END = "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\
 
 
 def fill(name, **values):
-    """The prompt with its placeholders filled, in one pass as the program does it."""
+    """Fill the placeholders of a prompt in one pass, as the program does."""
     text = TEXTS[name]
     parts, rest = [], text
     while "{" in rest:

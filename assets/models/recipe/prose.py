@@ -1,4 +1,4 @@
-"""Sentences that no question asks about: they stand between the facts as they do in real documents."""
+"""Sentences that no question asks about, between the facts as in real documents."""
 
 SENTENCES = """
 The tea is better in the afternoon.

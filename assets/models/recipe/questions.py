@@ -1,4 +1,4 @@
-"""Questions over facts: about one, about two in a chain, about a thing singled out, comparing two, counting."""
+"""Questions over facts: about one, a chain of two, a unique entity, a comparison, a count."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,9 @@ from .world import COMPARISONS, COUNTS, RELATIONS, capital, fill, number_of, say
 
 @dataclass(frozen=True)
 class Question:
-    """`steps` are the facts that lead to the answer, in the order in which an answer tells them."""
+    """A question. `steps` are the facts that lead to the answer, in the order of a step-by-step
+    answer.
+    """
 
     kind: str
     text: str
@@ -34,7 +36,8 @@ def singled_out(dice, key, asked):
 
 
 def compared(dice, first, second):
-    """A comparison of two facts of one relation, or None where there is none or they are equal."""
+    """Return a comparison of two facts of one relation, or None if there is none or they are equal.
+    """
     wordings = [(wording, greater) for relation, wording, greater in COMPARISONS if relation == first.relation]
     a, b = number_of(first.object), number_of(second.object)
     if not wordings or a == b:
@@ -45,13 +48,15 @@ def compared(dice, first, second):
 
 
 def counted(facts):
-    """A counting question over facts that share relation and object."""
+    """Return a counting question over facts that share relation and object."""
     wording = dict(COUNTS)[facts[0].relation]
     return Question("count", wording.format(o=facts[0].object), tuple(facts), str(len(facts)))
 
 
 def pairs_to_single_out(facts):
-    """(key, asked) pairs about one subject where nothing else among the facts has the key's value."""
+    """Return (key, asked) pairs of facts about one subject whose key has a value that is unique
+    among the facts.
+    """
     keys = {}
     for fact in facts:
         keys.setdefault((fact.relation, fact.object), []).append(fact)
@@ -94,7 +99,9 @@ def groups_to_count(facts):
 
 
 def steps_of(question, known=None):
-    """The answer step by step: every fact in its first wording, then the answer. `known` replaces facts by guesses."""
+    """Return the answer step by step: every fact in its first wording, then the answer. `known`
+    replaces facts by guesses.
+    """
     told = known or question.steps
     return " ".join(say(fact) for fact in told)
 

@@ -1,4 +1,6 @@
-"""Real questions and passages (Natural Questions), so that plain English is read as well as the sentences of worlds."""
+"""Real questions and passages (Natural Questions), so that plain English is learnt besides the
+sentences of worlds.
+"""
 
 import gzip
 import json
@@ -10,7 +12,7 @@ PASSAGE_WORDS = 90
 
 
 def natural_questions(path):
-    """(question, gold passage, answers) of the oracle file."""
+    """Yield (question, gold passage, answers) of the oracle file."""
     with gzip.open(path, "rt") as lines:
         for line in lines:
             one = json.loads(line)
@@ -19,7 +21,9 @@ def natural_questions(path):
 
 
 def shorten(passage, answers, dice, words=PASSAGE_WORDS, least=40):
-    """A run of the passage's words that holds an answer: chunks are shorter than Wikipedia's paragraphs."""
+    """Return a run of the passage's words that contains an answer: chunks are shorter than
+    Wikipedia's paragraphs.
+    """
     split = passage.split()
     if len(split) <= words:
         return passage
@@ -33,18 +37,19 @@ def shorten(passage, answers, dice, words=PASSAGE_WORDS, least=40):
 
 
 def holds(passage, answer):
-    """Whether the answer stands in the passage as words of their own, in capitals or not."""
+    """Return whether the passage contains the answer as whole words, ignoring case."""
     return re.search(rf"(?<!\w){re.escape(answer.lower())}(?!\w)", passage.lower()) is not None
 
 
 def readable(path, held_out=False):
-    """Those whose answer stands in their passage: the question as a sentence, the passage, and the answer as it stands there.
-    One in twenty is kept for evaluation."""
+    """Keep those whose passage contains the answer: the question as a sentence, the passage, and
+    the answer as the passage spells it. One in twenty is reserved for evaluation.
+    """
     for at, (question, passage, answers) in enumerate(natural_questions(path)):
         if (at % 20 == 0) != held_out:
             continue
         passage = " ".join(passage.split())
-        # A letter alone stands in any passage.
+        # A single letter occurs in any passage.
         here = [one for one in answers if len(one.split()) <= 8 and (len(one) > 1 or one.isdigit()) and one in passage]
         here = [one for one in here if holds(passage, one)]
         if here:
@@ -52,7 +57,9 @@ def readable(path, held_out=False):
 
 
 def questions(files, held_out=False, folders=()):
-    """(question, passage, answer) that people asked; for training also what the passages, and documents below the folders, state."""
+    """Return (question, passage, answer) of real questions; for training also questions made from
+    what the passages, and documents below the folders, state.
+    """
     asked = [one for file in files for one in readable(file, held_out)]
     if held_out:
         return asked
@@ -63,7 +70,7 @@ def questions(files, held_out=False, folders=()):
 
 
 def paragraphs(folder):
-    """Running text of the documents below a folder, in a fixed order."""
+    """Yield the running text of the documents below a folder, in a fixed order."""
     for path in documents.files_below([folder]):
         try:
             found = documents.read(path)

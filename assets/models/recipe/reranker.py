@@ -1,8 +1,10 @@
-"""The reranker: the first layers and commonest words of the embedder, with a head that reads question and passage together.
+"""The reranker: the first layers and most common tokens of the embedder, with a head that reads
+question and passage together.
 
-A pair is `[CLS] question [SEP] passage [SEP]`, all of token type 0, as llama.cpp feeds it. Training ranks the right passage
-before wrong ones of the same question (cross-entropy over the list): passages of worlds, where the wrong ones are about the same or like
-things, and question-and-passage files, where they are the passages of the most similar questions.
+A pair is `[CLS] question [SEP] passage [SEP]`, all of token type 0, as llama.cpp feeds it. Training
+ranks the right passage above wrong ones for the same question (cross-entropy over the list):
+passages of worlds, where the wrong ones are about the same or similar entities, and
+question-and-passage files, where they are the passages of the most similar questions.
 """
 
 import json
@@ -27,7 +29,7 @@ NEAREST = 24
 
 
 class Reranker(nn.Module):
-    """One logit a pair."""
+    """One logit per pair."""
 
     def __init__(self, layers=LAYERS):
         super().__init__()
@@ -44,7 +46,8 @@ class Reranker(nn.Module):
 
 
 def pair(words, question, passage):
-    """Tokens of a pair, cut as the program cuts it: the second text loses what is too much."""
+    """Return the tokens of a pair, truncated as the program does: the second text loses the excess.
+    """
     first = [minilm.START, *words.encode(question).ids][: LONGEST // 2]
     both = [*first, minilm.END, *words.encode(passage).ids]
     return [*both[: LONGEST - 1], minilm.END]
@@ -68,7 +71,9 @@ class Lists:
         self.world, self.left = None, 0
 
     def nearest(self, cache):
-        """For every question those whose questions the embedder finds nearest: their passages are the wrong ones. Made once."""
+        """Return, per question, those whose questions are most similar by the embedder: their
+        passages are the wrong ones. Computed once.
+        """
         if cache.exists():
             return torch.load(cache, weights_only=True)
         asked = minilm.embed([question for question, _, _ in self.real])
@@ -86,7 +91,7 @@ class Lists:
         wrong = []
         for other in dice.sample(self.near[at].tolist(), NEAREST):
             text = shorten(self.real[other][1], [], dice)
-            # A passage of another question may hold the answer all the same.
+            # A passage of another question may contain the answer too.
             if other != at and not any(answer.lower() in text.lower() for answer in answers):
                 wrong.append(text)
         return question, [shorten(gold, answers, dice), *wrong[: LIST - 1]]
@@ -106,7 +111,7 @@ class Lists:
                 question, asked = compared, dice.choice(compared.steps)
                 last = asked
         elif form < 0.42 and (found := self.world.chains()):
-            # Of two hops the passage of the first alone can be told from others: the question names what it is about.
+            # Of two hops, only the passage of the first can be distinguished: the question names its subject.
             asked, last = dice.choice(found)
             question = questions.two_hop(dice, asked, last)
         right = self.writer.chunk(self.writer.about(asked.subject, dice.randint(1, 4), [asked]))
@@ -123,15 +128,16 @@ class Lists:
 
 
 def mean_reciprocal_rank(ranked, cutoff=10):
-    """`ranked`: for every question, whether each candidate is right, best first."""
+    """Return the MRR@10. `ranked`: per question, whether each candidate is right, best first."""
     return sum(next((1 / place for place, right in enumerate(one[:cutoff], 1) if right), 0.0) for one in ranked) / max(
         1, len(ranked)
     )
 
 
 def xquad(path, seed=7, count=300, pool=20):
-    """(question, candidates, right) of held-out SQuAD articles: chunks of two sentences, the embedder's first ones and "
-    "the right one."""
+    """Return (question, candidates, right) of held-out SQuAD articles: chunks of two sentences, the
+    embedder's first ones and the right one.
+    """
     dice = random.Random(seed)
     data = json.loads(Path(path).read_text())["data"]
     chunks, asked = [], []
@@ -153,7 +159,9 @@ def xquad(path, seed=7, count=300, pool=20):
 
 
 def demo_questions(split="held_out", pool=20):
-    """The demo's questions over its own chunks by the embedder; right are the chunks that hold a piece of evidence."""
+    """Return the demo's questions over its own chunks by the embedder; right are the chunks that
+    contain a piece of evidence.
+    """
     chunks, files = [], []
     for path in sorted((demo.DEMO / "corpus").glob("*/*.*")):
         name = str(path.relative_to(demo.DEMO / "corpus"))
@@ -183,7 +191,8 @@ def demo_questions(split="held_out", pool=20):
 
 
 def candidates(asked, right, chunks, pool):
-    """For every question the embedder's first chunks, in its order, and which are right."""
+    """Return the embedder's first chunks per question, in its order, and which of them are right.
+    """
     model, words = minilm.MiniLm(), minilm.tokenizer()
     order = (
         (minilm.embed(asked, model, words) @ minilm.embed(chunks, model, words).T)
@@ -196,7 +205,7 @@ def candidates(asked, right, chunks, pool):
 
 
 def evaluate(model, words, tests):
-    """MRR@10 of the embedder's order and of the reranker's."""
+    """Return the MRR@10 of the embedder's order and of the reranker's."""
     result = {}
     for name, asked in tests.items():
         ranked = []
@@ -212,7 +221,7 @@ def evaluate(model, words, tests):
 
 
 def run(out, files, tests, *, seed=1, minutes=15.0, peak=1e-4, threads=0):
-    """Train for the minutes given; leaves `out`/reranker.pt."""
+    """Train for the given minutes; writes `out`/reranker.pt."""
     torch.manual_seed(seed)
     if threads:
         torch.set_num_threads(threads)
@@ -235,7 +244,7 @@ def run(out, files, tests, *, seed=1, minutes=15.0, peak=1e-4, threads=0):
         with torch.autocast("cpu", dtype=torch.bfloat16):
             logits = model(minilm.rows_of(rows))
         logits = logits.float().view(len(drawn), LIST)
-        # The list's order, and a little of each pair by itself, so that 0 stays the border between fit and unfit.
+        # The order of the list, and a little of each pair alone, so that 0 separates relevant from irrelevant.
         truth = torch.zeros_like(logits)
         truth[:, 0] = 1
         apart = F.binary_cross_entropy_with_logits(logits, truth, pos_weight=torch.tensor(float(LIST - 1)))

@@ -1,9 +1,10 @@
-"""Weights of five bits that disturb a layer's outputs least (GPTQ; Frantar et al. 2023, "Accurate Post-Training Quantization for
-Generative Pre-trained Transformers", algorithm 1), in the blocks of GGUF's Q5_0.
+"""Five-bit weights that disturb a layer's outputs least (GPTQ; Frantar et al. 2023, "Accurate
+Post-Training Quantization for Generative Pre-trained Transformers", algorithm 1), in the blocks of
+GGUF's Q5_0.
 
-Rounding each weight to the nearest costs a copying network of this size a sixth of its short answers. Here the columns of a
-matrix are rounded one after the other, and what one of them does to the outputs is taken back by those still to come, as far as
-the inputs that the layer really gets go together.
+Rounding to nearest costs a copying network of this size a sixth of its short answers. Here the
+columns of a matrix are rounded one after the other, and the later ones compensate the error of the
+earlier, as far as the layer's real inputs are correlated.
 """
 
 import random
@@ -16,16 +17,18 @@ from .packing import batch, cut, encode
 from .tasks import SPELT, Tasks
 
 BLOCK, LEVELS, MIDDLE = 32, 32, 16
-# Inputs to learn from: groups of examples, the tokens of the longest taken, and how many tokens are read at once.
+# Calibration inputs: groups of examples, maximum tokens of a group, and tokens per batch.
 GROUPS, LONGEST, BATCH_TOKENS = 400, 512, 4096
 DAMPING = 0.01
-# A block's step is the one that reaches its largest weight, or one of these shares of it where the others gain by that.
+# A block's step reaches its largest weight, or one of these shares of it if the other weights gain by it.
 STEPS = (0.8, 0.85, 0.9, 0.95, 1.0, 1.05)
 
 
 @torch.no_grad()
 def inputs_of(model, tokenizer, seed=17):
-    """For every matrix by name the products of its inputs, summed over examples of worlds: `X^T X`, (inputs, inputs)."""
+    """Return, per matrix by name, `X^T X` of its inputs, summed over examples of worlds: (inputs,
+    inputs).
+    """
     sums = {}
 
     def add(name, inputs):
@@ -52,7 +55,9 @@ def inputs_of(model, tokenizer, seed=17):
 
 
 def step_of(weights):
-    """The step of each block, (rows, 1), as half precision can hold it: the one with the least error over all of the block."""
+    """Return the step of each block, (rows, 1), as half precision holds it: the one with the least
+    error over the block.
+    """
     largest = weights.gather(1, weights.abs().argmax(1, keepdim=True))
     best, least = None, None
     for share in STEPS:
@@ -64,12 +69,12 @@ def step_of(weights):
 
 
 def levels(weights, step):
-    """Whole numbers from -16 to 15."""
+    """Return whole numbers from -16 to 15."""
     return torch.where(step == 0, 0.0, weights / step).round().clamp(-MIDDLE, LEVELS - 1 - MIDDLE)
 
 
 def nearest(weights):
-    """`weights` as five bits hold them, each rounded to the nearest."""
+    """Return `weights` rounded to the nearest of five bits."""
     blocks = weights.reshape(-1, BLOCK)
     step = step_of(blocks)
     return (levels(blocks, step) * step).reshape(weights.shape)
@@ -77,8 +82,11 @@ def nearest(weights):
 
 @contextmanager
 def rounded(model, fuse=False):
-    """The model with its matrices rounded for as long as this lasts. A training that computes its losses so and moves the whole
-    weights by them learns what survives rounding (straight-through estimator; Bengio et al. 2013, arXiv:1308.3432, section 4)."""
+    """Round the model's matrices within this context.
+
+    A training that computes its losses so, and updates the unrounded weights by them, learns what
+    survives rounding (straight-through estimator; Bengio et al. 2013, arXiv:1308.3432, section 4).
+    """
     whole = [one.detach().clone() for one in matrices(model)]
     round_all(model, torch.compile(nearest, dynamic=False) if fuse else nearest)
     try:
@@ -100,8 +108,9 @@ def round_all(model, rounding=nearest):
 
 @torch.no_grad()
 def five_bits(weights, inputs=None):
-    """`weights` (outputs, inputs) as the bytes of Q5_0, (outputs, bytes a row). `inputs` from [`inputs_of`]; without them each
-    weight is rounded to the nearest, as in [`rounded`]."""
+    """Return `weights` (outputs, inputs) as the bytes of Q5_0, (outputs, bytes per row). `inputs`
+    is from [`inputs_of`]; without them each weight is rounded to nearest, as in [`rounded`].
+    """
     if inputs is None:
         blocks = weights.detach().float().reshape(-1, BLOCK)
         step = step_of(blocks)
@@ -127,7 +136,9 @@ def five_bits(weights, inputs=None):
 
 
 def packed(whole, steps):
-    """Levels from 0 to 31 and the steps of their blocks in GGUF's order: step, the fifth bits, the four lower ones."""
+    """Pack levels from 0 to 31 and the steps of their blocks in GGUF's order: step, the fifth bits,
+    the four lower bits.
+    """
     rows = whole.shape[0]
     blocks = whole.reshape(-1, BLOCK)
     low = (blocks[:, : BLOCK // 2] & 15) | ((blocks[:, BLOCK // 2 :] & 15) << 4)

@@ -1,7 +1,9 @@
-"""The sentence-level model: a small decoder that reads one unit vector a position and points at the vector of the next unit.
+"""The sentence-level model: a small decoder that reads one unit vector per position and predicts
+the vector of the next unit.
 
-Training is contrastive: the hidden state of a unit must be nearer to the next unit's vector than to those of the document's later
-units. llama.cpp feeds the vectors as they are (`batch.embd`): they are neither scaled nor projected here.
+Training is contrastive: the hidden state of a unit must be more similar to the next unit's vector
+than to those of the document's later units. llama.cpp feeds the vectors directly (`batch.embd`):
+they are neither scaled nor projected here.
 """
 
 import json
@@ -20,13 +22,14 @@ CANDIDATES = 20
 PARTS = ("train", "tune", "held out")
 TEMPERATURE = 0.07
 ROWS, HELD_OUT_ONE_IN = 48, 8
-# Tens of thousands of units are learnt by heart soon: noise of this length on every unit vector that is read, and strong decay.
+# Tens of thousands of units are soon memorised: hence noise of this length on every unit vector, and strong weight decay.
 NOISE, WEIGHT_DECAY = 1.0, 0.1
 
 
 def collect(out, folders, seed, files, worlds):
-    """Unit vectors of every document, made once: `[(source, (units, 384))]` of the parts "train", "tune" and "held out", none of
-    which has a file or a world of another."""
+    """Return the unit vectors of every document, computed once: `[(source, (units, 384))]` of the
+    parts "train", "tune" and "held out", which share no file and no world.
+    """
     cache = out / "units.pt"
     if cache.exists():
         return torch.load(cache, weights_only=True)
@@ -51,7 +54,9 @@ def collect(out, folders, seed, files, worlds):
 
 
 def batches(train, dice):
-    """Rows of one length: documents cut at a random place, so that every unit comes at many positions."""
+    """Yield rows of one length: documents cut at a random position, so that every unit occurs at
+    many positions.
+    """
     while True:
         chosen = dice.sample(train, ROWS)
         length = min(len(vectors) for _, vectors in chosen)
@@ -61,13 +66,13 @@ def batches(train, dice):
 
 
 def loss_of(model, rows):
-    """Cross-entropy of the next unit among the document's later units."""
+    """Return the cross-entropy of the next unit among the document's later units."""
     count, length, _ = rows.shape
     read = F.normalize(rows + NOISE * torch.randn_like(rows) / rows.shape[-1] ** 0.5, dim=-1)
     hidden = F.normalize(model(read)[:, :-1].float(), dim=-1)
     logits = torch.einsum("bih,bjh->bij", hidden, rows[:, 1:]) / TEMPERATURE
-    # Units that were read already are no candidates (the task would be to remember them), nor are units of other documents: to
-    # tell those away is to learn what these documents are about.
+    # Candidates exclude units that were read already (the task would be to remember them) and units
+    # of other documents (to distinguish those is to learn the topics of the documents).
     logits = logits.masked_fill(torch.ones(length - 1, length - 1, dtype=torch.bool).tril(-1), float("-inf"))
     targets = torch.arange(length - 1).expand(count, -1)
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
@@ -75,8 +80,9 @@ def loss_of(model, rows):
 
 @torch.no_grad()
 def evaluate(model, docs, seed=5):
-    """Share of first places of the next unit among 20 of the document that were not read yet, of the model and of the
-    plain vectors."""
+    """Return how often the next unit ranks first among 20 of the document that were not read yet,
+    for the model and for the plain vectors.
+    """
     dice, right, asked = random.Random(seed), {}, {}
     model.eval()
     for kind, vectors in docs:
@@ -98,7 +104,9 @@ def evaluate(model, docs, seed=5):
 
 @torch.no_grad()
 def attention(model, vectors):
-    """What each unit pays to itself and the earlier ones, mean over layers and heads: what the program reads, (units, units)."""
+    """Return the attention of each unit to itself and the earlier ones, mean over layers and heads,
+    as the program reads it: (units, units).
+    """
     rows, h, length = [], vectors[None], len(vectors)
     turn = model.cos[:length], model.sin[:length]
     later = torch.ones(length, length, dtype=torch.bool).triu(1)
@@ -111,9 +119,11 @@ def attention(model, vectors):
 
 
 def evaluate_links(model, documents_made=8, seed=11):
-    """In shuffled articles of held-out worlds, with two units a thing: the share of attention that goes to the unit about the
-    same thing, and how often that unit gets most; beside it what chance gives, and what the vectors' cosine finds. Itself and the
-    first unit are left out, as the program leaves them out."""
+    """Evaluate the links in shuffled articles of held-out worlds with two units per entity: the
+    share of attention to the unit about the same entity, and how often that unit gets the most;
+    beside it chance, and the cosine similarity of the vectors. The unit itself and the first unit
+    are left out, as in the program.
+    """
     dice, shares, chances, firsts, plain = random.Random(seed), [], [], [], []
     embedder, words = minilm.MiniLm(), minilm.tokenizer()
     for _ in range(documents_made):
@@ -145,7 +155,7 @@ def evaluate_links(model, documents_made=8, seed=11):
 
 
 def run(out, folders, *, seed=1, minutes=2.0, files=2000, worlds=200, peak=2e-5, threads=0):
-    """Train for the minutes given (the vectors are made before); leaves `out`/sentences.pt."""
+    """Train for the given minutes (the vectors are computed before); writes `out`/sentences.pt."""
     torch.manual_seed(seed)
     if threads:
         torch.set_num_threads(threads)
@@ -153,10 +163,10 @@ def run(out, folders, *, seed=1, minutes=2.0, files=2000, worlds=200, peak=2e-5,
     parts = collect(out, folders, seed, files, worlds)
     model = network.Decoder(SHAPE, embed=False)
     for block in model.blk:
-        # From the first step on a unit looks at units like it: what each head compares is the same on both sides.
+        # From the first step on a unit attends to similar units: queries and keys of a head start out equal.
         torch.nn.init.orthogonal_(block.attn_q.weight)
         block.attn_k.weight.data.copy_(block.attn_q.weight)
-    # Not Muon: at so few positions a batch its products would cost more than the network's.
+    # Not Muon: with few positions per batch its products would cost more than the network's.
     optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=WEIGHT_DECAY)
     best, step, began, shown = -1.0, 0, time.monotonic(), 0.0
     for rows in batches(parts["train"], dice):

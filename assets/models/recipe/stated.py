@@ -1,7 +1,9 @@
-"""Questions made of what the sentences of real passages state: the sentence turned round asks, a part of it answers.
+"""Questions made from what sentences of real passages state: the inverted sentence asks, a part of
+it answers.
 
-Few questions that people asked are at hand. That made questions teach reading was shown by Lewis et al. 2019, "Unsupervised Question
-Answering by Cloze Translation"; here three forms of sentences are taken that need no parser.
+Few questions that people asked are available. Lewis et al. 2019, "Unsupervised Question Answering
+by Cloze Translation", showed that generated questions teach reading; here three forms of sentences
+are used that need no parser.
 """
 
 import re
@@ -13,7 +15,7 @@ SUBJECT = rf"(?P<subject>(?:The |A |An )?[A-Z][\w'’-]+(?: {NAME})*)"
 ACTS = r"(?P<act>was|is|were|are|has|had|can|will|became|won|began|wrote|played|received|founded|released)"
 BE = r"(?P<act>was|is|were|are)"
 ARTICLES = ("The ", "A ", "An ")
-# Capital letters that begin a sentence and no name.
+# Capitalised words that begin a sentence and are no names.
 NO_NAMES = set(
     "He She It They This That These Those There We You I His Her Its Their Our My In On At As When While For However If Because "
     "Although Nor Neither Here Why Such Following Similarly Use What Which Who How Where Then Thus So But And Or Not Both Each "
@@ -24,7 +26,7 @@ PEOPLE = re.compile(
     r"leader|director|lawyer|commander|philosopher|footballer|elected|appointed|chairman|judge|scientist|painter|poet|winner)\b",
     re.I,
 )
-# A thing that somebody made, and not that somebody.
+# The thing made, not its maker.
 THINGS = re.compile(
     r"\b(?:series|film|novel|book|song|album|show|game|episode|company|band|award|play|released|published|written)\b"
 )
@@ -36,7 +38,7 @@ def sentences(passage):
 
 
 def plain(sentence):
-    """The sentence without what stands in brackets, and without quotation marks."""
+    """Return the sentence without parentheses and quotation marks."""
     return re.sub(r"\s+", " ", re.sub(r"\s*\([^)]*\)", "", sentence).replace('"', "")).strip()
 
 
@@ -51,7 +53,7 @@ def named(found, most=7):
 
 
 def within(subject):
-    """The subject where no sentence begins."""
+    """Return the subject as it is written inside a sentence."""
     return subject[0].lower() + subject[1:] if subject.startswith(ARTICLES) else subject
 
 
@@ -91,7 +93,7 @@ def about_kind(sentence):
 
 
 def questions(passage):
-    """(question, answer) of what the passage states; the answer stands in the passage as it is given."""
+    """Return (question, answer) of what the passage states; the answer is a part of the passage."""
     for sentence in map(plain, sentences(passage)):
         for form in (about_time, about_subject, about_kind):
             made = form(sentence)

@@ -1,4 +1,6 @@
-"""The generator's vocabularies: words of the worlds for a network trained from scratch, the commonest words of a pretrained one."""
+"""The generator's vocabularies: words of the worlds for a network trained from scratch, the most
+common tokens of a pretrained one.
+"""
 
 import json
 from collections import Counter
@@ -15,8 +17,9 @@ CONTROL = int(gguf.TokenType.CONTROL)
 
 @dataclass(frozen=True)
 class Words:
-    """Tokens by their number, which of them steer (`<|im_end|>`, …), the merges that make them, and how llama.cpp cuts text
-    before it merges (`pre`, a name that llama.cpp knows)."""
+    """Tokens by id, which of them are control tokens (`<|im_end|>`, …), the merges that form them,
+    and how llama.cpp splits text before merging (`pre`, one of llama.cpp's names).
+    """
 
     tokens: tuple
     types: tuple
@@ -24,20 +27,24 @@ class Words:
     pre: str
 
     def first(self, size):
-        """Its first tokens alone: they stand in the order of their merges, the commonest first."""
+        """Return a vocabulary of the first tokens only: they are in the order of their merges, the
+        most common first.
+        """
         tokens = self.tokens[:size]
         return Words(tokens, self.types[:size], made_of(self.merges, tokens), self.pre)
 
     def with_whole(self, names):
-        """With each name after a space as one token. Byte-pair encoding goes on over the names alone: the commonest pair of
-        neighbours becomes a token until no name has two."""
+        """Return a vocabulary with each name after a space as one token. Byte-pair encoding
+        continues over the names alone: the most common pair of neighbours becomes a token until no
+        name has two.
+        """
         left, tokens, merges = (
             [self.tokenizer().encode(f" {name}").tokens for name in names],
             list(self.tokens),
             list(self.merges),
         )
         while pairs := Counter(pair for parts in left for pair in zip(parts, parts[1:])):
-            # Of pairs that are as common the last by their letters, so that every run makes the same.
+            # Among equally common pairs the last in alphabetical order, so that every run gives the same.
             first, second = max(pairs, key=lambda pair: (pairs[pair], pair))
             left = [joined(parts, first, second) for parts in left]
             merges.append(f"{first} {second}")
@@ -47,7 +54,7 @@ class Words:
 
     @cache
     def tokenizer(self):
-        """The same cut and merges as llama.cpp's, for training."""
+        """Return a tokenizer with llama.cpp's splits and merges, for training."""
         made = Tokenizer(
             models.BPE(
                 vocab={token: at for at, token in enumerate(self.tokens)},
@@ -66,7 +73,7 @@ class Words:
 
 @cache
 def of_worlds():
-    """`tokenizer.json`, built over worlds: the lexicon's names are one token each."""
+    """Return `tokenizer.json`, built over worlds: the lexicon's names are one token each."""
     model = json.loads((HERE / "tokenizer.json").read_text())["model"]
     tokens = tuple(sorted(model["vocab"], key=model["vocab"].get))
     types = tuple(CONTROL if token.startswith("<|") else int(gguf.TokenType.NORMAL) for token in tokens)
@@ -76,7 +83,7 @@ def of_worlds():
 
 @cache
 def of_gguf(path):
-    """The vocabulary of a GGUF file. One of word pieces has no merges."""
+    """Return the vocabulary of a GGUF file. A WordPiece vocabulary has no merges."""
     fields = gguf.GGUFReader(path).fields
 
     def contents(key, otherwise=None):
@@ -88,7 +95,7 @@ def of_gguf(path):
 
 
 def joined(parts, first, second):
-    """The parts with every `first` before a `second` as one with it."""
+    """Return the parts with every `first` before a `second` joined to it."""
     made = []
     for part in parts:
         if made and made[-1] == first and part == second:
@@ -99,6 +106,6 @@ def joined(parts, first, second):
 
 
 def made_of(merges, tokens):
-    """The merges whose parts and result are all there."""
+    """Return the merges whose parts and result are all tokens."""
     there = set(tokens)
     return tuple(merge for merge in merges if {*merge.split(" "), merge.replace(" ", "")} <= there)
