@@ -43,6 +43,7 @@ fn app() -> App {
         config: Layers::defaults().config().expect("the defaults"),
         paths: Paths::under(PathBuf::from("/nonexistent")),
         save_folder: PathBuf::new(),
+        time_zone: jiff::tz::TimeZone::UTC,
         suggestions: Vec::new(),
     };
     let mut app = App::new(options, Depth::True).expect("a screen");

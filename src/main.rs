@@ -106,6 +106,7 @@ fn options(
         config: layers.config()?,
         paths: paths.clone(),
         save_folder,
+        time_zone: jiff::tz::TimeZone::system(),
         suggestions,
     })
 }

@@ -3,10 +3,17 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
 
 use crate::event::{Flow, StopFlag};
 
 use super::failure::Exit;
+
+/// The time in which ctrl-c reaches a model call.
+const LATENCY: Duration = Duration::from_millis(20);
 
 /// Whether the user asked to stop, for a command without a screen.
 #[derive(Clone)]
@@ -25,25 +32,20 @@ impl Interrupt {
             seen: Arc::default(),
             stop: StopFlag::default(),
         };
+        // the second press kills: whether there was a first one is checked before this one is noted
+        let code = i32::from(Exit::Interrupted.code());
+        flag::register_conditional_shutdown(SIGINT, code, Arc::clone(&interrupt.seen))?;
+        flag::register(SIGINT, Arc::clone(&interrupt.seen))?;
+
         let heard = interrupt.clone();
-
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .build()?;
-        let mut pressed = runtime.block_on(async { ctrl_c() })?;
-
         std::thread::Builder::new()
-            .name("signals".to_owned())
+            .name("interrupt".to_owned())
             .spawn(move || {
-                while runtime.block_on(pressed.recv()).is_some() {
-                    heard.stop.stop();
-                    if heard.seen.swap(true, Ordering::Relaxed) {
-                        // A model may be computing: without the destructors of its libraries.
-                        signal_hook::low_level::exit(i32::from(Exit::Interrupted.code()));
-                    }
+                while !heard.seen() {
+                    std::thread::sleep(LATENCY);
                 }
+                heard.stop.stop();
             })?;
-
         Ok(interrupt)
     }
 
@@ -67,14 +69,4 @@ impl Interrupt {
     pub fn stop_flag(&self) -> StopFlag {
         self.stop.clone()
     }
-}
-
-#[cfg(unix)]
-fn ctrl_c() -> io::Result<tokio::signal::unix::Signal> {
-    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())
-}
-
-#[cfg(windows)]
-fn ctrl_c() -> io::Result<tokio::signal::windows::CtrlC> {
-    tokio::signal::windows::ctrl_c()
 }

@@ -1,4 +1,4 @@
-//! What frames the panes: header, progress, tabs, input and status line.
+//! The frame around the panes: header, progress, tabs, input and status line.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -15,15 +15,16 @@ use super::player::Player;
 use super::state::{Model, Phase, Run};
 use super::text;
 use super::theme::Tone;
-use super::ui::{Field, Focus, PROMPT};
+use super::ui::{Field, Focus, Notice, PROMPT};
 use super::view::Scene;
 
 /// From this width on the preset is named as such.
 const NAMED_FROM: usize = 80;
-/// Cells that the folder keeps beside the preset.
-const SHORTEST_FOLDER: usize = 12;
+/// Minimum cells of the folder beside the preset.
+const MIN_FOLDER: usize = 12;
 
-/// Program, folder and preset on the left; model, device and speed on the right. What does not fit goes, the least important first.
+/// Draws program, folder and preset on the left; model, device and speed on the right. Where not all fits, the least important parts
+/// are left out.
 pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let width = usize::from(area.width);
     let name = scene.span(Tone::Focus, " ragscope ");
@@ -31,6 +32,7 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     if right.width() + 12 > width {
         right = Line::default();
     }
+
     let corpus = shown_corpus(scene);
     let folder = corpus.map_or(String::new(), |corpus| format!(" {}", corpus.folder));
     let size = corpus.map_or(String::new(), |corpus| {
@@ -49,11 +51,12 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         name if width < NAMED_FROM => format!("  {name}"),
         name => format!("   preset {name}"),
     };
+
     let mut room = width.saturating_sub(name.width() + right.width() + 2);
-    // a folder that is cut at its start is still known; a preset that is not there is not
+    // a folder is recognised by its end, a preset is not
     let folder_room = room
         .saturating_sub(text::width(&preset))
-        .max(SHORTEST_FOLDER.min(room));
+        .max(MIN_FOLDER.min(room));
     let folder = text::clip_start(&folder, folder_room).into_owned();
     room -= text::width(&folder);
     let mut fitting = |part: String| {
@@ -132,28 +135,24 @@ fn device(card: &ModelCard) -> String {
     }
 }
 
-/// One line at the left, one at the right.
+/// Draws one line at the left, one at the right.
 fn ends(left: Line<'_>, right: Line<'_>, area: Rect, buffer: &mut Buffer) {
     let right_width = (right.width() as u16).min(area.width);
     let room = area.width - right_width;
-    (&left).render(
-        Rect {
-            width: room,
-            ..area
-        },
-        buffer,
-    );
-    (&right).render(
-        Rect {
-            x: area.x + room,
-            width: right_width,
-            ..area
-        },
-        buffer,
-    );
+    let left_area = Rect {
+        width: room,
+        ..area
+    };
+    let right_area = Rect {
+        x: area.x + room,
+        width: right_width,
+        ..area
+    };
+    (&left).render(left_area, buffer);
+    (&right).render(right_area, buffer);
 }
 
-/// How far indexing is: phase, bar, rate, time left.
+/// Draws the progress of indexing: phase, bar, rate, time left.
 pub fn progress(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let Some(progress) = scene.state.indexing.as_ref().filter(|_| area.height > 0) else {
         return;
@@ -215,7 +214,7 @@ fn done_words(progress: &IndexProgress) -> String {
     }
 }
 
-/// The panes by number, on a screen that does not show them all.
+/// Draws the panes by number, on a screen that does not show them all.
 pub fn tabs(scene: &Scene<'_>, layout: &Layout, buffer: &mut Buffer) {
     if layout.tabs.height == 0 {
         return;
@@ -244,7 +243,7 @@ fn tab(pane: Pane) -> String {
     format!("{} {}", pane.number(), pane.title())
 }
 
-/// The pane whose tab is at a column.
+/// Returns the pane whose tab is at a column.
 pub fn tab_at(column: u16) -> Option<Pane> {
     let mut end = 0;
     Pane::ALL.into_iter().find(|pane| {
@@ -253,7 +252,7 @@ pub fn tab_at(column: u16) -> Option<Pane> {
     })
 }
 
-/// The question being typed; in a replay, how far it is.
+/// Draws the question being typed; in a replay, its progress.
 pub fn input(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     if let Some(player) = &scene.ui.player {
         return player_line(scene, player, area, buffer);
@@ -282,159 +281,153 @@ pub fn input(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
 }
 
 fn player_line(scene: &Scene<'_>, player: &Player, area: Rect, buffer: &mut Buffer) {
-    let ((at, of), (ms, all_ms)) = (player.position(), player.time_ms());
-    let sign = if player.playing() {
-        "▶"
+    let (at, of) = player.position();
+    let (ms, all_ms) = player.time_ms();
+    let (sign, state) = if player.is_playing() {
+        ("▶", "playing")
     } else if at == of {
-        "■"
+        ("■", "at the end")
     } else {
-        "‖"
+        ("‖", "paused")
     };
-    let says = if player.playing() {
-        "playing"
-    } else if at == of {
-        "at the end"
-    } else {
-        "paused"
-    };
-    let [filled, rest] = scene.bar(
-        if of == 0 { 1.0 } else { at as f32 / of as f32 },
-        usize::from(area.width.saturating_sub(50).clamp(6, 60)),
-    );
     let speed = if player.speed() == 1.0 {
         String::new()
     } else {
         format!(" at {}x", player.speed())
     };
+    let share = if of == 0 { 1.0 } else { at as f32 / of as f32 };
+    let cells = usize::from(area.width.saturating_sub(50).clamp(6, 60));
     let times = format!("  {:.1} of {:.1} s", ms as f64 / 1e3, all_ms as f64 / 1e3);
-    let line = Line::from(vec![
+
+    let mut line = Line::from(vec![
         scene.span(Tone::Focus, format!(" {sign} ")),
-        scene.span(Tone::Text, format!("{says}{speed}  ")),
-        filled,
-        rest,
-        scene.span(Tone::Text, times),
-        scene.span(Tone::Quiet, format!("  record {at} of {of}")),
+        scene.span(Tone::Text, format!("{state}{speed}  ")),
     ]);
+    line.spans.extend(scene.bar(share, cells));
+    line.push_span(scene.span(Tone::Text, times));
+    line.push_span(scene.span(Tone::Quiet, format!("  record {at} of {of}")));
     (&line).render(area, buffer);
 }
 
-/// Cells that the first hint needs.
-const SHORTEST_HINT: usize = 10;
+/// Minimum cells for hints: the way to help stays in sight.
+const MIN_HINTS: usize = 10;
 
-/// What is going on at the left, what can be done at the right.
+/// Draws the state of the screen at the left, and the keys to press at the right.
 pub fn status(scene: &Scene<'_>, overlay: Option<&Open>, area: Rect, buffer: &mut Buffer) {
     if let Some(field) = &scene.ui.field {
         return field_line(scene, field, area, buffer);
     }
 
-    let mut left = Line::from(Span::raw(" "));
+    let mut left = Line::from(" ");
     for banner in banners(scene) {
         left.push_span(scene.span(Tone::Banner, format!(" {banner} ")));
         left.push_span(Span::raw(" "));
     }
     let width = usize::from(area.width);
-    let (tone, says) = match &scene.ui.notice {
-        Some(notice) => (
-            if notice.failed {
-                Tone::Doubt
-            } else {
-                Tone::Notice
-            },
-            text::one_line(&notice.text),
-        ),
-        None => (Tone::Quiet, doing_words(scene, overlay, width)),
-    };
-    // the way to help stays in sight
-    let room = width.saturating_sub(left.width() + SHORTEST_HINT);
-    let log = format!(" ({} shows all)", scene.keymap.sign(Action::Log));
-    let says = match text::width(&says) > room {
-        true if scene.ui.notice.is_some() && room > 2 * text::width(&log) => {
-            format!("{}{log}", text::clip(&says, room - text::width(&log)))
+    let room = width.saturating_sub(left.width() + MIN_HINTS);
+    left.push_span(match &scene.ui.notice {
+        Some(notice) => notice_span(scene, notice, room),
+        None => {
+            let words = status_words(scene, overlay, width);
+            scene.span(Tone::Quiet, text::clip(&words, room).into_owned())
         }
-        true => text::clip(&says, room).into_owned(),
-        false => says,
-    };
-    left.push_span(scene.span(tone, says));
+    });
+
     let right = hints(scene, overlay, width.saturating_sub(left.width() + 2));
     ends(left, right, area, buffer);
 }
 
+/// A notice, with the way to its end where there is no room for all of it.
+fn notice_span(scene: &Scene<'_>, notice: &Notice, room: usize) -> Span<'static> {
+    let tone = if notice.failed {
+        Tone::Warning
+    } else {
+        Tone::Notice
+    };
+    let words = text::one_line(&notice.text);
+    let log = format!(" ({} shows all)", scene.keymap.sign(Action::Log));
+    let log_width = text::width(&log);
+
+    let shown = if text::width(&words) > room && room > 2 * log_width {
+        format!("{}{log}", text::clip(&words, room - log_width))
+    } else {
+        text::clip(&words, room).into_owned()
+    };
+    scene.span(tone, shown)
+}
+
 fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer) {
-    let name = field.label();
-    let taken = (text::width(&name) as u16).min(area.width);
-    scene.span(Tone::Focus, name).render(area, buffer);
-    let mut hint = Line::default();
-    for (action, what) in [(Action::Accept, "take it"), (Action::Back, "cancel")] {
-        hint.spans.extend(scene.hint(action, what));
-        hint.push_span(Span::raw("  "));
+    let label = field.label();
+    let taken = (text::width(&label) as u16).min(area.width);
+    scene.span(Tone::Focus, label).render(area, buffer);
+
+    let mut hints = Line::default();
+    for (action, what) in [(Action::Accept, "accept"), (Action::Back, "cancel")] {
+        hints.spans.extend(scene.hint(action, what));
+        hints.push_span(Span::raw("  "));
     }
-    let right = (hint.width() as u16).min(area.width - taken);
+    let right = (hints.width() as u16).min(area.width - taken);
     let room = area.width - taken - right;
     if room > 0 {
-        field.text.render(
-            Rect {
-                x: area.x + taken,
-                width: room,
-                ..area
-            },
-            buffer,
-        );
-    }
-    (&hint).render(
-        Rect {
-            x: area.right() - right,
-            width: right,
+        let typed = Rect {
+            x: area.x + taken,
+            width: room,
             ..area
-        },
-        buffer,
-    );
+        };
+        field.text.render(typed, buffer);
+    }
+    let hint_area = Rect {
+        x: area.right() - right,
+        width: right,
+        ..area
+    };
+    (&hints).render(hint_area, buffer);
 }
 
+/// Modes that the user must not forget.
 fn banners(scene: &Scene<'_>) -> Vec<String> {
-    let frozen = scene
-        .frozen
-        .then(|| format!("frozen: {} goes on", scene.keymap.sign(Action::Freeze)));
-    let mouse = (!scene.ui.mouse).then(|| {
-        format!(
-            "mouse released: {} takes it back",
-            scene.keymap.sign(Action::Mouse)
-        )
-    });
-    [frozen, mouse].into_iter().flatten().collect()
+    let mut banners = Vec::new();
+    if scene.frozen {
+        let resume = scene.keymap.sign(Action::Freeze);
+        banners.push(format!("frozen ({resume} resumes)"));
+    }
+    if !scene.ui.mouse {
+        let turn_on = scene.keymap.sign(Action::Mouse);
+        banners.push(format!("mouse off ({turn_on} turns it on)"));
+    }
+    banners
 }
 
-/// What is going on, and what it cost.
-fn doing_words(scene: &Scene<'_>, overlay: Option<&Open>, width: usize) -> String {
-    let changed = match overlays::changed_settings(scene) {
-        0 => String::new(),
-        number => format!(
-            "{} changed for the next run   ",
-            text::counted(number as u64, "setting")
-        ),
-    };
+/// Changed settings, the search, and the state of the run with its cost.
+fn status_words(scene: &Scene<'_>, overlay: Option<&Open>, width: usize) -> String {
+    let mut words = String::new();
+    let changed = overlays::changed_settings(scene);
+    if changed > 0 {
+        let settings = text::counted(changed as u64, "setting");
+        words.push_str(&format!("{settings} changed for the next run   "));
+    }
     let needle = &scene.ui.search.needle;
-    let found = if needle.is_empty() {
-        String::new()
-    } else {
-        format!("search \"{needle}\"   ")
-    };
-    let run = scene
-        .settled_run()
-        .filter(|_| overlay.is_none())
-        .map_or(String::new(), |run| run_words(scene, run, width));
-    format!("{changed}{found}{run}")
+    if !needle.is_empty() {
+        words.push_str(&format!("search \"{needle}\"   "));
+    }
+    if let Some(run) = scene.settled_run().filter(|_| overlay.is_none()) {
+        words.push_str(&run_words(scene, run, width));
+    }
+    words
 }
 
-/// Below this many columns the keys are worth more than the state of the cache.
+/// Below this width the keys are worth more than the state of the KV cache.
 const CONTEXT_FROM: usize = 120;
 
 fn run_words(scene: &Scene<'_>, run: &Run, width: usize) -> String {
-    let doing = match run.phase() {
-        phase if phase != Phase::Done && !scene.ui.is_in_progress(run) => {
-            return "a recording that was cut off".to_owned();
-        }
+    let phase = run.phase();
+    if phase != Phase::Done && !scene.ui.is_in_progress(run) {
+        return "the recording ends before the run".to_owned();
+    }
+
+    let state = match phase {
         Phase::Starting => return "starting …".to_owned(),
-        Phase::LookingUp => return "looking it up …".to_owned(),
+        Phase::LookingUp => return "retrieving …".to_owned(),
         Phase::Reading => return "reading the prompt …".to_owned(),
         Phase::Writing => "writing".to_owned(),
         Phase::Done => format!(
@@ -444,6 +437,17 @@ fn run_words(scene: &Scene<'_>, run: &Run, width: usize) -> String {
             text::counted(run.usage.tokens_generated, "token")
         ),
     };
+    let reused = reused_words(run);
+    let context = if width < CONTEXT_FROM {
+        String::new()
+    } else {
+        context_words(run)
+    };
+    format!("{state}{reused}{context}")
+}
+
+/// The share of prompt tokens that came from the KV cache.
+fn reused_words(run: &Run) -> String {
     let (evaluated, reused) = match run.phase() {
         Phase::Done => (
             run.usage.prompt_tokens_evaluated,
@@ -451,30 +455,29 @@ fn run_words(scene: &Scene<'_>, run: &Run, width: usize) -> String {
         ),
         _ => run.prompt_tokens(),
     };
-    let reused = match evaluated + reused {
-        0 => String::new(),
-        all => format!(
-            ", reused {:.0} % of prompt tokens",
-            reused as f64 * 100.0 / all as f64
-        ),
-    };
-    if width < CONTEXT_FROM {
-        return format!("{doing}{reused}");
+    let all = evaluated + reused;
+    if all == 0 {
+        return String::new();
     }
-    let context = run
+    let percent = reused as f64 * 100.0 / all as f64;
+    format!(", reused {percent:.0} % of prompt tokens")
+}
+
+/// The tokens in the context window after the last call.
+fn context_words(run: &Run) -> String {
+    let usage = run
         .calls
         .iter()
         .rev()
         .find_map(|call| call.usage)
         .filter(|usage| usage.context_tokens > 0);
-    let context = context.map_or(String::new(), |usage| {
+    usage.map_or(String::new(), |usage| {
         format!(
             ", context {} of {}",
             text::count(usage.context_used.into()),
             text::count(usage.context_tokens.into())
         )
-    });
-    format!("{doing}{reused}{context}")
+    })
 }
 
 fn ended_words(run: &Run) -> &'static str {
@@ -527,7 +530,7 @@ const PANE_KEYS: &[(Action, &str)] = &[
     (Action::Again, "again"),
     (Action::Settings, "settings"),
     (Action::Comparison, "compare"),
-    (Action::Utility, "worth"),
+    (Action::Utility, "utility"),
     (Action::Prompts, "prompts"),
     (Action::Search, "search"),
 ];

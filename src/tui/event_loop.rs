@@ -1,7 +1,7 @@
 //! The loop of the screen: wait for anything, take in all there is, draw once.
 //!
-//! What records change is drawn at most `screen.frames_per_second` times a second. A key is answered at once: it does not wait for
-//! the frame timer. Nothing is drawn when nothing changed.
+//! Records are drawn at most `screen.frames_per_second` times per second. A key is answered at once: it does not wait for the frame
+//! timer. Nothing is drawn when nothing changed.
 
 use std::time::{Duration, Instant};
 
@@ -16,19 +16,20 @@ use crate::event::Record;
 
 use super::app::{App, Effect};
 
-/// Keys held down repeat faster than a person reads: answers to keys keep this distance.
+/// Minimum time between frames that answer keys: a key held down repeats faster than anyone reads.
 const KEY_FRAME: Duration = Duration::from_millis(8);
-/// Records taken in before the keys are looked at again.
-const RECORDS_AT_ONCE: usize = 4_096;
+/// Maximum number of records taken in before keys are handled again.
+const MAX_RECORDS: usize = 4_096;
 
-/// What comes in.
+/// Everything that the screen receives.
 pub struct Inputs {
     /// Keys, mouse, paste, resize.
     pub terminal: UnboundedReceiver<Input>,
     pub records: UnboundedReceiver<Record>,
 }
 
-/// Runs the screen until it is left. `perform` does what must happen outside the screen and answers false to leave.
+/// Runs the screen until the user quits or the terminal's events end. `perform` carries out an effect and returns whether the screen
+/// stays open.
 ///
 /// # Errors
 /// When the terminal can no longer be drawn on.
@@ -44,7 +45,9 @@ where
 {
     let frame = Duration::from_secs(1) / app.frames_per_second();
     let mut pace = Pace::new(frame);
-    let (mut engine_gone, mut played_until) = (false, Instant::now());
+    let mut engine_ended = false;
+    let mut played_until = Instant::now();
+
     loop {
         if app.take_changed() {
             pace.dirty = true;
@@ -53,27 +56,30 @@ where
             draw(terminal, app)?;
             pace.drawn();
         }
+
         let wake = pace
             .wake()
             .into_iter()
             .chain(app.next_due().map(|due| played_until + due))
             .min();
-        let (mut input, mut record) = (None, None);
+        let mut input = None;
+        let mut record = None;
         tokio::select! {
             biased;
             came = inputs.terminal.recv() => match came {
                 None => return Ok(()),
                 came => input = came,
             },
-            came = inputs.records.recv(), if !engine_gone => match came {
+            came = inputs.records.recv(), if !engine_ended => match came {
                 None => {
-                    engine_gone = true;
-                    app.refuse("the engine has ended: leave and start again");
+                    engine_ended = true;
+                    app.refuse("the engine has ended: quit and start again");
                 }
                 came => record = came,
             },
             () = at(wake) => {}
         }
+
         // before the keys: time that passed while a replay was paused is not played
         let now = Instant::now();
         app.advance(now - std::mem::replace(&mut played_until, now));
@@ -85,9 +91,10 @@ where
             pace.urgent = true;
         }
         let waiting = std::iter::from_fn(|| inputs.records.try_recv().ok());
-        for record in record.into_iter().chain(waiting).take(RECORDS_AT_ONCE) {
+        for record in record.into_iter().chain(waiting).take(MAX_RECORDS) {
             app.apply(&record);
         }
+
         for effect in app.take_effects() {
             if !perform(effect, app) {
                 return Ok(());
@@ -126,7 +133,7 @@ struct Pace {
     frame: Duration,
     last: Option<Instant>,
     dirty: bool,
-    /// A person waits for this frame.
+    /// Whether the user waits for this frame.
     urgent: bool,
 }
 
@@ -140,7 +147,7 @@ impl Pace {
         }
     }
 
-    /// When the frame that is wanted may be drawn; None when none is wanted.
+    /// The time from which the next frame may be drawn; `None` when nothing changed.
     fn wake(&self) -> Option<Instant> {
         let distance = if self.urgent {
             KEY_FRAME.min(self.frame)
@@ -181,6 +188,7 @@ mod tests {
         pace.dirty = true;
         assert!(!pace.due());
         pace.urgent = true;
+
         let wait = pace
             .wake()
             .map(|wake| wake.saturating_duration_since(Instant::now()));

@@ -1,4 +1,4 @@
-//! Where everything goes on a screen of a size: a pure function, so that drawing and the mouse agree.
+//! The layout of a screen of a given size: a pure function, so that drawing and the mouse agree.
 
 use ratatui::layout::{Constraint, Layout as Split, Position, Rect};
 
@@ -9,19 +9,19 @@ pub const SMALLEST: (u16, u16) = (60, 16);
 
 /// From this size on all panes are in sight.
 const WIDE: (u16, u16) = (120, 26);
-/// From this height on a narrow screen holds two panes.
+/// From this height on a narrow screen shows two panes.
 const TALL: u16 = 26;
-/// The most rows of the input.
-const INPUT_ROWS: u16 = 5;
+/// Maximum rows of the input.
+const MAX_INPUT_ROWS: u16 = 5;
 
-/// What decides the layout.
+/// Everything that decides the layout.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
     pub focused: Pane,
     /// The pane beside the answer when there is room for two.
     pub beside: Pane,
     pub zoomed: bool,
-    /// Is indexing or loading shown?
+    /// Whether progress is shown.
     pub progress: bool,
     /// Rows that the question takes.
     pub input_rows: u16,
@@ -38,8 +38,7 @@ pub struct Layout {
     pub status: Rect,
 }
 
-/// The layout of a screen; None when it is too small.
-#[must_use]
+/// Returns the layout of a screen; `None` when it is too small.
 pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         return None;
@@ -50,15 +49,18 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
         Constraint::Length(u16::from(needs.progress)),
         Constraint::Length(u16::from(!wide)),
         Constraint::Min(6),
-        Constraint::Length(needs.input_rows.clamp(1, INPUT_ROWS)),
+        Constraint::Length(needs.input_rows.clamp(1, MAX_INPUT_ROWS)),
         Constraint::Length(1),
     ])
     .areas(area);
-    let panes = match (needs.zoomed, wide) {
-        (true, _) => vec![(needs.focused, body)],
-        (false, true) => all(body),
-        (false, false) if area.height >= TALL => two(body, needs),
-        (false, false) => vec![(needs.focused, body)],
+    let panes = if needs.zoomed {
+        vec![(needs.focused, body)]
+    } else if wide {
+        all(body)
+    } else if area.height >= TALL {
+        two(body, needs)
+    } else {
+        vec![(needs.focused, body)]
     };
     Some(Layout {
         header,
@@ -101,7 +103,6 @@ fn two(body: Rect, needs: Needs) -> Vec<(Pane, Rect)> {
 
 impl Layout {
     /// The pane under a position.
-    #[must_use]
     pub fn pane_at(&self, position: Position) -> Option<(Pane, Rect)> {
         self.panes
             .iter()
@@ -110,7 +111,6 @@ impl Layout {
     }
 
     /// The area of a pane, when it is in sight.
-    #[must_use]
     pub fn pane(&self, pane: Pane) -> Option<Rect> {
         self.panes
             .iter()
@@ -119,8 +119,7 @@ impl Layout {
     }
 }
 
-/// Inside the frame and its margin: one cell of frame, one of space on the left, the frame alone on the right.
-#[must_use]
+/// Returns the area inside a frame.
 pub fn inside(frame: Rect) -> Rect {
     Rect {
         x: frame.x + 1.min(frame.width),
@@ -130,11 +129,11 @@ pub fn inside(frame: Rect) -> Rect {
     }
 }
 
-/// The frame of an overlay in the middle of the screen.
-#[must_use]
+/// Returns the frame of an overlay in the middle of the screen.
 pub fn overlay(area: Rect, columns: u16, rows: u16) -> Rect {
-    let (width, height) = (columns.min(area.width), rows.min(area.height));
-    // above the middle, where eyes are
+    let width = columns.min(area.width);
+    let height = rows.min(area.height);
+    // above the middle, where the eyes rest
     Rect {
         x: area.x + (area.width - width) / 2,
         y: area.y + (area.height - height) / 3,

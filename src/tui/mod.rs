@@ -25,6 +25,7 @@ pub mod keys;
 pub mod pane;
 pub mod ui;
 pub mod view;
+pub mod page;
 pub mod panes;
 pub mod overlays;
 pub mod layout;
@@ -47,28 +48,28 @@ pub use app::App;
 use app::Effect;
 use event_loop::{Inputs, drive};
 pub use options::{Options, Suggestion};
-use terminal::Taken;
+use terminal::TerminalGuard;
 use theme::Depth;
 
-/// The two ends that the screen holds of the engine.
+/// The connection to the engine.
 pub struct Link {
-    /// Takes commands, and never waits.
+    /// Sends a command without waiting.
     pub commands: Box<dyn Fn(Command)>,
     pub records: UnboundedReceiver<Record>,
     pub stop: StopFlag,
 }
 
-/// How the screen ended.
+/// The way in which the screen was closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Ended {
-    /// The person left it.
+    /// The user quit.
     Left,
     /// A signal with this number asked the process to end.
     Signal(u8),
 }
 
-/// Shows the screen until it is left. The first frame comes before any record.
+/// Shows the screen until the user quits. The first frame comes before any record.
 ///
 /// # Errors
 /// A wrong theme or keymap, before the terminal is touched; a terminal that cannot be used.
@@ -81,7 +82,7 @@ pub fn run(link: Link, options: Options) -> anyhow::Result<Ended> {
     })
 }
 
-/// Shows a recorded run until it is left: play, pause, step, speed; no engine and no model.
+/// Shows a recorded run until the user quits: play, pause, step, speed; no engine and no model.
 ///
 /// # Errors
 /// As [`run`].
@@ -97,28 +98,24 @@ fn show(
     engine: impl Fn(Effect),
 ) -> anyhow::Result<Ended> {
     let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
+        .enable_time()
         .build()
         .context("cannot start the screen")?;
-    let taken = Taken::take(app.options().config.screen.mouse)
+    let guard = TerminalGuard::new(app.options().config.screen.mouse)
         .context("the screen needs a terminal: use `ragscope ask` without one")?;
     let mut terminal = Terminal::new(CrosstermBackend::new(std::io::stdout()))
         .context("cannot use the terminal")?;
     let inputs = Inputs {
-        terminal: taken.events(),
+        terminal: guard.events(),
         records,
     };
     let mut perform = |effect: Effect, app: &mut App| outside(effect, app, &engine);
-    let shown = runtime.block_on(async {
-        tokio::select! {
-            shown = drive(&mut terminal, &mut app, inputs, &mut perform) => shown.map(|()| Ended::Left),
-            signal = terminal::asked_to_end() => Ok(Ended::Signal(signal)),
-        }
-    });
-    let panics = taken.panics();
-    // the terminal comes back before anything is reported
-    drop(taken);
-    let ended = shown?;
+    let shown = runtime.block_on(drive(&mut terminal, &mut app, inputs, &mut perform));
+    let ended = guard.signal().map_or(Ended::Left, Ended::Signal);
+    let panics = guard.panics();
+    // the terminal is restored before anything is reported
+    drop(guard);
+    shown?;
     anyhow::ensure!(
         panics.is_empty(),
         "a part of the program failed, please report it: {}",
@@ -127,7 +124,7 @@ fn show(
     Ok(ended)
 }
 
-/// Does what the screen asks of the outside; false when it is to be left.
+/// Carries out an effect. Returns whether the screen stays open.
 fn outside(effect: Effect, app: &mut App, engine: &impl Fn(Effect)) -> bool {
     match effect {
         Effect::Quit => return false,
@@ -137,9 +134,9 @@ fn outside(effect: Effect, app: &mut App, engine: &impl Fn(Effect)) -> bool {
                 app.refuse(format!("not copied: {error}"));
             }
         }
-        Effect::Mouse(taken) => {
-            if let Err(error) = terminal::set_mouse(taken) {
-                app.refuse(format!("the mouse stays as it is: {error}"));
+        Effect::Mouse(captured) => {
+            if let Err(error) = terminal::set_mouse(captured) {
+                app.refuse(format!("cannot switch the mouse: {error}"));
             }
         }
         Effect::Write { path, text } => match terminal::write_file(&path, &text) {
@@ -156,7 +153,7 @@ fn remember(question: &str, app: &mut App) {
     let line = serde_json::Value::from(question).to_string();
     if let Err(error) = terminal::append_line(&file, &line) {
         app.refuse(format!(
-            "the question is not kept for the history: {}: {error}",
+            "cannot add the question to the history {}: {error}",
             file.display()
         ));
     }

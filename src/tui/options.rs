@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use jiff::tz::TimeZone;
+
 use crate::config::{Config, Paths};
 
 /// What the screen needs to know from the program.
@@ -13,6 +15,8 @@ pub struct Options {
     pub paths: Paths,
     /// Where runs and screens are saved.
     pub save_folder: PathBuf,
+    /// The time zone of dates.
+    pub time_zone: TimeZone,
     /// Questions to offer before the first one.
     pub suggestions: Vec<Suggestion>,
 }

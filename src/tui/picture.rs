@@ -1,89 +1,113 @@
-//! The screen as a picture: one SVG, with the colours of the theme and nothing to load.
+//! The screen as a picture: one self-contained SVG with the colours of the theme.
 
 use std::fmt::Write;
 
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::Modifier;
 
 use super::{text, theme};
 
-/// Units of the picture that a cell takes, and how far below its top the letters stand.
-const CELL: (u32, u32) = (10, 20);
+/// Size of a cell in units of the picture.
+const CELL_WIDTH: u32 = 10;
+const CELL_HEIGHT: u32 = 20;
+/// Distance of the baseline from the top of a cell.
 const BASELINE: u32 = 15;
 
-/// The buffer as SVG.
+/// Draws a buffer as SVG.
 pub fn svg(buffer: &Buffer) -> String {
     let area = buffer.area;
-    let (width, height) = (
-        u32::from(area.width) * CELL.0,
-        u32::from(area.height) * CELL.1,
-    );
+    let width = u32::from(area.width) * CELL_WIDTH;
+    let height = u32::from(area.height) * CELL_HEIGHT;
     let mut page = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"ui-monospace, Menlo, \
          Consolas, 'DejaVu Sans Mono', monospace\" font-size=\"16\">\n<rect width=\"{width}\" height=\"{height}\" \
          fill=\"#ffffff\"/>\n"
     );
     for y in area.top()..area.bottom() {
-        let mut runs: Vec<Piece> = Vec::new();
-        let mut x = area.left();
-        while x < area.right() {
-            let cell = &buffer[(x, y)];
-            let cells = text::width(cell.symbol()).max(1) as u16;
-            let (mut ink, mut paper) = (
-                theme::hex(cell.fg, "#000000"),
-                theme::hex(cell.bg, "#ffffff"),
-            );
-            if cell.modifier.contains(Modifier::REVERSED) {
-                std::mem::swap(&mut ink, &mut paper);
-            }
-            let look = (ink, paper, cell.modifier);
-            match runs.last_mut() {
-                Some(run) if run.look == look => {
-                    run.text.push_str(cell.symbol());
-                    run.cells += cells;
-                }
-                _ => runs.push(Piece {
-                    x: x - area.left(),
-                    cells,
-                    text: cell.symbol().to_owned(),
-                    look,
-                }),
-            }
-            x += cells;
+        for piece in pieces(buffer, y) {
+            piece.draw(u32::from(y - area.top()), &mut page);
         }
-        runs.iter()
-            .for_each(|run| run.draw(u32::from(y - area.top()), &mut page));
     }
     page.push_str("</svg>\n");
     page
 }
 
-/// Neighbouring cells of one look.
+/// The look of a cell.
+#[derive(PartialEq, Eq)]
+struct Look {
+    ink: String,
+    paper: String,
+    modifier: Modifier,
+}
+
+impl Look {
+    fn of(cell: &Cell) -> Self {
+        let mut look = Self {
+            ink: theme::hex(cell.fg, "#000000"),
+            paper: theme::hex(cell.bg, "#ffffff"),
+            modifier: cell.modifier,
+        };
+        if cell.modifier.contains(Modifier::REVERSED) {
+            std::mem::swap(&mut look.ink, &mut look.paper);
+        }
+        look
+    }
+}
+
+/// The cells of a row, those of one look together.
+fn pieces(buffer: &Buffer, y: u16) -> Vec<Piece> {
+    let area = buffer.area;
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut x = area.left();
+    while x < area.right() {
+        let cell = &buffer[(x, y)];
+        let look = Look::of(cell);
+        let cells = text::width(cell.symbol()).max(1) as u16;
+        match pieces.last_mut() {
+            Some(piece) if piece.look == look => {
+                piece.text.push_str(cell.symbol());
+                piece.cells += cells;
+            }
+            _ => pieces.push(Piece {
+                x: x - area.left(),
+                cells,
+                text: cell.symbol().to_owned(),
+                look,
+            }),
+        }
+        x += cells;
+    }
+    pieces
+}
+
+/// Adjacent cells of one look.
 struct Piece {
     x: u16,
     cells: u16,
     text: String,
-    look: (String, String, Modifier),
+    look: Look,
 }
 
 impl Piece {
     fn draw(&self, row: u32, page: &mut String) {
-        let (ink, paper, modifier) = &self.look;
-        let (x, y, width) = (
-            u32::from(self.x) * CELL.0,
-            row * CELL.1,
-            u32::from(self.cells) * CELL.0,
-        );
+        let Look {
+            ink,
+            paper,
+            modifier,
+        } = &self.look;
+        let x = u32::from(self.x) * CELL_WIDTH;
+        let y = row * CELL_HEIGHT;
+        let width = u32::from(self.cells) * CELL_WIDTH;
         if paper != "#ffffff" {
             let _ = writeln!(
                 page,
-                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{}\" fill=\"{paper}\"/>",
-                CELL.1
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{CELL_HEIGHT}\" fill=\"{paper}\"/>"
             );
         }
         if self.text.trim().is_empty() {
             return;
         }
+
         let weight = if modifier.contains(Modifier::BOLD) {
             " font-weight=\"bold\""
         } else {
@@ -94,24 +118,23 @@ impl Piece {
         } else {
             ""
         };
-        let line = match (
-            modifier.contains(Modifier::CROSSED_OUT),
-            modifier.contains(Modifier::UNDERLINED),
-        ) {
-            (true, _) => " text-decoration=\"line-through\"",
-            (false, true) => " text-decoration=\"underline\"",
-            (false, false) => "",
+        let line = if modifier.contains(Modifier::CROSSED_OUT) {
+            " text-decoration=\"line-through\""
+        } else if modifier.contains(Modifier::UNDERLINED) {
+            " text-decoration=\"underline\""
+        } else {
+            ""
         };
-        let written = self
+        let text = self
             .text
             .replace('&', "&amp;")
             .replace('<', "&lt;")
             .replace('>', "&gt;");
-        // the length is given, so that a font with other widths still keeps the columns
+        // the length keeps the columns in a font with other widths
         let _ = writeln!(
             page,
             "<text x=\"{x}\" y=\"{}\" textLength=\"{width}\" lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\" \
-             fill=\"{ink}\"{weight}{slant}{line}>{written}</text>",
+             fill=\"{ink}\"{weight}{slant}{line}>{text}</text>",
             y + BASELINE
         );
     }

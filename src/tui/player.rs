@@ -1,4 +1,4 @@
-//! A recorded run as it is played: which records are due when, at which speed.
+//! The player of a recorded run: the times at which its records are due, and the speed.
 
 use std::time::Duration;
 
@@ -16,19 +16,21 @@ pub struct Player {
     speed: f64,
 }
 
-const SLOWEST: f64 = 1.0 / 16.0;
-const FASTEST: f64 = 64.0;
+/// The limits of the speed.
+const MIN_SPEED: f64 = 1.0 / 16.0;
+const MAX_SPEED: f64 = 64.0;
 
 impl Player {
     /// A player at the beginning, playing.
-    #[must_use]
     pub fn new(records: Vec<Record>) -> Self {
         let first = records.first().map_or(0, |record| record.t_us);
-        let due = records.iter().scan(0, |latest, record| {
-            *latest = record.t_us.saturating_sub(first).max(*latest);
-            Some(*latest)
-        });
-        let due_us = due.collect();
+        let due_us = records
+            .iter()
+            .scan(0, |latest, record| {
+                *latest = record.t_us.saturating_sub(first).max(*latest);
+                Some(*latest)
+            })
+            .collect();
         Self {
             records,
             due_us,
@@ -39,33 +41,33 @@ impl Player {
         }
     }
 
-    /// Lets time pass and hands out the records that became due.
+    /// Lets time pass and returns the records that became due.
     pub fn advance(&mut self, elapsed: Duration) -> Vec<Record> {
         if !self.playing {
             return Vec::new();
         }
+
         self.clock_us += elapsed.as_secs_f64() * 1e6 * self.speed;
         let clock = self.clock_us;
         let due = self.due_us[self.position..]
             .iter()
             .take_while(|due| **due as f64 <= clock)
             .count();
+
         let from = self.position;
         self.position += due;
         self.playing = self.position < self.records.len();
         self.records[from..self.position].to_vec()
     }
 
-    /// How long until the next record is due; None while paused or at the end.
-    #[must_use]
+    /// The time until the next record is due; `None` while paused or at the end.
     pub fn next_due(&self) -> Option<Duration> {
-        let due = *self.due_us.get(self.position).filter(|_| self.playing)? as f64;
-        Some(Duration::from_secs_f64(
-            ((due - self.clock_us) / self.speed / 1e6).max(0.0),
-        ))
+        let due = self.due_us.get(self.position).filter(|_| self.playing)?;
+        let wait_us = (*due as f64 - self.clock_us) / self.speed;
+        Some(Duration::from_secs_f64(wait_us.max(0.0) / 1e6))
     }
 
-    /// One record on, paused.
+    /// Pauses and returns the next record.
     pub fn step(&mut self) -> Option<Record> {
         self.playing = false;
         let record = self.records.get(self.position)?.clone();
@@ -74,7 +76,7 @@ impl Player {
         Some(record)
     }
 
-    /// One record back, paused: the records up to there, to be folded anew.
+    /// Pauses and goes back by a record. Returns the records up to there, to be folded again.
     pub fn step_back(&mut self) -> &[Record] {
         self.playing = false;
         self.position = self.position.saturating_sub(1);
@@ -85,39 +87,39 @@ impl Player {
         &self.records[..self.position]
     }
 
-    /// Back to the beginning, playing.
+    /// Plays from the beginning.
     pub fn restart(&mut self) {
-        (self.position, self.clock_us, self.playing) = (0, 0.0, true);
+        self.position = 0;
+        self.clock_us = 0.0;
+        self.playing = true;
     }
 
-    /// Plays or pauses; at the end there is nothing to play.
+    /// Plays or pauses; there is nothing to play at the end.
     pub fn toggle(&mut self) {
         self.playing = !self.playing && self.position < self.records.len();
     }
 
-    /// Changes the speed by a factor, within reason.
+    /// Changes the speed by a factor, within limits.
     pub fn change_speed(&mut self, factor: f64) {
-        self.speed = (self.speed * factor).clamp(SLOWEST, FASTEST);
+        self.speed = (self.speed * factor).clamp(MIN_SPEED, MAX_SPEED);
     }
 
-    #[must_use]
-    pub fn playing(&self) -> bool {
+    /// Returns whether the run is being played.
+    pub fn is_playing(&self) -> bool {
         self.playing
     }
 
-    #[must_use]
+    /// The factor by which it is faster than the recorded time.
     pub fn speed(&self) -> f64 {
         self.speed
     }
 
-    /// Records handed out, and all.
-    #[must_use]
+    /// The number of records returned so far, and of all.
     pub fn position(&self) -> (usize, usize) {
         (self.position, self.records.len())
     }
 
-    /// Milliseconds played, and all.
-    #[must_use]
+    /// The milliseconds played so far, and of all.
     pub fn time_ms(&self) -> (u64, u64) {
         let all = self.due_us.last().copied().unwrap_or(0);
         ((self.clock_us as u64).min(all) / 1_000, all / 1_000)
@@ -151,7 +153,7 @@ mod tests {
         player.change_speed(2.0);
         assert_eq!(player.next_due(), Some(Duration::from_micros(500)));
         assert_eq!(player.advance(Duration::from_micros(500)).len(), 1);
-        assert!(!player.playing() && player.next_due().is_none());
+        assert!(!player.is_playing() && player.next_due().is_none());
     }
 
     #[test]

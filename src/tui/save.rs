@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use jiff::tz::TimeZone;
 use ratatui::buffer::Buffer;
 
 use crate::event::{Outcome, Uncertainty, UncertaintyMeasure};
@@ -24,7 +25,7 @@ pub fn file_name(name: &str) -> String {
 }
 
 /// The run with its answer, its sentences, what was looked up and what it cost.
-pub fn markdown(run: &Run) -> String {
+pub fn markdown(run: &Run, zone: &TimeZone) -> String {
     let mut page = format!("# {}\n\n", run.question.replace('\n', " "));
     if !run.answer.is_empty() {
         let _ = writeln!(page, "**{}**\n", run.answer);
@@ -44,7 +45,7 @@ pub fn markdown(run: &Run) -> String {
     }
     sources(run, &mut page);
     lookups(run, &mut page);
-    facts(run, &mut page);
+    facts(run, zone, &mut page);
     page
 }
 
@@ -108,7 +109,7 @@ fn lookups(run: &Run, page: &mut String) {
     }
 }
 
-fn facts(run: &Run, page: &mut String) {
+fn facts(run: &Run, zone: &TimeZone, page: &mut String) {
     let outcome = match &run.outcome {
         None => "still running".to_owned(),
         Some(Outcome::Completed) => "completed".to_owned(),
@@ -125,7 +126,7 @@ fn facts(run: &Run, page: &mut String) {
     page.push_str("\n## Run\n\n");
     let facts = [
         ("run", run.id.clone()),
-        ("started", format!("{} UTC", text::date(run.started_at))),
+        ("started", text::date_with_offset(run.started_at, zone)),
         ("outcome", outcome),
         ("preset", run.preset.clone()),
         ("seed", run.seed.to_string()),

@@ -82,7 +82,7 @@ fn too_small(scene: &Scene<'_>, buffer: &mut Buffer) {
         "ragscope needs {columns} x {rows}; this is {} x {}.",
         buffer.area.width, buffer.area.height
     );
-    let wait = "Make the window larger: everything goes on meanwhile.";
+    let wait = "Make the window larger; everything continues meanwhile.";
     let lines = vec![
         Line::from(scene.span(Tone::Strong, says)),
         Line::from(scene.span(Tone::Quiet, wait)),

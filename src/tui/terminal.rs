@@ -1,11 +1,12 @@
-//! The terminal itself: taken when the screen opens, and given back whatever happens.
+//! The terminal itself: set up when the screen opens, and restored whatever happens.
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
     KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
@@ -14,31 +15,44 @@ use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// How long the reader of keys waits before it looks whether the screen is still there.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// The time after which the reader of keys checks whether the screen is still open.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The number of the interrupt signal.
-const INTERRUPT: u8 = 2;
+/// The signals that ask the process to end.
+const END_SIGNALS: &[i32] = &[
+    SIGINT,
+    SIGTERM,
+    #[cfg(unix)]
+    signal_hook::consts::SIGHUP,
+];
 
-/// The terminal while the screen has it. Dropping gives it back.
-pub struct Taken {
+/// The terminal while the screen uses it. Dropping the guard restores it.
+pub struct TerminalGuard {
     reading: Arc<AtomicBool>,
+    /// The signal that asked the process to end; 0 while there was none.
+    signal: Arc<AtomicUsize>,
     panics: Arc<Mutex<Vec<String>>>,
 }
 
-impl Taken {
-    /// Takes the terminal: its other page, raw keys, paste as one event, the mouse when wanted.
+impl TerminalGuard {
+    /// Sets the terminal up: alternate screen, raw mode, bracketed paste, the mouse when wanted.
     ///
     /// # Errors
     /// When there is no terminal.
-    pub fn take(mouse: bool) -> io::Result<Self> {
+    pub fn new(mouse: bool) -> io::Result<Self> {
         enable_raw_mode()?;
-        let taken = Self {
+        let guard = Self {
             reading: Arc::new(AtomicBool::new(true)),
+            signal: Arc::default(),
             panics: Arc::default(),
         };
+        for signal in END_SIGNALS {
+            let number = usize::try_from(*signal).unwrap_or_default();
+            signal_hook::flag::register_usize(*signal, Arc::clone(&guard.signal), number)?;
+        }
         execute!(
             io::stdout(),
             EnterAlternateScreen,
@@ -53,12 +67,11 @@ impl Taken {
         if mouse {
             set_mouse(true)?;
         }
-        restore_on_panic(Arc::clone(&taken.reading), Arc::clone(&taken.panics));
-        Ok(taken)
+        restore_on_panic(Arc::clone(&guard.reading), Arc::clone(&guard.panics));
+        Ok(guard)
     }
 
-    /// What other threads said when they panicked: to be told once the terminal is back.
-    #[must_use]
+    /// The messages of other threads that panicked, to be reported once the terminal is restored.
     pub fn panics(&self) -> Vec<String> {
         self.panics
             .lock()
@@ -66,24 +79,33 @@ impl Taken {
             .unwrap_or_default()
     }
 
-    /// The events of the terminal, read by a thread of its own.
+    /// The signal that asked the process to end.
+    pub fn signal(&self) -> Option<u8> {
+        let signal = self.signal.load(Ordering::Relaxed);
+        u8::try_from(signal).ok().filter(|signal| *signal > 0)
+    }
+
+    /// The events of the terminal, read by a thread of its own. They end when a signal asks the process to end.
     pub fn events(&self) -> UnboundedReceiver<Event> {
         let (sender, receiver) = unbounded_channel();
         let reading = Arc::clone(&self.reading);
-        std::thread::spawn(move || read_events(&reading, &sender));
+        let signal = Arc::clone(&self.signal);
+        let is_wanted =
+            move || reading.load(Ordering::Relaxed) && signal.load(Ordering::Relaxed) == 0;
+        std::thread::spawn(move || read_events(is_wanted, &sender));
         receiver
     }
 }
 
-impl Drop for Taken {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
-        give_back(&self.reading);
+        restore(&self.reading);
     }
 }
 
-fn read_events(reading: &AtomicBool, sender: &UnboundedSender<Event>) {
-    while reading.load(Ordering::Relaxed) {
-        let event = match crossterm::event::poll(PATIENCE) {
+fn read_events(is_wanted: impl Fn() -> bool, sender: &UnboundedSender<Event>) {
+    while is_wanted() {
+        let event = match crossterm::event::poll(POLL_INTERVAL) {
             Ok(false) => continue,
             Ok(true) => crossterm::event::read(),
             Err(error) => Err(error),
@@ -96,9 +118,9 @@ fn read_events(reading: &AtomicBool, sender: &UnboundedSender<Event>) {
     }
 }
 
-/// Gives the terminal back as it was, once: a second time would move the cursor of the page that is in sight again. Every step is
-/// tried, whatever the others do.
-fn give_back(reading: &AtomicBool) {
+/// Restores the terminal, once: a second time would move the cursor of the main screen. Every step is tried, even when another
+/// fails.
+fn restore(reading: &AtomicBool) {
     if !reading.swap(false, Ordering::SeqCst) {
         return;
     }
@@ -113,14 +135,14 @@ fn give_back(reading: &AtomicBool) {
     let _ = disable_raw_mode();
 }
 
-/// A panic of the screen's own thread gives the terminal back before it is reported. A panic elsewhere must not write over the
-/// screen: it is kept for the end. Once the screen is gone, panics are reported as ever.
+/// A panic of the screen's own thread restores the terminal before it is reported. A panic elsewhere must not write over the
+/// screen: it is kept for the end. Once the screen is closed, panics are reported as usual.
 fn restore_on_panic(reading: Arc<AtomicBool>, panics: Arc<Mutex<Vec<String>>>) {
     let screen = std::thread::current().id();
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if std::thread::current().id() == screen || !reading.load(Ordering::SeqCst) {
-            give_back(&reading);
+            restore(&reading);
             report(panic);
         } else if let Ok(mut panics) = panics.lock() {
             panics.push(panic.to_string());
@@ -128,12 +150,12 @@ fn restore_on_panic(reading: Arc<AtomicBool>, panics: Arc<Mutex<Vec<String>>>) {
     }));
 }
 
-/// Takes the mouse, or leaves it to the terminal.
+/// Captures the mouse, or leaves it to the terminal.
 ///
 /// # Errors
 /// When the terminal cannot be written to.
-pub fn set_mouse(taken: bool) -> io::Result<()> {
-    if taken {
+pub fn set_mouse(captured: bool) -> io::Result<()> {
+    if captured {
         execute!(io::stdout(), EnableMouseCapture)
     } else {
         execute!(io::stdout(), DisableMouseCapture)
@@ -145,26 +167,7 @@ pub fn set_mouse(taken: bool) -> io::Result<()> {
 /// # Errors
 /// When the terminal cannot be written to.
 pub fn copy(text: &str) -> io::Result<()> {
-    let mut out = io::stdout();
-    write!(out, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
-    out.flush()
-}
-
-/// Base 64 as RFC 4648 has it.
-fn base64(bytes: &[u8]) -> String {
-    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let group = three
-            .iter()
-            .fold(0_u32, |group, byte| group << 8 | u32::from(*byte))
-            << (8 * (3 - three.len()));
-        for place in 0..4 {
-            let sign = SIGNS[(group >> (18 - 6 * place) & 63) as usize] as char;
-            text.push(if place > three.len() { '=' } else { sign });
-        }
-    }
-    text
+    execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text))
 }
 
 /// Writes a file, with its folder when that is missing.
@@ -178,7 +181,7 @@ pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
     std::fs::write(path, text)
 }
 
-/// Adds a line to a file, with its folder when that is missing.
+/// Appends a line to a file, with its folder when that is missing.
 ///
 /// # Errors
 /// When the folder or the file cannot be written.
@@ -191,50 +194,4 @@ pub fn append_line(path: &Path, line: &str) -> io::Result<()> {
         .append(true)
         .open(path)?;
     writeln!(file, "{line}")
-}
-
-/// Ends when the process is asked to end; gives the number of the signal.
-pub async fn asked_to_end() -> u8 {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let kinds = [
-            SignalKind::terminate(),
-            SignalKind::hangup(),
-            SignalKind::interrupt(),
-        ];
-        if let [Ok(mut terminate), Ok(mut hangup), Ok(mut interrupt)] = kinds.map(signal) {
-            let came = tokio::select! {
-                _ = terminate.recv() => SignalKind::terminate(),
-                _ = hangup.recv() => SignalKind::hangup(),
-                _ = interrupt.recv() => SignalKind::interrupt(),
-            };
-            return u8::try_from(came.as_raw_value()).unwrap_or(INTERRUPT);
-        }
-    }
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
-    INTERRUPT
-}
-
-#[cfg(test)]
-mod tests {
-    use super::base64;
-
-    #[test]
-    fn base64_as_in_rfc_4648() {
-        let cases = [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-            ("fooba", "Zm9vYmE="),
-            ("foobar", "Zm9vYmFy"),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(base64(text.as_bytes()), expected);
-        }
-    }
 }

@@ -1,10 +1,12 @@
-//! Text as cells: widths, clipping, wrapping, and the small signs (bars, sparklines, durations) that panes are made of.
+//! Text as cells: widths, clipping, wrapping, and the small signs (bars, sparklines) that panes use.
 //!
 //! Every width here is counted in terminal cells by grapheme, as ratatui draws them.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -22,7 +24,7 @@ pub fn many_lines(text: &str) -> String {
     harmless(&text.replace("\r\n", "\n")).replace('\t', TAB)
 }
 
-/// Width in cells.
+/// Returns the width in cells.
 pub fn width(text: &str) -> usize {
     if text.is_ascii() {
         text.len()
@@ -35,7 +37,7 @@ fn grapheme_width(grapheme: &str) -> usize {
     grapheme.width()
 }
 
-/// At most `cells` wide; what is cut off at the end becomes `…`.
+/// Clips a text to `cells`; what is left out at the end becomes `…`.
 pub fn clip(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
@@ -47,7 +49,7 @@ pub fn clip(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", text[..end].trim_end()))
 }
 
-/// At most `cells` wide; what is cut off at the start becomes `…`: the end of a path tells more than its start.
+/// Clips a text to `cells`; what is left out at the start becomes `…`. The end of a path matters more than its start.
 pub fn clip_start(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
@@ -55,7 +57,8 @@ pub fn clip_start(text: &str, cells: usize) -> Cow<'_, str> {
     if cells == 0 {
         return Cow::Borrowed("");
     }
-    let (mut start, mut used) = (text.len(), 0);
+    let mut start = text.len();
+    let mut used = 0;
     for (at, grapheme) in text.grapheme_indices(true).rev() {
         used += grapheme_width(grapheme);
         if used > cells - 1 {
@@ -66,13 +69,13 @@ pub fn clip_start(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(format!("…{}", &text[start..]))
 }
 
-/// Exactly `cells` wide, flush left.
+/// Pads or clips a text to `cells`, flush left.
 pub fn left(text: &str, cells: usize) -> String {
     let text = clip(text, cells);
     format!("{text}{}", " ".repeat(cells - width(&text).min(cells)))
 }
 
-/// Exactly `cells` wide, flush right.
+/// Pads or clips a text to `cells`, flush right.
 pub fn right(text: &str, cells: usize) -> String {
     let text = clip(text, cells);
     format!("{}{text}", " ".repeat(cells - width(&text).min(cells)))
@@ -90,8 +93,8 @@ fn end_of_cells(text: &str, cells: usize) -> usize {
     text.len()
 }
 
-/// Byte ranges of the rows of `text` at `cells` a row: broken at line ends, else after white space, else (a word longer than a
-/// row, or a script without spaces) between graphemes. At least one row.
+/// Returns the byte ranges of the rows of `text` at `cells` per row: broken at line ends, else after white space, else (a word longer
+/// than a row, or a script without spaces) between graphemes. At least one row.
 pub fn wrap(text: &str, cells: usize) -> Vec<Range<usize>> {
     let cells = cells.max(1);
     let mut rows = Vec::new();
@@ -104,7 +107,8 @@ pub fn wrap(text: &str, cells: usize) -> Vec<Range<usize>> {
 }
 
 fn wrap_line(text: &str, line: Range<usize>, cells: usize, rows: &mut Vec<Range<usize>>) {
-    let (mut start, mut used) = (line.start, 0);
+    let mut start = line.start;
+    let mut used = 0;
     let mut break_at = None;
     for (offset, grapheme) in text[line.clone()].grapheme_indices(true) {
         let at = line.start + offset;
@@ -113,7 +117,8 @@ fn wrap_line(text: &str, line: Range<usize>, cells: usize, rows: &mut Vec<Range<
         if used + wide > cells && !space {
             let end: usize = break_at.unwrap_or(at);
             rows.push(trimmed(text, start..end));
-            (start, break_at) = (end, None);
+            start = end;
+            break_at = None;
             used = width(&text[start..at]);
         }
         used += wide;
@@ -128,7 +133,7 @@ fn trimmed(text: &str, row: Range<usize>) -> Range<usize> {
     row.start..row.start + text[row.clone()].trim_end().len()
 }
 
-/// A bar of `cells` cells, filled to `share` (0..=1), in SCREEN's signs.
+/// Returns the filled and the empty part of a bar of `cells` cells, filled to `share` (0..=1).
 pub fn bar(share: f32, cells: usize) -> (String, String) {
     let share = if share.is_finite() {
         share.clamp(0.0, 1.0)
@@ -142,7 +147,7 @@ pub fn bar(share: f32, cells: usize) -> (String, String) {
     ("█".repeat(filled), "░".repeat(cells - filled))
 }
 
-/// One sign a value, the highest at `top`.
+/// Returns one sign per value, the highest from `top` on.
 pub fn sparkline(values: impl Iterator<Item = f32>, top: f32) -> String {
     const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let last = SIGNS.len() - 1;
@@ -192,26 +197,25 @@ pub fn time_left(ms: u64) -> String {
     }
 }
 
-/// Seconds since 1970 as `2026-11-20 14:03`, UTC (civil-from-days, H. Hinnant, <https://howardhinnant.github.io/date_algorithms.html>).
-pub fn date(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!(
-        "{year:04}-{month:02}-{day:02} {:02}:{:02}",
-        second / 3_600,
-        second / 60 % 60
-    )
+/// Seconds since 1970 as `2026-11-20 14:03`, in a time zone.
+pub fn date(seconds: u64, zone: &TimeZone) -> String {
+    zoned(seconds, zone).strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// Seconds since 1970 as `2026-11-20 14:03 +01:00`: a date that is still right in another time zone.
+pub fn date_with_offset(seconds: u64, zone: &TimeZone) -> String {
+    zoned(seconds, zone)
+        .strftime("%Y-%m-%d %H:%M %:z")
+        .to_string()
+}
+
+/// A moment in a time zone; the latest that there is for a number beyond it.
+fn zoned(seconds: u64, zone: &TimeZone) -> Zoned {
+    let moment = i64::try_from(seconds)
+        .ok()
+        .and_then(|seconds| Timestamp::from_second(seconds).ok())
+        .unwrap_or(Timestamp::MAX);
+    moment.to_zoned(zone.clone())
 }
 
 /// Lines of a file: `12` or `12-14`.
@@ -228,13 +232,13 @@ pub fn location(document: &str, [first, last]: [u32; 2]) -> String {
     format!("{}:{}", one_line(document), lines(first, last))
 }
 
-/// Byte ranges where `needle` occurs in `text`, without regard to case. Nothing matches an empty needle.
+/// Returns the byte ranges where `needle` occurs in `text`, without regard to case. Nothing matches an empty needle.
 pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
     let needle: Vec<char> = needle.chars().flat_map(char::to_lowercase).collect();
     if needle.is_empty() {
         return Vec::new();
     }
-    // lower case may change lengths, so each folded character keeps where it came from
+    // lower case may change lengths, so each folded character keeps its range
     let folded: Vec<(char, Range<usize>)> = text
         .char_indices()
         .flat_map(|(at, c)| {
@@ -242,7 +246,8 @@ pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
                 .map(move |lower| (lower, at..at + c.len_utf8()))
         })
         .collect();
-    let (mut found, mut at) = (Vec::new(), 0);
+    let mut found = Vec::new();
+    let mut at = 0;
     while at + needle.len() <= folded.len() {
         if folded[at..at + needle.len()]
             .iter()
@@ -258,7 +263,7 @@ pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The words of a text that are worth highlighting when it is a query: no signs, no one-letter words, no commonest words.
+/// Returns the words of a query that are worth highlighting: without punctuation, words of one letter and the most common words.
 pub fn content_words(text: &str) -> Vec<String> {
     const COMMON: &[&str] = &[
         "the", "and", "was", "were", "is", "are", "of", "in", "to", "for", "on", "at", "by", "an",
@@ -316,8 +321,19 @@ mod tests {
         assert_eq!(counted(1, "file"), "1 file");
         assert_eq!(duration(75_000), "1 min 15 s");
         assert_eq!(time_left(400), "1 s left");
-        assert_eq!(date(1_795_183_431), "2026-11-20 14:03");
-        assert_eq!(date(0), "1970-01-01 00:00");
+    }
+
+    #[test]
+    fn dates_are_those_of_a_time_zone() {
+        let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").expect("a time zone");
+        assert_eq!(date(1_795_183_431, &TimeZone::UTC), "2026-11-20 14:03");
+        assert_eq!(date(1_795_183_431, &berlin), "2026-11-20 15:03");
+        assert_eq!(
+            date_with_offset(1_783_183_431, &berlin),
+            "2026-07-04 18:43 +02:00"
+        );
+        assert_eq!(date(0, &TimeZone::UTC), "1970-01-01 00:00");
+        assert!(!date(u64::MAX, &berlin).is_empty());
     }
 
     #[test]
@@ -328,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_show_a_little_as_something() {
+    fn a_bar_shows_any_value_above_zero() {
         assert_eq!(bar(0.001, 4), ("█".to_owned(), "░░░".to_owned()));
         assert_eq!(bar(f32::NAN, 2), (String::new(), "░░".to_owned()));
     }

@@ -1,4 +1,4 @@
-//! Colours by role. A theme is a file that gives each role of the screen its look; panes name roles and never a colour.
+//! Colours by role. A theme is a file that gives each role of the screen its look; panes name roles and never colours.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,10 +18,10 @@ const BUILT_IN: &[(&str, &str)] = &[
     ),
 ];
 
-/// Declares the roles once: the enum, its names in theme files, what each is for.
+/// Declares the roles once: the enum, their names in theme files, and their docs.
 macro_rules! tones {
     ($($(#[$doc:meta])* $tone:ident = $name:literal),+ $(,)?) => {
-        /// What a piece of the screen is, as far as its look goes.
+        /// The role of a piece of the screen, which decides its look.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Tone { $($(#[$doc])* $tone),+ }
 
@@ -30,8 +30,7 @@ macro_rules! tones {
             pub const ALL: &[Self] = &[$(Self::$tone),+];
 
             /// The name in theme files.
-            #[must_use]
-            pub fn name(self) -> &'static str {
+                    pub fn name(self) -> &'static str {
                 match self { $(Self::$tone => $name),+ }
             }
         }
@@ -41,9 +40,9 @@ macro_rules! tones {
 tones! {
     /// Ordinary text; its background is the screen's.
     Text = "text",
-    /// What stands back: units, hints, explanations.
+    /// Secondary text: units, hints, explanations.
     Quiet = "quiet",
-    /// What stands out: names, headings.
+    /// Prominent text: names, headings.
     Strong = "strong",
     /// The frame of a pane.
     Border = "border",
@@ -59,8 +58,8 @@ tones! {
     Citation = "citation",
     /// Sure, ready, in the context.
     Good = "good",
-    /// Unsure, slow, worth a look.
-    Doubt = "doubt",
+    /// Uncertain, slow, in need of attention.
+    Warning = "warning",
     /// Failed.
     Bad = "bad",
     /// A chunk that was dropped.
@@ -94,7 +93,6 @@ pub enum Depth {
 
 impl Depth {
     /// What the environment says, read once at the start: `NO_COLOR`, then `COLORTERM` and `TERM`.
-    #[must_use]
     pub fn of_environment() -> Self {
         let set = |name: &str| std::env::var(name).unwrap_or_default();
         if !set("NO_COLOR").is_empty() || set("TERM") == "dumb" {
@@ -112,7 +110,7 @@ impl Depth {
 /// A look for every role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Theme {
-    /// The name it was asked for by.
+    /// The name by which it was loaded.
     pub name: String,
     styles: Vec<Style>,
 }
@@ -120,7 +118,7 @@ pub struct Theme {
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ThemeFile {
-    /// The theme whose looks fill what this file leaves out; `dark` unless the file overrides a built-in theme.
+    /// The theme that provides the looks this file leaves out; `dark` unless the file overrides a built-in theme.
     base: Option<String>,
     /// Named colours, `#rrggbb`.
     #[serde(default)]
@@ -152,8 +150,9 @@ impl Theme {
         gather(name, folder, &mut looks, 0)?;
         let styles = Tone::ALL
             .iter()
-            .map(|tone| looks.get(tone.name()).copied().unwrap_or_default());
-        let styles = styles.map(|style| at_depth(style, depth)).collect();
+            .map(|tone| looks.get(tone.name()).copied().unwrap_or_default())
+            .map(|style| at_depth(style, depth))
+            .collect();
         Ok(Self {
             name: name.to_owned(),
             styles,
@@ -161,14 +160,12 @@ impl Theme {
     }
 
     /// The names that can be chosen: built-in ones, then the user's.
-    #[must_use]
     pub fn names(folder: &Path) -> Vec<String> {
         names_with_own(BUILT_IN, folder)
     }
 
-    /// The look of a role, for what is written over the screen: the background of [`Tone::Text`] stays out of it, so that text on a
-    /// selected row shows the row's.
-    #[must_use]
+    /// The look of a role, for text written over the screen. It leaves out the background of [`Tone::Text`], so that text on a
+    /// selected row keeps the background of the row.
     pub fn style(&self, tone: Tone) -> Style {
         let style = self.styles[tone as usize];
         if tone == Tone::Text {
@@ -179,7 +176,6 @@ impl Theme {
     }
 
     /// The look of the empty screen.
-    #[must_use]
     pub fn screen(&self) -> Style {
         self.styles[Tone::Text as usize]
     }
@@ -195,6 +191,7 @@ fn gather(
     if depth > 8 {
         bail!("theme `{name}` is based on itself: change its `base`");
     }
+
     let built_in = BUILT_IN.iter().find(|(known, _)| *known == name);
     let file = folder.join(format!("{name}.toml"));
     let own = (!name.contains(['/', '\\']) && file.is_file()).then_some(file);
@@ -206,6 +203,7 @@ fn gather(
             known.join(", ")
         );
     }
+
     if let Some((_, text)) = built_in {
         put_over(name, &parse(text, name)?, looks)?;
     }
@@ -215,12 +213,8 @@ fn gather(
             std::fs::read_to_string(&file).with_context(|| format!("cannot read {origin}"))?;
         let parsed = parse(&text, &origin)?;
         if built_in.is_none() {
-            gather(
-                parsed.base.as_deref().unwrap_or("dark"),
-                folder,
-                looks,
-                depth + 1,
-            )?;
+            let base = parsed.base.as_deref().unwrap_or("dark");
+            gather(base, folder, looks, depth + 1)?;
         }
         put_over(&origin, &parsed, looks)?;
     }
@@ -243,26 +237,23 @@ fn put_over(
                 nearest(role, Tone::ALL.iter().map(|tone| tone.name()))
             );
         };
-        looks.insert(
-            tone.name(),
-            style_of(look, &file.palette).with_context(|| format!("{origin}: role `{role}`"))?,
-        );
+        let style =
+            style_of(look, &file.palette).with_context(|| format!("{origin}: role `{role}`"))?;
+        looks.insert(tone.name(), style);
     }
     Ok(())
 }
 
 fn style_of(look: &Look, palette: &BTreeMap<String, String>) -> anyhow::Result<Style> {
-    let named = |name: &Option<String>| {
-        name.as_deref()
-            .map(|name| colour(name, palette))
-            .transpose()
-    };
-    let style = Style {
-        fg: named(&look.fg)?,
-        bg: named(&look.bg)?,
-        ..Style::default()
-    };
-    let attributes = [
+    let mut style = Style::default();
+    if let Some(name) = &look.fg {
+        style.fg = Some(colour(name, palette)?);
+    }
+    if let Some(name) = &look.bg {
+        style.bg = Some(colour(name, palette)?);
+    }
+
+    let modifiers = [
         (look.bold, Modifier::BOLD),
         (look.dim, Modifier::DIM),
         (look.italic, Modifier::ITALIC),
@@ -270,31 +261,25 @@ fn style_of(look: &Look, palette: &BTreeMap<String, String>) -> anyhow::Result<S
         (look.reversed, Modifier::REVERSED),
         (look.struck, Modifier::CROSSED_OUT),
     ];
-    Ok(attributes
-        .iter()
-        .filter(|(on, _)| *on)
-        .fold(style, |style, (_, attribute)| {
-            style.add_modifier(*attribute)
-        }))
+    for (_, modifier) in modifiers.iter().filter(|(is_on, _)| *is_on) {
+        style = style.add_modifier(*modifier);
+    }
+    Ok(style)
 }
 
 fn colour(name: &str, palette: &BTreeMap<String, String>) -> anyhow::Result<Color> {
     let text = palette.get(name).map_or(name, String::as_str);
-    let known = || nearest(name, palette.keys().map(String::as_str));
     let hex = text
         .strip_prefix('#')
         .filter(|hex| hex.len() == 6 && hex.is_ascii());
     let Some(value) = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()) else {
         bail!(
             "`{name}` is neither #rrggbb nor a name in [palette]{}",
-            known()
+            nearest(name, palette.keys().map(String::as_str))
         );
     };
-    Ok(Color::Rgb(
-        (value >> 16) as u8,
-        (value >> 8) as u8,
-        value as u8,
-    ))
+    let [_, r, g, b] = value.to_be_bytes();
+    Ok(Color::Rgb(r, g, b))
 }
 
 fn at_depth(mut style: Style, depth: Depth) -> Style {
@@ -306,11 +291,11 @@ fn at_depth(mut style: Style, depth: Depth) -> Style {
             style
         }
         Depth::None => {
-            // a look that lives by its background needs an attribute in its place; the screen's own background does not
-            let marked = style.bg.is_some() && style.add_modifier.contains(Modifier::BOLD);
+            // a look that shows by its background needs a modifier instead; the background of the screen does not
+            let is_marked = style.bg.is_some() && style.add_modifier.contains(Modifier::BOLD);
             style.fg = None;
             style.bg = None;
-            if marked {
+            if is_marked {
                 style.add_modifier(Modifier::REVERSED)
             } else {
                 style
@@ -328,25 +313,20 @@ fn indexed(colour: Color) -> Color {
     let Color::Rgb(r, g, b) = colour else {
         return colour;
     };
+
     let rgb = [i32::from(r), i32::from(g), i32::from(b)];
-    let distance =
-        |other: [i32; 3]| -> i32 { rgb.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum() };
-    let step = |value: i32| {
-        (0..6)
-            .min_by_key(|i| (STEPS[*i] - value).abs())
-            .unwrap_or(0)
-    };
-    // a grey with a tinge would come out in another colour from the coarse cube
+    // the coarse cube would turn a tinged grey into another colour
     let tinge = rgb.iter().max().unwrap_or(&0) - rgb.iter().min().unwrap_or(&0);
     let mean = rgb.iter().sum::<i32>() / 3;
     let cube = if tinge < NEARLY_GREY {
-        [step(mean); 3]
+        [nearest_step(mean); 3]
     } else {
-        rgb.map(step)
+        rgb.map(nearest_step)
     };
+
     let grey = ((mean - 3) / 10).clamp(0, 23);
     let grey_value = 8 + 10 * grey;
-    let index = if distance([grey_value; 3]) < distance(cube.map(|i| STEPS[i])) {
+    let index = if distance(rgb, [grey_value; 3]) < distance(rgb, cube.map(|at| STEPS[at])) {
         232 + grey as usize
     } else {
         16 + 36 * cube[0] + 6 * cube[1] + cube[2]
@@ -354,7 +334,19 @@ fn indexed(colour: Color) -> Color {
     Color::Indexed(index as u8)
 }
 
-/// A colour as `#rrggbb`; the terminal's own ones are `otherwise`.
+/// The place of the nearest shade in [`STEPS`].
+fn nearest_step(value: i32) -> usize {
+    (0..STEPS.len())
+        .min_by_key(|at| (STEPS[*at] - value).abs())
+        .unwrap_or(0)
+}
+
+/// The squared distance of two colours.
+fn distance(a: [i32; 3], b: [i32; 3]) -> i32 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
+}
+
+/// Returns a colour as `#rrggbb`; `otherwise` for those that only the terminal knows.
 pub fn hex(colour: Color, otherwise: &str) -> String {
     let (r, g, b) = match colour {
         Color::Rgb(r, g, b) => (r, g, b),

@@ -8,13 +8,13 @@ use ratatui_textarea::TextArea;
 use crate::event::{ChunkText, Event, Hit, RunSummary};
 
 use super::keys::{Action, Context, Keymap};
+use super::options::Options;
 use super::pane::Pane;
 use super::state::{Run, State};
 use super::text;
 use super::theme::{Theme, Tone};
 use super::ui::{Purpose, Ui};
 use super::viewport::{Content, Scroll};
-use crate::config::Paths;
 
 /// A pane or an overlay: rows with a title, and what keys do to them.
 pub trait View {
@@ -211,7 +211,7 @@ pub struct Scene<'a> {
     pub ui: &'a Ui,
     pub theme: &'a Theme,
     pub keymap: &'a Keymap,
-    pub paths: &'a Paths,
+    pub options: &'a Options,
     /// Whether `state` is that of an earlier moment.
     pub frozen: bool,
 }

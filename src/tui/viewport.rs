@@ -1,5 +1,5 @@
-//! A column of rows and a window onto it: what every pane and overlay is made of. Scrolling, selection and search work on rows and
-//! know nothing of what they mean.
+//! A column of rows and a window onto it, which every pane and overlay consists of. Scrolling, selection and search work on rows and
+//! know nothing of their meaning.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub struct Item {
     pub part: usize,
 }
 
-/// One row, and what it belongs to.
+/// One row, and the item that it belongs to.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub line: Line<'static>,
@@ -33,7 +33,7 @@ pub struct Content {
     pub rows: Vec<Row>,
 }
 
-/// Where the window stands.
+/// The position of the window.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scroll {
     /// First row shown; beyond the end means the end.
@@ -106,11 +106,10 @@ impl Content {
 
     /// The rows that hold `needle`.
     pub fn matching(&self, needle: &str) -> Vec<usize> {
-        let holds = |row: &Row| !text::matches(&plain(&row.line), needle).is_empty();
         self.rows
             .iter()
             .enumerate()
-            .filter(|(_, row)| holds(row))
+            .filter(|(_, row)| !text::matches(&plain(&row.line), needle).is_empty())
             .map(|(at, _)| at)
             .collect()
     }
@@ -118,7 +117,6 @@ impl Content {
 
 impl Scroll {
     /// A window that keeps to the end.
-    #[must_use]
     pub fn following() -> Self {
         Self {
             follow: true,
@@ -126,7 +124,7 @@ impl Scroll {
         }
     }
 
-    /// Moves the window by rows; reaching the end follows again where following is wanted.
+    /// Moves the window by rows.
     pub fn by(&mut self, rows: isize, content: &Content, height: usize) {
         let last_top = content.rows.len().saturating_sub(height);
         self.top = content
@@ -145,7 +143,8 @@ impl Scroll {
             top.max(rows.end.saturating_sub(height))
         };
         if shown != top {
-            (self.top, self.follow) = (shown, false);
+            self.top = shown;
+            self.follow = false;
         }
     }
 
@@ -171,14 +170,14 @@ impl Scroll {
     }
 }
 
-/// Draws the window: rows, the selected item, matches of the search, and a mark of where one is when not all is in sight.
+/// Draws the window: rows, the selected item, matches of the search, and a scroll bar when not all is in sight.
 pub struct Window<'a> {
     pub content: &'a Content,
     pub scroll: &'a Scroll,
     pub theme: &'a Theme,
-    /// Does this window have the keys?
+    /// Whether this window has the keys.
     pub focused: bool,
-    /// What is searched for; empty for nothing.
+    /// The text that is searched for; empty for nothing.
     pub needle: &'a str,
 }
 
@@ -236,7 +235,8 @@ impl Window<'_> {
     }
 
     fn draw_position(&self, area: Rect, top: usize, buffer: &mut Buffer) {
-        let (rows, height) = (self.content.rows.len(), usize::from(area.height));
+        let rows = self.content.rows.len();
+        let height = usize::from(area.height);
         if rows <= height || height == 0 || area.right() >= buffer.area.right() {
             return;
         }
@@ -255,15 +255,16 @@ impl Window<'_> {
     }
 
     fn with_matches(&self, line: &Line<'static>) -> Line<'static> {
-        let found = text::matches(&plain(line), self.needle);
         let style = self.theme.style(Tone::Match);
-        found
-            .into_iter()
-            .fold(line.clone(), |line, range| patched(line, range, style))
+        let mut line = line.clone();
+        for range in text::matches(&plain(&line), self.needle) {
+            line = patched(line, range, style);
+        }
+        line
     }
 }
 
-/// The text of a line without its looks.
+/// Returns the text of a line without its looks.
 #[must_use]
 pub fn plain(line: &Line<'_>) -> String {
     line.spans
@@ -272,16 +273,14 @@ pub fn plain(line: &Line<'_>) -> String {
         .collect()
 }
 
-/// The line with another look over a range of its bytes.
+/// Lays a look over a range of bytes of a line.
 pub fn patched(line: Line<'static>, range: Range<usize>, style: Style) -> Line<'static> {
     let mut spans = Vec::with_capacity(line.spans.len() + 2);
     let mut start = 0;
     for span in line.spans {
         let len = span.content.len();
-        let (from, to) = (
-            range.start.clamp(start, start + len) - start,
-            range.end.clamp(start, start + len) - start,
-        );
+        let from = range.start.clamp(start, start + len) - start;
+        let to = range.end.clamp(start, start + len) - start;
         for (part, look) in [
             (0..from, span.style),
             (from..to, span.style.patch(style)),
@@ -310,7 +309,8 @@ mod tests {
 
     #[test]
     fn selecting_keeps_the_item_in_sight() {
-        let (content, mut scroll) = (content(20), Scroll::default());
+        let content = content(20);
+        let mut scroll = Scroll::default();
         for _ in 0..8 {
             scroll.select_by(1, &content, 5);
         }

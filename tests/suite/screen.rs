@@ -10,7 +10,7 @@ use std::path::Path;
 use ragscope::event::Record;
 use ragscope::trace::{Recorder, read_run};
 use ragscope::tui::App;
-use ragscope::tui::terminal::Taken;
+use ragscope::tui::terminal::TerminalGuard;
 use ragscope::tui::theme::Depth;
 use ratatui::layout::Rect;
 
@@ -96,7 +96,7 @@ fn too_small_a_screen_says_so_and_waits() {
 #[test]
 #[ignore = "panics in a terminal of its own"]
 fn panics_in_the_screen() {
-    let _taken = Taken::take(true).expect("a terminal");
+    let _taken = TerminalGuard::new(true).expect("a terminal");
     panic!("on purpose");
 }
 

@@ -1,4 +1,4 @@
-//! What the user asks of the engine: questions, runs again, indexing, folders, measurements.
+//! Commands to the engine: questions, repeated runs, indexing, folders, measurements.
 
 use std::path::PathBuf;
 
@@ -176,7 +176,7 @@ impl App {
     }
 
     /// Down in the text and the history; in an empty line, to the next suggestion.
-    pub(super) fn history_on(&mut self) {
+    pub(super) fn history_forward(&mut self) {
         match self.next_suggestion() {
             Some(next) if !self.ui.question.is_recalled() => self.take_suggestion(next),
             _ => self.ui.question.forward(),
@@ -209,11 +209,11 @@ impl App {
     }
 
     pub(super) fn reindex(&mut self) {
-        self.index_folder(false, "bringing the index up to date");
+        self.index_folder(false, "updating the index");
     }
 
     pub(super) fn rebuild(&mut self) {
-        self.index_folder(true, "building the index anew");
+        self.index_folder(true, "rebuilding the index");
     }
 
     fn index_folder(&mut self, rebuild: bool, message: &str) {
@@ -307,9 +307,9 @@ impl App {
     /// Types words of a passage. The beginning of what is selected in Retrieval is offered.
     pub(super) fn open_passage_trace(&mut self) {
         if self.scene().run.is_none_or(|run| run.lookups.is_empty()) {
-            self.refuse("nothing was looked up in this run");
+            self.refuse("this run retrieved nothing");
         } else if self.ui.player.is_some() {
-            self.refuse("a replay has no index to look into");
+            self.refuse("a replay has no index to search");
         } else if self.has_engine() {
             let offered = selected_words(&self.scene()).unwrap_or_default();
             self.ui.field = Some(Field::new(Purpose::Passage, &offered));

@@ -1,5 +1,5 @@
-//! What the screen is at a moment, and what keys, the mouse and records do to it. Nothing here touches a terminal: what must happen
-//! outside comes out as an [`Effect`].
+//! The state of the screen, and what keys, the mouse and records do to it. Nothing here touches a terminal: what must happen outside
+//! comes out as an [`Effect`].
 
 mod ask;
 mod input;
@@ -39,24 +39,24 @@ const ENGINE: &str = "engine";
 pub enum Effect {
     /// Hand a command to the engine.
     Send(Command),
-    /// Stop what runs.
+    /// Stop the operation in progress.
     Stop,
     /// Put text on the clipboard of the terminal.
     Copy(String),
-    /// Take the mouse, or give it back.
+    /// Capture the mouse, or leave it to the terminal.
     Mouse(bool),
-    /// Write a file and tell the outcome.
+    /// Write a file and report the outcome.
     Write { path: PathBuf, text: String },
     /// Keep a question for the history.
     Remember(String),
-    /// Leave.
+    /// Close the screen.
     Quit,
 }
 
 /// The screen.
 pub struct App {
     state: State,
-    /// What is shown while the screen is frozen.
+    /// The state that is shown while the screen is frozen.
     frozen: Option<Box<State>>,
     ui: Ui,
     overlay: Option<Open>,
@@ -291,7 +291,7 @@ impl App {
             ui: &self.ui,
             theme: &self.theme,
             keymap: &self.keymap,
-            paths: &self.options.paths,
+            options: &self.options,
             frozen: self.frozen.is_some(),
         }
     }
@@ -343,7 +343,7 @@ impl App {
         self.effects.push(Effect::Send(command));
     }
 
-    /// Returns whether there is an engine behind the screen; tells the user when there is none.
+    /// Returns whether there is an engine behind the screen; notifies the user when there is none.
     fn has_engine(&mut self) -> bool {
         if self.ui.player.is_some() {
             self.refuse("this is a recorded run: open its folder with `ragscope FOLDER` to ask");

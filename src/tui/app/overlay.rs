@@ -1,4 +1,4 @@
-//! Opening what lies over the panes, doing what a view asks for, changing settings, saving.
+//! Opening overlays, carrying out what a view requests, changing settings, saving.
 
 use crate::config::{Location, Part, Setting};
 use crate::event::{ChunkText, Command, RunSummary, Source};
@@ -42,7 +42,7 @@ impl App {
         }
     }
 
-    /// What the overlay or the pane that has the keys answers to an action.
+    /// The answer of the overlay or the pane that has the keys to an action.
     fn request(&self, action: Action) -> Option<Request> {
         let scene = self.scene();
         match &self.overlay {
@@ -239,7 +239,7 @@ impl App {
         if is_about_chunks && self.ui.next_run.needs_indexing() && self.ui.player.is_none() {
             let sign = self.keymap.sign(Action::Reindex);
             self.notify(format!(
-                "the chunks stay as they are cut: {sign} cuts the folder anew for these settings"
+                "chunking settings apply after re-indexing: press {sign}"
             ));
         }
     }
@@ -297,7 +297,7 @@ impl App {
             return;
         };
         let name = format!("ragscope-{}", save::file_name(&run.id));
-        let page = save::markdown(run);
+        let page = save::markdown(run, &self.options.time_zone);
         self.write_new(&name, "md", page);
     }
 

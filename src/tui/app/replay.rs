@@ -37,7 +37,7 @@ impl App {
         }
     }
 
-    pub(super) fn step_on(&mut self) {
+    pub(super) fn step(&mut self) {
         let record = self.ui.player.as_mut().and_then(|player| player.step());
         if let Some(record) = record {
             self.apply(&record);

@@ -1,3 +1,5 @@
+//! Keys by name, as keymap files and hints write them.
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -5,14 +7,14 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::config::nearest;
 
-/// A key as a person names it: `q`, `G`, `ctrl-p`, `shift-tab`, `pageup`.
+/// A key by its name: `q`, `G`, `ctrl-p`, `shift-tab`, `pageup`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     code: KeyCode,
     modifiers: KeyModifiers,
 }
 
-/// Names of keys that are no sign; the sign or word shown in hints comes third.
+/// Names of keys that type no character; the sign or word shown in hints comes third.
 const NAMES: &[(&str, KeyCode, &str)] = &[
     ("enter", KeyCode::Enter, "enter"),
     ("esc", KeyCode::Esc, "esc"),
@@ -39,8 +41,7 @@ const MODIFIERS: &[(&str, KeyModifiers)] = &[
 ];
 
 impl Key {
-    /// The key of a terminal event, with the ways in which terminals report the same key made one.
-    #[must_use]
+    /// The key of a terminal event. Terminals report some keys in several ways; these become one.
     pub fn of(event: &KeyEvent) -> Self {
         Self::new(event.code, event.modifiers)
     }
@@ -53,7 +54,7 @@ impl Key {
                 modifiers |= KeyModifiers::SHIFT;
                 KeyCode::Tab
             }
-            // an upper-case letter says its shift itself
+            // an upper-case letter implies its shift
             KeyCode::Char(c) => {
                 let c = if modifiers.contains(KeyModifiers::SHIFT) {
                     c.to_uppercase().next().unwrap_or(c)
@@ -73,8 +74,7 @@ impl Key {
         Self { code, modifiers }
     }
 
-    /// The sign that this key types, when it types one.
-    #[must_use]
+    /// The character that this key types, when it types one.
     pub fn typed(self) -> Option<char> {
         match self.code {
             KeyCode::Char(c) if self.modifiers.is_empty() => Some(c),
@@ -82,8 +82,7 @@ impl Key {
         }
     }
 
-    /// Short, for hints: `^P`, `↑`.
-    #[must_use]
+    /// The key in short, for hints: `^P`, `↑`.
     pub fn sign(self) -> String {
         let name = match self.code {
             KeyCode::Char(c) if self.modifiers == KeyModifiers::CONTROL => {
@@ -109,10 +108,10 @@ impl Key {
     }
 
     fn with_modifiers(self, name: &str) -> String {
-        let held = MODIFIERS
+        MODIFIERS
             .iter()
-            .filter(|(_, modifier)| self.modifiers.contains(*modifier));
-        held.map(|(modifier, _)| format!("{modifier}-"))
+            .filter(|(_, modifier)| self.modifiers.contains(*modifier))
+            .map(|(modifier, _)| format!("{modifier}-"))
             .chain([name.to_owned()])
             .collect()
     }
@@ -131,7 +130,7 @@ impl fmt::Display for Key {
 impl FromStr for Key {
     type Err = String;
 
-    /// The error is the nearest known name, ready to be put behind a message, or empty.
+    /// The error is the nearest known name, ready to follow a message, or empty.
     fn from_str(text: &str) -> Result<Self, String> {
         let (mut rest, mut modifiers) = (text, KeyModifiers::NONE);
         while let Some((name, after)) = rest.split_once('-').filter(|(_, after)| !after.is_empty())

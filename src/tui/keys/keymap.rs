@@ -1,3 +1,5 @@
+//! The keys that lead to actions: those declared in the list, and those of the user's keymap file.
+
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
@@ -6,7 +8,7 @@ use anyhow::{Context as _, bail};
 use super::{Action, Context, Key};
 use crate::config::nearest;
 
-/// Which key does what, with the user's changes.
+/// The keys of every action, with the user's changes.
 #[derive(Debug, Clone)]
 pub struct Keymap {
     keys: BTreeMap<Action, Vec<Key>>,
@@ -16,7 +18,7 @@ impl Keymap {
     /// The keys as the actions declare them.
     ///
     /// # Errors
-    /// A declared key that is no key; a test keeps that from happening.
+    /// A declared key that is not a key; a test prevents that.
     pub fn built_in() -> anyhow::Result<Self> {
         let mut keys = BTreeMap::new();
         for action in Action::ALL {
@@ -30,10 +32,10 @@ impl Keymap {
         Ok(Self { keys })
     }
 
-    /// The built-in keys with those of the user's file in the place of what it names. No file, no change.
+    /// The built-in keys, with those of the user's file instead for the actions that it names. No file, no change.
     ///
     /// # Errors
-    /// An unreadable file, an unknown action or key (with the nearest known one), a key with two meanings in one place.
+    /// An unreadable file, an unknown action or key (with the nearest known one), a key with two meanings in one context.
     pub fn load(file: &Path) -> anyhow::Result<Self> {
         let origin = file.display().to_string();
         match std::fs::read_to_string(file) {
@@ -63,17 +65,18 @@ impl Keymap {
     }
 
     fn check_single_meanings(&self, origin: &str) -> anyhow::Result<()> {
-        for place in Context::PLACES {
+        for contexts in Context::COMBINATIONS {
             let mut taken: HashMap<Key, Action> = HashMap::new();
-            for action in Action::ALL
+            let valid = Action::ALL
                 .iter()
-                .filter(|action| place.contains(&action.info().context))
-            {
+                .filter(|action| contexts.contains(&action.info().context));
+            for action in valid {
                 for key in self.keys(*action) {
                     if let Some(other) = taken.insert(*key, *action) {
-                        let (first, second) = (other.info().name, action.info().name);
                         bail!(
-                            "{origin}: `{key}` stands for both `{first}` and `{second}`: give one of them another key"
+                            "{origin}: `{key}` means both `{}` and `{}`: give one of them another key",
+                            other.info().name,
+                            action.info().name
                         );
                     }
                 }
@@ -82,26 +85,23 @@ impl Keymap {
         Ok(())
     }
 
-    /// What a key does where any of `contexts` holds; the earlier context wins.
-    #[must_use]
+    /// The action of a key where any of `contexts` holds; the earlier context wins.
     pub fn action(&self, key: Key, contexts: &[Context]) -> Option<Action> {
         contexts.iter().find_map(|context| {
-            let here = Action::ALL
+            Action::ALL
                 .iter()
-                .filter(|action| action.info().context == *context);
-            here.copied()
+                .copied()
+                .filter(|action| action.info().context == *context)
                 .find(|action| self.keys(*action).contains(&key))
         })
     }
 
     /// The keys of an action, the one to show first.
-    #[must_use]
     pub fn keys(&self, action: Action) -> &[Key] {
         self.keys.get(&action).map_or(&[], Vec::as_slice)
     }
 
-    /// The first key of an action as hints show it; empty when it has none.
-    #[must_use]
+    /// The first key of an action as hints show it; empty when there is none.
     pub fn sign(&self, action: Action) -> String {
         self.keys(action)
             .first()
@@ -109,7 +109,6 @@ impl Keymap {
     }
 
     /// All keys of an action as help shows them.
-    #[must_use]
     pub fn signs(&self, action: Action) -> String {
         self.keys(action)
             .iter()
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_fault() {
         let cases = [
             (
                 "zom = [\"z\"]",
@@ -159,7 +158,7 @@ mod tests {
                 "zoom = [\"entr\"]",
                 "unknown key `entr`, did you mean `enter`?",
             ),
-            ("zoom = [\"s\"]", "`s` stands for both"),
+            ("zoom = [\"s\"]", "`s` means both"),
             ("zoom = 3", "each line is"),
         ];
         for (text, expected) in cases {

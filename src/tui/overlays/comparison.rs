@@ -7,20 +7,34 @@ use ratatui::text::{Line, Span};
 use crate::config::{Reader, SETTINGS, Setting};
 use crate::event::{Hit, Outcome};
 use crate::tui::keys::{Action, Context};
+use crate::tui::page::Page;
 use crate::tui::state::Run;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
-/// Cells of the column of names, and the fewest of a run's.
+/// Cells of the column of names.
 const NAMES: usize = 11;
-const NARROWEST: usize = 24;
-/// More runs than this are not told apart at a glance.
-const MOST_RUNS: usize = 4;
+/// Minimum cells of a run's column.
+const MIN_COLUMN: usize = 24;
+/// More runs than this cannot be compared at a glance.
+const MAX_RUNS: usize = 4;
 
-/// A cell: its look, and its text before it is wrapped.
-type Cell = (Tone, String);
+/// A cell of the table, before it is wrapped.
+struct Cell {
+    tone: Tone,
+    text: String,
+}
+
+impl Cell {
+    fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Self {
+            tone,
+            text: text.into(),
+        }
+    }
+}
 
 /// Runs of one question side by side.
 pub struct Comparison;
@@ -66,84 +80,46 @@ impl View for Comparison {
 }
 
 fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut content = Content::default();
+    let mut page = Page::new(scene, cells);
     let runs = compared(scene, cells);
     let Some(first) = runs.first() else {
-        content.gap();
-        content.paragraph(
-            "Nothing has been asked yet.",
-            scene.style(Tone::Quiet),
-            "   ",
-            cells,
-        );
-        return content;
+        page.remark("Nothing has been asked yet.");
+        return page.content;
     };
-    content.paragraph(&first.question, scene.style(Tone::Question), "  ", cells);
-    content.gap();
-    let mut rows = Rows {
-        scene,
-        width: (cells.saturating_sub(NAMES) / runs.len()).max(1),
-        content: &mut content,
-    };
-    rows.add(
-        "preset",
-        runs.iter()
-            .map(|run| (Tone::Strong, heading(run)))
-            .collect(),
-    );
-    rows.add("answer", marked(runs.iter().map(|run| answer(run))));
-    let longest = runs.iter().map(|run| run.steps.len()).max().unwrap_or(0);
-    for at in 0..longest {
-        let sentence = |run: &&Run| {
-            run.steps
-                .get(at)
-                .map_or_else(|| "·".to_owned(), |step| step.text.clone())
-        };
-        rows.add(&format!("s{}", at + 1), marked(runs.iter().map(sentence)));
+
+    page.text(Tone::Question, "  ", &first.question);
+    page.gap();
+    let width = (cells.saturating_sub(NAMES) / runs.len()).max(1);
+    for row in table(&runs) {
+        row.write(&mut page, width);
     }
-    for (at, chunks) in contexts(&runs).into_iter().enumerate() {
-        rows.add(if at == 0 { "context" } else { "" }, chunks);
-    }
-    rows.add(
-        "doubt",
-        runs.iter().map(|run| (Tone::Text, doubt(run))).collect(),
-    );
-    if runs.iter().any(|run| run.utility.is_some()) {
-        rows.add("utility", runs.iter().map(|run| utility(run)).collect());
-    }
-    rows.add(
-        "cost",
-        runs.iter().map(|run| (Tone::Quiet, cost(run))).collect(),
-    );
-    rows.add("settings", differing_settings(&runs));
+
     let hidden = of_question(scene).count() - runs.len();
     if hidden > 0 {
-        let says = format!(
-            "{} of this question not shown: too many for this width",
-            text::counted(hidden as u64, "older run")
-        );
-        content.paragraph(&says, scene.style(Tone::Quiet), "  ", cells);
+        let hidden = text::counted(hidden as u64, "older run");
+        let words = format!("{hidden} of this question not shown: too many for this width");
+        page.text(Tone::Quiet, "  ", &words);
     }
-    content.gap();
-    offers(scene, &mut content, cells);
-    content
+    page.gap();
+    preset_rows(&mut page);
+    page.content
 }
 
-/// The runs on the question of the shown one, oldest first, as many as fit; the shown one is among them.
+/// The runs with the question of the shown one, oldest first, as many as fit; the shown one is among them.
 fn compared<'a>(scene: &Scene<'a>, cells: usize) -> Vec<&'a Run> {
     let Some(shown) = scene.run else {
         return Vec::new();
     };
-    let fit = (cells.saturating_sub(NAMES) / NARROWEST).clamp(2, MOST_RUNS);
+    let fitting = (cells.saturating_sub(NAMES) / MIN_COLUMN).clamp(2, MAX_RUNS);
     let mut runs: Vec<&Run> = of_question(scene).collect();
-    while runs.len() > fit {
+    while runs.len() > fitting {
         // the oldest goes, unless it is the shown one
         runs.remove(usize::from(runs[0].id == shown.id));
     }
     runs
 }
 
-/// Every run on the question of the shown one, oldest first.
+/// Every run with the question of the shown one, oldest first.
 fn of_question<'a>(scene: &Scene<'a>) -> impl Iterator<Item = &'a Run> {
     let question = scene.run.map(|run| run.question.as_str());
     scene
@@ -153,55 +129,89 @@ fn of_question<'a>(scene: &Scene<'a>) -> impl Iterator<Item = &'a Run> {
         .filter(move |run| Some(run.question.as_str()) == question)
 }
 
-/// Lays cells beside each other.
-struct Rows<'a, 's> {
-    scene: &'a Scene<'s>,
-    /// Cells of a run's column.
-    width: usize,
-    content: &'a mut Content,
+/// A row of the table: a cell per run.
+struct Row {
+    name: String,
+    cells: Vec<Cell>,
 }
 
-impl Rows<'_, '_> {
-    fn add(&mut self, name: &str, cells: Vec<Cell>) {
-        if cells.iter().all(|(_, text)| text.is_empty()) {
+impl Row {
+    fn new(name: impl Into<String>, cells: Vec<Cell>) -> Self {
+        Self {
+            name: name.into(),
+            cells,
+        }
+    }
+
+    /// Writes the cells beside each other, `width` cells of the screen each.
+    fn write(&self, page: &mut Page<'_>, width: usize) {
+        if self.cells.iter().all(|cell| cell.text.is_empty()) {
             return;
         }
-        let inner = self.width.saturating_sub(2).max(1);
-        let wrapped: Vec<Vec<String>> = cells
+
+        let inner = width.saturating_sub(2).max(1);
+        let wrapped: Vec<Vec<&str>> = self
+            .cells
             .iter()
-            .map(|(_, cell)| {
-                text::wrap(cell, inner)
+            .map(|cell| {
+                text::wrap(&cell.text, inner)
                     .into_iter()
-                    .map(|range| cell[range].to_owned())
+                    .map(|range| &cell.text[range])
                     .collect()
             })
             .collect();
         let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
         for at in 0..height {
-            let name = if at == 0 { name } else { "" };
-            let mut line = vec![
-                self.scene
-                    .span(Tone::Quiet, format!("  {}", text::left(name, NAMES - 2))),
-            ];
-            for ((tone, _), rows) in cells.iter().zip(&wrapped) {
-                let row = rows.get(at).map_or("", String::as_str);
-                line.push(self.scene.span(*tone, text::left(row, inner)));
+            let name = if at == 0 { self.name.as_str() } else { "" };
+            let name = format!("  {}", text::left(name, NAMES - 2));
+            let mut line = vec![page.span(Tone::Quiet, name)];
+            for (cell, rows) in self.cells.iter().zip(&wrapped) {
+                let row = rows.get(at).copied().unwrap_or_default();
+                line.push(page.span(cell.tone, text::left(row, inner)));
                 line.push(Span::raw("  "));
             }
-            self.content.line(Line::from(line));
+            page.line(Line::from(line));
         }
     }
 }
 
-fn heading(run: &Run) -> String {
-    let ended = match &run.outcome {
+fn table(runs: &[&Run]) -> Vec<Row> {
+    let column = |cell: fn(&Run) -> Cell| runs.iter().map(|run| cell(run)).collect();
+
+    let mut rows = vec![
+        Row::new("preset", column(preset_cell)),
+        Row::new("answer", marked(runs.iter().map(|run| answer(run)))),
+    ];
+    let sentences = runs.iter().map(|run| run.steps.len()).max().unwrap_or(0);
+    for at in 0..sentences {
+        let texts = runs.iter().map(|run| {
+            run.steps
+                .get(at)
+                .map_or_else(|| "·".to_owned(), |step| step.text.clone())
+        });
+        rows.push(Row::new(format!("s{}", at + 1), marked(texts)));
+    }
+    for (at, cells) in context_cells(runs).into_iter().enumerate() {
+        rows.push(Row::new(if at == 0 { "context" } else { "" }, cells));
+    }
+    rows.push(Row::new("unsure", column(uncertainty_cell)));
+    if runs.iter().any(|run| run.utility.is_some()) {
+        rows.push(Row::new("utility", column(utility_cell)));
+    }
+    rows.push(Row::new("cost", column(cost_cell)));
+    rows.push(Row::new("settings", setting_cells(runs)));
+    rows
+}
+
+fn preset_cell(run: &Run) -> Cell {
+    let outcome = match &run.outcome {
         None => "  in progress …",
         Some(Outcome::Completed) => "",
         Some(Outcome::Stopped) => "  ■ stopped",
         Some(Outcome::LimitReached) => "  ■ cut off",
         Some(Outcome::Failed { .. }) => "  ✗ failed",
     };
-    format!("{}{ended}", run.preset)
+    Cell::new(Tone::Strong, format!("{}{outcome}", run.preset))
 }
 
 fn answer(run: &Run) -> String {
@@ -212,120 +222,133 @@ fn answer(run: &Run) -> String {
     }
 }
 
-/// The first cell as it is, and the others marked where they say something else.
+/// The first text as it is, and the others marked where they differ from it.
 fn marked(texts: impl Iterator<Item = String>) -> Vec<Cell> {
-    let bare = |text: &str| {
-        text.split_whitespace()
-            .collect::<Vec<&str>>()
-            .join(" ")
-            .trim_end_matches('.')
-            .to_lowercase()
-    };
-    let texts: Vec<String> = texts.collect();
-    let first = texts.first().map(|text| bare(text)).unwrap_or_default();
-    let mark = |text: String| {
-        if bare(&text) == first {
-            (Tone::Text, text)
-        } else {
-            (Tone::Doubt, format!("≠ {text}"))
-        }
-    };
-    texts.into_iter().map(mark).collect()
+    let mut first = None;
+    texts
+        .map(|text| {
+            let bare = comparable(&text);
+            let first = first.get_or_insert_with(|| bare.clone());
+            if bare == *first {
+                Cell::new(Tone::Text, text)
+            } else {
+                Cell::new(Tone::Warning, format!("≠ {text}"))
+            }
+        })
+        .collect()
 }
 
-/// The settings in which the runs differ, other than the preset's name; those of the screen are no part of a run.
-fn differing_settings(runs: &[&Run]) -> Vec<Cell> {
-    let of_runs = SETTINGS
+/// A text without regard to spaces, case and a full stop.
+fn comparable(text: &str) -> String {
+    text.split_whitespace()
+        .collect::<Vec<&str>>()
+        .join(" ")
+        .trim_end_matches('.')
+        .to_lowercase()
+}
+
+/// The settings in which the runs differ, other than the preset's name; those of the screen are not part of a run.
+fn setting_cells(runs: &[&Run]) -> Vec<Cell> {
+    let differing: Vec<&Setting> = SETTINGS
         .iter()
-        .filter(|setting| setting.key != "preset" && !setting.is_read_by(Reader::Screen));
-    let differing: Vec<&Setting> = of_runs
+        .filter(|setting| setting.key != "preset" && !setting.is_read_by(Reader::Screen))
         .filter(|setting| {
             let values: BTreeSet<String> = runs.iter().map(|run| run.setting(setting)).collect();
             values.len() > 1
         })
         .collect();
-    let of = |run: &&Run| {
-        let lines = differing
-            .iter()
-            .map(|setting| format!("{} {}", setting.key, run.setting(setting)));
-        (Tone::Quiet, lines.collect::<Vec<String>>().join("\n"))
-    };
-    runs.iter().map(of).collect()
-}
-
-/// The chunks of each context, a row a place in the prompt; marked where not all runs have them.
-fn contexts(runs: &[&Run]) -> Vec<Vec<Cell>> {
-    let hits: Vec<Vec<&Hit>> = runs.iter().map(|run| run.context_hits()).collect();
-    let longest = hits.iter().map(Vec::len).max().unwrap_or(0);
-    let everywhere = |chunk: u64| {
-        hits.iter()
-            .all(|hits| hits.iter().any(|hit| hit.chunk.id == chunk))
-    };
-    let cell = |hits: &Vec<&Hit>, at: usize| match hits.get(at) {
-        None => (Tone::Quiet, "·".to_owned()),
-        Some(hit) => {
-            let shown = text::location(&hit.chunk.document, hit.chunk.lines);
-            match everywhere(hit.chunk.id) {
-                true => (Tone::Text, format!("[{}] {shown}", at + 1)),
-                false => (Tone::Doubt, format!("≠ [{}] {shown}", at + 1)),
-            }
-        }
-    };
-    (0..longest)
-        .map(|at| hits.iter().map(|hits| cell(hits, at)).collect())
+    runs.iter()
+        .map(|run| {
+            let lines: Vec<String> = differing
+                .iter()
+                .map(|setting| format!("{} {}", setting.key, run.setting(setting)))
+                .collect();
+            Cell::new(Tone::Quiet, lines.join("\n"))
+        })
         .collect()
 }
 
-/// The sentence that was doubted most.
-fn doubt(run: &Run) -> String {
-    let measured = run
-        .steps
-        .iter()
-        .filter_map(|step| Some((step.step, step.uncertainty.as_ref()?.value)));
-    let most = measured.max_by(|a, b| a.1.total_cmp(&b.1));
-    most.map_or_else(
-        || "·".to_owned(),
-        |(step, value)| format!("most in s{step}: {value:.2}"),
-    )
+/// The chunks of each context, a row per label; marked where not all runs have the chunk.
+fn context_cells(runs: &[&Run]) -> Vec<Vec<Cell>> {
+    let contexts: Vec<Vec<&Hit>> = runs.iter().map(|run| run.context_hits()).collect();
+    let is_in_all = |chunk: u64| {
+        contexts
+            .iter()
+            .all(|hits| hits.iter().any(|hit| hit.chunk.id == chunk))
+    };
+    let longest = contexts.iter().map(Vec::len).max().unwrap_or(0);
+    (0..longest)
+        .map(|at| {
+            contexts
+                .iter()
+                .map(|hits| {
+                    let Some(hit) = hits.get(at) else {
+                        return Cell::new(Tone::Quiet, "·");
+                    };
+                    let location = text::location(&hit.chunk.document, hit.chunk.lines);
+                    if is_in_all(hit.chunk.id) {
+                        Cell::new(Tone::Text, format!("[{}] {location}", at + 1))
+                    } else {
+                        Cell::new(Tone::Warning, format!("≠ [{}] {location}", at + 1))
+                    }
+                })
+                .collect()
+        })
+        .collect()
 }
 
-fn utility(run: &Run) -> Cell {
+/// The most uncertain sentence.
+fn uncertainty_cell(run: &Run) -> Cell {
+    let highest = run
+        .steps
+        .iter()
+        .filter_map(|step| Some((step.step, step.uncertainty.as_ref()?.value)))
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    let words = highest.map_or_else(
+        || "·".to_owned(),
+        |(step, value)| format!("highest in s{step}: {value:.2}"),
+    );
+    Cell::new(Tone::Text, words)
+}
+
+fn utility_cell(run: &Run) -> Cell {
     match &run.utility {
-        None => (Tone::Quiet, "not measured".to_owned()),
-        Some(utility) if utility.delta < 0.0 => (Tone::Bad, format!("{:+.2}", utility.delta)),
-        Some(utility) => (Tone::Good, format!("{:+.2}", utility.delta)),
+        None => Cell::new(Tone::Quiet, "not measured"),
+        Some(utility) if utility.delta < 0.0 => {
+            Cell::new(Tone::Bad, format!("{:+.2}", utility.delta))
+        }
+        Some(utility) => Cell::new(Tone::Good, format!("{:+.2}", utility.delta)),
     }
 }
 
-fn cost(run: &Run) -> String {
+fn cost_cell(run: &Run) -> Cell {
     let usage = &run.usage;
     let tokens = usage.prompt_tokens_evaluated + usage.tokens_generated;
-    format!(
+    let words = format!(
         "{}, {}\n{} in {}",
         text::counted(usage.retrievals.into(), "lookup"),
         text::counted(usage.model_calls.into(), "model call"),
         text::counted(tokens, "token"),
         text::duration(usage.wall_ms),
-    )
+    );
+    Cell::new(Tone::Quiet, words)
 }
 
-fn offers(scene: &Scene<'_>, content: &mut Content, cells: usize) {
-    content.paragraph(
-        "ask it under a preset, with the settings as they are now:",
-        scene.style(Tone::Quiet),
+/// The presets to ask the question under.
+fn preset_rows(page: &mut Page<'_>) {
+    page.text(
+        Tone::Quiet,
         "  ",
-        cells,
+        "ask it under another preset, with the current settings:",
     );
+    let scene = page.scene;
     for (row, preset) in scene.ui.next_run.presets().enumerate() {
-        let asked = if of_question(scene).any(|run| run.preset == preset) {
-            "   asked"
-        } else {
-            ""
-        };
-        let line = vec![
-            scene.span(Tone::Text, format!("    {preset}")),
-            scene.span(Tone::Quiet, asked),
-        ];
-        content.item(Item { row, part: 0 }, Line::from(line));
+        let is_asked = of_question(scene).any(|run| run.preset == preset);
+        let asked = if is_asked { "   asked" } else { "" };
+        let line = Line::from(vec![
+            page.span(Tone::Text, format!("    {preset}")),
+            page.span(Tone::Quiet, asked),
+        ]);
+        page.item(Item { row, part: 0 }, line);
     }
 }

@@ -1,6 +1,9 @@
+//! The help overlay.
+
 use ratatui::text::Line;
 
 use crate::tui::keys::{Action, Context};
+use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Request, Scene, Size, View};
@@ -32,43 +35,51 @@ impl View for Help {
 }
 
 fn content(scene: &Scene<'_>, contexts: &[Context], cells: usize) -> Content {
-    let mut content = Content::default();
-    let valid = |context: Context| {
-        Action::ALL
-            .iter()
-            .copied()
-            .filter(move |action| action.info().context == context)
-    };
-    let with_keys =
-        |context: Context| valid(context).filter(|action| !scene.keymap.keys(*action).is_empty());
+    let mut page = Page::new(scene, cells);
     let widest = contexts
         .iter()
-        .flat_map(|context| with_keys(*context))
-        .map(|action| text::width(&scene.keymap.signs(action)));
-    let keys = widest.max().unwrap_or(0) + 2;
+        .flat_map(|context| actions_with_keys(scene, *context))
+        .map(|action| text::width(&scene.keymap.signs(action)))
+        .max();
+    let key_cells = widest.unwrap_or(0) + 2;
+
     for context in contexts {
-        if !content.rows.is_empty() {
-            content.gap();
+        if !page.is_empty() {
+            page.gap();
         }
-        content.line(scene.span(Tone::Strong, format!(" {}", context.title())));
-        for action in with_keys(*context) {
-            let (signs, doc) = (scene.keymap.signs(action), action.info().doc);
-            for (at, range) in text::wrap(doc, cells.saturating_sub(keys + 4))
-                .into_iter()
-                .enumerate()
-            {
-                content.line(Line::from(vec![
-                    scene.span(
-                        Tone::Key,
-                        format!("   {}", text::left(if at == 0 { &signs } else { "" }, keys)),
-                    ),
-                    scene.span(Tone::Text, doc[range].to_owned()),
-                ]));
-            }
+        page.line(scene.span(Tone::Strong, format!(" {}", context.title())));
+        for action in actions_with_keys(scene, *context) {
+            action_rows(&mut page, action, key_cells);
         }
     }
-    content.gap();
-    let place = "Keys are changed in keymap.toml; `ragscope paths` prints where it goes. Select text with the mouse while it is released, or with shift held.";
-    content.paragraph(place, scene.style(Tone::Quiet), " ", cells);
-    content
+
+    page.gap();
+    page.text(
+        Tone::Quiet,
+        " ",
+        "Change keys in keymap.toml; `ragscope paths` prints where it goes. Select text with the mouse while it is off, or with shift \
+         held.",
+    );
+    page.content
+}
+
+fn actions_with_keys(scene: &Scene<'_>, context: Context) -> impl Iterator<Item = Action> {
+    Action::ALL
+        .iter()
+        .copied()
+        .filter(move |action| action.info().context == context)
+        .filter(|action| !scene.keymap.keys(*action).is_empty())
+}
+
+fn action_rows(page: &mut Page<'_>, action: Action, key_cells: usize) {
+    let signs = page.scene.keymap.signs(action);
+    let doc = action.info().doc;
+    let room = page.cells.saturating_sub(key_cells + 4);
+    for (at, range) in text::wrap(doc, room).into_iter().enumerate() {
+        let signs = if at == 0 { &signs } else { "" };
+        page.line(Line::from(vec![
+            page.span(Tone::Key, format!("   {}", text::left(signs, key_cells))),
+            page.span(Tone::Text, &doc[range]),
+        ]));
+    }
 }

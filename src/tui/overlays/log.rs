@@ -1,13 +1,16 @@
+//! The log overlay.
+
+use crate::tui::page::Page;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Scene, View};
 use crate::tui::viewport::{Content, Scroll};
 
-/// Warnings and failures, the latest first.
+/// Warnings and errors, the latest first.
 pub struct Log;
 
 impl View for Log {
     fn title(&self, _scene: &Scene<'_>) -> String {
-        "Warnings and failures".to_owned()
+        "Warnings and errors".to_owned()
     }
 
     fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
@@ -26,31 +29,21 @@ impl View for Log {
 }
 
 fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut content = Content::default();
+    let mut page = Page::new(scene, cells);
     if scene.state.log.is_empty() {
-        content.gap();
-        content.paragraph(
-            "Nothing went wrong so far.",
-            scene.style(Tone::Quiet),
-            "   ",
-            cells,
-        );
+        page.remark("No warnings or errors so far.");
     }
     for entry in scene.state.log.iter().rev() {
-        let (sign, tone) = if entry.failed {
-            ("✗", Tone::Bad)
+        let tone = if entry.failed {
+            Tone::Bad
         } else {
-            ("!", Tone::Doubt)
+            Tone::Warning
         };
-        content.paragraph(
-            &format!("{sign} {}", entry.text),
-            scene.style(tone),
-            "  ",
-            cells,
-        );
+        let sign = if entry.failed { "✗" } else { "!" };
+        page.text(tone, "  ", &format!("{sign} {}", entry.text));
         if !entry.advice.is_empty() {
-            content.paragraph(&entry.advice, scene.style(Tone::Text), "    ", cells);
+            page.text(Tone::Text, "    ", &entry.advice);
         }
     }
-    content
+    page.content
 }

@@ -1,9 +1,12 @@
+//! The command palette.
+
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui_textarea::TextArea;
 
 use crate::tui::keys::{Action, Context};
+use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Request, Scene, Size, View};
@@ -25,7 +28,7 @@ impl View for Palette {
     }
 
     fn size(&self) -> Size {
-        Size::fixed(76, 24)
+        Size::fixed(96, 24)
     }
 
     fn hints(&self) -> &'static [(Action, &'static str)] {
@@ -99,7 +102,7 @@ impl Palette {
 
 fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
     let replaying = scene.ui.player.is_some();
-    let valid = move |action: &&Action| match action.info().context {
+    let is_listed = move |action: &&Action| match action.info().context {
         Context::Panes => true,
         Context::Replay => replaying,
         Context::Reading => !matches!(action, Action::PaletteByColon),
@@ -109,56 +112,76 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
         ),
         Context::Input | Context::Field | Context::Choosing | Context::Settings => false,
     };
-    let actions = Action::ALL.iter().filter(valid).copied().map(Entry::Action);
+    let actions = Action::ALL
+        .iter()
+        .filter(is_listed)
+        .copied()
+        .map(Entry::Action);
+
     let presets = scene
         .ui
         .next_run
         .presets()
         .map(|name| Entry::Preset(name.to_owned()));
+    let suggestions = scene
+        .ui
+        .question
+        .suggestions
+        .iter()
+        .enumerate()
+        .map(|(number, suggestion)| Entry::Suggestion(number, suggestion.question.clone()));
+    let of_engine = presets.chain(suggestions).filter(move |_| !replaying);
+
     let themes = scene
         .ui
         .themes
         .iter()
         .map(|name| Entry::Theme(name.clone()));
-    let suggestions = scene.ui.question.suggestions.iter().enumerate();
-    let suggestions = suggestions
-        .map(|(number, suggestion)| Entry::Suggestion(number, suggestion.question.clone()));
-    actions
-        .chain(presets.chain(suggestions).filter(move |_| !replaying))
-        .chain(themes)
+    actions.chain(of_engine).chain(themes)
 }
 
 /// From this width on commands are listed with their names.
-const NAMES_FROM: usize = 70;
+const NAMED_FROM: usize = 70;
+/// Cells of the column of names.
+const NAMES: usize = 18;
+/// Cells of the keys, and of what separates the columns.
+const KEYS: usize = 9;
+const MARGINS: usize = 3;
 
 fn content(scene: &Scene<'_>, entries: Vec<Entry>, cells: usize) -> Content {
-    let mut content = Content::default();
+    let mut page = Page::new(scene, cells);
     for (row, entry) in entries.into_iter().enumerate() {
-        let keys = match &entry {
-            Entry::Action(action) => scene.keymap.sign(*action),
-            Entry::Preset(_) | Entry::Theme(_) | Entry::Suggestion(..) => String::new(),
-        };
-        let words = entry.words();
-        let (name, doc) = words.split_once(": ").unwrap_or((&words, ""));
-        // where both have no room, the name of an action goes: what it does says more
-        let (name, doc, name_room) = match &entry {
-            _ if cells >= NAMES_FROM => (name, doc, 18),
-            Entry::Action(_) | Entry::Suggestion(..) => (doc, "", cells.saturating_sub(12)),
-            Entry::Preset(_) | Entry::Theme(_) => (words.as_str(), "", cells.saturating_sub(12)),
-        };
-        let room = cells.saturating_sub(name_room + 12);
-        content.item(
-            Item { row, part: 0 },
-            Line::from(vec![
-                Span::raw("  "),
-                scene.span(Tone::Text, text::left(name, name_room)),
-                scene.span(Tone::Quiet, text::left(doc, room)),
-                scene.span(Tone::Key, text::right(&keys, 9)),
-            ]),
-        );
+        page.item(Item { row, part: 0 }, entry_row(&page, &entry));
     }
-    if content.rows.is_empty() {
-        content.line(scene.span(Tone::Quiet, "  no command has these letters"));
+    if page.is_empty() {
+        page.line(scene.span(Tone::Quiet, "  no matching command"));
     }
-    content
+    page.content
+}
+
+fn entry_row(page: &Page<'_>, entry: &Entry) -> Line<'static> {
+    let keys = match entry {
+        Entry::Action(action) => page.scene.keymap.sign(*action),
+        Entry::Preset(_) | Entry::Theme(_) | Entry::Suggestion(..) => String::new(),
+    };
+    let room = page.cells.saturating_sub(KEYS + MARGINS);
+    let words = entry.words();
+    let (name, doc) = words.split_once(": ").unwrap_or((&words, ""));
+
+    let mut line = Line::from("  ");
+    if page.cells >= NAMED_FROM {
+        line.push_span(page.span(Tone::Text, text::left(name, NAMES)));
+        line.push_span(page.span(Tone::Text, " "));
+        let doc = text::left(doc, room.saturating_sub(NAMES + 1));
+        line.push_span(page.span(Tone::Quiet, doc));
+    } else {
+        // where both have no room, the name of an action goes: its doc says more
+        let shown = match entry {
+            Entry::Action(_) | Entry::Suggestion(..) => doc,
+            Entry::Preset(_) | Entry::Theme(_) => words.as_str(),
+        };
+        line.push_span(page.span(Tone::Text, text::left(shown, room)));
+    }
+    line.push_span(page.span(Tone::Key, text::right(&keys, KEYS)));
+    line
 }

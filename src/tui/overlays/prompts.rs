@@ -1,5 +1,8 @@
+//! The prompt inspector.
+
 use ratatui::text::{Line, Span};
 
+use crate::tui::page::Page;
 use crate::tui::state::Call;
 use crate::tui::text;
 use crate::tui::theme::Tone;
@@ -33,69 +36,70 @@ impl View for Prompts {
 }
 
 fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut content = Content::default();
+    let mut page = Page::new(scene, cells);
     let calls = scene.run.map_or(&[][..], |run| &run.calls);
     if calls.is_empty() {
-        content.gap();
-        let says = "No model has been called yet. Every call of a run appears here with the exact text that the model read.";
-        content.paragraph(says, scene.style(Tone::Quiet), "   ", cells);
+        page.remark(
+            "No model has been called yet. Every call of a run appears here with the exact text that the model read.",
+        );
     }
     for (row, call) in calls.iter().enumerate() {
         if row > 0 {
-            content.gap();
+            page.gap();
         }
-        call_rows(scene, row, call, cells, &mut content);
+        page.item(Item { row, part: 0 }, head_row(&page, row, call));
+        page.clipped(Tone::Quiet, &format!("  {}", usage_words(call)));
+        prompt_rows(&mut page, call);
     }
-    content
+    page.content
 }
 
-fn call_rows(scene: &Scene<'_>, row: usize, call: &Call, cells: usize, content: &mut Content) {
-    let item = Item { row, part: 0 };
+fn head_row(page: &Page<'_>, row: usize, call: &Call) -> Line<'static> {
     let title = format!("  call {}  {}", row + 1, call.purpose);
-    let mut role = format!(
-        "  {}  {}",
-        call.role.name().replace('_', " "),
-        text::counted(call.prompt_tokens.into(), "token")
-    );
+    let role = call.role.name().replace('_', " ");
+    let tokens = text::counted(call.prompt_tokens.into(), "token");
+    let mut about = format!("  {role}  {tokens}");
     if call.branches > 1 {
-        role.push_str(&format!("  sampled {} times", call.branches));
+        about.push_str(&format!("  sampled {} times", call.branches));
     }
-    content.item(
-        item,
-        Line::from(vec![
-            scene.span(Tone::Strong, title),
-            scene.span(Tone::Quiet, role),
-        ]),
-    );
-    let (first, calls) = call.batch.unwrap_or((call.call, 1));
-    let pending = match call.batch {
-        Some(_) => format!("  evaluated together with call {}", first + 1),
-        None => "  in progress …".to_owned(),
+    Line::from(vec![
+        page.span(Tone::Strong, title),
+        page.span(Tone::Quiet, about),
+    ])
+}
+
+/// What a call cost, for itself or with the others of its batch.
+fn usage_words(call: &Call) -> String {
+    let Some(usage) = call.usage else {
+        return match call.batch {
+            Some((first, _)) => format!("evaluated together with call {}", first + 1),
+            None => "in progress …".to_owned(),
+        };
     };
-    let together = if calls > 1 {
-        format!("these {calls} calls together: ")
-    } else {
-        String::new()
+
+    let together = match call.batch {
+        Some((_, calls)) if calls > 1 => format!("these {calls} calls together: "),
+        Some(_) | None => String::new(),
     };
-    let usage = call.usage.map_or(pending, |usage| {
-        format!(
-            "  {together}evaluated {}, reused {}, generated {}, {}, context {} of {}",
-            text::count(usage.prompt_tokens_evaluated.into()),
-            text::count(usage.prompt_tokens_reused.into()),
-            text::count(usage.tokens_generated.into()),
-            text::duration(usage.wall_us / 1_000),
-            text::count(usage.context_used.into()),
-            text::count(usage.context_tokens.into()),
-        )
-    });
-    content.line(scene.span(Tone::Quiet, text::clip(&usage, cells).into_owned()));
+    format!(
+        "{together}evaluated {}, reused {}, generated {}, {}, context {} of {}",
+        text::count(usage.prompt_tokens_evaluated.into()),
+        text::count(usage.prompt_tokens_reused.into()),
+        text::count(usage.tokens_generated.into()),
+        text::duration(usage.wall_us / 1_000),
+        text::count(usage.context_used.into()),
+        text::count(usage.context_tokens.into()),
+    )
+}
+
+fn prompt_rows(page: &mut Page<'_>, call: &Call) {
     let prompt = text::many_lines(&call.prompt);
-    for range in text::wrap(prompt.trim_end_matches('\n'), cells.saturating_sub(4)) {
-        let text = scene.span(Tone::Text, prompt[range].to_owned());
-        content.line(Line::from(vec![
+    let room = page.cells.saturating_sub(4);
+    for range in text::wrap(prompt.trim_end_matches('\n'), room) {
+        page.line(Line::from(vec![
             Span::raw("  "),
-            scene.span(Tone::Border, "│ "),
-            text,
+            page.span(Tone::Border, "│ "),
+            page.span(Tone::Text, &prompt[range]),
         ]));
     }
 }

@@ -1,10 +1,17 @@
+//! The report on the index.
+
 use ratatui::text::Line;
 
+use crate::event::IndexReport;
 use crate::tui::keys::Action;
+use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Scene, View};
 use crate::tui::viewport::{Content, Scroll};
+
+/// Cells of the column of names.
+const NAMES: usize = 11;
 
 /// The report of the last indexing: what was read and what was skipped.
 pub struct Report;
@@ -29,91 +36,86 @@ impl View for Report {
 }
 
 fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut content = Content::default();
+    let mut page = Page::new(scene, cells);
     let Some(report) = &scene.state.report else {
-        let update = scene.keymap.sign(Action::Reindex);
-        let says = match &scene.state.indexing {
-            Some(_) => {
-                "The folder is being indexed; the report comes when that is done.".to_owned()
-            }
-            None => format!(
-                "Nothing was indexed since the screen opened. {update} brings the index up to date."
-            ),
-        };
-        content.gap();
-        content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
-        return content;
+        page.remark(&no_report(scene));
+        return page.content;
     };
+
+    for (name, value) in figures(report) {
+        let value = text::clip(&value, cells.saturating_sub(NAMES + 3)).into_owned();
+        page.line(Line::from(vec![
+            page.span(Tone::Quiet, format!("  {}", text::left(name, NAMES))),
+            page.span(Tone::Text, value),
+        ]));
+    }
+    page.gap();
+    skipped_rows(&mut page, report);
+    page.content
+}
+
+fn no_report(scene: &Scene<'_>) -> String {
+    if scene.state.indexing.is_some() {
+        return "Indexing is in progress; the report follows when it is done.".to_owned();
+    }
+    let update = scene.keymap.sign(Action::Reindex);
+    format!("The folder was not indexed since the screen opened. {update} updates the index.")
+}
+
+/// The names and values of the report.
+fn figures(report: &IndexReport) -> [(&'static str, String); 6] {
     let corpus = &report.corpus;
-    let mut row = |name: &str, value: String| {
-        let room = cells.saturating_sub(14);
-        let value = scene.span(Tone::Text, text::clip(&value, room).into_owned());
-        content.line(Line::from(vec![
-            scene.span(Tone::Quiet, format!("  {}", text::left(name, 11))),
-            value,
-        ]));
+    let files = format!(
+        "{} added, {} changed, {} unchanged, {} removed",
+        text::count(report.added),
+        text::count(report.changed),
+        text::count(report.unchanged),
+        text::count(report.removed)
+    );
+    let vectors = format!(
+        "{} computed, {} reused",
+        text::count(report.embedded),
+        text::count(report.reused)
+    );
+    let writer = if corpus.read_only {
+        ", read-only: another ragscope is writing it"
+    } else {
+        ""
     };
-    row("folder", corpus.folder.clone());
-    row(
-        "holds",
-        format!(
-            "{}, {}",
-            text::counted(corpus.documents, "file"),
-            text::counted(corpus.chunks, "chunk")
-        ),
-    );
-    let changes = [
-        (report.added, "added"),
-        (report.changed, "changed"),
-        (report.unchanged, "unchanged"),
-        (report.removed, "removed"),
-    ];
-    let changes: Vec<String> = changes
-        .iter()
-        .map(|(number, what)| format!("{} {what}", text::count(*number)))
-        .collect();
-    row("files", changes.join(", "));
-    row(
-        "vectors",
-        format!(
-            "{} computed, {} known already",
-            text::count(report.embedded),
-            text::count(report.reused)
-        ),
-    );
-    row("took", text::duration(report.wall_ms));
-    row(
-        "generation",
-        if corpus.read_only {
+    [
+        ("folder", corpus.folder.clone()),
+        (
+            "holds",
             format!(
-                "{}, read only: another ragscope writes it",
-                corpus.generation
-            )
-        } else {
-            corpus.generation.to_string()
-        },
-    );
-    content.gap();
-    if report.skipped.is_empty() {
-        content.line(scene.span(Tone::Good, "  ✓ no file was skipped"));
-        return content;
-    }
-    content.line(scene.span(
-        Tone::Strong,
-        format!(
-            "  {} skipped",
-            text::counted(report.skipped.len() as u64, "file")
+                "{}, {}",
+                text::counted(corpus.documents, "file"),
+                text::counted(corpus.chunks, "chunk")
+            ),
         ),
-    ));
-    let path_cells = (cells / 2).min(56);
+        ("files", files),
+        ("vectors", vectors),
+        ("took", text::duration(report.wall_ms)),
+        ("generation", format!("{}{writer}", corpus.generation)),
+    ]
+}
+
+fn skipped_rows(page: &mut Page<'_>, report: &IndexReport) {
+    if report.skipped.is_empty() {
+        page.line(page.span(Tone::Good, "  ✓ no file was skipped"));
+        return;
+    }
+
+    let files = text::counted(report.skipped.len() as u64, "file");
+    page.line(page.span(Tone::Strong, format!("  {files} skipped")));
+    let path_cells = (page.cells / 2).min(56);
+    let reason_cells = page.cells.saturating_sub(path_cells + 6);
     for file in &report.skipped {
-        let path = text::clip_start(&file.path, path_cells).into_owned();
-        let reason = text::clip(&file.reason, cells.saturating_sub(path_cells + 6)).into_owned();
-        content.line(Line::from(vec![
-            scene.span(Tone::Doubt, "  ✗ "),
-            scene.span(Tone::Text, text::left(&path, path_cells)),
-            scene.span(Tone::Quiet, format!("  {reason}")),
+        let path = text::clip_start(&file.path, path_cells);
+        let reason = text::clip(&file.reason, reason_cells);
+        page.line(Line::from(vec![
+            page.span(Tone::Warning, "  ✗ "),
+            page.span(Tone::Text, text::left(&path, path_cells)),
+            page.span(Tone::Quiet, format!("  {reason}")),
         ]));
     }
-    content
 }

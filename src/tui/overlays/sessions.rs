@@ -1,12 +1,18 @@
+//! The list of recorded runs.
+
 use ratatui::text::{Line, Span};
 
 use crate::event::{Event, RunSummary};
 use crate::tui::keys::{Action, Context};
+use crate::tui::page::Page;
 use crate::tui::state::State;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Reaction, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
+
+/// Cells before the question: date, preset, sign.
+const BEFORE_QUESTION: usize = 34;
 
 /// The recorded runs, to open one.
 pub struct Sessions;
@@ -60,50 +66,51 @@ fn selected<'a>(scene: &Scene<'a>, scroll: &Scroll) -> Option<&'a RunSummary> {
 fn title(scene: &Scene<'_>) -> String {
     match &scene.state.sessions {
         Some(sessions) if !sessions.runs.is_empty() => {
-            format!("Recorded runs ({}, times in UTC)", sessions.runs.len())
+            format!("Recorded runs ({})", sessions.runs.len())
         }
         _ => "Recorded runs".to_owned(),
     }
 }
 
 fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
-    let mut content = Content::default();
+    let mut page = Page::new(scene, cells);
     let Some(sessions) = &scene.state.sessions else {
-        content.line(scene.span(Tone::Quiet, "   reading the list …"));
-        return content;
+        page.line(page.span(Tone::Quiet, "   reading the list …"));
+        return page.content;
     };
     if sessions.runs.is_empty() {
-        content.gap();
-        let says = format!(
-            "No run has been recorded in {} yet. Ask something: every run is kept.",
+        page.remark(&format!(
+            "No run has been recorded in {} yet. Ask something: every run is recorded.",
             sessions.folder
-        );
-        content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
+        ));
     }
+
     for (row, run) in sessions.runs.iter().enumerate() {
         let item = Item { row, part: 0 };
-        content.item(item, run_row(scene, run, cells));
+        page.item(item, run_row(&page, run));
         if scroll.selected == Some(item) {
-            let answer = run.answer.as_deref().unwrap_or("it never finished");
-            let answer = text::clip(answer, cells.saturating_sub(36)).into_owned();
-            content.item(
+            let answer = run.answer.as_deref().unwrap_or("not finished");
+            let answer = text::clip(answer, cells.saturating_sub(BEFORE_QUESTION + 2)).into_owned();
+            page.item(
                 item,
                 Line::from(vec![
-                    Span::raw(" ".repeat(34)),
-                    scene.span(Tone::Quiet, answer),
+                    Span::raw(" ".repeat(BEFORE_QUESTION)),
+                    page.span(Tone::Quiet, answer),
                 ]),
             );
         }
     }
-    content
+    page.content
 }
 
-fn run_row(scene: &Scene<'_>, run: &RunSummary, cells: usize) -> Line<'static> {
-    let question = text::clip(&run.question, cells.saturating_sub(36)).into_owned();
+fn run_row(page: &Page<'_>, run: &RunSummary) -> Line<'static> {
+    let started = text::date(run.started_at, &page.scene.options.time_zone);
+    let is_finished = run.answer.is_some();
+    let room = page.cells.saturating_sub(BEFORE_QUESTION + 2);
     Line::from(vec![
-        scene.span(Tone::Quiet, format!("  {}  ", text::date(run.started_at))),
-        scene.span(Tone::Text, text::left(&run.preset, 12)),
-        scene.span(Tone::Doubt, if run.answer.is_some() { "  " } else { "■ " }),
-        scene.span(Tone::Text, question),
+        page.span(Tone::Quiet, format!("  {started}  ")),
+        page.span(Tone::Text, text::left(&run.preset, 12)),
+        page.span(Tone::Warning, if is_finished { "  " } else { "■ " }),
+        page.span(Tone::Text, text::clip(&run.question, room).into_owned()),
     ])
 }

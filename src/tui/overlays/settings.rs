@@ -66,7 +66,7 @@ fn selected(scroll: &Scroll) -> Option<&'static Setting> {
 /// Changes a setting: a choice becomes the one `by` steps further on, anything else is typed.
 fn changed(scene: &Scene<'_>, setting: &Setting, by: isize) -> Request {
     if let Some(when) = setting.read_later() {
-        let file = scene.paths.config_file();
+        let file = scene.options.paths.config_file();
         return Request::Refuse(format!(
             "{} is read {when}: set it in {}",
             setting.key,
@@ -150,7 +150,7 @@ fn setting_row(scene: &Scene<'_>, setting: &Setting, value: &str, cells: usize) 
     let changed = value != before;
     let later = setting.read_later();
     let (sign, tone) = match (changed, later) {
-        (true, None) => ("● ", Tone::Doubt),
+        (true, None) => ("● ", Tone::Warning),
         (false, None) => ("  ", Tone::Text),
         (_, Some(_)) => ("  ", Tone::Quiet),
     };

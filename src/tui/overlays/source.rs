@@ -1,7 +1,10 @@
+//! The source viewer.
+
 use ratatui::text::Line;
 
 use crate::event::{CorpusCard, Event, Source as Document};
 use crate::tui::keys::Action;
+use crate::tui::page::Page;
 use crate::tui::state::State;
 use crate::tui::text;
 use crate::tui::theme::Tone;
@@ -148,74 +151,92 @@ impl Source {
     }
 }
 
-/// The document, each line with its number, wrapped; the wanted lines are one item.
+/// The document, each line with its number, wrapped; the cited lines are one item.
 fn rows(view: &Source, scene: &Scene<'_>, cells: usize) -> Content {
-    let mut content = Content::default();
-    if let Some((tone, says)) = remark(view, scene) {
-        content.paragraph(&says, scene.style(tone), "  ", cells);
-        content.gap();
+    let mut page = Page::new(scene, cells);
+    if let Some((tone, words)) = remark(view, scene) {
+        page.text(tone, "  ", &words);
+        page.gap();
     }
-    let Some(source) = &view.document else {
-        return content;
+    let Some(document) = &view.document else {
+        return page.content;
     };
-    let digits = (source.from_line as usize + source.lines.len())
-        .to_string()
-        .len()
-        .max(3);
-    let room = cells.saturating_sub(digits + 5);
-    for (line, number) in source.lines.iter().zip(source.from_line..) {
-        let cited = (source.first_line..=source.last_line).contains(&number);
-        let tone = if cited { Tone::Cited } else { Tone::Text };
-        let shown = &line[..line.floor_char_boundary(LONGEST_LINE)];
+
+    let last = document.from_line as usize + document.lines.len();
+    let digits = last.to_string().len().max(3);
+    for (line, number) in document.lines.iter().zip(document.from_line..) {
+        let numbered = NumberedLine {
+            line,
+            number,
+            digits,
+            is_cited: (document.first_line..=document.last_line).contains(&number),
+        };
+        numbered.rows(&mut page);
+    }
+    page.content
+}
+
+/// A line of the document with its number.
+struct NumberedLine<'a> {
+    line: &'a str,
+    number: u32,
+    /// Cells of the column of numbers.
+    digits: usize,
+    is_cited: bool,
+}
+
+impl NumberedLine<'_> {
+    fn rows(&self, page: &mut Page<'_>) {
+        let digits = self.digits;
+        let shown = &self.line[..self.line.floor_char_boundary(LONGEST_LINE)];
+        let room = page.cells.saturating_sub(digits + 5);
         for (at, range) in text::wrap(shown, room).into_iter().enumerate() {
             let number = if at == 0 {
-                number.to_string()
+                self.number.to_string()
             } else {
                 String::new()
             };
-            let row = Line::from(vec![
-                scene.span(Tone::Quiet, format!("  {number:>digits$} ")),
-                scene.span(
-                    if cited { Tone::Focus } else { Tone::Border },
-                    if cited { "┃ " } else { "│ " },
-                ),
-                scene.span(tone, shown[range].to_owned()),
-            ]);
-            match cited {
-                true => content.item(Item::default(), row),
-                false => content.line(row),
+            let number = page.span(Tone::Quiet, format!("  {number:>digits$} "));
+            if self.is_cited {
+                let rule = page.span(Tone::Focus, "┃ ");
+                let words = page.span(Tone::Cited, &shown[range]);
+                page.item(Item::default(), Line::from(vec![number, rule, words]));
+            } else {
+                let rule = page.span(Tone::Border, "│ ");
+                let words = page.span(Tone::Text, &shown[range]);
+                page.line(Line::from(vec![number, rule, words]));
             }
         }
-        if shown.len() < line.len() {
-            content.line(scene.span(
-                Tone::Quiet,
-                format!(
-                    "  {:>digits$} │ … the line goes on for {} bytes",
-                    "",
-                    line.len() - shown.len()
-                ),
-            ));
+
+        let hidden = self.line.len() - shown.len();
+        if hidden > 0 {
+            let words = format!("  {:>digits$} │ … {hidden} more bytes in this line", "");
+            page.line(page.span(Tone::Quiet, words));
         }
     }
-    content
 }
 
-/// What must be said about the text.
+/// Where the text comes from, when it is not the document as it was indexed.
 fn remark(view: &Source, scene: &Scene<'_>) -> Option<(Tone, String)> {
-    let recorded = match view.document {
-        Some(_) => "The passage as the run recorded it",
-        None => "The run did not record this passage",
+    let recorded = if view.document.is_some() {
+        "The passage as the run recorded it"
+    } else {
+        "The run did not record this passage"
     };
     match &view.origin {
-        Origin::Waiting => Some((Tone::Quiet, format!("{recorded}; the document is being read …"))),
-        Origin::Recorded(why) => Some((Tone::Quiet, format!("{recorded}; {why}."))),
-        Origin::Failed(why) => Some((Tone::Doubt, format!("! {recorded}. {why}"))),
-        Origin::Document => view.document.as_ref().filter(|source| source.changed).map(|_| {
+        Origin::Waiting => Some((
+            Tone::Quiet,
+            format!("{recorded}; the document is being read …"),
+        )),
+        Origin::Recorded(reason) => Some((Tone::Quiet, format!("{recorded}; {reason}."))),
+        Origin::Failed(reason) => Some((Tone::Warning, format!("! {recorded}. {reason}"))),
+        Origin::Document if view.document.as_ref()?.changed => {
             let update = scene.keymap.sign(Action::Reindex);
-            let says = format!(
-                "! The file may have changed since this run looked it up. {update} brings the index up to date."
+            let words = format!(
+                "! The file may have changed since this run read it. {update} updates the index."
             );
-            (Tone::Doubt, says)
-        }),
+            Some((Tone::Warning, words))
+        }
+        Origin::Document => None,
     }
 }

@@ -1,9 +1,12 @@
-//! What the context of a run was worth to the model: each chunk, and the answers that say so.
+//! The utility of the context of a run: how much each chunk helped the model, and the answers that show it.
+
+use std::collections::BTreeMap;
 
 use ratatui::text::{Line, Span};
 
 use crate::event::{Belief, BeliefSample, Event, HitUtility, SePerForm, Utility as Measured};
 use crate::tui::keys::{Action, Context};
+use crate::tui::page::Page;
 use crate::tui::state::{Run, State};
 use crate::tui::text;
 use crate::tui::theme::Tone;
@@ -13,15 +16,17 @@ use crate::tui::viewport::{Content, Item, Scroll};
 /// Cells of a bar of a chunk: half of it for each sign.
 const HALF_BAR: usize = 8;
 
-/// The item that changes what is measured toward; beliefs follow.
+/// Cells before the values of the summary.
+const INDENT: usize = 12;
+/// The item that changes the reference answer; beliefs follow.
 const REFERENCE: Item = Item { row: 0, part: 0 };
 
-/// How much the context of a run helped the model.
+/// How much the context of a run helped the model (ΔSePer).
 pub struct Utility;
 
 impl View for Utility {
     fn title(&self, _scene: &Scene<'_>) -> String {
-        "What the context was worth".to_owned()
+        "Context utility: how much the context helped".to_owned()
     }
 
     fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
@@ -43,7 +48,7 @@ impl View for Utility {
         let lines: Vec<String> = std::iter::once(format!("utility {:+.3}", utility.delta))
             .chain(hits)
             .collect();
-        Copied::lines("what the context was worth", &lines)
+        Copied::lines("the context utility", &lines)
     }
 
     fn contexts(&self) -> &'static [Context] {
@@ -53,7 +58,7 @@ impl View for Utility {
     fn hints(&self) -> &'static [(Action, &'static str)] {
         &[
             (Action::Back, "close"),
-            (Action::Choose, "another answer"),
+            (Action::Choose, "another reference"),
             (Action::Copy, "copy"),
         ]
     }
@@ -72,285 +77,276 @@ impl View for Utility {
 }
 
 fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
-    let mut content = Content::default();
+    let mut page = Page::new(scene, cells);
     let Some(run) = scene.run else {
-        content.gap();
-        content.paragraph(
-            "Nothing has been asked yet.",
-            scene.style(Tone::Quiet),
-            "   ",
-            cells,
-        );
-        return content;
+        page.remark("Nothing has been asked yet.");
+        return page.content;
     };
-    let measuring = scene.ui.work.measuring.as_ref() == Some(&run.id);
-    match (&run.utility, measuring) {
-        (Some(utility), false) => measured(scene, scroll, (run, utility), cells, &mut content),
-        (_, true) => {
-            content.gap();
-            let samples = scene.ui.next_run.config().utility.samples;
-            let says = format!(
-                "Measuring: {samples} answers are sampled without documents, with all chunks of the context, with each alone and \
-                 without each …"
-            );
-            content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
-        }
-        (None, false) => {
-            content.gap();
-            let replay = scene.ui.player.is_some();
-            let otherwise = match replay {
-                true => "A replay has no models: open the folder and ask again to measure.",
-                false => "Nothing was measured: see the warnings and failures.",
-            };
-            let says = why_not(run).unwrap_or(otherwise);
-            content.paragraph(says, scene.style(Tone::Quiet), "   ", cells);
-        }
+
+    if scene.ui.work.measuring.as_ref() == Some(&run.id) {
+        let samples = scene.ui.next_run.config().utility.samples;
+        page.remark(&format!(
+            "Sampling {samples} answers without documents, with all chunks of the context, with each alone and without each …"
+        ));
+    } else if let Some(utility) = &run.utility {
+        let figures = Figures { run, utility };
+        figures.summary_rows(&mut page);
+        figures.chunk_rows(&mut page);
+        figures.belief_rows(&mut page, scroll);
+    } else if let Some(reason) = why_not(run) {
+        page.remark(reason);
+    } else if scene.ui.player.is_some() {
+        page.remark("A replay has no models: open the folder and ask again to measure.");
+    } else {
+        page.remark("Nothing was measured: see the warnings and errors.");
     }
-    content
+    page.content
 }
 
-/// Why a run cannot be measured; None when it can.
+/// The reason why a run cannot be measured; `None` when it can.
 pub fn why_not(run: &Run) -> Option<&'static str> {
     if run.outcome.is_none() {
-        Some("The run is not over yet.")
+        Some("The run is not finished yet.")
     } else if run.context_hits().is_empty() {
-        Some(
-            "Nothing was looked up in this run, so there is nothing that could be worth something.",
-        )
+        Some("This run retrieved nothing, so there is no context to score.")
     } else {
         None
     }
 }
 
-fn measured(
-    scene: &Scene<'_>,
-    scroll: &Scroll,
-    (run, utility): (&Run, &Measured),
-    cells: usize,
-    content: &mut Content,
-) {
-    let toward = utility.references.join(" | ");
-    let whose = match utility.own_answer {
-        true => "utility toward the model's own answer; enter types a right one",
-        false => "utility toward a right answer; enter types another",
-    };
-    let toward = text::clip(&toward, cells.saturating_sub(12)).into_owned();
-    content.item(
-        REFERENCE,
-        Line::from(vec![
-            scene.span(Tone::Quiet, "  toward   "),
-            scene.span(Tone::Strong, toward),
-        ]),
-    );
-    content.paragraph(whose, scene.style(Tone::Quiet), "           ", cells);
-    let form = match utility.form {
-        SePerForm::Soft => "soft",
-        SePerForm::Hard => "hard",
-    };
-    let [none, all] = [utility.beliefs.first(), utility.beliefs.get(1)]
-        .map(|belief| belief.map(|one| one.seper(utility.form)));
-    let mut worth = vec![scene.span(Tone::Quiet, format!("  utility  SePer {form}  "))];
-    worth.push(delta(scene, utility.delta));
-    content.line(Line::from(worth));
-    if let (Some(none), Some(all)) = (none, all) {
-        let says = format!("belief {none:.2} without documents, {all:.2} with them");
-        content.paragraph(&says, scene.style(Tone::Quiet), "           ", cells);
-    }
-    content.gap();
-    if !utility.hits.is_empty() {
-        let alone = text::left("alone", 2 * HALF_BAR + 8);
-        let head = format!(
-            "      {}  {alone}left out",
-            text::left("chunk", place_cells(cells))
+/// The utility of the context of a run.
+struct Figures<'a> {
+    run: &'a Run,
+    utility: &'a Measured,
+}
+
+impl Figures<'_> {
+    /// The reference answer and the utility of the whole context.
+    fn summary_rows(&self, page: &mut Page<'_>) {
+        let utility = self.utility;
+        let reference = utility.references.join(" | ");
+        let reference = text::clip(&reference, page.cells.saturating_sub(INDENT)).into_owned();
+        page.item(
+            REFERENCE,
+            Line::from(vec![
+                page.span(Tone::Quiet, text::left("  reference", INDENT)),
+                page.span(Tone::Strong, reference),
+            ]),
         );
-        content.line(scene.span(Tone::Quiet, text::clip(&head, cells).into_owned()));
-    }
-    for hit in &utility.hits {
-        content.line(chunk_row(scene, run, hit, cells));
-    }
-    if !utility.hits.is_empty() {
-        let says = "alone: belief with the chunk alone less belief without documents; negative, it misled. left out: how the belief \
-                    changes when the chunk goes.";
-        content.paragraph(says, scene.style(Tone::Quiet), "  ", cells);
-    }
-    content.gap();
-    content.line(scene.span(Tone::Strong, "  what the model says, by context"));
-    for (at, belief) in utility.beliefs.iter().enumerate() {
-        let item = Item {
-            row: at + 1,
-            part: 0,
+        let indent = " ".repeat(INDENT);
+        let whose = if utility.own_answer {
+            "the model's own answer; press enter to type a reference answer"
+        } else {
+            "a reference answer; press enter to type another"
         };
-        content.item(item, belief_row(scene, run, utility, at, cells));
-        if scroll.selected == Some(item) {
-            sample_rows(scene, belief, item, cells, content);
+        page.text(Tone::Quiet, &indent, whose);
+
+        page.line(Line::from(vec![
+            page.span(Tone::Quiet, text::left("  utility", INDENT)),
+            delta_span(page, utility.delta),
+            page.span(Tone::Quiet, format!("  {}", form(utility.form))),
+        ]));
+        if let [without, with, ..] = utility.beliefs.as_slice() {
+            let words = format!(
+                "belief in the answer: {:.2} without documents, {:.2} with them",
+                without.seper(utility.form),
+                with.seper(utility.form)
+            );
+            page.text(Tone::Quiet, &indent, &words);
         }
+        page.gap();
+    }
+
+    /// The utility of each chunk.
+    fn chunk_rows(&self, page: &mut Page<'_>) {
+        if !self.utility.hits.is_empty() {
+            let chunk = text::left("chunk", location_cells(page.cells));
+            let alone = text::left("alone", 2 * HALF_BAR + 8);
+            page.clipped(Tone::Quiet, &format!("      {chunk}  {alone}left out"));
+            for hit in &self.utility.hits {
+                page.line(self.chunk_row(page, hit));
+            }
+            page.text(
+                Tone::Quiet,
+                "  ",
+                "alone: belief with this chunk only minus belief without documents; negative: it misled the model. left out: change of \
+                 belief when this chunk is removed.",
+            );
+        }
+        page.gap();
+    }
+
+    fn chunk_row(&self, page: &Page<'_>, hit: &HitUtility) -> Line<'static> {
+        let location = self.run.hit(hit.chunk).map_or(String::new(), |hit| {
+            text::location(&hit.chunk.document, hit.chunk.lines)
+        });
+        let room = location_cells(page.cells);
+        let location = text::left(&text::clip_start(&location, room), room);
+
+        let mut line = vec![
+            page.span(Tone::Citation, format!("  [{}] ", hit.label)),
+            page.span(Tone::Text, location),
+            Span::raw("  "),
+        ];
+        line.extend(signed_bar(page, hit.alone));
+        line.push(Span::raw(" "));
+        line.push(delta_span(page, hit.alone));
+        line.push(Span::raw("  "));
+        // `left_out` is the loss without the chunk: the change of belief has the opposite sign
+        line.push(delta_span(page, 0.0 - hit.left_out));
+        Line::from(line)
+    }
+
+    /// The answers of the model, by context.
+    fn belief_rows(&self, page: &mut Page<'_>, scroll: &Scroll) {
+        page.line(page.span(Tone::Strong, "  the model's answers, by context"));
+        for (at, belief) in self.utility.beliefs.iter().enumerate() {
+            let item = Item {
+                row: at + 1,
+                part: 0,
+            };
+            page.item(item, self.belief_row(page, belief));
+            if scroll.selected == Some(item) {
+                sample_rows(page, item, belief);
+            }
+        }
+    }
+
+    fn belief_row(&self, page: &Page<'_>, belief: &Belief) -> Line<'static> {
+        let name = if belief.chunks.is_empty() {
+            "no documents".to_owned()
+        } else {
+            let labels: Vec<String> = belief
+                .chunks
+                .iter()
+                .map(|chunk| self.label(*chunk))
+                .collect();
+            labels.join(" ")
+        };
+        let name = format!("    {}", text::left(&name, 24));
+        let seper = belief.seper(self.utility.form);
+        let entropy = rounded(belief.uncertainty.discrete_semantic_entropy);
+        let room = page.cells.saturating_sub(62);
+        let answer = text::clip(&belief.greedy, room);
+
+        let mut line = vec![page.span(Tone::Text, name)];
+        line.extend(page.scene.bar(seper, 10));
+        line.push(page.span(Tone::Text, format!(" {seper:.2}")));
+        line.push(page.span(Tone::Quiet, format!("  entropy {entropy:.2}")));
+        line.push(page.span(Tone::Quiet, format!("  \"{answer}\"")));
+        Line::from(line)
+    }
+
+    fn label(&self, chunk: u64) -> String {
+        let of_hit = self.utility.hits.iter().find(|hit| hit.chunk == chunk);
+        let of_lookup = || {
+            self.run
+                .lookups
+                .iter()
+                .rev()
+                .find_map(|lookup| lookup.label(chunk))
+        };
+        of_hit
+            .map(|hit| hit.label)
+            .or_else(of_lookup)
+            .map_or("[?]".to_owned(), |label| format!("[{label}]"))
     }
 }
 
-/// To two digits; what is nothing then has no sign of its own.
+fn form(form: SePerForm) -> &'static str {
+    match form {
+        SePerForm::Soft => "ΔSePer, soft: change of the model's belief in the answer",
+        SePerForm::Hard => "ΔSePer, hard: change of the model's belief in the answer",
+    }
+}
+
+/// Rounds to two digits; what rounds to zero has no sign.
 fn rounded(value: f32) -> f32 {
     (value * 100.0).round() / 100.0 + 0.0
 }
 
-fn tone(delta: f32) -> Tone {
-    if delta < 0.0 { Tone::Bad } else { Tone::Good }
-}
-
-fn delta(scene: &Scene<'_>, delta: f32) -> Span<'static> {
+fn delta_span(page: &Page<'_>, delta: f32) -> Span<'static> {
     let delta = rounded(delta);
-    scene.span(tone(delta), format!("{delta:+.2}"))
+    let tone = if delta < 0.0 { Tone::Bad } else { Tone::Good };
+    page.span(tone, format!("{delta:+.2}"))
 }
 
-/// A bar from the middle: to the left when the chunk misled.
-fn signed_bar(scene: &Scene<'_>, delta: f32) -> [Span<'static>; 4] {
+/// A bar from the middle: to the left when the chunk misled the model.
+fn signed_bar(page: &Page<'_>, delta: f32) -> [Span<'static>; 4] {
     let delta = rounded(delta);
     let (filled, rest) = text::bar(delta.abs(), HALF_BAR);
     let empty = "░".repeat(HALF_BAR);
-    let middle = scene.span(Tone::Border, "│");
+    let middle = page.span(Tone::Border, "│");
     if delta < 0.0 {
         [
-            scene.span(Tone::Track, rest),
-            scene.span(Tone::Bad, filled.replace('█', "▒")),
+            page.span(Tone::Track, rest),
+            page.span(Tone::Bad, filled.replace('█', "▒")),
             middle,
-            scene.span(Tone::Track, empty),
+            page.span(Tone::Track, empty),
         ]
     } else {
         [
-            scene.span(Tone::Track, empty),
+            page.span(Tone::Track, empty),
             middle,
-            scene.span(Tone::Good, filled),
-            scene.span(Tone::Track, rest),
+            page.span(Tone::Good, filled),
+            page.span(Tone::Track, rest),
         ]
     }
 }
 
-/// Cells of the column of places.
-fn place_cells(cells: usize) -> usize {
+/// Cells of the column of locations.
+fn location_cells(cells: usize) -> usize {
     cells.saturating_sub(2 * HALF_BAR + 24).clamp(8, 48)
 }
 
-fn chunk_row(scene: &Scene<'_>, run: &Run, hit: &HitUtility, cells: usize) -> Line<'static> {
-    let of_chunk = run
-        .hit(hit.chunk)
-        .map(|hit| text::location(&hit.chunk.document, hit.chunk.lines));
-    let room = place_cells(cells);
-    let place = text::clip_start(&of_chunk.unwrap_or_default(), room).into_owned();
-    let mut line = vec![
-        scene.span(Tone::Citation, format!("  [{}] ", hit.label)),
-        scene.span(Tone::Text, text::left(&place, room)),
-        Span::raw("  "),
-    ];
-    line.extend(signed_bar(scene, hit.alone));
-    line.push(Span::raw(" "));
-    line.push(delta(scene, hit.alone));
-    line.push(Span::raw("  "));
-    // what is lost without it reads the other way round
-    line.push(delta(scene, 0.0 - hit.left_out));
-    Line::from(line)
-}
-
-fn belief_row(
-    scene: &Scene<'_>,
-    run: &Run,
-    utility: &Measured,
-    at: usize,
-    cells: usize,
-) -> Line<'static> {
-    let belief = &utility.beliefs[at];
-    let seper = belief.seper(utility.form);
-    let labels = belief.chunks.iter().map(|chunk| {
-        let label = utility
-            .hits
-            .iter()
-            .find(|hit| hit.chunk == *chunk)
-            .map(|hit| hit.label);
-        label
-            .or_else(|| {
-                run.lookups
-                    .iter()
-                    .rev()
-                    .find_map(|lookup| lookup.label(*chunk))
-            })
-            .map_or("[?]".to_owned(), |label| format!("[{label}]"))
-    });
-    let name = if belief.chunks.is_empty() {
-        "no documents".to_owned()
-    } else {
-        labels.collect::<Vec<String>>().join(" ")
-    };
-    let entropy = format!(
-        "  entropy {:.2}",
-        rounded(belief.uncertainty.discrete_semantic_entropy)
-    );
-    let mut line = vec![scene.span(
-        Tone::Text,
-        format!("    {}", text::left(&text::clip(&name, 24), 24)),
-    )];
-    line.extend(scene.bar(seper, 10));
-    line.push(scene.span(Tone::Text, format!(" {seper:.2}")));
-    line.push(scene.span(Tone::Quiet, entropy));
-    let room = cells.saturating_sub(62);
-    line.push(scene.span(
-        Tone::Quiet,
-        format!("  says \"{}\"", text::clip(&belief.greedy, room)),
-    ));
-    Line::from(line)
-}
-
 /// The samples of a context, cluster by cluster, the heaviest first.
-fn sample_rows(
-    scene: &Scene<'_>,
-    belief: &Belief,
-    item: Item,
-    cells: usize,
-    content: &mut Content,
-) {
-    let clusters = belief
-        .samples
-        .iter()
-        .map(|sample| sample.cluster)
-        .max()
-        .map_or(0, |last| last + 1);
-    let of = |cluster: u32| {
-        belief
-            .samples
-            .iter()
-            .filter(move |sample| sample.cluster == cluster)
-    };
-    let weight = |cluster: &u32| of(*cluster).map(|sample| sample.weight).sum::<f32>();
-    let mut order: Vec<u32> = (0..clusters).collect();
-    order.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-    for cluster in order {
-        let matches = of(cluster).any(|sample| sample.matches);
-        let (tone, sign) = if matches {
-            (Tone::Good, "✓")
-        } else {
-            (Tone::Quiet, "·")
-        };
-        let mut texts: Vec<(&str, usize, &BeliefSample)> = Vec::new();
-        for sample in of(cluster) {
-            match texts.iter_mut().find(|(text, _, _)| *text == sample.text) {
-                Some((_, times, _)) => *times += 1,
-                None => texts.push((&sample.text, 1, sample)),
-            }
-        }
-        let line = format!("      {sign} cluster of weight {:.2}", weight(&cluster));
-        content.item(item, scene.span(tone, line));
-        for (said, times, sample) in texts {
-            let said = text::clip(said, cells.saturating_sub(44)).into_owned();
-            content.item(
+fn sample_rows(page: &mut Page<'_>, item: Item, belief: &Belief) {
+    let mut clusters: BTreeMap<u32, Vec<&BeliefSample>> = BTreeMap::new();
+    for sample in &belief.samples {
+        clusters.entry(sample.cluster).or_default().push(sample);
+    }
+    let mut clusters: Vec<Vec<&BeliefSample>> = clusters.into_values().collect();
+    // stable: of equal weights the first cluster comes first
+    clusters.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+
+    for cluster in clusters {
+        let is_match = cluster.iter().any(|sample| sample.matches);
+        let tone = if is_match { Tone::Good } else { Tone::Quiet };
+        let sign = if is_match { "✓" } else { "·" };
+        let head = format!("      {sign} cluster of weight {:.2}", weight(&cluster));
+        page.item(item, page.span(tone, head));
+        for (sample, times) in distinct(&cluster) {
+            let text = text::clip(&sample.text, page.cells.saturating_sub(44));
+            let figures = format!(
+                "  weight {:.2}, entailment {:.2}",
+                sample.weight, sample.entailment
+            );
+            page.item(
                 item,
                 Line::from(vec![
-                    scene.span(Tone::Text, format!("        {times} × \"{said}\"")),
-                    scene.span(
-                        Tone::Quiet,
-                        format!(
-                            "  weight {:.2}, entailment {:.2}",
-                            sample.weight, sample.entailment
-                        ),
-                    ),
+                    page.span(Tone::Text, format!("        {times} × \"{text}\"")),
+                    page.span(Tone::Quiet, figures),
                 ]),
             );
         }
     }
+}
+
+fn weight(cluster: &[&BeliefSample]) -> f32 {
+    cluster.iter().map(|sample| sample.weight).sum()
+}
+
+/// The first sample of each text, with the number of samples that have it.
+fn distinct<'a>(cluster: &[&'a BeliefSample]) -> Vec<(&'a BeliefSample, usize)> {
+    let mut distinct: Vec<(&BeliefSample, usize)> = Vec::new();
+    for sample in cluster.iter().copied() {
+        match distinct
+            .iter_mut()
+            .find(|(known, _)| known.text == sample.text)
+        {
+            Some((_, times)) => *times += 1,
+            None => distinct.push((sample, 1)),
+        }
+    }
+    distinct
 }

@@ -72,7 +72,7 @@ fn lookup_rows(
     ]));
     if sought.chunks.is_empty() {
         let says = "✗ No chunk holds these words: they are not indexed, or stand otherwise in the document.";
-        content.paragraph(says, scene.style(Tone::Doubt), "   ", cells);
+        content.paragraph(says, scene.style(Tone::Warning), "   ", cells);
     }
     let lookup = run
         .lookups
@@ -102,7 +102,7 @@ fn chunk_rows(
         text::clip(&at, cells.saturating_sub(1)).into_owned(),
     ));
     let mut row = |name: &str, words: &str, lost: bool| {
-        let tone = if lost { Tone::Doubt } else { Tone::Text };
+        let tone = if lost { Tone::Warning } else { Tone::Text };
         let words = text::clip(words, cells.saturating_sub(20)).into_owned();
         content.line(Line::from(vec![
             scene.span(Tone::Quiet, format!("     {}", text::left(name, 12))),

@@ -1,3 +1,5 @@
+//! The answer pane: the question, the sentences with their citations, and how the run ended.
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -6,6 +8,7 @@ use ratatui::text::{Line, Span};
 
 use crate::event::{Citation, Decision, Evidence, Outcome};
 use crate::tui::keys::Action;
+use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::state::{Phase, Run, Step};
 use crate::tui::text;
@@ -104,179 +107,173 @@ pub(super) fn copied(scene: &Scene<'_>) -> Option<Copied> {
 }
 
 fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut content = Content::default();
+    let mut page = Page::new(scene, cells);
     if let Some(question) = &scene.ui.work.pending {
-        question_rows(scene, question, cells, &mut content);
-        content.paragraph(
-            ready::waiting_for(scene),
-            scene.style(Tone::Quiet),
-            "    ",
-            cells,
-        );
-        return content;
+        question_rows(&mut page, question);
+        page.text(Tone::Quiet, "    ", ready::waiting_for(scene));
+        return page.content;
     }
     let Some(run) = scene.run else {
         return ready::content(scene, cells);
     };
-    question_rows(scene, &run.question, cells, &mut content);
+
+    question_rows(&mut page, &run.question);
     for (row, step) in run.steps.iter().enumerate() {
-        sentence_rows(scene, (run, row, step), cells, &mut content);
+        let sentence = Sentence { run, row, step };
+        sentence.rows(&mut page);
     }
     match &run.outcome {
-        Some(outcome) => outcome_rows(scene, run, outcome, cells, &mut content),
-        None if !scene.ui.is_in_progress(run) => note(
-            scene,
-            &mut content,
-            cells,
-            (Tone::Quiet, "■ the recording ends here"),
-        ),
-        None if run.steps.is_empty() => {
-            content.line(scene.span(Tone::Quiet, format!("    {}", doing(run.phase()))))
+        Some(outcome) => {
+            answer_rows(&mut page, run);
+            outcome_rows(&mut page, outcome);
         }
+        None if !scene.ui.is_in_progress(run) => {
+            note(&mut page, Tone::Quiet, "■ the recording ends here");
+        }
+        None if run.steps.is_empty() => page.text(Tone::Quiet, "    ", activity(run.phase())),
         None => {}
     }
-    content
+    page.content
 }
 
-fn question_rows(scene: &Scene<'_>, question: &str, cells: usize, content: &mut Content) {
-    content.paragraph(question, scene.style(Tone::Question), " ", cells);
-    content.gap();
+fn question_rows(page: &mut Page<'_>, question: &str) {
+    page.text(Tone::Question, " ", question);
+    page.gap();
 }
 
-fn doing(phase: Phase) -> &'static str {
+fn activity(phase: Phase) -> &'static str {
     match phase {
         Phase::Starting => "starting …",
-        Phase::LookingUp => "looking it up …",
+        Phase::LookingUp => "retrieving …",
         Phase::Reading => "the model reads the prompt …",
         Phase::Writing => "writing …",
         Phase::Done => "",
     }
 }
 
-fn sentence_rows(
-    scene: &Scene<'_>,
-    (run, row, step): (&Run, usize, &Step),
-    cells: usize,
-    content: &mut Content,
-) {
-    let item = Item { row, part: 0 };
-    doubted_rows(scene, (run, step), (item, cells), content);
-    let mut sentence = step.text.clone();
-    let writing = step.uncertainty.is_none()
-        && !step.given
-        && scene.ui.is_in_progress(run)
-        && row + 1 == run.steps.len();
-    let marks = if writing {
-        "▌".to_owned()
-    } else {
-        unwritten_labels(step)
-    };
-    let marks_at = sentence.len();
-    if !marks.is_empty() {
-        sentence.push_str(if writing { "" } else { "  " });
-        sentence.push_str(&marks);
+/// A sentence of the answer in its run.
+struct Sentence<'a> {
+    run: &'a Run,
+    row: usize,
+    step: &'a Step,
+}
+
+impl Sentence<'_> {
+    fn item(&self) -> Item {
+        Item {
+            row: self.row,
+            part: 0,
+        }
     }
-    let labels = label_ranges(&sentence);
-    for (at, range) in text::wrap(&sentence, cells.saturating_sub(INDENT))
-        .into_iter()
-        .enumerate()
-    {
-        let numbered = at == 0 && step.replaced.is_empty();
-        let gutter = if numbered {
-            format!("{:>3} ", step.step)
+
+    fn rows(&self, page: &mut Page<'_>) {
+        for version in 0..self.step.replaced.len() {
+            self.replaced_rows(page, version);
+        }
+        self.text_rows(page);
+
+        let selected = page.scene.ui.scroll(Pane::Answer).selected;
+        if selected.is_some_and(|selected| selected.row == self.row) {
+            for (at, citation) in self.step.citations.iter().enumerate() {
+                let item = Item {
+                    row: self.row,
+                    part: at + 1,
+                };
+                page.item(item, citation_row(page, citation));
+            }
+        }
+    }
+
+    /// Returns whether the model is writing this sentence.
+    fn is_being_written(&self, page: &Page<'_>) -> bool {
+        self.step.uncertainty.is_none()
+            && !self.step.given
+            && self.row + 1 == self.run.steps.len()
+            && page.scene.ui.is_in_progress(self.run)
+    }
+
+    fn gutter(&self, is_first: bool) -> String {
+        if is_first {
+            format!("{:>3} ", self.step.step)
         } else {
             " ".repeat(INDENT)
-        };
-        let mut line = Line::from(vec![Span::raw(sentence[range.clone()].to_owned())]);
-        for label in &labels {
-            line = patched(line, within(label, &range), scene.style(Tone::Citation));
-        }
-        if writing {
-            line = patched(
-                line,
-                within(&(marks_at..sentence.len()), &range),
-                scene.style(Tone::Focus),
-            );
-        }
-        line.spans.insert(0, scene.span(Tone::Quiet, gutter));
-        content.item(item, line);
-    }
-    let opened = scene
-        .ui
-        .scroll(Pane::Answer)
-        .selected
-        .is_some_and(|selected| selected.row == row);
-    if opened {
-        for (at, citation) in step.citations.iter().enumerate() {
-            content.item(
-                Item { row, part: at + 1 },
-                citation_row(scene, citation, cells),
-            );
         }
     }
-}
 
-/// The sentences that this one took the place of, struck through, each with the reason.
-fn doubted_rows(
-    scene: &Scene<'_>,
-    (run, step): (&Run, &Step),
-    (item, cells): (Item, usize),
-    content: &mut Content,
-) {
-    for (version, doubted) in step.replaced.iter().enumerate() {
-        let struck = format!("~~{}~~", doubted.text.trim());
-        for (at, range) in text::wrap(&struck, cells.saturating_sub(INDENT))
-            .into_iter()
-            .enumerate()
-        {
-            let numbered = version == 0 && at == 0;
-            let gutter = if numbered {
-                format!("{:>3} ", step.step)
-            } else {
-                " ".repeat(INDENT)
-            };
-            let style = scene
-                .style(Tone::Dropped)
-                .add_modifier(Modifier::CROSSED_OUT);
+    /// The sentence with its labels, and a cursor while it is being written.
+    fn text_rows(&self, page: &mut Page<'_>) {
+        let is_being_written = self.is_being_written(page);
+        let mut sentence = self.step.text.clone();
+        let text_end = sentence.len();
+        if is_being_written {
+            sentence.push('▌');
+        } else {
+            let labels = unwritten_labels(self.step);
+            if !labels.is_empty() {
+                sentence.push_str("  ");
+                sentence.push_str(&labels);
+            }
+        }
+
+        let labels = label_ranges(&sentence);
+        let room = page.cells.saturating_sub(INDENT);
+        for (at, range) in text::wrap(&sentence, room).into_iter().enumerate() {
+            let mut line = Line::from(sentence[range.clone()].to_owned());
+            for label in &labels {
+                let style = page.scene.style(Tone::Citation);
+                line = patched(line, within(label, &range), style);
+            }
+            if is_being_written {
+                let cursor = within(&(text_end..sentence.len()), &range);
+                line = patched(line, cursor, page.scene.style(Tone::Focus));
+            }
+            let gutter = self.gutter(at == 0 && self.step.replaced.is_empty());
+            line.spans.insert(0, page.span(Tone::Quiet, gutter));
+            page.item(self.item(), line);
+        }
+    }
+
+    /// A sentence that this one replaced, struck through, with the reason.
+    fn replaced_rows(&self, page: &mut Page<'_>, version: usize) {
+        let struck = format!("~~{}~~", self.step.replaced[version].text.trim());
+        let style = page
+            .scene
+            .style(Tone::Dropped)
+            .add_modifier(Modifier::CROSSED_OUT);
+        let room = page.cells.saturating_sub(INDENT);
+        for (at, range) in text::wrap(&struck, room).into_iter().enumerate() {
+            let gutter = page.span(Tone::Quiet, self.gutter(version == 0 && at == 0));
             let row = Span::styled(struck[range].to_owned(), style);
-            content.item(item, Line::from(vec![scene.span(Tone::Quiet, gutter), row]));
+            page.item(self.item(), Line::from(vec![gutter, row]));
         }
-        let why = why(run, step, version);
-        for range in text::wrap(&why, cells.saturating_sub(INDENT + 2)) {
-            let gutter = Span::raw(" ".repeat(INDENT + 2));
-            content.item(
-                item,
-                Line::from(vec![gutter, scene.span(Tone::Quiet, why[range].to_owned())]),
-            );
-        }
-    }
-}
 
-/// Why a sentence was written again: what was measured, and what was done.
-fn why(run: &Run, step: &Step, version: usize) -> String {
-    let Some(doubted) = step
-        .replaced
-        .get(version)
-        .and_then(|doubted| doubted.uncertainty.as_ref())
-    else {
-        return "doubted".to_owned();
-    };
-    let (value, name) = (doubted.value, measure(doubted.measure));
-    let queries = run.lookups.iter().filter(|lookup| lookup.step == step.step);
-    match (doubted.decision, doubted.threshold) {
-        (Decision::Expand, _) => {
-            format!("{name} {value:.2}, more than before: more passages, ordered anew")
+        let indent = " ".repeat(INDENT + 2);
+        let reason = self.reason_of_replacement(version);
+        page.item_text(self.item(), Tone::Quiet, &indent, &reason);
+    }
+
+    /// Why a sentence was regenerated: what was measured, and what was done about it.
+    fn reason_of_replacement(&self, version: usize) -> String {
+        let Some(uncertainty) = &self.step.replaced[version].uncertainty else {
+            return "uncertain".to_owned();
+        };
+        let measured = format!("{} {:.2}", measure(uncertainty.measure), uncertainty.value);
+        if uncertainty.decision == Decision::Expand {
+            return format!("{measured}, higher than before: retried with more passages");
         }
-        (_, Some(threshold)) => {
-            let query = queries
-                .map(|lookup| format!(": looked up \"{}\"", lookup.query))
-                .next();
-            format!(
-                "{name} {value:.2} > {threshold:.2}{}",
-                query.unwrap_or_default()
-            )
-        }
-        (_, None) => format!("{name} {value:.2}"),
+        let Some(threshold) = uncertainty.threshold else {
+            return measured;
+        };
+
+        let lookup = self
+            .run
+            .lookups
+            .iter()
+            .find(|lookup| lookup.step == self.step.step);
+        let query = lookup.map_or(String::new(), |lookup| {
+            format!(": searched for \"{}\"", lookup.query)
+        });
+        format!("{measured} > {threshold:.2}{query}")
     }
 }
 
@@ -293,107 +290,96 @@ fn unwritten_labels(step: &Step) -> String {
         .iter()
         .map(|citation| citation.label)
         .collect();
-    let unwritten = labels
+    let unwritten: Vec<String> = labels
         .iter()
         .map(|label| format!("[{label}]"))
-        .filter(|label| !step.text.contains(label.as_str()));
-    unwritten.collect::<Vec<_>>().join(" ")
+        .filter(|label| !step.text.contains(label.as_str()))
+        .collect();
+    unwritten.join(" ")
 }
 
-/// Where `[12]` stands in a sentence.
+/// The byte ranges of labels such as `[12]` in a sentence.
 fn label_ranges(sentence: &str) -> Vec<Range<usize>> {
-    let starts = sentence.match_indices('[').map(|(at, _)| at);
-    let ends = starts.filter_map(|start| Some((start, start + sentence[start..].find(']')?)));
-    let numbers = ends.filter(|(start, end)| {
-        let inner = &sentence[start + 1..*end];
-        !inner.is_empty() && inner.bytes().all(|byte| byte.is_ascii_digit())
-    });
-    numbers.map(|(start, end)| start..end + 1).collect()
+    sentence
+        .match_indices('[')
+        .filter_map(|(start, _)| {
+            let end = start + sentence[start..].find(']')?;
+            let number = &sentence[start + 1..end];
+            let is_label = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+            is_label.then_some(start..end + 1)
+        })
+        .collect()
 }
 
-fn citation_row(scene: &Scene<'_>, citation: &Citation, cells: usize) -> Line<'static> {
+fn citation_row(page: &Page<'_>, citation: &Citation) -> Line<'static> {
     let label = format!("[{}] ", citation.label);
     let evidence = match citation.evidence {
-        Evidence::Marked => "the model wrote this mark".to_owned(),
-        Evidence::Overlap { share } if share > 0.995 => "all its words are there".to_owned(),
-        Evidence::Overlap { share } => format!("{:.0} % of its words are there", share * 100.0),
+        Evidence::Marked => "cited by the model".to_owned(),
+        Evidence::Overlap { share } if share > 0.995 => {
+            "every word of the sentence is in this chunk".to_owned()
+        }
+        Evidence::Overlap { share } => {
+            format!("{:.0} % of its words are in this chunk", share * 100.0)
+        }
     };
-    let room = cells.saturating_sub(INDENT + 2 + label.len());
+
+    let room = page.cells.saturating_sub(INDENT + 2 + label.len());
     let location = text::location(&citation.file, [citation.first_line, citation.last_line]);
     let location = text::clip_start(&location, room).into_owned();
-    let evidence =
-        text::clip(&evidence, room.saturating_sub(text::width(&location) + 2)).into_owned();
+    let rest = room.saturating_sub(text::width(&location) + 2);
+    let evidence = text::clip(&evidence, rest);
     Line::from(vec![
         Span::raw(" ".repeat(INDENT)),
-        scene.span(Tone::Quiet, "└ "),
-        scene.span(Tone::Citation, label),
-        scene.span(Tone::Text, location),
-        scene.span(Tone::Quiet, format!("  {evidence}")),
+        page.span(Tone::Quiet, "└ "),
+        page.span(Tone::Citation, label),
+        page.span(Tone::Text, location),
+        page.span(Tone::Quiet, format!("  {evidence}")),
     ])
 }
 
-fn outcome_rows(
-    scene: &Scene<'_>,
-    run: &Run,
-    outcome: &Outcome,
-    cells: usize,
-    content: &mut Content,
-) {
-    if run.steps.is_empty() && !run.text.trim().is_empty() {
-        content.paragraph(run.text.trim(), scene.style(Tone::Text), "    ", cells);
+/// The short answer, where it is not the whole text.
+fn answer_rows(page: &mut Page<'_>, run: &Run) {
+    let whole = run.text.trim();
+    if run.steps.is_empty() && !whole.is_empty() {
+        page.text(Tone::Text, "    ", whole);
     }
-    if !run.answer.is_empty() && run.answer != run.text.trim() {
-        content.gap();
-        let room = cells.saturating_sub(12);
-        for (at, range) in text::wrap(&run.answer, room).into_iter().enumerate() {
-            let name = if at == 0 {
-                "    answer  "
-            } else {
-                "            "
-            };
-            content.line(Line::from(vec![
-                scene.span(Tone::Quiet, name),
-                scene.span(Tone::Strong, run.answer[range].to_owned()),
-            ]));
-        }
+    if run.answer.is_empty() || run.answer == whole {
+        return;
     }
+
+    page.gap();
+    let name = "    answer  ";
+    let room = page.cells.saturating_sub(name.len());
+    for (at, range) in text::wrap(&run.answer, room).into_iter().enumerate() {
+        let name = if at == 0 {
+            name.to_owned()
+        } else {
+            " ".repeat(name.len())
+        };
+        page.line(Line::from(vec![
+            page.span(Tone::Quiet, name),
+            page.span(Tone::Strong, run.answer[range].to_owned()),
+        ]));
+    }
+}
+
+fn outcome_rows(page: &mut Page<'_>, outcome: &Outcome) {
     match outcome {
         Outcome::Completed => {}
-        Outcome::Stopped => note(
-            scene,
-            content,
-            cells,
-            (Tone::Doubt, "■ stopped; what was written stays"),
+        Outcome::Stopped => note(page, Tone::Warning, "■ stopped; the text so far is kept"),
+        Outcome::LimitReached => note(
+            page,
+            Tone::Warning,
+            "■ a limit cut the answer off: raise answer.max_tokens or answer.max_sentences",
         ),
-        Outcome::LimitReached => {
-            note(
-                scene,
-                content,
-                cells,
-                (
-                    Tone::Doubt,
-                    "■ a limit cut the answer off: raise answer.max_tokens or answer.max_sentences",
-                ),
-            );
-        }
         Outcome::Failed { error, advice } => {
-            note(
-                scene,
-                content,
-                cells,
-                (Tone::Bad, &format!("✗ {}", text::many_lines(error))),
-            );
-            content.paragraph(
-                &text::many_lines(advice),
-                scene.style(Tone::Text),
-                "      ",
-                cells,
-            );
+            note(page, Tone::Bad, &format!("✗ {}", text::many_lines(error)));
+            page.text(Tone::Text, "      ", &text::many_lines(advice));
         }
     }
 }
 
-fn note(scene: &Scene<'_>, content: &mut Content, cells: usize, (tone, words): (Tone, &str)) {
-    content.gap();
-    content.paragraph(words, scene.style(tone), "    ", cells);
+fn note(page: &mut Page<'_>, tone: Tone, words: &str) {
+    page.gap();
+    page.text(tone, "    ", words);
 }

@@ -105,6 +105,6 @@ pub(super) fn rewritten(scene: &Scene<'_>, rewritten: &Rewritten, cells: usize) 
         scene.span(Tone::Quiet, " keywords "),
         scene.span(Tone::Text, text::clip(&rewritten.text, room).into_owned()),
         scene.span(Tone::Quiet, like),
-        scene.span(Tone::Doubt, used),
+        scene.span(Tone::Warning, used),
     ])
 }

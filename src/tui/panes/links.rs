@@ -1,8 +1,11 @@
+//! The links pane: the chunks that belong together by attention, and those that each sentence attended to.
+
 use ratatui::text::Line;
 
 use crate::config::LinkerKind;
 use crate::event::{ChunkText, DocumentLinks, LinkedChunk};
 use crate::tui::keys::Action;
+use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::state::{Lookup, Run, Step};
 use crate::tui::text;
@@ -10,9 +13,10 @@ use crate::tui::theme::Tone;
 use crate::tui::view::{Request, Scene, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
+use super::retrieval::short;
 use super::{answer, role_off};
 
-/// Chunks named a sentence; weaker ones would only be noise.
+/// Chunks named per sentence; weaker ones would only be noise.
 const CHUNKS_SHOWN: usize = 4;
 /// Cells of a link matrix beside its map: the lines of the chunk.
 const GUTTER: usize = 12;
@@ -36,95 +40,78 @@ impl View for Links {
 }
 
 fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut content = Content::default();
+    let mut page = Page::new(scene, cells);
+    let has_links = scene.run.is_some_and(has_links);
     if let Some(run) = scene.run {
-        if run
-            .lookups
-            .iter()
-            .any(|lookup| !lookup.funnel.links.is_empty())
-        {
-            relatives(scene, run, cells, &mut content);
+        if has_links {
+            linked_rows(&mut page, run);
         }
-        attended(scene, run, cells, &mut content);
+        attention_rows(&mut page, run);
         if run.settings.linker.kind == LinkerKind::Off {
-            content.gap();
-            let says = role_off::words(scene, run, "linker", "No links");
-            content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
+            page.remark(&role_off::words(scene, run, "linker", "No links"));
         }
     }
-    if !content.rows.is_empty()
-        && scene.run.is_some_and(|run| {
-            run.lookups
-                .iter()
-                .any(|lookup| !lookup.funnel.links.is_empty())
-        })
-    {
-        return content;
+    if !has_links {
+        page.remark(
+            "A linker connects sentences by attention: which sentence of a source depends on which other, and which of them an answer \
+             depends on.",
+        );
     }
-    content.gap();
-    let what = "A linker ties sentences together: which sentence of a source leans on which other, and which of them an answer leans on.";
-    content.paragraph(what, scene.style(Tone::Quiet), "   ", cells);
-    content
+    page.content
 }
 
-/// The chunk selected in Retrieval, else the best of the context, with what it is linked with.
-fn relatives(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) {
-    let Some((lookup, chunk)) = chosen(scene, run) else {
+fn has_links(run: &Run) -> bool {
+    run.lookups
+        .iter()
+        .any(|lookup| !lookup.funnel.links.is_empty())
+}
+
+/// The chunk selected in Retrieval, else the best of the context, with the chunks that it is linked with.
+fn linked_rows(page: &mut Page<'_>, run: &Run) {
+    let Some((lookup, chunk)) = shown_chunk(page.scene, run) else {
         return;
     };
-    let Some((document, place)) = lookup.funnel.links_of(chunk) else {
-        content.paragraph(
-            "No links are known of the selected chunk.",
-            scene.style(Tone::Quiet),
-            " ",
-            cells,
-        );
-        content.gap();
+    let Some((document, at)) = lookup.funnel.links_of(chunk) else {
+        page.text(Tone::Quiet, " ", "The selected chunk has no known links.");
+        page.gap();
         return;
     };
-    let linked = &document.chunks[place];
-    content.line(chunk_line(
-        scene,
+
+    let linked = Linked {
         run,
-        (lookup, document, linked),
-        " ",
-        cells,
-    ));
-    for link in &linked.links {
-        let to = (link.to as usize)
+        lookup,
+        document,
+    };
+    let chosen = &document.chunks[at];
+    page.line(linked.row(page, chosen, " "));
+    for link in &chosen.links {
+        let other = (link.to as usize)
             .checked_sub(document.first as usize)
             .and_then(|at| document.chunks.get(at));
-        let Some(other) = to else { continue };
-        let weight = format!("   {} ", super::retrieval::short(link.weight, 2));
-        content.line(chunk_line(
-            scene,
-            run,
-            (lookup, document, other),
-            &weight,
-            cells,
-        ));
+        if let Some(other) = other {
+            let weight = format!("   {} ", short(link.weight, 2));
+            page.line(linked.row(page, other, &weight));
+        }
     }
-    content.gap();
-    if scene.ui.panes.zoomed {
-        matrix(scene, document, place, cells, content);
+    page.gap();
+    if page.scene.ui.panes.zoomed {
+        matrix_rows(page, document, at);
     }
 }
 
-/// The lookup and the chunk to show: what is selected in Retrieval, else the first chunk of the context that has links.
-fn chosen<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<(&'a Lookup, u64)> {
+/// The lookup and the chunk to show: the one selected in Retrieval, else the first chunk of the context that has links.
+fn shown_chunk<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<(&'a Lookup, u64)> {
     let selected = scene
         .ui
         .scroll(Pane::Retrieval)
         .selected
         .filter(|item| item.part > 0);
-    let of = |lookup: &'a Lookup, chunk: &ChunkText| match chunk.parts.first() {
-        Some(part) => (lookup, part.chunk),
-        None => (lookup, chunk.id),
-    };
     if let Some(item) = selected {
         let lookup = run.lookups.get(item.row)?;
-        return Some(of(lookup, &lookup.hits().get(item.part - 1)?.chunk));
+        let hit = lookup.hits().get(item.part - 1)?;
+        return Some((lookup, first_part(&hit.chunk)));
     }
+
     let lookup = run
         .lookups
         .iter()
@@ -133,65 +120,74 @@ fn chosen<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<(&'a Lookup, u64)> {
     let used = lookup
         .hits()
         .iter()
-        .filter(|hit| lookup.label(hit.chunk.id).is_some());
-    let with_links = |(_, chunk): &(&Lookup, u64)| lookup.funnel.links_of(*chunk).is_some();
-    used.map(|hit| of(lookup, &hit.chunk))
-        .find(with_links)
-        .or_else(|| {
-            let first = lookup.funnel.links.first()?.chunks.first()?;
-            Some((lookup, first.chunk))
-        })
-}
-
-/// `[2] people.md:12  its text`.
-fn chunk_line(
-    scene: &Scene<'_>,
-    run: &Run,
-    (lookup, document, linked): (&Lookup, &DocumentLinks, &LinkedChunk),
-    before: &str,
-    cells: usize,
-) -> Line<'static> {
-    let label = lookup
-        .label(linked.chunk)
-        .map_or_else(String::new, |label| format!("[{label}] "));
-    let at = text::location(&document.document, linked.lines);
-    let mut line = Line::from(scene.span(Tone::Strong, before.to_owned()));
-    line.push_span(scene.span(Tone::Citation, label));
-    line.push_span(scene.span(Tone::Text, text::clip_start(&at, cells / 2).into_owned()));
-    let room = cells.saturating_sub(line.width() + 3);
-    let words = text_of(run, linked.chunk).unwrap_or_default();
-    line.push_span(scene.span(Tone::Quiet, format!("  {}", text::clip(&words, room))));
-    line
-}
-
-/// The text of a chunk, from a hit or from a joined text that holds it, in one line.
-fn text_of(run: &Run, chunk: u64) -> Option<String> {
-    let hits = run.lookups.iter().flat_map(Lookup::hits);
-    let own = |hit: &crate::event::Hit| {
-        let part = hit.chunk.parts.iter().find(|part| part.chunk == chunk);
-        match part {
-            Some(part) => hit
-                .chunk
-                .text
-                .get(part.text[0] as usize..part.text[1] as usize)
-                .map(str::to_owned),
-            None => (hit.chunk.id == chunk).then(|| hit.chunk.text.clone()),
-        }
+        .filter(|hit| lookup.label(hit.chunk.id).is_some())
+        .map(|hit| first_part(&hit.chunk))
+        .find(|chunk| lookup.funnel.links_of(*chunk).is_some());
+    let chunk = match used {
+        Some(chunk) => chunk,
+        None => lookup.funnel.links.first()?.chunks.first()?.chunk,
     };
-    hits.into_iter()
-        .find_map(own)
-        .map(|words| words.split_whitespace().collect::<Vec<_>>().join(" "))
+    Some((lookup, chunk))
 }
 
-/// The links of a document as a heat map: a row and a column a chunk; the chunk in question is marked.
-fn matrix(
-    scene: &Scene<'_>,
-    document: &DocumentLinks,
-    chosen: usize,
-    cells: usize,
-    content: &mut Content,
-) {
-    let room = (cells.saturating_sub(GUTTER + 2) / 2).max(1);
+/// The first of the chunks that a text was merged from; the chunk itself when it was not merged.
+fn first_part(chunk: &ChunkText) -> u64 {
+    chunk.parts.first().map_or(chunk.id, |part| part.chunk)
+}
+
+/// A document with its links, as a lookup of a run retrieved it.
+struct Linked<'a> {
+    run: &'a Run,
+    lookup: &'a Lookup,
+    document: &'a DocumentLinks,
+}
+
+impl Linked<'_> {
+    /// Returns `[2] people.md:12  its text`.
+    fn row(&self, page: &Page<'_>, chunk: &LinkedChunk, before: &str) -> Line<'static> {
+        let label = self
+            .lookup
+            .label(chunk.chunk)
+            .map_or_else(String::new, |label| format!("[{label}] "));
+        let location = text::location(&self.document.document, chunk.lines);
+
+        let mut line = Line::from(page.span(Tone::Strong, before));
+        line.push_span(page.span(Tone::Citation, label));
+        line.push_span(page.span(
+            Tone::Text,
+            text::clip_start(&location, page.cells / 2).into_owned(),
+        ));
+        let room = page.cells.saturating_sub(line.width() + 3);
+        let words = text_of(self.run, chunk.chunk).unwrap_or_default();
+        line.push_span(page.span(Tone::Quiet, format!("  {}", text::clip(&words, room))));
+        line
+    }
+}
+
+/// The text of a chunk, from a hit or from a merged text that holds it, in one line.
+fn text_of(run: &Run, chunk: u64) -> Option<String> {
+    let words = run
+        .lookups
+        .iter()
+        .flat_map(Lookup::hits)
+        .find_map(|hit| text_within(&hit.chunk, chunk))?;
+    Some(words.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The text of a chunk within a text that may be merged of several.
+fn text_within(whole: &ChunkText, chunk: u64) -> Option<&str> {
+    match whole.parts.iter().find(|part| part.chunk == chunk) {
+        Some(part) => {
+            let [start, end] = part.text.map(|at| at as usize);
+            whole.text.get(start..end)
+        }
+        None => (whole.id == chunk).then_some(whole.text.as_str()),
+    }
+}
+
+/// The links of a document as a heat map: a row and a column per chunk; the chosen chunk is marked.
+fn matrix_rows(page: &mut Page<'_>, document: &DocumentLinks, chosen: usize) {
+    let room = (page.cells.saturating_sub(GUTTER + 2) / 2).max(1);
     let first = chosen
         .saturating_sub(room / 2)
         .min(document.chunks.len().saturating_sub(room));
@@ -201,50 +197,52 @@ fn matrix(
         .flat_map(|linked| &linked.links)
         .map(|link| link.weight)
         .fold(f32::MIN_POSITIVE, f32::max);
+
     let title = format!(
         " links of {}: chunks {} to {} of {}",
-        text::clip_start(&document.document, cells / 2),
+        text::clip_start(&document.document, page.cells / 2),
         document.first as usize + shown.start + 1,
         document.first as usize + shown.end,
         document.of
     );
-    content.line(scene.span(Tone::Strong, title));
+    page.line(page.span(Tone::Strong, title));
     for row in shown.clone() {
         let linked = &document.chunks[row];
         let mark = if row == chosen { "▸" } else { " " };
-        let lines = format!(
-            " {mark}{}",
-            text::left(&text::lines(linked.lines[0], linked.lines[1]), GUTTER - 3)
-        );
-        let cell = |column: usize| {
-            let to = document.first as usize + column;
-            let weight = linked
-                .links
-                .iter()
-                .find(|link| link.to as usize == to)
-                .map_or(0.0, |link| link.weight);
-            if column == row {
-                "╲╲"
-            } else {
-                heat(weight / strongest)
-            }
-        };
-        content.line(Line::from(vec![
-            scene.span(Tone::Quiet, format!("{lines} ")),
-            scene.span(Tone::Bar, shown.clone().map(cell).collect::<String>()),
+        let lines = text::lines(linked.lines[0], linked.lines[1]);
+        let lines = format!(" {mark}{} ", text::left(&lines, GUTTER - 3));
+        let cells: String = shown
+            .clone()
+            .map(|column| {
+                if column == row {
+                    "╲╲"
+                } else {
+                    heat(weight_to(document, linked, column) / strongest)
+                }
+            })
+            .collect();
+        page.line(Line::from(vec![
+            page.span(Tone::Quiet, lines),
+            page.span(Tone::Bar, cells),
         ]));
     }
+
     let key = format!(
         "██ {strongest:.2}, the strongest link  ▓▓ ▒▒ ░░ weaker  ·· not among the strongest of its chunk"
     );
-    content.paragraph(&key, scene.style(Tone::Quiet), " ", cells);
-    content.paragraph(
-        "Attention is a hint of what belongs together, not a cause.",
-        scene.style(Tone::Quiet),
-        " ",
-        cells,
-    );
-    content.gap();
+    page.text(Tone::Quiet, " ", &key);
+    let caution = "Attention is a hint of what belongs together, not a cause.";
+    page.text(Tone::Quiet, " ", caution);
+    page.gap();
+}
+
+/// The weight of the link to the chunk at `column` of the document; 0 for none.
+fn weight_to(document: &DocumentLinks, from: &LinkedChunk, column: usize) -> f32 {
+    let to = document.first as usize + column;
+    from.links
+        .iter()
+        .find(|link| link.to as usize == to)
+        .map_or(0.0, |link| link.weight)
 }
 
 fn heat(share: f32) -> &'static str {
@@ -257,8 +255,8 @@ fn heat(share: f32) -> &'static str {
     }
 }
 
-/// Which chunks each sentence of the answer attended to.
-fn attended(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) {
+/// The chunks that each sentence of the answer attended to.
+fn attention_rows(page: &mut Page<'_>, run: &Run) {
     let steps: Vec<&Step> = run
         .steps
         .iter()
@@ -266,32 +264,32 @@ fn attended(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) {
         .collect();
     if steps.is_empty() {
         if !run.settings.answer.attribution {
-            content.gap();
-            let how = "Set answer.attribution to see which chunks each sentence attends to.";
-            content.paragraph(how, scene.style(Tone::Quiet), "   ", cells);
+            page.remark(
+                "Set answer.attribution = true to see which chunks each sentence attends to.",
+            );
         }
         return;
     }
+
     for (row, step) in steps.iter().enumerate() {
-        content.item(Item { row, part: 0 }, attended_row(scene, step, cells));
+        page.item(Item { row, part: 0 }, attention_row(page, step));
     }
-    content.gap();
-    let hint = "← the share of attention that went to each chunk while the sentence was written: a hint, not a cause";
-    content.paragraph(hint, scene.style(Tone::Quiet), "   ", cells);
+    page.remark(
+        "← the share of attention that went to each chunk while the sentence was written: a hint, not a cause",
+    );
 }
 
-fn attended_row(scene: &Scene<'_>, step: &Step, cells: usize) -> Line<'static> {
-    let mut line =
-        Line::from(scene.span(Tone::Strong, format!(" {:<4}", format!("s{}", step.step))));
-    line.push_span(scene.span(Tone::Quiet, "← "));
-    for (place, attended) in step.attended.iter().take(CHUNKS_SHOWN).enumerate() {
-        let tone = if place == 0 { Tone::Text } else { Tone::Quiet };
-        line.push_span(scene.span(
-            tone,
-            format!("[{}] {:.2}  ", attended.label, attended.share),
-        ));
+fn attention_row(page: &Page<'_>, step: &Step) -> Line<'static> {
+    let name = format!("s{}", step.step);
+    let mut line = Line::from(page.span(Tone::Strong, format!(" {name:<4}")));
+    line.push_span(page.span(Tone::Quiet, "← "));
+    for (rank, attended) in step.attended.iter().take(CHUNKS_SHOWN).enumerate() {
+        let tone = if rank == 0 { Tone::Text } else { Tone::Quiet };
+        let share = format!("[{}] {:.2}  ", attended.label, attended.share);
+        line.push_span(page.span(tone, share));
     }
-    let room = cells.saturating_sub(line.width());
-    line.push_span(scene.span(Tone::Quiet, text::clip(&step.text, room).into_owned()));
+
+    let room = page.cells.saturating_sub(line.width());
+    line.push_span(page.span(Tone::Quiet, text::clip(&step.text, room).into_owned()));
     line
 }

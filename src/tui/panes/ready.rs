@@ -1,9 +1,10 @@
-//! What the answer pane says before there is an answer: how far the models and the index are, and what to do next.
+//! The answer pane before there is an answer: the state of the models and the index, and what to do next.
 
 use ratatui::text::{Line, Span};
 
 use crate::event::{CorpusCard, ModelRole};
 use crate::tui::keys::Action;
+use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::state::Model;
 use crate::tui::text;
@@ -11,59 +12,61 @@ use crate::tui::theme::Tone;
 use crate::tui::view::Scene;
 use crate::tui::viewport::{Content, Item};
 
+/// The operation that loads the models, as the log names it.
+const LOADING: &str = "load models";
+
 pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut content = Content::default();
-    content.gap();
+    let mut page = Page::new(scene, cells);
+    page.gap();
     for (role, model) in &scene.state.models {
-        content.line(model_row(scene, *role, model, cells));
+        page.line(model_row(&page, *role, model));
     }
     if let Some(corpus) = &scene.state.corpus {
-        content.line(corpus_row(scene, corpus, cells));
+        page.line(corpus_row(&page, corpus));
     }
-    if !content.rows.is_empty() {
-        content.gap();
+    page.gap();
+
+    last_failure(&mut page);
+    page.text(Tone::Text, "   ", &next_step(scene));
+    if is_ready(scene) && !is_empty_folder(scene) {
+        suggestion_rows(&mut page);
     }
-    failure(scene, cells, &mut content);
-    content.paragraph(&what_next(scene), scene.style(Tone::Text), "   ", cells);
-    if ready(scene) && !nothing_to_read(scene) {
-        suggestions(scene, cells, &mut content);
-    }
-    content
+    page.content
 }
 
-/// The last thing that went wrong, whole: the status line has room for its beginning only.
-fn failure(scene: &Scene<'_>, cells: usize, content: &mut Content) {
-    if let Some(entry) = scene.state.log.iter().rev().find(|entry| entry.failed) {
-        content.paragraph(
-            &format!("! {}", entry.text),
-            scene.style(Tone::Bad),
-            "   ",
-            cells,
-        );
-        content.paragraph(&entry.advice, scene.style(Tone::Text), "     ", cells);
-        content.gap();
+/// The last failure, whole: the status line has room for its beginning only.
+fn last_failure(page: &mut Page<'_>) {
+    let log = &page.scene.state.log;
+    if let Some(entry) = log.iter().rev().find(|entry| entry.failed) {
+        page.text(Tone::Bad, "   ", &format!("! {}", entry.text));
+        page.text(Tone::Text, "     ", &entry.advice);
+        page.gap();
     }
 }
 
-/// What a question that was asked too early waits for.
+/// What a question that was asked early waits for.
 pub(super) fn waiting_for(scene: &Scene<'_>) -> &'static str {
-    let loading = scene
-        .state
-        .models
-        .values()
-        .any(|model| matches!(model, Model::Loading { .. }));
-    if scene.state.models.is_empty() || loading {
-        "waiting for the models …"
-    } else {
+    if are_models_loaded(scene) {
         "starting …"
+    } else {
+        "waiting for the models …"
     }
 }
 
-fn ready(scene: &Scene<'_>) -> bool {
-    scene.state.models.contains_key(&ModelRole::Generator) && waiting_for(scene) == "starting …"
+fn are_models_loaded(scene: &Scene<'_>) -> bool {
+    let models = &scene.state.models;
+    !models.is_empty()
+        && models
+            .values()
+            .all(|model| matches!(model, Model::Ready { .. }))
 }
 
-fn nothing_to_read(scene: &Scene<'_>) -> bool {
+fn is_ready(scene: &Scene<'_>) -> bool {
+    are_models_loaded(scene) && scene.state.models.contains_key(&ModelRole::Generator)
+}
+
+/// Returns whether the folder was indexed and holds no document.
+fn is_empty_folder(scene: &Scene<'_>) -> bool {
     scene.state.indexing.is_none()
         && scene
             .state
@@ -72,117 +75,122 @@ fn nothing_to_read(scene: &Scene<'_>) -> bool {
             .is_some_and(|corpus| corpus.documents == 0)
 }
 
-fn model_row(scene: &Scene<'_>, role: ModelRole, model: &Model, cells: usize) -> Line<'static> {
-    let name = text::left(&role.name().replace('_', " "), 11);
-    let room = cells.saturating_sub(36).clamp(10, 34);
+/// Cells of the column of files.
+fn file_cells(cells: usize) -> usize {
+    cells.saturating_sub(36).clamp(10, 34)
+}
+
+fn name_span(page: &Page<'_>, name: &str) -> Span<'static> {
+    page.span(Tone::Quiet, format!("   {}", text::left(name, 11)))
+}
+
+fn model_row(page: &Page<'_>, role: ModelRole, model: &Model) -> Line<'static> {
+    let name = name_span(page, &role.name().replace('_', " "));
+    let room = file_cells(page.cells);
     match model {
         Model::Loading { file, fraction } => {
-            let [filled, rest] = scene.bar(*fraction, 12);
-            let percent = format!(" {:>3.0} %", fraction * 100.0);
-            let file = text::left(file, room);
+            let [filled, rest] = page.scene.bar(*fraction, 12);
             Line::from(vec![
-                scene.span(Tone::Quiet, format!("   {name}")),
-                scene.span(Tone::Text, format!("{file} ")),
+                name,
+                page.span(Tone::Text, format!("{} ", text::left(file, room))),
                 filled,
                 rest,
-                scene.span(Tone::Quiet, percent),
+                page.span(Tone::Quiet, format!(" {:>3.0} %", fraction * 100.0)),
             ])
         }
         Model::Ready { card, wall_ms } => {
             let took = wall_ms.map_or(String::new(), |ms| format!(" in {}", text::duration(ms)));
             Line::from(vec![
-                scene.span(Tone::Quiet, format!("   {name}")),
-                scene.span(Tone::Text, format!("{} ", text::left(&card.file, room))),
-                scene.span(Tone::Good, "✓ ready"),
-                scene.span(Tone::Quiet, took),
+                name,
+                page.span(Tone::Text, format!("{} ", text::left(&card.file, room))),
+                page.span(Tone::Good, "✓ ready"),
+                page.span(Tone::Quiet, took),
             ])
         }
     }
 }
 
-fn corpus_row(scene: &Scene<'_>, corpus: &CorpusCard, cells: usize) -> Line<'static> {
-    let room = cells.saturating_sub(36).clamp(10, 34);
+fn corpus_row(page: &Page<'_>, corpus: &CorpusCard) -> Line<'static> {
+    let room = file_cells(page.cells);
+    let folder = text::left(&text::clip_start(&corpus.folder, room), room);
     let size = format!(
         "{}, {}",
         text::counted(corpus.documents, "file"),
         text::counted(corpus.chunks, "chunk")
     );
-    let name = text::left("folder", 11);
-    let folder = text::clip_start(&corpus.folder, room).into_owned();
+    let access = if corpus.read_only { ", read-only" } else { "" };
     Line::from(vec![
-        scene.span(Tone::Quiet, format!("   {name}")),
-        scene.span(Tone::Text, format!("{} ", text::left(&folder, room))),
-        scene.span(Tone::Text, size),
-        scene.span(
-            Tone::Quiet,
-            if corpus.read_only { ", read only" } else { "" },
-        ),
+        name_span(page, "folder"),
+        page.span(Tone::Text, format!("{folder} ")),
+        page.span(Tone::Text, size),
+        page.span(Tone::Quiet, access),
     ])
 }
 
-fn what_next(scene: &Scene<'_>) -> String {
+/// What the user can do next.
+fn next_step(scene: &Scene<'_>) -> String {
+    let sign = |action| scene.keymap.sign(action);
     if scene.ui.player.is_some() {
         return format!(
-            "A recorded run: {} plays it, {} goes one record on.",
-            sign(scene, Action::Play),
-            sign(scene, Action::Step)
+            "A recorded run: {} plays it, {} shows the next record.",
+            sign(Action::Play),
+            sign(Action::Step)
         );
     }
+    if !is_ready(scene) {
+        let has_failed = scene
+            .state
+            .log
+            .iter()
+            .any(|entry| entry.text.starts_with(LOADING));
+        return if has_failed {
+            "No generator is loaded: fix the error above, then restart ragscope.".to_owned()
+        } else {
+            "The models are being loaded. You can type your question already.".to_owned()
+        };
+    }
+
     match &scene.state.corpus {
-        _ if !ready(scene) && scene.state.log.iter().any(|entry| entry.text.starts_with("load models")) => {
-            "Without a generator there is no answer: start ragscope again when that is mended.".to_owned()
-        }
-        _ if !ready(scene) => "The models are being loaded. You can type your question already.".to_owned(),
-        Some(corpus) if nothing_to_read(scene) => format!(
-            "There is nothing to read in {}: {} shows what was skipped and why, {} opens another folder.",
-            corpus.folder,
-            sign(scene, Action::IndexReport),
-            sign(scene, Action::OpenFolder)
-        ),
-        Some(corpus) if corpus.documents == 0 => {
-            "The folder is being read for the first time. Until that is done, an answer knows nothing of it.".to_owned()
-        }
-        Some(_) => "Ask something about this folder, and press enter.".to_owned(),
         None => format!(
             "No folder is open: esc and {} open one. Preset closed-book ({}) answers without documents.",
-            sign(scene, Action::OpenFolder),
-            sign(scene, Action::Settings)
+            sign(Action::OpenFolder),
+            sign(Action::Settings)
         ),
+        Some(corpus) if is_empty_folder(scene) => format!(
+            "{} holds no document that can be read: {} shows what was skipped and why, {} opens another folder.",
+            corpus.folder,
+            sign(Action::IndexReport),
+            sign(Action::OpenFolder)
+        ),
+        Some(corpus) if corpus.documents == 0 => {
+            "The folder is being indexed for the first time. Answers will not use it until indexing finishes.".to_owned()
+        }
+        Some(_) => "Ask something about this folder, and press enter.".to_owned(),
     }
 }
 
-fn sign(scene: &Scene<'_>, action: Action) -> String {
-    scene.keymap.sign(action)
-}
-
-fn suggestions(scene: &Scene<'_>, cells: usize, content: &mut Content) {
+/// The suggested questions; what the selected one shows is below it.
+fn suggestion_rows(page: &mut Page<'_>) {
+    let scene = page.scene;
     if scene.ui.question.suggestions.is_empty() {
         return;
     }
-    content.gap();
-    let take = format!(
-        "   for example ({} takes one)",
-        sign(scene, Action::HistoryOn)
-    );
-    content.line(scene.span(Tone::Quiet, take));
+
+    page.gap();
+    let next = scene.keymap.sign(Action::HistoryForward);
+    page.line(page.span(Tone::Quiet, format!("   for example (press {next}):")));
     for (row, suggestion) in scene.ui.question.suggestions.iter().enumerate() {
         let item = Item { row, part: 0 };
         let preset = format!("  {}", suggestion.preset);
-        let question = text::clip(
-            &suggestion.question,
-            cells.saturating_sub(6 + text::width(&preset)),
-        )
-        .into_owned();
-        let question = scene.span(Tone::Citation, format!("   · {question}"));
-        content.item(
-            item,
-            Line::from(vec![question, scene.span(Tone::Quiet, preset)]),
-        );
+        let room = page.cells.saturating_sub(6 + text::width(&preset));
+        let question = text::clip(&suggestion.question, room);
+        let line = Line::from(vec![
+            page.span(Tone::Citation, format!("   · {question}")),
+            page.span(Tone::Quiet, preset),
+        ]);
+        page.item(item, line);
         if scene.ui.scroll(Pane::Answer).selected == Some(item) {
-            for range in text::wrap(&suggestion.shows, cells.saturating_sub(6)) {
-                let shows = scene.span(Tone::Quiet, suggestion.shows[range].to_owned());
-                content.item(item, Line::from(vec![Span::raw("     "), shows]));
-            }
+            page.item_text(item, Tone::Quiet, "     ", &suggestion.shows);
         }
     }
 }

@@ -1,11 +1,14 @@
+//! The refinement pane: each round with its dense semantic entropy (DSE), its chunks, and what changed after it.
+
 use ratatui::text::{Line, Span};
 
 use crate::config::UnderstandingKind;
 use crate::event::{
-    AddedChunk, ChunkClass, ContextOrigin, RefinementEnd, Understanding, Unmeasured, VariantFault,
-    VariedChunk,
+    AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, RefinementEnd, Understanding,
+    Unmeasured, VariantFault, VariedChunk,
 };
 use crate::tui::keys::Action;
+use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::state::{Change, Round, Run};
 use crate::tui::text;
@@ -16,9 +19,9 @@ use crate::tui::viewport::{Content, Item, Scroll};
 use super::retrieval::short;
 use super::{answer, role_off};
 
-/// Cells before the place of a chunk: selection, then its label or what became of it.
+/// Cells before the location of a chunk: selection, then its label or whether it is new.
 const GUTTER: usize = 8;
-/// Cells of the class of a chunk, or of why it came in.
+/// Cells of the class of a chunk, or of the reason why it was added.
 const CLASS: usize = 13;
 
 /// How the context was repaired, round by round.
@@ -90,406 +93,436 @@ fn copied(scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
 }
 
 fn content(scene: &Scene<'_>, cells: usize) -> Content {
-    let mut content = Content::default();
+    let mut page = Page::new(scene, cells);
     let Some(run) = scene.run.filter(|run| !run.refinement.rounds.is_empty()) else {
-        nothing_measured(scene, cells, &mut content);
-        return content;
+        page.remark(&nothing_measured(scene));
+        return page.content;
     };
+
     for (row, round) in run.refinement.rounds.iter().enumerate() {
-        if matches!(&round.measured, Ok(understanding) if understanding.origin == ContextOrigin::Recut)
-        {
-            recut_row(scene, run, cells, &mut content);
+        let is_rechunked = round
+            .measured
+            .as_ref()
+            .is_ok_and(|measured| measured.origin == ContextOrigin::Recut);
+        if is_rechunked {
+            rechunked_rows(&mut page, run);
         }
-        round_rows(scene, (run, row, round), cells, &mut content);
+        RoundRows { run, row, round }.write(&mut page);
     }
-    end_rows(scene, run, cells, &mut content);
-    if scene.ui.scroll(Pane::Refinement).selected.is_none()
-        && let Some((round, understanding)) = telling_round(run)
-    {
-        content.gap();
-        content.line(scene.span(Tone::Quiet, format!(" answers of round {}", round.round)));
-        for line in matrix(scene, (round, understanding), cells, false) {
-            content.line(line);
+    end_rows(&mut page, run);
+
+    let is_selected = scene.ui.scroll(Pane::Refinement).selected.is_some();
+    if !is_selected && let Some((round, understanding)) = shown_round(run) {
+        page.gap();
+        page.line(page.span(Tone::Quiet, format!(" answers of round {}", round.round)));
+        for line in matrix(&page, round, understanding, Answers::Clipped) {
+            page.line(line);
         }
     }
-    content
+    page.content
 }
 
-fn nothing_measured(scene: &Scene<'_>, cells: usize, content: &mut Content) {
-    content.gap();
-    if let Some(run) = scene.run {
-        let measures = run.settings.understanding.kind != UnderstandingKind::Off;
-        let says = match scene.ui.is_in_progress(run) && measures {
-            true => "Measuring: each chunk is said another way, and the question asked again …"
-                .to_owned(),
-            false => role_off::words(scene, run, "refiner", "No rounds"),
-        };
-        content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
-        return;
+fn nothing_measured(scene: &Scene<'_>) -> String {
+    let Some(run) = scene.run else {
+        return "A refiner repairs the context in rounds: whether the answer changes when a chunk is rephrased, which chunks were \
+                dropped and added for that, and which context was understood best."
+            .to_owned();
+    };
+    let is_measuring = run.settings.understanding.kind != UnderstandingKind::Off;
+    if scene.ui.is_in_progress(run) && is_measuring {
+        "Rephrasing each chunk and asking again …".to_owned()
+    } else {
+        role_off::words(scene, run, "refiner", "No rounds")
     }
-    let what = "A refiner repairs the context in rounds: whether the answer changes with the wording of a chunk, what was dropped and added \
-                then, and which context was understood best.";
-    content.paragraph(what, scene.style(Tone::Quiet), "   ", cells);
 }
 
-/// The best round; while refinement goes on, the last one.
-fn telling_round(run: &Run) -> Option<(&Round, &Understanding)> {
-    let measured = |round: &'_ Round| round.measured.is_ok();
+/// The best round; while refinement is in progress, the last one.
+fn shown_round(run: &Run) -> Option<(&Round, &Understanding)> {
     let best = run.refinement.finished.map(|(best, _)| best);
-    let rounds = &run.refinement.rounds;
-    let round = rounds
-        .iter()
-        .rfind(|round| measured(round) && Some(round.round) == best)
-        .or_else(|| rounds.iter().rfind(|round| measured(round)))?;
-    Some((round, round.measured.as_ref().ok()?))
+    let measured = || {
+        run.refinement
+            .rounds
+            .iter()
+            .rev()
+            .filter_map(|round| Some((round, round.measured.as_ref().ok()?)))
+    };
+    measured()
+        .find(|(round, _)| Some(round.round) == best)
+        .or_else(|| measured().next())
 }
 
-fn recut_row(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) {
-    let cut = run
-        .refinement
-        .recut
-        .iter()
-        .filter(|document| document.fault.is_none());
-    let (documents, chunks, sentences) =
-        cut.fold((0, 0, 0), |(documents, chunks, sentences), document| {
-            (
-                documents + 1,
-                chunks + u64::from(document.chunks),
-                sentences + u64::from(document.sentences),
-            )
-        });
-    let (documents, chunks) = (
-        text::counted(documents, "document"),
-        text::counted(chunks, "chunk"),
+/// The documents that were re-chunked for the question, and those that could not be.
+fn rechunked_rows(page: &mut Page<'_>, run: &Run) {
+    let mut documents = 0;
+    let mut chunks = 0;
+    let mut sentences = 0;
+    let rechunked = &run.refinement.recut;
+    for document in rechunked.iter().filter(|document| document.fault.is_none()) {
+        documents += 1;
+        chunks += u64::from(document.chunks);
+        sentences += u64::from(document.sentences);
+    }
+    page.clipped(
+        Tone::Quiet,
+        &format!(
+            " ✂ {} re-chunked by meaning: {}, {}",
+            text::counted(documents, "document"),
+            text::counted(sentences, "sentence"),
+            text::counted(chunks, "chunk")
+        ),
     );
-    let says = format!(
-        " ✂ {documents} cut again by meaning: {} in {chunks}",
-        text::counted(sentences, "sentence")
-    );
-    content.line(scene.span(Tone::Quiet, text::clip(&says, cells).into_owned()));
-    for (document, fault) in run
-        .refinement
-        .recut
-        .iter()
-        .filter_map(|cut| Some((&cut.document, cut.fault.as_ref()?)))
-    {
-        content.paragraph(
-            &format!("{document}: {fault}"),
-            scene.style(Tone::Doubt),
-            "   ",
-            cells,
-        );
+
+    for document in rechunked {
+        if let Some(fault) = &document.fault {
+            let words = format!("{}: {fault}", document.document);
+            page.text(Tone::Warning, "   ", &words);
+        }
     }
 }
 
-fn round_rows(
-    scene: &Scene<'_>,
-    (run, row, round): (&Run, usize, &Round),
-    cells: usize,
-    content: &mut Content,
-) {
-    let head = Item { row, part: 0 };
-    let selected = scene.ui.scroll(Pane::Refinement).selected;
-    match &round.measured {
-        Ok(understanding) => {
-            content.item(head, head_row(scene, (run, round, understanding), cells))
+/// The rows of a round: its measurement, its chunks and those that it adds.
+struct RoundRows<'a> {
+    run: &'a Run,
+    row: usize,
+    round: &'a Round,
+}
+
+impl RoundRows<'_> {
+    fn write(&self, page: &mut Page<'_>) {
+        let head = self.item(0);
+        let selected = page.scene.ui.scroll(Pane::Refinement).selected;
+        match &self.round.measured {
+            Ok(understanding) => page.item(head, self.head_row(page, understanding)),
+            Err(reason) => {
+                let number = self.round.round;
+                let words = format!("round {number}  not measured: {}", unmeasured(*reason));
+                page.item_text(head, Tone::Warning, " ", &words);
+            }
         }
-        Err(reason) => {
-            let says = format!(
-                "round {}  not measured: {}",
-                round.round,
-                unmeasured(*reason)
-            );
-            for range in text::wrap(&says, cells.saturating_sub(2)) {
-                content.item(head, scene.span(Tone::Doubt, format!(" {}", &says[range])));
+        if let Some((sufficient, probability)) = self.round.evaluated {
+            page.item(head, evaluated_row(page, sufficient, probability));
+        }
+        if selected == Some(head) {
+            self.head_details(page);
+        }
+
+        for (at, chunk) in self.round.chunks.iter().enumerate() {
+            let item = self.item(at + 1);
+            page.item(item, self.chunk_row(page, chunk));
+            if selected == Some(item) {
+                self.chunk_details(page, item, chunk);
+            }
+        }
+        let added = self.round.change.iter().flat_map(|change| &change.added);
+        for (at, added) in added.enumerate() {
+            let item = self.item(self.round.chunks.len() + at + 1);
+            page.item(item, self.added_row(page, added));
+            if selected == Some(item) {
+                Detail::text(chunk_text(self.run, added.chunk)).write(page, item);
             }
         }
     }
-    if let Some((sufficient, probability)) = round.evaluated {
-        content.item(head, evaluated_row(scene, sufficient, probability, cells));
-    }
-    if let Some(understanding) = round
-        .measured
-        .as_ref()
-        .ok()
-        .filter(|_| selected == Some(head))
-    {
-        for line in matrix(scene, (round, understanding), cells, true) {
-            content.item(head, line);
-        }
-        for line in judgements(scene, understanding, cells) {
-            content.item(head, line);
-        }
-        if let Some(change) = &round.change {
-            difference(scene, (run, round, change), (head, cells), content);
+
+    /// The round itself (0) or a part of it.
+    fn item(&self, part: usize) -> Item {
+        Item {
+            row: self.row,
+            part,
         }
     }
-    for (at, chunk) in round.chunks.iter().enumerate() {
-        let item = Item { row, part: at + 1 };
-        content.item(item, chunk_row(scene, (run, round, chunk), cells));
-        if selected == Some(item) {
-            chunk_details(scene, (run, round, chunk, item), cells, content);
+
+    fn head_row(&self, page: &Page<'_>, measured: &Understanding) -> Line<'static> {
+        let mut line =
+            Line::from(page.span(Tone::Strong, format!(" round {}  ", self.round.round)));
+        if page.cells >= 60 {
+            // the entropy of answers that all differ
+            let highest = (measured.replies.len().max(2) as f32).ln();
+            line.spans
+                .extend(page.scene.bar(measured.dse / highest, 10));
+            line.push_span(Span::raw("  "));
         }
+
+        let sign = if measured.certain { '≤' } else { '>' };
+        let entropy = format!("DSE {:.2} {sign} {:.2}  ", measured.dse, measured.threshold);
+        line.push_span(page.span(Tone::Text, entropy));
+        line.push_span(if measured.certain {
+            page.span(Tone::Good, "✓ certain")
+        } else {
+            page.span(Tone::Warning, "? uncertain")
+        });
+
+        let finished = self.run.refinement.finished;
+        if finished.is_some_and(|(best, _)| best == self.round.round) {
+            line.push_span(page.span(Tone::Good, "  ★ best"));
+        }
+        if line.width() + 12 <= page.cells {
+            line.push_span(page.span(Tone::Quiet, format!("  {}", origin(measured.origin))));
+        }
+        line
     }
-    let added = round.change.iter().flat_map(|change| &change.added);
-    for (at, added) in added.enumerate() {
-        let item = Item {
-            row,
-            part: round.chunks.len() + at + 1,
+
+    /// Below a selected round: its answers, the judgements of them, and what becomes of its context.
+    fn head_details(&self, page: &mut Page<'_>) {
+        let Ok(understanding) = &self.round.measured else {
+            return;
         };
-        content.item(item, added_row(scene, (run, round, added), cells));
-        if selected == Some(item) {
-            paragraph(
-                scene,
-                (Tone::Text, "", chunk_text(run, added.chunk)),
-                (item, cells),
-                content,
+        let head = self.item(0);
+        for line in matrix(page, self.round, understanding, Answers::Whole) {
+            page.item(head, line);
+        }
+        for line in judgements(page, understanding) {
+            page.item(head, line);
+        }
+        if let Some(change) = &self.round.change {
+            self.difference(page, change);
+        }
+    }
+
+    /// The next round's context: chunks that stay, chunks that go, chunks that come.
+    fn difference(&self, page: &mut Page<'_>, change: &Change) {
+        let head = self.item(0);
+        page.item(head, page.span(Tone::Quiet, "  changes to the context"));
+        for chunk in &self.round.chunks {
+            let is_dropped = change.dropped.contains(&chunk.chunk);
+            Detail {
+                tone: if is_dropped {
+                    Tone::Dropped
+                } else {
+                    Tone::Text
+                },
+                name: if is_dropped { "- " } else { "  " },
+                words: chunk_text(self.run, chunk.chunk),
+            }
+            .write(page, head);
+        }
+        for added in &change.added {
+            Detail {
+                tone: Tone::Good,
+                name: "+ ",
+                words: chunk_text(self.run, added.chunk),
+            }
+            .write(page, head);
+        }
+    }
+
+    fn chunk_row(&self, page: &Page<'_>, chunk: &VariedChunk) -> Line<'static> {
+        let change = self.round.change.as_ref();
+        let is_dropped = change.is_some_and(|change| change.dropped.contains(&chunk.chunk));
+        let sign = if is_dropped {
+            page.span(Tone::Warning, "-")
+        } else {
+            Span::raw(" ")
+        };
+        let tone = if is_dropped {
+            Tone::Dropped
+        } else {
+            Tone::Text
+        };
+        let label = text::left(&format!("[{}]", chunk.label), GUTTER - 3);
+
+        Line::from(vec![
+            Span::raw(" "),
+            sign,
+            Span::raw(" "),
+            page.span(Tone::Citation, label),
+            page.span(tone, location_column(page, self.run, chunk.chunk)),
+            Span::raw(" "),
+            self.class_span(page, chunk),
+        ])
+    }
+
+    /// What is known of a chunk in this round: its class, else whether its wording mattered.
+    fn class_span(&self, page: &Page<'_>, chunk: &VariedChunk) -> Span<'static> {
+        let class = self.class(chunk.chunk).map(|known| known.class);
+        match (class, chunk.certain) {
+            (Some(ChunkClass::Certain), _) | (None, Some(true)) => page.span(Tone::Good, "certain"),
+            (Some(ChunkClass::Necessary), _) => page.span(Tone::Strong, "necessary"),
+            (Some(ChunkClass::Unnecessary), _) => page.span(Tone::Dropped, "unnecessary"),
+            (Some(ChunkClass::Unmeasured), _) | (None, None) => {
+                page.span(Tone::Quiet, "not rephrased")
+            }
+            (None, Some(false)) => page.span(Tone::Warning, "uncertain"),
+        }
+    }
+
+    fn class(&self, chunk: u64) -> Option<&ClassifiedChunk> {
+        self.round.classes.iter().find(|known| known.chunk == chunk)
+    }
+
+    fn added_row(&self, page: &Page<'_>, added: &AddedChunk) -> Line<'static> {
+        let beside = self
+            .round
+            .chunks
+            .iter()
+            .find(|chunk| chunk.chunk == added.beside);
+        let label = beside.map_or(0, |chunk| chunk.label);
+        let reason = format!("like [{label}] {}", short(added.cosine, 2));
+
+        Line::from(vec![
+            Span::raw(" "),
+            page.span(Tone::Good, text::left("+ new", GUTTER - 1)),
+            page.span(Tone::Text, location_column(page, self.run, added.chunk)),
+            Span::raw(" "),
+            page.span(Tone::Quiet, reason),
+        ])
+    }
+
+    /// Below a selected chunk: its text, its rephrasing, the answer with that, and the answer without it.
+    fn chunk_details(&self, page: &mut Page<'_>, item: Item, chunk: &VariedChunk) {
+        Detail::text(chunk_text(self.run, chunk.chunk)).write(page, item);
+        self.rephrasing_details(page, item, chunk);
+        self.reply_details(page, item, chunk);
+
+        if let Some(known) = self.class(chunk.chunk)
+            && let Some(without) = &known.without
+        {
+            Detail {
+                tone: Tone::Text,
+                name: "answer without it  ",
+                words: shown_reply(without),
+            }
+            .write(page, item);
+            let agreement = known.agreement.unwrap_or_default();
+            let words = format!("agreement with the original answer: {agreement:.1} of 1");
+            Detail::remark(&words).write(page, item);
+        }
+    }
+
+    fn rephrasing_details(&self, page: &mut Page<'_>, item: Item, chunk: &VariedChunk) {
+        if let Some(rephrasing) = &chunk.rephrasing {
+            Detail {
+                tone: Tone::Text,
+                name: "rephrased  ",
+                words: rephrasing,
+            }
+            .write(page, item);
+        } else if let Some(fault) = chunk.fault {
+            let words = format!("{} (tried {} times)", no_variant(fault), chunk.attempts);
+            Detail {
+                tone: Tone::Warning,
+                name: "",
+                words: &words,
+            }
+            .write(page, item);
+        }
+        if let Some([forward, backward]) = chunk.entailed {
+            let words =
+                format!("entailed by the chunk {forward:.2}, entails the chunk {backward:.2}");
+            Detail::remark(&words).write(page, item);
+        }
+    }
+
+    fn reply_details(&self, page: &mut Page<'_>, item: Item, chunk: &VariedChunk) {
+        let Ok(measured) = &self.round.measured else {
+            return;
+        };
+        let reply = chunk
+            .reply
+            .and_then(|reply| measured.replies.get(reply as usize));
+        let Some(reply) = reply else { return };
+
+        let is_certain = chunk.certain == Some(true);
+        Detail {
+            tone: if is_certain {
+                Tone::Good
+            } else {
+                Tone::Warning
+            },
+            name: "with the rephrasing  ",
+            words: shown_reply(reply),
+        }
+        .write(page, item);
+        Detail {
+            tone: Tone::Quiet,
+            name: "original answer  ",
+            words: measured
+                .replies
+                .first()
+                .map_or("", |reply| shown_reply(reply)),
+        }
+        .write(page, item);
+    }
+}
+
+/// Words below a selected row, behind a quiet name.
+struct Detail<'a> {
+    tone: Tone,
+    name: &'a str,
+    words: &'a str,
+}
+
+impl<'a> Detail<'a> {
+    fn text(words: &'a str) -> Self {
+        Self {
+            tone: Tone::Text,
+            name: "",
+            words,
+        }
+    }
+
+    fn remark(words: &'a str) -> Self {
+        Self {
+            tone: Tone::Quiet,
+            name: "",
+            words,
+        }
+    }
+
+    fn write(&self, page: &mut Page<'_>, item: Item) {
+        let whole = format!("{}{}", self.name, self.words.trim());
+        for range in text::wrap(&whole, page.cells.saturating_sub(GUTTER + 1)) {
+            let split = self.name.len().clamp(range.start, range.end);
+            page.item(
+                item,
+                Line::from(vec![
+                    Span::raw(" ".repeat(GUTTER)),
+                    page.span(Tone::Quiet, &whole[range.start..split]),
+                    page.span(self.tone, &whole[split..range.end]),
+                ]),
             );
         }
     }
-}
-
-/// What the next round's context is made of: what stays, what goes, what comes.
-fn difference(
-    scene: &Scene<'_>,
-    (run, round, change): (&Run, &Round, &Change),
-    (item, cells): (Item, usize),
-    content: &mut Content,
-) {
-    content.item(
-        item,
-        scene.span(Tone::Quiet, "  what becomes of the context"),
-    );
-    for chunk in round.chunks.iter().map(|chunk| chunk.chunk) {
-        let (sign, tone) = if change.dropped.contains(&chunk) {
-            ("- ", Tone::Dropped)
-        } else {
-            ("  ", Tone::Text)
-        };
-        paragraph(
-            scene,
-            (tone, sign, chunk_text(run, chunk)),
-            (item, cells),
-            content,
-        );
-    }
-    for added in &change.added {
-        paragraph(
-            scene,
-            (Tone::Good, "+ ", chunk_text(run, added.chunk)),
-            (item, cells),
-            content,
-        );
-    }
-}
-
-fn head_row(
-    scene: &Scene<'_>,
-    (run, round, measured): (&Run, &Round, &Understanding),
-    cells: usize,
-) -> Line<'static> {
-    let best = run
-        .refinement
-        .finished
-        .is_some_and(|(best, _)| best == round.round);
-    let (sign, tone, says) = match measured.certain {
-        true => ('≤', Tone::Good, "✓ certain"),
-        false => ('>', Tone::Doubt, "? uncertain"),
-    };
-    let mut line = Line::from(scene.span(Tone::Strong, format!(" round {}  ", round.round)));
-    if cells >= 60 {
-        for span in scene.bar(
-            measured.dse / (measured.replies.len().max(2) as f32).ln(),
-            10,
-        ) {
-            line.push_span(span);
-        }
-        line.push_span(Span::raw("  "));
-    }
-    line.push_span(scene.span(
-        Tone::Text,
-        format!("DSE {:.2} {sign} {:.2}  ", measured.dse, measured.threshold),
-    ));
-    line.push_span(scene.span(tone, says));
-    if best {
-        line.push_span(scene.span(Tone::Good, "  ★ best"));
-    }
-    if line.width() + 12 <= cells {
-        line.push_span(scene.span(Tone::Quiet, format!("  {}", origin(measured.origin))));
-    }
-    line
 }
 
 fn origin(origin: ContextOrigin) -> &'static str {
     match origin {
-        ContextOrigin::Retrieved => "as found",
-        ContextOrigin::Recut => "cut again",
+        ContextOrigin::Retrieved => "as retrieved",
+        ContextOrigin::Recut => "re-chunked",
         ContextOrigin::Refined => "repaired",
     }
 }
 
-fn evaluated_row(
-    scene: &Scene<'_>,
-    sufficient: bool,
-    probability: Option<f32>,
-    cells: usize,
-) -> Line<'static> {
-    let (tone, says) = match (sufficient, probability) {
-        (true, _) => (Tone::Good, "✓ the model calls it sufficient"),
-        (false, Some(_)) => (Tone::Doubt, "✗ the model calls it not sufficient"),
-        (false, None) => (Tone::Doubt, "✗ too long to ask whether it is sufficient"),
+fn evaluated_row(page: &Page<'_>, sufficient: bool, probability: Option<f32>) -> Line<'static> {
+    let tone = if sufficient {
+        Tone::Good
+    } else {
+        Tone::Warning
     };
-    let yes = probability.map_or(String::new(), |yes| format!("  yes {yes:.2}"));
+    let judgement = match probability {
+        _ if sufficient => "✓ the model judges the context sufficient",
+        Some(_) => "✗ the model judges the context insufficient",
+        None => "✗ too long to ask whether it is sufficient",
+    };
+    let probability = probability.map_or(String::new(), |yes| format!("  {yes:.2}"));
+    let judgement = text::clip(judgement, page.cells.saturating_sub(13)).into_owned();
     Line::from(vec![
         Span::raw("   "),
-        scene.span(
-            tone,
-            text::clip(says, cells.saturating_sub(13)).into_owned(),
-        ),
-        scene.span(Tone::Quiet, yes),
+        page.span(tone, judgement),
+        page.span(Tone::Quiet, probability),
     ])
 }
 
-fn chunk_row(
-    scene: &Scene<'_>,
-    (run, round, chunk): (&Run, &Round, &VariedChunk),
-    cells: usize,
-) -> Line<'static> {
-    let dropped = round
-        .change
-        .as_ref()
-        .is_some_and(|change| change.dropped.contains(&chunk.chunk));
-    let (tone, class) = class(round, chunk);
-    let sign = if dropped {
-        scene.span(Tone::Doubt, "-")
-    } else {
-        Span::raw(" ")
-    };
-    let room = cells.saturating_sub(GUTTER + CLASS + 1);
-    let place_tone = if dropped { Tone::Dropped } else { Tone::Text };
-    let label = format!("[{}]", chunk.label);
-    Line::from(vec![
-        Span::raw(" "),
-        sign,
-        Span::raw(" "),
-        scene.span(Tone::Citation, text::left(&label, GUTTER - 3)),
-        scene.span(
-            place_tone,
-            text::left(
-                &text::clip_start(&chunk_place(run, chunk.chunk), room),
-                room,
-            ),
-        ),
-        Span::raw(" "),
-        scene.span(tone, class),
-    ])
+/// The location of a chunk, as wide as its column.
+fn location_column(page: &Page<'_>, run: &Run, chunk: u64) -> String {
+    let room = page.cells.saturating_sub(GUTTER + CLASS + 1);
+    let location = run.hit(chunk).map_or_else(
+        || "?".to_owned(),
+        |hit| text::location(&hit.chunk.document, hit.chunk.lines),
+    );
+    text::left(&text::clip_start(&location, room), room)
 }
 
-/// What is known of a chunk in this round: its class, else whether its wording mattered.
-fn class(round: &Round, chunk: &VariedChunk) -> (Tone, &'static str) {
-    let class = round
-        .classes
-        .iter()
-        .find(|known| known.chunk == chunk.chunk)
-        .map(|known| known.class);
-    match (class, chunk.certain) {
-        (Some(ChunkClass::Certain), _) | (None, Some(true)) => (Tone::Good, "certain"),
-        (Some(ChunkClass::Necessary), _) => (Tone::Strong, "necessary"),
-        (Some(ChunkClass::Unnecessary), _) => (Tone::Dropped, "unnecessary"),
-        (Some(ChunkClass::Unmeasured), _) | (None, None) => (Tone::Quiet, "no variant"),
-        (None, Some(false)) => (Tone::Doubt, "uncertain"),
-    }
-}
-
-fn added_row(
-    scene: &Scene<'_>,
-    (run, round, added): (&Run, &Round, &AddedChunk),
-    cells: usize,
-) -> Line<'static> {
-    let label = round
-        .chunks
-        .iter()
-        .find(|chunk| chunk.chunk == added.beside)
-        .map_or(0, |chunk| chunk.label);
-    let why = format!("like [{label}] {}", short(added.cosine, 2));
-    let room = cells.saturating_sub(GUTTER + CLASS + 1);
-    Line::from(vec![
-        Span::raw(" "),
-        scene.span(Tone::Good, text::left("+ new", GUTTER - 1)),
-        scene.span(
-            Tone::Text,
-            text::left(
-                &text::clip_start(&chunk_place(run, added.chunk), room),
-                room,
-            ),
-        ),
-        Span::raw(" "),
-        scene.span(Tone::Quiet, why),
-    ])
-}
-
-/// Below a selected chunk: its text, the same said another way, the answer to that, and the answer without it.
-fn chunk_details(
-    scene: &Scene<'_>,
-    (run, round, chunk, item): (&Run, &Round, &VariedChunk, Item),
-    cells: usize,
-    content: &mut Content,
-) {
-    let replies = round
-        .measured
-        .as_ref()
-        .map_or(&[][..], |measured| &measured.replies);
-    let mut put = |tone, name: &str, words: &str| {
-        paragraph(scene, (tone, name, words), (item, cells), content)
-    };
-    put(Tone::Text, "", chunk_text(run, chunk.chunk));
-    match (&chunk.rephrasing, chunk.fault) {
-        (Some(rephrasing), _) => put(Tone::Text, "said another way  ", rephrasing),
-        (None, Some(fault)) => put(
-            Tone::Doubt,
-            "",
-            &format!("{} (tried {} times)", faulty(fault), chunk.attempts),
-        ),
-        (None, None) => {}
-    }
-    if let Some([there, back]) = chunk.entailed {
-        put(
-            Tone::Quiet,
-            "",
-            &format!("entailed by the chunk {there:.2}, the chunk by it {back:.2}"),
-        );
-    }
-    let reply = chunk.reply.and_then(|reply| replies.get(reply as usize));
-    if let Some(reply) = reply {
-        let tone = if chunk.certain == Some(true) {
-            Tone::Good
-        } else {
-            Tone::Doubt
-        };
-        put(tone, "answer then  ", said(reply));
-        put(
-            Tone::Quiet,
-            "answer as it is  ",
-            replies.first().map_or("", |reply| said(reply)),
-        );
-    }
-    if let Some(known) = round
-        .classes
-        .iter()
-        .find(|known| known.chunk == chunk.chunk)
-        && let Some(without) = &known.without
-    {
-        let agreement = known.agreement.unwrap_or_default();
-        put(Tone::Text, "answer without it  ", said(without));
-        put(
-            Tone::Quiet,
-            "",
-            &format!("the same as with it: {agreement:.1} of 1"),
-        );
-    }
-}
-
-fn said(reply: &str) -> &str {
+fn shown_reply(reply: &str) -> &str {
     if reply.trim().is_empty() {
         "(nothing)"
     } else {
@@ -497,85 +530,66 @@ fn said(reply: &str) -> &str {
     }
 }
 
-/// Words under a row, behind a quiet name.
-fn paragraph(
-    scene: &Scene<'_>,
-    (tone, name, words): (Tone, &str, &str),
-    (item, cells): (Item, usize),
-    content: &mut Content,
-) {
-    let indent = " ".repeat(GUTTER);
-    let whole = format!("{name}{}", words.trim());
-    for range in text::wrap(&whole, cells.saturating_sub(GUTTER + 1)) {
-        let split = name.len().clamp(range.start, range.end);
-        content.item(
-            item,
-            Line::from(vec![
-                Span::raw(indent.clone()),
-                scene.span(Tone::Quiet, whole[range.start..split].to_owned()),
-                scene.span(tone, whole[split..range.end].to_owned()),
-            ]),
-        );
-    }
+/// How much of each answer a matrix shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answers {
+    /// One row per answer.
+    Clipped,
+    /// As many rows as it takes.
+    Whole,
 }
 
-/// W as a heat map, each row with its answer; `whole` answers take as many rows as they need.
+/// The matrix of entailments between the answers as a heat map, each row with its answer (DENSE, W).
 fn matrix(
-    scene: &Scene<'_>,
-    (round, measured): (&Round, &Understanding),
-    cells: usize,
-    whole: bool,
+    page: &Page<'_>,
+    round: &Round,
+    measured: &Understanding,
+    answers: Answers,
 ) -> Vec<Line<'static>> {
-    let name = |reply: usize| {
-        let of = round
-            .chunks
-            .iter()
-            .find(|chunk| chunk.reply == u32::try_from(reply).ok());
-        of.map_or_else(|| "as is".to_owned(), |chunk| format!("[{}]", chunk.label))
-    };
-    let map = measured.replies.len() * 2;
-    let before = GUTTER + map + 1;
+    let before = GUTTER + 2 * measured.replies.len() + 1;
+    let room = page.cells.saturating_sub(before + 1).max(8);
+
     let mut lines = Vec::new();
     for (at, reply) in measured.replies.iter().enumerate() {
-        let links = measured
-            .matrix
-            .get(at)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        let first = vec![
+        let entailed = measured.matrix.get(at).map_or(&[][..], Vec::as_slice);
+        let map: String = entailed.iter().map(|link| heat(*link)).collect();
+        let name = text::left(&reply_name(round, at), GUTTER - 2);
+        let mut start = vec![
             Span::raw("  "),
-            scene.span(Tone::Quiet, text::left(&name(at), GUTTER - 2)),
-            scene.span(
-                Tone::Bar,
-                links.iter().map(|link| heat(*link)).collect::<String>(),
-            ),
+            page.span(Tone::Quiet, name),
+            page.span(Tone::Bar, map),
             Span::raw(" "),
         ];
-        let room = cells.saturating_sub(before + 1).max(8);
+
         let tone = if at == 0 { Tone::Strong } else { Tone::Text };
-        let reply = said(reply);
-        let rows: Vec<String> = match whole {
-            true => text::wrap(reply, room)
+        let reply = shown_reply(reply);
+        let rows: Vec<String> = match answers {
+            Answers::Whole => text::wrap(reply, room)
                 .into_iter()
                 .map(|range| reply[range].to_owned())
                 .collect(),
-            false => vec![text::clip(reply, room).into_owned()],
+            Answers::Clipped => vec![text::clip(reply, room).into_owned()],
         };
-        let mut first = Some(first);
         for row in rows {
-            let mut spans = first
-                .take()
-                .unwrap_or_else(|| vec![Span::raw(" ".repeat(before))]);
-            spans.push(scene.span(tone, row));
-            lines.push(Line::from(spans));
+            start.push(page.span(tone, row));
+            let next = vec![Span::raw(" ".repeat(before))];
+            lines.push(Line::from(std::mem::replace(&mut start, next)));
         }
     }
+
     let key = "██ the same  ▒▒ one entails the other  ·· neither";
-    lines.push(Line::from(scene.span(
-        Tone::Quiet,
-        format!("  {}", text::clip(key, cells.saturating_sub(3))),
-    )));
+    let key = text::clip(key, page.cells.saturating_sub(3));
+    lines.push(Line::from(page.span(Tone::Quiet, format!("  {key}"))));
     lines
+}
+
+/// The label of the chunk that was rephrased for a reply.
+fn reply_name(round: &Round, reply: usize) -> String {
+    round
+        .chunks
+        .iter()
+        .find(|chunk| chunk.reply.is_some_and(|known| known as usize == reply))
+        .map_or_else(|| "orig.".to_owned(), |chunk| format!("[{}]", chunk.label))
 }
 
 fn heat(link: f32) -> &'static str {
@@ -586,14 +600,13 @@ fn heat(link: f32) -> &'static str {
     }
 }
 
-/// What the judge said of each pair of distinct answers.
-fn judgements(scene: &Scene<'_>, measured: &Understanding, cells: usize) -> Vec<Line<'static>> {
-    let name = |reply: u32| {
+/// The judge's probabilities for each pair of distinct answers.
+fn judgements(page: &Page<'_>, measured: &Understanding) -> Vec<Line<'static>> {
+    let reply = |at: u32| {
         measured
             .replies
-            .get(reply as usize)
-            .map_or("", |reply| said(reply))
-            .to_owned()
+            .get(at as usize)
+            .map_or("", |reply| shown_reply(reply))
     };
     measured
         .judgements
@@ -603,40 +616,39 @@ fn judgements(scene: &Scene<'_>, measured: &Understanding, cells: usize) -> Vec<
                 "  entails {:.2} neutral {:.2} contradicts {:.2}",
                 judged.entailment, judged.neutral, judged.contradiction
             );
-            let room = cells.saturating_sub(text::width(&numbers) + 7) / 2;
-            let (a, b) = (name(judged.a), name(judged.b));
-            let pair = format!("  {} → {}", text::clip(&a, room), text::clip(&b, room));
+            let room = page.cells.saturating_sub(text::width(&numbers) + 7) / 2;
+            let premise = text::clip(reply(judged.a), room);
+            let hypothesis = text::clip(reply(judged.b), room);
             Line::from(vec![
-                scene.span(Tone::Text, pair),
-                scene.span(Tone::Quiet, numbers),
+                page.span(Tone::Text, format!("  {premise} → {hypothesis}")),
+                page.span(Tone::Quiet, numbers),
             ])
         })
         .collect()
 }
 
-fn end_rows(scene: &Scene<'_>, run: &Run, cells: usize, content: &mut Content) {
-    let measured = |round: &Round| {
+fn end_rows(page: &mut Page<'_>, run: &Run) {
+    let is_uncertain = run.refinement.rounds.last().is_some_and(|round| {
         round
             .measured
             .as_ref()
             .is_ok_and(|measured| !measured.certain)
-    };
-    let says = match run.refinement.finished {
+    });
+    let words = match run.refinement.finished {
         Some((best, end)) => format!("The answer is written from round {best}: {}.", ended(end)),
-        None if scene.ui.is_in_progress(run) => return,
-        None if run.refinement.rounds.last().is_some_and(measured) => {
-            role_off::words(scene, run, "refiner", "Not repaired")
+        None if !page.scene.ui.is_in_progress(run) && is_uncertain => {
+            role_off::words(page.scene, run, "refiner", "Not repaired")
         }
         None => return,
     };
-    content.gap();
-    content.paragraph(&says, scene.style(Tone::Quiet), " ", cells);
+    page.gap();
+    page.text(Tone::Quiet, " ", &words);
 }
 
 fn ended(end: RefinementEnd) -> &'static str {
     match end {
-        RefinementEnd::Sufficient => "it is good enough",
-        RefinementEnd::Rounds => "the best of as many rounds as the settings allow",
+        RefinementEnd::Sufficient => "it passed the sufficiency check",
+        RefinementEnd::Rounds => "the best of all rounds that the settings allow",
         RefinementEnd::Unchanged => "nothing was left to drop or to add",
         RefinementEnd::Unmeasured => "the next context could not be measured",
     }
@@ -646,28 +658,21 @@ fn unmeasured(reason: Unmeasured) -> &'static str {
     match reason {
         Unmeasured::NoChunk => "there is no chunk in the context",
         Unmeasured::NoVariant => {
-            "no chunk could be said another way (each below says why). A larger model can, or set understanding.check_rephrasings to false"
+            "no chunk could be rephrased (reasons below); try a larger model, or set understanding.check_rephrasings to false"
         }
         Unmeasured::TooLong => {
-            "it fits no prompt: raise generator.context_tokens, or set a smaller retriever.k"
+            "the prompt does not fit: raise generator.context_tokens, or set a smaller retriever.k"
         }
     }
 }
 
-fn faulty(fault: VariantFault) -> &'static str {
+fn no_variant(fault: VariantFault) -> &'static str {
     match fault {
-        VariantFault::Empty => "no variant: the model said nothing",
-        VariantFault::SameWords => "no variant: the model said the same words",
-        VariantFault::OtherMeaning => "no variant: the judge found another meaning in it",
-        VariantFault::TooLong => "no variant: it fits no context",
+        VariantFault::Empty => "not rephrased: the model wrote nothing",
+        VariantFault::SameWords => "not rephrased: the model repeated the same words",
+        VariantFault::OtherMeaning => "not rephrased: the judge found a different meaning",
+        VariantFault::TooLong => "not rephrased: the prompt does not fit the context window",
     }
-}
-
-fn chunk_place(run: &Run, chunk: u64) -> String {
-    run.hit(chunk).map_or_else(
-        || "?".to_owned(),
-        |hit| text::location(&hit.chunk.document, hit.chunk.lines),
-    )
 }
 
 fn chunk_text(run: &Run, chunk: u64) -> &str {

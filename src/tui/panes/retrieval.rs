@@ -174,7 +174,7 @@ impl ByHand {
         match (named(&self.excluded), named(&self.pinned)) {
             (true, _) => Some(Decided {
                 sign: "-",
-                tone: Tone::Doubt,
+                tone: Tone::Warning,
                 says: "- excluded from the next context",
             }),
             (false, true) => Some(Decided {
@@ -343,7 +343,7 @@ fn hit_row(
     };
     let sign = match (lookup.label(chunk.id), dropped) {
         (Some(label), _) => scene.span(Tone::Citation, format!("[{label}]")),
-        (None, Some(_)) => scene.span(Tone::Doubt, " ✗"),
+        (None, Some(_)) => scene.span(Tone::Warning, " ✗"),
         (None, None) => Span::raw(""),
     };
     let after = " ".repeat(GUTTER.saturating_sub(2 + sign.width()));
@@ -526,10 +526,10 @@ fn detail_rows(
         put(decided.says, decided.tone, &[]);
     }
     for (words, lost) in funnel::said(lookup, hit.chunk.id) {
-        put(&words, if lost { Tone::Doubt } else { Tone::Quiet }, &[]);
+        put(&words, if lost { Tone::Warning } else { Tone::Quiet }, &[]);
     }
     if let Some(reason) = lookup.dropped(hit.chunk.id) {
-        put(&reason_in_full(reason, hit, lookup), Tone::Doubt, &[]);
+        put(&reason_in_full(reason, hit, lookup), Tone::Warning, &[]);
     }
     put(
         hit.chunk.text.trim_end(),

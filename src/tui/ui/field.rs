@@ -42,8 +42,8 @@ impl Field {
         match &self.purpose {
             Purpose::Search => " search: ".to_owned(),
             Purpose::Setting(key) => format!(" {key} = "),
-            Purpose::Reference => " the right answer: ".to_owned(),
-            Purpose::Passage => " words of the passage: ".to_owned(),
+            Purpose::Reference => " reference answer: ".to_owned(),
+            Purpose::Passage => " text you expected to be found: ".to_owned(),
             Purpose::Folder => " folder: ".to_owned(),
         }
     }

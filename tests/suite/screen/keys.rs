@@ -72,7 +72,7 @@ fn a_run_goes_on_from_the_selected_sentence() {
     screen
         .apply(&records)
         .shows("Mira Oakes was a student")
-        .shows("taken over");
+        .shows("reused from the run before");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_preset_that_cuts_otherwise_says_that_the_chunks_stay_until_they_are_cut_ane
         for _ in 0..steps(preset) {
             screen.press("enter");
         }
-        let says = "the chunks stay as they are cut: u cuts the folder anew";
+        let says = "chunking settings apply after re-indexing: press u";
         if differs {
             screen.shows(says)
         } else {
@@ -272,7 +272,7 @@ fn the_mouse_focuses_selects_and_scrolls() {
         "{text}"
     );
     screen.app.handle(&mouse(click, 3, 58));
-    screen.press("m").shows("mouse released: m takes it back");
+    screen.press("m").shows("mouse off (m turns it on)");
     assert_eq!(screen.app.take_effects(), [Effect::Mouse(false)]);
 }
 
@@ -284,7 +284,7 @@ fn a_frozen_screen_stays_while_the_run_goes_on() {
         .press("tab f")
         .apply(&recorded()[15..]);
     screen
-        .shows("frozen: f goes on")
+        .shows("frozen (f resumes)")
         .hides("So the answer is")
         .press("f")
         .shows("So the answer is");
@@ -512,7 +512,7 @@ fn a_finished_run_is_measured_once_and_toward_another_answer_when_one_is_typed()
     let mut screen = answered();
     screen
         .press("w")
-        .shows("Measuring: 10 answers")
+        .shows("Sampling 10 answers")
         .press("esc w");
     assert_eq!(
         measured(&mut screen),
@@ -521,15 +521,15 @@ fn a_finished_run_is_measured_once_and_toward_another_answer_when_one_is_typed()
     );
     screen
         .session(utility(&recorded()[0].run))
-        .shows("utility toward the model's own answer")
+        .shows("the model's own answer; press enter to type a reference answer")
         .press("esc w");
     assert_eq!(measured(&mut screen), []);
     screen
         .press("enter")
-        .shows("the right answer:")
+        .shows("reference answer:")
         .type_text("Lorby \"x\"")
         .press("enter")
-        .shows("Measuring");
+        .shows("Sampling");
     let sent = measured(&mut screen);
     assert_eq!(
         (sent.len(), &sent[0].1[0].0),
@@ -551,10 +551,10 @@ fn a_finished_run_is_measured_once_and_toward_another_answer_when_one_is_typed()
         .hides("stopping");
 
     let mut screen = streaming();
-    screen.press("tab w").shows("The run is not over yet.");
+    screen.press("tab w").shows("The run is not finished yet.");
     assert_eq!(screen.commands(), []);
     let mut screen = closed_book();
-    screen.press("w").shows("Nothing was looked up in this run");
+    screen.press("w").shows("This run retrieved nothing");
     assert_eq!(screen.commands(), []);
 }
 
@@ -563,7 +563,7 @@ fn the_question_is_asked_under_another_preset_from_the_comparison() {
     let mut screen = answered();
     screen
         .press("c")
-        .shows("ask it under a preset")
+        .shows("ask it under another preset")
         .press("j enter");
     let asked = screen.commands();
     let [

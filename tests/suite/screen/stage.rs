@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
+use jiff::tz::TimeZone;
 use ragscope::config::Paths;
 use ragscope::event::{
     Belief, BeliefSample, Command, CorpusCard, Event, HitUtility, IndexPhase, IndexProgress,
@@ -125,6 +126,7 @@ fn options(home: &Path) -> Options {
         config: small().config().expect("the defaults"),
         paths: Paths::under(home.to_owned()),
         save_folder: PathBuf::from("saved"),
+        time_zone: TimeZone::UTC,
         suggestions: [
             (
                 "Where was the teacher of Mira Oakes born?",
