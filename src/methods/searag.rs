@@ -5,7 +5,7 @@
 //! of the next sentence by sampling (section 3.1, equation 2; appendix A), the threshold that
 //! separates certain from uncertain sentences (semantic-constraint entropy splitting, equations 3
 //! and 12), and when a regenerated sentence needs more passages (section 3.3, equation 6). The
-//! probe is in [`crate::probe`], the query (section 3.2) in [`super::query`].
+//! probe is in `probe`, the query (section 3.2) in [`super::query`].
 
 use super::{Clusters, MethodError, ModelCalls, discrete_semantic_entropy};
 use crate::corpus::sentences;
