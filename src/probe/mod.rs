@@ -7,15 +7,15 @@
 //! This module asks nothing of a model and knows nothing of a run: whoever collects samples hands them over.
 
 mod features;
+mod journal;
 mod network;
+mod optimiser;
 mod train;
-mod walked;
 mod weights;
 
 pub use features::{features, position};
-pub use network::Network;
+pub use journal::{Sample, SampledQuestion};
 pub use train::{Epoch, train};
-pub use walked::{Sample, Walked};
 pub use weights::{describe, files, find};
 
 use std::path::{Path, PathBuf};
@@ -24,6 +24,7 @@ use crate::config::{Config, Paths, ProbeFile, assets_folder};
 use crate::event::{ModelCard, ProbeCard, StatePosition};
 use crate::methods::searag::Standard;
 use crate::trace::JournalError;
+use network::Network;
 
 /// Version of the weights file.
 pub const FORMAT: u32 = 1;
@@ -65,8 +66,6 @@ pub enum ProbeError {
         "the generator wrote no usable question about any of {asked} passages: give it questions with --questions FILE"
     )]
     NoQuestions { asked: usize },
-    #[error("the network cannot be computed ({0}): train the probe again")]
-    Arithmetic(#[from] candle_core::Error),
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error("stopped")]
@@ -163,7 +162,7 @@ impl Probe {
                 reason,
             });
         }
-        let logit = self.network.logit(&self.standard.apply(features))?;
+        let logit = self.network.logit(&self.standard.apply(features));
         let uncertainty = 1.0 / (1.0 + logit.exp());
         if uncertainty.is_finite() {
             return Ok(uncertainty);

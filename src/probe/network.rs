@@ -1,80 +1,76 @@
-//! Linear, ReLU, dropout, linear: one logit, positive for certain.
-
-use candle_core::{Device, Result, Tensor, Var};
-use candle_nn::{Linear, Module};
+//! A perceptron with one hidden layer: linear, ReLU, dropout, linear. One logit, positive for certain.
 
 use crate::llm::Random;
 
 /// The network of a probe.
-#[derive(Debug, Clone)]
-pub struct Network {
-    first: Linear,
-    second: Linear,
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Network {
+    pub hidden: Linear,
+    pub output: Linear,
+}
+
+/// A layer: each output is a weighted sum of the inputs.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Linear {
+    pub inputs: usize,
+    /// `[outputs, inputs]`, row by row.
+    pub weights: Vec<f32>,
+    /// `[outputs]`.
+    pub bias: Vec<f32>,
 }
 
 impl Network {
-    /// From the weights and biases of both layers: `[hidden, features]`, `[hidden]`, `[1, hidden]`, `[1]`.
-    #[must_use]
-    pub fn new([weight_1, bias_1, weight_2, bias_2]: [Tensor; 4]) -> Self {
+    /// Returns new weights, uniform in ±1 / sqrt(inputs).
+    pub fn random(features: usize, hidden: usize, random: &mut Random) -> Self {
         Self {
-            first: Linear::new(weight_1, Some(bias_1)),
-            second: Linear::new(weight_2, Some(bias_2)),
+            hidden: Linear::random(features, hidden, random),
+            output: Linear::random(hidden, 1, random),
         }
     }
 
-    /// Weights and biases in the order of [`Network::new`].
-    #[must_use]
-    pub fn tensors(&self) -> [Option<&Tensor>; 4] {
-        [
-            Some(self.first.weight()),
-            self.first.bias(),
-            Some(self.second.weight()),
-            self.second.bias(),
-        ]
-    }
-
-    /// The logit of one row of standardised features.
-    ///
-    /// # Errors
-    /// Features of another width.
-    pub fn logit(&self, features: &[f32]) -> Result<f32> {
-        let row = Tensor::from_slice(features, (1, features.len()), &Device::Cpu)?;
-        self.logits(&row, None)?.get(0)?.to_scalar()
-    }
-
-    /// The logits of `[rows, features]`, with the mask of the dropout while it is trained: 0 for a unit that is left out, else
-    /// 1 / (1 - share left out).
-    ///
-    /// # Errors
-    /// Features of another width.
-    pub fn logits(&self, features: &Tensor, dropout: Option<&Tensor>) -> Result<Tensor> {
-        let mut units = self.first.forward(features)?.relu()?;
-        if let Some(mask) = dropout {
-            units = units.mul(mask)?;
-        }
-        self.second.forward(&units)?.squeeze(1)
+    /// Returns the logit of one row of standardised features.
+    pub fn logit(&self, features: &[f32]) -> f32 {
+        let units = self.hidden.rows().zip(&self.hidden.bias);
+        let sum: f32 = units
+            .zip(&self.output.weights)
+            .map(|((weights, bias), output)| (dot(weights, features) + bias).max(0.0) * output)
+            .sum();
+        sum + self.output.bias.first().copied().unwrap_or_default()
     }
 }
 
-/// Fresh weights, uniform in +-1 / sqrt(inputs), with variables to train them by.
-///
-/// # Errors
-/// candle's own.
-pub fn fresh(features: usize, hidden: usize, random: &mut Random) -> Result<(Network, Vec<Var>)> {
-    let mut var = |shape: &[usize], inputs: usize| {
+impl Linear {
+    fn random(inputs: usize, outputs: usize, random: &mut Random) -> Self {
         let bound = 1.0 / (inputs.max(1) as f64).sqrt();
-        let count = shape.iter().product();
-        let values: Vec<f32> = (0..count)
-            .map(|_| ((random.unit() * 2.0 - 1.0) * bound) as f32)
-            .collect();
-        Var::from_tensor(&Tensor::from_vec(values, shape, &Device::Cpu)?)
-    };
-    let vars = [
-        var(&[hidden, features], features)?,
-        var(&[hidden], features)?,
-        var(&[1, hidden], hidden)?,
-        var(&[1], hidden)?,
-    ];
-    let network = Network::new(vars.each_ref().map(|var| var.as_tensor().clone()));
-    Ok((network, vars.into()))
+        let mut uniform = |count: usize| -> Vec<f32> {
+            (0..count)
+                .map(|_| ((random.unit() * 2.0 - 1.0) * bound) as f32)
+                .collect()
+        };
+        Self {
+            inputs,
+            weights: uniform(inputs * outputs),
+            bias: uniform(outputs),
+        }
+    }
+
+    /// The weights of each output.
+    pub fn rows(&self) -> impl Iterator<Item = &[f32]> {
+        self.weights.chunks_exact(self.inputs.max(1))
+    }
+}
+
+/// Returns the scalar product. Sixteen running sums fill the vector unit of the processor.
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let (a, a_rest) = a.as_chunks::<16>();
+    let (b, b_rest) = b.as_chunks::<16>();
+    let mut sums = [0.0; 16];
+    for (a, b) in a.iter().zip(b) {
+        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+            *sum += a * b;
+        }
+    }
+
+    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f32>() + rest
 }

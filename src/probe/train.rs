@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use candle_core::{Device, Tensor, Var};
-use candle_nn::{AdamW, Optimizer, ParamsAdamW};
+use rayon::prelude::*;
 
-use super::network::fresh;
-use super::{FORMAT, Network, Probe, ProbeError, Sample, Walked};
+use super::network::Network;
+use super::optimiser::{Batch, Optimiser};
+use super::{FORMAT, Probe, ProbeError, Sample, SampledQuestion};
 use crate::config::ProbeSettings;
 use crate::event::{Flow, ModelCard, ProbeCard, ProbeFigures};
 use crate::llm::Random;
@@ -42,14 +42,14 @@ struct Part {
 /// # Errors
 /// [`ProbeError::TooFew`] when a class has too few sentences; [`ProbeError::Stopped`].
 pub fn train(
-    walked: &[Walked],
+    walked: &[SampledQuestion],
     generator: &ModelCard,
     settings: &ProbeSettings,
     seed: u64,
     epoch: &mut dyn FnMut(Epoch) -> Flow,
 ) -> Result<Probe, ProbeError> {
-    let used = |question: &&Walked| question.samples.iter().any(usable);
-    let (known, held): (Vec<&Walked>, Vec<&Walked>) = walked
+    let used = |question: &&SampledQuestion| question.samples.iter().any(usable);
+    let (known, held): (Vec<&SampledQuestion>, Vec<&SampledQuestion>) = walked
         .iter()
         .filter(used)
         .partition(|question| !question.held_out);
@@ -77,8 +77,8 @@ pub fn train(
         .into_iter()
         .enumerate()
         .partition(|(at, _)| at % VALIDATION == 0);
-    let part = |questions: Vec<(usize, &Walked)>, random: &mut Random| {
-        let questions: Vec<&Walked> = questions
+    let part = |questions: Vec<(usize, &SampledQuestion)>, random: &mut Random| {
+        let questions: Vec<&SampledQuestion> = questions
             .into_iter()
             .map(|(_, question)| question)
             .collect();
@@ -127,7 +127,7 @@ fn usable(sample: &Sample) -> bool {
     !sample.features.is_empty()
 }
 
-fn sentences<'w>(questions: &[&'w Walked]) -> Vec<&'w Sample> {
+fn sentences<'w>(questions: &[&'w SampledQuestion]) -> Vec<&'w Sample> {
     questions
         .iter()
         .flat_map(|question| &question.samples)
@@ -151,7 +151,8 @@ fn balanced(samples: Vec<&Sample>, tau: f64, random: &mut Random) -> Part {
     part
 }
 
-/// Epochs of AdamW until the loss on the validation part stays as it is; the best epoch counts.
+/// Trains for epochs until the loss on the validation part no longer falls, and returns the network of
+/// the best epoch.
 fn fit_network(
     fit: &Part,
     validation: &Part,
@@ -160,91 +161,84 @@ fn fit_network(
     epoch: &mut dyn FnMut(Epoch) -> Flow,
 ) -> Result<Network, ProbeError> {
     let width = fit.rows.first().map_or(0, Vec::len);
-    let (network, vars) = fresh(width, settings.hidden_units as usize, random)?;
-    let parameters = ParamsAdamW {
-        lr: settings.learning_rate,
-        weight_decay: settings.weight_decay,
-        ..ParamsAdamW::default()
-    };
-    let mut optimiser = AdamW::new(vars.clone(), parameters)?;
-    let (validation_rows, validation_labels) =
-        tensors(validation, &(0..validation.rows.len()).collect::<Vec<_>>())?;
-    let mut best = (f32::INFINITY, copies(&vars)?);
-    let (mut waited, mut since_halved) = (0, 0);
+    let mut best = Network::random(width, settings.hidden_units as usize, random);
+    let mut best_loss = f32::INFINITY;
+    let mut optimiser = Optimiser::new(&best, settings.learning_rate, settings.weight_decay);
+    let mut since_best = 0;
+    let mut since_halved = 0;
+
     for done in 1..=settings.max_epochs {
         let order = random.shuffled((0..fit.rows.len()).collect());
         for batch in order.chunks(settings.batch_size as usize) {
-            let (rows, labels) = tensors(fit, batch)?;
-            let mask = dropout(batch.len(), settings, random)?;
-            let loss = cross_entropy(&network.logits(&rows, Some(&mask))?, &labels)?;
-            optimiser.backward_step(&loss)?;
+            let rows: Vec<&[f32]> = batch.iter().map(|at| fit.rows[*at].as_slice()).collect();
+            let labels: Vec<f32> = batch.iter().map(|at| fit.labels[*at]).collect();
+            optimiser.step(Batch {
+                rows: &rows,
+                labels: &labels,
+                dropout: &dropout(batch.len(), settings, random),
+            });
         }
-        let loss = cross_entropy(&network.logits(&validation_rows, None)?, &validation_labels)?
-            .to_scalar::<f32>()?;
+
+        let network = optimiser.network();
+        let loss = cross_entropy(&network, validation);
         if epoch(Epoch { done, loss }) == Flow::Stop {
             return Err(ProbeError::Stopped);
         }
-        (waited, since_halved) = (waited + 1, since_halved + 1);
-        if loss < best.0 {
-            best = (loss, copies(&vars)?);
-            (waited, since_halved) = (0, 0);
+
+        since_best += 1;
+        since_halved += 1;
+        if loss < best_loss {
+            best = network;
+            best_loss = loss;
+            since_best = 0;
+            since_halved = 0;
         }
-        if waited >= settings.patience {
+        if since_best >= settings.patience {
             break;
         }
         if since_halved >= PLATEAU {
-            optimiser.set_learning_rate(optimiser.learning_rate() / 2.0);
+            optimiser.learning_rate /= 2.0;
             since_halved = 0;
         }
     }
-    match <[Tensor; 4]>::try_from(best.1) {
-        Ok(tensors) => Ok(Network::new(tensors)),
-        Err(_) => Ok(network),
-    }
+    Ok(best)
 }
 
-fn copies(vars: &[Var]) -> Result<Vec<Tensor>, ProbeError> {
-    Ok(vars
-        .iter()
-        .map(|var| var.as_tensor().copy().map(|copy| copy.detach()))
-        .collect::<Result<_, _>>()?)
+fn dropout(rows: usize, settings: &ProbeSettings, random: &mut Random) -> Vec<f32> {
+    let kept = (1.0 / (1.0 - settings.dropout)) as f32;
+    let mut factor = || {
+        if random.unit() < settings.dropout {
+            0.0
+        } else {
+            kept
+        }
+    };
+    (0..rows * settings.hidden_units as usize)
+        .map(|_| factor())
+        .collect()
 }
 
-fn tensors(part: &Part, order: &[usize]) -> Result<(Tensor, Tensor), ProbeError> {
-    let width = part.rows.first().map_or(0, Vec::len);
-    let rows: Vec<f32> = order
-        .iter()
-        .flat_map(|at| part.rows[*at].iter().copied())
+/// Returns the mean binary cross-entropy in the form that stays finite for every logit x:
+/// max(x, 0) - x y + ln(1 + exp(-|x|)).
+fn cross_entropy(network: &Network, part: &Part) -> f32 {
+    let losses: Vec<f32> = part
+        .rows
+        .par_iter()
+        .zip(&part.labels)
+        .map(|(row, label)| {
+            let logit = network.logit(row);
+            logit.max(0.0) - logit * label + (1.0 + (-logit.abs()).exp()).ln()
+        })
         .collect();
-    let labels: Vec<f32> = order.iter().map(|at| part.labels[*at]).collect();
-    let count = order.len();
-    Ok((
-        Tensor::from_vec(rows, (count, width), &Device::Cpu)?,
-        Tensor::from_vec(labels, count, &Device::Cpu)?,
-    ))
-}
-
-fn dropout(
-    rows: usize,
-    settings: &ProbeSettings,
-    random: &mut Random,
-) -> Result<Tensor, ProbeError> {
-    let (hidden, left_out) = (settings.hidden_units as usize, settings.dropout);
-    let kept = (1.0 / (1.0 - left_out)) as f32;
-    let mask = (0..rows * hidden)
-        .map(|_| if random.unit() < left_out { 0.0 } else { kept })
-        .collect::<Vec<f32>>();
-    Ok(Tensor::from_vec(mask, (rows, hidden), &Device::Cpu)?)
-}
-
-/// Binary cross-entropy with logits, mean, in the form that no logit makes infinite: max(x, 0) - x y + ln(1 + exp(-|x|)).
-fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor, ProbeError> {
-    let overflow_free = (logits.abs()?.neg()?.exp()? + 1.0)?.log()?;
-    Ok(((logits.relu()? - logits.mul(labels)?)? + overflow_free)?.mean_all()?)
+    losses.iter().sum::<f32>() / losses.len() as f32
 }
 
 /// How well the probe tells uncertain sentences from certain ones, beside the token entropy and a second sampling.
-fn measure(probe: &Probe, held: &[&Walked], tau: f64) -> Result<Option<ProbeFigures>, ProbeError> {
+fn measure(
+    probe: &Probe,
+    held: &[&SampledQuestion],
+    tau: f64,
+) -> Result<Option<ProbeFigures>, ProbeError> {
     let samples = sentences(held);
     if samples.is_empty() {
         return Ok(None);

@@ -8,7 +8,7 @@ use ragscope::event::{
     Event, Flow, ModelCard, ModelRole, ProbePhase, StatePosition, StopFlag, UncertaintyMeasure,
 };
 use ragscope::llm::Random;
-use ragscope::probe::{Epoch, Probe, ProbeError, Sample, Walked, find, train};
+use ragscope::probe::{Epoch, Probe, ProbeError, Sample, SampledQuestion, find, train};
 
 use super::engine::config;
 use super::program::small;
@@ -42,7 +42,7 @@ fn generator() -> ModelCard {
 }
 
 /// Questions with two sentences each, one of them uncertain: one feature says which, the others are noise.
-fn walked(questions: usize) -> Vec<Walked> {
+fn walked(questions: usize) -> Vec<SampledQuestion> {
     let mut random = Random::new(3);
     let mut sample = |uncertain: bool| {
         let mut features: Vec<f32> = (0..8).map(|_| random.unit() as f32).collect();
@@ -57,7 +57,7 @@ fn walked(questions: usize) -> Vec<Walked> {
             looked_up: false,
         }
     };
-    let question = |number: usize| Walked {
+    let question = |number: usize| SampledQuestion {
         question: format!("q{number}?"),
         held_out: number.is_multiple_of(4),
         samples: vec![sample(true), sample(false)],
@@ -66,19 +66,19 @@ fn walked(questions: usize) -> Vec<Walked> {
 }
 
 /// All sentences in one question.
-fn one_question() -> Vec<Walked> {
+fn one_question() -> Vec<SampledQuestion> {
     let samples = walked(30)
         .into_iter()
         .flat_map(|question| question.samples)
         .collect();
-    vec![Walked {
+    vec![SampledQuestion {
         question: "q?".to_owned(),
         held_out: false,
         samples,
     }]
 }
 
-fn trained(walked: &[Walked]) -> Result<Probe, ProbeError> {
+fn trained(walked: &[SampledQuestion]) -> Result<Probe, ProbeError> {
     train(walked, &generator(), &settings(), 1, &mut |_| {
         Flow::Continue
     })

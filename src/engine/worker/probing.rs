@@ -23,7 +23,7 @@ use crate::event::{
 use crate::index::{Index, Search};
 use crate::llm::{EntailmentJudge, Generator as _, HiddenAt, LlmError, Reranker};
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
-use crate::probe::{self, Epoch, ProbeError, Sample, Walked, features, position};
+use crate::probe::{self, Epoch, ProbeError, Sample, SampledQuestion, features, position};
 use crate::trace::Journal;
 
 use super::operations::Worker;
@@ -204,7 +204,7 @@ fn hold_out(questions: &mut [ProbeQuestion]) {
     }
 }
 
-fn sentences(walked: &[Walked]) -> u64 {
+fn sentences(walked: &[SampledQuestion]) -> u64 {
     walked
         .iter()
         .map(|question| question.samples.len() as u64)
@@ -215,7 +215,7 @@ fn sentences(walked: &[Walked]) -> u64 {
 fn collect(
     tools: &mut Tools<'_>,
     questions: &[ProbeQuestion],
-    journal: &mut Journal<Walked>,
+    journal: &mut Journal<SampledQuestion>,
     observer: &mut Observer<'_>,
 ) -> Result<(), WorkerError> {
     let started = Instant::now();
@@ -231,7 +231,7 @@ fn collect(
         let seed = tools.config.seed.wrapping_add((at as u64) << 8);
         let samples = walk(tools, question, seed, collecting, observer)?;
         journal
-            .push(Walked {
+            .push(SampledQuestion {
                 question: question.question.clone(),
                 held_out: question.held_out,
                 samples,
@@ -257,7 +257,7 @@ fn collect(
 /// Returns the threshold that separates certain from uncertain sentences in the training questions
 /// so far. It changes only every [`QUESTIONS_PER_UPDATE`] questions, so that a collection that was
 /// stopped and continued has the same thresholds as one that was not.
-fn running_threshold(walked: &[Walked], lambda: f64) -> f64 {
+fn running_threshold(walked: &[SampledQuestion], lambda: f64) -> f64 {
     let known = walked.len() - walked.len() % QUESTIONS_PER_UPDATE;
     let (entropies, features): (Vec<f64>, Vec<Vec<f32>>) = walked[..known]
         .iter()

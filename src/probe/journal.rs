@@ -19,7 +19,7 @@ pub struct Sample {
 
 /// A finished question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Walked {
+pub struct SampledQuestion {
     pub question: String,
     /// Is it kept out of training?
     pub held_out: bool,
