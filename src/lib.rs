@@ -47,6 +47,7 @@
 //! |---|---|
 //! | [`event`] | the public run format: everything that happens is a typed record |
 //! | [`config`] | every setting, merged from its sources and read once |
+//! | [`append_log`] | a file of records that only grows, for journals and caches |
 //! | [`trace`] | records to a file and back |
 //! | [`llm`] | the models by role, on llama.cpp |
 //! | [`corpus`] | a folder becomes documents, sentences and chunks |
@@ -62,6 +63,7 @@
 
 pub mod event;
 pub mod config;
+pub mod append_log;
 pub mod trace;
 pub mod llm;
 pub mod corpus;

@@ -113,7 +113,7 @@ pub fn run(
     };
     let mut journal = Journal::open(&paths.evaluations().join(format!("{name}.jsonl")), &name)?;
     if what.fresh {
-        journal.clear(&name)?;
+        journal.clear()?;
     } else if plan.left(&journal) == 0 {
         out.remark("every question is answered already; --fresh asks them again");
     } else if !journal.rows().is_empty() {

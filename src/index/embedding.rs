@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::cutting::CutDocument;
+use super::chunking::ChunkedDocument;
 use super::error::FileError;
 use super::progress::{Position, Progress};
 use super::reading::Candidate;
@@ -108,7 +108,7 @@ impl<'a> Embedding<'a> {
     /// embedder, and are on disk before more are asked for.
     pub fn rows(
         &mut self,
-        documents: &[CutDocument],
+        documents: &[ChunkedDocument],
         vectors: &mut VectorStore,
         former: Option<&VectorStore>,
     ) -> Result<Vec<Vec<Option<u32>>>, Halt> {
@@ -265,7 +265,7 @@ fn carry_over<'a>(
 
 /// Every text without a vector, once, long ones together with long ones: a batch of equal lengths wastes least.
 fn new_texts<'a>(
-    documents: &'a [CutDocument],
+    documents: &'a [ChunkedDocument],
     keys: &[Vec<Key>],
     vectors: &VectorStore,
 ) -> NewTexts<'a> {

@@ -6,7 +6,7 @@
 //!   corpus          the canonical path of the folder
 //!   current         name of the generation in use and the checksum of its manifest; changed by one rename
 //!   vectors-*       append-only vectors by content, shared by generations
-//!   cuts            where documents were cut by meaning
+//!   similarity-cache   where documents were chunked by similarity
 //!   links-*         append-only links by content, one file a linker's recipe
 //!   gen-<n>/        manifest.json, graph, lexical/ (tantivy)
 //! ```
@@ -15,8 +15,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::cuts::Cuts;
 use super::error::FileError;
+use super::similarity_cache::SimilarityCache;
 
 /// The folder of one index.
 #[derive(Debug, Clone)]
@@ -154,15 +154,15 @@ impl Layout {
             _ => self.sweep(&[], &[]),
         }
         // only a cache: what cannot be deleted is right all the same
-        let _ = fs::remove_file(self.cuts());
+        let _ = fs::remove_file(self.similarity_cache());
         let remove =
             |file: &PathBuf| fs::remove_file(file).map_err(|error| FileError::write(file, error));
-        super::links::files(self).iter().try_for_each(remove)
+        super::link_store::files(self).iter().try_for_each(remove)
     }
 
-    /// Where documents were cut by meaning.
-    pub fn cuts(&self) -> PathBuf {
-        self.root.join(Cuts::FILE)
+    /// The file of the similarity cache.
+    pub fn similarity_cache(&self) -> PathBuf {
+        self.root.join(SimilarityCache::FILE)
     }
 
     fn current_file(&self) -> PathBuf {

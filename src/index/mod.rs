@@ -2,7 +2,7 @@
 //!
 //! In reading order: a folder's index lies in a `layout`; [`Index::update`] plans (`plan`, `update`), reads ahead (`reading`), cuts by
 //! meaning what is to be cut so (`cutting`, `cuts`), embeds what is new (`embedding`, `vectors`) and writes a `draft`, which becomes a
-//! `generation` by one atomic rename; [`Index::recut`] cuts documents again for one question; [`Index::search`] asks the words (`lexical`, `analyser`) and the vectors (`vectors`, `graph`) and fuses both lists
+//! `generation` by one atomic rename; [`Index::rechunk`] cuts documents again for one question; [`Index::search`] asks the words (`lexical`, `analyser`) and the vectors (`vectors`, `graph`) and fuses both lists
 //! (`fusion`). A kill at any moment leaves the generation before usable and no text is embedded twice.
 //!
 //! This module knows nothing of generation of text.
@@ -13,8 +13,8 @@ mod manifest;
 mod update;
 mod plan;
 mod reading;
-mod cuts;
-mod cutting;
+mod similarity_cache;
+mod chunking;
 mod embedding;
 mod progress;
 mod vectors;
@@ -25,9 +25,9 @@ mod lexical;
 mod graph;
 mod fusion;
 mod search;
-mod recut;
-mod links;
-mod linked;
+mod rechunk;
+mod link_store;
+mod link_api;
 mod seek;
 mod source;
 mod health;
@@ -35,10 +35,10 @@ mod health;
 pub use analyser::is_content_word;
 pub use error::IndexError;
 pub use health::{Health, health};
-pub use linked::LinkedState;
-pub use links::{ChunkLinks, LinkRecipe};
+pub use link_api::LinkedState;
+pub use link_store::{ChunkLinks, LinkRecipe};
 pub use progress::{Position, Progress};
-pub use recut::Recut;
+pub use rechunk::Rechunked;
 pub use search::Search;
 
 use std::cell::RefCell;
@@ -46,15 +46,15 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use cuts::Cuts;
 use draft::Draft;
 use error::FileError;
 use fusion::Listed;
 use generation::Generation;
 use layout::{Layout, Lock, Pointer};
-use links::LinkStore;
+use link_store::LinkStore;
 use manifest::{Manifest, Recipe};
-use recut::Kept;
+use rechunk::Kept;
+use similarity_cache::SimilarityCache;
 use vectors::VectorStore;
 
 use crate::config::RetrieverSettings;
@@ -85,10 +85,9 @@ pub struct Index {
     /// The generation in use; None before the first one.
     generation: Option<Generation>,
     vectors: Option<VectorStore>,
-    /// Where documents were cut by meaning.
-    cuts: RefCell<Cuts>,
-    /// What was cut again for questions.
-    recuts: RefCell<Kept>,
+    similarity_cache: RefCell<SimilarityCache>,
+    /// What was re-chunked for questions.
+    rechunked: RefCell<Kept>,
     /// The links in use; None until a linker is named.
     links: RefCell<Option<LinkStore>>,
 }
@@ -136,20 +135,18 @@ impl Index {
             Lock::Refused(_) if layout.has_generation() => None,
             Lock::Refused(error) => return Err(error.of(&name)),
         };
-        let (pointer, generation, vectors) = (None, None, None);
-        let (cuts, recuts) = (RefCell::new(Cuts::new(layout.cuts())), RefCell::default());
-        let links = RefCell::default();
+        let similarity_cache = SimilarityCache::new(layout.similarity_cache());
         Ok(Self {
             name,
             canonical,
             layout,
             lock,
-            pointer,
-            generation,
-            vectors,
-            cuts,
-            recuts,
-            links,
+            pointer: None,
+            generation: None,
+            vectors: None,
+            similarity_cache: RefCell::new(similarity_cache),
+            rechunked: RefCell::default(),
+            links: RefCell::default(),
         })
     }
 

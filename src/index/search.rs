@@ -1,6 +1,6 @@
 //! What a question needs of an index.
 
-use super::{ChunkLinks, Index, Recut};
+use super::{ChunkLinks, Index, Rechunked};
 use crate::config::RetrieverSettings;
 use crate::corpus::{SemanticCut, TokenCounter};
 use crate::event::{ChunkText, CorpusCard, Retrieval};
@@ -28,13 +28,13 @@ pub trait Search {
     ///
     /// # Errors
     /// [`LlmError::Stopped`]; the failures of the embedder.
-    fn recut(
+    fn rechunk(
         &self,
         documents: &[&str],
         cut: SemanticCut,
         embedder: &mut dyn Embedder,
         counter: &TokenCounter,
-    ) -> Result<Vec<Recut>, LlmError>;
+    ) -> Result<Vec<Rechunked>, LlmError>;
 
     /// The chunks of a document, in its order; none for a document that is not in the index.
     ///
@@ -75,14 +75,14 @@ impl Search for Index {
         chunks.iter().map(row).collect()
     }
 
-    fn recut(
+    fn rechunk(
         &self,
         documents: &[&str],
         cut: SemanticCut,
         embedder: &mut dyn Embedder,
         counter: &TokenCounter,
-    ) -> Result<Vec<Recut>, LlmError> {
-        Self::recut(self, documents, cut, embedder, counter)
+    ) -> Result<Vec<Rechunked>, LlmError> {
+        Self::rechunk(self, documents, cut, embedder, counter)
     }
 
     fn document(&self, path: &str) -> anyhow::Result<Vec<ChunkText>> {

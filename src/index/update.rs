@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::cutting::{CutDocument, Cutter};
+use super::chunking::{ChunkedDocument, Chunker};
 use super::draft::Draft;
 use super::embedding::Embedding;
 use super::error::FileError;
@@ -241,13 +241,12 @@ impl Run<'_> {
                     Outcome::Document(document) => documents.push(*document),
                 }
             }
-            let cuts = self.index.cuts.get_mut();
-            let mut cutter = Cutter {
+            let mut chunker = Chunker {
                 embedding: &mut self.embedding,
-                cuts,
+                cache: self.index.similarity_cache.get_mut(),
                 counter: self.counter,
             };
-            let documents = cutter.cut(documents)?;
+            let documents = chunker.chunk(documents)?;
             let rows = self
                 .embedding
                 .rows(&documents, vectors, self.index.vectors.as_ref())?;
@@ -292,8 +291,8 @@ impl Run<'_> {
         })
     }
 
-    fn put(&mut self, document: CutDocument, rows: &[Option<u32>]) -> Result<(), Halt> {
-        let CutDocument {
+    fn put(&mut self, document: ChunkedDocument, rows: &[Option<u32>]) -> Result<(), Halt> {
+        let ChunkedDocument {
             path,
             entry,
             chunks,

@@ -1,17 +1,19 @@
-//! Finished pieces of a long work, one line each, written as each is done: a kill loses the piece in flight and no other.
+//! Keeps the finished pieces of a long piece of work, each written as it is done.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::{self, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::append_log::AppendLog;
+
 /// An open journal of pieces `T`. While it is open no other process writes it.
 #[derive(Debug)]
 pub struct Journal<T> {
     path: PathBuf,
-    file: File,
+    log: AppendLog<T>,
     rows: Vec<T>,
 }
 
@@ -24,30 +26,31 @@ pub enum JournalError {
     InUse { file: PathBuf },
 }
 
-/// The first line: what the rows belong to.
+/// What the rows belong to.
 #[derive(Serialize, Deserialize)]
 struct Head {
     work: String,
 }
 
 impl<T: Serialize + DeserializeOwned> Journal<T> {
-    /// Open the journal of the work `name`, with the rows that are there. A last line that was cut off is taken away; a journal of other
-    /// work begins anew.
+    /// Opens the journal of the work `name` with its rows. A last row that was cut short is removed;
+    /// a journal of other work starts over.
     ///
     /// # Errors
-    /// A file that cannot be made, read or written; another process that writes it.
+    /// A file that cannot be created, read or written; another process that writes it.
     pub fn open(path: &Path, name: &str) -> Result<Self, JournalError> {
         let failed = |error: io::Error| failed(path, error);
         path.parent()
             .map_or(Ok(()), fs::create_dir_all)
             .map_err(failed)?;
-        let file = OpenOptions::new()
+        let file = fs::File::options()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
             .open(path)
             .map_err(failed)?;
+
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -57,86 +60,46 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
             }
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        let mut journal = Self {
-            path: path.to_owned(),
-            file,
-            rows: Vec::new(),
-        };
-        journal.recover(name).map_err(failed)?;
-        Ok(journal)
-    }
 
-    fn recover(&mut self, name: &str) -> io::Result<()> {
-        let mut bytes = Vec::new();
-        self.file.read_to_end(&mut bytes)?;
-        let whole = bytes
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |end| end + 1);
-        let mut lines = bytes[..whole].split_inclusive(|byte| *byte == b'\n');
-        let head = lines.next().and_then(|line| {
-            serde_json::from_slice::<Head>(line)
-                .ok()
-                .map(|head| (head, line.len()))
-        });
-        let mut kept = match head {
-            Some((head, length)) if head.work == name => length,
-            Some(_) | None => return self.begin(name),
-        };
-        for line in lines {
-            // whatever comes after a damaged line is done again
-            let Ok(row) = serde_json::from_slice(line) else {
-                break;
-            };
-            self.rows.push(row);
-            kept += line.len();
-        }
-        self.file.set_len(kept as u64)?;
-        self.file.seek(SeekFrom::End(0)).map(drop)
-    }
-
-    /// Throw the rows away.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
-    pub fn clear(&mut self, name: &str) -> Result<(), JournalError> {
-        self.rows.clear();
-        self.begin(name).map_err(|error| failed(&self.path, error))
-    }
-
-    fn begin(&mut self, name: &str) -> io::Result<()> {
-        self.file.set_len(0)?;
-        self.file.seek(SeekFrom::Start(0))?;
-        self.line(&Head {
+        let head = Head {
             work: name.to_owned(),
+        };
+        let mut rows = Vec::new();
+        let log = AppendLog::open(file, &head, |_, row| rows.push(row)).map_err(failed)?;
+        Ok(Self {
+            path: path.to_owned(),
+            log,
+            rows,
         })
     }
 
-    /// One system call a line: it is there as a whole, or not.
-    fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(value)?;
-        line.push(b'\n');
-        self.file.write_all(&line)
+    /// Throws the rows away.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn clear(&mut self) -> Result<(), JournalError> {
+        self.rows.clear();
+        self.log.clear().map_err(|error| failed(&self.path, error))
     }
 
-    /// Add a row.
+    /// Adds a row.
     ///
     /// # Errors
     /// A file that cannot be written.
     pub fn push(&mut self, row: T) -> Result<(), JournalError> {
-        self.line(&row).map_err(|error| failed(&self.path, error))?;
+        self.log
+            .append(&row)
+            .map_err(|error| failed(&self.path, error))?;
         self.rows.push(row);
         Ok(())
     }
 
     /// The rows so far, in the order in which they were written.
-    #[must_use]
     pub fn rows(&self) -> &[T] {
         &self.rows
     }
 
-    /// Where it is.
-    #[must_use]
+    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }

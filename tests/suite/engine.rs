@@ -14,7 +14,7 @@ use ragscope::engine::{AskError, Corpus, Tools, ask};
 use ragscope::event::{
     ChunkText, CorpusCard, DropReason, Event, Flow, Hit, Outcome, Ranked, Retrieval,
 };
-use ragscope::index::{ChunkLinks, Recut, Search};
+use ragscope::index::{ChunkLinks, Rechunked, Search};
 use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
 use ragscope::llm::{Embedder, LlmError};
 
@@ -76,13 +76,13 @@ impl Search for Shelf {
     }
 
     /// Each sentence of the shelf is a chunk of its own.
-    fn recut(
+    fn rechunk(
         &self,
         documents: &[&str],
         _cut: SemanticCut,
         embedder: &mut dyn Embedder,
         _counter: &TokenCounter,
-    ) -> Result<Vec<Recut>, LlmError> {
+    ) -> Result<Vec<Rechunked>, LlmError> {
         let texts: Vec<&str> = self
             .0
             .iter()
@@ -102,7 +102,7 @@ impl Search for Shelf {
         };
         let chunks = (1..).zip(texts).map(chunk).zip(vectors).collect();
         assert_eq!(documents, ["people.md"], "each document once");
-        Ok(vec![Recut {
+        Ok(vec![Rechunked {
             document: "people.md".to_owned(),
             chunks: Ok(Arc::new(chunks)),
             sentences: 4,

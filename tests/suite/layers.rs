@@ -6,10 +6,11 @@ use std::path::Path;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("event", &[]),
     ("config", &["event"]),
-    ("trace", &["event"]),
+    ("append_log", &[]),
+    ("trace", &["event", "append_log"]),
     ("llm", &["event", "config"]),
     ("corpus", &["event", "config", "llm"]),
-    ("index", &["event", "config", "llm", "corpus"]),
+    ("index", &["event", "config", "append_log", "llm", "corpus"]),
     ("methods", &["event", "config", "llm", "corpus", "index"]),
     ("probe", &["event", "config", "trace", "llm", "methods"]),
     (

@@ -7,7 +7,7 @@ use crate::corpus::SemanticCut;
 use crate::engine::error::RunError;
 use crate::engine::run::{Known, Passages, Rechunker, Run, context, pins};
 use crate::event::{ChunkText, ContextOrigin, Event, Hit, Ranked, RecutDocument, Retrieval};
-use crate::index::Recut;
+use crate::index::Rechunked;
 use crate::methods::{ModelCalls as _, cosine};
 
 use super::understanding;
@@ -77,7 +77,7 @@ fn rechunked(run: &mut Run<'_>, passages: &Passages) -> Result<Vec<NewChunk>, Ru
     let cut = SemanticCut::of(&run.tools.config.chunker);
     let recuts = corpus
         .index
-        .recut(&documents, cut, corpus.embedder, corpus.counter)?;
+        .rechunk(&documents, cut, corpus.embedder, corpus.counter)?;
     run.emit(Event::DocumentsRecut {
         step: run.step,
         documents: recuts.iter().map(to_event).collect(),
@@ -93,7 +93,7 @@ fn rechunked(run: &mut Run<'_>, passages: &Passages) -> Result<Vec<NewChunk>, Ru
         .collect())
 }
 
-fn to_event(recut: &Recut) -> RecutDocument {
+fn to_event(recut: &Rechunked) -> RecutDocument {
     let chunks = recut.chunks.as_ref().map_or(0, |chunks| chunks.len());
     RecutDocument {
         document: recut.document.clone(),

@@ -82,7 +82,7 @@ pub fn link_corpus(
         done += u64::from(*count);
     }
 
-    index.tidy_links()?;
+    index.compact_links()?;
     report.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let _ = publish(Event::LinksFinished {
         report: report.clone(),

@@ -142,7 +142,7 @@ fn a_question_has_documents_cut_again_and_the_next_one_finds_the_cuts() {
     let mut recut = |index: &ragscope::index::Index, cut| {
         let before = embedder.texts().len();
         let found = index
-            .recut(
+            .rechunk(
                 &["a.txt", "gone.txt"],
                 cut,
                 &mut embedder,

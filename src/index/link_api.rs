@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::links::{DocumentKey, LinkStore, document_key};
+use super::link_store::{DocumentKey, LinkStore, document_key};
 use super::manifest::DocumentEntry;
 use super::{ChunkLinks, Index, IndexError, LinkRecipe};
 use crate::event::ChunkText;
@@ -58,7 +58,7 @@ impl Index {
             state.other_models = LinkStore::of_other_models(&self.layout, &links.recipe);
         }
         for (path, entry) in &manifest.documents {
-            if self.key_of(entry).is_some_and(|key| links.holds(&key)) {
+            if self.key_of(entry).is_some_and(|key| links.contains(&key)) {
                 state.documents += 1;
                 state.chunks += u64::from(entry.chunks);
             } else {
@@ -72,7 +72,7 @@ impl Index {
     ///
     /// # Errors
     /// Files of the index that cannot be written.
-    pub fn tidy_links(&self) -> Result<(), IndexError> {
+    pub fn compact_links(&self) -> Result<(), IndexError> {
         let entries = self
             .manifest()
             .into_iter()
@@ -81,7 +81,7 @@ impl Index {
         let mut links = self.links.borrow_mut();
         links
             .as_mut()
-            .map_or(Ok(()), |links| links.tidy(&alive))
+            .map_or(Ok(()), |links| links.compact(&alive))
             .map_err(|error| error.of(&self.name))
     }
 

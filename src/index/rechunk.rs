@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Index;
-use super::cuts::{CutKey, Neighbours};
+use super::similarity_cache::{CacheKey, Neighbours};
 use crate::corpus::{self, Document, SemanticCut, Sentences, TokenCounter, chunks_at};
 use crate::event::ChunkText;
 use crate::llm::{Embedder, LlmError};
@@ -22,7 +22,7 @@ pub type EmbeddedChunks = Arc<Vec<(ChunkText, Vec<f32>)>>;
 
 /// A document that was cut again.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recut {
+pub struct Rechunked {
     /// Path inside the corpus.
     pub document: String,
     /// Its chunks, or the reason why there are none.
@@ -35,11 +35,11 @@ pub struct Recut {
 /// Chunks by the path and the cut of their document.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
-    chunks: HashMap<(String, CutKey), EmbeddedChunks>,
+    chunks: HashMap<(String, CacheKey), EmbeddedChunks>,
 }
 
 impl Kept {
-    fn put(&mut self, key: (String, CutKey), chunks: &EmbeddedChunks) {
+    fn put(&mut self, key: (String, CacheKey), chunks: &EmbeddedChunks) {
         if self
             .chunks
             .values()
@@ -60,20 +60,20 @@ impl Index {
     ///
     /// # Errors
     /// [`LlmError::Stopped`]; the failures of the embedder.
-    pub fn recut(
+    pub fn rechunk(
         &self,
         documents: &[&str],
         cut: SemanticCut,
         embedder: &mut dyn Embedder,
         counter: &TokenCounter,
-    ) -> Result<Vec<Recut>, LlmError> {
+    ) -> Result<Vec<Rechunked>, LlmError> {
         let mut recuts = Vec::new();
         for path in documents {
             let read = std::fs::read(corpus::locate(&self.canonical, path))
                 .map_err(|error| error.to_string());
             recuts.push(match read.and_then(|bytes| Document::new(path, bytes)) {
-                Ok(document) => self.recut_one(&document, cut, embedder, counter)?,
-                Err(reason) => Recut {
+                Ok(document) => self.rechunk_one(&document, cut, embedder, counter)?,
+                Err(reason) => Rechunked {
                     document: (*path).to_owned(),
                     chunks: Err(reason),
                     sentences: 0,
@@ -84,42 +84,47 @@ impl Index {
         Ok(recuts)
     }
 
-    fn recut_one(
+    fn rechunk_one(
         &self,
         document: &Document,
         cut: SemanticCut,
         embedder: &mut dyn Embedder,
         counter: &TokenCounter,
-    ) -> Result<Recut, LlmError> {
+    ) -> Result<Rechunked, LlmError> {
         let sentences = Sentences::of(document, cut, counter);
-        let key = CutKey::of(document, cut, &embedder.card().fingerprint);
+        let key = CacheKey::of(document, cut, &embedder.card().fingerprint);
         let count = u32::try_from(sentences.count()).unwrap_or(u32::MAX);
-        let whole = |chunks, known| Recut {
+        let whole = |chunks, known| Rechunked {
             document: document.path.clone(),
             chunks: Ok(chunks),
             sentences: count,
             known,
         };
         let place = (document.path.clone(), key.clone());
-        if let Some(chunks) = self.recuts.borrow().chunks.get(&place) {
+        if let Some(chunks) = self.rechunked.borrow().chunks.get(&place) {
             return Ok(whole(Arc::clone(chunks), true));
         }
         // a cache that cannot be read or written costs time and nothing else
-        let found = self.cuts.borrow_mut().find(&key, document).ok().flatten();
+        let found = self
+            .similarity_cache
+            .borrow_mut()
+            .find(&key, document)
+            .ok()
+            .flatten();
         let known = found.is_some();
         let places = match found {
             Some(places) => places,
             None => {
                 let places = join(document, &sentences, cut, embedder, counter)?;
-                let _ = self
-                    .cuts
-                    .borrow_mut()
-                    .keep(key, &places, self.lock.is_some());
+                let _ =
+                    self.similarity_cache
+                        .borrow_mut()
+                        .insert(key, &places, self.lock.is_some());
                 places
             }
         };
         let chunks = Arc::new(embedded(document, &places, embedder, counter)?);
-        self.recuts.borrow_mut().put(place, &chunks);
+        self.rechunked.borrow_mut().put(place, &chunks);
         Ok(whole(chunks, known))
     }
 }
