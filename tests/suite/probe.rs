@@ -265,7 +265,7 @@ fn a_damaged_weights_file_is_an_error_that_names_it() {
     cases.push((newer, "its format is 2, this program reads 1"));
     cases.push((
         b"{\"no\": \"safetensors\"}".to_vec(),
-        "it is no safetensors file",
+        "it is not a safetensors file",
     ));
     let plain = br#"{"__metadata__":{}}"#;
     cases.push((

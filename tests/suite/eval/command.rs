@@ -279,7 +279,7 @@ fn a_limit_takes_questions_from_the_whole_file() {
         .skip(1)
         .map(|line| serde_json::from_str::<Value>(line).expect("a row"));
     let ids: Vec<String> = rows
-        .map(|row| row["id"].as_str().expect("an id").to_owned())
+        .map(|row| row["record"]["id"].as_str().expect("an id").to_owned())
         .collect();
     assert_eq!(ids, ["n4", "n7", "n10"]);
 }
