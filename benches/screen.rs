@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
 use ragscope::config::{Layers, Paths};
-use ragscope::event::{Event, Record};
+use ragscope::event::{Event, Record, RunEvent};
 use ragscope::tui::event_loop::{Inputs, drive};
 use ragscope::tui::state::State;
 use ragscope::tui::theme::Depth;
@@ -63,11 +63,13 @@ fn full() -> App {
     for step in 4..40 {
         for record in run.iter().filter(|record| is_of_sentence(record)) {
             let mut record = record.clone();
-            match &mut record.event {
-                Event::StepStarted { step: s }
-                | Event::TokenGenerated { step: s, .. }
-                | Event::StepFinished { step: s, .. } => *s = step,
-                _ => {}
+            if let Event::Run(
+                RunEvent::StepStarted { step: of }
+                | RunEvent::TokenGenerated { step: of, .. }
+                | RunEvent::StepFinished { step: of, .. },
+            ) = &mut record.event
+            {
+                *of = step;
             }
             app.apply(&record);
         }
@@ -84,9 +86,11 @@ fn full() -> App {
 fn is_of_sentence(record: &Record) -> bool {
     matches!(
         record.event,
-        Event::StepStarted { step: 1 }
-            | Event::TokenGenerated { step: 1, .. }
-            | Event::StepFinished { step: 1, .. }
+        Event::Run(
+            RunEvent::StepStarted { step: 1 }
+                | RunEvent::TokenGenerated { step: 1, .. }
+                | RunEvent::StepFinished { step: 1, .. }
+        )
     )
 }
 

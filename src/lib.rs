@@ -49,6 +49,7 @@
 //! | [`config`] | every setting, merged from its sources and read once |
 //! | [`append_log`] | a file of records that only grows, for journals and caches |
 //! | [`trace`] | records to a file and back |
+//! | [`story`] | what the records of a run say: folded once, worded once |
 //! | [`llm`] | the models by role, on llama.cpp |
 //! | [`corpus`] | a folder becomes documents, sentences and chunks |
 //! | [`index`] | search over chunks: BM25 and vectors, on disk |
@@ -65,6 +66,7 @@ pub mod event;
 pub mod config;
 pub mod append_log;
 pub mod trace;
+pub mod story;
 pub mod llm;
 pub mod corpus;
 pub mod index;

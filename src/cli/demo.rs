@@ -95,7 +95,7 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
     let exit = Work::new(layers, paths, out)?.ask(Question {
         folder: &corpus,
         text: question,
-        shown: RunText::story(),
+        shown: RunText::full(),
     })?;
     if !out.json {
         // what there is to see is told of the preset that the question was prepared for

@@ -13,9 +13,10 @@ use crate::index::{Health, health};
 use crate::llm::bundled::listed;
 use crate::llm::{Embedder, Generator, LlmError, Runtime, load_embedder, load_generator, resolve};
 use crate::probe::Probe;
+use crate::story::words;
 
 use super::failure::{Exit, Failure, Stopped};
-use super::output::{Output, bytes};
+use super::output::Output;
 
 /// The smallest screen that shows anything, columns and rows.
 const SMALLEST_SCREEN: (u16, u16) = (60, 16);
@@ -177,7 +178,7 @@ fn devices(runtime: &Runtime) -> Check {
                 "{} ({}, {})",
                 device.name,
                 device.description.trim(),
-                bytes(device.memory_bytes)
+                words::bytes(device.memory_bytes)
             )
         })
         .collect();
@@ -312,7 +313,7 @@ fn model(role: ModelRole, loaded: Result<(ModelCard, u128), LlmError>) -> Check 
                 card.file,
                 card.architecture,
                 card.quantisation,
-                bytes(card.file_bytes),
+                words::bytes(card.file_bytes),
                 card.device,
                 card.context_tokens
             ),

@@ -11,15 +11,16 @@ use crate::engine::{Worker, WorkerError};
 use crate::eval::{
     self, Answers, Ended, Places, Plan, Progress, Question, QuestionSet, Report, Row,
 };
-use crate::event::{Event, Flow, Outcome, harmless};
+use crate::event::{Event, Flow, Outcome, SessionEvent, harmless};
 use crate::index::IndexError;
 use crate::llm;
+use crate::story::words;
 use crate::trace::Journal;
 
 use super::args::Shared;
 use super::failure::{self, Exit, Failure, Stopped};
 use super::interrupt::Interrupt;
-use super::output::{Output, duration};
+use super::output::Output;
 use super::{check_folder, demo};
 
 /// What to evaluate.
@@ -403,7 +404,7 @@ fn ask(
     let out = RefCell::new(out);
     let tell = |event: &Event| {
         let mut out = out.borrow_mut();
-        if let Event::Warned { text } = event {
+        if let Event::Session(SessionEvent::Warned { text }) = event {
             out.remark(&format!("warning: {text}"));
         }
         out.progress(event);
@@ -435,9 +436,9 @@ fn line(progress: &Progress) -> String {
         let left = each * u32::try_from(progress.total - progress.done).unwrap_or(u32::MAX);
         let left_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
         line.push_str(&format!(
-            ", {:.1} s each, {} left",
+            ", {:.1} s each, {}",
             each.as_secs_f64(),
-            duration(left_ms)
+            words::time_left(left_ms)
         ));
     }
     line

@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use crate::config::{Layers, Paths};
 use crate::engine::{Outbox, Worker, mailbox};
-use crate::event::{Command, Event, Outcome, Record, RunUsage, SESSION, StopFlag};
+use crate::event::{
+    Command, Event, Outcome, Record, RunEvent, RunUsage, SESSION, SessionEvent, StopFlag,
+};
 use crate::trace::{Recorder, list_runs, read_run};
 
 /// How long the screen's end waits for the engine to come to a clean end.
@@ -151,9 +153,9 @@ fn lend(requests: &Receiver<Command>, sessions: &Path, tee: &Tee) {
     }
 }
 
-fn list(sessions: &Path) -> Event {
+fn list(sessions: &Path) -> SessionEvent {
     match list_runs(sessions) {
-        Ok(runs) => Event::SessionsListed {
+        Ok(runs) => SessionEvent::SessionsListed {
             folder: sessions.display().to_string(),
             runs,
         },
@@ -168,13 +170,13 @@ fn open(file: &Path, tee: &Tee) {
     }
 }
 
-fn trace_failed(operation: &str, error: &crate::trace::TraceError) -> Event {
+fn trace_failed(operation: &str, error: &crate::trace::TraceError) -> SessionEvent {
     let failure = super::Failure::from_message(&error.to_string());
     failed(operation, &failure.error, &failure.advice)
 }
 
-fn failed(operation: &str, error: &str, advice: &str) -> Event {
-    Event::OperationFailed {
+fn failed(operation: &str, error: &str, advice: &str) -> SessionEvent {
+    SessionEvent::OperationFailed {
         operation: operation.to_owned(),
         error: error.to_owned(),
         advice: advice.to_owned(),
@@ -222,7 +224,7 @@ impl Tee {
             .as_mut()
             .map_or(Ok(()), |recorder| recorder.write(&record));
         if let Err(error) = written {
-            ends.tell(Event::Warned {
+            ends.tell(SessionEvent::Warned {
                 text: format!("this run is not recorded: {error}"),
             });
         }
@@ -249,7 +251,7 @@ impl Tee {
                 advice: ENDED_ADVICE.to_owned(),
             };
             let (answer, citations, usage) = (String::new(), Vec::new(), RunUsage::default());
-            let event = Event::RunFinished {
+            let event = RunEvent::RunFinished {
                 outcome,
                 text: text.trim().to_owned(),
                 answer,
@@ -260,14 +262,14 @@ impl Tee {
                 seq: seq + 1,
                 t_us,
                 run,
-                event,
+                event: event.into(),
             });
         }
         self.tell(failed("engine", error, ENDED_ADVICE));
     }
 
     /// An event of the session.
-    fn tell(&self, event: Event) {
+    fn tell(&self, event: SessionEvent) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -286,9 +288,12 @@ impl Tee {
 impl Ends {
     /// Keep up with the run that is open.
     fn follow(&mut self, record: &Record) {
-        match &record.event {
-            Event::RunFinished { .. } => self.open = None,
-            Event::RunStarted { .. } => {
+        let Event::Run(event) = &record.event else {
+            return;
+        };
+        match event {
+            RunEvent::RunFinished { .. } => self.open = None,
+            RunEvent::RunStarted { .. } => {
                 self.open = Some(OpenRun {
                     run: record.run.clone(),
                     seq: 0,
@@ -298,20 +303,21 @@ impl Ends {
             }
             _ => {}
         }
-        if let Some(open) = self.open.as_mut().filter(|open| open.run == record.run) {
-            (open.seq, open.t_us) = (record.seq, record.t_us);
-            if let Event::TokenGenerated { text, .. } = &record.event {
+        if let Some(open) = &mut self.open {
+            open.seq = record.seq;
+            open.t_us = record.t_us;
+            if let RunEvent::TokenGenerated { text, .. } = event {
                 open.text.push_str(text);
             }
         }
     }
 
-    fn tell(&mut self, event: Event) {
+    fn tell(&mut self, event: SessionEvent) {
         self.pass(Record {
             seq: 0,
             t_us: 0,
             run: SESSION.to_owned(),
-            event,
+            event: event.into(),
         });
     }
 
@@ -336,13 +342,13 @@ mod tests {
         let (sender, records) = channel();
         let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
         let tee = Tee::new(Some(Recorder::new(home.path())), sink);
-        let record = |seq, event| Record {
+        let record = |seq, event: RunEvent| Record {
             seq,
             t_us: seq,
             run: "r".to_owned(),
-            event,
+            event: event.into(),
         };
-        let started = Event::RunStarted {
+        let started = RunEvent::RunStarted {
             format: FORMAT,
             program: String::new(),
             question: "Where?".to_owned(),
@@ -358,7 +364,7 @@ mod tests {
             tee.publish(record(0, started));
             tee.publish(record(
                 1,
-                Event::TokenGenerated {
+                RunEvent::TokenGenerated {
                     step: 1,
                     text: " Lorby".to_owned(),
                     logprob: 0.0,
@@ -369,11 +375,11 @@ mod tests {
         });
         drop(tee);
         let seen: Vec<Record> = records.iter().collect();
-        let Event::RunFinished {
+        let Event::Run(RunEvent::RunFinished {
             outcome: Outcome::Failed { error, .. },
             text,
             ..
-        } = &seen[2].event
+        }) = &seen[2].event
         else {
             panic!("{seen:?}")
         };
@@ -383,7 +389,7 @@ mod tests {
             ("Lorby", 2, "r")
         );
         assert!(
-            matches!(&seen[3].event, Event::OperationFailed { operation, .. } if operation == "engine")
+            matches!(&seen[3].event, Event::Session(SessionEvent::OperationFailed { operation, .. }) if operation == "engine")
         );
         assert_eq!(
             read_run(&home.path().join("r.jsonl")).expect("recorded"),

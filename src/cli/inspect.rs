@@ -7,10 +7,11 @@ use serde::Serialize;
 use crate::config::{Layers, Paths, assets_folder, defaults_toml};
 use crate::event::{ModelRole, harmless};
 use crate::llm::{FoundModel, LlmError, discover, resolve};
+use crate::story::words;
 
 use super::args::Arguments;
 use super::failure::{Exit, Failure, Stopped};
-use super::output::{Output, bytes};
+use super::output::Output;
 
 /// A model of the list, and whether the settings name it.
 #[derive(Serialize)]
@@ -70,7 +71,7 @@ fn model_table(listed: &[ListedModel]) -> String {
                 } else {
                     parameters(model.parameters)
                 },
-                bytes(model.bytes),
+                words::bytes(model.bytes),
                 model
                     .problem
                     .clone()

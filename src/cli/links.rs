@@ -5,9 +5,10 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::event::{ChunkText, Link, LinkReport, harmless};
+use crate::story::text::one_line;
+use crate::story::words;
 
 use super::failure::{Exit, Failure, Stopped};
-use super::output::{duration, one_line};
 use super::work::{Work, check_folder};
 
 /// Characters of a chunk that a line of text shows.
@@ -111,7 +112,7 @@ fn summary(report: &LinkReport) -> String {
         report.model,
         report.linker,
         report.linked,
-        duration(report.wall_ms),
+        words::duration(report.wall_ms),
         report.known,
     );
     for file in &report.skipped {

@@ -12,7 +12,6 @@ mod observer;
 mod work;
 mod replay;
 mod inspect;
-mod explain;
 mod links;
 mod doctor;
 pub mod demo;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::event::{Event, Flow, Record, harmless};
+use crate::event::{Event, Flow, Record, RunEvent, SessionEvent, harmless};
 use crate::trace::Recorder;
 
 use super::failure::Stopped;
@@ -60,7 +60,7 @@ impl<'a> Observer<'a> {
     /// See one record.
     pub fn observe(&mut self, record: &Record) -> Flow {
         self.record(record);
-        if let Event::CorpusOpened { corpus } = &record.event {
+        if let Event::Session(SessionEvent::CorpusOpened { corpus }) = &record.event {
             self.documents = corpus.documents;
         }
         if self.broken.is_none() {
@@ -111,19 +111,21 @@ impl<'a> Observer<'a> {
                 self.json(record)
             };
         }
-        if let Event::Warned { text } = &record.event {
+        if let Event::Session(SessionEvent::Warned { text })
+        | Event::Run(RunEvent::Warned { text }) = &record.event
+        {
             self.out.remark(&format!("warning: {text}"));
         }
         self.out.progress(&record.event);
         if self.silent {
             Ok(())
         } else {
-            self.text.show(&record.event, self.out)
+            self.text.show(record, self.out)
         }
     }
 
     fn json(&mut self, record: &Record) -> io::Result<()> {
-        self.finished = matches!(record.event, Event::RunFinished { .. });
+        self.finished = matches!(record.event, Event::Run(RunEvent::RunFinished { .. }));
         self.out.json_line(record)
     }
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use unicode_width::UnicodeWidthChar;
 
-use crate::event::{Event, IndexPhase, IndexProgress, ProbePhase, ProbeProgress, harmless};
+use crate::event::{Event, IndexProgress, ProbePhase, ProbeProgress, SessionEvent, harmless};
+use crate::story::words;
 
 use super::failure::Failure;
 
@@ -90,7 +91,7 @@ impl Output {
 
     /// Show how far loading, indexing or training is; other events leave the line alone.
     pub fn progress(&mut self, event: &Event) {
-        if let Some(line) = progress_line(event) {
+        if let Some(line) = event.session().and_then(progress_line) {
             self.progress_line(|| line);
         }
     }
@@ -131,41 +132,33 @@ impl Output {
     }
 }
 
-fn progress_line(event: &Event) -> Option<String> {
+fn progress_line(event: &SessionEvent) -> Option<String> {
     match event {
-        Event::ModelLoadProgressed {
+        SessionEvent::ModelLoadProgressed {
             role,
             file,
             fraction,
         } => Some(format!(
-            "loading {} {file} {:.0} %",
+            "loading {} {file} {}",
             role.name(),
-            fraction * 100.0
+            words::percent(*fraction)
         )),
-        Event::IndexProgressed { progress } => Some(index_line(progress)),
-        Event::ProbeProgressed { progress } => Some(probe_line(progress)),
+        SessionEvent::IndexProgressed { progress } => Some(index_line(progress)),
+        SessionEvent::ProbeProgressed { progress } => Some(probe_line(progress)),
         _ => None,
     }
 }
 
 fn index_line(progress: &IndexProgress) -> String {
-    let (doing, unit) = match progress.phase {
-        IndexPhase::Scanning => ("scanning", "files"),
-        IndexPhase::Reading => ("reading", "files"),
-        IndexPhase::Embedding => ("embedding", "chunks"),
-        IndexPhase::Writing => ("writing", "chunks"),
-        IndexPhase::Linking => ("linking", "chunks"),
-    };
-    let mut line = match progress.total {
-        Some(total) => format!("{doing} {} of {total} {unit}", progress.done),
-        None => format!("{doing} {} {unit}", progress.done),
-    };
-    if let Some(rate) = progress.rate_per_s {
-        line.push_str(&format!(", {rate:.0} a second"));
-    }
-    if let Some(left_ms) = progress.left_ms {
-        line.push_str(&format!(", {} left", duration(left_ms)));
-    }
+    let mut parts = vec![format!(
+        "{} {}",
+        words::index_phase(progress.phase),
+        words::index_done(progress)
+    )];
+    parts.extend(progress.rate_per_s.map(words::rate));
+    parts.extend(progress.left_ms.map(words::time_left));
+
+    let mut line = parts.join(", ");
     if let Some(file) = &progress.file {
         line.push_str(&format!("  {file}"));
     }
@@ -188,32 +181,9 @@ fn probe_line(progress: &ProbeProgress) -> String {
         line.push_str(&format!(", loss {loss:.4}"));
     }
     if let Some(left_ms) = progress.left_ms {
-        line.push_str(&format!(", {} left", duration(left_ms)));
+        line.push_str(&format!(", {}", words::time_left(left_ms)));
     }
     line
-}
-
-/// `0.8 s`, `12 s` or `3 min 20 s`.
-pub fn duration(ms: u64) -> String {
-    match ms {
-        0..10_000 => format!("{:.1} s", ms as f64 / 1000.0),
-        10_000..120_000 => format!("{} s", ms / 1000),
-        _ => format!("{} min {} s", ms / 60_000, ms / 1000 % 60),
-    }
-}
-
-/// `11.7 MB`: powers of ten, as file managers count.
-pub fn bytes(count: u64) -> String {
-    match count {
-        0..1_000_000 => format!("{:.1} kB", count as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
-        _ => format!("{:.1} GB", count as f64 / 1e9),
-    }
-}
-
-/// A name as one line, whatever it holds.
-pub fn one_line(name: &str) -> String {
-    name.replace(['\n', '\t'], " ")
 }
 
 /// As much of the first line as fits the columns.
@@ -232,18 +202,7 @@ fn fit(text: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_read_well() {
-        assert_eq!(
-            [duration(840), duration(61_000), duration(200_000)],
-            ["0.8 s", "61 s", "3 min 20 s"]
-        );
-        assert_eq!(
-            [bytes(900), bytes(11_700_000), bytes(4_500_000_000)],
-            ["0.9 kB", "11.7 MB", "4.5 GB"]
-        );
-    }
+    use crate::event::IndexPhase;
 
     #[test]
     fn a_progress_line_fits_the_terminal() {
@@ -258,7 +217,7 @@ mod tests {
         let line = index_line(&progress);
         assert_eq!(
             line,
-            "embedding 12 of 40 chunks, 3 a second, 8.0 s left  日本語/notes.md"
+            "embedding 12 of 40 chunks, 3.4/s, 8 s left  日本語/notes.md"
         );
         assert_eq!(fit("日本語", 5), "日本");
         assert_eq!(fit("a\tb\nc", 9), "a b");

@@ -11,12 +11,12 @@ use super::text::RunText;
 /// Print a recorded run.
 pub fn print(file: &Path, out: &mut Output) -> Result<Exit, Stopped> {
     let records = read_run(file)?;
-    let mut text = RunText::story();
+    let mut text = RunText::full();
     for record in &records {
         if out.json {
             out.json_line(record)?;
         } else {
-            text.show(&record.event, out)?;
+            text.show(record, out)?;
         }
     }
     Ok(Exit::Done)

@@ -1,246 +1,212 @@
 //! A run as plain text: the answer as it comes, then its sources and what it cost.
 
-use std::collections::HashMap;
 use std::io;
 
-use crate::event::{
-    Citation, Context, Decision, Event, Evidence, Hit, Outcome, RunUsage, Uncertainty, Utility,
-    harmless,
-};
+use crate::event::{Decision, Event, Hit, Outcome, Ranked, Record, RunEvent, harmless};
+use crate::story::text::one_line;
+use crate::story::{Lookup, Run, Step, words};
 
-use super::output::{Output, duration, one_line};
+use super::output::Output;
 
-/// A fold over the events of one run that writes them as text; the default writes the answer alone.
+/// Prints a run while it happens. By default the answer alone.
 #[derive(Default)]
 pub struct RunText {
-    /// Say the question and what was looked up, too: for runs that the reader did not just ask for.
-    told: bool,
-    hits: HashMap<u64, Hit>,
-    /// A gate decides which sentences are written.
-    waits: bool,
-    /// What the lookups were worth.
-    utility: String,
-    written: Written,
-}
-
-/// How far the answer is.
-#[derive(Default, PartialEq)]
-enum Written {
-    #[default]
-    Nothing,
-    Text,
+    /// Prints the question and the lookups too, for runs that the reader did not just ask for.
+    full: bool,
+    run: Run,
+    /// True once text of the answer was printed.
+    begun: bool,
 }
 
 impl RunText {
-    /// The whole story: question, lookup, answer.
-    #[must_use]
-    pub fn story() -> Self {
+    /// Prints the question, the lookups and the answer.
+    pub fn full() -> Self {
         Self {
-            told: true,
+            full: true,
             ..Self::default()
         }
     }
 
-    /// Write what this event adds.
+    /// Prints what a record adds.
     ///
     /// # Errors
     /// When the output cannot be written.
-    pub fn show(&mut self, event: &Event, out: &mut Output) -> io::Result<()> {
+    pub fn show(&mut self, record: &Record, out: &mut Output) -> io::Result<()> {
+        let Event::Run(event) = &record.event else {
+            return Ok(());
+        };
+        self.run.apply(event, record.t_us);
         match event {
-            Event::RunStarted {
-                question,
-                preset,
-                models,
-                ..
-            } if self.told => {
-                let names: Vec<&str> = models.iter().map(|model| model.file.as_str()).collect();
-                out.text(&format!("{}\n", harmless(question)))?;
-                out.dim(&harmless(&format!(
-                    "preset {preset}, {}\n",
-                    names.join(", ")
-                )))
+            RunEvent::RunStarted { .. } if self.full => self.heading(out),
+            RunEvent::ContextBuilt { step, .. } if self.full => {
+                let lookup = self.run.lookups.iter().rfind(|known| known.step == *step);
+                lookup.map_or(Ok(()), |lookup| out.dim(&passages(lookup)))
             }
-            Event::RetrievalFinished { retrieval, .. } => {
-                self.hits
-                    .extend(retrieval.hits.iter().map(|hit| (hit.chunk.id, hit.clone())));
-                Ok(())
+            // With a gate a sentence may still be replaced, so it is printed once it is kept.
+            RunEvent::TokenGenerated { text, .. } if self.run.gate.is_none() => {
+                self.print(text, out)
             }
-            Event::ContextBuilt { context, .. } if self.told => out.dim(&self.passages(context)),
-            // a sentence that may yet be doubted is written when it is kept
-            Event::GateChosen { .. } => {
-                self.waits = true;
-                Ok(())
-            }
-            Event::TokenGenerated { text, .. } if !self.waits => self.token(text, out),
-            Event::StepFinished {
-                text,
-                uncertainty,
-                citations,
-                ..
-            } if self.waits => match uncertainty.decision {
-                Decision::Keep | Decision::Measured => {
-                    self.token(&format!(" {text}"), out)?;
-                    out.text(&labels(citations))
-                }
-                Decision::LookUp | Decision::Expand => {
-                    out.remark(&doubted(text, uncertainty));
-                    Ok(())
-                }
-            },
-            Event::StepFinished { citations, .. } => out.text(&labels(citations)),
-            Event::UtilityMeasured { utility, .. } => {
-                self.utility.push_str(&worth(utility));
-                Ok(())
-            }
-            Event::RunFinished {
-                outcome,
-                text,
-                answer,
-                citations,
-                usage,
-            } => {
-                self.end(out)?;
-                out.text(&sources(citations))?;
-                out.dim(&harmless(&self.utility))?;
-                let short = (answer != text && !answer.is_empty()).then_some(answer.as_str());
-                out.dim(&footer(short, outcome, usage))
-            }
+            RunEvent::StepFinished { step, .. } => self.sentence(*step, out),
+            RunEvent::RunFinished { .. } => self.end(out),
             _ => Ok(()),
         }
     }
 
-    fn token(&mut self, text: &str, out: &mut Output) -> io::Result<()> {
-        let text = if self.written == Written::Nothing {
-            text.trim_start()
-        } else {
-            text
+    fn heading(&self, out: &mut Output) -> io::Result<()> {
+        out.text(&format!("{}\n", self.run.question))?;
+
+        let files: Vec<String> = self
+            .run
+            .models
+            .iter()
+            .map(|model| one_line(&model.file))
+            .collect();
+        out.dim(&format!(
+            "preset {}, {}\n",
+            self.run.preset,
+            files.join(", ")
+        ))
+    }
+
+    fn sentence(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
+        let Some(step) = self.run.steps.iter().find(|known| known.step == step) else {
+            return Ok(());
         };
+        let labels = labels(step);
+        if self.run.gate.is_none() {
+            return out.text(&labels);
+        }
+
+        let uncertain = step
+            .uncertainty
+            .as_ref()
+            .filter(|known| matches!(known.decision, Decision::Retrieve | Decision::Expand));
+        if let Some(uncertainty) = uncertain {
+            let threshold = uncertainty
+                .threshold
+                .map_or(String::new(), |threshold| format!(" > {threshold:.2}"));
+            out.remark(&format!(
+                "uncertain ({:.2}{threshold}): {}",
+                uncertainty.value, step.text
+            ));
+            return Ok(());
+        }
+
+        let sentence = format!(" {}", step.text);
+        self.print(&sentence, out)?;
+        out.text(&labels)
+    }
+
+    fn print(&mut self, text: &str, out: &mut Output) -> io::Result<()> {
+        let text = if self.begun { text } else { text.trim_start() };
         if text.is_empty() {
             return Ok(());
         }
-        if self.written == Written::Nothing && self.told {
+
+        if !self.begun && self.full {
             out.text("\n")?;
         }
-        self.written = Written::Text;
+        self.begun = true;
         out.text(&harmless(text))
     }
 
     fn end(&self, out: &mut Output) -> io::Result<()> {
-        if self.written == Written::Text {
-            out.text("\n")
-        } else {
-            Ok(())
+        if self.begun {
+            out.text("\n")?;
         }
-    }
-
-    fn passages(&self, context: &Context) -> String {
-        let mut text = format!(
-            "{} chunks found, {} in the prompt:\n",
-            self.hits.len(),
-            context.chunks.len()
-        );
-        for part in &context.chunks {
-            if let Some(hit) = self.hits.get(&part.chunk) {
-                text.push_str(&format!("  [{}] {}\n", part.label, place(hit)));
-            }
-        }
-        harmless(&text).into_owned()
+        out.text(&sources(&self.run))?;
+        out.dim(&utilities(&self.run))?;
+        out.dim(&footer(&self.run))
     }
 }
 
-/// A sentence that is looked up, for who watches standard error.
-fn doubted(text: &str, uncertainty: &Uncertainty) -> String {
-    let threshold = uncertainty
-        .threshold
-        .map_or(String::new(), |threshold| format!(" > {threshold:.2}"));
-    format!("doubted ({:.2}{threshold}): {text}", uncertainty.value)
+/// The passages of a context, below the number of those that were found.
+fn passages(lookup: &Lookup) -> String {
+    let Some(context) = &lookup.context else {
+        return String::new();
+    };
+
+    let mut text = format!(
+        "{} found, {} in the prompt:\n",
+        words::counted(lookup.found as u64, "chunk"),
+        context.chunks.len()
+    );
+    for used in &context.chunks {
+        if let Some(hit) = lookup.hit(used.chunk) {
+            text.push_str(&format!("  [{}] {}\n", used.label, scores(hit)));
+        }
+    }
+    text
 }
 
-fn place(hit: &Hit) -> String {
-    let score = |name: &str, ranked: Option<crate::event::Ranked>| {
-        ranked.map_or_else(
-            || format!("{name} -"),
-            |ranked| format!("{name} {:.2}", ranked.score),
-        )
+fn scores(hit: &Hit) -> String {
+    let score = |ranked: Option<Ranked>| {
+        ranked.map_or_else(|| "-".to_owned(), |ranked| format!("{:.2}", ranked.score))
     };
-    let [first, last] = hit.chunk.lines;
-    let lines = lines(first, last);
     format!(
-        "{}:{lines}  {}  {}",
-        one_line(&hit.chunk.document),
-        score("bm25", hit.bm25),
-        score("vector", hit.vector)
-    )
-}
-
-/// What a lookup was worth: the whole of it, and each chunk alone.
-fn worth(utility: &Utility) -> String {
-    let toward = if utility.own_answer {
-        "the model's own answer"
-    } else {
-        "the right answer"
-    };
-    let chunks = utility
-        .hits
-        .iter()
-        .map(|hit| format!("; [{}] alone {:+.2}", hit.label, hit.alone));
-    format!(
-        "\nworth of the context toward {toward}: {:+.2}{}\n",
-        utility.delta,
-        chunks.collect::<String>()
+        "{}  bm25 {}  vector {}",
+        words::chunk_location(&hit.chunk),
+        score(hit.bm25),
+        score(hit.vector)
     )
 }
 
 /// The labels that the model did not write itself.
-fn labels(citations: &[Citation]) -> String {
-    citations
-        .iter()
-        .filter(|citation| matches!(citation.evidence, Evidence::Overlap { .. }))
-        .map(|citation| format!(" [{}]", citation.label))
-        .collect()
+fn labels(step: &Step) -> String {
+    let labels = step.unwritten_labels();
+    labels.iter().map(|label| format!(" [{label}]")).collect()
 }
 
-fn sources(citations: &[Citation]) -> String {
-    let mut lines_of: Vec<String> = citations
+fn sources(run: &Run) -> String {
+    let mut lines: Vec<String> = run
+        .citations
         .iter()
         .map(|cited| {
-            format!(
-                "  [{}] {}:{}\n",
-                cited.label,
-                one_line(&cited.file),
-                lines(cited.first_line, cited.last_line)
-            )
+            let location = words::location(&cited.file, [cited.first_line, cited.last_line]);
+            format!("  [{}] {location}\n", cited.label)
         })
         .collect();
-    lines_of.dedup();
-    if !lines_of.is_empty() {
-        lines_of.insert(0, "\n".to_owned());
+    lines.dedup();
+    if !lines.is_empty() {
+        lines.insert(0, "\n".to_owned());
     }
-    harmless(&lines_of.concat()).into_owned()
+    lines.concat()
 }
 
-fn lines(first: u32, last: u32) -> String {
-    if first == last {
-        first.to_string()
-    } else {
-        format!("{first}-{last}")
+/// How much the context of each lookup helped: all of it, and each chunk alone.
+fn utilities(run: &Run) -> String {
+    let mut text = String::new();
+    for utility in &run.utilities {
+        text.push_str(&format!(
+            "\nutility of the context, compared with {}: {:+.2}",
+            words::reference(utility),
+            utility.delta
+        ));
+        for hit in &utility.hits {
+            text.push_str(&format!("; [{}] alone {:+.2}", hit.label, hit.alone));
+        }
+        text.push('\n');
     }
+    text
 }
 
-fn footer(short: Option<&str>, outcome: &Outcome, usage: &RunUsage) -> String {
-    let answer = short.map_or_else(String::new, |short| format!("answer: {short}\n"));
-    let ended = match outcome {
-        Outcome::Completed => "",
-        Outcome::Stopped => "stopped; ",
-        Outcome::LimitReached => "cut off at a limit of the settings; ",
-        Outcome::Failed { .. } => "failed; ",
-    };
-    let cost = format!(
-        "{ended}{} tokens in {}; prompt tokens: {} evaluated, {} reused\n",
-        usage.tokens_generated,
-        duration(usage.wall_ms),
-        usage.prompt_tokens_evaluated,
-        usage.prompt_tokens_reused,
-    );
-    harmless(&format!("\n{answer}{cost}")).into_owned()
+fn footer(run: &Run) -> String {
+    let mut text = "\n".to_owned();
+    let answer = &run.answer;
+    if !answer.is_empty() && *answer != one_line(run.text.trim()) {
+        text.push_str(&format!("answer: {answer}\n"));
+    }
+    if run.outcome != Some(Outcome::Completed) {
+        text.push_str(&format!("{}; ", words::outcome(run.outcome.as_ref())));
+    }
+
+    let usage = &run.usage;
+    text.push_str(&format!(
+        "{} in {}; prompt tokens: {} evaluated, {} reused\n",
+        words::counted(usage.tokens_generated, "token"),
+        words::duration(usage.wall_ms),
+        words::count(usage.prompt_tokens_evaluated),
+        words::count(usage.prompt_tokens_reused),
+    ));
+    text
 }

@@ -4,15 +4,17 @@ use std::path::Path;
 
 use crate::config::{Layers, Paths, RetrieverKind};
 use crate::engine::{ProbeQuestion, Publish, TrainedProbe, Worker, WorkerError};
-use crate::event::{IndexReport, Outcome, harmless};
+use crate::event::{Event, IndexReport, Outcome, harmless};
 use crate::index::IndexError;
+use crate::story::text::one_line;
+use crate::story::words::{self, LOST};
+use crate::story::{PassageTrace, Run, TraceRow};
 
 use super::args::Arguments;
-use super::explain::Follower;
 use super::failure::{Exit, Failure, Stopped};
 use super::interrupt::Interrupt;
 use super::observer::Observer;
-use super::output::{Output, duration, one_line};
+use super::output::Output;
 use super::text::RunText;
 
 /// What a question is asked with.
@@ -105,20 +107,23 @@ impl<'a> Work<'a> {
         self.observer.be_silent();
         self.run(|worker, publish| worker.check_question(question, publish))?;
         self.prepare(folder)?;
-        let mut follower = Follower::default();
+        let mut run = Run::default();
         self.run(|worker, publish| {
             worker.ask(question, &[], &[], &mut |record| {
-                follower.see(&record);
+                if let Event::Run(event) = &record.event {
+                    run.apply(event, record.t_us);
+                }
                 publish(record)
             })
         })?;
-        let queries = follower.queries();
+        let queries = PassageTrace::queries(&run);
         let sought = self.run(|worker, publish| worker.seek(phrase, &queries, &[], publish))?;
-        let preset = self.layers.config()?.preset;
-        let explanation = follower.explain((question, phrase, &preset), sought);
-        match self.observer.out.json {
-            true => self.observer.out.json_line(&explanation)?,
-            false => self.observer.out.text(&explanation.text(folder))?,
+        let trace = PassageTrace::new(&run, phrase, &sought);
+
+        if self.observer.out.json {
+            self.observer.out.json_line(&trace)?;
+        } else {
+            self.observer.out.text(&trace_text(&run, &trace, folder))?;
         }
         Ok(Exit::Done)
     }
@@ -222,13 +227,55 @@ fn advice(missing: &Path) -> String {
     }
 }
 
+/// The trace of a passage for a terminal.
+fn trace_text(run: &Run, trace: &PassageTrace<'_>, folder: &Path) -> String {
+    let mut text = String::new();
+    if let Some(rewritten) = &run.rewritten {
+        let used = if rewritten.used { "" } else { " (not used)" };
+        text.push_str(&format!("rewritten: {}{used}\n", rewritten.text));
+    }
+
+    let rows = trace.rows();
+    if rows.is_empty() {
+        text.push_str(&format!(
+            "nothing was retrieved: preset {} answers without documents\n",
+            run.preset
+        ));
+    }
+    for row in rows {
+        match row {
+            TraceRow::Query {
+                step: 0,
+                text: query,
+            } => text.push_str(&format!("query: {query}\n")),
+            TraceRow::Query { step, text: query } => {
+                text.push_str(&format!("sentence {step}: query: {query}\n"));
+            }
+            TraceRow::Missing(says) => text.push_str(&format!(
+                "  {LOST} {says} `ragscope index {}` lists the files that were skipped.\n",
+                folder.display()
+            )),
+            TraceRow::Chunk(location) => text.push_str(&format!("  {location}\n")),
+            TraceRow::Fact {
+                name,
+                text: fact,
+                is_loss,
+            } => {
+                let sign = if is_loss { LOST } else { " " };
+                text.push_str(&format!("  {sign} {name:<11} {fact}\n"));
+            }
+        }
+    }
+    harmless(&text).into_owned()
+}
+
 fn summary(folder: &Path, report: &IndexReport) -> String {
     let mut text = format!(
         "{}: {} documents, {} chunks in {}\n{} added, {} changed, {} removed, {} unchanged; {} chunks embedded, {} known\n",
         folder.display(),
         report.corpus.documents,
         report.corpus.chunks,
-        duration(report.wall_ms),
+        words::duration(report.wall_ms),
         report.added,
         report.changed,
         report.removed,

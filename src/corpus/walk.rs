@@ -11,7 +11,7 @@ use ignore::{DirEntry, WalkBuilder};
 use super::CorpusError;
 use super::format::unread_kind;
 use crate::config::CorpusSettings;
-use crate::event::{Event, Flow, IndexPhase, IndexProgress, SkippedFile};
+use crate::event::{Flow, IndexPhase, IndexProgress, SessionEvent, SkippedFile};
 
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
@@ -44,7 +44,7 @@ pub struct Walked {
 pub fn walk(
     folder: &Path,
     settings: &CorpusSettings,
-    publish: &mut dyn FnMut(Event) -> Flow,
+    publish: &mut dyn FnMut(SessionEvent) -> Flow,
 ) -> Result<Walked, CorpusError> {
     check_folder(folder)?;
     let include = globs(folder, &settings.include)?;
@@ -301,7 +301,7 @@ fn unescape(path: &str) -> PathBuf {
 
 /// Publishes how many files were seen, a few times a second.
 struct Progress<'a> {
-    publish: &'a mut dyn FnMut(Event) -> Flow,
+    publish: &'a mut dyn FnMut(SessionEvent) -> Flow,
     last: Option<Instant>,
     started: Instant,
     done: u64,
@@ -327,7 +327,7 @@ impl Progress<'_> {
             rate_per_s: (seconds > 0.05).then(|| done as f32 / seconds),
             left_ms: None,
         };
-        match (self.publish)(Event::IndexProgressed { progress }) {
+        match (self.publish)(SessionEvent::IndexProgressed { progress }) {
             Flow::Continue => Ok(()),
             Flow::Stop => Err(CorpusError::Stopped),
         }

@@ -1,6 +1,6 @@
-//! The figures of one answer, folded from the events of its run.
+//! The figures of one answer, from the run that gave it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +8,9 @@ use super::evidence::Pieces;
 use super::metrics::{RankScores, TextScores};
 use super::questions::Question;
 use super::understanding::Understood;
-use crate::event::{Belief, Event, Outcome, RunUsage, UncertaintyMeasure, Utility};
+use crate::event::{Belief, Context, Outcome, RunUsage, UncertaintyMeasure, Utility};
 use crate::methods::{mean_logprob, perplexity};
+use crate::story::{Lookup, Run, Token};
 
 /// Declares the uncertainty measures that are compared: name, and what it is.
 macro_rules! measures {
@@ -102,228 +103,191 @@ pub struct ContextUtility {
     pub discrete_semantic_entropy: f64,
 }
 
-/// Looks at the events of one run.
-#[derive(Debug, Default)]
-pub struct Watched {
-    /// Was anything looked up?
-    searched: bool,
-    /// Text of each chunk that was found.
-    texts: BTreeMap<u64, String>,
-    found: Vec<u64>,
-    /// The last context of each step: one that was repaired takes the place of the one before.
-    contexts: BTreeMap<u32, Vec<u64>>,
-    /// Log-probability and entropy of the tokens, by sentence: a sentence that is written again starts over.
-    tokens: BTreeMap<u32, Vec<(f32, f32)>>,
-    /// What the probe read of each sentence.
-    probed: BTreeMap<u32, f64>,
-    /// Of each lookup that was measured.
-    utilities: Vec<Utility>,
-    understood: Option<Understood>,
-    answer: String,
-    usage: RunUsage,
-    outcome: Option<Outcome>,
-}
-
-impl Watched {
-    /// See one event.
-    pub fn see(&mut self, event: &Event) {
-        Understood::see(&mut self.understood, event);
-        match event {
-            Event::RetrievalFinished { retrieval, .. } => {
-                self.searched = true;
-                for hit in &retrieval.hits {
-                    if self
-                        .texts
-                        .insert(hit.chunk.id, hit.chunk.text.clone())
-                        .is_none()
-                    {
-                        self.found.push(hit.chunk.id);
-                    }
-                }
-            }
-            Event::ChunksLinked { linked, .. } => {
-                self.texts.extend(
-                    linked
-                        .iter()
-                        .map(|text| (text.hit.chunk.id, text.hit.chunk.text.clone())),
-                );
-            }
-            Event::ChunksMerged { merged, .. } => {
-                self.texts.extend(
-                    merged
-                        .iter()
-                        .map(|hit| (hit.chunk.id, hit.chunk.text.clone())),
-                );
-            }
-            Event::ContextBuilt { step, context } => {
-                self.contexts.insert(
-                    *step,
-                    context.chunks.iter().map(|part| part.chunk).collect(),
-                );
-            }
-            Event::StepStarted { step } => drop(self.tokens.insert(*step, Vec::new())),
-            Event::StepFinished {
-                step, uncertainty, ..
-            } if uncertainty.measure == UncertaintyMeasure::Probe => {
-                self.probed.insert(*step, f64::from(uncertainty.value));
-            }
-            Event::TokenGenerated {
-                step,
-                logprob,
-                entropy,
-                ..
-            } => {
-                self.tokens
-                    .entry(*step)
-                    .or_default()
-                    .push((*logprob, *entropy));
-            }
-            Event::UtilityMeasured { utility, .. } => self.utilities.push(utility.clone()),
-            Event::RunFinished {
-                outcome,
-                answer,
-                usage,
-                ..
-            } => {
-                (self.outcome, self.usage) = (Some(outcome.clone()), *usage);
-                self.answer.clone_from(answer);
-            }
-            _ => {}
-        }
-    }
-
-    /// The figures, once the run is over.
-    #[must_use]
-    pub fn row(self, preset: &str, question: &Question, evidence: &Pieces) -> Row {
-        let error = match &self.outcome {
+impl Row {
+    /// The figures of a run that is over.
+    pub(super) fn of(run: &Run, preset: &str, question: &Question, evidence: &Pieces) -> Self {
+        let error = match &run.outcome {
             Some(Outcome::Failed { error, .. }) => Some(error.clone()),
             Some(Outcome::Completed | Outcome::LimitReached | Outcome::Stopped) => None,
             None => Some("the run did not end".to_owned()),
         };
-        let ranks = |chunks: &[u64]| {
-            let held: Vec<Vec<usize>> = chunks
-                .iter()
-                .map(|chunk| self.held(*chunk, evidence))
-                .collect();
-            (self.searched && !evidence.is_empty()).then(|| RankScores::of(&held, evidence.len()))
+        let scores = if error.is_some() {
+            TextScores::default()
+        } else {
+            TextScores::of(&run.answer, &question.answers)
         };
-        let mut context: Vec<u64> = Vec::new();
-        for chunk in self.contexts.values().flatten() {
-            if !context.contains(chunk) {
-                context.push(*chunk);
-            }
-        }
-        let tokens: Vec<(f32, f32)> = self.tokens.values().flatten().copied().collect();
-        let logprob =
-            (!tokens.is_empty()).then(|| mean_logprob(tokens.iter().map(|(logprob, _)| *logprob)));
-        Row {
+
+        let held = Held { run, evidence };
+        let has_searched = run.lookups.iter().any(|lookup| lookup.retrieval.is_some());
+        let ranks =
+            |chunks: &[u64]| (has_searched && !evidence.is_empty()).then(|| held.ranks(chunks));
+        let found = found_chunks(run);
+        let context = context_chunks(run);
+
+        let tokens: Vec<&Token> = run.tokens().collect();
+        let logprobs = tokens.iter().map(|token| token.logprob);
+        let logprob = (!tokens.is_empty()).then(|| mean_logprob(logprobs));
+        let understood = Understood::of(&run.refinement);
+        Self {
             preset: preset.to_owned(),
             id: question.id.clone(),
             kind: question.kind.clone(),
-            scores: if error.is_some() {
-                TextScores::default()
-            } else {
-                TextScores::of(&self.answer, &question.answers)
-            },
-            unanswerable: question.answers.is_empty(),
-            found: ranks(&self.found),
-            context: ranks(&context),
-            chunks_found: u32::try_from(self.found.len()).unwrap_or(u32::MAX),
-            chunks_in_context: u32::try_from(context.len()).unwrap_or(u32::MAX),
-            uncertainty: self.uncertainty(&tokens, logprob),
-            confidence: logprob.map(f64::exp),
-            utility: self.utility(question, evidence),
-            understood: self.understood,
-            usage: self.usage,
-            answer: self.answer,
+            answer: run.answer.clone(),
             error,
+            scores,
+            unanswerable: question.answers.is_empty(),
+            found: ranks(&found),
+            context: ranks(&context),
+            chunks_found: u32::try_from(found.len()).unwrap_or(u32::MAX),
+            chunks_in_context: u32::try_from(context.len()).unwrap_or(u32::MAX),
+            uncertainty: uncertainty(run, &tokens, logprob, understood),
+            confidence: logprob.map(f64::exp),
+            utility: held.utilities(question),
+            understood,
+            usage: run.usage,
         }
     }
+}
 
-    /// The pieces of evidence that a chunk holds.
-    fn held(&self, chunk: u64, evidence: &Pieces) -> Vec<usize> {
-        self.texts
-            .get(&chunk)
-            .map_or_else(Vec::new, |text| evidence.held_by(text))
+/// The chunks that the retriever found, each once, in the order of the lookups.
+fn found_chunks(run: &Run) -> Vec<u64> {
+    let hits = run.lookups.iter().flat_map(Lookup::retrieved_hits);
+    once_each(hits.map(|hit| hit.chunk.id))
+}
+
+/// The chunks that the answer was written from, each once. A context that was repaired replaces the
+/// one before it.
+fn context_chunks(run: &Run) -> Vec<u64> {
+    let mut contexts: BTreeMap<u32, &Context> = BTreeMap::new();
+    for lookup in &run.lookups {
+        if let Some(context) = &lookup.context {
+            contexts.insert(lookup.step, context);
+        }
+    }
+    let used = contexts.values().flat_map(|context| &context.chunks);
+    once_each(used.map(|used| used.chunk))
+}
+
+fn once_each(chunks: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut seen = HashSet::new();
+    chunks.filter(|chunk| seen.insert(*chunk)).collect()
+}
+
+/// The measures of uncertainty that the run allows.
+fn uncertainty(
+    run: &Run,
+    tokens: &[&Token],
+    logprob: Option<f64>,
+    understood: Option<Understood>,
+) -> BTreeMap<Measure, f64> {
+    let mut measured = BTreeMap::new();
+    if let Some(logprob) = logprob {
+        let entropy: f64 = tokens.iter().map(|token| f64::from(token.entropy)).sum();
+        measured.insert(Measure::TokenEntropy, entropy / tokens.len() as f64);
+        measured.insert(Measure::Logprob, -logprob);
+        measured.insert(Measure::Perplexity, perplexity(logprob));
     }
 
-    fn uncertainty(&self, tokens: &[(f32, f32)], logprob: Option<f64>) -> BTreeMap<Measure, f64> {
-        let mut measured = BTreeMap::new();
-        if let Some(logprob) = logprob {
-            let entropy: f64 = tokens.iter().map(|(_, entropy)| f64::from(*entropy)).sum();
-            measured.insert(Measure::TokenEntropy, entropy / tokens.len() as f64);
-            measured.insert(Measure::Logprob, -logprob);
-            measured.insert(Measure::Perplexity, perplexity(logprob));
+    if let Some(understood) = understood {
+        measured.insert(Measure::Dense, understood.dse);
+    }
+
+    let probed = run
+        .steps
+        .iter()
+        .filter_map(|step| step.uncertainty.as_ref())
+        .filter(|known| known.measure == UncertaintyMeasure::Probe)
+        .map(|known| f64::from(known.value));
+    if let Some(highest) = probed.reduce(f64::max) {
+        measured.insert(Measure::Probe, highest);
+    }
+
+    if let Some(belief) = run.utility().and_then(Utility::belief) {
+        let sampled = belief.uncertainty;
+        for (measure, value) in [
+            (
+                Measure::DiscreteSemanticEntropy,
+                sampled.discrete_semantic_entropy,
+            ),
+            (Measure::SemanticEntropy, sampled.semantic_entropy),
+            (Measure::DegreeEntropy, sampled.degree_entropy),
+            (Measure::Degree, sampled.degree),
+            (Measure::Eigenvalue, sampled.eigenvalue),
+        ] {
+            measured.insert(measure, f64::from(value));
         }
-        if let Some(understood) = self.understood {
-            measured.insert(Measure::Dense, understood.dse);
-        }
-        if let Some(probed) = self.probed.values().copied().reduce(f64::max) {
-            measured.insert(Measure::Probe, probed);
-        }
-        // the second belief is that with all chunks; without documents there is one belief
-        let belief = self
-            .utilities
-            .last()
-            .and_then(|utility| utility.beliefs.get(1).or(utility.beliefs.first()));
-        if let Some(sampled) = belief.map(|belief| belief.uncertainty) {
-            for (measure, value) in [
-                (
-                    Measure::DiscreteSemanticEntropy,
-                    sampled.discrete_semantic_entropy,
-                ),
-                (Measure::SemanticEntropy, sampled.semantic_entropy),
-                (Measure::DegreeEntropy, sampled.degree_entropy),
-                (Measure::Degree, sampled.degree),
-                (Measure::Eigenvalue, sampled.eigenvalue),
-            ] {
-                measured.insert(measure, f64::from(value));
+    }
+    measured
+}
+
+/// The chunks of a run beside the evidence of its question.
+struct Held<'a> {
+    run: &'a Run,
+    evidence: &'a Pieces,
+}
+
+impl Held<'_> {
+    /// How well these chunks, best first, hold the evidence.
+    fn ranks(&self, chunks: &[u64]) -> RankScores {
+        let pieces = |chunk: &u64| {
+            self.run
+                .hit(*chunk)
+                .map_or_else(Vec::new, |hit| self.evidence.held_by(&hit.chunk.text))
+        };
+        let held: Vec<Vec<usize>> = chunks.iter().map(pieces).collect();
+        RankScores::of(&held, self.evidence.len())
+    }
+
+    /// The change that each measured context made, lookup by lookup.
+    fn utilities(&self, question: &Question) -> Vec<ContextUtility> {
+        let mut utilities = Vec::new();
+        for utility in &self.run.utilities {
+            let Some((without, contexts)) = utility.beliefs.split_first() else {
+                continue;
+            };
+            let before = TextScores::of(&without.greedy, &question.answers);
+            for with in contexts {
+                let after = TextScores::of(&with.greedy, &question.answers);
+                let evidence = self.ranks(&with.chunks).share;
+                utilities.push(ContextUtility::between(
+                    Measured {
+                        belief: without,
+                        scores: &before,
+                    },
+                    Measured {
+                        belief: with,
+                        scores: &after,
+                    },
+                    evidence,
+                ));
             }
         }
-        measured
+        utilities
     }
+}
 
-    /// What each measured context did, lookup by lookup.
-    fn utility(&self, question: &Question, evidence: &Pieces) -> Vec<ContextUtility> {
-        self.utilities
-            .iter()
-            .flat_map(|utility| self.utility_of(utility, question, evidence))
-            .collect()
-    }
+/// A belief with the scores of its most likely answer.
+struct Measured<'a> {
+    belief: &'a Belief,
+    scores: &'a TextScores,
+}
 
-    fn utility_of(
-        &self,
-        utility: &Utility,
-        question: &Question,
-        evidence: &Pieces,
-    ) -> Vec<ContextUtility> {
-        let Some((without, with)) = utility.beliefs.split_first() else {
-            return Vec::new();
-        };
-        let scores = |belief: &Belief| TextScores::of(&belief.greedy, &question.answers);
-        let before = scores(without);
-        let change = |belief: &Belief| {
-            let after = scores(belief);
-            let held: Vec<Vec<usize>> = belief
-                .chunks
-                .iter()
-                .map(|chunk| self.held(*chunk, evidence))
-                .collect();
-            let (now, then) = (belief.uncertainty, without.uncertainty);
-            ContextUtility {
-                evidence: RankScores::of(&held, evidence.len()).share,
-                soft: f64::from(belief.soft - without.soft),
-                hard: f64::from(belief.hard - without.hard),
-                exact_match: after.exact_match - before.exact_match,
-                f1: after.f1 - before.f1,
-                rouge_l: after.rouge_l - before.rouge_l,
-                perplexity: f64::from(then.perplexity - now.perplexity),
-                semantic_entropy: f64::from(then.semantic_entropy - now.semantic_entropy),
-                discrete_semantic_entropy: f64::from(
-                    then.discrete_semantic_entropy - now.discrete_semantic_entropy,
-                ),
-            }
-        };
-        with.iter().map(change).collect()
+impl ContextUtility {
+    fn between(without: Measured<'_>, with: Measured<'_>, evidence: f64) -> Self {
+        let then = without.belief.uncertainty;
+        let now = with.belief.uncertainty;
+        Self {
+            evidence,
+            soft: f64::from(with.belief.soft - without.belief.soft),
+            hard: f64::from(with.belief.hard - without.belief.hard),
+            exact_match: with.scores.exact_match - without.scores.exact_match,
+            f1: with.scores.f1 - without.scores.f1,
+            rouge_l: with.scores.rouge_l - without.scores.rouge_l,
+            perplexity: f64::from(then.perplexity - now.perplexity),
+            semantic_entropy: f64::from(then.semantic_entropy - now.semantic_entropy),
+            discrete_semantic_entropy: f64::from(
+                then.discrete_semantic_entropy - now.discrete_semantic_entropy,
+            ),
+        }
     }
 }

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::evidence::Pieces;
 use super::questions::Question;
-use super::row::{Row, Watched};
+use super::row::Row;
 use crate::event::{Event, Flow};
+use crate::story::Run;
 use crate::trace::{Journal, JournalError};
 
 /// What is asked, under which presets.
@@ -123,12 +124,17 @@ fn answered(
     answers: &mut dyn Answers,
     observe: &mut dyn FnMut() -> Flow,
 ) -> Option<Row> {
-    let (mut watched, mut stopped) = (Watched::default(), observe() == Flow::Stop);
-    if stopped {
+    if observe() == Flow::Stop {
         return None;
     }
+
+    let mut run = Run::default();
+    let mut stopped = false;
     let asked = answers.answer(question, &mut |event| {
-        watched.see(event);
+        // The figures of a row need no time of their own: the run carries its cost.
+        if let Event::Run(event) = event {
+            run.apply(event, 0);
+        }
         let flow = observe();
         stopped |= flow == Flow::Stop;
         flow
@@ -136,7 +142,8 @@ fn answered(
     if stopped {
         return None;
     }
-    let mut row = watched.row(preset, question, &Pieces::of(question));
+
+    let mut row = Row::of(&run, preset, question, &Pieces::of(question));
     if let Err(error) = asked {
         row.error = Some(format!("{error:#}"));
     }

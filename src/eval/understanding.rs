@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::metrics::mean;
 use super::row::Row;
-use crate::event::Event;
+use crate::story::Refinement;
 
 /// How the context of a run was understood.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -20,18 +20,19 @@ pub struct Understood {
 }
 
 impl Understood {
-    /// Take in an event of the run.
-    pub(super) fn see(known: &mut Option<Self>, event: &Event) {
-        let Event::UnderstandingMeasured { understanding, .. } = event else {
-            return;
-        };
-        let found = known.get_or_insert_with(|| Self {
-            dse: f64::from(understanding.dse),
-            certain: understanding.certain,
-            measuring_ms: understanding.wall_ms as f64,
-            rounds: 0,
-        });
-        found.rounds += 1;
+    /// The first measured context of a run; None where none was measured.
+    pub(super) fn of(refinement: &Refinement) -> Option<Self> {
+        let measured = refinement
+            .rounds
+            .iter()
+            .filter_map(|round| round.measured.as_ref().ok());
+        let first = measured.clone().next()?;
+        Some(Self {
+            dse: f64::from(first.dse),
+            certain: first.certain,
+            measuring_ms: first.wall_ms as f64,
+            rounds: u32::try_from(measured.count()).unwrap_or(u32::MAX),
+        })
     }
 }
 

@@ -181,7 +181,7 @@ pub struct QueryWord {
 
 /// The part of a sentence that the model was unsure of.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct DoubtedRegion {
+pub struct UncertainRegion {
     /// Mean of the word entropies + alpha times their deviation, nats: SEARAG, equation 5.
     pub threshold: f32,
     /// The first word above it, counted from 0; the region ends with the sentence. None when no word is: all of it is the region.
@@ -311,18 +311,18 @@ pub enum DropReason {
         needed_tokens: u32,
         available_tokens: u32,
     },
-    /// Its document was cut again for this question, and new chunks took its place.
-    Recut,
+    /// Its document was re-chunked for this question, and new chunks replaced it.
+    Rechunked,
     /// A round of refinement found that the answer does not need it.
     Unnecessary { round: u32 },
     /// It says what a better chunk says.
-    Redundant { twin: u64, cosine: f32 },
+    Redundant { duplicate_of: u64, similarity: f32 },
     /// Its score did not reach the threshold that followed from all scores.
     BelowThreshold { score: f32, threshold: f32 },
     /// The judge of relevance did not find it relevant.
     Irrelevant {
         probability: f32,
-        least_probability: f32,
+        min_probability: f32,
     },
     /// Its chunks are part of another text now.
     Absorbed { by: u64 },
@@ -385,8 +385,8 @@ pub enum Decision {
     Measured,
     /// Kept: sure enough, or as good as a lookup could make it.
     Keep,
-    /// Doubted: look something up and write it again.
-    LookUp,
+    /// Uncertain: retrieve, and regenerate the sentence.
+    Retrieve,
     /// Doubted more than before the lookup: take more passages, order them anew and write it again.
     Expand,
 }

@@ -54,18 +54,18 @@ pub struct Relative {
 
 /// Where the chunks stand that hold a phrase, for one query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SoughtLookup {
+pub struct TracedLookup {
     pub step: u32,
     pub query: String,
     /// Chunks of each list that are fused.
     pub pool: u32,
     /// Empty when no chunk of the index holds the phrase.
-    pub chunks: Vec<SoughtChunk>,
+    pub chunks: Vec<TracedChunk>,
 }
 
 /// A chunk that holds a phrase, with its place in the lists of a query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SoughtChunk {
+pub struct TracedChunk {
     pub chunk: ChunkText,
     /// False when the phrase begins in one chunk and ends in the next.
     pub whole: bool,
@@ -101,8 +101,8 @@ pub struct LinkReport {
 pub enum Stage {
     /// Hits were joined with what they are linked with.
     Linked,
-    /// Texts with nearly the words of a better one fell out.
-    Alike,
+    /// Texts with nearly the words of a better one were dropped.
+    SimilarWording,
     /// Texts with nearly the vector of a better one fell out.
     Redundant,
     /// Three judges graded what was left, and a threshold followed from their grades.

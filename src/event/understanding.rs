@@ -28,8 +28,8 @@ pub struct Understanding {
 pub enum ContextOrigin {
     /// The chunks of the index.
     Retrieved,
-    /// The documents cut again for this question.
-    Recut,
+    /// The documents, re-chunked for this question.
+    Rechunked,
     /// The context of the round before, repaired.
     Refined,
 }
@@ -107,9 +107,9 @@ pub struct ClassifiedChunk {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct AddedChunk {
     pub chunk: u64,
-    /// The chunk that it was found for, and their cosine.
-    pub beside: u64,
-    pub cosine: f32,
+    /// The chunk that it resembles, and their cosine similarity.
+    pub similar_to: u64,
+    pub similarity: f32,
 }
 
 /// Why a context cannot be measured.
@@ -130,23 +130,23 @@ pub enum Unmeasured {
 pub enum RefinementEnd {
     /// A context is good enough.
     Sufficient,
-    /// The most rounds that the settings allow.
-    Rounds,
+    /// The maximum number of rounds was reached.
+    RoundLimit,
     /// Nothing was left to drop or to add.
     Unchanged,
     /// A context could not be measured.
     Unmeasured,
 }
 
-/// A document that was cut again for one question.
+/// A document that was re-chunked for one question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RecutDocument {
+pub struct RechunkedDocument {
     /// Path inside the corpus.
     pub document: String,
     pub sentences: u32,
     pub chunks: u32,
-    /// Was the cut remembered?
-    pub known: bool,
-    /// Why it could not be cut.
-    pub fault: Option<String>,
+    /// True when its chunks were in the cache.
+    pub cached: bool,
+    /// Why it could not be re-chunked.
+    pub error: Option<String>,
 }

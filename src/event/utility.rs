@@ -29,6 +29,14 @@ pub struct Utility {
     pub hits: Vec<HitUtility>,
 }
 
+impl Utility {
+    /// The belief with all chunks of the context; the one without documents where there were none.
+    #[must_use]
+    pub fn belief(&self) -> Option<&Belief> {
+        self.beliefs.get(1).or(self.beliefs.first())
+    }
+}
+
 /// What one chunk was worth.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HitUtility {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::event::{Event, Flow, IndexPhase, IndexProgress};
+use crate::event::{Flow, IndexPhase, IndexProgress, SessionEvent};
 
 const EVERY: Duration = Duration::from_millis(125);
 /// A rate over less time than this says nothing.
@@ -10,7 +10,7 @@ const MEASURED_AFTER: Duration = Duration::from_millis(500);
 
 /// Publishes progress at most eight times a second and remembers whether the observer wants to stop.
 pub struct Progress<'a> {
-    publish: &'a mut dyn FnMut(Event) -> Flow,
+    publish: &'a mut dyn FnMut(SessionEvent) -> Flow,
     last: Option<Instant>,
     stopped: bool,
 }
@@ -27,7 +27,7 @@ pub struct Position<'a> {
 
 impl<'a> Progress<'a> {
     /// Nothing was told yet.
-    pub fn new(publish: &'a mut dyn FnMut(Event) -> Flow) -> Self {
+    pub fn new(publish: &'a mut dyn FnMut(SessionEvent) -> Flow) -> Self {
         Self {
             publish,
             last: None,
@@ -39,7 +39,7 @@ impl<'a> Progress<'a> {
     pub fn step(&mut self, position: &Position<'_>) -> Flow {
         if !self.stopped && self.last.is_none_or(|last| last.elapsed() >= EVERY) {
             self.last = Some(Instant::now());
-            self.stopped = (self.publish)(Event::IndexProgressed {
+            self.stopped = (self.publish)(SessionEvent::IndexProgressed {
                 progress: position.progress(),
             }) == Flow::Stop;
         }
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn it_speaks_at_most_eight_times_a_second_and_keeps_a_stop_in_mind() {
         let mut heard = Vec::new();
-        let mut publish = |event: Event| {
+        let mut publish = |event: SessionEvent| {
             heard.push(event);
             Flow::Stop
         };
@@ -103,7 +103,7 @@ mod tests {
         for _ in 0..100 {
             assert_eq!(progress.step(&position), Flow::Stop);
         }
-        let [Event::IndexProgressed { progress }] = heard.as_slice() else {
+        let [SessionEvent::IndexProgressed { progress }] = heard.as_slice() else {
             panic!("{heard:?}")
         };
         assert_eq!(

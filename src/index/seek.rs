@@ -6,7 +6,7 @@ use super::fusion::{Listed, fuse};
 use super::{Index, IndexError, analyser, listed};
 use crate::config::RetrieverSettings;
 use crate::corpus::fold_white_space;
-use crate::event::{ChunkText, Ranked, SoughtChunk};
+use crate::event::{ChunkText, Ranked, TracedChunk};
 
 /// More chunks that hold the phrase than this are not looked at: it is too common to be missed.
 const MOST_CHUNKS: usize = 20;
@@ -23,7 +23,7 @@ impl Index {
         query: &str,
         (vector, embedder): (&[f32], &str),
         settings: &RetrieverSettings,
-    ) -> Result<Vec<SoughtChunk>, IndexError> {
+    ) -> Result<Vec<TracedChunk>, IndexError> {
         let Some(generation) = &self.generation else {
             return Ok(Vec::new());
         };
@@ -56,7 +56,7 @@ impl Index {
             .map(|hit| (hit.chunk, hit.fused))
             .collect();
         let (bm25, near) = (ranks(&bm25), ranks(&near));
-        let sought = |(chunk, whole): (ChunkText, bool)| SoughtChunk {
+        let sought = |(chunk, whole): (ChunkText, bool)| TracedChunk {
             bm25: bm25.get(&chunk.id).copied(),
             vector: near.get(&chunk.id).copied(),
             fused: fused.get(&chunk.id).copied(),

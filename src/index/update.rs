@@ -15,7 +15,7 @@ use super::vectors::VectorStore;
 use super::{Index, IndexError, Update};
 use crate::config::Config;
 use crate::corpus::{self, CorpusError, Cutting, FoundFile, TokenCounter};
-use crate::event::{Event, Flow, IndexPhase, IndexReport, SkippedFile};
+use crate::event::{Flow, IndexPhase, IndexReport, SessionEvent, SkippedFile};
 use crate::llm::{Embedder, LlmError};
 
 /// Rows that no graph covers are searched one by one; when they are more than this, a graph over all rows is built.
@@ -60,7 +60,7 @@ impl Index {
         config: &Config,
         embedder: &mut dyn Embedder,
         counter: &TokenCounter,
-        publish: &mut dyn FnMut(Event) -> Flow,
+        publish: &mut dyn FnMut(SessionEvent) -> Flow,
     ) -> Result<Update, IndexError> {
         let started = Instant::now();
         let chunker = Cutting::of_index(&config.chunker);
@@ -101,7 +101,7 @@ impl Index {
                 let corpus = self.card();
                 if corpus.generation != before {
                     // whoever shows the corpus has more to show; a second stop means nothing now
-                    let _ = publish(Event::CorpusOpened { corpus });
+                    let _ = publish(SessionEvent::CorpusOpened { corpus });
                 }
                 return Ok(Update::Interrupted);
             }
@@ -444,7 +444,11 @@ mod tests {
     }
 
     /// An update, and whether it finished.
-    fn update(index: &mut Index, embedder: &mut Directions, flow: impl Fn(&Event) -> Flow) -> bool {
+    fn update(
+        index: &mut Index,
+        embedder: &mut Directions,
+        flow: impl Fn(&SessionEvent) -> Flow,
+    ) -> bool {
         let config = Layers::defaults().config().expect("the defaults");
         let vocabulary =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/all-MiniLM-L6-v2.Q8_0.gguf");
@@ -511,8 +515,8 @@ mod tests {
         write(&docs, 0..60);
         let mut index = Index::open(&docs, &indexes).expect("an index");
         let mut embedder = embedder();
-        let stop_while_linking = |event: &Event| match event {
-            Event::IndexProgressed { progress } if progress.phase == IndexPhase::Writing => {
+        let stop_while_linking = |event: &SessionEvent| match event {
+            SessionEvent::IndexProgressed { progress } if progress.phase == IndexPhase::Writing => {
                 Flow::Stop
             }
             _ => Flow::Continue,

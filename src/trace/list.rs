@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::read::read_line;
 use super::{ENDING, TraceError};
-use crate::event::{Event, Record, RunSummary};
+use crate::event::{Event, Record, RunEvent, RunSummary};
 
 /// How much of a file's end is looked at first; grows until it holds the last line.
 const TAIL_BYTES: u64 = 16 << 10;
@@ -37,12 +37,12 @@ fn summary(path: &Path) -> Option<RunSummary> {
     let Record {
         run,
         event:
-            Event::RunStarted {
+            Event::Run(RunEvent::RunStarted {
                 question,
                 preset,
                 started_at,
                 ..
-            },
+            }),
         ..
     } = serde_json::from_slice(&first).ok()?
     else {
@@ -64,7 +64,7 @@ fn answer(file: &mut File) -> io::Result<Option<String>> {
     let line = last_line(file)?;
     Ok(match serde_json::from_slice(&line) {
         Ok(Record {
-            event: Event::RunFinished { answer, .. },
+            event: Event::Run(RunEvent::RunFinished { answer, .. }),
             ..
         }) => Some(answer),
         _ => None,

@@ -33,10 +33,10 @@ pub enum TraceError {
         reason: String,
     },
     #[error(
-        "{} has run format {found} and this program reads {known}: replay it with the newer ragscope that wrote it",
+        "{} has run format {found} and this program reads {known}: replay it with the ragscope that wrote it",
         file.display()
     )]
-    Newer {
+    OtherFormat {
         file: PathBuf,
         found: String,
         known: String,

@@ -5,16 +5,16 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::TraceError;
-use crate::event::{Event, FORMAT, FormatVersion, Record};
+use crate::event::{FORMAT, FormatVersion, Record, RunEvent};
 
 /// The longest line that is taken for a record.
 pub(super) const MAX_LINE_BYTES: u64 = 64 << 20;
 
 /// The records of a recorded run. A last line that was cut off by a kill is left out; events of a newer minor version of
-/// the format come as [`Event::Unknown`].
+/// the format come as [`RunEvent::Unknown`].
 ///
 /// # Errors
-/// [`TraceError::Unreadable`], [`TraceError::Newer`] for a newer major version, [`TraceError::Damaged`] with the line.
+/// [`TraceError::Unreadable`], [`TraceError::OtherFormat`] for another major version, [`TraceError::Damaged`] with the line.
 pub fn read_run(file: &Path) -> Result<Vec<Record>, TraceError> {
     let mut lines = Lines::open(file)?;
     let mut records: Vec<Record> = Vec::new();
@@ -104,9 +104,9 @@ fn first_line_format(file: &Path, line: &Line) -> Result<FormatVersion, TraceErr
         TraceError::damaged(file, line.number, "a run begins with a run_started record")
     })?;
     let format = first.event.format;
-    if format.major > FORMAT.major {
+    if format.major != FORMAT.major {
         let known = format!("{}.x", FORMAT.major);
-        return Err(TraceError::Newer {
+        return Err(TraceError::OtherFormat {
             file: file.to_owned(),
             found: format!("{}.{}", format.major, format.minor),
             known,
@@ -141,6 +141,6 @@ fn parse_newer(line: &[u8]) -> Result<Record, String> {
         seq,
         t_us,
         run,
-        event: Event::Unknown,
+        event: RunEvent::Unknown.into(),
     })
 }

@@ -3,7 +3,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::{ENDING, TraceError};
-use crate::event::{Event, Record, SESSION};
+use crate::event::{Event, Record, RunEvent, SESSION};
 
 /// Writes each run into its own file while it happens.
 ///
@@ -31,7 +31,7 @@ impl Recorder {
         }
     }
 
-    /// Write one record. A run begins with [`Event::RunStarted`] and ends with [`Event::RunFinished`].
+    /// Write one record. A run begins with [`RunEvent::RunStarted`] and ends with [`RunEvent::RunFinished`].
     ///
     /// # Errors
     /// [`TraceError::Unwritable`]; the rest of that run is then not recorded, so the error comes once a run.
@@ -39,14 +39,14 @@ impl Recorder {
         if record.run == SESSION {
             return Ok(());
         }
-        if matches!(record.event, Event::RunStarted { .. }) {
+        if matches!(record.event, Event::Run(RunEvent::RunStarted { .. })) {
             self.open = Some(OpenRun::create(&self.folder, &record.run)?);
         }
         let Some(open) = self.open.as_mut().filter(|open| open.run == record.run) else {
             return Ok(());
         };
         let written = open.append(record);
-        if written.is_err() || matches!(record.event, Event::RunFinished { .. }) {
+        if written.is_err() || matches!(record.event, Event::Run(RunEvent::RunFinished { .. })) {
             self.open = None;
         }
         written

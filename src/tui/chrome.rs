@@ -5,14 +5,16 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use crate::event::{CorpusCard, IndexPhase, IndexProgress, ModelCard, ModelRole, Outcome};
+use crate::event::{CorpusCard, ModelCard, ModelRole, Outcome};
+
+use crate::story::{Phase, Run, words};
 
 use super::keys::Action;
 use super::layout::Layout;
 use super::overlays::{self, Open};
 use super::pane::Pane;
 use super::player::Player;
-use super::state::{Model, Phase, Run};
+use super::state::Model;
 use super::text;
 use super::theme::Tone;
 use super::ui::{Field, Focus, Notice, PROMPT};
@@ -158,8 +160,10 @@ pub fn progress(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         return;
     };
     let width = usize::from(area.width);
-    let mut line =
-        Line::from(scene.span(Tone::Quiet, format!(" {:<10}", phase_words(progress.phase))));
+    let mut line = Line::from(scene.span(
+        Tone::Quiet,
+        format!(" {:<10}", words::index_phase(progress.phase)),
+    ));
     if let Some(total) = progress.total.filter(|total| *total > 0) {
         for span in scene.bar(
             progress.done as f32 / total as f32,
@@ -168,14 +172,10 @@ pub fn progress(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
             line.push_span(span);
         }
     }
-    line.push_span(scene.span(Tone::Text, format!("  {}", done_words(progress))));
-    let rate = progress.rate_per_s.map(|rate| {
-        if rate < 10.0 {
-            format!("  {rate:.1}/s")
-        } else {
-            format!("  {}/s", text::count(rate as u64))
-        }
-    });
+    line.push_span(scene.span(Tone::Text, format!("  {}", words::index_done(progress))));
+    let rate = progress
+        .rate_per_s
+        .map(|rate| format!("  {}", words::rate(rate)));
     let left = progress
         .left_ms
         .map(|ms| format!("  {}", text::time_left(ms)));
@@ -187,31 +187,6 @@ pub fn progress(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         line.push_span(scene.span(Tone::Quiet, format!("  {}", text::clip_start(file, room))));
     }
     (&line).render(area, buffer);
-}
-
-fn phase_words(phase: IndexPhase) -> &'static str {
-    match phase {
-        IndexPhase::Scanning => "scanning",
-        IndexPhase::Reading => "reading",
-        IndexPhase::Embedding => "embedding",
-        IndexPhase::Writing => "writing",
-        IndexPhase::Linking => "linking",
-    }
-}
-
-fn done_words(progress: &IndexProgress) -> String {
-    let unit = match progress.phase {
-        IndexPhase::Scanning | IndexPhase::Reading => "files",
-        IndexPhase::Embedding | IndexPhase::Writing | IndexPhase::Linking => "chunks",
-    };
-    match progress.total {
-        Some(total) => format!(
-            "{} of {} {unit}",
-            text::count(progress.done),
-            text::count(total)
-        ),
-        None => format!("{} {unit}", text::count(progress.done)),
-    }
 }
 
 /// Draws the panes by number, on a screen that does not show them all.
@@ -427,7 +402,7 @@ fn run_words(scene: &Scene<'_>, run: &Run, width: usize) -> String {
 
     let state = match phase {
         Phase::Starting => return "starting …".to_owned(),
-        Phase::LookingUp => return "retrieving …".to_owned(),
+        Phase::Retrieving => return "retrieving …".to_owned(),
         Phase::Reading => return "reading the prompt …".to_owned(),
         Phase::Writing => "writing".to_owned(),
         Phase::Done => format!(

@@ -129,16 +129,16 @@ impl Player {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Event;
+    use crate::event::{Event, RunEvent};
 
     fn player(times_us: &[u64]) -> Player {
         let record = |(seq, t_us): (usize, &u64)| Record {
             seq: seq as u64,
             t_us: *t_us,
             run: "r".to_owned(),
-            event: Event::Warned {
+            event: Event::Run(RunEvent::Warned {
                 text: String::new(),
-            },
+            }),
         };
         Player::new(times_us.iter().enumerate().map(record).collect())
     }

@@ -7,9 +7,9 @@ use ratatui::buffer::Buffer;
 
 use crate::event::{Outcome, Uncertainty, UncertaintyMeasure};
 
-use super::panes::dropped_in_short;
-use super::state::Run;
 use super::text;
+use crate::story::Run;
+use crate::story::words::{self, LOST};
 
 /// A name that every file system takes.
 pub fn file_name(name: &str) -> String {
@@ -35,11 +35,8 @@ pub fn markdown(run: &Run, zone: &TimeZone) -> String {
             let measured = doubted.uncertainty.as_ref().map_or(String::new(), measured);
             let _ = writeln!(page, "{}. ~~{}~~{measured}", step.step, doubted.text);
         }
-        let labels = step
-            .citations
-            .iter()
-            .map(|citation| format!(" [{}]", citation.label))
-            .collect::<String>();
+        let labels = step.unwritten_labels();
+        let labels: String = labels.iter().map(|label| format!(" [{label}]")).collect();
         let measured = step.uncertainty.as_ref().map_or(String::new(), measured);
         let _ = writeln!(page, "{}. {}{labels}{measured}", step.step, step.text);
     }
@@ -50,12 +47,12 @@ pub fn markdown(run: &Run, zone: &TimeZone) -> String {
 }
 
 fn measured(uncertainty: &Uncertainty) -> String {
-    match uncertainty.measure {
-        UncertaintyMeasure::Probe => format!(" (probe {:.2})", uncertainty.value),
-        UncertaintyMeasure::TokenEntropy | UncertaintyMeasure::SemanticEntropy => {
-            format!(" ({:.2} nats)", uncertainty.value)
-        }
-    }
+    let unit = match uncertainty.measure {
+        UncertaintyMeasure::Probe => "",
+        UncertaintyMeasure::TokenEntropy | UncertaintyMeasure::SemanticEntropy => " nats",
+    };
+    let name = words::measure(uncertainty.measure);
+    format!(" ({name} {:.2}{unit})", uncertainty.value)
 }
 
 fn sources(run: &Run, page: &mut String) {
@@ -64,13 +61,8 @@ fn sources(run: &Run, page: &mut String) {
     }
     page.push_str("\n## Sources\n\n");
     for citation in &run.citations {
-        let lines = text::lines(citation.first_line, citation.last_line);
-        let _ = writeln!(
-            page,
-            "- [{}] {}:{lines}",
-            citation.label,
-            text::one_line(&citation.file)
-        );
+        let location = words::location(&citation.file, [citation.first_line, citation.last_line]);
+        let _ = writeln!(page, "- [{}] {location}", citation.label);
     }
 }
 
@@ -80,21 +72,21 @@ fn lookups(run: &Run, page: &mut String) {
         .iter()
         .filter(|lookup| !lookup.hits().is_empty())
     {
-        let _ = writeln!(page, "\n## Looked up: {}\n", lookup.query);
+        let _ = writeln!(page, "\n## Retrieved for: {}\n", lookup.query);
         if let Some(utility) = lookup.utility {
-            let _ = writeln!(page, "Worth to the model: {utility:+.2}\n");
+            let _ = writeln!(page, "Utility of the context: {utility:+.2}\n");
         }
         page.push_str("| | chunk | bm25 | cosine | fused | why not |\n|---|---|---|---|---|---|\n");
         for hit in lookup.hits() {
             let sign = lookup
                 .label(hit.chunk.id)
-                .map_or("✗".to_owned(), |label| format!("[{label}]"));
+                .map_or(LOST.to_owned(), |label| format!("[{label}]"));
             let score = |ranked: Option<crate::event::Ranked>| {
                 ranked.map_or(String::new(), |ranked| {
                     format!("{:.3} (#{})", ranked.score, ranked.rank)
                 })
             };
-            let place = text::location(&hit.chunk.document, hit.chunk.lines);
+            let place = words::chunk_location(&hit.chunk);
             let _ = writeln!(
                 page,
                 "| {sign} | {place} | {} | {} | {:.3} | {} |",
@@ -103,20 +95,17 @@ fn lookups(run: &Run, page: &mut String) {
                 hit.fused.score,
                 lookup
                     .dropped(hit.chunk.id)
-                    .map_or(String::new(), |reason| dropped_in_short(reason, lookup)),
+                    .map_or(String::new(), |reason| words::drop_reason(reason, lookup)),
             );
         }
     }
 }
 
 fn facts(run: &Run, zone: &TimeZone, page: &mut String) {
-    let outcome = match &run.outcome {
-        None => "still running".to_owned(),
-        Some(Outcome::Completed) => "completed".to_owned(),
-        Some(Outcome::Stopped) => "stopped".to_owned(),
-        Some(Outcome::LimitReached) => "cut off by a limit".to_owned(),
-        Some(Outcome::Failed { error, .. }) => format!("failed: {}", text::one_line(error)),
-    };
+    let mut outcome = words::outcome(run.outcome.as_ref()).to_owned();
+    if let Some(Outcome::Failed { error, .. }) = &run.outcome {
+        outcome = format!("{outcome}: {}", text::one_line(error));
+    }
     let models: Vec<String> = run
         .models
         .iter()

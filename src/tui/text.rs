@@ -10,19 +10,8 @@ use jiff::{Timestamp, Zoned};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::event::harmless;
-
-const TAB: &str = "    ";
-
-/// Text of a document, a file name or a model as one line: nothing in it steers the terminal or breaks the line.
-pub fn one_line(text: &str) -> String {
-    harmless(text).replace('\t', TAB).replace('\n', " ")
-}
-
-/// Text of a document or a model that may have several lines.
-pub fn many_lines(text: &str) -> String {
-    harmless(&text.replace("\r\n", "\n")).replace('\t', TAB)
-}
+pub use crate::story::text::{many_lines, one_line};
+pub use crate::story::words::{count, counted, duration, lines, location, time_left};
 
 /// Returns the width in cells.
 pub fn width(text: &str) -> usize {
@@ -156,47 +145,6 @@ pub fn sparkline(values: impl Iterator<Item = f32>, top: f32) -> String {
         .collect()
 }
 
-/// `9118` as `9,118`.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1 file`, `2 files`.
-pub fn counted(number: u64, thing: &str) -> String {
-    format!(
-        "{} {thing}{}",
-        count(number),
-        if number == 1 { "" } else { "s" }
-    )
-}
-
-/// Milliseconds as a person says them.
-pub fn duration(ms: u64) -> String {
-    match ms {
-        0..1_000 => format!("{ms} ms"),
-        1_000..60_000 => format!("{:.1} s", ms as f64 / 1e3),
-        60_000..3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1_000 % 60),
-        _ => format!("{} h {:02} min", ms / 3_600_000, ms / 60_000 % 60),
-    }
-}
-
-/// Time left, without fractions that jump.
-pub fn time_left(ms: u64) -> String {
-    match ms.div_ceil(1_000) {
-        seconds @ 0..60 => format!("{seconds} s left"),
-        seconds @ 60..3_600 => format!("{} min {:02} s left", seconds / 60, seconds % 60),
-        seconds => format!("{} h {:02} min left", seconds / 3_600, seconds / 60 % 60),
-    }
-}
-
 /// Seconds since 1970 as `2026-11-20 14:03`, in a time zone.
 pub fn date(seconds: u64, zone: &TimeZone) -> String {
     zoned(seconds, zone).strftime("%Y-%m-%d %H:%M").to_string()
@@ -216,20 +164,6 @@ fn zoned(seconds: u64, zone: &TimeZone) -> Zoned {
         .and_then(|seconds| Timestamp::from_second(seconds).ok())
         .unwrap_or(Timestamp::MAX);
     moment.to_zoned(zone.clone())
-}
-
-/// Lines of a file: `12` or `12-14`.
-pub fn lines(first: u32, last: u32) -> String {
-    if last > first {
-        format!("{first}-{last}")
-    } else {
-        first.to_string()
-    }
-}
-
-/// A passage of a document: `people.md:12-14`.
-pub fn location(document: &str, [first, last]: [u32; 2]) -> String {
-    format!("{}:{}", one_line(document), lines(first, last))
 }
 
 /// Returns the byte ranges where `needle` occurs in `text`, without regard to case. Nothing matches an empty needle.
@@ -313,14 +247,6 @@ mod tests {
         assert_eq!(left("日本語", 4), "日… ");
         assert_eq!(right("7", 3), "  7");
         assert_eq!(clip("abc", 0), "");
-    }
-
-    #[test]
-    fn numbers_read_as_a_person_says_them() {
-        assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!(counted(1, "file"), "1 file");
-        assert_eq!(duration(75_000), "1 min 15 s");
-        assert_eq!(time_left(400), "1 s left");
     }
 
     #[test]

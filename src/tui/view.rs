@@ -10,11 +10,12 @@ use crate::event::{ChunkText, Event, Hit, RunSummary};
 use super::keys::{Action, Context, Keymap};
 use super::options::Options;
 use super::pane::Pane;
-use super::state::{Run, State};
+use super::state::State;
 use super::text;
 use super::theme::{Theme, Tone};
 use super::ui::{Purpose, Ui};
 use super::viewport::{Content, Scroll};
+use crate::story::Run;
 
 /// A pane or an overlay: rows with a title, and what keys do to them.
 pub trait View {

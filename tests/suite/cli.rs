@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{self, Child};
 
-use ragscope::event::{Event, IndexPhase, Outcome, Record, SESSION};
+use ragscope::event::{Event, IndexPhase, Outcome, Record, RunEvent, SESSION, SessionEvent};
 use ragscope::index::Index;
 use ragscope::trace::{list_runs, read_run};
 use serde_json::Value;
@@ -206,7 +206,7 @@ fn the_same_seed_gives_the_same_answer() {
         ];
         let ended = program.run(&[&["ask", "notes", QUESTION][..], &set[..]].concat());
         match ended.records().pop().expect("a record").event {
-            Event::RunFinished { text, outcome, .. } => {
+            Event::Run(RunEvent::RunFinished { text, outcome, .. }) => {
                 assert!(!matches!(outcome, Outcome::Failed { .. }), "{outcome:?}");
                 text
             }
@@ -330,9 +330,10 @@ fn files_that_cannot_be_read_are_counted_and_the_rest_is_indexed() {
     assert_eq!(asked.code, Some(0), "{}", asked.stderr);
     let json = program.run(&["index", "notes", "--json"]);
     assert!(
-        json.records()
-            .iter()
-            .any(|record| matches!(record.event, Event::IndexFinished { .. })),
+        json.records().iter().any(|record| matches!(
+            record.event,
+            Event::Session(SessionEvent::IndexFinished { .. })
+        )),
         "{}",
         json.stdout
     );
@@ -419,7 +420,7 @@ fn wait_until(condition: impl Fn(&Event) -> bool, lines: &mut impl BufRead) {
 }
 
 fn some_are_embedded(event: &Event) -> bool {
-    matches!(event, Event::IndexProgressed { progress } if progress.phase == IndexPhase::Embedding && progress.done > 0)
+    matches!(event, Event::Session(SessionEvent::IndexProgressed { progress }) if progress.phase == IndexPhase::Embedding && progress.done > 0)
 }
 
 fn signal(child: &Child, name: &str) {
@@ -461,7 +462,7 @@ fn ctrl_c_stops_cleanly_and_a_kill_loses_nothing() {
         .records()
         .into_iter()
         .find_map(|record| match record.event {
-            Event::IndexFinished { report } => Some(report),
+            Event::Session(SessionEvent::IndexFinished { report }) => Some(report),
             _ => None,
         });
     let report = report.expect("the index was finished first");
@@ -484,7 +485,7 @@ fn ctrl_c_during_an_answer_keeps_what_was_written() {
     let mut child = program.start(&[&["ask", "notes", QUESTION][..], &endless, &hot].concat());
     let mut lines = BufReader::new(child.stdout.take().expect("piped"));
     wait_until(
-        |event| matches!(event, Event::TokenGenerated { .. }),
+        |event| matches!(event, Event::Run(RunEvent::TokenGenerated { .. })),
         &mut lines,
     );
     signal(&child, "-INT");
@@ -493,7 +494,7 @@ fn ctrl_c_during_an_answer_keeps_what_was_written() {
     assert_eq!(child.wait().expect("ended").code(), Some(130), "{rest}");
     let last: Record =
         serde_json::from_str(rest.lines().last().expect("a line")).expect("a record");
-    let Event::RunFinished { outcome, text, .. } = last.event else {
+    let Event::Run(RunEvent::RunFinished { outcome, text, .. }) = last.event else {
         panic!("{last:?}")
     };
     assert_eq!(outcome, Outcome::Stopped);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ragscope::config::{Layers, Paths};
 use ragscope::corpus::{Document, fold_white_space};
 use ragscope::engine::Worker;
-use ragscope::event::{Decision, Event, Flow, Outcome, Record, SESSION, StopFlag};
+use ragscope::event::{Decision, Event, Flow, Outcome, Record, RunEvent, SESSION, StopFlag};
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/corpus")
@@ -258,7 +258,7 @@ impl Demo {
 
 fn answer_of(records: &[Record]) -> &str {
     match records.last().map(|record| &record.event) {
-        Some(Event::RunFinished { answer, .. }) => answer,
+        Some(Event::Run(RunEvent::RunFinished { answer, .. })) => answer,
         other => panic!("the last record is {other:?}"),
     }
 }
@@ -300,12 +300,12 @@ fn the_recorded_runs_belong_to_the_prepared_questions() {
             file.display()
         );
         let records = ragscope::trace::read_run(&file).expect("a run that replays");
-        let Some(Event::RunStarted {
+        let Some(Event::Run(RunEvent::RunStarted {
             question,
             preset,
             corpus: card,
             ..
-        }) = records.first().map(|r| &r.event)
+        })) = records.first().map(|r| &r.event)
         else {
             panic!("{} does not begin with a run", file.display());
         };
@@ -316,15 +316,16 @@ fn the_recorded_runs_belong_to_the_prepared_questions() {
         );
         assert_eq!(answer_of(&records), entry.answer, "{}", entry.question);
         let shows = |record: &Record| match (entry.preset.as_str(), &record.event) {
-            ("naive", Event::StepFinished { citations, .. }) => !citations.is_empty(),
-            ("searag", Event::StepFinished { uncertainty, .. }) => {
-                uncertainty.decision == Decision::LookUp
+            ("naive", Event::Run(RunEvent::StepFinished { citations, .. })) => {
+                !citations.is_empty()
+            }
+            ("searag", Event::Run(RunEvent::StepFinished { uncertainty, .. })) => {
+                uncertainty.decision == Decision::Retrieve
             }
             // The first context was doubted, and a repaired one was better.
-            ("dense-rag", Event::RefinementFinished { best, .. }) => *best > 1,
-            ("chunkrag", Event::ChunksGraded { .. }) | ("saki-rag", Event::ChunksMerged { .. }) => {
-                true
-            }
+            ("dense-rag", Event::Run(RunEvent::RefinementFinished { best, .. })) => *best > 1,
+            ("chunkrag", Event::Run(RunEvent::ChunksGraded { .. }))
+            | ("saki-rag", Event::Run(RunEvent::ChunksMerged { .. })) => true,
             _ => false,
         };
         assert!(

@@ -12,7 +12,7 @@ use ragscope::config::{Config, RetrieverSettings};
 use ragscope::corpus::{SemanticCut, TokenCounter};
 use ragscope::engine::{AskError, Corpus, Tools, ask};
 use ragscope::event::{
-    ChunkText, CorpusCard, DropReason, Event, Flow, Hit, Outcome, Ranked, Retrieval,
+    ChunkText, CorpusCard, DropReason, Flow, Hit, Outcome, Ranked, Retrieval, RunEvent,
 };
 use ragscope::index::{ChunkLinks, Rechunked, Search};
 use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
@@ -154,7 +154,7 @@ pub fn run(
     generator: &mut ScriptedGenerator,
     question: &str,
     stop_at: usize,
-) -> (Result<Outcome, AskError>, Vec<Event>) {
+) -> (Result<Outcome, AskError>, Vec<RunEvent>) {
     run_from(config, generator, (question, &[]), stop_at)
 }
 
@@ -164,7 +164,7 @@ pub fn run_from(
     generator: &mut ScriptedGenerator,
     asked: (&str, &[String]),
     stop_at: usize,
-) -> (Result<Outcome, AskError>, Vec<Event>) {
+) -> (Result<Outcome, AskError>, Vec<RunEvent>) {
     run_over(&SHELF, config, generator, asked, stop_at)
 }
 
@@ -175,7 +175,7 @@ pub fn run_over(
     generator: &mut ScriptedGenerator,
     (question, confirmed): (&str, &[String]),
     stop_at: usize,
-) -> (Result<Outcome, AskError>, Vec<Event>) {
+) -> (Result<Outcome, AskError>, Vec<RunEvent>) {
     let folder = tempfile::tempdir().expect("a folder");
     let prompts = Prompts::new(folder.path());
     let (shelf, mut embedder) = (Shelf(shelf.to_vec()), ScriptedEmbedder::new(8));
@@ -205,7 +205,7 @@ pub fn run_over(
     (outcome, events)
 }
 
-pub fn names(events: &[Event]) -> Vec<String> {
+pub fn names(events: &[RunEvent]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for event in events {
         let json = serde_json::to_value(event).expect("an event is JSON");
@@ -217,9 +217,9 @@ pub fn names(events: &[Event]) -> Vec<String> {
     names
 }
 
-pub fn finished(events: &[Event]) -> (&str, &str, Vec<(u32, u32)>) {
+pub fn finished(events: &[RunEvent]) -> (&str, &str, Vec<(u32, u32)>) {
     match events.last() {
-        Some(Event::RunFinished {
+        Some(RunEvent::RunFinished {
             text,
             answer,
             citations,
@@ -305,7 +305,7 @@ fn hits_below_k_and_beyond_the_context_are_dropped_with_the_reason() {
     let context = events
         .iter()
         .find_map(|event| match event {
-            Event::ContextBuilt { context, .. } => Some(context),
+            RunEvent::ContextBuilt { context, .. } => Some(context),
             _ => None,
         })
         .expect("a context");
@@ -438,7 +438,7 @@ fn each_sentence_is_attributed_to_the_chunks_it_attends_to() {
         let strongest: Vec<(u32, u32)> = events
             .iter()
             .filter_map(|event| match event {
-                Event::StepAttributed { step, chunks } => {
+                RunEvent::StepAttributed { step, chunks } => {
                     assert!(
                         (chunks.iter().map(|chunk| chunk.share).sum::<f32>() - 1.0).abs() < 1e-5
                     );
@@ -464,14 +464,14 @@ fn uncertainty_is_the_mean_token_entropy_of_the_sentence() {
     let values: Vec<f32> = events
         .iter()
         .filter_map(|event| match event {
-            Event::StepFinished { uncertainty, .. } => Some(uncertainty.value),
+            RunEvent::StepFinished { uncertainty, .. } => Some(uncertainty.value),
             _ => None,
         })
         .collect();
     let tokens: Vec<f32> = events
         .iter()
         .filter_map(|event| match event {
-            Event::TokenGenerated {
+            RunEvent::TokenGenerated {
                 step: 1, entropy, ..
             } => Some(*entropy),
             _ => None,
@@ -491,7 +491,9 @@ mod worker {
 
     use ragscope::config::Paths;
     use ragscope::engine::{Worker, mailbox};
-    use ragscope::event::{Command, Event, Flow, Outcome, Record, StopFlag};
+    use ragscope::event::{
+        Command, Event, Flow, Outcome, Record, RunEvent, SessionEvent, StopFlag,
+    };
 
     use super::super::program::small;
 
@@ -549,7 +551,7 @@ mod worker {
         };
         until(
             &mut told,
-            &|event| matches!(event, Event::IndexFinished { report } if report.added == 2),
+            &|event| matches!(event, Event::Session(SessionEvent::IndexFinished { report }) if report.added == 2),
         );
         outbox.send(Command::Ask {
             question: "Where was the Silver Heron built?".to_owned(),
@@ -557,7 +559,7 @@ mod worker {
             overrides: Vec::new(),
         });
         until(&mut told, &|event| {
-            matches!(event, Event::RunFinished { .. })
+            matches!(event, Event::Run(RunEvent::RunFinished { .. }))
         });
         outbox.send(Command::OpenSource {
             document: "people.md".to_owned(),
@@ -565,7 +567,7 @@ mod worker {
             last_line: 3,
         });
         until(&mut told, &|event| {
-            matches!(event, Event::SourceOpened { .. })
+            matches!(event, Event::Session(SessionEvent::SourceOpened { .. }))
         });
         outbox.send(Command::Ask {
             question: String::new(),
@@ -573,7 +575,7 @@ mod worker {
             overrides: Vec::new(),
         });
         until(&mut told, &|event| {
-            matches!(event, Event::OperationFailed { .. })
+            matches!(event, Event::Session(SessionEvent::OperationFailed { .. }))
         });
         drop(outbox);
         thread
@@ -581,13 +583,13 @@ mod worker {
             .expect("the worker ends when nobody sends any more");
 
         let finished = events(&told).find_map(|event| match event {
-            Event::RunFinished {
+            Event::Run(RunEvent::RunFinished {
                 outcome,
                 answer,
                 citations,
                 usage,
                 ..
-            } => Some((outcome, answer, citations, usage)),
+            }) => Some((outcome, answer, citations, usage)),
             _ => None,
         });
         let (outcome, answer, citations, usage) = finished.expect("a run");
@@ -636,8 +638,12 @@ mod worker {
         let mut ends = Vec::new();
         Worker::new(layers, paths, stop.clone()).serve(&inbox, &mut |record| {
             match record.event {
-                Event::RunFinished { outcome, .. } => ends.push(format!("{outcome:?}")),
-                Event::OperationStopped { operation } => ends.push(format!("{operation} stopped")),
+                Event::Run(RunEvent::RunFinished { outcome, .. }) => {
+                    ends.push(format!("{outcome:?}"))
+                }
+                Event::Session(SessionEvent::OperationStopped { operation }) => {
+                    ends.push(format!("{operation} stopped"))
+                }
                 _ => {}
             }
             if stop.is_set() {

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use ragscope::cli::Hub;
-use ragscope::event::{Command, Event, Outcome, Record, SESSION, StopFlag};
+use ragscope::event::{Command, Event, Outcome, Record, RunEvent, SESSION, SessionEvent, StopFlag};
 use ragscope::trace::list_runs;
 
 use super::program::{Program, QUESTION, small};
@@ -42,17 +42,19 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
         folder: program.corpus(),
     });
     let mut session = receive(&records, |event| {
-        matches!(event, Event::IndexFinished { .. })
+        matches!(event, Event::Session(SessionEvent::IndexFinished { .. }))
     });
     commands.send(ask(QUESTION));
-    let mut taken = receive(&records, |event| matches!(event, Event::RunFinished { .. }));
+    let mut taken = receive(&records, |event| {
+        matches!(event, Event::Run(RunEvent::RunFinished { .. }))
+    });
     commands.send(ask(" "));
     taken.extend(receive(&records, |event| {
-        matches!(event, Event::OperationFailed { .. })
+        matches!(event, Event::Session(SessionEvent::OperationFailed { .. }))
     }));
     commands.send(Command::ListSessions);
     taken.extend(receive(&records, |event| {
-        matches!(event, Event::SessionsListed { .. })
+        matches!(event, Event::Session(SessionEvent::SessionsListed { .. }))
     }));
     let (run, rest): (Vec<_>, Vec<_>) = taken.into_iter().partition(|record| record.run != SESSION);
     session.extend(rest);
@@ -64,7 +66,8 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
         "the session has no gaps"
     );
 
-    let Some(Event::SessionsListed { runs, .. }) = session.last().map(|record| &record.event)
+    let Some(Event::Session(SessionEvent::SessionsListed { runs, .. })) =
+        session.last().map(|record| &record.event)
     else {
         panic!()
     };
@@ -78,13 +81,16 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
     };
     open(&summary.file);
     assert_eq!(
-        receive(&records, |event| matches!(event, Event::RunFinished { .. })),
+        receive(&records, |event| matches!(
+            event,
+            Event::Run(RunEvent::RunFinished { .. })
+        )),
         run
     );
     open("nothing.jsonl");
     receive(
         &records,
-        |event| matches!(event, Event::OperationFailed { error, .. } if error.contains("nothing.jsonl")),
+        |event| matches!(event, Event::Session(SessionEvent::OperationFailed { error, .. }) if error.contains("nothing.jsonl")),
     );
     drop(commands);
     hub.end();
@@ -115,11 +121,11 @@ fn a_stop_reaches_a_question_however_soon_it_follows() {
         });
         stop.stop();
         receive(&records, |event| match event {
-            Event::RunFinished { outcome, .. } => {
+            Event::Run(RunEvent::RunFinished { outcome, .. }) => {
                 assert_eq!(*outcome, Outcome::Stopped);
                 true
             }
-            Event::OperationStopped { operation } => operation == "ask",
+            Event::Session(SessionEvent::OperationStopped { operation }) => operation == "ask",
             _ => false,
         });
     }

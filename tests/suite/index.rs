@@ -11,7 +11,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use common::{Corpus, WordEmbedder, config, update};
-use ragscope::event::{Event, Flow, IndexPhase, IndexReport};
+use ragscope::event::{Flow, IndexPhase, IndexReport, SessionEvent};
 use ragscope::index::{Index, IndexError, Update};
 
 /// What a report counts: added, changed, unchanged, removed, embedded, reused.
@@ -168,9 +168,9 @@ fn a_stop_keeps_what_is_done_and_nothing_is_embedded_twice() {
     let report = loop {
         rounds += 1;
         let mut calls = 0;
-        let mut publish = |event: Event| {
+        let mut publish = |event: SessionEvent| {
             calls += usize::from(
-                matches!(event, Event::IndexProgressed { progress } if progress.phase == IndexPhase::Embedding),
+                matches!(event, SessionEvent::IndexProgressed { progress } if progress.phase == IndexPhase::Embedding),
             );
             if calls > 1 && rounds < 5 {
                 Flow::Stop
@@ -212,7 +212,7 @@ fn progress_comes_in_phases_and_not_too_often() {
     embedder.pause = Duration::from_millis(250);
     let started = Instant::now();
     let mut heard = Vec::new();
-    let mut publish = |event: Event| {
+    let mut publish = |event: SessionEvent| {
         heard.push(event);
         Flow::Continue
     };
@@ -224,7 +224,7 @@ fn progress_comes_in_phases_and_not_too_often() {
     let progress: Vec<_> = heard
         .iter()
         .map(|event| match event {
-            Event::IndexProgressed { progress } => progress,
+            SessionEvent::IndexProgressed { progress } => progress,
             event => panic!("{event:?}"),
         })
         .collect();

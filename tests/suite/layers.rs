@@ -8,6 +8,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("config", &["event"]),
     ("append_log", &[]),
     ("trace", &["event", "append_log"]),
+    ("story", &["event", "config"]),
     ("llm", &["event", "config"]),
     ("corpus", &["event", "config", "llm"]),
     ("index", &["event", "config", "append_log", "llm", "corpus"]),
@@ -22,17 +23,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "eval",
         &[
-            "event", "config", "trace", "llm", "corpus", "index", "methods", "engine",
+            "event", "config", "trace", "story", "llm", "corpus", "index", "methods", "engine",
         ],
     ),
     (
         "cli",
         &[
-            "event", "config", "trace", "llm", "corpus", "index", "methods", "probe", "engine",
-            "eval",
+            "event", "config", "trace", "story", "llm", "corpus", "index", "methods", "probe",
+            "engine", "eval",
         ],
     ),
-    ("tui", &["event", "config"]),
+    ("tui", &["event", "config", "story"]),
 ];
 
 #[test]

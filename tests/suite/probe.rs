@@ -5,7 +5,8 @@ use std::path::Path;
 use ragscope::config::{Paths, ProbeSettings};
 use ragscope::engine::{ProbeQuestion, Worker};
 use ragscope::event::{
-    Event, Flow, ModelCard, ModelRole, ProbePhase, StatePosition, StopFlag, UncertaintyMeasure,
+    Event, Flow, ModelCard, ModelRole, ProbePhase, RunEvent, SessionEvent, StatePosition, StopFlag,
+    UncertaintyMeasure,
 };
 use ragscope::llm::Random;
 use ragscope::probe::{Epoch, Probe, ProbeError, Sample, SampledQuestion, find, train};
@@ -323,7 +324,9 @@ fn a_stopped_collection_goes_on_and_weights_that_do_not_fit_fall_back() {
     let mut finished = Vec::new();
     let mut collect = |worker: &mut Worker, stop_at: u64| {
         let error = worker.train_probe(questions.clone(), None, &mut |record| match record.event {
-            Event::ProbeProgressed { progress } if progress.phase == ProbePhase::Collecting => {
+            Event::Session(SessionEvent::ProbeProgressed { progress })
+                if progress.phase == ProbePhase::Collecting =>
+            {
                 finished.push(progress.done);
                 if progress.done == stop_at {
                     Flow::Stop
@@ -343,7 +346,7 @@ fn a_stopped_collection_goes_on_and_weights_that_do_not_fit_fall_back() {
     let overrides = [("preset".to_owned(), "searag".to_owned())];
     let mut gate = None;
     let publish = &mut |record: ragscope::event::Record| {
-        if let Event::GateChosen { gate: chosen } = record.event {
+        if let Event::Run(RunEvent::GateChosen { gate: chosen }) = record.event {
             gate = Some(chosen);
         }
         Flow::Continue
@@ -380,8 +383,8 @@ fn a_stopped_collection_goes_on_and_weights_that_do_not_fit_fall_back() {
         let (mut warned, mut fallback) = (String::new(), None);
         let publish = &mut |record: ragscope::event::Record| {
             match record.event {
-                Event::Warned { text } => warned = text,
-                Event::GateChosen { gate } => fallback = gate.fallback,
+                Event::Run(RunEvent::Warned { text }) => warned = text,
+                Event::Run(RunEvent::GateChosen { gate }) => fallback = gate.fallback,
                 _ => {}
             }
             Flow::Continue

@@ -1,6 +1,6 @@
 //! SEARAG: golden numbers of its formulas, the sentence loop on scripted models, its queries.
 
-use ragscope::event::{Decision, Event, Outcome, UncertaintyMeasure, WordOrigin};
+use ragscope::event::{Decision, Outcome, RunEvent, UncertaintyMeasure, WordOrigin};
 use ragscope::llm::scripted::ScriptedGenerator;
 use ragscope::methods::query::uncertain_region;
 use ragscope::methods::searag::{best_split, entropy_threshold, splits};
@@ -144,11 +144,11 @@ fn doubtful() -> ScriptedGenerator {
 }
 
 /// The steps as they were finished: step, text, decision.
-fn steps(events: &[Event]) -> Vec<(u32, &str, Decision)> {
+fn steps(events: &[RunEvent]) -> Vec<(u32, &str, Decision)> {
     events
         .iter()
         .filter_map(|event| match event {
-            Event::StepFinished {
+            RunEvent::StepFinished {
                 step,
                 text,
                 uncertainty,
@@ -169,7 +169,7 @@ fn a_doubted_sentence_is_looked_up_and_written_again() {
         steps(&events),
         [
             (1, "Mira Oakes was a student of Tam Reeve.", Decision::Keep),
-            (2, "Tam Reeve was born in Lorby.", Decision::LookUp),
+            (2, "Tam Reeve was born in Lorby.", Decision::Retrieve),
             (2, "Tam Reeve was born in Aldmouth.", Decision::Keep),
             (3, "So the answer is Aldmouth.", Decision::Keep),
         ]
@@ -181,7 +181,7 @@ fn a_doubted_sentence_is_looked_up_and_written_again() {
     );
     assert_eq!((answer, citations), ("Aldmouth", vec![(2, 2)]));
     let written = events.iter().find_map(|event| match event {
-        Event::QueryWritten {
+        RunEvent::QueryWritten {
             step,
             query,
             words,
@@ -248,7 +248,7 @@ fn the_gate_of_a_run_is_told_with_the_reason_of_a_fallback() {
         let settings = [("preset", "searag"), ("gate.kind", kind)];
         let (_, events) = run(&config(&settings), &mut doubtful(), "Where?", usize::MAX);
         let told = events.iter().find_map(|event| match event {
-            Event::GateChosen { gate } => Some((gate.measure, gate.fallback.as_deref())),
+            RunEvent::GateChosen { gate } => Some((gate.measure, gate.fallback.as_deref())),
             _ => None,
         });
         assert_eq!(told, expected, "{kind}");
@@ -284,7 +284,7 @@ fn each_query_writer_writes_its_own_query() {
         let queries: Vec<&str> = events
             .iter()
             .filter_map(|event| match event {
-                Event::RetrievalFinished { retrieval, .. } => Some(retrieval.query.as_str()),
+                RunEvent::RetrievalFinished { retrieval, .. } => Some(retrieval.query.as_str()),
                 _ => None,
             })
             .collect();
@@ -312,9 +312,9 @@ fn rising_doubt_takes_more_passages_once_and_the_reranker_orders_them() {
     for (by, expected) in [
         (
             "5",
-            vec![Decision::LookUp, Decision::Expand, Decision::Keep],
+            vec![Decision::Retrieve, Decision::Expand, Decision::Keep],
         ),
-        ("0", vec![Decision::LookUp, Decision::Keep]),
+        ("0", vec![Decision::Retrieve, Decision::Keep]),
     ] {
         let settings: Vec<_> = SEARAG
             .into_iter()
@@ -335,7 +335,7 @@ fn rising_doubt_takes_more_passages_once_and_the_reranker_orders_them() {
         let reranked: Vec<usize> = events
             .iter()
             .filter_map(|event| match event {
-                Event::ChunksReranked { ranked, .. } => Some(ranked.len()),
+                RunEvent::ChunksReranked { ranked, .. } => Some(ranked.len()),
                 _ => None,
             })
             .collect();
@@ -346,7 +346,7 @@ fn rising_doubt_takes_more_passages_once_and_the_reranker_orders_them() {
         );
         let retrievals = events
             .iter()
-            .filter(|event| matches!(event, Event::RetrievalFinished { step: 1, .. }))
+            .filter(|event| matches!(event, RunEvent::RetrievalFinished { step: 1, .. }))
             .count();
         assert_eq!(retrievals, 1, "what was found is enough");
     }
@@ -416,7 +416,7 @@ fn a_stop_anywhere_in_the_loop_keeps_what_was_written() {
         let told: String = all[..=stop_at]
             .iter()
             .filter_map(|event| match event {
-                Event::TokenGenerated { text, .. } => Some(text.as_str()),
+                RunEvent::TokenGenerated { text, .. } => Some(text.as_str()),
                 _ => None,
             })
             .collect();
@@ -435,7 +435,7 @@ fn a_run_goes_on_from_the_sentences_that_it_is_given() {
         ("Where?", &confirmed),
         usize::MAX,
     );
-    let Some(Event::RunStarted {
+    let Some(RunEvent::RunStarted {
         confirmed: told, ..
     }) = events.first()
     else {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ragscope::event::{Event, FORMAT, FormatVersion, Outcome, Record, RunUsage, SESSION};
+use ragscope::event::{Event, FORMAT, FormatVersion, Outcome, Record, RunEvent, RunUsage, SESSION};
 use ragscope::trace::{Recorder, list_runs, read_run};
 
 fn record(run: &str, seq: u64, event: Event) -> Record {
@@ -16,7 +16,7 @@ fn record(run: &str, seq: u64, event: Event) -> Record {
 }
 
 fn started(format: FormatVersion, question: &str, started_at: u64) -> Event {
-    Event::RunStarted {
+    Event::Run(RunEvent::RunStarted {
         format,
         program: "0.1.0".to_owned(),
         question: question.to_owned(),
@@ -27,17 +27,17 @@ fn started(format: FormatVersion, question: &str, started_at: u64) -> Event {
         seed: 1,
         started_at,
         confirmed: Vec::new(),
-    }
+    })
 }
 
 fn finished(answer: &str) -> Event {
-    Event::RunFinished {
+    Event::Run(RunEvent::RunFinished {
         outcome: Outcome::Completed,
         text: format!("So the answer is {answer}."),
         answer: answer.to_owned(),
         citations: Vec::new(),
         usage: RunUsage::default(),
-    }
+    })
 }
 
 /// A run of three records.
@@ -47,12 +47,12 @@ fn run(id: &str, started_at: u64, answer: &str) -> Vec<Record> {
         record(
             id,
             1,
-            Event::TokenGenerated {
+            Event::Run(RunEvent::TokenGenerated {
                 step: 1,
                 text: " Lorby".to_owned(),
                 logprob: -0.25,
                 entropy: 0.5,
-            },
+            }),
         ),
         record(id, 2, finished(answer)),
     ]
@@ -205,7 +205,7 @@ fn what_can_be_read_is_read() {
         assert_eq!(
             records
                 .iter()
-                .filter(|record| record.event == Event::Unknown)
+                .filter(|record| record.event == Event::Run(RunEvent::Unknown))
                 .count(),
             unknown,
             "{name}"
@@ -242,7 +242,7 @@ fn what_cannot_be_read_says_which_file_and_line() {
         (
             "newer",
             lines(&[record("r", 0, started(newer, "q", 1))]).into_bytes(),
-            "has run format 2.3",
+            "has run format 3.3",
         ),
     ];
     let home = tempfile::tempdir().expect("a folder");

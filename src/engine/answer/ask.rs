@@ -8,7 +8,7 @@ use crate::config::prompts::Prompts;
 use crate::engine::error::{AskError, RunError};
 use crate::engine::run::{Answer, Need, Passages, Roles, Run, Tools, context};
 use crate::engine::stages;
-use crate::event::{Event, FORMAT, Flow, Outcome};
+use crate::event::{FORMAT, Flow, Outcome, RunEvent};
 use crate::llm::{Generator, LlmError};
 
 use super::lookup::retrieve;
@@ -25,7 +25,7 @@ pub fn ask<'a>(
     tools: Tools<'a>,
     question: &'a str,
     confirmed: &[String],
-    publish: &'a mut dyn FnMut(Event) -> Flow,
+    publish: &'a mut dyn FnMut(RunEvent) -> Flow,
 ) -> Result<Outcome, AskError> {
     let question = check_question(tools.config, tools.prompts, tools.generator, question)?;
     if context::needs_corpus(tools.config) && tools.corpus.is_none() {
@@ -96,7 +96,7 @@ fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<
             Ok(()) => {}
             Err(RunError::Model(LlmError::Stopped)) => break,
             // a meter changes nothing, so its failure is only a warning
-            Err(error) => run.emit(Event::Warned {
+            Err(error) => run.emit(RunEvent::Warned {
                 text: format!("the utility of the context was not measured: {error}"),
             }),
         }
@@ -110,17 +110,17 @@ fn emit_gate(run: &mut Run<'_>, roles: &Roles) {
         return;
     };
     if let Some(reason) = &gate.fallback {
-        run.emit(Event::Warned {
+        run.emit(RunEvent::Warned {
             text: format!("the gate reads the token entropy instead of the probe: {reason}"),
         });
     }
-    run.emit(Event::GateChosen { gate });
+    run.emit(RunEvent::GateChosen { gate });
 }
 
-fn started(run: &Run<'_>, confirmed: &[String]) -> Event {
+fn started(run: &Run<'_>, confirmed: &[String]) -> RunEvent {
     let config = run.tools.config;
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
-    Event::RunStarted {
+    RunEvent::RunStarted {
         format: FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         question: run.question.to_owned(),

@@ -5,7 +5,7 @@
 //! and the shares of the chunks add up to 1.
 
 use crate::engine::run::Passages;
-use crate::event::{AttendedChunk, Event};
+use crate::event::{AttendedChunk, RunEvent};
 use crate::llm::Token;
 
 /// The chunks that attention is attributed to, in the order of their labels.
@@ -22,7 +22,7 @@ impl Attribution {
     }
 
     /// Returns the event with the shares of a sentence; `None` when its attention was not read.
-    pub fn to_event(&self, step: u32, tokens: &[Token]) -> Option<Event> {
+    pub fn to_event(&self, step: u32, tokens: &[Token]) -> Option<RunEvent> {
         let rows: Vec<&[f32]> = tokens
             .iter()
             .map(|token| token.attention.as_slice())
@@ -38,7 +38,7 @@ impl Attribution {
                 share,
             })
             .collect();
-        Some(Event::StepAttributed { step, chunks })
+        Some(RunEvent::StepAttributed { step, chunks })
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::engine::error::RunError;
 use crate::engine::run::{Draft, Need, Passages, Roles, Run, StepLookup, context};
 use crate::engine::stages::reranked;
-use crate::event::{Decision, DropReason, DroppedChunk, Event, Hit, Uncertainty};
+use crate::event::{Decision, DropReason, DroppedChunk, Hit, RunEvent, Uncertainty};
 use crate::llm::{End, LlmError};
 use crate::methods::searag::should_expand;
 
@@ -72,7 +72,7 @@ impl Writing<'_> {
         let config = run.tools.config;
         let uncertainty = roles.gate.judge(run, draft)?;
         run.emit(draft.sentence.finished(uncertainty.clone()));
-        let is_uncertain = uncertainty.decision == Decision::LookUp;
+        let is_uncertain = uncertainty.decision == Decision::Retrieve;
         if !is_uncertain || !context::needs_corpus(config) || run.is_stopped() {
             return Ok(None);
         }
@@ -180,9 +180,9 @@ fn emit_kept(run: &mut Run<'_>, draft: &Draft, uncertainty: Uncertainty, republi
     let sentence = &draft.sentence;
     if republish {
         let step = sentence.step;
-        run.emit(Event::StepStarted { step });
+        run.emit(RunEvent::StepStarted { step });
         for token in &sentence.tokens {
-            run.emit(Event::TokenGenerated {
+            run.emit(RunEvent::TokenGenerated {
                 step,
                 text: token.text.clone(),
                 logprob: token.logprob,

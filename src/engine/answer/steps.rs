@@ -2,7 +2,7 @@
 
 use crate::corpus::sentences;
 use crate::engine::run::Sentence;
-use crate::event::{Event, Flow, Uncertainty};
+use crate::event::{Flow, RunEvent, Uncertainty};
 use crate::llm::Token;
 
 use super::attribution::Attribution;
@@ -52,7 +52,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Takes the next token of the completion.
-    pub fn push(&mut self, publish: &mut dyn FnMut(Event) -> Flow, token: &Token) -> Flow {
+    pub fn push(&mut self, publish: &mut dyn FnMut(RunEvent) -> Flow, token: &Token) -> Flow {
         if self.begins_sentence(&token.text) && self.finish(publish) == Flow::Stop {
             return Flow::Stop;
         }
@@ -60,12 +60,14 @@ impl<'a> Steps<'a> {
             return Flow::Stop;
         }
 
-        if self.tokens.is_empty() && publish(Event::StepStarted { step: self.step }) == Flow::Stop {
+        if self.tokens.is_empty()
+            && publish(RunEvent::StepStarted { step: self.step }) == Flow::Stop
+        {
             return Flow::Stop;
         }
         self.raw.push_str(&token.text);
         self.tokens.push(token.clone());
-        publish(Event::TokenGenerated {
+        publish(RunEvent::TokenGenerated {
             step: self.step,
             text: token.text.clone(),
             logprob: token.logprob,
@@ -74,7 +76,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Finishes the current sentence.
-    pub fn finish(&mut self, publish: &mut dyn FnMut(Event) -> Flow) -> Flow {
+    pub fn finish(&mut self, publish: &mut dyn FnMut(RunEvent) -> Flow) -> Flow {
         let tokens = std::mem::take(&mut self.tokens);
         let raw = std::mem::take(&mut self.raw);
         // white space before the end of the turn is not a sentence

@@ -62,7 +62,7 @@ impl Writing<'_> {
 
             let decide_early = |tokens: &[_]| {
                 let early = roles.gate.decide_early(tokens)?;
-                (early.decision != Decision::LookUp).then_some(early)
+                (early.decision != Decision::Retrieve).then_some(early)
             };
             let written = match self.complete(run, roles, self.passages, &decide_early) {
                 Ok(written) => written,

@@ -4,7 +4,7 @@ use crate::config::prompts::{PromptName, Prompts};
 use crate::config::{AnswerPrompt, Config, ConfigError, PassageOrder, RetrieverKind};
 use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
-use crate::event::{Context, ContextChunk, DropReason, DroppedChunk, Event, Hit, Stage};
+use crate::event::{Context, ContextChunk, DropReason, DroppedChunk, Hit, RunEvent, Stage};
 use crate::llm::{Generator, LlmError, Prompt};
 use crate::methods::{context_lines, joined};
 
@@ -63,7 +63,7 @@ pub fn publish(run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
         prompt_tokens: room.needed_tokens,
         available_tokens: room.available_tokens,
     };
-    run.emit(Event::ContextBuilt {
+    run.emit(RunEvent::ContextBuilt {
         step: run.step,
         context,
     });
@@ -157,7 +157,7 @@ fn merge(run: &mut Run<'_>, hits: Vec<Hit>) -> Merged {
         .filter(|hit| absorbed.iter().any(|text| text.by == hit.chunk.id))
         .cloned()
         .collect();
-    run.emit(Event::ChunksMerged {
+    run.emit(RunEvent::ChunksMerged {
         step: run.step,
         merged,
     });
@@ -169,7 +169,7 @@ fn merge(run: &mut Run<'_>, hits: Vec<Hit>) -> Merged {
             reason: DropReason::Absorbed { by: text.by },
         })
         .collect();
-    run.emit(Event::StageFinished {
+    run.emit(RunEvent::StageFinished {
         step: run.step,
         stage: Stage::Merged,
         kept: hits.iter().map(|hit| hit.chunk.id).collect(),

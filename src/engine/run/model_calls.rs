@@ -6,7 +6,7 @@ use std::slice;
 use crate::config::prompts::PromptName;
 use crate::config::{JudgeModel, RerankerModel};
 use crate::engine::error::RunError;
-use crate::event::{CallUsage, Event, Flow, ModelRole};
+use crate::event::{CallUsage, Flow, ModelRole, RunEvent};
 use crate::llm::{
     Completion, Decoding, End, Entailment, HiddenAt, LlmError, Prompt, Tapped, Taps, Token,
 };
@@ -27,7 +27,7 @@ pub struct Call<'a> {
 }
 
 /// Observes each token of a call. The first argument publishes the events that follow from it.
-pub type TokenObserver<'o> = dyn FnMut(&mut dyn FnMut(Event) -> Flow, &Token) -> Flow + 'o;
+pub type TokenObserver<'o> = dyn FnMut(&mut dyn FnMut(RunEvent) -> Flow, &Token) -> Flow + 'o;
 
 impl Run<'_> {
     /// Calls the generator once; `observe` sees each token.
@@ -92,7 +92,7 @@ impl Run<'_> {
             let rendered = self.tools.generator.render(prompt)?;
             let call = self.usage.model_calls;
             self.usage.model_calls += 1;
-            self.emit(Event::ModelCalled {
+            self.emit(RunEvent::ModelCalled {
                 call,
                 purpose: purpose.to_owned(),
                 role: ModelRole::Generator,
@@ -112,7 +112,7 @@ impl Run<'_> {
         self.usage.tokens_generated += u64::from(usage.tokens_generated);
 
         let calls = self.usage.model_calls - first;
-        self.emit(Event::ModelCallFinished {
+        self.emit(RunEvent::ModelCallFinished {
             call: first,
             calls,
             usage,

@@ -3,7 +3,7 @@
 
 use crate::config::{Location, RetrieverSettings};
 use crate::engine::error::RunError;
-use crate::event::{ChunkText, DropReason, DroppedChunk, Event, Hit, Ranked};
+use crate::event::{ChunkText, DropReason, DroppedChunk, Hit, Ranked, RunEvent};
 
 use super::state::Run;
 use super::values::Passages;
@@ -70,7 +70,7 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
     }
 
     for place in unknown {
-        run.emit(Event::Warned {
+        run.emit(RunEvent::Warned {
             text: format!("retriever.pinned: no chunk of the index lies at {place}"),
         });
     }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::engine::error::RunError;
-use crate::event::{Event, Flow, Hit, ModelCard, ModelRole, Outcome, Retrieval, RunUsage};
+use crate::event::{Flow, Hit, ModelCard, ModelRole, Outcome, Retrieval, RunEvent, RunUsage};
 use crate::llm::LlmError;
 use crate::methods::ModelCalls as _;
 
@@ -20,7 +20,7 @@ pub struct Run<'a> {
     pub contexts: Contexts,
     pub(super) judged: Judged,
     pub(super) usage: RunUsage,
-    publish: &'a mut dyn FnMut(Event) -> Flow,
+    publish: &'a mut dyn FnMut(RunEvent) -> Flow,
     started: Instant,
     is_stopped: bool,
     written: Answer,
@@ -30,7 +30,7 @@ impl<'a> Run<'a> {
     pub fn new(
         tools: Tools<'a>,
         question: &'a str,
-        publish: &'a mut dyn FnMut(Event) -> Flow,
+        publish: &'a mut dyn FnMut(RunEvent) -> Flow,
     ) -> Self {
         Self {
             tools,
@@ -47,7 +47,7 @@ impl<'a> Run<'a> {
     }
 
     /// Publishes an event, and remembers whether the observer wants to stop.
-    pub fn emit(&mut self, event: Event) {
+    pub fn emit(&mut self, event: RunEvent) {
         if (self.publish)(event) == Flow::Stop {
             self.is_stopped = true;
         }
@@ -167,7 +167,7 @@ impl<'a> Run<'a> {
 
     fn emit_finished(&mut self, outcome: Outcome, answer: Answer) -> Outcome {
         self.usage.wall_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.emit(Event::RunFinished {
+        self.emit(RunEvent::RunFinished {
             outcome: outcome.clone(),
             text: answer.text,
             answer: answer.short,
@@ -178,7 +178,7 @@ impl<'a> Run<'a> {
     }
 
     /// Lends the way of the events to a call of the generator, which holds the tools meanwhile.
-    pub(super) fn lend(&mut self) -> (&mut Tools<'a>, impl FnMut(Event) -> Flow) {
+    pub(super) fn lend(&mut self) -> (&mut Tools<'a>, impl FnMut(RunEvent) -> Flow) {
         let publish = &mut *self.publish;
         let is_stopped = &mut self.is_stopped;
         let emit = move |event| {

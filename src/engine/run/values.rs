@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::event::{Citation, ContextOrigin, DroppedChunk, Event, Hit, Uncertainty, Unmeasured};
+use crate::event::{Citation, ContextOrigin, DroppedChunk, Hit, RunEvent, Uncertainty, Unmeasured};
 use crate::llm::{Entailment, Hidden, Prompt, Token};
 use crate::methods::Meaning;
 use crate::methods::dense::{Measured, Rephrasings};
@@ -106,8 +106,8 @@ impl Sentence {
     }
 
     /// Returns the event that ends the step of this sentence.
-    pub fn finished(&self, uncertainty: Uncertainty) -> Event {
-        Event::StepFinished {
+    pub fn finished(&self, uncertainty: Uncertainty) -> RunEvent {
+        RunEvent::StepFinished {
             step: self.step,
             text: self.text().to_owned(),
             uncertainty,

@@ -4,7 +4,7 @@ use crate::config::PrefilterKind;
 use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run, context};
-use crate::event::{DropReason, DroppedChunk, Event, GradedChunk, Hit, JudgedChunk, Stage};
+use crate::event::{DropReason, DroppedChunk, GradedChunk, Hit, JudgedChunk, RunEvent, Stage};
 use crate::methods::chunkrag::{self, Twin};
 use crate::methods::{MethodError, ModelCalls as _, cosine};
 
@@ -59,10 +59,10 @@ impl HitStage for Binary {
                 probability: *probability,
             })
             .collect();
-        run.emit(Event::ChunksJudged {
+        run.emit(RunEvent::ChunksJudged {
             step: run.step,
             judged,
-            least_probability: min_probability,
+            min_probability,
             fell_back: fell_back && !passages.hits.is_empty(),
         });
 
@@ -72,7 +72,7 @@ impl HitStage for Binary {
                 let is_kept = fell_back || probability >= min_probability;
                 (!is_kept).then_some(DropReason::Irrelevant {
                     probability,
-                    least_probability: min_probability,
+                    min_probability,
                 })
             })
             .collect();
@@ -123,7 +123,7 @@ fn drop_alike(run: &mut Run<'_>, passages: Passages) -> Passages {
     });
 
     let verdicts = redundant(&passages.hits, &twins);
-    narrow(run, Stage::Alike, passages, verdicts)
+    narrow(run, Stage::SimilarWording, passages, verdicts)
 }
 
 /// Drops the texts whose vectors are nearly those of a better one.
@@ -143,8 +143,8 @@ fn redundant(hits: &[Hit], twins: &[Option<Twin>]) -> Vec<Option<DropReason>> {
         .iter()
         .map(|twin| {
             twin.map(|twin| DropReason::Redundant {
-                twin: hits[twin.of].chunk.id,
-                cosine: twin.cosine,
+                duplicate_of: hits[twin.of].chunk.id,
+                similarity: twin.cosine,
             })
         })
         .collect()
@@ -180,7 +180,7 @@ fn grade(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
             score: *score,
         })
         .collect();
-    run.emit(Event::ChunksGraded {
+    run.emit(RunEvent::ChunksGraded {
         step: run.step,
         graded,
         threshold: threshold.value as f32,
@@ -221,7 +221,7 @@ fn narrow(
         }
     }
 
-    run.emit(Event::StageFinished {
+    run.emit(RunEvent::StageFinished {
         step: run.step,
         stage,
         kept: hits.iter().map(|hit| hit.chunk.id).collect(),

@@ -154,7 +154,7 @@ pub fn sampling(config: &Config, draft: &Draft, seed: u64) -> SentenceSampling {
 /// Returns the uncertainty with the decision that follows from it: above the threshold, retrieve.
 pub fn judged(measure: UncertaintyMeasure, value: f32, threshold: f32) -> Uncertainty {
     let decision = if value > threshold {
-        Decision::LookUp
+        Decision::Retrieve
     } else {
         Decision::Keep
     };

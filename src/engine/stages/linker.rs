@@ -7,7 +7,7 @@ use crate::config::{LinkJoin, RetrieverSettings};
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run, pins};
 use crate::event::{
-    ChunkText, DocumentLinks, Event, Flow, Hit, LinkedChunk, LinkedText, Relative, Stage,
+    ChunkText, DocumentLinks, Flow, Hit, LinkedChunk, LinkedText, Relative, RunEvent, Stage,
 };
 use crate::index::ChunkLinks;
 use crate::llm::LlmError;
@@ -45,7 +45,7 @@ impl HitStage for ByAttention {
             .collect();
         let linked = in_turn(texts);
 
-        run.emit(Event::ChunksLinked {
+        run.emit(RunEvent::ChunksLinked {
             step: run.step,
             linked: linked
                 .iter()
@@ -54,7 +54,7 @@ impl HitStage for ByAttention {
                 .collect(),
         });
         let hits: Vec<Hit> = linked.into_iter().map(|text| text.hit).collect();
-        run.emit(Event::StageFinished {
+        run.emit(RunEvent::StageFinished {
             step: run.step,
             stage: Stage::Linked,
             kept: hits.iter().map(|hit| hit.chunk.id).collect(),
@@ -93,7 +93,7 @@ fn read_documents(
             .iter()
             .filter_map(|seed| document.position(seed.chunk.id));
         let links = document.to_event(path, positions.min().unwrap_or(0));
-        run.emit(Event::LinksRead {
+        run.emit(RunEvent::LinksRead {
             step: run.step,
             links,
         });
@@ -101,7 +101,7 @@ fn read_documents(
     }
 
     if unlinked > 0 {
-        run.emit(Event::Warned {
+        run.emit(RunEvent::Warned {
             text: format!(
                 "{unlinked} documents of the hits are not linked yet: their chunks come without relatives"
             ),
@@ -143,7 +143,7 @@ fn read_document(run: &mut Run<'_>, path: &str) -> Result<Option<LinkedDocument>
         Err(LlmError::Stopped) => Err(LlmError::Stopped.into()),
         // a document that cannot be linked comes without relatives
         Err(error) => {
-            run.emit(Event::Warned {
+            run.emit(RunEvent::Warned {
                 text: format!("{path} is not linked: {error}"),
             });
             Ok(None)

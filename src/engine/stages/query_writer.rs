@@ -6,7 +6,7 @@
 use crate::config::QueryKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Need, QueryWriter, Run};
-use crate::event::{DoubtedRegion, Event, WordOrigin};
+use crate::event::{RunEvent, UncertainRegion, WordOrigin};
 use crate::methods::query::{self, WrittenQuery};
 
 /// Writes queries as the settings name it. Before the answer begins, the query is the question.
@@ -56,11 +56,11 @@ impl QueryWriter for ByKind {
         };
 
         let text = written.text();
-        let region = written.region.map(|region| DoubtedRegion {
+        let region = written.region.map(|region| UncertainRegion {
             threshold: region.threshold as f32,
             first_word: region.start.and_then(|start| u32::try_from(start).ok()),
         });
-        run.emit(Event::QueryWritten {
+        run.emit(RunEvent::QueryWritten {
             step: run.step,
             query: text.clone(),
             writer: writer.to_owned(),

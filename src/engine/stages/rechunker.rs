@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::corpus::SemanticCut;
 use crate::engine::error::RunError;
 use crate::engine::run::{Known, Passages, Rechunker, Run, context, pins};
-use crate::event::{ChunkText, ContextOrigin, Event, Hit, Ranked, RecutDocument, Retrieval};
+use crate::event::{ChunkText, ContextOrigin, Hit, Ranked, RechunkedDocument, Retrieval, RunEvent};
 use crate::index::Rechunked;
 use crate::methods::{ModelCalls as _, cosine};
 
@@ -38,7 +38,7 @@ impl Rechunker for Adaptive {
         }
 
         let hits = nearest(run, chunks)?;
-        run.emit(Event::RetrievalFinished {
+        run.emit(RunEvent::RetrievalFinished {
             step: run.step,
             retrieval: Retrieval {
                 query: run.question.to_owned(),
@@ -51,7 +51,7 @@ impl Rechunker for Adaptive {
         });
 
         let passages = context::choose(run, Passages::of(hits))?;
-        let understood = understanding::measure(run, &passages.hits, ContextOrigin::Recut)?;
+        let understood = understanding::measure(run, &passages.hits, ContextOrigin::Rechunked)?;
         Ok((passages, Some(understood)))
     }
 }
@@ -78,11 +78,11 @@ fn rechunked(run: &mut Run<'_>, passages: &Passages) -> Result<Vec<NewChunk>, Ru
     let recuts = corpus
         .index
         .rechunk(&documents, cut, corpus.embedder, corpus.counter)?;
-    run.emit(Event::DocumentsRecut {
+    run.emit(RunEvent::DocumentsRechunked {
         step: run.step,
         documents: recuts.iter().map(to_event).collect(),
         similarity: cut.similarity,
-        most_tokens: cut.tokens,
+        max_tokens: cut.tokens,
     });
 
     Ok(recuts
@@ -93,14 +93,14 @@ fn rechunked(run: &mut Run<'_>, passages: &Passages) -> Result<Vec<NewChunk>, Ru
         .collect())
 }
 
-fn to_event(recut: &Rechunked) -> RecutDocument {
+fn to_event(recut: &Rechunked) -> RechunkedDocument {
     let chunks = recut.chunks.as_ref().map_or(0, |chunks| chunks.len());
-    RecutDocument {
+    RechunkedDocument {
         document: recut.document.clone(),
         sentences: recut.sentences,
         chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
-        known: recut.known,
-        fault: recut.chunks.as_ref().err().cloned(),
+        cached: recut.known,
+        error: recut.chunks.as_ref().err().cloned(),
     }
 }
 

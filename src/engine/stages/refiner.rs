@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use crate::engine::error::RunError;
 use crate::engine::run::{Known, Passages, Refiner, Run, Understood, context, pins};
 use crate::event::{
-    AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, DropReason, DroppedChunk, Event, Hit,
-    RefinementEnd,
+    AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, DropReason, DroppedChunk, Hit,
+    RefinementEnd, RunEvent,
 };
 use crate::methods::dense::{self, Evaluation};
 use crate::methods::{Meaning, cosine};
@@ -42,7 +42,7 @@ impl Refiner for Rounds {
         };
         let (best, end) = refine(run, first)?;
         let best_round = best.understood.round;
-        run.emit(Event::RefinementFinished {
+        run.emit(RunEvent::RefinementFinished {
             step: run.step,
             best: best_round,
             end,
@@ -87,7 +87,7 @@ fn refine(run: &mut Run<'_>, first: Candidate) -> Result<(Candidate, RefinementE
             break RefinementEnd::Sufficient;
         }
         if rounds >= settings.max_rounds {
-            break RefinementEnd::Rounds;
+            break RefinementEnd::RoundLimit;
         }
 
         visited.add(&now.passages.hits);
@@ -121,7 +121,7 @@ fn evaluate(run: &mut Run<'_>, candidate: &Candidate) -> Result<Evaluation, RunE
     let question = run.question;
     let probability = dense::self_evaluate(run, question, &candidate.passages.texts())?;
     let sufficient = probability.is_some_and(|yes| yes > 0.5);
-    run.emit(Event::ContextEvaluated {
+    run.emit(RunEvent::ContextEvaluated {
         step: run.step,
         round: candidate.understood.round,
         sufficient,
@@ -145,7 +145,7 @@ fn repair(
     if dropped.is_empty() && added.is_empty() {
         return Ok(Err(RefinementEnd::Unchanged));
     }
-    run.emit(Event::ContextRefined {
+    run.emit(RunEvent::ContextRefined {
         step: run.step,
         round: now.understood.round,
         dropped,
@@ -187,7 +187,7 @@ fn classify(run: &mut Run<'_>, now: &Candidate) -> Result<Vec<ChunkClass>, RunEr
             agreement: classified.agreement.map(|agreement| agreement as f32),
         })
         .collect();
-    run.emit(Event::ChunksClassified {
+    run.emit(RunEvent::ChunksClassified {
         step: run.step,
         round: now.understood.round,
         chunks,
@@ -249,8 +249,8 @@ fn change(
         next.dropped.retain(|dropped| dropped.chunk != chunk);
         added.push(AddedChunk {
             chunk,
-            beside: hits[addition.beside].chunk.id,
-            cosine: addition.cosine,
+            similar_to: hits[addition.beside].chunk.id,
+            similarity: addition.cosine,
         });
     }
     next.hits = context::ordered(next.hits, order);

@@ -2,7 +2,7 @@
 
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run};
-use crate::event::{Event, Hit, RerankedChunk};
+use crate::event::{Hit, RerankedChunk, RunEvent};
 use crate::methods::ModelCalls as _;
 
 /// Reranks with the model of the settings.
@@ -31,7 +31,7 @@ pub fn reranked(run: &mut Run<'_>, text: &str, hits: Vec<Hit>) -> Result<Vec<Hit
             score: *score,
         })
         .collect();
-    run.emit(Event::ChunksReranked {
+    run.emit(RunEvent::ChunksReranked {
         step: run.step,
         ranked: scored,
     });

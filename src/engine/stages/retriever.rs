@@ -2,7 +2,7 @@
 
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Retriever, Run, pins};
-use crate::event::Event;
+use crate::event::RunEvent;
 
 /// Searches the index of the open corpus; the stages after it choose among the hits that it keeps.
 pub struct Hybrid;
@@ -14,7 +14,7 @@ impl Retriever for Hybrid {
         };
 
         retrieval.hits = pins::keep(run, retrieval.hits)?;
-        run.emit(Event::RetrievalFinished {
+        run.emit(RunEvent::RetrievalFinished {
             step: run.step,
             retrieval: retrieval.clone(),
         });

@@ -3,7 +3,7 @@
 use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;
 use crate::engine::run::{Rewriter, Run};
-use crate::event::Event;
+use crate::event::RunEvent;
 use crate::llm::{Decoding, Sampling, StopRule};
 use crate::methods::{ModelCalls, cosine};
 
@@ -26,11 +26,11 @@ impl Rewriter for ByGenerator {
 
         let min_similarity = run.tools.config.rewriter.min_similarity;
         let used = cosine.is_some_and(|cosine| cosine >= min_similarity);
-        run.emit(Event::QuestionRewritten {
+        run.emit(RunEvent::QuestionRewritten {
             question: question.to_owned(),
             rewritten: rewritten.clone(),
-            cosine,
-            least_cosine: min_similarity,
+            similarity: cosine,
+            min_similarity,
             used,
         });
 

@@ -7,7 +7,7 @@ use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
 use crate::engine::run::{Known, Passages, Run, UnderstandingMeter, Understood};
 use crate::event::{
-    ContextOrigin, Event, Hit, JudgedReplies, Understanding, Unmeasured, VariedChunk,
+    ContextOrigin, Hit, JudgedReplies, RunEvent, Understanding, Unmeasured, VariedChunk,
 };
 use crate::llm::Entailment;
 use crate::methods::JudgedPair;
@@ -89,7 +89,7 @@ pub fn measure(
                 .zip(&rephrased)
                 .map(|((label, hit), rephrased)| varied_chunk(label, hit, rephrased))
                 .collect();
-            run.emit(Event::UnderstandingSkipped {
+            run.emit(RunEvent::UnderstandingSkipped {
                 step,
                 round,
                 reason,
@@ -115,7 +115,7 @@ pub fn measure(
         certain: measured.is_certain(&config.understanding),
         wall_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
-    run.emit(Event::UnderstandingMeasured {
+    run.emit(RunEvent::UnderstandingMeasured {
         step,
         round,
         understanding,

@@ -3,7 +3,7 @@
 use crate::config::{AnswerPrompt, UtilityKind};
 use crate::engine::error::RunError;
 use crate::engine::run::{Meter, Passages, Run, Tools, context};
-use crate::event::{Belief, BeliefSample, Event, Flow, Hit, HitUtility, SePerForm, Utility};
+use crate::event::{Belief, BeliefSample, Flow, Hit, HitUtility, RunEvent, SePerForm, Utility};
 use crate::llm::{Completion, Decoding, Prompt, Sampling, StopRule};
 use crate::methods::{Believed, ModelCalls, believed, contexts, judge_ahead, sampled_uncertainty};
 
@@ -36,7 +36,7 @@ struct References {
 pub fn of_finished_run(
     mut tools: Tools<'_>,
     finished: &FinishedRun<'_>,
-    publish: &mut dyn FnMut(Event) -> Flow,
+    publish: &mut dyn FnMut(RunEvent) -> Flow,
 ) -> Result<Option<Utility>, RunError> {
     let mut meter = SePer::of(tools.config.utility.kind);
     let mut run = Run::new(tools.reborrow(), finished.question, publish);
@@ -129,8 +129,7 @@ impl Meter for SePer {
     fn measure(&mut self, run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
         let own = run.written().short.clone();
         if let Some(utility) = self.utility(run, &passages.hits, &own)? {
-            run.emit(Event::UtilityMeasured {
-                of: None,
+            run.emit(RunEvent::UtilityMeasured {
                 step: run.step,
                 utility,
             });

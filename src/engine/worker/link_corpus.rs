@@ -6,7 +6,7 @@ use crate::config::LinkerSettings;
 use crate::engine::error::WorkerError;
 use crate::engine::run::OpenGenerator;
 use crate::engine::stages::link_builder::{self, Units};
-use crate::event::{Event, Flow, IndexPhase, LinkReport, SkippedFile};
+use crate::event::{Flow, IndexPhase, LinkReport, SessionEvent, SkippedFile};
 use crate::index::{Index, Position, Progress, Search as _};
 use crate::llm::LlmError;
 
@@ -16,7 +16,7 @@ pub fn link_corpus(
     index: &Index,
     model: &mut dyn OpenGenerator,
     settings: &LinkerSettings,
-    publish: &mut dyn FnMut(Event) -> Flow,
+    publish: &mut dyn FnMut(SessionEvent) -> Flow,
 ) -> Result<Option<LinkReport>, WorkerError> {
     let started = Instant::now();
     let before = index.linked();
@@ -36,7 +36,7 @@ pub fn link_corpus(
             "the links of this index were made with {}: they are not used, and `ragscope links {} --rebuild` makes new ones",
             other.model_file, report.corpus.folder
         );
-        let _ = publish(Event::Warned { text });
+        let _ = publish(SessionEvent::Warned { text });
         return Ok(Some(report));
     }
     if before.unlinked.is_empty() {
@@ -84,7 +84,7 @@ pub fn link_corpus(
 
     index.compact_links()?;
     report.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let _ = publish(Event::LinksFinished {
+    let _ = publish(SessionEvent::LinksFinished {
         report: report.clone(),
     });
     Ok(Some(report))

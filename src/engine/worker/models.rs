@@ -8,7 +8,7 @@ use crate::config::{
     RerankerKind,
 };
 use crate::corpus::TokenCounter;
-use crate::event::{Event, Flow, ModelCard, ModelRole, StopFlag};
+use crate::event::{Flow, ModelCard, ModelRole, SessionEvent, StopFlag};
 use crate::llm::{
     self, Embedder, Generator, LlamaClassifier, LlamaEmbedder, LlamaGenerator, LlmError, Runtime,
 };
@@ -70,7 +70,7 @@ impl Models {
         &mut self,
         config: &Config,
         with_embedder: bool,
-        publish: &mut dyn FnMut(Event) -> Flow,
+        publish: &mut dyn FnMut(SessionEvent) -> Flow,
     ) -> Result<Loaded<'_>, LlmError> {
         if with_embedder {
             self.embedder(config, publish)?;
@@ -128,7 +128,7 @@ impl Models {
     pub fn embedder(
         &mut self,
         config: &Config,
-        publish: &mut dyn FnMut(Event) -> Flow,
+        publish: &mut dyn FnMut(SessionEvent) -> Flow,
     ) -> Result<&mut LoadedEmbedder, LlmError> {
         let settings = &config.embedder;
         let current = self
@@ -186,7 +186,7 @@ fn load_classifier(
     (runtime, paths, stop): (&Runtime, &Paths, &StopFlag),
     role: ModelRole,
     settings: Option<EmbedderSettings>,
-    publish: &mut dyn FnMut(Event) -> Flow,
+    publish: &mut dyn FnMut(SessionEvent) -> Flow,
 ) -> Result<(), LlmError> {
     if slot.as_ref().map(|(loaded, _)| loaded) == settings.as_ref() {
         return Ok(());
@@ -226,7 +226,7 @@ fn loaded_generator<'a>(
     runtime: &Runtime,
     paths: &Paths,
     (role, settings, stop): (ModelRole, &GeneratorSettings, &StopFlag),
-    publish: &mut dyn FnMut(Event) -> Flow,
+    publish: &mut dyn FnMut(SessionEvent) -> Flow,
 ) -> Result<&'a mut LlamaGenerator, LlmError> {
     // the old model goes first: two large ones may not fit side by side
     let current = slot
@@ -245,7 +245,7 @@ fn loaded_generator<'a>(
             });
             if role == ModelRole::Generator && !model.can_share_prefixes() {
                 let text = "this model keeps one state a prompt: prompts share nothing, so methods that ask much are slower";
-                let _ = (watch.publish)(Event::Warned {
+                let _ = (watch.publish)(SessionEvent::Warned {
                     text: text.to_owned(),
                 });
             }
@@ -264,11 +264,11 @@ struct Watch<'a> {
     file: String,
     told: f32,
     started: Instant,
-    publish: &'a mut dyn FnMut(Event) -> Flow,
+    publish: &'a mut dyn FnMut(SessionEvent) -> Flow,
 }
 
 impl<'a> Watch<'a> {
-    fn new(role: ModelRole, file: &Path, publish: &'a mut dyn FnMut(Event) -> Flow) -> Self {
+    fn new(role: ModelRole, file: &Path, publish: &'a mut dyn FnMut(SessionEvent) -> Flow) -> Self {
         let file = file
             .file_name()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -286,7 +286,7 @@ impl<'a> Watch<'a> {
             return Flow::Continue;
         }
         self.told = fraction;
-        (self.publish)(Event::ModelLoadProgressed {
+        (self.publish)(SessionEvent::ModelLoadProgressed {
             role: self.role,
             file: self.file.clone(),
             fraction,
@@ -295,7 +295,7 @@ impl<'a> Watch<'a> {
 
     fn loaded(&mut self, model: &ModelCard) {
         let wall_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let _ = (self.publish)(Event::ModelLoaded {
+        let _ = (self.publish)(SessionEvent::ModelLoaded {
             model: model.clone(),
             wall_ms,
         });

@@ -12,7 +12,8 @@ use crate::engine::run::{Corpus, OpenGenerator, Run, Tools};
 use crate::engine::stages::link_builder;
 use crate::engine::stages::utility::{self, FinishedRun};
 use crate::event::{
-    ChunkText, Event, Flow, IndexReport, Link, LinkReport, Outcome, SESSION, SoughtLookup, StopFlag,
+    ChunkText, Flow, IndexReport, Link, LinkReport, Outcome, RunEvent, SESSION, SessionEvent,
+    StopFlag, TracedLookup,
 };
 use crate::index::{Index, LinkRecipe, Search, Update};
 use crate::llm::{Embedder as _, EntailmentJudge, Generator as _, LlmError, Reranker};
@@ -49,7 +50,7 @@ impl Worker {
     }
 
     /// Emits an event of the session.
-    pub(super) fn emit(&mut self, event: Event, publish: Publish<'_>) {
+    pub(super) fn emit(&mut self, event: SessionEvent, publish: Publish<'_>) {
         let _ = publish(self.session.record(event));
     }
 
@@ -90,7 +91,7 @@ impl Worker {
         };
         let corpus = index.card();
         self.index = Some(index);
-        self.emit(Event::CorpusOpened { corpus }, publish);
+        self.emit(SessionEvent::CorpusOpened { corpus }, publish);
         Ok(())
     }
 
@@ -127,10 +128,10 @@ impl Worker {
         match index.update(&config, model, counter, &mut emit)? {
             Update::Interrupted => Ok(None),
             Update::Finished(report) => {
-                let _ = emit(Event::IndexFinished {
+                let _ = emit(SessionEvent::IndexFinished {
                     report: report.clone(),
                 });
-                let _ = emit(Event::CorpusOpened {
+                let _ = emit(SessionEvent::CorpusOpened {
                     corpus: report.corpus.clone(),
                 });
                 Ok(Some(report))
@@ -172,7 +173,7 @@ impl Worker {
         let is_empty = |corpus: &Corpus<'_>| corpus.card().chunks == 0;
         if corpus.as_ref().is_some_and(is_empty) {
             let text = "nothing is indexed yet: this answer comes without documents, ask again when indexing is done";
-            let _ = emit(Event::Warned {
+            let _ = emit(SessionEvent::Warned {
                 text: text.to_owned(),
             });
         }
@@ -265,9 +266,8 @@ impl Worker {
         })?;
         let utility = utility.ok_or(WorkerError::NothingToMeasure)?;
         self.emit(
-            Event::UtilityMeasured {
-                of: Some(finished.run.to_owned()),
-                step: 0,
+            SessionEvent::UtilityMeasured {
+                run: finished.run.to_owned(),
                 utility,
             },
             publish,
@@ -294,7 +294,7 @@ impl Worker {
         &mut self,
         overrides: &[(String, String)],
         publish: Publish<'_>,
-        work: impl for<'t> FnOnce(Tools<'t>, &'t mut dyn FnMut(Event) -> Flow) -> Result<T, RunError>,
+        work: impl for<'t> FnOnce(Tools<'t>, &'t mut dyn FnMut(RunEvent) -> Flow) -> Result<T, RunError>,
     ) -> Result<T, WorkerError> {
         let config = self.layers.with(overrides)?.config()?;
         let prompts = Prompts::new(&self.paths.config.join("prompts"));
@@ -351,7 +351,7 @@ impl Worker {
         queries: &[(u32, String)],
         overrides: &[(String, String)],
         publish: Publish<'_>,
-    ) -> Result<Vec<SoughtLookup>, WorkerError> {
+    ) -> Result<Vec<TracedLookup>, WorkerError> {
         let config = self.layers.with(overrides)?.config()?;
         let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
         let session = &mut self.session;
@@ -364,14 +364,14 @@ impl Worker {
         let mut lookups = Vec::new();
         for ((step, query), vector) in queries.iter().zip(&vectors) {
             let chunks = index.seek(phrase, query, (vector, &fingerprint), &config.retriever)?;
-            lookups.push(SoughtLookup {
+            lookups.push(TracedLookup {
                 step: *step,
                 query: query.clone(),
                 pool: config.retriever.pool,
                 chunks,
             });
         }
-        let _ = emit(Event::ChunksSought {
+        let _ = emit(SessionEvent::PassageTraced {
             phrase: phrase.to_owned(),
             lookups: lookups.clone(),
         });
@@ -386,7 +386,7 @@ impl Worker {
     ) -> Result<(), WorkerError> {
         let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
         let source = index.source(document, lines)?;
-        self.emit(Event::SourceOpened { source }, publish);
+        self.emit(SessionEvent::SourceOpened { source }, publish);
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use crate::config::prompts::PromptName;
 use crate::corpus::{fold_white_space, language};
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::{Run, Tools};
-use crate::event::{ChunkText, Event, Flow, ProbePhase, ProbeProgress, StopFlag};
+use crate::event::{ChunkText, Flow, ProbePhase, ProbeProgress, SessionEvent, StopFlag};
 use crate::index::{Index, is_content_word};
 use crate::llm::{Decoding, Random, Sampling, StopRule};
 use crate::methods::{MethodError, ModelCalls};
@@ -32,7 +32,7 @@ pub struct ProbeQuestion {
 /// The observer of a long operation: it sees events, and stops.
 pub struct Observer<'o> {
     pub stop: &'o StopFlag,
-    pub publish: &'o mut dyn FnMut(Event) -> Flow,
+    pub publish: &'o mut dyn FnMut(SessionEvent) -> Flow,
 }
 
 impl Observer<'_> {
@@ -41,7 +41,7 @@ impl Observer<'_> {
     /// # Errors
     /// [`ProbeError::Stopped`] when the observer stops.
     pub fn emit(&mut self, progress: ProbeProgress) -> Result<(), ProbeError> {
-        match (self.publish)(Event::ProbeProgressed { progress }) {
+        match (self.publish)(SessionEvent::ProbeProgressed { progress }) {
             Flow::Continue if !self.stop.is_set() => Ok(()),
             Flow::Continue | Flow::Stop => Err(ProbeError::Stopped),
         }

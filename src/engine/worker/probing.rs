@@ -17,7 +17,7 @@ use crate::engine::run::{Corpus, Draft, Gate, OpenGenerator, Passages, Retriever
 use crate::engine::stages::gate::{judged, sampling};
 use crate::engine::{answer, stages};
 use crate::event::{
-    ChunkText, Event, Flow, Hit, ModelCard, ProbeCard, ProbePhase, ProbeProgress, Ranked,
+    ChunkText, Flow, Hit, ModelCard, ProbeCard, ProbePhase, ProbeProgress, Ranked, SessionEvent,
     Uncertainty, UncertaintyMeasure,
 };
 use crate::index::{Index, Search};
@@ -133,7 +133,7 @@ impl Worker {
         trained.save(&file)?;
 
         let wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let _ = emit(Event::ProbeTrained {
+        let _ = emit(SessionEvent::ProbeTrained {
             probe: trained.card.clone(),
             file: file.display().to_string(),
             wall_ms,

@@ -26,7 +26,7 @@ impl Stamp {
     }
 
     /// Returns the event with its position in the stream.
-    pub fn record(&mut self, event: Event) -> Record {
+    pub fn record(&mut self, event: impl Into<Event>) -> Record {
         let seq = self.next;
         self.next += 1;
         let t_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -34,7 +34,7 @@ impl Stamp {
             seq,
             t_us,
             run: self.run.clone(),
-            event,
+            event: event.into(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::engine::error::WorkerError;
 use crate::engine::stages::utility::FinishedRun;
-use crate::event::{Command, Event, Flow, Record};
+use crate::event::{Command, Flow, Record, SessionEvent};
 
 use super::background::{BackgroundTasks, Overrides, Task};
 use super::inbox::{Inbox, Next};
@@ -136,7 +136,7 @@ impl Worker {
             Ok(false) if commands.is_waiting() => tasks.put_back(task),
             // a stop without a command is the user's: the rest waits until it is asked for again
             Ok(false) => self.emit(
-                Event::OperationStopped {
+                SessionEvent::OperationStopped {
                     operation: task.name().to_owned(),
                 },
                 &mut publish,
@@ -153,7 +153,7 @@ impl Worker {
     fn report_end(&mut self, operation: &str, error: &WorkerError, publish: Publish<'_>) {
         if error.is_stop() {
             let operation = operation.to_owned();
-            self.emit(Event::OperationStopped { operation }, publish);
+            self.emit(SessionEvent::OperationStopped { operation }, publish);
         } else {
             self.report_failure(operation, error, publish);
         }
@@ -163,7 +163,7 @@ impl Worker {
         let (error, advice) = error.told();
         let operation = operation.to_owned();
         self.emit(
-            Event::OperationFailed {
+            SessionEvent::OperationFailed {
                 operation,
                 error,
                 advice,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::config::{Reader, SETTINGS};
 use crate::event::{Command, Hit};
+use crate::story::PassageTrace;
 use crate::tui::overlays;
 use crate::tui::pane::Pane;
 use crate::tui::text;
@@ -262,10 +263,9 @@ impl App {
     pub(super) fn open_utility(&mut self) {
         self.open(overlays::Utility);
 
-        let is_wanted = self
-            .scene()
-            .run
-            .is_some_and(|run| run.utility.is_none() && overlays::why_not_measured(run).is_none());
+        let is_wanted = self.scene().run.is_some_and(|run| {
+            run.utility().is_none() && overlays::why_not_measured(run).is_none()
+        });
         if is_wanted && self.ui.work.measuring.is_none() && self.has_engine() {
             self.measure(Vec::new());
         }
@@ -322,18 +322,14 @@ impl App {
             return;
         };
 
-        let queries = run
-            .lookups
-            .iter()
-            .map(|lookup| (lookup.step, lookup.query.clone()))
-            .collect();
+        let queries = PassageTrace::queries(run);
         // with the settings of the run that is shown
         let overrides = SETTINGS
             .iter()
             .filter(|setting| setting.is_read_by(Reader::Ranking))
             .map(|setting| (setting.key.to_owned(), setting.text(&run.settings)))
             .collect();
-        self.state.sought = None;
+        self.state.traced = None;
         self.send(Command::Seek {
             phrase: phrase.to_owned(),
             queries,

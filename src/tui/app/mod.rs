@@ -13,7 +13,7 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::event::{Command, Event, Record};
+use crate::event::{Command, Event, Record, RunEvent, SessionEvent};
 
 use super::keys::{Action, Context, Keymap, action_list};
 use super::layout::{Layout, Needs, layout};
@@ -117,12 +117,16 @@ impl App {
         self.changed |= self.frozen.is_none();
 
         match &record.event {
-            Event::RunStarted { .. } => self.run_appeared(&record.run),
-            Event::RunFinished { .. } => self.run_ended(&record.run),
-            Event::UtilityMeasured { of: Some(_), .. } => self.ui.work.measuring = None,
-            Event::OperationFailed { operation, .. } => self.operation_failed(operation),
-            Event::OperationStopped { operation } => self.operation_stopped(operation),
-            Event::Warned { .. } => {
+            Event::Run(RunEvent::RunStarted { .. }) => self.run_appeared(&record.run),
+            Event::Run(RunEvent::RunFinished { .. }) => self.run_ended(&record.run),
+            Event::Session(SessionEvent::UtilityMeasured { .. }) => self.ui.work.measuring = None,
+            Event::Session(SessionEvent::OperationFailed { operation, .. }) => {
+                self.operation_failed(operation)
+            }
+            Event::Session(SessionEvent::OperationStopped { operation }) => {
+                self.operation_stopped(operation)
+            }
+            Event::Run(RunEvent::Warned { .. }) | Event::Session(SessionEvent::Warned { .. }) => {
                 let text = self
                     .state
                     .log

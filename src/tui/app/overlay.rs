@@ -2,12 +2,13 @@
 
 use crate::config::{Location, Part, Setting};
 use crate::event::{ChunkText, Command, RunSummary, Source};
+use crate::story::words;
 use crate::tui::keys::Action;
 use crate::tui::overlays::{self, Open, Origin};
 use crate::tui::theme::Theme;
 use crate::tui::ui::{Field, Focus, Purpose};
 use crate::tui::view::{Passage, Request, View};
-use crate::tui::{panes, picture, save, text};
+use crate::tui::{panes, picture, save};
 
 use super::look::Match;
 use super::{App, Effect};
@@ -211,7 +212,7 @@ impl App {
         } else {
             format!("no longer {name}")
         };
-        let location = text::location(&chunk.document, chunk.lines);
+        let location = words::chunk_location(chunk);
         let again = self.keymap.sign(Action::Again);
         self.notify(format!(
             "{name}: {location}; {again} runs the question again"

@@ -6,9 +6,10 @@ use ratatui::text::{Line, Span};
 
 use crate::config::{Reader, SETTINGS, Setting};
 use crate::event::{Hit, Outcome};
+use crate::story::Run;
+use crate::story::words;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
-use crate::tui::state::Run;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Request, Scene, Size, View};
@@ -195,7 +196,7 @@ fn table(runs: &[&Run]) -> Vec<Row> {
         rows.push(Row::new(if at == 0 { "context" } else { "" }, cells));
     }
     rows.push(Row::new("unsure", column(uncertainty_cell)));
-    if runs.iter().any(|run| run.utility.is_some()) {
+    if runs.iter().any(|run| run.utility().is_some()) {
         rows.push(Row::new("utility", column(utility_cell)));
     }
     rows.push(Row::new("cost", column(cost_cell)));
@@ -285,7 +286,7 @@ fn context_cells(runs: &[&Run]) -> Vec<Vec<Cell>> {
                     let Some(hit) = hits.get(at) else {
                         return Cell::new(Tone::Quiet, "·");
                     };
-                    let location = text::location(&hit.chunk.document, hit.chunk.lines);
+                    let location = words::chunk_location(&hit.chunk);
                     if is_in_all(hit.chunk.id) {
                         Cell::new(Tone::Text, format!("[{}] {location}", at + 1))
                     } else {
@@ -312,7 +313,7 @@ fn uncertainty_cell(run: &Run) -> Cell {
 }
 
 fn utility_cell(run: &Run) -> Cell {
-    match &run.utility {
+    match run.utility() {
         None => Cell::new(Tone::Quiet, "not measured"),
         Some(utility) if utility.delta < 0.0 => {
             Cell::new(Tone::Bad, format!("{:+.2}", utility.delta))

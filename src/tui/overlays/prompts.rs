@@ -2,8 +2,8 @@
 
 use ratatui::text::{Line, Span};
 
+use crate::story::Call;
 use crate::tui::page::Page;
-use crate::tui::state::Call;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Scene, Size, View};

@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::event::{Event, RunSummary};
+use crate::event::{Event, RunEvent, RunSummary, SessionEvent};
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::state::State;
@@ -50,9 +50,9 @@ impl View for Sessions {
 
     fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
         match event {
-            Event::SessionsListed { .. } => Reaction::SelectFirst,
+            Event::Session(SessionEvent::SessionsListed { .. }) => Reaction::SelectFirst,
             // the run that was chosen shows itself
-            Event::RunStarted { .. } => Reaction::Close,
+            Event::Run(RunEvent::RunStarted { .. }) => Reaction::Close,
             _ => Reaction::Nothing,
         }
     }

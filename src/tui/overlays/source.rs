@@ -2,7 +2,8 @@
 
 use ratatui::text::Line;
 
-use crate::event::{CorpusCard, Event, Source as Document};
+use crate::event::{CorpusCard, Event, SessionEvent, Source as Document};
+use crate::story::words;
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::state::State;
@@ -107,13 +108,13 @@ impl View for Source {
 
     fn receive(&mut self, event: &Event, state: &State) -> Reaction {
         match event {
-            Event::SourceOpened { source }
+            Event::Session(SessionEvent::SourceOpened { source })
                 if self.is_waiting() && source.document == self.passage.document =>
             {
                 self.opened(state);
                 Reaction::Redraw
             }
-            Event::OperationFailed { operation, .. }
+            Event::Session(SessionEvent::OperationFailed { operation, .. })
                 if self.is_waiting() && operation == OPENING =>
             {
                 let reason = state.log.last().map(|entry| entry.text.clone());
@@ -147,7 +148,7 @@ impl View for Source {
 impl Source {
     fn location(&self) -> String {
         let passage = &self.passage;
-        text::location(&passage.document, [passage.first_line, passage.last_line])
+        words::location(&passage.document, [passage.first_line, passage.last_line])
     }
 }
 

@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 
 use ratatui::text::{Line, Span};
 
-use crate::event::{Belief, BeliefSample, Event, HitUtility, SePerForm, Utility as Measured};
+use crate::event::{
+    Belief, BeliefSample, Event, HitUtility, SePerForm, SessionEvent, Utility as Measured,
+};
+use crate::story::Run;
+use crate::story::words;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
-use crate::tui::state::{Run, State};
+use crate::tui::state::State;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Reaction, Request, Scene, Size, View};
@@ -38,7 +42,7 @@ impl View for Utility {
     }
 
     fn copied(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
-        let utility = scene.run?.utility.as_ref()?;
+        let utility = scene.run?.utility()?;
         let hits = utility.hits.iter().map(|hit| {
             format!(
                 "[{}] alone {:+.3}, left out {:+.3}",
@@ -70,7 +74,7 @@ impl View for Utility {
 
     fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
         match event {
-            Event::UtilityMeasured { of: Some(_), .. } => Reaction::SelectFirst,
+            Event::Session(SessionEvent::UtilityMeasured { .. }) => Reaction::SelectFirst,
             _ => Reaction::Nothing,
         }
     }
@@ -88,7 +92,7 @@ fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
         page.remark(&format!(
             "Sampling {samples} answers without documents, with all chunks of the context, with each alone and without each …"
         ));
-    } else if let Some(utility) = &run.utility {
+    } else if let Some(utility) = run.utility() {
         let figures = Figures { run, utility };
         figures.summary_rows(&mut page);
         figures.chunk_rows(&mut page);
@@ -177,9 +181,10 @@ impl Figures<'_> {
     }
 
     fn chunk_row(&self, page: &Page<'_>, hit: &HitUtility) -> Line<'static> {
-        let location = self.run.hit(hit.chunk).map_or(String::new(), |hit| {
-            text::location(&hit.chunk.document, hit.chunk.lines)
-        });
+        let location = self
+            .run
+            .hit(hit.chunk)
+            .map_or(String::new(), |hit| words::chunk_location(&hit.chunk));
         let room = location_cells(page.cells);
         let location = text::left(&text::clip_start(&location, room), room);
 

@@ -1,8 +1,10 @@
 use ratatui::text::Line;
 
-use crate::event::{Event, Ranked, SoughtChunk, SoughtLookup};
+use crate::event::{Event, SessionEvent};
+use crate::story::words::LOST;
+use crate::story::{PassageTrace, TraceRow};
 use crate::tui::keys::Action;
-use crate::tui::state::{Lookup, Run, State};
+use crate::tui::state::State;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Reaction, Scene, View};
@@ -11,12 +13,12 @@ use crate::tui::viewport::{Content, Scroll};
 /// The operation whose failure leaves nothing to show.
 const SEEKING: &str = "seek";
 
-/// Where the chunks went that hold a phrase: their rank in each list, and what each stage made of them.
+/// The way of the chunks that hold a phrase: their rank in each list, and what each stage did.
 pub struct Whereabouts;
 
 impl View for Whereabouts {
     fn title(&self, _scene: &Scene<'_>) -> String {
-        "Where a passage went".to_owned()
+        "Trace a passage".to_owned()
     }
 
     fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
@@ -30,7 +32,11 @@ impl View for Whereabouts {
     fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
         match event {
             // the log says why
-            Event::OperationFailed { operation, .. } if operation == SEEKING => Reaction::Close,
+            Event::Session(SessionEvent::OperationFailed { operation, .. })
+                if operation == SEEKING =>
+            {
+                Reaction::Close
+            }
             _ => Reaction::Nothing,
         }
     }
@@ -38,101 +44,56 @@ impl View for Whereabouts {
 
 fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
-    let (Some(run), Some(sought)) = (scene.run, &scene.state.sought) else {
+    let (Some(run), Some(traced)) = (scene.run, &scene.state.traced) else {
         content.gap();
-        let says = "Looking for it …";
-        content.paragraph(says, scene.style(Tone::Quiet), "   ", cells);
+        content.paragraph("Searching …", scene.style(Tone::Quiet), "   ", cells);
         return content;
     };
-    let phrase = text::clip(&sought.phrase, cells.saturating_sub(6)).into_owned();
+
+    let phrase = text::clip(&traced.phrase, cells.saturating_sub(6)).into_owned();
     content.line(scene.span(Tone::Strong, format!(" “{phrase}”")));
-    for lookup in &sought.lookups {
-        content.gap();
-        lookup_rows(scene, run, lookup, cells, &mut content);
+    for row in PassageTrace::new(run, &traced.phrase, &traced.lookups).rows() {
+        trace_row(scene, row, cells, &mut content);
     }
     content
 }
 
-fn lookup_rows(
-    scene: &Scene<'_>,
-    run: &Run,
-    sought: &SoughtLookup,
-    cells: usize,
-    content: &mut Content,
-) {
-    let step = if sought.step > 0 {
-        format!(" s{} ", sought.step)
-    } else {
-        " query ".to_owned()
-    };
-    let query = text::clip(&text::one_line(&sought.query), cells.saturating_sub(12)).into_owned();
-    content.line(Line::from(vec![
-        scene.span(Tone::Quiet, step),
-        scene.span(Tone::Text, format!("“{query}”")),
-    ]));
-    if sought.chunks.is_empty() {
-        let says = "✗ No chunk holds these words: they are not indexed, or stand otherwise in the document.";
-        content.paragraph(says, scene.style(Tone::Warning), "   ", cells);
-    }
-    let lookup = run
-        .lookups
-        .iter()
-        .rfind(|lookup| lookup.step == sought.step);
-    for chunk in &sought.chunks {
-        chunk_rows(scene, lookup, (chunk, sought.pool), cells, content);
-    }
-}
-
-fn chunk_rows(
-    scene: &Scene<'_>,
-    lookup: Option<&Lookup>,
-    (sought, pool): (&SoughtChunk, u32),
-    cells: usize,
-    content: &mut Content,
-) {
-    let chunk = &sought.chunk;
-    let part = if sought.whole {
-        ""
-    } else {
-        "  a part of it; the next chunk holds the rest"
-    };
-    let at = format!("   {}{part}", text::location(&chunk.document, chunk.lines));
-    content.line(scene.span(
-        Tone::Strong,
-        text::clip(&at, cells.saturating_sub(1)).into_owned(),
-    ));
-    let mut row = |name: &str, words: &str, lost: bool| {
-        let tone = if lost { Tone::Warning } else { Tone::Text };
-        let words = text::clip(words, cells.saturating_sub(20)).into_owned();
-        content.line(Line::from(vec![
-            scene.span(Tone::Quiet, format!("     {}", text::left(name, 12))),
-            scene.span(tone, words),
-        ]));
-    };
-    let listed = |ranked: Option<Ranked>, without: &str| match ranked {
-        None => (format!("✗ {without}"), true),
-        Some(Ranked { rank, score }) if rank > pool => (
-            format!("✗ rank {rank}, score {score:.3}: the pool takes {pool}"),
-            true,
-        ),
-        Some(Ranked { rank, score }) => (format!("rank {rank}, score {score:.3}"), false),
-    };
-    let (words, lost) = listed(sought.bm25, "no word of the query is in it");
-    row("by words", &words, lost);
-    let (words, lost) = listed(sought.vector, "no vector can be compared");
-    row("by meaning", &words, lost);
-    match sought.fused {
-        Some(fused) => row(
-            "fused",
-            &format!("rank {}, score {:.3}", fused.rank, fused.score),
-            false,
-        ),
-        None => row("fused", "✗ it is in neither pool", true),
-    }
-    for mark in lookup
-        .map(|lookup| lookup.funnel.marks(chunk.id))
-        .unwrap_or_default()
-    {
-        row("", &mark.to_string(), mark.is_loss());
+fn trace_row(scene: &Scene<'_>, row: TraceRow, cells: usize, content: &mut Content) {
+    match row {
+        TraceRow::Query { step, text: query } => {
+            let name = match step {
+                0 => " query ".to_owned(),
+                step => format!(" s{step} "),
+            };
+            let query = text::clip(&query, cells.saturating_sub(12));
+            content.gap();
+            content.line(Line::from(vec![
+                scene.span(Tone::Quiet, name),
+                scene.span(Tone::Text, format!("“{query}”")),
+            ]));
+        }
+        TraceRow::Missing(says) => {
+            let says = format!("{LOST} {says}");
+            content.paragraph(&says, scene.style(Tone::Warning), "   ", cells);
+        }
+        TraceRow::Chunk(location) => {
+            let location = format!("   {location}");
+            let shown = text::clip(&location, cells.saturating_sub(1)).into_owned();
+            content.line(scene.span(Tone::Strong, shown));
+        }
+        TraceRow::Fact {
+            name,
+            text: fact,
+            is_loss,
+        } => {
+            let tone = if is_loss { Tone::Warning } else { Tone::Text };
+            let sign = if is_loss { LOST } else { " " };
+            let fact = text::clip(&fact, cells.saturating_sub(20)).into_owned();
+            content.line(Line::from(vec![
+                scene.span(tone, format!("   {sign} ")),
+                scene.span(Tone::Quiet, text::left(name, 12)),
+                scene.span(tone, fact),
+            ]));
+        }
     }
 }

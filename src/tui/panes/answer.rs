@@ -7,17 +7,17 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use crate::event::{Citation, Decision, Evidence, Outcome};
+use crate::story::words::{self, LOST, measure};
+use crate::story::{Phase, Run, Step};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
-use crate::tui::state::{Phase, Run, Step};
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Request, Scene, View};
 use crate::tui::viewport::{Content, Item, Scroll, patched};
 
 use super::ready;
-use super::uncertainty::measure;
 
 /// Cells before a sentence: selection, number, space.
 const INDENT: usize = 4;
@@ -102,7 +102,7 @@ pub(super) fn copied(scene: &Scene<'_>) -> Option<Copied> {
     let citation = step.citations.get(citation)?;
     Some(Copied::new(
         format!("citation [{}]", citation.label),
-        text::location(&citation.file, [citation.first_line, citation.last_line]),
+        words::location(&citation.file, [citation.first_line, citation.last_line]),
     ))
 }
 
@@ -144,7 +144,7 @@ fn question_rows(page: &mut Page<'_>, question: &str) {
 fn activity(phase: Phase) -> &'static str {
     match phase {
         Phase::Starting => "starting …",
-        Phase::LookingUp => "retrieving …",
+        Phase::Retrieving => "retrieving …",
         Phase::Reading => "the model reads the prompt …",
         Phase::Writing => "writing …",
         Phase::Done => "",
@@ -324,7 +324,7 @@ fn citation_row(page: &Page<'_>, citation: &Citation) -> Line<'static> {
     };
 
     let room = page.cells.saturating_sub(INDENT + 2 + label.len());
-    let location = text::location(&citation.file, [citation.first_line, citation.last_line]);
+    let location = words::location(&citation.file, [citation.first_line, citation.last_line]);
     let location = text::clip_start(&location, room).into_owned();
     let rest = room.saturating_sub(text::width(&location) + 2);
     let evidence = text::clip(&evidence, rest);
@@ -373,7 +373,11 @@ fn outcome_rows(page: &mut Page<'_>, outcome: &Outcome) {
             "■ a limit cut the answer off: raise answer.max_tokens or answer.max_sentences",
         ),
         Outcome::Failed { error, advice } => {
-            note(page, Tone::Bad, &format!("✗ {}", text::many_lines(error)));
+            note(
+                page,
+                Tone::Bad,
+                &format!("{LOST} {}", text::many_lines(error)),
+            );
             page.text(Tone::Text, "      ", &text::many_lines(advice));
         }
     }

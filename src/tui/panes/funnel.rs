@@ -2,8 +2,9 @@
 
 use ratatui::text::Line;
 
-use crate::event::{Mark, Stage};
-use crate::tui::state::{Lookup, Narrowed, Rewritten};
+use crate::event::Stage;
+use crate::story::words::{self, score};
+use crate::story::{Lookup, Mark, Narrowed, Rewritten};
 use crate::tui::text;
 use crate::tui::theme::Tone;
 
@@ -16,49 +17,44 @@ pub(super) fn lines(scene: &Scene<'_>, lookup: &Lookup, cells: usize) -> Vec<Lin
         return Vec::new();
     }
     let mut steps = vec![format!("{} found", lookup.found)];
+    let stages_of = |is_merged: bool| {
+        let stages = funnel
+            .stages()
+            .filter(move |narrowed| (narrowed.stage == Stage::Merged) == is_merged);
+        stages.map(|narrowed| stage_words(lookup, narrowed))
+    };
+    steps.extend(stages_of(false));
     steps.extend(
         funnel
-            .stages
-            .iter()
-            .filter(|stage| stage.stage != Stage::Merged)
-            .map(|stage| stage_words(lookup, stage)),
+            .reranked_texts()
+            .map(|texts| format!("{texts} reranked")),
     );
-    steps.extend(funnel.reranked.map(|texts| format!("{texts} reranked")));
-    steps.extend(
-        funnel
-            .stages
-            .iter()
-            .filter(|stage| stage.stage == Stage::Merged)
-            .map(|stage| stage_words(lookup, stage)),
-    );
+    steps.extend(stages_of(true));
     steps.extend(
         lookup
             .context
             .as_ref()
             .map(|context| format!("{} used", context.chunks.len())),
     );
-    let words = steps.join(" → ");
-    let rows = text::wrap(&words, cells.saturating_sub(2)).into_iter();
-    rows.map(|row| Line::from(scene.span(Tone::Quiet, format!(" {}", &words[row]))))
+    let line = steps.join(" → ");
+    let rows = text::wrap(&line, cells.saturating_sub(2)).into_iter();
+    rows.map(|row| Line::from(scene.span(Tone::Quiet, format!(" {}", &line[row]))))
         .collect()
 }
 
-fn stage_words(lookup: &Lookup, narrowed: &Narrowed) -> String {
+fn stage_words(lookup: &Lookup, narrowed: Narrowed) -> String {
     let kept = narrowed.kept;
-    let all = if lookup.funnel.fell_back.contains(&narrowed.stage) {
+    let all = if narrowed.fell_back {
         " (nothing passed)"
     } else {
         ""
     };
     match narrowed.stage {
         Stage::Linked => format!("{kept} linked"),
-        Stage::Alike => format!("{kept} unlike in words"),
+        Stage::SimilarWording => format!("{kept} unlike in words"),
         Stage::Redundant => format!("{kept} not redundant"),
-        Stage::Graded => match lookup.funnel.threshold {
-            Some(threshold) => format!(
-                "{kept} graded ≥ {}{all}",
-                super::retrieval::short(threshold, 2)
-            ),
+        Stage::Graded => match lookup.funnel.threshold() {
+            Some(threshold) => format!("{kept} graded ≥ {}{all}", score(threshold, 2)),
             None => format!("{kept} graded{all}"),
         },
         Stage::Judged => format!("{kept} relevant{all}"),
@@ -66,38 +62,39 @@ fn stage_words(lookup: &Lookup, narrowed: &Narrowed) -> String {
     }
 }
 
-/// What the stages said of a chunk, one line each, and whether that was its end.
-pub(super) fn said(lookup: &Lookup, chunk: u64) -> Vec<(String, bool)> {
-    let mut said = Vec::new();
-    if let Some(graded) = lookup.funnel.grades.get(&chunk) {
-        let [relevance, reflected, critic] =
-            graded.grades.map(|grade| super::retrieval::short(grade, 2));
-        let score = super::retrieval::short(graded.score, 2);
-        said.push((
-            format!(
-                "grades: relevance {relevance}, reflected {reflected}, critic {critic} → {score}"
-            ),
-            false,
+/// The rows about a chunk below its hit: what each stage said of it.
+pub(super) fn stage_rows(lookup: &Lookup, chunk: u64) -> Vec<String> {
+    let mut rows = Vec::new();
+    if let Some(graded) = lookup.funnel.grade(chunk) {
+        let [relevance, reflected, critic] = graded.grades.map(|grade| score(grade, 2));
+        rows.push(format!(
+            "grades: relevance {relevance}, reflected {reflected}, critic {critic} → {}",
+            score(graded.score, 2)
         ));
     }
-    let marks = lookup.funnel.marks(chunk);
-    // without stages the columns of the hit say it all
-    if !lookup.funnel.is_empty() {
-        let told = marks.iter().filter(|mark| {
-            !matches!(
-                mark,
-                Mark::Hit { .. } | Mark::Graded { .. } | Mark::Fell { .. }
-            )
-        });
-        said.extend(told.map(|mark| (mark.to_string(), mark.is_loss())));
+
+    // Without stages the columns of the hit say it all.
+    if lookup.funnel.is_empty() {
+        return rows;
     }
-    said
+    for mark in lookup.marks(chunk) {
+        // The columns of the hit have its rank, the row above its grades, the row below its loss.
+        let is_shown = matches!(mark, Mark::Hit { .. } | Mark::Graded { .. }) || mark.is_loss();
+        if !is_shown {
+            rows.push(format!(
+                "{}: {}",
+                words::mark_stage(&mark),
+                words::mark(&mark, chunk, lookup)
+            ));
+        }
+    }
+    rows
 }
 
 /// `keywords Tam Reeve birthplace  cosine .67`.
 pub(super) fn rewritten(scene: &Scene<'_>, rewritten: &Rewritten, cells: usize) -> Line<'static> {
-    let like = rewritten.cosine.map_or_else(String::new, |cosine| {
-        format!("  cosine {}", super::retrieval::short(cosine, 2))
+    let like = rewritten.similarity.map_or_else(String::new, |cosine| {
+        format!("  cosine {}", score(cosine, 2))
     });
     let used = if rewritten.used { "" } else { "  ✗ not used" };
     let room = cells.saturating_sub(text::width(&like) + text::width(used) + 12);

@@ -4,16 +4,15 @@ use ratatui::text::Line;
 
 use crate::config::LinkerKind;
 use crate::event::{ChunkText, DocumentLinks, LinkedChunk};
+use crate::story::{Lookup, Run, Step, words};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
-use crate::tui::state::{Lookup, Run, Step};
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Request, Scene, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
-use super::retrieval::short;
 use super::{answer, role_off};
 
 /// Chunks named per sentence; weaker ones would only be noise.
@@ -89,7 +88,7 @@ fn linked_rows(page: &mut Page<'_>, run: &Run) {
             .checked_sub(document.first as usize)
             .and_then(|at| document.chunks.get(at));
         if let Some(other) = other {
-            let weight = format!("   {} ", short(link.weight, 2));
+            let weight = format!("   {} ", words::score(link.weight, 2));
             page.line(linked.row(page, other, &weight));
         }
     }
@@ -149,7 +148,7 @@ impl Linked<'_> {
             .lookup
             .label(chunk.chunk)
             .map_or_else(String::new, |label| format!("[{label}] "));
-        let location = text::location(&self.document.document, chunk.lines);
+        let location = words::location(&self.document.document, chunk.lines);
 
         let mut line = Line::from(page.span(Tone::Strong, before));
         line.push_span(page.span(Tone::Citation, label));

@@ -10,8 +10,6 @@ mod retrieval;
 mod role_off;
 mod uncertainty;
 
-pub(super) use retrieval::reason_in_short as dropped_in_short;
-
 use super::pane::Pane;
 use super::view::View;
 

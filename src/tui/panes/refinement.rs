@@ -7,16 +7,15 @@ use crate::event::{
     AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, RefinementEnd, Understanding,
     Unmeasured, VariantFault, VariedChunk,
 };
+use crate::story::{Change, Round, Run, words};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
-use crate::tui::state::{Change, Round, Run};
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Request, Scene, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
-use super::retrieval::short;
 use super::{answer, role_off};
 
 /// Cells before the location of a chunk: selection, then its label or whether it is new.
@@ -103,7 +102,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         let is_rechunked = round
             .measured
             .as_ref()
-            .is_ok_and(|measured| measured.origin == ContextOrigin::Recut);
+            .is_ok_and(|measured| measured.origin == ContextOrigin::Rechunked);
         if is_rechunked {
             rechunked_rows(&mut page, run);
         }
@@ -156,8 +155,8 @@ fn rechunked_rows(page: &mut Page<'_>, run: &Run) {
     let mut documents = 0;
     let mut chunks = 0;
     let mut sentences = 0;
-    let rechunked = &run.refinement.recut;
-    for document in rechunked.iter().filter(|document| document.fault.is_none()) {
+    let rechunked = &run.refinement.rechunked;
+    for document in rechunked.iter().filter(|document| document.error.is_none()) {
         documents += 1;
         chunks += u64::from(document.chunks);
         sentences += u64::from(document.sentences);
@@ -173,8 +172,8 @@ fn rechunked_rows(page: &mut Page<'_>, run: &Run) {
     );
 
     for document in rechunked {
-        if let Some(fault) = &document.fault {
-            let words = format!("{}: {fault}", document.document);
+        if let Some(error) = &document.error {
+            let words = format!("{}: {error}", document.document);
             page.text(Tone::Warning, "   ", &words);
         }
     }
@@ -354,9 +353,9 @@ impl RoundRows<'_> {
             .round
             .chunks
             .iter()
-            .find(|chunk| chunk.chunk == added.beside);
+            .find(|chunk| chunk.chunk == added.similar_to);
         let label = beside.map_or(0, |chunk| chunk.label);
-        let reason = format!("like [{label}] {}", short(added.cosine, 2));
+        let reason = format!("like [{label}] {}", words::score(added.similarity, 2));
 
         Line::from(vec![
             Span::raw(" "),
@@ -487,7 +486,7 @@ impl<'a> Detail<'a> {
 fn origin(origin: ContextOrigin) -> &'static str {
     match origin {
         ContextOrigin::Retrieved => "as retrieved",
-        ContextOrigin::Recut => "re-chunked",
+        ContextOrigin::Rechunked => "re-chunked",
         ContextOrigin::Refined => "repaired",
     }
 }
@@ -515,10 +514,9 @@ fn evaluated_row(page: &Page<'_>, sufficient: bool, probability: Option<f32>) ->
 /// The location of a chunk, as wide as its column.
 fn location_column(page: &Page<'_>, run: &Run, chunk: u64) -> String {
     let room = page.cells.saturating_sub(GUTTER + CLASS + 1);
-    let location = run.hit(chunk).map_or_else(
-        || "?".to_owned(),
-        |hit| text::location(&hit.chunk.document, hit.chunk.lines),
-    );
+    let location = run
+        .hit(chunk)
+        .map_or_else(|| "?".to_owned(), |hit| words::chunk_location(&hit.chunk));
     text::left(&text::clip_start(&location, room), room)
 }
 
@@ -648,7 +646,7 @@ fn end_rows(page: &mut Page<'_>, run: &Run) {
 fn ended(end: RefinementEnd) -> &'static str {
     match end {
         RefinementEnd::Sufficient => "it passed the sufficiency check",
-        RefinementEnd::Rounds => "the best of all rounds that the settings allow",
+        RefinementEnd::RoundLimit => "the best of all rounds that the settings allow",
         RefinementEnd::Unchanged => "nothing was left to drop or to add",
         RefinementEnd::Unmeasured => "the next context could not be measured",
     }

@@ -1,12 +1,11 @@
 use ratatui::text::{Line, Span};
 
 use crate::config::{Location, RetrieverKind};
-use crate::event::{
-    ChunkText, DropReason, Fusion, Hit, Ranked, Retrieval as Retrieved, WordOrigin,
-};
+use crate::event::{ChunkText, Fusion, Hit, Ranked, Retrieval as Retrieved, WordOrigin};
+use crate::story::words::{self, LOST};
+use crate::story::{Lookup, Run};
 use crate::tui::keys::Action;
 use crate::tui::pane::Pane;
-use crate::tui::state::{Lookup, Run};
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Request, Scene, View};
@@ -35,7 +34,7 @@ impl View for Retrieval {
             return String::new();
         };
         // re-chunked documents replace the chunks of the lookup before
-        let is_replaced = |at: usize| run.lookups.get(at + 1).is_some_and(|next| next.recut);
+        let is_replaced = |at: usize| run.lookups.get(at + 1).is_some_and(|next| next.rechunked);
         let last: Vec<&Lookup> = (0..run.lookups.len())
             .filter(|at| !is_replaced(*at))
             .map(|at| &run.lookups[at])
@@ -60,10 +59,7 @@ impl View for Retrieval {
             return Some(Copied::new("the query", &lookup.query));
         }
         let chunk = &scene.selected_hit()?.chunk;
-        Some(Copied::new(
-            text::location(&chunk.document, chunk.lines),
-            &chunk.text,
-        ))
+        Some(Copied::new(words::chunk_location(chunk), &chunk.text))
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
@@ -293,7 +289,7 @@ fn origin_rows(scene: &Scene<'_>, lookup: &Lookup, cells: usize, content: &mut C
 }
 
 fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {
-    if lookup.recut {
+    if lookup.rechunked {
         let hits = text::counted(lookup.found as u64, "hit");
         return format!(
             "{hits} by meaning, among chunks cut again · {:.1} ms",
@@ -343,14 +339,14 @@ fn hit_row(
     };
     let sign = match (lookup.label(chunk.id), dropped) {
         (Some(label), _) => scene.span(Tone::Citation, format!("[{label}]")),
-        (None, Some(_)) => scene.span(Tone::Warning, " ✗"),
+        (None, Some(_)) => scene.span(Tone::Warning, format!(" {LOST}")),
         (None, None) => Span::raw(""),
     };
     let after = " ".repeat(GUTTER.saturating_sub(2 + sign.width()));
     let by_hand = decided.map_or(Span::raw(" "), |decided| {
         scene.span(decided.tone, decided.sign)
     });
-    let place = text::location(&chunk.document, chunk.lines);
+    let place = words::chunk_location(chunk);
     let place = text::clip_start(&place, columns.place).into_owned();
     let place = scene.span(tone, text::left(&place, columns.place));
     let mut line = Line::from(vec![Span::raw(" "), sign, Span::raw(after), by_hand, place]);
@@ -358,7 +354,7 @@ fn hit_row(
         "{}{}{:>7}",
         list(hit.bm25, 2, columns),
         list(hit.vector, 3, columns),
-        short(hit.fused.score, 3)
+        words::score(hit.fused.score, 3)
     );
     line.push_span(scene.span(tone, numbers));
     if columns.reason > 14 || dropped.is_none() {
@@ -370,7 +366,7 @@ fn hit_row(
     if let Some(reason) = dropped {
         line.push_span(scene.span(
             Tone::Quiet,
-            format!("  {}", reason_in_short(reason, lookup)),
+            format!("  {}", words::drop_reason(reason, lookup)),
         ));
     }
     line
@@ -378,107 +374,12 @@ fn hit_row(
 
 /// Score and rank in one list; a dot where the list did not hold the chunk.
 fn list(ranked: Option<Ranked>, digits: usize, columns: &Columns) -> String {
-    let score = ranked.map_or("·".to_owned(), |ranked| short(ranked.score, digits));
+    let score = ranked.map_or("·".to_owned(), |ranked| words::score(ranked.score, digits));
     let rank = ranked.map_or(String::new(), |ranked| ranked.rank.to_string());
     if columns.ranks {
         format!("{score:>7}{rank:>3} ")
     } else {
         format!("{score:>7}")
-    }
-}
-
-/// `.713` for a share, `8.10` for a score.
-pub(super) fn short(score: f32, digits: usize) -> String {
-    let text = format!("{score:.digits$}");
-    if score.abs() < 1.0 {
-        text.replacen("0.", ".", 1)
-    } else {
-        text
-    }
-}
-
-pub(in crate::tui) fn reason_in_short(reason: &DropReason, lookup: &Lookup) -> String {
-    match reason {
-        DropReason::BelowK { k } => format!("below k = {k}"),
-        DropReason::ContextFull { .. } => "context full".to_owned(),
-        DropReason::Recut => "cut again".to_owned(),
-        DropReason::Unnecessary { round } => format!("pruned, round {round}"),
-        DropReason::Redundant { twin, cosine } => match lookup.label(*twin) {
-            Some(label) => format!("same as [{label}]"),
-            None => format!("twin, cos {}", short(*cosine, 2)),
-        },
-        DropReason::BelowThreshold { score, threshold } => {
-            format!("{} < {}", short(*score, 2), short(*threshold, 2))
-        }
-        DropReason::Irrelevant { probability, .. } => {
-            format!("irrelevant {}", short(*probability, 2))
-        }
-        DropReason::Absorbed { .. } => "merged".to_owned(),
-        DropReason::Excluded => "excluded".to_owned(),
-    }
-}
-
-fn reason_in_full(reason: &DropReason, hit: &Hit, lookup: &Lookup) -> String {
-    match reason {
-        DropReason::BelowK { k } if lookup.funnel.is_empty() => {
-            format!(
-                "✗ dropped: it ranks {}, and the context takes {k}",
-                hit.fused.rank
-            )
-        }
-        DropReason::BelowK { k } => {
-            format!("✗ dropped: after all stages the context takes the best {k}")
-        }
-        DropReason::ContextFull {
-            needed_tokens,
-            available_tokens,
-        } => {
-            format!(
-                "✗ dropped: the prompt would have {needed_tokens} tokens, and there is room for {available_tokens}"
-            )
-        }
-        DropReason::Recut => {
-            "✗ its document was cut again, and new chunks took its place".to_owned()
-        }
-        DropReason::Unnecessary { round } => {
-            format!(
-                "✗ pruned after round {round}: the model did not understand it, and without it the answer is the same"
-            )
-        }
-        DropReason::Redundant { twin, cosine } => {
-            format!(
-                "✗ dropped: it says what {} says (cosine {})",
-                name_of(*twin, lookup),
-                short(*cosine, 3)
-            )
-        }
-        DropReason::BelowThreshold { score, threshold } => {
-            format!(
-                "✗ dropped: its score {} is below the threshold {}",
-                short(*score, 3),
-                short(*threshold, 3)
-            )
-        }
-        DropReason::Irrelevant {
-            probability,
-            least_probability,
-        } => format!(
-            "✗ dropped: the judge finds it relevant with {}, and {} is asked for",
-            short(*probability, 3),
-            short(*least_probability, 3)
-        ),
-        DropReason::Absorbed { by } => format!("✗ its chunks are part of {}", name_of(*by, lookup)),
-        DropReason::Excluded => "✗ dropped: its place is excluded (retriever.excluded)".to_owned(),
-    }
-}
-
-/// A text of the same lookup, by its label or else its place.
-fn name_of(text: u64, lookup: &Lookup) -> String {
-    let hit = || lookup.hits().iter().find(|hit| hit.chunk.id == text);
-    match (lookup.label(text), hit()) {
-        (Some(label), _) => format!("[{label}]"),
-        (None, Some(hit)) => text::location(&hit.chunk.document, hit.chunk.lines),
-        (None, None) => "another text".to_owned(),
     }
 }
 
@@ -525,11 +426,12 @@ fn detail_rows(
     if let Some(decided) = decided {
         put(decided.says, decided.tone, &[]);
     }
-    for (words, lost) in funnel::said(lookup, hit.chunk.id) {
-        put(&words, if lost { Tone::Warning } else { Tone::Quiet }, &[]);
+    for row in funnel::stage_rows(lookup, hit.chunk.id) {
+        put(&row, Tone::Quiet, &[]);
     }
     if let Some(reason) = lookup.dropped(hit.chunk.id) {
-        put(&reason_in_full(reason, hit, lookup), Tone::Warning, &[]);
+        let reason = words::drop_reason_in_full(reason, hit.chunk.id, lookup);
+        put(&format!("{LOST} {reason}"), Tone::Warning, &[]);
     }
     put(
         hit.chunk.text.trim_end(),

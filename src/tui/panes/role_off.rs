@@ -1,6 +1,6 @@
 //! One line about a role that is off in a preset.
 
-use crate::tui::state::Run;
+use crate::story::Run;
 
 use crate::tui::view::Scene;
 

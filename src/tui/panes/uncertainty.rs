@@ -2,11 +2,12 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::event::{Decision, GateCard, Uncertainty as Measured, UncertaintyMeasure};
+use crate::event::{Decision, GateCard, Uncertainty as Measured, UncertaintyMeasure, Utility};
+use crate::story::words::measure;
+use crate::story::{Run, Step, words_of};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
-use crate::tui::state::{Run, Step, words};
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Request, Scene, View};
@@ -120,8 +121,7 @@ fn perplexity(run: &Run) -> Option<String> {
 }
 
 fn sampled_measures(run: &Run) -> Option<String> {
-    let utility = run.utility.as_ref()?;
-    let belief = utility.beliefs.get(1).or(utility.beliefs.first())?;
+    let belief = run.utility().and_then(Utility::belief)?;
     let of = &belief.uncertainty;
     Some(format!(
         "samples: semantic entropy {:.2}, by likelihood {:.2}, degree {:.2}, meanings {:.1}",
@@ -200,20 +200,11 @@ fn bar_cells(cells: usize) -> usize {
     if cells >= 70 { 20 } else { 10 }
 }
 
-/// The name of an uncertainty measure.
-pub(super) fn measure(measure: UncertaintyMeasure) -> &'static str {
-    match measure {
-        UncertaintyMeasure::TokenEntropy => "token entropy",
-        UncertaintyMeasure::SemanticEntropy => "semantic entropy",
-        UncertaintyMeasure::Probe => "probe",
-    }
-}
-
 fn decision_span(page: &Page<'_>, uncertainty: &Measured) -> Span<'static> {
     match uncertainty.decision {
         Decision::Measured => page.span(Tone::Quiet, "measured"),
         Decision::Keep => page.span(Tone::Good, "✓ keep"),
-        Decision::LookUp => page.span(Tone::Warning, "? retrieve"),
+        Decision::Retrieve => page.span(Tone::Warning, "? retrieve"),
         Decision::Expand => page.span(Tone::Warning, "? retrieve more"),
     }
 }
@@ -294,7 +285,7 @@ fn word_rows(page: &mut Page<'_>, run: &Run, step: &Step) {
     let mut line = Line::from(page.span(Tone::Quiet, name));
     let mut used = 0;
     let first = region.first_word.map_or(0, |first| first as usize);
-    for (at, (word, entropy)) in words(step.first_tokens()).into_iter().enumerate() {
+    for (at, (word, entropy)) in words_of(step.first_tokens()).into_iter().enumerate() {
         let mark = if at == first { "▸" } else { "" };
         let word = format!("{mark}{} ", text::clip(&word, room.saturating_sub(8)));
         let number = format!("{entropy:.2}  ");

@@ -15,10 +15,10 @@ pub use question::{PROMPT, QuestionLine};
 pub use search::Search;
 pub use work::Work;
 
+use crate::story::Run;
 use crate::tui::options::Options;
 use crate::tui::pane::Pane;
 use crate::tui::player::Player;
-use crate::tui::state::Run;
 use crate::tui::theme::Theme;
 use crate::tui::viewport::Scroll;
 

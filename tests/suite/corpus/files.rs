@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ragscope::config::CorpusSettings;
 use ragscope::corpus::{CorpusError, FoundFile, Walked, locate, read, source_lines, walk};
-use ragscope::event::{Event, Flow, IndexPhase};
+use ragscope::event::{Flow, IndexPhase, SessionEvent};
 use tempfile::TempDir;
 
 fn settings() -> CorpusSettings {
@@ -402,7 +402,7 @@ fn ten_thousand_files_are_scanned_at_once() {
     let mut progress = 0;
     let walked = walk(folder.path(), &settings(), &mut |event| {
         assert!(
-            matches!(&event, Event::IndexProgressed { progress } if progress.phase == IndexPhase::Scanning)
+            matches!(&event, SessionEvent::IndexProgressed { progress } if progress.phase == IndexPhase::Scanning)
         );
         progress += 1;
         Flow::Continue

@@ -1,7 +1,7 @@
 //! Runs that measure their context, cut documents again and refine in rounds, over models that agree, never agree or say nothing.
 
 use ragscope::event::{
-    ChunkClass, ContextOrigin, DropReason, Event, Outcome, RefinementEnd, Understanding,
+    ChunkClass, ContextOrigin, DropReason, Outcome, RefinementEnd, RunEvent, Understanding,
     Unmeasured, VariantFault,
 };
 use ragscope::llm::scripted::ScriptedGenerator;
@@ -43,19 +43,19 @@ fn settings<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     settings
 }
 
-fn measured(events: &[Event]) -> Vec<&Understanding> {
+fn measured(events: &[RunEvent]) -> Vec<&Understanding> {
     events
         .iter()
         .filter_map(|event| match event {
-            Event::UnderstandingMeasured { understanding, .. } => Some(understanding),
+            RunEvent::UnderstandingMeasured { understanding, .. } => Some(understanding),
             _ => None,
         })
         .collect()
 }
 
-fn refined(events: &[Event]) -> Option<(u32, RefinementEnd)> {
-    let one = |event: &Event| match event {
-        Event::RefinementFinished { best, end, .. } => Some((*best, *end)),
+fn refined(events: &[RunEvent]) -> Option<(u32, RefinementEnd)> {
+    let one = |event: &RunEvent| match event {
+        RunEvent::RefinementFinished { best, end, .. } => Some((*best, *end)),
         _ => None,
     };
     events.iter().find_map(one)
@@ -116,7 +116,7 @@ fn models_that_never_agree_come_to_an_end() {
         ),
         (
             vec![("refiner.max_rounds", "1")],
-            RefinementEnd::Rounds,
+            RefinementEnd::RoundLimit,
             vec![ln(4.0), ln(4.0)],
         ),
         (
@@ -173,7 +173,7 @@ fn what_the_answer_does_not_need_is_pruned_and_the_better_context_wins() {
     let classes: Vec<ChunkClass> = events
         .iter()
         .filter_map(|event| match event {
-            Event::ChunksClassified { chunks, .. } => {
+            RunEvent::ChunksClassified { chunks, .. } => {
                 Some(chunks.iter().map(|chunk| chunk.class).collect())
             }
             _ => None,
@@ -192,7 +192,7 @@ fn what_the_answer_does_not_need_is_pruned_and_the_better_context_wins() {
     let contexts: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
-            Event::ContextBuilt { context, .. } => Some(context),
+            RunEvent::ContextBuilt { context, .. } => Some(context),
             _ => None,
         })
         .collect();
@@ -227,7 +227,7 @@ fn a_necessary_chunk_brings_its_nearest_candidate() {
     ]);
     let (_, events) = run(&config(&settings), &mut generator, QUESTION, usize::MAX);
     let change = events.iter().find_map(|event| match event {
-        Event::ContextRefined { dropped, added, .. } => Some((dropped.clone(), added.clone())),
+        RunEvent::ContextRefined { dropped, added, .. } => Some((dropped.clone(), added.clone())),
         _ => None,
     });
     let (dropped, added) = change.expect("refined");
@@ -235,24 +235,24 @@ fn a_necessary_chunk_brings_its_nearest_candidate() {
     assert_eq!(
         added
             .iter()
-            .map(|added| (added.chunk, added.beside))
+            .map(|added| (added.chunk, added.similar_to))
             .collect::<Vec<_>>(),
         [(40, 20)]
     );
     assert!(
         !events
             .iter()
-            .any(|event| matches!(event, Event::ContextEvaluated { .. })),
+            .any(|event| matches!(event, RunEvent::ContextEvaluated { .. })),
         "self-evaluation is off"
     );
 }
 
 #[test]
 fn documents_are_cut_again_only_for_a_question_that_is_not_understood() {
-    let recut = |events: &[Event]| {
+    let recut = |events: &[RunEvent]| {
         events
             .iter()
-            .any(|event| matches!(event, Event::DocumentsRecut { .. }))
+            .any(|event| matches!(event, RunEvent::DocumentsRechunked { .. }))
     };
     let (_, events) = run(
         &config(&settings(&[])),
@@ -261,7 +261,7 @@ fn documents_are_cut_again_only_for_a_question_that_is_not_understood() {
         usize::MAX,
     );
     assert!(recut(&events));
-    assert_eq!(measured(&events)[1].origin, ContextOrigin::Recut);
+    assert_eq!(measured(&events)[1].origin, ContextOrigin::Rechunked);
     assert!(
         measured(&events)[1]
             .chunks
@@ -388,7 +388,7 @@ fn contexts_that_cannot_be_measured_say_so_and_are_answered_from() {
         let reasons: Vec<Unmeasured> = events
             .iter()
             .filter_map(|event| match event {
-                Event::UnderstandingSkipped { reason, .. } => Some(*reason),
+                RunEvent::UnderstandingSkipped { reason, .. } => Some(*reason),
                 _ => None,
             })
             .collect();
@@ -427,9 +427,9 @@ fn one_chunk_and_identical_chunks_are_measured_like_others() {
             .filter(|prompt| prompt.user.contains("Text: Tam Reeve"))
             .count();
         assert_eq!(rephrased, 1, "the same text is rephrased once");
-        let added = events
-            .iter()
-            .any(|event| matches!(event, Event::ContextRefined { added, .. } if !added.is_empty()));
+        let added = events.iter().any(
+            |event| matches!(event, RunEvent::ContextRefined { added, .. } if !added.is_empty()),
+        );
         assert!(
             !added,
             "what reads like a chunk that was there does not come in"
@@ -515,7 +515,7 @@ fn a_stop_anywhere_ends_the_run() {
             "stopped at {stop_at}"
         );
         assert!(
-            matches!(events.last(), Some(Event::RunFinished { .. })),
+            matches!(events.last(), Some(RunEvent::RunFinished { .. })),
             "stopped at {stop_at}"
         );
     }
@@ -532,13 +532,13 @@ fn numbers_of_events_are_finite_and_events_are_read_back() {
     for event in events {
         let json = serde_json::to_string(&event).expect("JSON");
         assert!(!json.contains(":null,\"attempts\":0"), "{json}");
-        let read: Event = serde_json::from_str(&json).expect("an event");
+        let read: RunEvent = serde_json::from_str(&json).expect("an event");
         assert_eq!(read, event);
     }
 }
 
 /// A run whose context is cut again, then repaired: one chunk goes, another comes, and the answer no longer depends on the wording.
-pub fn repaired_run() -> Vec<Event> {
+pub fn repaired_run() -> Vec<RunEvent> {
     let shelf = [
         "Mira Oakes was a student of Tam Reeve. Ropes hold.",
         "Tam Reeve was born in Aldmouth.",
@@ -579,12 +579,12 @@ fn a_context_is_cut_again_then_pruned_and_refilled() {
         rounds,
         [
             (ContextOrigin::Retrieved, false, 4),
-            (ContextOrigin::Recut, false, 4),
+            (ContextOrigin::Rechunked, false, 4),
             (ContextOrigin::Refined, true, 4)
         ]
     );
     let change = events.iter().find_map(|event| match event {
-        Event::ContextRefined {
+        RunEvent::ContextRefined {
             round,
             dropped,
             added,
@@ -597,7 +597,7 @@ fn a_context_is_cut_again_then_pruned_and_refilled() {
     let evaluated: Vec<bool> = events
         .iter()
         .filter_map(|event| match event {
-            Event::ContextEvaluated { sufficient, .. } => Some(*sufficient),
+            RunEvent::ContextEvaluated { sufficient, .. } => Some(*sufficient),
             _ => None,
         })
         .collect();

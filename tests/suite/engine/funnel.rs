@@ -1,6 +1,6 @@
 //! Rewriter, linker, filters and reranker over scripted models: what each drops, and what happens when nothing is left.
 
-use ragscope::event::{DropReason, Event, Stage};
+use ragscope::event::{DropReason, RunEvent, Stage};
 use ragscope::llm::Embedder as _;
 use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
 
@@ -8,7 +8,7 @@ use super::{SHELF, config, run};
 
 const QUESTION: &str = "Where was Tam Reeve born?";
 
-fn events(settings: &[(&str, &str)], generator: ScriptedGenerator) -> Vec<Event> {
+fn events(settings: &[(&str, &str)], generator: ScriptedGenerator) -> Vec<RunEvent> {
     let mut generator = generator.when("Context:", " So the answer is Aldmouth.");
     let (outcome, events) = run(&config(settings), &mut generator, QUESTION, usize::MAX);
     outcome.expect("it ran");
@@ -16,9 +16,9 @@ fn events(settings: &[(&str, &str)], generator: ScriptedGenerator) -> Vec<Event>
 }
 
 /// The chunks of the context, and the others with the reason.
-fn context(events: &[Event]) -> (Vec<u64>, Vec<(u64, DropReason)>) {
+fn context(events: &[RunEvent]) -> (Vec<u64>, Vec<(u64, DropReason)>) {
     let built = events.iter().rev().find_map(|event| match event {
-        Event::ContextBuilt { context, .. } => Some(context),
+        RunEvent::ContextBuilt { context, .. } => Some(context),
         _ => None,
     });
     let built = built.expect("a context");
@@ -49,7 +49,7 @@ fn chunks_below_the_threshold_of_their_grades_are_dropped_with_it() {
         .collect();
     assert_eq!(below, [30, 40]);
     let graded = events.iter().find_map(|event| match event {
-        Event::ChunksGraded {
+        RunEvent::ChunksGraded {
             graded,
             threshold,
             is_tight,
@@ -91,7 +91,7 @@ fn all_grades_equal_keep_everything_and_judges_without_a_heart_keep_the_candidat
     let fell_back = told.iter().any(|event| {
         matches!(
             event,
-            Event::ChunksJudged {
+            RunEvent::ChunksJudged {
                 fell_back: true,
                 ..
             }
@@ -126,10 +126,10 @@ fn twins_are_dropped_by_meaning_and_by_words() {
         let stage = if prefilter == "off" {
             Stage::Redundant
         } else {
-            Stage::Alike
+            Stage::SimilarWording
         };
         let dropped = events.iter().find_map(|event| match event {
-            Event::StageFinished {
+            RunEvent::StageFinished {
                 stage: of, dropped, ..
             } if *of == stage => Some(dropped.clone()),
             _ => None,
@@ -138,7 +138,13 @@ fn twins_are_dropped_by_meaning_and_by_words() {
         let dropped = dropped.expect("the stage");
         assert!(
             dropped.iter().any(|one| one.chunk == 20
-                && matches!(one.reason, DropReason::Redundant { twin: 10, .. })),
+                && matches!(
+                    one.reason,
+                    DropReason::Redundant {
+                        duplicate_of: 10,
+                        ..
+                    }
+                )),
             "{prefilter}: {dropped:?}"
         );
     }
@@ -162,12 +168,12 @@ fn a_rewrite_is_used_when_it_says_something_of_the_question() {
         ];
         let events = events(&settings, ScriptedGenerator::new().when("keywords", reply));
         let told = events.iter().find_map(|event| match event {
-            Event::QuestionRewritten { used, .. } => Some(*used),
+            RunEvent::QuestionRewritten { used, .. } => Some(*used),
             _ => None,
         });
         assert_eq!(told, Some(used), "{reply:?}");
         let asked = events.iter().find_map(|event| match event {
-            Event::QueryWritten { query, .. } => Some(query.clone()),
+            RunEvent::QueryWritten { query, .. } => Some(query.clone()),
             _ => None,
         });
         assert_eq!(asked.as_deref(), Some(query), "{reply:?}");
@@ -179,7 +185,7 @@ fn hits_are_joined_with_their_relatives_and_texts_with_a_chunk_in_common_are_mer
     let settings = [("linker.kind", "tokens"), ("retriever.k", "2")];
     let events = events(&settings, ScriptedGenerator::new());
     let linked = events.iter().find_map(|event| match event {
-        Event::ChunksLinked { linked, .. } => Some(linked.clone()),
+        RunEvent::ChunksLinked { linked, .. } => Some(linked.clone()),
         _ => None,
     });
     let linked = linked.expect("links");
@@ -194,7 +200,7 @@ fn hits_are_joined_with_their_relatives_and_texts_with_a_chunk_in_common_are_mer
     }
     let links = events
         .iter()
-        .filter(|event| matches!(event, Event::LinksRead { .. }))
+        .filter(|event| matches!(event, RunEvent::LinksRead { .. }))
         .count();
     assert_eq!(links, 1, "the links of a document are told once");
     let all = [
@@ -338,8 +344,7 @@ fn a_pinned_place_is_in_every_context_and_an_excluded_one_in_none() {
         &[("retriever.pinned", r#"["people.md:9"]"#)],
         ScriptedGenerator::new(),
     );
-    let warned =
-        |event: &Event| matches!(event, Event::Warned { text } if text.contains("people.md:9"));
+    let warned = |event: &RunEvent| matches!(event, RunEvent::Warned { text } if text.contains("people.md:9"));
     assert!(
         told.iter().any(warned),
         "a place that is not in the index is told"
@@ -358,7 +363,7 @@ fn a_chunk_that_a_person_decided_about_comes_with_no_other() {
         ];
         let events = events(&settings, ScriptedGenerator::new());
         let linked = events.iter().find_map(|event| match event {
-            Event::ChunksLinked { linked, .. } => Some(linked),
+            RunEvent::ChunksLinked { linked, .. } => Some(linked),
             _ => None,
         });
         let linked = linked.expect("links");

@@ -1,6 +1,6 @@
 //! What a lookup was worth, with scripted replies.
 
-use ragscope::event::{Event, HitUtility, SePerForm, Utility};
+use ragscope::event::{HitUtility, RunEvent, SePerForm, Utility};
 use ragscope::llm::scripted::ScriptedGenerator;
 
 use super::{config, run_over};
@@ -48,9 +48,7 @@ fn measured(
     );
     outcome.expect("it ran");
     let found = events.into_iter().find_map(|event| match event {
-        Event::UtilityMeasured {
-            of: None, utility, ..
-        } => Some(utility),
+        RunEvent::UtilityMeasured { utility, .. } => Some(utility),
         _ => None,
     });
     (found.expect("measured"), generator)
@@ -182,6 +180,6 @@ fn a_run_that_said_nothing_measures_nothing() {
     assert!(
         !events
             .iter()
-            .any(|event| matches!(event, Event::UtilityMeasured { .. }))
+            .any(|event| matches!(event, RunEvent::UtilityMeasured { .. }))
     );
 }

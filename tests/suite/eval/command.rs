@@ -246,10 +246,9 @@ fn a_single_question_can_be_measured_too() {
         .concat(),
     );
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let worth = ended
-        .stdout
-        .lines()
-        .find(|line| line.starts_with("worth of the context toward the right answer: "));
+    let worth = ended.stdout.lines().find(|line| {
+        line.starts_with("utility of the context, compared with the reference answer: ")
+    });
     assert!(
         worth.is_some_and(|line| line.contains("; [1] alone ")),
         "{}",

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ragscope::eval::{Answers, Ended, Plan, Question, Row, run};
-use ragscope::event::{Event, Flow, Outcome, RunUsage};
+use ragscope::event::{Event, Flow, Outcome, RunEvent, RunUsage};
 use ragscope::trace::{Journal, JournalError};
 
 use super::question;
@@ -30,13 +30,13 @@ impl Answers for Table {
             retrievals: 1,
             ..RunUsage::default()
         };
-        let flow = publish(&Event::RunFinished {
+        let flow = publish(&Event::Run(RunEvent::RunFinished {
             outcome: Outcome::Completed,
             text: question.id.clone(),
             answer: question.id.clone(),
             citations: Vec::new(),
             usage,
-        });
+        }));
         if self.told && flow == Flow::Continue {
             println!("answered");
         }

@@ -1,7 +1,7 @@
 //! Certain and uncertain questions of a preset, against the same questions under the first one.
 
 use ragscope::eval::{Answers, Ended, Measure, Plan, Question, Report, markdown, run};
-use ragscope::event::{ContextOrigin, Event, Flow, Outcome, RunUsage, Understanding};
+use ragscope::event::{ContextOrigin, Event, Flow, Outcome, RunEvent, RunUsage, Understanding};
 use ragscope::trace::{Journal, JournalError};
 
 use super::question;
@@ -36,11 +36,11 @@ impl Answers for Meter {
                 wall_ms: 40,
             };
             if self.measures {
-                let _ = publish(&Event::UnderstandingMeasured {
+                let _ = publish(&Event::Run(RunEvent::UnderstandingMeasured {
                     step: 0,
                     round,
                     understanding,
-                });
+                }));
             }
         }
         let answer = if certain {
@@ -52,13 +52,13 @@ impl Answers for Meter {
             wall_ms: if self.measures { 100 } else { 20 },
             ..RunUsage::default()
         };
-        let _ = publish(&Event::RunFinished {
+        let _ = publish(&Event::Run(RunEvent::RunFinished {
             outcome: Outcome::Completed,
             text: answer.clone(),
             answer,
             citations: Vec::new(),
             usage,
-        });
+        }));
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ragscope::config::{ChunkerKind, Config};
 use ragscope::corpus::SemanticCut;
-use ragscope::event::{Event, Flow, IndexPhase};
+use ragscope::event::{Flow, IndexPhase, SessionEvent};
 use ragscope::index::Update;
 
 use super::common::{self, Corpus, WordEmbedder, config, update_with};
@@ -81,10 +81,10 @@ fn a_stop_between_documents_cuts_none_of_them_twice() {
     loop {
         rounds += 1;
         let mut heard = 0;
-        let mut publish = |event: Event| {
+        let mut publish = |event: SessionEvent| {
             let works = |phase| matches!(phase, IndexPhase::Reading | IndexPhase::Embedding);
             heard += usize::from(
-                matches!(&event, Event::IndexProgressed { progress } if works(progress.phase)),
+                matches!(&event, SessionEvent::IndexProgressed { progress } if works(progress.phase)),
             );
             if heard > 1 && rounds < 4 {
                 Flow::Stop

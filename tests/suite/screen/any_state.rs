@@ -2,7 +2,7 @@
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use proptest::prelude::*;
-use ragscope::event::{Citation, Event, Evidence, Record};
+use ragscope::event::{Citation, Event, Evidence, Record, RunEvent, SessionEvent};
 use ragscope::tui::save;
 
 use super::stage::*;
@@ -40,21 +40,21 @@ fn hostile(text: &str) -> Screen {
     let mut screen = ready();
     let records = recorded().into_iter().map(|mut record| {
         match &mut record.event {
-            Event::RunStarted {
+            Event::Run(RunEvent::RunStarted {
                 question,
                 preset,
                 corpus,
                 ..
-            } => {
+            }) => {
                 (*question, *preset) = (words("q"), words("p"));
                 if let Some(corpus) = corpus {
                     corpus.folder = words("f");
                 }
             }
-            Event::QueryWritten { query, writer, .. } => {
+            Event::Run(RunEvent::QueryWritten { query, writer, .. }) => {
                 (*query, *writer) = (words("q"), words("w"))
             }
-            Event::RetrievalFinished { retrieval, .. } => {
+            Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) => {
                 retrieval.query = words("q");
                 for hit in &mut retrieval.hits {
                     hit.chunk.document = words("d");
@@ -62,13 +62,13 @@ fn hostile(text: &str) -> Screen {
                     hit.chunk.text = words("t");
                 }
             }
-            Event::ModelCalled {
+            Event::Run(RunEvent::ModelCalled {
                 purpose, prompt, ..
-            } => (*purpose, *prompt) = (words("p"), words("r")),
-            Event::TokenGenerated { text, .. } => *text = words(" "),
-            Event::StepFinished {
+            }) => (*purpose, *prompt) = (words("p"), words("r")),
+            Event::Run(RunEvent::TokenGenerated { text, .. }) => *text = words(" "),
+            Event::Run(RunEvent::StepFinished {
                 text, citations, ..
-            } => {
+            }) => {
                 *text = words("s");
                 citations
                     .iter_mut()
@@ -82,15 +82,17 @@ fn hostile(text: &str) -> Screen {
                     evidence: Evidence::Marked,
                 });
             }
-            Event::RunFinished { text, answer, .. } => (*text, *answer) = (words("t"), words("a")),
+            Event::Run(RunEvent::RunFinished { text, answer, .. }) => {
+                (*text, *answer) = (words("t"), words("a"))
+            }
             _ => {}
         }
         record
     });
     let records: Vec<Record> = records.collect();
     screen.apply(&records).press("esc");
-    screen.session(Event::Warned { text: words("w") });
-    screen.session(Event::OperationFailed {
+    screen.session(SessionEvent::Warned { text: words("w") });
+    screen.session(SessionEvent::OperationFailed {
         operation: words("o"),
         error: words("e"),
         advice: words("a"),

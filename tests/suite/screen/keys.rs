@@ -1,7 +1,7 @@
 //! Keys, the mouse and pasting do what they say.
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use ragscope::event::{Command, CorpusCard, Event};
+use ragscope::event::{Command, CorpusCard, Event, RunEvent, SessionEvent};
 use ragscope::tui::app::Effect;
 
 use super::scenes::{closed_book, doubted, listed_sessions, opened_source, replayed, streaming};
@@ -65,7 +65,7 @@ fn a_run_goes_on_from_the_selected_sentence() {
     );
     // what was taken over stands there before anything is written
     let mut records = renamed(&run_of("searag.jsonl"), "again");
-    if let Event::RunStarted { confirmed, .. } = &mut records[0].event {
+    if let Event::Run(RunEvent::RunStarted { confirmed, .. }) = &mut records[0].event {
         confirmed.push("Mira Oakes was a student of Tam Reeve.".to_owned());
     }
     records.truncate(2);
@@ -355,7 +355,7 @@ fn only_what_happens_now_can_be_stopped() {
         "start again".to_owned(),
     );
     screen.press("[").shows("being written");
-    screen.session(Event::OperationFailed {
+    screen.session(SessionEvent::OperationFailed {
         operation: failed.0,
         error: failed.1,
         advice: failed.2,
@@ -372,12 +372,12 @@ fn a_source_comes_from_the_run_until_it_comes_from_the_file() {
         .shows("the document is being read")
         .shows("12 ┃ Mira Oakes");
     // another document than the one that is waited for
-    let Event::SourceOpened { source: mut other } = source() else {
+    let SessionEvent::SourceOpened { source: mut other } = source() else {
         return;
     };
     "other.md".clone_into(&mut other.document);
     screen
-        .session(Event::SourceOpened { source: other })
+        .session(SessionEvent::SourceOpened { source: other })
         .shows("the document is being read");
     screen
         .session(source())
@@ -390,17 +390,19 @@ fn a_source_comes_from_the_run_until_it_comes_from_the_file() {
         "people/oakes.md is gone".to_owned(),
         "update the index".to_owned(),
     );
-    screen.press("3 j o").session(Event::OperationFailed {
-        operation: failed.0,
-        error: failed.1,
-        advice: failed.2,
-    });
+    screen
+        .press("3 j o")
+        .session(SessionEvent::OperationFailed {
+            operation: failed.0,
+            error: failed.1,
+            advice: failed.2,
+        });
     screen
         .shows("12 ┃ Mira Oakes")
         .shows("people/oakes.md is gone");
     // a run over another folder
     let mut screen = answered();
-    screen.session(Event::CorpusOpened {
+    screen.session(SessionEvent::CorpusOpened {
         corpus: CorpusCard {
             folder: "~/other".to_owned(),
             ..corpus()
@@ -448,7 +450,7 @@ fn saving_asks_for_files() {
         )
     );
     assert!(
-        markdown.contains("2. Tam Reeve was born in Aldmouth. [2] (0.40 nats)"),
+        markdown.contains("2. Tam Reeve was born in Aldmouth. [2] (token entropy 0.40 nats)"),
         "{markdown}"
     );
     assert!(
@@ -545,7 +547,7 @@ fn a_finished_run_is_measured_once_and_toward_another_answer_when_one_is_typed()
     screen.press("esc esc");
     assert!(screen.app.take_effects().contains(&Effect::Stop));
     screen
-        .session(Event::OperationStopped {
+        .session(SessionEvent::OperationStopped {
             operation: "measure".to_owned(),
         })
         .hides("stopping");

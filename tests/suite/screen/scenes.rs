@@ -1,6 +1,8 @@
 //! States of the screen that are worth looking at.
 
-use ragscope::event::{CorpusCard, Event, ModelRole, Outcome, Record, RunUsage};
+use ragscope::event::{
+    CorpusCard, Event, ModelRole, Outcome, Record, RunEvent, RunUsage, SessionEvent,
+};
 use ragscope::tui::App;
 use ragscope::tui::theme::Depth;
 
@@ -81,11 +83,11 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
 pub fn loading() -> Screen {
     let mut screen = Screen::new();
     screen
-        .session(Event::ModelLoaded {
+        .session(SessionEvent::ModelLoaded {
             model: models(&recorded())[1].clone(),
             wall_ms: 96,
         })
-        .session(Event::ModelLoadProgressed {
+        .session(SessionEvent::ModelLoadProgressed {
             role: ModelRole::Generator,
             file: "ragscope-demo.Q8_0.gguf".to_owned(),
             fraction: 0.43,
@@ -107,7 +109,7 @@ pub fn first_indexing() -> Screen {
 
 pub fn empty_folder() -> Screen {
     let mut screen = ready();
-    screen.session(Event::CorpusOpened {
+    screen.session(SessionEvent::CorpusOpened {
         corpus: CorpusCard {
             documents: 0,
             chunks: 0,
@@ -128,7 +130,7 @@ pub fn streaming() -> Screen {
     let records = recorded();
     let second_sentence = records
         .iter()
-        .position(|r| matches!(r.event, Event::StepStarted { step: 2 }))
+        .position(|r| matches!(r.event, Event::Run(RunEvent::StepStarted { step: 2 })))
         .expect("a second sentence");
     screen.apply(&records[..second_sentence + 5]);
     screen
@@ -140,13 +142,13 @@ pub fn ended(outcome: Outcome) -> Screen {
         "Mira Oakes was a student of Tam Reeve. Tam Reeve was".to_owned(),
         String::new(),
     );
-    let event = Event::RunFinished {
+    let event = Event::Run(RunEvent::RunFinished {
         outcome,
         text,
         answer,
         citations: Vec::new(),
         usage: RunUsage::default(),
-    };
+    });
     let last = &recorded()[0];
     screen
         .apply(&[Record {
@@ -170,18 +172,17 @@ pub fn closed_book() -> Screen {
     let mut screen = ready();
     let records = recorded().into_iter().filter_map(|mut record| {
         match &mut record.event {
-            Event::RunStarted {
+            Event::Run(RunEvent::RunStarted {
                 preset, settings, ..
-            } => {
+            }) => {
                 "closed-book".clone_into(preset);
                 settings["retriever"]["kind"] = "off".into();
             }
-            Event::StepFinished { citations, .. } | Event::RunFinished { citations, .. } => {
-                citations.clear()
-            }
-            Event::QueryWritten { .. }
-            | Event::RetrievalFinished { .. }
-            | Event::ContextBuilt { .. } => return None,
+            Event::Run(RunEvent::StepFinished { citations, .. })
+            | Event::Run(RunEvent::RunFinished { citations, .. }) => citations.clear(),
+            Event::Run(RunEvent::QueryWritten { .. })
+            | Event::Run(RunEvent::RetrievalFinished { .. })
+            | Event::Run(RunEvent::ContextBuilt { .. }) => return None,
             _ => {}
         }
         Some(record)
@@ -198,7 +199,7 @@ pub fn repaired() -> Screen {
         seq,
         t_us: seq * 1000,
         run: "repaired".to_owned(),
-        event,
+        event: Event::Run(event),
     };
     let records: Vec<Record> = (0..)
         .zip(timeless(crate::engine::dense::repaired_run()))
@@ -209,14 +210,14 @@ pub fn repaired() -> Screen {
 }
 
 /// The same at any time and on any machine.
-fn timeless(events: Vec<Event>) -> impl Iterator<Item = Event> {
+fn timeless(events: Vec<RunEvent>) -> impl Iterator<Item = RunEvent> {
     events.into_iter().map(|mut event| {
         match &mut event {
-            Event::RetrievalFinished { retrieval, .. } => retrieval.wall_us = 1000,
-            Event::UnderstandingMeasured { understanding, .. } => understanding.wall_ms = 100,
-            Event::ModelCallFinished { usage, .. } => usage.wall_us = 1000,
-            Event::RunFinished { usage, .. } => usage.wall_ms = 1000,
-            Event::RunStarted {
+            RunEvent::RetrievalFinished { retrieval, .. } => retrieval.wall_us = 1000,
+            RunEvent::UnderstandingMeasured { understanding, .. } => understanding.wall_ms = 100,
+            RunEvent::ModelCallFinished { usage, .. } => usage.wall_us = 1000,
+            RunEvent::RunFinished { usage, .. } => usage.wall_ms = 1000,
+            RunEvent::RunStarted {
                 started_at,
                 program,
                 ..
@@ -256,10 +257,10 @@ pub fn reported() -> Screen {
 pub fn logged() -> Screen {
     let mut screen = answered();
     screen
-        .session(Event::Warned {
+        .session(SessionEvent::Warned {
             text: "the index is read only: another ragscope writes it".to_owned(),
         })
-        .session(Event::OperationFailed {
+        .session(SessionEvent::OperationFailed {
             operation: "open source".to_owned(),
             error: "people/oakes.md is gone".to_owned(),
             advice: "bring the index up to date".to_owned(),
@@ -305,17 +306,17 @@ pub fn compared() -> Screen {
         .into_iter()
         .map(|mut record| {
             match &mut record.event {
-                Event::RunStarted {
+                Event::Run(RunEvent::RunStarted {
                     preset, settings, ..
-                } => {
+                }) => {
                     "closed-book".clone_into(preset);
                     settings["retriever"]["k"] = 1.into();
                 }
-                Event::StepFinished { step: 2, text, .. } => {
+                Event::Run(RunEvent::StepFinished { step: 2, text, .. }) => {
                     "Tam Reeve was born in Harwenby.".clone_into(text)
                 }
-                Event::ContextBuilt { context, .. } => context.chunks.truncate(1),
-                Event::RunFinished { answer, .. } => "Harwenby".clone_into(answer),
+                Event::Run(RunEvent::ContextBuilt { context, .. }) => context.chunks.truncate(1),
+                Event::Run(RunEvent::RunFinished { answer, .. }) => "Harwenby".clone_into(answer),
                 _ => {}
             }
             record

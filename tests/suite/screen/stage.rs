@@ -7,8 +7,8 @@ use jiff::tz::TimeZone;
 use ragscope::config::Paths;
 use ragscope::event::{
     Belief, BeliefSample, Command, CorpusCard, Event, HitUtility, IndexPhase, IndexProgress,
-    IndexReport, ModelCard, Ranked, Record, RunSummary, SESSION, SampledUncertainty, SePerForm,
-    SkippedFile, SoughtChunk, SoughtLookup, Source, Utility,
+    IndexReport, ModelCard, Ranked, Record, RunEvent, RunSummary, SESSION, SampledUncertainty,
+    SePerForm, SessionEvent, SkippedFile, Source, TracedChunk, TracedLookup, Utility,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::Depth;
@@ -52,12 +52,12 @@ impl Screen {
         self
     }
 
-    pub fn session(&mut self, event: Event) -> &mut Self {
+    pub fn session(&mut self, event: SessionEvent) -> &mut Self {
         self.app.apply(&Record {
             seq: self.session_seq,
             t_us: 0,
             run: SESSION.to_owned(),
-            event,
+            event: event.into(),
         });
         self.session_seq += 1;
         self
@@ -198,7 +198,7 @@ pub fn renamed(records: &[Record], name: &str) -> Vec<Record> {
 
 pub fn models(records: &[Record]) -> Vec<ModelCard> {
     match &records[0].event {
-        Event::RunStarted { models, .. } => models.clone(),
+        Event::Run(RunEvent::RunStarted { models, .. }) => models.clone(),
         _ => Vec::new(),
     }
 }
@@ -216,12 +216,12 @@ pub fn corpus() -> CorpusCard {
 pub fn ready() -> Screen {
     let mut screen = Screen::new();
     for model in models(&recorded()) {
-        screen.session(Event::ModelLoaded {
+        screen.session(SessionEvent::ModelLoaded {
             model,
             wall_ms: 214,
         });
     }
-    screen.session(Event::CorpusOpened { corpus: corpus() });
+    screen.session(SessionEvent::CorpusOpened { corpus: corpus() });
     screen
 }
 
@@ -249,13 +249,13 @@ pub fn sought() -> Screen {
     let retrieval = run_of("funnel.jsonl")
         .into_iter()
         .find_map(|record| match record.event {
-            Event::RetrievalFinished { retrieval, .. } => Some(retrieval),
+            Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) => Some(retrieval),
             _ => None,
         });
     let retrieval = retrieval.expect("a lookup");
     let chunk = |at: usize, vector: Option<Ranked>| {
         let hit = retrieval.hits[at].clone();
-        SoughtChunk {
+        TracedChunk {
             chunk: hit.chunk,
             whole: true,
             bm25: hit.bm25,
@@ -269,26 +269,26 @@ pub fn sought() -> Screen {
     });
     let chunks = vec![
         chunk(0, retrieval.hits[0].vector),
-        SoughtChunk {
+        TracedChunk {
             fused: None,
             ..chunk(1, far)
         },
     ];
-    let lookups = vec![SoughtLookup {
+    let lookups = vec![TracedLookup {
         step: 0,
         query: retrieval.query.clone(),
         pool: 50,
         chunks,
     }];
-    screen.session(Event::ChunksSought {
+    screen.session(SessionEvent::PassageTraced {
         phrase: "born in Aldmouth".to_owned(),
         lookups,
     });
     screen
 }
 
-pub fn progress() -> Event {
-    Event::IndexProgressed {
+pub fn progress() -> SessionEvent {
+    SessionEvent::IndexProgressed {
         progress: IndexProgress {
             phase: IndexPhase::Embedding,
             done: 1_203,
@@ -300,7 +300,7 @@ pub fn progress() -> Event {
     }
 }
 
-pub fn report() -> Event {
+pub fn report() -> SessionEvent {
     let skipped = [
         ("photo.md", "it is not text"),
         (
@@ -308,7 +308,7 @@ pub fn report() -> Event {
             "74,213,004 bytes are more than corpus.max_file_bytes",
         ),
     ];
-    Event::IndexFinished {
+    SessionEvent::IndexFinished {
         report: IndexReport {
             corpus: corpus(),
             added: 12,
@@ -328,7 +328,7 @@ pub fn report() -> Event {
     }
 }
 
-pub fn source() -> Event {
+pub fn source() -> SessionEvent {
     let lines = (1..=60).map(|line| match line {
         12 => "Mira Oakes was a student of Tam Reeve at the harbour school. She kept the".to_owned(),
         13 => "notebooks of her teacher and copied the tide tables every spring.".to_owned(),
@@ -337,7 +337,7 @@ pub fn source() -> Event {
             "Line {line} of the document says something about the harbour, the tides and the people who watched them."
         ),
     });
-    Event::SourceOpened {
+    SessionEvent::SourceOpened {
         source: Source {
             document: "people/oakes.md".to_owned(),
             path: "/home/me/notes/people/oakes.md".to_owned(),
@@ -350,7 +350,7 @@ pub fn source() -> Event {
     }
 }
 
-pub fn sessions() -> Event {
+pub fn sessions() -> SessionEvent {
     let run = |number: u64, question: &str, answer: Option<&str>| RunSummary {
         file: format!("/state/sessions/{number}.jsonl"),
         run: number.to_string(),
@@ -364,7 +364,7 @@ pub fn sessions() -> Event {
         .to_owned(),
         answer: answer.map(str::to_owned),
     };
-    Event::SessionsListed {
+    SessionEvent::SessionsListed {
         folder: "/state/sessions".to_owned(),
         runs: vec![
             run(
@@ -379,11 +379,11 @@ pub fn sessions() -> Event {
 }
 
 /// What the three chunks of the recorded run were worth: the first misled, the second holds the answer.
-pub fn utility(run: &str) -> Event {
+pub fn utility(run: &str) -> SessionEvent {
     let context = recorded()
         .into_iter()
         .find_map(|record| match record.event {
-            Event::ContextBuilt { context, .. } => Some(context),
+            Event::Run(RunEvent::ContextBuilt { context, .. }) => Some(context),
             _ => None,
         });
     let chunks: Vec<u64> = context
@@ -449,9 +449,8 @@ pub fn utility(run: &str) -> Event {
         hits: chunks.iter().enumerate().map(worth).collect(),
         beliefs,
     };
-    Event::UtilityMeasured {
-        of: Some(run.to_owned()),
-        step: 0,
+    SessionEvent::UtilityMeasured {
+        run: run.to_owned(),
         utility,
     }
 }

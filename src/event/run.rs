@@ -1,0 +1,212 @@
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AddedChunk, AttendedChunk, CallUsage, Citation, ClassifiedChunk, Context, CorpusCard,
+    DocumentLinks, DroppedChunk, FormatVersion, GateCard, GradedChunk, Hit, JudgedChunk,
+    LinkedText, ModelCard, ModelRole, Outcome, QueryWord, RechunkedDocument, RefinementEnd,
+    RerankedChunk, Retrieval, RunUsage, Stage, UncertainRegion, Uncertainty, Understanding,
+    Unmeasured, Utility, VariedChunk,
+};
+
+/// Everything that can happen in a run.
+///
+/// `step` is the sentence of the answer that the work is for, from 1; 0 before the first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum RunEvent {
+    /// First record of every run: all that is needed to repeat it.
+    RunStarted {
+        format: FormatVersion,
+        /// Version of the program that wrote the run.
+        program: String,
+        question: String,
+        preset: String,
+        /// The effective settings as the merged configuration table.
+        settings: serde_json::Value,
+        models: Vec<ModelCard>,
+        corpus: Option<CorpusCard>,
+        seed: u64,
+        /// Seconds since 1970-01-01 UTC.
+        started_at: u64,
+        /// Sentences that the answer begins with, reused from another run; steps count on from
+        /// them.
+        #[serde(default)]
+        confirmed: Vec<String>,
+    },
+    /// A setting fell back; the run continues.
+    Warned { text: String },
+    /// The gate that decides after each sentence whether to retrieve, where one is on.
+    GateChosen { gate: GateCard },
+    /// The question was rewritten for the lookup. `similarity` is its cosine similarity to the
+    /// question, None for an empty one; one below `min_similarity` is not used.
+    QuestionRewritten {
+        question: String,
+        rewritten: String,
+        similarity: Option<f32>,
+        min_similarity: f32,
+        used: bool,
+    },
+    /// The query writer made the text to search for.
+    QueryWritten {
+        step: u32,
+        query: String,
+        writer: String,
+        words: Vec<QueryWord>,
+        /// The uncertain part of the sentence that the query is for, when the writer looked for
+        /// it.
+        #[serde(default)]
+        region: Option<UncertainRegion>,
+    },
+    /// The index answered a query. Hits are in fused order, best first.
+    RetrievalFinished { step: u32, retrieval: Retrieval },
+    /// The links between chunks of a document were read, because a hit lies in it.
+    LinksRead { step: u32, links: DocumentLinks },
+    /// Hits were joined with chunks that they are linked with. Best first.
+    ChunksLinked { step: u32, linked: Vec<LinkedText> },
+    /// Three judges graded each text. When the scores lie close together (`is_tight`), the
+    /// threshold is their mean plus their deviation, else their mean; when it rejected everything,
+    /// the best few were kept (`fell_back`).
+    ChunksGraded {
+        step: u32,
+        graded: Vec<GradedChunk>,
+        threshold: f32,
+        is_tight: bool,
+        fell_back: bool,
+    },
+    /// A judge rated the relevance of each text. When nothing was relevant, everything was kept
+    /// (`fell_back`).
+    ChunksJudged {
+        step: u32,
+        judged: Vec<JudgedChunk>,
+        min_probability: f32,
+        fell_back: bool,
+    },
+    /// A stage between the retriever and the context is over: what it kept, in order, and what it
+    /// dropped.
+    StageFinished {
+        step: u32,
+        stage: Stage,
+        kept: Vec<u64>,
+        dropped: Vec<DroppedChunk>,
+    },
+    /// Joined texts with a chunk in common were merged into these.
+    ChunksMerged { step: u32, merged: Vec<Hit> },
+    /// The reranker ordered the surviving texts, best first.
+    ChunksReranked {
+        step: u32,
+        ranked: Vec<RerankedChunk>,
+    },
+    /// The context of the next model call was put together.
+    ContextBuilt { step: u32, context: Context },
+    /// Documents behind the hits were re-chunked by meaning, because the context was not
+    /// understood. The hits among the new chunks follow in a [`RunEvent::RetrievalFinished`].
+    DocumentsRechunked {
+        step: u32,
+        documents: Vec<RechunkedDocument>,
+        similarity: f32,
+        max_tokens: u32,
+    },
+    /// A context was measured. Contexts of a step are counted from 1: each is a round.
+    UnderstandingMeasured {
+        step: u32,
+        round: u32,
+        understanding: Understanding,
+    },
+    /// A context could not be measured: why, and what became of each of its chunks.
+    UnderstandingSkipped {
+        step: u32,
+        round: u32,
+        reason: Unmeasured,
+        #[serde(default)]
+        chunks: Vec<VariedChunk>,
+    },
+    /// The model judged whether the context of a round suffices for the question. No probability:
+    /// the question did not fit.
+    ContextEvaluated {
+        step: u32,
+        round: u32,
+        sufficient: bool,
+        probability: Option<f32>,
+    },
+    /// The class of each chunk of a round.
+    ChunksClassified {
+        step: u32,
+        round: u32,
+        chunks: Vec<ClassifiedChunk>,
+    },
+    /// The context of a round was repaired: the next round measures the result.
+    ContextRefined {
+        step: u32,
+        round: u32,
+        dropped: Vec<u64>,
+        added: Vec<AddedChunk>,
+    },
+    /// Refinement is over. The answer is written from the context of the best round.
+    RefinementFinished {
+        step: u32,
+        best: u32,
+        end: RefinementEnd,
+    },
+    /// A prompt was handed to a model: the exact text. `branches` continuations of it are sampled.
+    ModelCalled {
+        call: u32,
+        purpose: String,
+        role: ModelRole,
+        prompt: String,
+        prompt_tokens: u32,
+        #[serde(default = "one")]
+        branches: u32,
+    },
+    /// A batch of calls is over: `calls` of them, from `call` on. The cost is that of them all.
+    ModelCallFinished {
+        call: u32,
+        #[serde(default = "one")]
+        calls: u32,
+        usage: CallUsage,
+    },
+    /// A sentence of the answer begins. When the step is known already, its sentence was uncertain
+    /// and this one replaces it.
+    StepStarted { step: u32 },
+    /// A token of the answer. Log-probability and entropy in nats, under the model's own
+    /// distribution at temperature 1.
+    TokenGenerated {
+        step: u32,
+        text: String,
+        logprob: f32,
+        entropy: f32,
+    },
+    /// A sentence of the answer is complete. `text` repeats the tokens of the step, trimmed.
+    StepFinished {
+        step: u32,
+        text: String,
+        uncertainty: Uncertainty,
+        citations: Vec<Citation>,
+    },
+    /// The chunks that a sentence of the answer attended to while it was written. Attention is a
+    /// hint, not a cause.
+    StepAttributed {
+        step: u32,
+        chunks: Vec<AttendedChunk>,
+    },
+    /// How much the context helped the model.
+    UtilityMeasured { step: u32, utility: Utility },
+    /// Last record of every run.
+    RunFinished {
+        outcome: Outcome,
+        /// The whole text of the answer.
+        text: String,
+        /// The short answer: what follows "the answer is", otherwise the whole text.
+        answer: String,
+        citations: Vec<Citation>,
+        usage: RunUsage,
+    },
+
+    /// Written by a newer program, and skipped.
+    #[serde(other)]
+    Unknown,
+}
+
+/// The number in records that were written before calls came in batches.
+fn one() -> u32 {
+    1
+}

@@ -1,0 +1,65 @@
+use serde::{Deserialize, Serialize};
+
+use super::{
+    CorpusCard, IndexProgress, IndexReport, LinkReport, ModelCard, ModelRole, ProbeCard,
+    ProbeProgress, RunSummary, Source, TracedLookup, Utility,
+};
+
+/// Everything that can happen outside a run: loading, indexing, reading.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum SessionEvent {
+    /// A model file is being read. `fraction` is in 0..=1.
+    ModelLoadProgressed {
+        role: ModelRole,
+        file: String,
+        fraction: f32,
+    },
+    /// A model is ready.
+    ModelLoaded { model: ModelCard, wall_ms: u64 },
+    /// A corpus is open for questions (again, after its index changed).
+    CorpusOpened { corpus: CorpusCard },
+    /// Indexing progressed.
+    IndexProgressed { progress: IndexProgress },
+    /// The index agrees with the folder again.
+    IndexFinished { report: IndexReport },
+    /// The user stopped something that is not a run: loading models, indexing (what is done stays,
+    /// and the next update continues from there), a question before it began.
+    OperationStopped { operation: String },
+    /// The chunks of every document are linked, as far as that was possible.
+    LinksFinished { report: LinkReport },
+    /// The text of a document was read for the source viewer.
+    SourceOpened { source: Source },
+    /// A phrase was searched for among the chunks, and its chunks ranked for the queries of a run.
+    PassageTraced {
+        phrase: String,
+        lookups: Vec<TracedLookup>,
+    },
+    /// How much the context of a finished run helped, measured on request.
+    UtilityMeasured { run: String, utility: Utility },
+    /// The recorded runs, newest first.
+    SessionsListed {
+        folder: String,
+        runs: Vec<RunSummary>,
+    },
+    /// Something failed outside a run. `advice` says what to do next.
+    OperationFailed {
+        operation: String,
+        error: String,
+        advice: String,
+    },
+    /// A setting was refused or fell back; the program continues.
+    Warned { text: String },
+    /// The training of a probe progressed.
+    ProbeProgressed { progress: ProbeProgress },
+    /// A probe was trained and written to `file`.
+    ProbeTrained {
+        probe: ProbeCard,
+        file: String,
+        wall_ms: u64,
+    },
+
+    /// Written by a newer program, and skipped.
+    #[serde(other)]
+    Unknown,
+}

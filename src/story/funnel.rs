@@ -1,0 +1,332 @@
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::event::{
+    ChunkText, Context, DocumentLinks, DropReason, DroppedChunk, GradedChunk, Hit, JudgedChunk,
+    RerankedChunk, Stage,
+};
+
+/// The stages between the retriever and the context, in order, with what each said of its texts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Funnel {
+    /// The hits of the retriever, best first.
+    hits: Vec<u64>,
+    /// The chunks of each joined text.
+    members: BTreeMap<u64, Vec<u64>>,
+    passes: Vec<Pass>,
+    /// The documents behind the hits, with the links between their chunks.
+    pub links: Vec<DocumentLinks>,
+}
+
+/// What one event said of the texts of a lookup.
+#[derive(Debug, Clone, PartialEq)]
+enum Pass {
+    Linked(Vec<u64>),
+    Graded {
+        graded: Vec<GradedChunk>,
+        threshold: f32,
+        fell_back: bool,
+    },
+    Judged {
+        judged: Vec<JudgedChunk>,
+        fell_back: bool,
+    },
+    Finished {
+        stage: Stage,
+        kept: Vec<u64>,
+        dropped: Vec<DroppedChunk>,
+    },
+    Reranked(Vec<RerankedChunk>),
+    Rechunked,
+    Context(Context),
+}
+
+/// What a stage made of the texts before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Narrowed {
+    pub stage: Stage,
+    pub kept: usize,
+    /// True when a filter rejected every text and kept the best all the same.
+    pub fell_back: bool,
+}
+
+/// What happened to a chunk at one stage.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "mark", rename_all = "snake_case")]
+pub enum Mark {
+    /// Among the retained hits, at this rank of the fused list.
+    Hit { rank: u32, of: u32 },
+    /// Not among the retained hits.
+    NoHit { of: u32 },
+    /// Became part of this many joined texts.
+    Joined { texts: u32 },
+    /// The judges gave this score.
+    Graded { score: f32, threshold: f32 },
+    /// The judge finds it relevant with this probability.
+    Judged { probability: f32 },
+    /// Survived this stage, at this rank.
+    Passed { stage: Stage, rank: u32, of: u32 },
+    /// A stage dropped it, and every text that it is part of. None: it was dropped from the
+    /// context.
+    Fell {
+        stage: Option<Stage>,
+        reason: DropReason,
+    },
+    /// The reranker gave it this rank.
+    Reranked { score: f32, rank: u32, of: u32 },
+    /// In the context, under this label.
+    Used { label: u32 },
+}
+
+impl Mark {
+    /// Returns whether the chunk went no further.
+    #[must_use]
+    pub fn is_loss(&self) -> bool {
+        matches!(self, Self::NoHit { .. } | Self::Fell { .. })
+    }
+}
+
+impl Funnel {
+    pub(super) fn new(hits: &[Hit]) -> Self {
+        Self {
+            hits: hits.iter().map(|hit| hit.chunk.id).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Replaces the known links of a document.
+    pub(super) fn links_read(&mut self, links: DocumentLinks) {
+        self.links.retain(|known| known.document != links.document);
+        self.links.push(links);
+    }
+
+    pub(super) fn linked(&mut self, texts: &[Hit]) {
+        self.merged(texts);
+        let ids = texts.iter().map(|hit| hit.chunk.id).collect();
+        self.passes.push(Pass::Linked(ids));
+    }
+
+    pub(super) fn merged(&mut self, texts: &[Hit]) {
+        for ChunkText { id, parts, .. } in texts.iter().map(|hit| &hit.chunk) {
+            let members = parts.iter().map(|part| part.chunk).collect();
+            self.members.insert(*id, members);
+        }
+    }
+
+    pub(super) fn graded(&mut self, graded: &[GradedChunk], threshold: f32, fell_back: bool) {
+        self.passes.push(Pass::Graded {
+            graded: graded.to_vec(),
+            threshold,
+            fell_back,
+        });
+    }
+
+    pub(super) fn judged(&mut self, judged: &[JudgedChunk], fell_back: bool) {
+        self.passes.push(Pass::Judged {
+            judged: judged.to_vec(),
+            fell_back,
+        });
+    }
+
+    pub(super) fn finished(&mut self, stage: Stage, kept: &[u64], dropped: &[DroppedChunk]) {
+        self.passes.push(Pass::Finished {
+            stage,
+            kept: kept.to_vec(),
+            dropped: dropped.to_vec(),
+        });
+    }
+
+    pub(super) fn reranked(&mut self, ranked: &[RerankedChunk]) {
+        self.passes.push(Pass::Reranked(ranked.to_vec()));
+    }
+
+    pub(super) fn rechunked(&mut self) {
+        self.passes.push(Pass::Rechunked);
+    }
+
+    pub(super) fn context_built(&mut self, context: &Context) {
+        self.passes.push(Pass::Context(context.clone()));
+    }
+
+    /// Returns whether there was no stage.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.stages().next().is_none() && self.reranked_texts().is_none()
+    }
+
+    /// The stages in their order, with what each left.
+    pub fn stages(&self) -> impl Iterator<Item = Narrowed> {
+        self.passes.iter().filter_map(|pass| match pass {
+            Pass::Finished { stage, kept, .. } => Some(Narrowed {
+                stage: *stage,
+                kept: kept.len(),
+                fell_back: self.fell_back(*stage),
+            }),
+            _ => None,
+        })
+    }
+
+    fn fell_back(&self, at: Stage) -> bool {
+        self.passes.iter().any(|pass| match pass {
+            Pass::Graded { fell_back, .. } => *fell_back && at == Stage::Graded,
+            Pass::Judged { fell_back, .. } => *fell_back && at == Stage::Judged,
+            _ => false,
+        })
+    }
+
+    /// The grades of a text.
+    #[must_use]
+    pub fn grade(&self, text: u64) -> Option<&GradedChunk> {
+        self.passes.iter().rev().find_map(|pass| match pass {
+            Pass::Graded { graded, .. } => graded.iter().find(|graded| graded.chunk == text),
+            _ => None,
+        })
+    }
+
+    /// The threshold of the grades.
+    #[must_use]
+    pub fn threshold(&self) -> Option<f32> {
+        self.passes.iter().rev().find_map(|pass| match pass {
+            Pass::Graded { threshold, .. } => Some(*threshold),
+            _ => None,
+        })
+    }
+
+    /// The number of texts that the reranker ordered.
+    #[must_use]
+    pub fn reranked_texts(&self) -> Option<usize> {
+        self.passes.iter().rev().find_map(|pass| match pass {
+            Pass::Reranked(ranked) => Some(ranked.len()),
+            _ => None,
+        })
+    }
+
+    /// The links of the document that holds a chunk, and the position of the chunk among them.
+    #[must_use]
+    pub fn links_of(&self, chunk: u64) -> Option<(&DocumentLinks, usize)> {
+        self.links.iter().find_map(|document| {
+            let position = document
+                .chunks
+                .iter()
+                .position(|linked| linked.chunk == chunk)?;
+            Some((document, position))
+        })
+    }
+
+    /// What happened to a chunk, in order.
+    #[must_use]
+    pub fn marks(&self, chunk: u64) -> Vec<Mark> {
+        let holds = |text: u64| self.holds(text, chunk);
+
+        let of = saturating(self.hits.len());
+        let mut marks = vec![match self.hits.iter().position(|hit| *hit == chunk) {
+            Some(at) => Mark::Hit { rank: rank(at), of },
+            None => Mark::NoHit { of },
+        }];
+        for pass in &self.passes {
+            match pass {
+                Pass::Linked(texts) => {
+                    let texts = texts.iter().filter(|text| holds(**text)).count();
+                    marks.extend((texts > 0).then_some(Mark::Joined {
+                        texts: saturating(texts),
+                    }));
+                }
+                Pass::Graded {
+                    graded, threshold, ..
+                } => {
+                    let scores = graded.iter().filter(|graded| holds(graded.chunk));
+                    let best = scores.map(|graded| graded.score).reduce(f32::max);
+                    marks.extend(best.map(|score| Mark::Graded {
+                        score,
+                        threshold: *threshold,
+                    }));
+                }
+                Pass::Judged { judged, .. } => {
+                    let judged = judged.iter().filter(|judged| holds(judged.chunk));
+                    let best = judged.map(|judged| judged.probability).reduce(f32::max);
+                    marks.extend(best.map(|probability| Mark::Judged { probability }));
+                }
+                Pass::Finished {
+                    stage,
+                    kept,
+                    dropped,
+                } => {
+                    let survived = kept.iter().position(|text| holds(*text));
+                    marks.extend(match survived {
+                        Some(at) => Some(Mark::Passed {
+                            stage: *stage,
+                            rank: rank(at),
+                            of: saturating(kept.len()),
+                        }),
+                        None => reason(dropped, holds).map(|reason| Mark::Fell {
+                            stage: Some(*stage),
+                            reason,
+                        }),
+                    });
+                }
+                Pass::Reranked(ranked) => {
+                    let at = ranked.iter().position(|ranked| holds(ranked.chunk));
+                    marks.extend(at.map(|at| Mark::Reranked {
+                        score: ranked[at].score,
+                        rank: rank(at),
+                        of: saturating(ranked.len()),
+                    }));
+                }
+                Pass::Rechunked => {
+                    marks.retain(|mark| !matches!(mark, Mark::Used { .. }));
+                    if !marks.iter().any(Mark::is_loss) {
+                        marks.push(Mark::Fell {
+                            stage: None,
+                            reason: DropReason::Rechunked,
+                        });
+                    }
+                }
+                Pass::Context(context) => {
+                    // A later context replaces the one before.
+                    marks.retain(|mark| !matches!(mark, Mark::Used { .. }));
+                    let is_lost = marks.iter().any(|mark| matches!(mark, Mark::Fell { .. }));
+                    let used = context.chunks.iter().find(|used| holds(used.chunk));
+                    if let Some(used) = used {
+                        marks.push(Mark::Used { label: used.label });
+                    } else if !is_lost && let Some(reason) = reason(&context.dropped, holds) {
+                        marks.push(Mark::Fell {
+                            stage: None,
+                            reason,
+                        });
+                    }
+                }
+            }
+        }
+
+        // A relative of a hit need not be a hit itself.
+        let is_used = |mark: &Mark| matches!(mark, Mark::Joined { .. } | Mark::Used { .. });
+        if marks.iter().any(is_used) {
+            marks.retain(|mark| !matches!(mark, Mark::NoHit { .. }));
+        }
+        marks
+    }
+
+    /// Returns whether a text is a chunk, or was joined of it and others.
+    fn holds(&self, text: u64, chunk: u64) -> bool {
+        let members = self.members.get(&text);
+        text == chunk || members.is_some_and(|members| members.contains(&chunk))
+    }
+}
+
+/// Why a chunk was dropped: the reason of the first text that holds it.
+fn reason(dropped: &[DroppedChunk], holds: impl Fn(u64) -> bool) -> Option<DropReason> {
+    dropped
+        .iter()
+        .find(|dropped| holds(dropped.chunk))
+        .map(|dropped| dropped.reason.clone())
+}
+
+/// The rank of a position: ranks count from 1.
+fn rank(position: usize) -> u32 {
+    saturating(position).saturating_add(1)
+}
+
+fn saturating(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,177 @@
+use std::collections::BTreeMap;
+
+use crate::event::{
+    Context, DocumentLinks, DropReason, DroppedChunk, Hit, LinkedText, QueryWord, Retrieval, Stage,
+    UncertainRegion,
+};
+
+use super::text::{self, one_line};
+use super::{Funnel, Mark};
+
+/// A query, its hits, and what became of them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Lookup {
+    /// The sentence that the lookup is for, from 1; 0 before the first.
+    pub step: u32,
+    pub query: String,
+    /// The query writer.
+    pub writer: String,
+    /// The words of the query, with the origin of each.
+    pub words: Vec<QueryWord>,
+    /// The uncertain part of the sentence that the query is for.
+    pub region: Option<UncertainRegion>,
+    pub retrieval: Option<Retrieval>,
+    pub context: Option<Context>,
+    /// Number of hits of the retriever; the texts that were joined of chunks come after them.
+    pub found: usize,
+    pub funnel: Funnel,
+    /// How much the context helped, in -1..=1, once that was measured.
+    pub utility: Option<f32>,
+    /// True for a lookup among documents that were re-chunked for this question.
+    pub rechunked: bool,
+    /// By chunk: its label in the context, or why it is not there.
+    fates: BTreeMap<u64, Fate>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Fate {
+    Labelled(u32),
+    Dropped(DropReason),
+}
+
+impl Lookup {
+    pub(super) fn new(step: u32) -> Self {
+        Self {
+            step,
+            ..Self::default()
+        }
+    }
+
+    /// A lookup among the new chunks of re-chunked documents.
+    pub(super) fn among_rechunked(step: u32) -> Self {
+        Self {
+            rechunked: true,
+            ..Self::new(step)
+        }
+    }
+
+    pub(super) fn query_written(
+        &mut self,
+        query: &str,
+        writer: &str,
+        words: &[QueryWord],
+        region: Option<UncertainRegion>,
+    ) {
+        let harmless = |word: &QueryWord| QueryWord {
+            text: one_line(&word.text),
+            origin: word.origin,
+        };
+        self.query = one_line(query);
+        self.writer = one_line(writer);
+        self.words = words.iter().map(harmless).collect();
+        self.region = region;
+    }
+
+    pub(super) fn retrieved(&mut self, retrieval: &Retrieval) {
+        let retrieval = Retrieval {
+            query: one_line(&retrieval.query),
+            hits: retrieval.hits.iter().map(text::hit).collect(),
+            ..retrieval.clone()
+        };
+        if self.query.is_empty() {
+            self.query.clone_from(&retrieval.query);
+        }
+        self.found = retrieval.hits.len();
+        self.funnel = Funnel::new(&retrieval.hits);
+        self.retrieval = Some(retrieval);
+    }
+
+    pub(super) fn links_read(&mut self, links: &DocumentLinks) {
+        self.funnel.links_read(DocumentLinks {
+            document: one_line(&links.document),
+            ..links.clone()
+        });
+    }
+
+    pub(super) fn linked(&mut self, linked: &[LinkedText]) {
+        let texts: Vec<Hit> = linked.iter().map(|text| text::hit(&text.hit)).collect();
+        self.funnel.linked(&texts);
+        self.add_texts(texts);
+    }
+
+    pub(super) fn merged(&mut self, merged: &[Hit]) {
+        let texts: Vec<Hit> = merged.iter().map(text::hit).collect();
+        self.funnel.merged(&texts);
+        self.add_texts(texts);
+    }
+
+    fn add_texts(&mut self, texts: Vec<Hit>) {
+        if let Some(retrieval) = &mut self.retrieval {
+            retrieval.hits.extend(texts);
+        }
+    }
+
+    pub(super) fn stage_finished(&mut self, stage: Stage, kept: &[u64], dropped: &[DroppedChunk]) {
+        self.funnel.finished(stage, kept, dropped);
+        self.drop_chunks(dropped);
+    }
+
+    pub(super) fn context_built(&mut self, context: &Context) {
+        self.fates.clear();
+        for used in &context.chunks {
+            self.fates.insert(used.chunk, Fate::Labelled(used.label));
+        }
+        self.drop_chunks(&context.dropped);
+        self.context = Some(context.clone());
+    }
+
+    fn drop_chunks(&mut self, dropped: &[DroppedChunk]) {
+        for DroppedChunk { chunk, reason } in dropped {
+            self.fates.insert(*chunk, Fate::Dropped(reason.clone()));
+        }
+    }
+
+    /// The hits in fused order, best first; then the texts that were joined of chunks.
+    #[must_use]
+    pub fn hits(&self) -> &[Hit] {
+        self.retrieval
+            .as_ref()
+            .map_or(&[], |retrieval| &retrieval.hits)
+    }
+
+    /// The hits of the retriever alone, best first.
+    #[must_use]
+    pub fn retrieved_hits(&self) -> &[Hit] {
+        &self.hits()[..self.found]
+    }
+
+    /// The hit or joined text with this number.
+    #[must_use]
+    pub fn hit(&self, chunk: u64) -> Option<&Hit> {
+        self.hits().iter().find(|hit| hit.chunk.id == chunk)
+    }
+
+    /// The label of a chunk in the context.
+    #[must_use]
+    pub fn label(&self, chunk: u64) -> Option<u32> {
+        match self.fates.get(&chunk)? {
+            Fate::Labelled(label) => Some(*label),
+            Fate::Dropped(_) => None,
+        }
+    }
+
+    /// Why a chunk is not in the context.
+    #[must_use]
+    pub fn dropped(&self, chunk: u64) -> Option<&DropReason> {
+        match self.fates.get(&chunk)? {
+            Fate::Labelled(_) => None,
+            Fate::Dropped(reason) => Some(reason),
+        }
+    }
+
+    /// What happened to a chunk, in order.
+    #[must_use]
+    pub fn marks(&self, chunk: u64) -> Vec<Mark> {
+        self.funnel.marks(chunk)
+    }
+}

@@ -1,0 +1,31 @@
+//! What the records of a run say: folded once and worded once.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`Run`] | a question and everything that happened to it |
+//! | [`Lookup`], [`Funnel`] | a query, its hits, and what each stage made of them |
+//! | [`Step`] | a sentence of the answer, with the sentences that it replaced |
+//! | [`Refinement`] | the measured contexts, round by round |
+//! | [`PassageTrace`] | the way of the chunks that hold a phrase |
+//! | [`words`] | numbers, reasons and states as text |
+//!
+//! The screen, the text output, `explain` and the rows of an evaluation read these types, so an
+//! event is interpreted and worded in one place. [`Run::apply`] is a pure fold: the same events
+//! give the same run, live or replayed. Text of documents and models becomes harmless here, once,
+//! on its way in. Nothing here draws, prints or knows a colour.
+
+mod run;
+mod lookup;
+mod funnel;
+mod step;
+mod refinement;
+mod passage_trace;
+pub mod text;
+pub mod words;
+
+pub use funnel::{Funnel, Mark, Narrowed};
+pub use lookup::Lookup;
+pub use passage_trace::{PassageTrace, TraceRow};
+pub use refinement::{Change, Refinement, Round};
+pub use run::{Call, Phase, Rewritten, Run};
+pub use step::{Replaced, Step, Token, words_of};

@@ -1,0 +1,178 @@
+//! Why a passage was found or not: the way of the chunks that hold a phrase through the lookups of
+//! a run.
+
+use serde::Serialize;
+
+use crate::event::{Ranked, TracedChunk, TracedLookup};
+
+use super::text::one_line;
+use super::{Lookup, Mark, Rewritten, Run, words};
+
+/// The chunks that hold a phrase, with their ranks for each query of a run and their marks.
+#[derive(Debug, Serialize)]
+pub struct PassageTrace<'a> {
+    question: &'a str,
+    phrase: &'a str,
+    preset: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rewritten: Option<&'a Rewritten>,
+    lookups: Vec<QueryTrace<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct QueryTrace<'a> {
+    step: u32,
+    query: &'a str,
+    pool: u32,
+    chunks: Vec<ChunkTrace<'a>>,
+    #[serde(skip)]
+    lookup: &'a Lookup,
+}
+
+#[derive(Debug, Serialize)]
+struct ChunkTrace<'a> {
+    #[serde(flatten)]
+    ranks: &'a TracedChunk,
+    marks: Vec<Mark>,
+}
+
+/// A row of the trace as it is printed or drawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TraceRow {
+    /// A query, and the sentence that it was for, from 1; 0 before the first.
+    Query { step: u32, text: String },
+    /// No chunk holds the phrase.
+    Missing(String),
+    /// The location of a chunk that holds the phrase.
+    Chunk(String),
+    /// What a list or a stage said of the chunk above.
+    Fact {
+        name: &'static str,
+        text: String,
+        is_loss: bool,
+    },
+}
+
+impl<'a> PassageTrace<'a> {
+    /// The queries of a run whose lists the index is asked for: step and text.
+    #[must_use]
+    pub fn queries(run: &Run) -> Vec<(u32, String)> {
+        let retrievals = run
+            .index_lookups()
+            .filter_map(|lookup| Some((lookup.step, lookup.retrieval.as_ref()?)));
+        retrievals
+            .map(|(step, retrieval)| (step, retrieval.query.clone()))
+            .collect()
+    }
+
+    /// Joins what the index says of each query with what the run did with the chunks.
+    #[must_use]
+    pub fn new(run: &'a Run, phrase: &'a str, sought: &'a [TracedLookup]) -> Self {
+        let of_query = |sought: &'a TracedLookup| {
+            let lookup = run
+                .index_lookups()
+                .filter(|lookup| lookup.step == sought.step)
+                .last()?;
+            let chunks = sought.chunks.iter().map(|ranks| ChunkTrace {
+                ranks,
+                marks: lookup.marks(ranks.chunk.id),
+            });
+            Some(QueryTrace {
+                step: sought.step,
+                query: &sought.query,
+                pool: sought.pool,
+                chunks: chunks.collect(),
+                lookup,
+            })
+        };
+        Self {
+            question: &run.question,
+            phrase,
+            preset: &run.preset,
+            rewritten: run.rewritten.as_ref(),
+            lookups: sought.iter().filter_map(of_query).collect(),
+        }
+    }
+
+    /// The trace row by row.
+    #[must_use]
+    pub fn rows(&self) -> Vec<TraceRow> {
+        let mut rows = Vec::new();
+        for QueryTrace {
+            step,
+            query,
+            pool,
+            chunks,
+            lookup,
+        } in &self.lookups
+        {
+            rows.push(TraceRow::Query {
+                step: *step,
+                text: one_line(query),
+            });
+            if chunks.is_empty() {
+                rows.push(TraceRow::Missing(format!(
+                    "No chunk contains “{}”: it is not indexed, or worded differently in the document.",
+                    one_line(self.phrase)
+                )));
+            }
+            for chunk in chunks {
+                chunk_rows(chunk, *pool, lookup, &mut rows);
+            }
+        }
+        rows
+    }
+}
+
+fn chunk_rows(chunk: &ChunkTrace<'_>, pool: u32, lookup: &Lookup, rows: &mut Vec<TraceRow>) {
+    let TracedChunk {
+        chunk: text,
+        whole,
+        bm25,
+        vector,
+        fused,
+    } = chunk.ranks;
+
+    let part = if *whole {
+        ""
+    } else {
+        "  (a part of it; the next chunk holds the rest)"
+    };
+    rows.push(TraceRow::Chunk(format!(
+        "{}{part}",
+        words::chunk_location(text)
+    )));
+
+    rows.push(listed("BM25", *bm25, pool, "contains no word of the query"));
+    rows.push(listed(
+        "vector",
+        *vector,
+        pool,
+        "the index has no comparable vectors",
+    ));
+    rows.push(listed("fused", *fused, u32::MAX, "in neither list"));
+
+    for mark in &chunk.marks {
+        rows.push(TraceRow::Fact {
+            name: words::mark_stage(mark),
+            text: words::mark(mark, text.id, lookup),
+            is_loss: mark.is_loss(),
+        });
+    }
+}
+
+/// The rank of a chunk in one list, of which the first `pool` are fused.
+fn listed(name: &'static str, ranked: Option<Ranked>, pool: u32, missing: &str) -> TraceRow {
+    let text = match ranked {
+        None => missing.to_owned(),
+        Some(Ranked { rank, score }) if rank > pool => {
+            format!("rank {rank}, score {score:.3}: below the first {pool} that are fused")
+        }
+        Some(Ranked { rank, score }) => format!("rank {rank}, score {score:.3}"),
+    };
+    TraceRow::Fact {
+        name,
+        text,
+        is_loss: ranked.is_none_or(|ranked| ranked.rank > pool),
+    }
+}

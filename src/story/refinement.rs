@@ -1,0 +1,131 @@
+use crate::event::{
+    AddedChunk, ClassifiedChunk, RechunkedDocument, RefinementEnd, Understanding, Unmeasured,
+    VariedChunk,
+};
+
+use super::text::{many_lines, one_line};
+
+/// The measured contexts of a run and what became of each.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Refinement {
+    pub rounds: Vec<Round>,
+    /// The documents that were re-chunked.
+    pub rechunked: Vec<RechunkedDocument>,
+    /// The best round and why refinement ended, once it has.
+    pub finished: Option<(u32, RefinementEnd)>,
+}
+
+/// A context that was measured, or could not be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    pub step: u32,
+    pub round: u32,
+    pub measured: Result<Understanding, Unmeasured>,
+    /// The chunks of the context, in the order of their labels.
+    pub chunks: Vec<VariedChunk>,
+    /// Whether the model judged the context sufficient, and with which probability.
+    pub evaluated: Option<(bool, Option<f32>)>,
+    pub classes: Vec<ClassifiedChunk>,
+    /// The change that made the next context of this one.
+    pub change: Option<Change>,
+}
+
+/// What a round dropped from its context, and what it added.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Change {
+    pub dropped: Vec<u64>,
+    pub added: Vec<AddedChunk>,
+}
+
+impl Refinement {
+    /// The chunk of a round by its position, from 1: those of the context, then those that were
+    /// added.
+    #[must_use]
+    pub fn chunk(&self, round: usize, position: usize) -> Option<u64> {
+        let round = self.rounds.get(round)?;
+        let own = round.chunks.iter().map(|chunk| chunk.chunk);
+        let added = round.change.iter().flat_map(|change| &change.added);
+        own.chain(added.map(|added| added.chunk))
+            .nth(position.checked_sub(1)?)
+    }
+
+    /// The understanding of the context that the answer was written from: of the best round, or of
+    /// the last one.
+    #[must_use]
+    pub fn of_the_answer(&self) -> Option<&Understanding> {
+        let best = self.finished.map(|(best, _)| best);
+        let written_from = self
+            .rounds
+            .iter()
+            .rfind(|round| best.is_none_or(|best| round.round == best))?;
+        written_from.measured.as_ref().ok()
+    }
+
+    pub(super) fn documents_rechunked(&mut self, documents: &[RechunkedDocument]) {
+        let harmless = |known: &RechunkedDocument| RechunkedDocument {
+            document: one_line(&known.document),
+            error: known.error.as_deref().map(one_line),
+            ..known.clone()
+        };
+        self.rechunked = documents.iter().map(harmless).collect();
+    }
+
+    pub(super) fn measured(&mut self, step: u32, round: u32, measured: &Understanding) {
+        let replies = measured.replies.iter();
+        let understanding = Understanding {
+            replies: replies.map(|reply| one_line(reply.trim())).collect(),
+            chunks: Vec::new(),
+            ..measured.clone()
+        };
+        self.begin(step, round, Ok(understanding), &measured.chunks);
+    }
+
+    pub(super) fn skipped(
+        &mut self,
+        step: u32,
+        round: u32,
+        reason: Unmeasured,
+        chunks: &[VariedChunk],
+    ) {
+        self.begin(step, round, Err(reason), chunks);
+    }
+
+    fn begin(
+        &mut self,
+        step: u32,
+        round: u32,
+        measured: Result<Understanding, Unmeasured>,
+        chunks: &[VariedChunk],
+    ) {
+        let harmless = |chunk: &VariedChunk| VariedChunk {
+            rephrasing: chunk.rephrasing.as_deref().map(many_lines),
+            ..chunk.clone()
+        };
+        self.rounds.push(Round {
+            step,
+            round,
+            measured,
+            chunks: chunks.iter().map(harmless).collect(),
+            evaluated: None,
+            classes: Vec::new(),
+            change: None,
+        });
+    }
+
+    /// The round of a step, to add to.
+    pub(super) fn round(&mut self, step: u32, round: u32) -> Option<&mut Round> {
+        self.rounds
+            .iter_mut()
+            .rfind(|known| known.step == step && known.round == round)
+    }
+}
+
+impl Round {
+    pub(super) fn classified(&mut self, chunks: &[ClassifiedChunk]) {
+        let harmless = |chunk: &ClassifiedChunk| ClassifiedChunk {
+            without: chunk.without.as_deref().map(many_lines),
+            ..chunk.clone()
+        };
+        self.classes = chunks.iter().map(harmless).collect();
+    }
+}

@@ -1,0 +1,637 @@
+use serde::Serialize;
+
+use crate::config::{Config, Setting};
+use crate::event::{
+    CallUsage, Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Outcome, RunEvent,
+    RunUsage, Utility,
+};
+
+use super::text::{self, many_lines, one_line};
+use super::{Change, Lookup, Refinement, Step, Token};
+
+/// One question and everything that happened to it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Run {
+    pub id: String,
+    pub question: String,
+    pub preset: String,
+    /// The effective settings.
+    pub settings: Config,
+    pub models: Vec<ModelCard>,
+    pub corpus: Option<CorpusCard>,
+    pub seed: u64,
+    pub started_at: u64,
+    /// The question as keywords, where a rewriter is on.
+    pub rewritten: Option<Rewritten>,
+    pub lookups: Vec<Lookup>,
+    pub refinement: Refinement,
+    pub calls: Vec<Call>,
+    pub steps: Vec<Step>,
+    /// The gate that decides about each sentence, where one is on.
+    pub gate: Option<GateCard>,
+    pub outcome: Option<Outcome>,
+    /// The whole answer and its short form, once the run is over.
+    pub text: String,
+    pub answer: String,
+    pub citations: Vec<Citation>,
+    pub usage: RunUsage,
+    /// How much the context helped, each time that it was measured.
+    pub utilities: Vec<Utility>,
+    decoding: DecodingClock,
+}
+
+/// The question as a rewriter wrote it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rewritten {
+    pub text: String,
+    /// Its cosine similarity to the question; None when it was empty.
+    pub similarity: Option<f32>,
+    /// False when it was too dissimilar to the question.
+    pub used: bool,
+}
+
+/// A prompt handed to a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    pub call: u32,
+    pub purpose: String,
+    pub role: ModelRole,
+    /// The exact text, for copying: whoever draws it makes it harmless.
+    pub prompt: String,
+    pub prompt_tokens: u32,
+    /// Number of continuations that are sampled.
+    pub branches: u32,
+    /// Once the call is over; the first call of a batch carries the cost of the whole batch.
+    pub usage: Option<CallUsage>,
+    /// Once the call is over: the first call of its batch, and the number of calls in it.
+    pub batch: Option<(u32, u32)>,
+}
+
+/// What a run is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing has happened yet.
+    Starting,
+    /// The index is searched.
+    Retrieving,
+    /// The model reads the prompt.
+    Reading,
+    /// The model generates tokens.
+    Writing,
+    /// Over.
+    Done,
+}
+
+/// Measures decoding speed by the gaps between tokens that follow each other without a model call
+/// in between.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct DecodingClock {
+    last_token_us: Option<u64>,
+    gaps: u32,
+    gaps_us: u64,
+}
+
+impl Run {
+    /// A run of which nothing is known yet.
+    #[must_use]
+    pub fn new(id: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Takes in an event that happened `t_us` microseconds after the run started.
+    pub fn apply(&mut self, event: &RunEvent, t_us: u64) {
+        match event {
+            RunEvent::RunStarted {
+                question,
+                preset,
+                settings,
+                models,
+                corpus,
+                seed,
+                started_at,
+                confirmed,
+                ..
+            } => {
+                self.question = many_lines(question);
+                self.preset = one_line(preset);
+                self.settings = Config::from_recording(settings);
+                self.models = models.clone();
+                self.corpus = corpus.as_ref().map(text::corpus);
+                self.seed = *seed;
+                self.started_at = *started_at;
+                let given = (1..).zip(confirmed);
+                self.steps = given.map(|(step, text)| Step::given(step, text)).collect();
+            }
+            RunEvent::GateChosen { gate } => {
+                self.gate = Some(GateCard {
+                    fallback: gate.fallback.as_deref().map(one_line),
+                    ..gate.clone()
+                });
+            }
+            RunEvent::QuestionRewritten {
+                rewritten,
+                similarity,
+                used,
+                ..
+            } => {
+                self.rewritten = Some(Rewritten {
+                    text: one_line(rewritten),
+                    similarity: *similarity,
+                    used: *used,
+                });
+            }
+
+            RunEvent::QueryWritten {
+                step,
+                query,
+                writer,
+                words,
+                region,
+            } => self
+                .lookup(*step)
+                .query_written(query, writer, words, *region),
+            RunEvent::RetrievalFinished { step, retrieval } => {
+                self.lookup(*step).retrieved(retrieval)
+            }
+            RunEvent::LinksRead { step, links } => self.lookup(*step).links_read(links),
+            RunEvent::ChunksLinked { step, linked } => self.lookup(*step).linked(linked),
+            RunEvent::ChunksGraded {
+                step,
+                graded,
+                threshold,
+                fell_back,
+                ..
+            } => self
+                .lookup(*step)
+                .funnel
+                .graded(graded, *threshold, *fell_back),
+            RunEvent::ChunksJudged {
+                step,
+                judged,
+                fell_back,
+                ..
+            } => self.lookup(*step).funnel.judged(judged, *fell_back),
+            RunEvent::StageFinished {
+                step,
+                stage,
+                kept,
+                dropped,
+            } => self.lookup(*step).stage_finished(*stage, kept, dropped),
+            RunEvent::ChunksMerged { step, merged } => self.lookup(*step).merged(merged),
+            RunEvent::ChunksReranked { step, ranked } => self.lookup(*step).funnel.reranked(ranked),
+            RunEvent::ContextBuilt { step, context } => {
+                // A repaired context may hold chunks that the first lookup of the step found.
+                for lookup in self.lookups_of(*step) {
+                    lookup.funnel.context_built(context);
+                }
+                self.lookup(*step).context_built(context);
+            }
+
+            RunEvent::DocumentsRechunked {
+                step, documents, ..
+            } => {
+                self.lookup(*step).funnel.rechunked();
+                self.lookups.push(Lookup::among_rechunked(*step));
+                self.refinement.documents_rechunked(documents);
+            }
+            RunEvent::UnderstandingMeasured {
+                step,
+                round,
+                understanding,
+            } => self.refinement.measured(*step, *round, understanding),
+            RunEvent::UnderstandingSkipped {
+                step,
+                round,
+                reason,
+                chunks,
+            } => self.refinement.skipped(*step, *round, *reason, chunks),
+            RunEvent::ContextEvaluated {
+                step,
+                round,
+                sufficient,
+                probability,
+            } => {
+                if let Some(round) = self.refinement.round(*step, *round) {
+                    round.evaluated = Some((*sufficient, *probability));
+                }
+            }
+            RunEvent::ChunksClassified {
+                step,
+                round,
+                chunks,
+            } => {
+                if let Some(round) = self.refinement.round(*step, *round) {
+                    round.classified(chunks);
+                }
+            }
+            RunEvent::ContextRefined {
+                step,
+                round,
+                dropped,
+                added,
+            } => {
+                if let Some(round) = self.refinement.round(*step, *round) {
+                    round.change = Some(Change {
+                        dropped: dropped.clone(),
+                        added: added.clone(),
+                    });
+                }
+            }
+            RunEvent::RefinementFinished { best, end, .. } => {
+                self.refinement.finished = Some((*best, *end));
+            }
+
+            RunEvent::ModelCalled {
+                call,
+                purpose,
+                role,
+                prompt,
+                prompt_tokens,
+                branches,
+            } => {
+                self.decoding.last_token_us = None;
+                self.calls.push(Call {
+                    call: *call,
+                    purpose: one_line(purpose),
+                    role: *role,
+                    prompt: prompt.clone(),
+                    prompt_tokens: *prompt_tokens,
+                    branches: *branches,
+                    usage: None,
+                    batch: None,
+                });
+            }
+            RunEvent::ModelCallFinished { call, calls, usage } => {
+                self.calls_finished(*call, *calls, *usage);
+            }
+
+            RunEvent::StepStarted { step } => self.step(*step).begin(),
+            RunEvent::TokenGenerated {
+                step,
+                text,
+                logprob,
+                entropy,
+            } => {
+                self.decoding.token(t_us);
+                self.step(*step).push(Token {
+                    text: many_lines(text),
+                    logprob: *logprob,
+                    entropy: *entropy,
+                });
+            }
+            RunEvent::StepFinished {
+                step,
+                text,
+                uncertainty,
+                citations,
+            } => self.step(*step).finish(text, uncertainty, citations),
+            RunEvent::StepAttributed { step, chunks } => self.step(*step).attribute(chunks),
+
+            RunEvent::UtilityMeasured { step, utility } => {
+                let of_step = self.lookups.iter_mut().rfind(|lookup| lookup.step == *step);
+                if let Some(lookup) = of_step {
+                    lookup.utility = Some(utility.delta);
+                }
+                self.utilities.push(text::utility(utility));
+            }
+            RunEvent::RunFinished {
+                outcome,
+                text,
+                answer,
+                citations,
+                usage,
+            } => {
+                self.outcome = Some(outcome.clone());
+                self.text = many_lines(text);
+                self.answer = one_line(answer.trim());
+                self.citations = citations.clone();
+                self.usage = *usage;
+            }
+            // Warnings are the session's to show.
+            RunEvent::Warned { .. } | RunEvent::Unknown => {}
+        }
+    }
+
+    /// Takes in how much the last context helped, measured after the run was over.
+    pub fn measured_later(&mut self, utility: &Utility) {
+        let with_context = self
+            .lookups
+            .iter_mut()
+            .rfind(|lookup| lookup.context.is_some());
+        if let Some(lookup) = with_context {
+            lookup.utility = Some(utility.delta);
+        }
+        self.utilities.push(text::utility(utility));
+    }
+
+    fn calls_finished(&mut self, first: u32, calls: u32, usage: CallUsage) {
+        let batch = first..first.saturating_add(calls);
+        for known in self
+            .calls
+            .iter_mut()
+            .rev()
+            .filter(|known| batch.contains(&known.call))
+        {
+            known.usage = (known.call == first).then_some(usage);
+            known.batch = Some((first, calls));
+        }
+    }
+
+    /// The last lookup of a step, which begins here when there is none.
+    fn lookup(&mut self, step: u32) -> &mut Lookup {
+        let known = self.lookups.iter().rposition(|lookup| lookup.step == step);
+        let at = known.unwrap_or_else(|| {
+            self.lookups.push(Lookup::new(step));
+            self.lookups.len() - 1
+        });
+        &mut self.lookups[at]
+    }
+
+    fn lookups_of(&mut self, step: u32) -> impl Iterator<Item = &mut Lookup> {
+        self.lookup(step);
+        self.lookups
+            .iter_mut()
+            .filter(move |lookup| lookup.step == step)
+    }
+
+    fn step(&mut self, step: u32) -> &mut Step {
+        let known = self.steps.iter().rposition(|known| known.step == step);
+        let at = known.unwrap_or_else(|| {
+            self.steps.push(Step {
+                step,
+                ..Step::default()
+            });
+            self.steps.len() - 1
+        });
+        &mut self.steps[at]
+    }
+
+    /// Returns what the run is doing, from what it has done.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        if self.outcome.is_some() {
+            Phase::Done
+        } else if self.steps.iter().any(|step| !step.tokens.is_empty()) {
+            Phase::Writing
+        } else if !self.calls.is_empty() {
+            Phase::Reading
+        } else if !self.lookups.is_empty() {
+            Phase::Retrieving
+        } else {
+            Phase::Starting
+        }
+    }
+
+    /// Tokens per second, measured from the token records; None before there are enough of them.
+    #[must_use]
+    pub fn tokens_per_second(&self) -> Option<f64> {
+        let DecodingClock { gaps, gaps_us, .. } = self.decoding;
+        (gaps >= 4 && gaps_us > 0).then(|| f64::from(gaps) * 1e6 / gaps_us as f64)
+    }
+
+    /// Prompt tokens evaluated and reused by the calls that are over.
+    #[must_use]
+    pub fn prompt_tokens(&self) -> (u64, u64) {
+        let mut evaluated = 0;
+        let mut reused = 0;
+        for usage in self.calls.iter().filter_map(|call| call.usage) {
+            evaluated += u64::from(usage.prompt_tokens_evaluated);
+            reused += u64::from(usage.prompt_tokens_reused);
+        }
+        (evaluated, reused)
+    }
+
+    /// The model of this run in a role.
+    #[must_use]
+    pub fn model(&self, role: ModelRole) -> Option<&ModelCard> {
+        self.models.iter().find(|card| card.role == role)
+    }
+
+    /// Returns a setting of the run as text that is safe to draw.
+    #[must_use]
+    pub fn setting(&self, setting: &Setting) -> String {
+        one_line(&setting.text(&self.settings))
+    }
+
+    /// The hit or joined text with this number, in the last lookup that has it.
+    #[must_use]
+    pub fn hit(&self, chunk: u64) -> Option<&Hit> {
+        self.lookups
+            .iter()
+            .rev()
+            .find_map(|lookup| lookup.hit(chunk))
+    }
+
+    /// The chunks of the last context, in the order of their labels.
+    #[must_use]
+    pub fn context_hits(&self) -> Vec<&Hit> {
+        let context = self
+            .lookups
+            .iter()
+            .rev()
+            .find_map(|lookup| lookup.context.as_ref());
+        let chunks = context.map_or(&[][..], |context| &context.chunks);
+        chunks
+            .iter()
+            .filter_map(|used| self.hit(used.chunk))
+            .collect()
+    }
+
+    /// The lookups that searched the index; those among re-chunked documents are left out.
+    pub fn index_lookups(&self) -> impl Iterator<Item = &Lookup> {
+        self.lookups.iter().filter(|lookup| !lookup.rechunked)
+    }
+
+    /// The tokens of the answer, without those of replaced sentences.
+    pub fn tokens(&self) -> impl Iterator<Item = &Token> {
+        self.steps.iter().flat_map(|step| &step.tokens)
+    }
+
+    /// How much the context helped, as measured last.
+    #[must_use]
+    pub fn utility(&self) -> Option<&Utility> {
+        self.utilities.last()
+    }
+}
+
+impl DecodingClock {
+    fn token(&mut self, t_us: u64) {
+        if let Some(last) = self.last_token_us.replace(t_us) {
+            self.gaps += 1;
+            self.gaps_us += t_us.saturating_sub(last);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{
+        ChunkText, Context, ContextChunk, DropReason, DroppedChunk, Fusion, Ranked, RerankedChunk,
+        Retrieval, Stage,
+    };
+    use crate::story::{Mark, words};
+
+    fn hit(id: u64, rank: u32) -> Hit {
+        let chunk = ChunkText {
+            id,
+            document: "a.md".to_owned(),
+            headings: Vec::new(),
+            bytes: [0, 1],
+            lines: [1, 1],
+            tokens: 1,
+            text: "x".to_owned(),
+            parts: Vec::new(),
+        };
+        Hit {
+            chunk,
+            bm25: None,
+            vector: None,
+            fused: Ranked { score: 1.0, rank },
+        }
+    }
+
+    fn retrieved(ids: &[u64]) -> RunEvent {
+        let retrieval = Retrieval {
+            query: "q".to_owned(),
+            fusion: Fusion::Weighted,
+            hits: (1..).zip(ids).map(|(rank, id)| hit(*id, rank)).collect(),
+            bm25_found: 3,
+            vector_found: 3,
+            wall_us: 1,
+        };
+        RunEvent::RetrievalFinished { step: 0, retrieval }
+    }
+
+    fn context(chunk: u64, dropped: Vec<DroppedChunk>) -> RunEvent {
+        RunEvent::ContextBuilt {
+            step: 0,
+            context: Context {
+                chunks: vec![ContextChunk {
+                    label: 1,
+                    chunk,
+                    tokens: 1,
+                }],
+                dropped,
+                prompt_tokens: 1,
+                available_tokens: 9,
+            },
+        }
+    }
+
+    fn ways(run: &Run, chunk: u64) -> Vec<String> {
+        let lookup = &run.lookups[0];
+        let word = |mark| {
+            format!(
+                "{}: {}",
+                words::mark_stage(mark),
+                words::mark(mark, chunk, lookup)
+            )
+        };
+        lookup.marks(chunk).iter().map(word).collect()
+    }
+
+    #[test]
+    fn every_stage_leaves_its_mark() {
+        let dropped = |chunk, reason| DroppedChunk { chunk, reason };
+        let twin = dropped(
+            3,
+            DropReason::Redundant {
+                duplicate_of: 1,
+                similarity: 0.95,
+            },
+        );
+        let below = dropped(2, DropReason::BelowK { k: 1 });
+        let mut run = Run::default();
+        for event in [
+            retrieved(&[1, 2, 3]),
+            RunEvent::StageFinished {
+                step: 0,
+                stage: Stage::Redundant,
+                kept: vec![1, 2],
+                dropped: vec![twin.clone()],
+            },
+            RunEvent::ChunksReranked {
+                step: 0,
+                ranked: vec![
+                    RerankedChunk {
+                        chunk: 1,
+                        score: 0.9,
+                    },
+                    RerankedChunk {
+                        chunk: 2,
+                        score: 0.1,
+                    },
+                ],
+            },
+            context(1, vec![twin, below]),
+        ] {
+            run.apply(&event, 0);
+        }
+
+        assert_eq!(
+            ways(&run, 1),
+            [
+                "retained: rank 1 of 3 hits",
+                "redundancy: kept, rank 1 of 2",
+                "reranking: score 0.900, rank 1 of 2",
+                "context: used as [1]",
+            ]
+        );
+        assert_eq!(
+            ways(&run, 2).last().map(String::as_str),
+            Some("context: not in the top 1 that the context takes")
+        );
+        assert_eq!(
+            ways(&run, 3),
+            [
+                "retained: rank 3 of 3 hits",
+                "redundancy: near-duplicate of [1], cosine .950",
+            ],
+            "a loss is reported once"
+        );
+        assert!(run.lookups[0].marks(3)[1].is_loss());
+        assert_eq!(ways(&run, 9), ["retained: not among the 3 hits"]);
+    }
+
+    #[test]
+    fn a_rechunked_document_ends_the_way_of_its_chunks_until_they_are_used_again() {
+        let mut run = Run::default();
+        run.apply(&retrieved(&[1, 2]), 0);
+        run.apply(&context(1, Vec::new()), 0);
+        run.apply(
+            &RunEvent::DocumentsRechunked {
+                step: 0,
+                documents: Vec::new(),
+                similarity: 0.6,
+                max_tokens: 48,
+            },
+            0,
+        );
+        run.apply(&retrieved(&[77]), 0);
+        run.apply(&context(77, Vec::new()), 0);
+
+        assert_eq!(
+            ways(&run, 1),
+            [
+                "retained: rank 1 of 2 hits",
+                "context: its document was re-chunked for this question; new chunks replace it",
+            ]
+        );
+        assert_eq!(
+            run.lookups[1].marks(77),
+            [Mark::Hit { rank: 1, of: 1 }, Mark::Used { label: 1 }]
+        );
+        assert_eq!(run.index_lookups().count(), 1);
+
+        run.apply(&context(1, Vec::new()), 0);
+        assert_eq!(
+            ways(&run, 1).last().map(String::as_str),
+            Some("context: used as [1]"),
+            "the best round may be the first"
+        );
+    }
+}

@@ -1,0 +1,174 @@
+use std::collections::BTreeSet;
+
+use crate::event::{AttendedChunk, Citation, Uncertainty};
+
+use super::text::{many_lines, one_line};
+
+/// A sentence of the answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Step {
+    pub step: u32,
+    pub tokens: Vec<Token>,
+    /// The tokens so far, then the text of the finished sentence; trimmed.
+    pub text: String,
+    /// Once the sentence is complete.
+    pub uncertainty: Option<Uncertainty>,
+    pub citations: Vec<Citation>,
+    /// The chunks that the sentence attended to, where that was measured; strongest first.
+    pub attended: Vec<AttendedChunk>,
+    /// The uncertain sentences that this one replaced, oldest first.
+    pub replaced: Vec<Replaced>,
+    /// True when the sentence was reused from an earlier run.
+    pub given: bool,
+}
+
+/// An uncertain sentence that was regenerated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replaced {
+    pub text: String,
+    pub tokens: Vec<Token>,
+    pub uncertainty: Option<Uncertainty>,
+}
+
+/// A token of the answer; nats.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Token {
+    pub text: String,
+    pub logprob: f32,
+    pub entropy: f32,
+}
+
+impl Step {
+    /// A sentence that was reused from an earlier run.
+    pub(super) fn given(step: u32, text: &str) -> Self {
+        Self {
+            step,
+            text: many_lines(text).trim().to_owned(),
+            given: true,
+            ..Self::default()
+        }
+    }
+
+    /// Begins the sentence. A sentence that is there already was uncertain and is replaced.
+    pub(super) fn begin(&mut self) {
+        if self.tokens.is_empty() {
+            return;
+        }
+
+        let before = std::mem::take(self);
+        self.step = before.step;
+        self.replaced = before.replaced;
+        self.replaced.push(Replaced {
+            text: before.text,
+            tokens: before.tokens,
+            uncertainty: before.uncertainty,
+        });
+    }
+
+    pub(super) fn push(&mut self, token: Token) {
+        if self.text.is_empty() {
+            self.text.push_str(token.text.trim_start());
+        } else {
+            self.text.push_str(&token.text);
+        }
+        self.tokens.push(token);
+    }
+
+    pub(super) fn finish(&mut self, text: &str, uncertainty: &Uncertainty, cited: &[Citation]) {
+        self.text = many_lines(text).trim().to_owned();
+        self.uncertainty = Some(uncertainty.clone());
+        self.citations = cited.to_vec();
+    }
+
+    pub(super) fn attribute(&mut self, chunks: &[AttendedChunk]) {
+        self.attended = chunks.to_vec();
+        self.attended.sort_by(|a, b| b.share.total_cmp(&a.share));
+    }
+
+    /// The uncertainty of each version of the sentence, oldest first.
+    pub fn measured(&self) -> impl Iterator<Item = Option<&Uncertainty>> {
+        let replaced = self
+            .replaced
+            .iter()
+            .map(|replaced| replaced.uncertainty.as_ref());
+        replaced.chain([self.uncertainty.as_ref()])
+    }
+
+    /// The labels of the supporting chunks that the model did not write itself, in order.
+    #[must_use]
+    pub fn unwritten_labels(&self) -> Vec<u32> {
+        let labels: BTreeSet<u32> = self
+            .citations
+            .iter()
+            .map(|citation| citation.label)
+            .collect();
+        labels
+            .into_iter()
+            .filter(|label| !self.text.contains(&format!("[{label}]")))
+            .collect()
+    }
+
+    /// The tokens of the first version of the sentence: those that a query was made of.
+    #[must_use]
+    pub fn first_tokens(&self) -> &[Token] {
+        self.replaced
+            .first()
+            .map_or(&self.tokens, |replaced| &replaced.tokens)
+    }
+
+    /// The word (tokens up to the next space) that holds the least certain token, and that token's
+    /// entropy in nats.
+    #[must_use]
+    pub fn most_uncertain_word(&self) -> Option<(String, f32)> {
+        let tokens = self.first_tokens();
+        let (at, token) = tokens
+            .iter()
+            .enumerate()
+            .max_by(|a, b| a.1.entropy.total_cmp(&b.1.entropy))?;
+
+        let begins = |token: &Token| token.text.starts_with(char::is_whitespace);
+        let start = (0..=at).rev().find(|i| begins(&tokens[*i])).unwrap_or(0);
+        let end = (at + 1..tokens.len())
+            .find(|i| begins(&tokens[*i]))
+            .unwrap_or(tokens.len());
+        let word: String = tokens[start..end]
+            .iter()
+            .map(|token| token.text.as_str())
+            .collect();
+
+        let word = one_line(word.trim());
+        let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
+        let shown = if bare.is_empty() { &word } else { bare };
+        Some((shown.to_owned(), token.entropy))
+    }
+}
+
+/// The words of a sentence (tokens up to the next space) with the mean entropy of their tokens,
+/// nats.
+#[must_use]
+pub fn words_of(tokens: &[Token]) -> Vec<(String, f32)> {
+    let mut groups: Vec<Vec<&Token>> = Vec::new();
+    for token in tokens {
+        // A token of white space alone belongs to the word that it precedes.
+        let open = groups
+            .last()
+            .is_some_and(|group| group.iter().all(|token| token.text.trim().is_empty()));
+        match groups.last_mut() {
+            Some(group) if open || !token.text.starts_with(char::is_whitespace) => {
+                group.push(token);
+            }
+            Some(_) | None => groups.push(vec![token]),
+        }
+    }
+
+    let mut words = Vec::with_capacity(groups.len());
+    for group in groups {
+        let text: String = group.iter().map(|token| token.text.as_str()).collect();
+        let entropy = group.iter().map(|token| token.entropy).sum::<f32>() / group.len() as f32;
+        let word = one_line(text.trim());
+        if !word.is_empty() {
+            words.push((word, entropy));
+        }
+    }
+    words
+}

@@ -1,0 +1,69 @@
+//! Text of documents, files and models, made harmless: nothing in it steers the terminal.
+
+use crate::event::{ChunkText, CorpusCard, Hit, Utility, harmless};
+
+const TAB: &str = "    ";
+
+/// Returns text on one line.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    harmless(text).replace('\t', TAB).replace('\n', " ")
+}
+
+/// Returns text that may have several lines.
+#[must_use]
+pub fn many_lines(text: &str) -> String {
+    harmless(&text.replace("\r\n", "\n")).replace('\t', TAB)
+}
+
+/// Returns a corpus whose folder is on one line.
+#[must_use]
+pub fn corpus(corpus: &CorpusCard) -> CorpusCard {
+    CorpusCard {
+        folder: one_line(&corpus.folder),
+        ..corpus.clone()
+    }
+}
+
+/// Returns a hit whose text and headings are harmless.
+///
+/// The path stays as it is, because it is the name that the document is asked for by: whoever
+/// prints it makes it harmless.
+pub(super) fn hit(hit: &Hit) -> Hit {
+    let mut hit = hit.clone();
+    let ChunkText {
+        text,
+        headings,
+        parts,
+        ..
+    } = &mut hit.chunk;
+
+    // Parts are byte ranges of the text, so they are void once a replacement changed its length.
+    let harmless = many_lines(text);
+    if harmless.len() != text.len() {
+        for part in parts {
+            part.text = [0, 0];
+        }
+    }
+
+    *text = harmless;
+    for heading in headings {
+        *heading = one_line(heading);
+    }
+    hit
+}
+
+/// Returns a utility whose answers are on one line each.
+pub(super) fn utility(utility: &Utility) -> Utility {
+    let mut utility = utility.clone();
+    for reference in &mut utility.references {
+        *reference = one_line(reference);
+    }
+    for belief in &mut utility.beliefs {
+        belief.greedy = one_line(&belief.greedy);
+        for sample in &mut belief.samples {
+            sample.text = one_line(&sample.text);
+        }
+    }
+    utility
+}

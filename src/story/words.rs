@@ -1,0 +1,328 @@
+//! Numbers, reasons and states of a run as text: each is worded here and nowhere else.
+
+use crate::event::{
+    ChunkText, DropReason, IndexPhase, IndexProgress, Outcome, Stage, UncertaintyMeasure, Utility,
+};
+
+use super::text::one_line;
+use super::{Lookup, Mark};
+
+/// The sign of a chunk that went no further.
+pub const LOST: &str = "✗";
+
+/// Returns `9,118` for 9118.
+#[must_use]
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns `1 file` or `2 files`.
+#[must_use]
+pub fn counted(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", count(number))
+}
+
+/// Returns a share in 0..=1 as `42 %`.
+#[must_use]
+pub fn percent(share: f32) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// Returns `.713` for a score below 1, `8.10` for others.
+#[must_use]
+pub fn score(score: f32, digits: usize) -> String {
+    let text = format!("{score:.digits$}");
+    if score.abs() < 1.0 {
+        text.replacen("0.", ".", 1)
+    } else {
+        text
+    }
+}
+
+/// Returns a duration as `840 ms`, `1.2 s`, `1 min 15 s` or `2 h 05 min`.
+#[must_use]
+pub fn duration(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..60_000 => format!("{:.1} s", ms as f64 / 1e3),
+        60_000..3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1_000 % 60),
+        _ => format!("{} h {:02} min", ms / 3_600_000, ms / 60_000 % 60),
+    }
+}
+
+/// Returns the remaining time, without fractions that jump.
+#[must_use]
+pub fn time_left(ms: u64) -> String {
+    match ms.div_ceil(1_000) {
+        seconds @ 0..60 => format!("{seconds} s left"),
+        seconds @ 60..3_600 => format!("{} min {:02} s left", seconds / 60, seconds % 60),
+        seconds => format!("{} h {:02} min left", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+/// Returns a size as `11.7 MB`: powers of ten, as file managers count.
+#[must_use]
+pub fn bytes(count: u64) -> String {
+    match count {
+        0..1_000_000 => format!("{:.1} kB", count as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
+        _ => format!("{:.1} GB", count as f64 / 1e9),
+    }
+}
+
+/// Returns lines of a file as `12` or `12-14`.
+#[must_use]
+pub fn lines(first: u32, last: u32) -> String {
+    if last > first {
+        format!("{first}-{last}")
+    } else {
+        first.to_string()
+    }
+}
+
+/// Returns a location in a document as `people/oakes.md:12-14`.
+#[must_use]
+pub fn location(document: &str, [first, last]: [u32; 2]) -> String {
+    format!("{}:{}", one_line(document), lines(first, last))
+}
+
+/// Returns the location of a chunk.
+#[must_use]
+pub fn chunk_location(chunk: &ChunkText) -> String {
+    location(&chunk.document, chunk.lines)
+}
+
+/// Returns the activity of an indexing phase.
+#[must_use]
+pub fn index_phase(phase: IndexPhase) -> &'static str {
+    match phase {
+        IndexPhase::Scanning => "scanning",
+        IndexPhase::Reading => "reading",
+        IndexPhase::Embedding => "embedding",
+        IndexPhase::Writing => "writing",
+        IndexPhase::Linking => "linking",
+    }
+}
+
+/// Returns how much of a phase is done: `1,203 of 9,118 chunks`.
+#[must_use]
+pub fn index_done(progress: &IndexProgress) -> String {
+    let unit = match progress.phase {
+        IndexPhase::Scanning | IndexPhase::Reading => "file",
+        IndexPhase::Embedding | IndexPhase::Writing | IndexPhase::Linking => "chunk",
+    };
+    match progress.total {
+        Some(total) => format!("{} of {}", count(progress.done), counted(total, unit)),
+        None => counted(progress.done, unit),
+    }
+}
+
+/// Returns a rate as `3.4/s` or `1,203/s`.
+#[must_use]
+pub fn rate(per_s: f32) -> String {
+    if per_s < 10.0 {
+        format!("{per_s:.1}/s")
+    } else {
+        format!("{}/s", count(per_s as u64))
+    }
+}
+
+/// Returns the name of an uncertainty measure.
+#[must_use]
+pub fn measure(measure: UncertaintyMeasure) -> &'static str {
+    match measure {
+        UncertaintyMeasure::TokenEntropy => "token entropy",
+        UncertaintyMeasure::SemanticEntropy => "semantic entropy",
+        UncertaintyMeasure::Probe => "probe",
+    }
+}
+
+/// Returns how a run ended, or that it has not.
+#[must_use]
+pub fn outcome(outcome: Option<&Outcome>) -> &'static str {
+    match outcome {
+        None => "in progress",
+        Some(Outcome::Completed) => "completed",
+        Some(Outcome::Stopped) => "stopped",
+        Some(Outcome::LimitReached) => "stopped at a limit",
+        Some(Outcome::Failed { .. }) => "failed",
+    }
+}
+
+/// Returns the answer that a utility compares with.
+#[must_use]
+pub fn reference(utility: &Utility) -> &'static str {
+    if utility.own_answer {
+        "the model's own answer"
+    } else {
+        "the reference answer"
+    }
+}
+
+/// Returns why a chunk is not in the context, short enough for a column.
+#[must_use]
+pub fn drop_reason(reason: &DropReason, lookup: &Lookup) -> String {
+    match reason {
+        DropReason::BelowK { k } => format!("not in top {k}"),
+        DropReason::ContextFull { .. } => "context full".to_owned(),
+        DropReason::Rechunked => "re-chunked".to_owned(),
+        DropReason::Unnecessary { round } => format!("pruned, round {round}"),
+        DropReason::Redundant {
+            duplicate_of,
+            similarity,
+        } => match lookup.label(*duplicate_of) {
+            Some(label) => format!("same as [{label}]"),
+            None => format!("duplicate {}", score(*similarity, 2)),
+        },
+        DropReason::BelowThreshold {
+            score: own,
+            threshold,
+        } => format!("{} < {}", score(*own, 2), score(*threshold, 2)),
+        DropReason::Irrelevant { probability, .. } => {
+            format!("irrelevant {}", score(*probability, 2))
+        }
+        DropReason::Absorbed { .. } => "merged".to_owned(),
+        DropReason::Excluded => "excluded".to_owned(),
+    }
+}
+
+/// Returns why a chunk is not in the context, with the figures that decided it.
+#[must_use]
+pub fn drop_reason_in_full(reason: &DropReason, chunk: u64, lookup: &Lookup) -> String {
+    match reason {
+        DropReason::BelowK { k } => match lookup.hit(chunk).filter(|_| lookup.funnel.is_empty()) {
+            Some(hit) => format!(
+                "ranked {}, and the context takes the top {k}",
+                hit.fused.rank
+            ),
+            None => format!("not in the top {k} that the context takes"),
+        },
+        DropReason::ContextFull {
+            needed_tokens,
+            available_tokens,
+        } => format!(
+            "does not fit: the prompt would have {needed_tokens} tokens, and {available_tokens} are available"
+        ),
+        DropReason::Rechunked => {
+            "its document was re-chunked for this question; new chunks replace it".to_owned()
+        }
+        DropReason::Unnecessary { round } => format!(
+            "pruned after round {round}: the model did not understand it, and the answer is the same without it"
+        ),
+        DropReason::Redundant {
+            duplicate_of,
+            similarity,
+        } => format!(
+            "near-duplicate of {}, cosine {}",
+            name_of(*duplicate_of, lookup),
+            score(*similarity, 3)
+        ),
+        DropReason::BelowThreshold {
+            score: own,
+            threshold,
+        } => format!(
+            "score {} is below the threshold {}",
+            score(*own, 3),
+            score(*threshold, 3)
+        ),
+        DropReason::Irrelevant {
+            probability,
+            min_probability,
+        } => format!(
+            "judged relevant with probability {}, below the minimum {}",
+            score(*probability, 3),
+            score(*min_probability, 3)
+        ),
+        DropReason::Absorbed { by } => format!("its chunks are part of {}", name_of(*by, lookup)),
+        DropReason::Excluded => "you excluded it (retriever.excluded)".to_owned(),
+    }
+}
+
+/// A text of the same lookup, by its label, else its location.
+fn name_of(text: u64, lookup: &Lookup) -> String {
+    if let Some(label) = lookup.label(text) {
+        return format!("[{label}]");
+    }
+    lookup.hit(text).map_or_else(
+        || "another text".to_owned(),
+        |hit| chunk_location(&hit.chunk),
+    )
+}
+
+/// Returns what happened to a chunk at one stage.
+#[must_use]
+pub fn mark(mark: &Mark, chunk: u64, lookup: &Lookup) -> String {
+    match mark {
+        Mark::Hit { rank, of } => format!("rank {rank} of {}", counted((*of).into(), "hit")),
+        Mark::NoHit { of } => format!("not among the {}", counted((*of).into(), "hit")),
+        Mark::Joined { texts } => format!("part of {}", counted((*texts).into(), "joined text")),
+        Mark::Graded { score, threshold } => {
+            format!("score {score:.3}, threshold {threshold:.3}")
+        }
+        Mark::Judged { probability } => format!("relevant with probability {probability:.3}"),
+        Mark::Passed { rank, of, .. } => format!("kept, rank {rank} of {of}"),
+        Mark::Reranked { score, rank, of } => format!("score {score:.3}, rank {rank} of {of}"),
+        Mark::Fell { reason, .. } => drop_reason_in_full(reason, chunk, lookup),
+        Mark::Used { label } => format!("used as [{label}]"),
+    }
+}
+
+/// Returns the name of the stage that left a mark.
+#[must_use]
+pub fn mark_stage(mark: &Mark) -> &'static str {
+    match mark {
+        Mark::Hit { .. } | Mark::NoHit { .. } => "retained",
+        Mark::Joined { .. } => stage(Stage::Linked),
+        Mark::Graded { .. } => stage(Stage::Graded),
+        Mark::Judged { .. } => stage(Stage::Judged),
+        Mark::Passed { stage: at, .. }
+        | Mark::Fell {
+            stage: Some(at), ..
+        } => stage(*at),
+        Mark::Reranked { .. } => "reranking",
+        Mark::Used { .. } | Mark::Fell { stage: None, .. } => "context",
+    }
+}
+
+fn stage(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Linked => "linking",
+        Stage::SimilarWording => "wording",
+        Stage::Redundant => "redundancy",
+        Stage::Graded => "grading",
+        Stage::Judged => "relevance",
+        Stage::Merged => "merging",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(counted(1, "file"), "1 file");
+        assert_eq!(duration(840), "840 ms");
+        assert_eq!(duration(75_000), "1 min 15 s");
+        assert_eq!(time_left(400), "1 s left");
+        assert_eq!([score(0.7134, 3), score(8.1, 2)], [".713", "8.10"]);
+        assert_eq!(
+            [bytes(900), bytes(11_700_000), bytes(4_500_000_000)],
+            ["0.9 kB", "11.7 MB", "4.5 GB"]
+        );
+        assert_eq!(
+            [location("a\tb.md", [12, 14]), lines(3, 3)],
+            ["a    b.md:12-14", "3"]
+        );
+    }
+}

@@ -1,0 +1,252 @@
+//! What the records say, folded: the whole truth that the screen draws, and nothing about how it is drawn.
+//!
+//! [`State::apply`] is a pure fold: the same records give the same state, live or replayed. Text becomes harmless here, once,
+//! on its way in.
+
+use std::collections::BTreeMap;
+
+use crate::event::{
+    CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelRole, Outcome, Record, RunEvent,
+    RunSummary, SessionEvent, Source, TracedLookup,
+};
+use crate::story::Run;
+use crate::story::text::{self, one_line};
+
+/// A model on its way or ready.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Model {
+    /// The file is being read; `fraction` is in 0..=1.
+    Loading { file: String, fraction: f32 },
+    /// Ready; `wall_ms` is None when only a run named it.
+    Ready {
+        card: ModelCard,
+        wall_ms: Option<u64>,
+    },
+}
+
+/// The recorded runs of the sessions folder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sessions {
+    pub folder: String,
+    pub runs: Vec<RunSummary>,
+}
+
+/// A phrase that was searched for among the chunks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TracedPassage {
+    pub phrase: String,
+    pub lookups: Vec<TracedLookup>,
+}
+
+/// A warning or a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// True for failures, false for warnings.
+    pub failed: bool,
+    pub text: String,
+    /// What to do next; may be empty.
+    pub advice: String,
+}
+
+/// The fold over all records since the screen opened.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct State {
+    pub models: BTreeMap<ModelRole, Model>,
+    pub corpus: Option<CorpusCard>,
+    /// What indexing does, while it does.
+    pub indexing: Option<IndexProgress>,
+    pub report: Option<IndexReport>,
+    /// The document that was opened last.
+    pub source: Option<Source>,
+    pub sessions: Option<Sessions>,
+    /// The phrase that was traced last, with its ranks.
+    pub traced: Option<TracedPassage>,
+    pub log: Vec<Entry>,
+    /// Runs in the order in which they first appeared.
+    pub runs: Vec<Run>,
+    /// The run whose start was seen last.
+    pub latest: Option<usize>,
+}
+
+impl State {
+    /// Takes one record in.
+    pub fn apply(&mut self, record: &Record) {
+        match &record.event {
+            Event::Session(event) => self.apply_to_session(event),
+            Event::Run(RunEvent::Warned { text }) => self.warn(text),
+            Event::Run(event) => {
+                if let RunEvent::RunStarted { .. } = event {
+                    self.begin_run(&record.run);
+                }
+                if let Some(run) = self.run_mut(&record.run) {
+                    run.apply(event, record.t_us);
+                }
+            }
+        }
+    }
+
+    fn apply_to_session(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::ModelLoadProgressed {
+                role,
+                file,
+                fraction,
+            } => {
+                let loading = Model::Loading {
+                    file: one_line(file),
+                    fraction: *fraction,
+                };
+                self.models.insert(*role, loading);
+            }
+            SessionEvent::ModelLoaded { model, wall_ms } => {
+                self.model_ready(model, Some(*wall_ms));
+            }
+            SessionEvent::CorpusOpened { corpus } => self.corpus = Some(text::corpus(corpus)),
+            SessionEvent::IndexProgressed { progress } => {
+                self.indexing = Some(harmless_progress(progress));
+            }
+            SessionEvent::IndexFinished { report } => self.index_finished(report),
+            SessionEvent::LinksFinished { .. } => self.indexing = None,
+            SessionEvent::PassageTraced { phrase, lookups } => {
+                self.traced = Some(TracedPassage {
+                    phrase: one_line(phrase),
+                    lookups: lookups.clone(),
+                });
+            }
+            SessionEvent::UtilityMeasured { run, utility } => {
+                if let Some(run) = self.run_mut(run) {
+                    run.measured_later(utility);
+                }
+            }
+            SessionEvent::OperationStopped { operation } => self.operation_stopped(operation),
+            SessionEvent::SourceOpened { source } => self.source = Some(harmless_source(source)),
+            SessionEvent::SessionsListed { folder, runs } => {
+                self.sessions = Some(Sessions {
+                    folder: one_line(folder),
+                    runs: runs.iter().map(harmless_summary).collect(),
+                });
+            }
+            SessionEvent::OperationFailed {
+                operation,
+                error,
+                advice,
+            } => {
+                if operation == "engine" {
+                    self.engine_failed(error, advice);
+                }
+                self.log.push(Entry {
+                    failed: true,
+                    text: one_line(&format!("{operation}: {error}")),
+                    advice: one_line(advice),
+                });
+            }
+            SessionEvent::Warned { text } => self.warn(text),
+            // Probes are trained on the command line.
+            SessionEvent::ProbeProgressed { .. }
+            | SessionEvent::ProbeTrained { .. }
+            | SessionEvent::Unknown => {}
+        }
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.log.push(Entry {
+            failed: false,
+            text: one_line(text),
+            advice: String::new(),
+        });
+    }
+
+    /// The run at `index`, or the latest one.
+    #[must_use]
+    pub fn run(&self, index: Option<usize>) -> Option<&Run> {
+        self.runs.get(index.or(self.latest)?)
+    }
+
+    /// Nothing more comes of what was under way.
+    fn engine_failed(&mut self, error: &str, advice: &str) {
+        self.indexing = None;
+        for run in self.runs.iter_mut().filter(|run| run.outcome.is_none()) {
+            run.outcome = Some(Outcome::Failed {
+                error: one_line(error),
+                advice: one_line(advice),
+            });
+        }
+    }
+
+    fn operation_stopped(&mut self, operation: &str) {
+        self.indexing = None;
+        self.models
+            .retain(|_, model| matches!(model, Model::Ready { .. }));
+        self.warn(&format!("{operation}: stopped"));
+    }
+
+    fn model_ready(&mut self, card: &ModelCard, wall_ms: Option<u64>) {
+        let card = ModelCard {
+            name: one_line(&card.name),
+            file: one_line(&card.file),
+            quantisation: one_line(&card.quantisation),
+            device: one_line(&card.device),
+            architecture: one_line(&card.architecture),
+            chat_template: one_line(&card.chat_template),
+            ..card.clone()
+        };
+        self.models
+            .insert(card.role, Model::Ready { card, wall_ms });
+    }
+
+    fn index_finished(&mut self, report: &IndexReport) {
+        let mut report = report.clone();
+        report.corpus = text::corpus(&report.corpus);
+        for file in &mut report.skipped {
+            file.path = one_line(&file.path);
+            file.reason = one_line(&file.reason);
+        }
+        self.corpus = Some(report.corpus.clone());
+        self.indexing = None;
+        self.report = Some(report);
+    }
+
+    /// Begins a run. One that is known already (opened from the sessions folder) starts over.
+    fn begin_run(&mut self, id: &str) {
+        match self.runs.iter().position(|known| known.id == id) {
+            Some(at) => {
+                self.runs[at] = Run::new(id);
+                self.latest = Some(at);
+            }
+            None => {
+                self.latest = Some(self.runs.len());
+                self.runs.push(Run::new(id));
+            }
+        }
+    }
+
+    /// The run with this id: nearly always the latest, so look from the end.
+    fn run_mut(&mut self, id: &str) -> Option<&mut Run> {
+        self.runs.iter_mut().rev().find(|run| run.id == id)
+    }
+}
+
+fn harmless_progress(progress: &IndexProgress) -> IndexProgress {
+    IndexProgress {
+        file: progress.file.as_deref().map(one_line),
+        ..progress.clone()
+    }
+}
+
+fn harmless_source(source: &Source) -> Source {
+    Source {
+        document: one_line(&source.document),
+        path: one_line(&source.path),
+        lines: source.lines.iter().map(|line| one_line(line)).collect(),
+        ..source.clone()
+    }
+}
+
+fn harmless_summary(run: &RunSummary) -> RunSummary {
+    RunSummary {
+        question: one_line(&run.question),
+        preset: one_line(&run.preset),
+        answer: run.answer.as_deref().map(one_line),
+        ..run.clone()
+    }
+}
