@@ -16,7 +16,7 @@ use crossterm::terminal::{
 };
 use crossterm::{cursor, execute};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, WeakUnboundedSender, unbounded_channel};
 
 /// The time after which the reader of keys checks whether the screen is still open.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -85,14 +85,27 @@ impl TerminalGuard {
         u8::try_from(signal).ok().filter(|signal| *signal > 0)
     }
 
-    /// The events of the terminal, read by a thread of its own. They end when a signal asks the process to end.
+    /// The events of the terminal, read by a thread of its own. They end when a signal asks the
+    /// process to end, and when the terminal is gone.
     pub fn events(&self) -> UnboundedReceiver<Event> {
         let (sender, receiver) = unbounded_channel();
         let reading = Arc::clone(&self.reading);
         let signal = Arc::clone(&self.signal);
         let is_wanted =
             move || reading.load(Ordering::Relaxed) && signal.load(Ordering::Relaxed) == 0;
-        std::thread::spawn(move || read_events(is_wanted, &sender));
+
+        let events = sender.downgrade();
+        let is_still_wanted = is_wanted.clone();
+        let reader = std::thread::spawn(move || read_events(is_still_wanted, &events));
+
+        // crossterm never returns from `poll` once the terminal was closed (crossterm-rs/crossterm
+        // issue 793), so the reader cannot notice the SIGHUP that comes with it: this thread does.
+        std::thread::spawn(move || {
+            while is_wanted() && !reader.is_finished() {
+                std::thread::sleep(POLL_INTERVAL);
+            }
+            drop(sender);
+        });
         receiver
     }
 }
@@ -103,7 +116,7 @@ impl Drop for TerminalGuard {
     }
 }
 
-fn read_events(is_wanted: impl Fn() -> bool, sender: &UnboundedSender<Event>) {
+fn read_events(is_wanted: impl Fn() -> bool, events: &WeakUnboundedSender<Event>) {
     while is_wanted() {
         let event = match crossterm::event::poll(POLL_INTERVAL) {
             Ok(false) => continue,
@@ -112,6 +125,9 @@ fn read_events(is_wanted: impl Fn() -> bool, sender: &UnboundedSender<Event>) {
         };
         // a terminal that went away sends nothing more: the closed channel ends the screen
         let Ok(event) = event else { return };
+        let Some(sender) = events.upgrade() else {
+            return;
+        };
         if sender.send(event).is_err() {
             return;
         }

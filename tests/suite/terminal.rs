@@ -90,6 +90,48 @@ fn the_terminal_comes_back_after_a_signal() {
     }
 }
 
+/// A closed window hangs up: the program ends instead of reading a terminal that is gone.
+#[cfg(unix)]
+#[test]
+fn the_program_ends_when_its_terminal_is_closed() {
+    use std::io::Read as _;
+
+    let home = home();
+    let pair = portable_pty::native_pty_system()
+        .openpty(portable_pty::PtySize::default())
+        .expect("a terminal");
+    let mut command = portable_pty::CommandBuilder::new(env!("CARGO_BIN_EXE_ragscope"));
+    command.arg("notes");
+    command.cwd(home.path());
+    command.env("RAGSCOPE_HOME", home.path().join("home"));
+    command.env("TERM", "xterm-256color");
+    let mut child = pair.slave.spawn_command(command).expect("the program");
+    drop(pair.slave);
+
+    let mut reader = pair.master.try_clone_reader().expect("a reader");
+    let mut seen = Vec::new();
+    let mut bytes = [0; 4096];
+    while !String::from_utf8_lossy(&seen).contains("ragscope") {
+        let count = reader.read(&mut bytes).expect("the screen opens");
+        assert!(
+            count > 0,
+            "the program ended before its terminal was closed"
+        );
+        seen.extend_from_slice(&bytes[..count]);
+    }
+    drop(reader);
+    drop(pair.master);
+
+    let deadline = std::time::Instant::now() + crate::pty::PATIENCE;
+    while child.try_wait().expect("a process").is_none() {
+        if std::time::Instant::now() > deadline {
+            child.kill().expect("killed");
+            panic!("the program still runs after its terminal was closed");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn the_screen_follows_the_size_of_the_terminal() {
     let home = home();
