@@ -63,26 +63,24 @@ pub fn measure(
     hits: &[Hit],
     origin: ContextOrigin,
 ) -> Result<Result<Understood, Unmeasured>, RunError> {
-    let step = run.step;
     let started = Instant::now();
-    let config = run.tools.config;
-    let question = run.question;
+    let step = run.step;
     let round = run.contexts.next_round(step);
-
-    let lines = Lines::of(hits);
-    // the method borrows the run for its calls, so the rephrasings leave it for that long
-    let mut rephrasings = std::mem::take(&mut run.contexts.rephrasings);
-    let dense = dense::Dense {
-        calls: run,
-        question,
-        settings: &config.understanding,
-        seed: config.seed,
-    };
-    let measured = dense.measure(&lines.passages(), &mut rephrasings);
-    run.contexts.rephrasings = rephrasings;
-
-    let measured = match measured? {
-        Ok(measured) => measured,
+    match measured(run, hits)? {
+        Ok(measured) => {
+            let understood = Understood {
+                round,
+                origin,
+                measured,
+            };
+            let understanding = to_event(run, hits, &understood, started);
+            run.emit(RunEvent::UnderstandingMeasured {
+                step,
+                round,
+                understanding,
+            });
+            Ok(Ok(understood))
+        }
         Err(Unmeasurable { reason, rephrased }) => {
             let chunks = (1..)
                 .zip(hits)
@@ -95,13 +93,38 @@ pub fn measure(
                 reason,
                 chunks,
             });
-            return Ok(Err(reason));
+            Ok(Err(reason))
         }
-    };
+    }
+}
 
-    let understanding = Understanding {
-        origin,
-        chunks: measured_chunks(hits, &measured),
+fn measured(run: &mut Run<'_>, hits: &[Hit]) -> Result<Result<Measured, Unmeasurable>, RunError> {
+    let config = run.tools.config;
+    let question = run.question;
+    // the method borrows the run for its calls, so the rephrasings leave it for that long
+    let mut rephrasings = std::mem::take(&mut run.contexts.rephrasings);
+    let dense = dense::Dense {
+        calls: run,
+        question,
+        settings: &config.understanding,
+        seed: config.seed,
+    };
+    let measured = dense.measure(&Lines::of(hits).passages(), &mut rephrasings);
+    run.contexts.rephrasings = rephrasings;
+    Ok(measured?)
+}
+
+fn to_event(
+    run: &Run<'_>,
+    hits: &[Hit],
+    understood: &Understood,
+    started: Instant,
+) -> Understanding {
+    let settings = &run.tools.config.understanding;
+    let measured = &understood.measured;
+    Understanding {
+        origin: understood.origin,
+        chunks: measured_chunks(hits, measured),
         replies: measured.replies.clone(),
         matrix: measured
             .agreement
@@ -111,20 +134,10 @@ pub fn measure(
             .collect(),
         judgements: measured.judgements.iter().map(judged_replies).collect(),
         dse: measured.dse as f32,
-        threshold: config.understanding.threshold,
-        certain: measured.is_certain(&config.understanding),
+        threshold: settings.threshold,
+        certain: measured.is_certain(settings),
         wall_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-    };
-    run.emit(RunEvent::UnderstandingMeasured {
-        step,
-        round,
-        understanding,
-    });
-    Ok(Ok(Understood {
-        round,
-        origin,
-        measured,
-    }))
+    }
 }
 
 fn measured_chunks(hits: &[Hit], measured: &Measured) -> Vec<VariedChunk> {

@@ -32,11 +32,12 @@ pub fn link_corpus(
         wall_ms: 0,
     };
     if let Some(other) = before.other_models.first() {
-        let text = format!(
-            "the links of this index were made with {}: they are not used, and `ragscope links {} --rebuild` makes new ones",
-            other.model_file, report.corpus.folder
-        );
-        let _ = publish(SessionEvent::Warned { text });
+        let _ = publish(SessionEvent::Warned {
+            text: format!(
+                "the links of this index were made with {}: they are not used, and `ragscope links {} --rebuild` rebuilds them",
+                other.model_file, report.corpus.folder
+            ),
+        });
         return Ok(Some(report));
     }
     if before.unlinked.is_empty() {
