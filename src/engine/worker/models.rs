@@ -17,7 +17,7 @@ use crate::probe::{Probe, ProbeError};
 /// The bundled model that reads one vector per chunk.
 const SENTENCE_MODEL: &str = "ragscope-sentences.F16.gguf";
 
-/// The models by role, with the settings that they were loaded with.
+/// The models by role, each with the settings that it was loaded with.
 pub struct Models {
     paths: Paths,
     stop: StopFlag,
@@ -29,7 +29,8 @@ pub struct Models {
     linker: Option<(GeneratorSettings, LlamaGenerator)>,
 }
 
-/// The models of a run. The reranker, the entailment judge and the linker are `None` where the generator takes their place.
+/// The models of a run. The reranker, the entailment judge and the linker are `None` where another
+/// model does their work.
 pub struct Loaded<'a> {
     pub generator: &'a mut LlamaGenerator,
     pub embedder: Option<&'a mut LoadedEmbedder>,
@@ -45,7 +46,7 @@ pub struct LoadedEmbedder {
 }
 
 impl Models {
-    /// Nothing is loaded yet.
+    /// No model is loaded yet.
     pub fn new(paths: Paths, stop: StopFlag) -> Self {
         Self {
             paths,
@@ -59,104 +60,81 @@ impl Models {
         }
     }
 
-    /// What stops the models.
+    /// Returns the flag that stops the models.
     pub fn stop_flag(&self) -> StopFlag {
         self.stop.clone()
     }
 
-    /// Load what the configuration names and is not loaded yet: the generator, the embedder when a corpus is to be searched, and the
-    /// reranker and the entailment judge where they are models of their own.
+    /// Loads the models that the configuration names and that are not loaded yet: the generator,
+    /// the embedder where a corpus is searched, and the others where they are models of their own.
     pub fn load(
         &mut self,
         config: &Config,
         with_embedder: bool,
         publish: &mut dyn FnMut(SessionEvent) -> Flow,
     ) -> Result<Loaded<'_>, LlmError> {
-        if with_embedder {
-            self.embedder(config, publish)?;
-        }
-        let runtime = runtime(&mut self.runtime, &self.paths)?;
-        let (paths, stop) = (&self.paths, &self.stop);
-        // a gate that doubts takes more passages and orders them anew
-        let orders = config.reranker.kind == RerankerKind::Model
-            || (config.gate.kind != GateKind::Off && config.gate.expand_by > 0);
-        let reranker = config.reranker.model.file().filter(|_| orders);
-        let judge = config.judge.model.file();
-        for (role, name, slot) in [
-            (ModelRole::Reranker, reranker, &mut self.reranker),
-            (ModelRole::EntailmentJudge, judge, &mut self.judge),
-        ] {
-            let settings = name.map(|name| EmbedderSettings {
-                model: name.to_owned(),
-                ..config.embedder.clone()
-            });
-            load_classifier(slot, (runtime, paths, stop), role, settings, publish)?;
-        }
-        let linker = linker_settings(config);
-        if linker.is_none() {
-            self.linker = None;
-        }
+        let mut loader = Loader {
+            runtime: runtime(&mut self.runtime, &self.paths)?,
+            paths: &self.paths,
+            stop: &self.stop,
+            publish,
+        };
+
+        let embedder = if with_embedder {
+            Some(loader.embedder(&mut self.embedder, &config.embedder)?)
+        } else {
+            None
+        };
+        let reranker = loader.classifier(
+            &mut self.reranker,
+            ModelRole::Reranker,
+            reranker_settings(config),
+        )?;
+        let judge = loader.classifier(
+            &mut self.judge,
+            ModelRole::EntailmentJudge,
+            judge_settings(config),
+        )?;
+        let linker = match linker_settings(config) {
+            Some(settings) => {
+                Some(loader.generator(&mut self.linker, ModelRole::Linker, &settings)?)
+            }
+            None => {
+                self.linker = None;
+                None
+            }
+        };
+        let generator =
+            loader.generator(&mut self.generator, ModelRole::Generator, &config.generator)?;
         Ok(Loaded {
-            linker: match &linker {
-                None => None,
-                Some(settings) => Some(loaded_generator(
-                    &mut self.linker,
-                    runtime,
-                    paths,
-                    (ModelRole::Linker, settings, stop),
-                    publish,
-                )?),
-            },
-            generator: loaded_generator(
-                &mut self.generator,
-                runtime,
-                paths,
-                (ModelRole::Generator, &config.generator, stop),
-                publish,
-            )?,
-            embedder: self
-                .embedder
-                .as_mut()
-                .filter(|_| with_embedder)
-                .map(|(_, embedder)| embedder),
-            reranker: self.reranker.as_mut().map(|(_, model)| model),
-            judge: self.judge.as_mut().map(|(_, model)| model),
+            generator,
+            embedder,
+            reranker,
+            judge,
+            linker,
         })
     }
 
-    /// The embedder alone, as indexing needs it.
+    /// Loads the embedder alone, as indexing needs it.
     pub fn embedder(
         &mut self,
         config: &Config,
         publish: &mut dyn FnMut(SessionEvent) -> Flow,
     ) -> Result<&mut LoadedEmbedder, LlmError> {
-        let settings = &config.embedder;
-        let current = self
-            .embedder
-            .take()
-            .filter(|(loaded, _)| loaded == settings);
-        let embedder = match current {
-            Some((_, embedder)) => embedder,
-            None => {
-                let runtime = runtime(&mut self.runtime, &self.paths)?;
-                let file = llm::discover::resolve(&settings.model, &self.paths)?;
-                let mut watch = Watch::new(ModelRole::Embedder, &file, publish);
-                let model = llm::load_embedder(runtime, &file, settings, &self.stop, &mut |f| {
-                    watch.progress(f)
-                })?;
-                let counter = TokenCounter::from_gguf(&file)?;
-                watch.loaded(model.card());
-                LoadedEmbedder { model, counter }
-            }
+        let mut loader = Loader {
+            runtime: runtime(&mut self.runtime, &self.paths)?,
+            paths: &self.paths,
+            stop: &self.stop,
+            publish,
         };
-        Ok(&mut self.embedder.insert((settings.clone(), embedder)).1)
+        loader.embedder(&mut self.embedder, &config.embedder)
     }
 }
 
-/// The probe that the settings name for this generator.
+/// Returns the probe that the settings name for this generator.
 ///
 /// # Errors
-/// None is asked for, none was trained, or the one that is named does not fit.
+/// The gate needs none; none was trained; the one that is named does not fit.
 pub fn loaded_probe(
     config: &Config,
     paths: &Paths,
@@ -172,42 +150,34 @@ pub fn loaded_probe(
     }
 }
 
-fn runtime<'a>(slot: &'a mut Option<Runtime>, paths: &Paths) -> Result<&'a Runtime, LlmError> {
-    let runtime = match slot.take() {
-        Some(runtime) => runtime,
-        None => Runtime::start(&paths.log_file())?,
-    };
-    Ok(slot.insert(runtime))
+/// Returns the settings of the reranker's own model; `None` where the generator or the embedder
+/// reranks, or no stage does.
+fn reranker_settings(config: &Config) -> Option<EmbedderSettings> {
+    // a gate that finds a sentence uncertain adds passages and reranks them
+    let gate_reranks = config.gate.kind != GateKind::Off && config.gate.expand_by > 0;
+    if config.reranker.kind != RerankerKind::Model && !gate_reranks {
+        return None;
+    }
+    let model = config.reranker.model.file()?;
+    Some(classifier_settings(config, model))
 }
 
-/// Make the slot hold the classifier of these settings; without settings, none.
-fn load_classifier(
-    slot: &mut Option<(EmbedderSettings, LlamaClassifier)>,
-    (runtime, paths, stop): (&Runtime, &Paths, &StopFlag),
-    role: ModelRole,
-    settings: Option<EmbedderSettings>,
-    publish: &mut dyn FnMut(SessionEvent) -> Flow,
-) -> Result<(), LlmError> {
-    if slot.as_ref().map(|(loaded, _)| loaded) == settings.as_ref() {
-        return Ok(());
-    }
-    *slot = None;
-    if let Some(settings) = settings {
-        let file = llm::discover::resolve(&settings.model, paths)?;
-        let mut watch = Watch::new(role, &file, publish);
-        let load = if role == ModelRole::EntailmentJudge {
-            llm::load_entailment_judge
-        } else {
-            llm::load_reranker
-        };
-        let model = load(runtime, &file, &settings, stop, &mut |f| watch.progress(f))?;
-        watch.loaded(model.card());
-        *slot = Some((settings, model));
-    }
-    Ok(())
+/// Returns the settings of the entailment judge's own model; `None` where the generator or word
+/// overlap judges.
+fn judge_settings(config: &Config) -> Option<EmbedderSettings> {
+    let model = config.judge.model.file()?;
+    Some(classifier_settings(config, model))
 }
 
-/// What the linker's own model is loaded with; None where the generator links, or nobody does.
+fn classifier_settings(config: &Config, model: &str) -> EmbedderSettings {
+    EmbedderSettings {
+        model: model.to_owned(),
+        ..config.embedder.clone()
+    }
+}
+
+/// Returns the settings of the linker's own model; `None` where the generator links, or the linker
+/// is off.
 fn linker_settings(config: &Config) -> Option<GeneratorSettings> {
     let model = match (config.linker.kind, &config.linker.model) {
         (LinkerKind::Off, _) | (LinkerKind::Tokens, LinkerModel::Auto) => return None,
@@ -221,48 +191,133 @@ fn linker_settings(config: &Config) -> Option<GeneratorSettings> {
     })
 }
 
-fn loaded_generator<'a>(
-    slot: &'a mut Option<(GeneratorSettings, LlamaGenerator)>,
-    runtime: &Runtime,
-    paths: &Paths,
-    (role, settings, stop): (ModelRole, &GeneratorSettings, &StopFlag),
-    publish: &mut dyn FnMut(SessionEvent) -> Flow,
-) -> Result<&'a mut LlamaGenerator, LlmError> {
-    // the old model goes first: two large ones may not fit side by side
-    let current = slot
-        .take()
-        .filter(|(loaded, _)| loaded.loads_like(settings));
-    let generator = match current {
-        Some((_, generator)) => generator,
-        None => {
-            let file = llm::discover::resolve(&settings.model, paths)?;
-            let mut watch = Watch::new(role, &file, publish);
-            let model =
-                llm::load_generator(runtime, &file, settings, stop, &mut |f| watch.progress(f))?;
-            watch.loaded(&ModelCard {
-                role,
-                ..model.card().clone()
-            });
-            if role == ModelRole::Generator && !model.can_share_prefixes() {
-                let text = "this model keeps one state a prompt: prompts share nothing, so methods that ask much are slower";
-                let _ = (watch.publish)(SessionEvent::Warned {
-                    text: text.to_owned(),
-                });
-            }
-            model
-        }
+fn runtime<'a>(slot: &'a mut Option<Runtime>, paths: &Paths) -> Result<&'a Runtime, LlmError> {
+    let runtime = match slot.take() {
+        Some(runtime) => runtime,
+        None => Runtime::start(&paths.log_file())?,
     };
-    Ok(&mut slot.insert((settings.clone(), generator)).1)
+    Ok(slot.insert(runtime))
 }
 
-/// Loading is told in steps of this share: llama.cpp reports every tensor.
-const TOLD_EVERY: f32 = 0.02;
+/// Loads models into their slots, unless the slot holds the model of the settings already. The old
+/// model is dropped first: two large ones may not fit side by side.
+struct Loader<'l> {
+    runtime: &'l Runtime,
+    paths: &'l Paths,
+    stop: &'l StopFlag,
+    publish: &'l mut dyn FnMut(SessionEvent) -> Flow,
+}
 
-/// Publishes how loading goes.
+impl Loader<'_> {
+    fn generator<'s>(
+        &mut self,
+        slot: &'s mut Option<(GeneratorSettings, LlamaGenerator)>,
+        role: ModelRole,
+        settings: &GeneratorSettings,
+    ) -> Result<&'s mut LlamaGenerator, LlmError> {
+        let current = slot
+            .take()
+            .filter(|(loaded, _)| loaded.loads_like(settings));
+        let generator = match current {
+            Some((_, generator)) => generator,
+            None => self.new_generator(role, settings)?,
+        };
+        Ok(&mut slot.insert((settings.clone(), generator)).1)
+    }
+
+    fn new_generator(
+        &mut self,
+        role: ModelRole,
+        settings: &GeneratorSettings,
+    ) -> Result<LlamaGenerator, LlmError> {
+        let file = llm::discover::resolve(&settings.model, self.paths)?;
+        let mut watch = Watch::new(role, &file, self.publish);
+        let generator =
+            llm::load_generator(self.runtime, &file, settings, self.stop, &mut |fraction| {
+                watch.progress(fraction)
+            })?;
+        watch.loaded(&ModelCard {
+            role,
+            ..generator.card().clone()
+        });
+
+        if role == ModelRole::Generator && !generator.can_share_prefixes() {
+            let text = "this model keeps one state per prompt: prompts share nothing, so methods that ask much are slower";
+            let _ = (self.publish)(SessionEvent::Warned {
+                text: text.to_owned(),
+            });
+        }
+        Ok(generator)
+    }
+
+    fn embedder<'s>(
+        &mut self,
+        slot: &'s mut Option<(EmbedderSettings, LoadedEmbedder)>,
+        settings: &EmbedderSettings,
+    ) -> Result<&'s mut LoadedEmbedder, LlmError> {
+        let current = slot.take().filter(|(loaded, _)| loaded == settings);
+        let embedder = match current {
+            Some((_, embedder)) => embedder,
+            None => {
+                let file = llm::discover::resolve(&settings.model, self.paths)?;
+                let mut watch = Watch::new(ModelRole::Embedder, &file, self.publish);
+                let model = llm::load_embedder(
+                    self.runtime,
+                    &file,
+                    settings,
+                    self.stop,
+                    &mut |fraction| watch.progress(fraction),
+                )?;
+                let counter = TokenCounter::from_gguf(&file)?;
+                watch.loaded(model.card());
+                LoadedEmbedder { model, counter }
+            }
+        };
+        Ok(&mut slot.insert((settings.clone(), embedder)).1)
+    }
+
+    /// Loads the classifier of these settings; without settings the slot is emptied.
+    fn classifier<'s>(
+        &mut self,
+        slot: &'s mut Option<(EmbedderSettings, LlamaClassifier)>,
+        role: ModelRole,
+        settings: Option<EmbedderSettings>,
+    ) -> Result<Option<&'s mut LlamaClassifier>, LlmError> {
+        let Some(settings) = settings else {
+            *slot = None;
+            return Ok(None);
+        };
+        let current = slot.take().filter(|(loaded, _)| *loaded == settings);
+        let classifier = match current {
+            Some((_, classifier)) => classifier,
+            None => {
+                let file = llm::discover::resolve(&settings.model, self.paths)?;
+                let mut watch = Watch::new(role, &file, self.publish);
+                let load = if role == ModelRole::EntailmentJudge {
+                    llm::load_entailment_judge
+                } else {
+                    llm::load_reranker
+                };
+                let classifier =
+                    load(self.runtime, &file, &settings, self.stop, &mut |fraction| {
+                        watch.progress(fraction)
+                    })?;
+                watch.loaded(classifier.card());
+                classifier
+            }
+        };
+        Ok(Some(&mut slot.insert((settings, classifier)).1))
+    }
+}
+
+/// The smallest difference between two progress events: llama.cpp reports every tensor.
+const PROGRESS_STEP: f32 = 0.02;
+
+/// Emits the progress of loading a model.
 struct Watch<'a> {
     role: ModelRole,
     file: String,
-    told: f32,
+    last: f32,
     started: Instant,
     publish: &'a mut dyn FnMut(SessionEvent) -> Flow,
 }
@@ -275,17 +330,17 @@ impl<'a> Watch<'a> {
         Self {
             role,
             file,
-            told: f32::NEG_INFINITY,
+            last: f32::NEG_INFINITY,
             started: Instant::now(),
             publish,
         }
     }
 
     fn progress(&mut self, fraction: f32) -> Flow {
-        if fraction < 1.0 && fraction - self.told < TOLD_EVERY {
+        if fraction < 1.0 && fraction - self.last < PROGRESS_STEP {
             return Flow::Continue;
         }
-        self.told = fraction;
+        self.last = fraction;
         (self.publish)(SessionEvent::ModelLoadProgressed {
             role: self.role,
             file: self.file.clone(),
