@@ -5,6 +5,9 @@ FEATURES ?=
 
 .PHONY: demo test bench prerequisites
 
+# Built for the processor of this machine, the GPU aside. Other builds run on any x86-64 with AVX2.
+demo bench: export RUSTFLAGS = -C target-cpu=native
+
 # Build in release and open the screen on the bundled corpus; without a terminal, print one demo run as text.
 demo: prerequisites
 	$(CARGO) run --locked --release --features "$(FEATURES)" -- demo
