@@ -7,6 +7,9 @@ from pathlib import Path
 from . import preflight
 
 MODELS = Path(__file__).resolve().parents[1]
+SQUAD = "files of SQuAD 2.0, as published or one question a line (gzip)"
+# How often size L is examined in a training on a GPU.
+EXAMINATIONS = 8
 
 
 def arguments():
@@ -27,7 +30,7 @@ def arguments():
         return made
 
     made = command("generator", "train the generator and write its GGUF", 180.0)
-    made.add_argument("--size", choices=("S", "M"), default="M", help="S from nothing, M from a part of SmolLM2-135M")
+    made.add_argument("--size", choices=("S", "M", "L"), default="M", help="S from nothing, M from a part of SmolLM2-135M, L all")
     made.add_argument("--start", type=Path, help="a GGUF or checkpoint of this recipe to go on from instead")
     made.add_argument(
         "--questions", type=Path, nargs="*", default=[], help="nq-open-oracle.jsonl.gz files to read besides worlds"
@@ -35,6 +38,8 @@ def arguments():
     made.add_argument(
         "--documents", type=Path, nargs="*", default=[], help="folders of documents, whose sentences are asked about"
     )
+    made.add_argument("--squad", type=Path, nargs="*", default=[], help=f"{SQUAD}, to read besides worlds")
+    made.add_argument("--device", choices=("cpu", "cuda"), help="without it a GPU where PyTorch finds one")
     made.add_argument("--plain", action="store_true", help="do not fuse the blocks (no C++ compiler)")
     made.add_argument("--out", type=Path, help="the GGUF to write; without it the bundled one")
     made = command("sentences", "train the sentence-level model and write its GGUF", 2.0)
@@ -60,27 +65,44 @@ def arguments():
     made.add_argument("--groups", type=int, default=600, help="groups of held-out examples")
     made.add_argument("--split", choices=("tune", "held_out"), default="held_out", help="of the demo's questions")
     made.add_argument("--questions", type=Path, nargs="*", default=[], help="nq-open-oracle.jsonl.gz files: those held out")
+    made.add_argument("--squad", type=Path, nargs="*", default=[], help=f"{SQUAD}: the articles held out")
+    made = command("unseen", "write the questions and documents of XQuAD that no training file has", None)
+    made.add_argument("--xquad", type=Path, required=True, help="xquad.en.json")
+    made.add_argument("--squad", type=Path, nargs="*", default=[], help=SQUAD)
+    made.add_argument("--questions", type=Path, nargs="*", default=[], help="nq-open-oracle.jsonl.gz files")
+    made.add_argument("--out", type=Path, default=Path("work") / "unseen", help="a folder")
     commands.add_parser("check", help="hold the recipe against the prompts, the names and itself")
     commands.add_parser("list", help="write the sizes and sums of the model files into MODELS.md")
     return parser.parse_args()
 
 
-BUNDLED = {"S": "ragscope-demo.Q8_0.gguf", "M": "ragscope-reader.Q5_0.gguf"}
+BUNDLED = {"S": "ragscope-demo.Q8_0.gguf", "M": "ragscope-reader.Q5_0.gguf", "L": "ragscope-reader.Q5_0.gguf"}
 
 
 def generator(asked):
-    from . import export, network, pretrained, real, tasks, train
+    from . import export, network, pretrained, reading, real, tasks, train
 
     out = asked.out or MODELS / BUNDLED[asked.size]
     options = {"spelt": tasks.SPELT[asked.size], "real": real.questions(asked.questions, folders=asked.documents)}
+    if asked.squad:
+        options["articles"] = reading.read_all(asked.squad)
     held_out = real.questions(asked.questions, held_out=True)
     more = {
         "seed": asked.seed,
         "options": options,
         "held_out": held_out,
+        "articles": reading.read_all(asked.squad, held_out=True),
         "threads": asked.threads,
         "fuse": not asked.plain,
+        "device": train.device_of(asked.device),
     }
+    if asked.size == "L":
+        more["pace"] = train.LARGE[more["device"].type]
+        if more["device"].type == "cpu":
+            # An examination would take longer than what is examined: the log has each batch's answers before its step.
+            more |= {"log_steps": 5, "evaluate_minutes": None}
+        else:
+            more |= {"evaluate_minutes": asked.minutes / EXAMINATIONS, "five_bits": export.kind_of(out) == export.Q5_0}
     if asked.start or asked.size == "S":
 
         def start():
@@ -92,6 +114,8 @@ def generator(asked):
             optimisers, more["first_level"] = train.adam_gently, 0.9
             more["five_bits"] = export.kind_of(out) == export.Q5_0
         trained = train.run(asked.work, start, optimisers, minutes=asked.minutes, **more)
+    elif asked.size == "L":
+        trained = train.run(asked.work, pretrained.whole, train.adam_whole, minutes=asked.minutes, **more)
     else:
         spent = asked.minutes * pretrained.FIRST_SHARE
         first = train.run(asked.work / "first", pretrained.decoder, train.adam, minutes=spent, first_level=0.6, **more)
@@ -106,7 +130,8 @@ def generator(asked):
 def main():
     asked = arguments()
     if asked.command == "generator":
-        preflight.check(f"generator {asked.size}", [*asked.questions, *asked.documents, *filter(None, [asked.start])])
+        files = [*asked.questions, *asked.documents, *asked.squad, *filter(None, [asked.start])]
+        preflight.check(f"generator {asked.size}", files)
         generator(asked)
     elif asked.command == "sentences":
         preflight.check("sentences", asked.documents)
@@ -146,12 +171,19 @@ def main():
         from . import listing
 
         listing.write()
+    elif asked.command == "unseen":
+        preflight.check("unseen", [asked.xquad, *asked.squad, *asked.questions])
+        from . import unseen
+
+        print(unseen.write(asked.xquad, asked.squad, asked.questions, asked.out))
     else:
-        preflight.check("evaluate", [asked.model, *asked.questions])
-        from . import evaluate, real
+        preflight.check("evaluate", [asked.model, *asked.questions, *asked.squad])
+        from . import evaluate, reading, real
 
         held_out = real.questions(asked.questions, held_out=True)
-        print(json.dumps(evaluate.examine(asked.model, asked.groups, asked.seed, asked.split, held_out), indent=1))
+        articles = reading.read_all(asked.squad, held_out=True)
+        found = evaluate.examine(asked.model, asked.groups, asked.seed, asked.split, held_out, articles)
+        print(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ import torch
 
 from . import names, network, prompts, rounding, words
 from .packing import batch, encode
-from .tasks import MIX, Tasks
+from .reading import READING_MIX, Passage, Reader
+from .tasks import MIX, UNKNOWN, Tasks
 from .world import World
 
 HERE = Path(__file__).resolve().parent
@@ -77,6 +78,46 @@ def examples_are_sound():
             assert "\0" not in text and "\1" not in text and " a architect" not in text, text
             if branch.kind in ("short one-hop", "short two-hop", "short singled-out"):
                 assert branch.reply.lower() in text.lower(), (text, branch.reply)
+
+
+def invented_articles():
+    """Return passages of worlds as articles: each states its facts, the last question has no answer.
+    """
+    tasks, made = Tasks(random.Random(6)), []
+    for at in range(12):
+        tasks.draw()
+        chunks = [tasks.some_chunk() for _ in range(4)]
+        facts = [fact for chunk in chunks for fact in chunk.facts]
+        absent = next(fact for fact in tasks.world.facts if fact not in facts)
+        asked = [(f"What is the {fact.relation} of {fact.subject}?", fact.object) for fact in facts]
+        asked.append((f"What is the {absent.relation} of {absent.subject}?", None))
+        made.append(Passage(f"Article {at % 4}", " ".join(chunk.text for chunk in chunks), tuple(asked)))
+    return made
+
+
+def passages_hold_their_answers():
+    """A short answer about a passage is in its context, one step by step also in the sentence before
+    it, and a question without an answer is answered `unknown`, in about the share that is wanted.
+    """
+    reader, seen = Reader(random.Random(4), invented_articles(), share=1.0), []
+    asked = [one for passage in reader.passages for one in passage.asked if one[1]]
+    for maker in READING_MIX:
+        for _ in range(60):
+            group = getattr(reader, maker)()
+            assert group.branches, maker
+            for branch in group.branches:
+                text, reply = group.shared + branch.prompt, branch.reply
+                seen.append(branch.kind)
+                if branch.kind == "read short":
+                    assert reply.lower() in text.lower(), (text, reply)
+                    assert any(question in text and reply == answer for question, answer in asked), (text, reply)
+                if branch.kind == "read steps":
+                    sentence, _, answer = reply.rpartition("So the answer is ")
+                    assert not sentence or answer.rstrip(".").lower() in sentence.lower(), reply
+                if branch.kind == "read unknown":
+                    assert reply == UNKNOWN, reply
+    unknown = sum(kind == "read unknown" for kind in seen) / sum(kind in ("read short", "read unknown") for kind in seen)
+    assert 0.1 < unknown < 0.5, unknown
 
 
 def draws_repeat():
@@ -158,6 +199,7 @@ CHECKS = (
     names_become_words,
     names_are_apart,
     examples_are_sound,
+    passages_hold_their_answers,
     draws_repeat,
     packed_rows_equal_single_prompts,
     rounding_disturbs_outputs_least,

@@ -7,9 +7,10 @@ from collections import Counter
 
 import torch
 
-from . import demo, prompts, train, words
+from . import demo, network, prompts, train, words
 from .contexts import passages
 from .packing import END_TOKEN, batch, cut, encode
+from .reading import Reader
 from .tasks import GUESSES, Tasks
 from .world import RELATIONS, plain_words
 
@@ -19,10 +20,12 @@ class Exam:
 
     A reply is exact when every token is the likeliest one after those before it, which is what
     greedy decoding yields. `only` selects one task instead of the mix, `chunks` fixes the number of
-    chunks per context.
+    chunks per context, `articles` are held-out passages to read besides.
     """
 
-    def __init__(self, tokenizer, count=160, seed=1, level=1.0, split="tune", real=(), only=None, chunks=None):
+    def __init__(
+        self, tokenizer, count=160, seed=1, level=1.0, split="tune", real=(), only=None, chunks=None, articles=()
+    ):
         tasks = Tasks(random.Random(9000 + seed), evaluation=True, level=level, real=real, chunks=chunks)
         self.pieces = []
         while len(self.pieces) < count:
@@ -30,12 +33,14 @@ class Exam:
             group = getattr(tasks, only)() if only else group
             piece = encode(tokenizer, group)
             if len(piece.tokens) <= train.LONGEST:
-                piece.kinds = [branch.kind for branch in group.branches]
                 self.pieces.append(piece)
+
+        read = Reader(random.Random(9300 + seed), articles).examined() if articles else ()
+        self.pieces += [piece for piece in (encode(tokenizer, group) for group in read) if len(piece.tokens) <= train.LONGEST]
 
         for name, group in demo.groups(split) if split else ():
             piece = encode(tokenizer, group)
-            piece.kinds, piece.name = [group.branches[0].kind], name
+            piece.name = name
             self.pieces.append(piece)
 
     def sit(self, model):
@@ -47,7 +52,7 @@ class Exam:
         model.eval()
         # Batches vary in length here, and fused code is compiled for one.
         plain = torch.compiler.set_stance("force_eager")
-        with plain, torch.no_grad(), torch.autocast(device.type, dtype=torch.bfloat16):
+        with plain, torch.no_grad(), network.products(device):
             for pieces in cut(self.pieces, train.BATCH_TOKENS):
                 self.mark(model, pieces, device, right, asked)
         model.train()
@@ -73,12 +78,21 @@ class Exam:
             start += len(piece.tokens)
 
 
+def share_right(result, prefix):
+    """Return the share of right replies of an examination among the kinds that begin so, or None
+    without any.
+    """
+    counts = [tuple(map(int, value.split("/"))) for kind, value in result.items() if kind.startswith(prefix)]
+    asked = sum(count for _, count in counts)
+    return sum(right for right, _ in counts) / asked if asked else None
+
+
 @torch.no_grad()
 def write(model, tokens, longest=160):
     """Generate greedily up to the end of the reply, and return its tokens."""
     model.eval()
     row = list(tokens)
-    with torch.compiler.set_stance("force_eager"), torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.compiler.set_stance("force_eager"), network.products(network.CPU):
         for _ in range(longest):
             row.append(model.logits(model(torch.tensor([row]))[0, -1]).argmax().item())
             if row[-1] == END_TOKEN:
@@ -120,7 +134,7 @@ def meanings(model, tokenizer, prompt, dice):
     """Return the distinct replies among `SAMPLES` to a prompt, as words, with their counts."""
     rows = torch.tensor([tokenizer.encode(prompts.USER + prompt + prompts.ASSISTANT).ids] * SAMPLES)
     read = rows.shape[1]
-    with torch.compiler.set_stance("force_eager"), torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.compiler.set_stance("force_eager"), network.products(network.CPU):
         while rows.shape[1] < read + REPLY_TOKENS and not (rows[:, read:] == END_TOKEN).any(1).all():
             chances = model.logits(model(rows)[:, -1]).float().softmax(-1)
             rows = torch.cat([rows, torch.multinomial(chances, 1, generator=dice)], 1)
@@ -150,9 +164,9 @@ def entropies(model, tokenizer, count=60, seed=1):
     return round(sum(closed) / count, 2), round(sum(grounded) / count, 2)
 
 
-def examine(path, groups=600, seed=1, split="held_out", real=()):
-    """Evaluate a model file with short contexts and with the full mix, and on a split of the demo's
-    questions.
+def examine(path, groups=600, seed=1, split="held_out", real=(), articles=()):
+    """Evaluate a model file with short contexts and with the full mix, on a split of the demo's
+    questions, and on passages of held-out articles.
     """
     model = train.finished(path)
     known = words.of_gguf(str(path)) if path.suffix == ".gguf" else train.vocabulary_of(model.shape)
@@ -161,6 +175,8 @@ def examine(path, groups=600, seed=1, split="held_out", real=()):
         for name, level in (("short contexts", 0.0), ("full mix", 1.0))
     }
     result |= Exam(known.tokenizer(), 40, seed, split=None, only="rewrite_query").sit(model)
+    if articles:
+        result |= Exam(known.tokenizer(), 0, seed, split=None, articles=articles).sit(model)
     for chunks in (1, 2, 4, 8, 16):
         exam = Exam(known.tokenizer(), 100, seed, split=None, only="qa_short", chunks=chunks)
         tokens = sum(len(piece.tokens) for piece in exam.pieces) / len(exam.pieces)

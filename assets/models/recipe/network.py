@@ -3,6 +3,8 @@ feed-forward).
 """
 
 from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -29,8 +31,27 @@ class Shape:
         return self.width // self.heads
 
 
+CPU = torch.device("cpu")
 # Context that a file of this recipe declares, of a pretrained model's.
 LONGEST_CONTEXT = 4096
+
+
+def products(device):
+    """Return the context in which a network computes: products in bf16 where the device has them,
+    which on a CPU without them are slower than those in single precision.
+    """
+    quick = device.type != "cpu" or has_bf16()
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=quick)
+
+
+@cache
+def has_bf16():
+    """Return whether the CPU multiplies numbers in bf16, as far as it can be read: else yes."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return True
+    return "flags" not in flags or "avx512_bf16" in flags or "amx_bf16" in flags
 
 
 def narrow(x):
@@ -150,8 +171,14 @@ class Decoder(nn.Module):
     def logits(self, hidden):
         return hidden @ self.token_embd.weight.T
 
+    def freeze(self, layers):
+        """Leave the tokens' vectors and the first layers as they are."""
+        for part in (self.token_embd, *self.blk[:layers]):
+            part.requires_grad_(False)
+
     def save(self, path, **more):
-        torch.save({"shape": asdict(self.shape), "weights": self.state_dict(), **more}, path)
+        frozen = [name for name, one in self.named_parameters() if not one.requires_grad]
+        torch.save({"shape": asdict(self.shape), "weights": self.state_dict(), "frozen": frozen, **more}, path)
 
 
 def load(path, embed=True):
@@ -159,6 +186,8 @@ def load(path, embed=True):
     saved = torch.load(path, map_location="cpu", weights_only=True)
     model = Decoder(Shape(**saved["shape"]), embed)
     model.load_state_dict(saved["weights"])
+    for name in saved.get("frozen", ()):
+        model.get_parameter(name).requires_grad_(False)
     return model, saved
 
 

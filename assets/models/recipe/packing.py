@@ -16,14 +16,15 @@ CELL_TOKENS = 256
 
 @dataclass
 class Piece:
-    """A group as tokens. `owner` is 0 for the shared prefix and 1, 2, … for the branches; `weight`
-    is above 0 where a reply is learnt.
+    """A group as tokens. `owner` is 0 for the shared prefix and 1, 2, … for the branches, whose
+    kinds are `kinds`; `weight` is above 0 where a reply is learnt.
     """
 
     tokens: list = field(default_factory=list)
     positions: list = field(default_factory=list)
     owner: list = field(default_factory=list)
     weight: list = field(default_factory=list)
+    kinds: list = field(default_factory=list)
 
     def extend(self, tokens, start, owner, weights):
         self.tokens += tokens
@@ -44,7 +45,7 @@ def reply_weight(branch, length):
 
 
 def encode(tokenizer, group):
-    piece = Piece()
+    piece = Piece(kinds=[branch.kind for branch in group.branches])
 
     def ids(text):
         return tokenizer.encode(text).ids

@@ -11,10 +11,12 @@ GIB = 1 << 30
 MEMORY_BYTES = {
     "generator S": 4 * GIB,
     "generator M": 9 * GIB,
+    "generator L": 5 * GIB,
     "sentences": 3 * GIB,
     "reranker": 3 * GIB,
     "embedder": GIB,
     "evaluate": 2 * GIB,
+    "unseen": GIB,
 }
 
 

