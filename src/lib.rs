@@ -51,6 +51,7 @@
 //! | [`trace`] | records to a file and back |
 //! | [`story`] | what the records of a run say: folded once, worded once |
 //! | [`llm`] | the models by role, on llama.cpp |
+//! | [`pull`] | downloads models into the caches of other tools; the only use of the network |
 //! | [`corpus`] | a folder becomes documents, sentences and chunks |
 //! | [`index`] | search over chunks: BM25 and vectors, on disk |
 //! | [`methods`] | the five papers and the measures they share |
@@ -68,6 +69,7 @@ pub mod append_log;
 pub mod trace;
 pub mod story;
 pub mod llm;
+pub mod pull;
 pub mod corpus;
 pub mod index;
 pub mod methods;

@@ -10,7 +10,7 @@ use super::probe::ProbeCommand;
 
 /// Ask your documents with a local model, and watch why it answers what it answers.
 ///
-/// Without a command the screen opens, on FOLDER when one is given. Nothing is sent over the network.
+/// Without a command the screen opens, on FOLDER when one is given. Only `models pull` uses the network.
 #[derive(Debug, Parser)]
 #[command(name = "ragscope", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Arguments {
@@ -158,8 +158,11 @@ pub enum Subcommands {
         /// A file of the sessions folder
         file: PathBuf,
     },
-    /// List the models on this machine and what each is for
-    Models,
+    /// List the models on this machine and what each is for, or get another
+    Models {
+        #[command(subcommand)]
+        command: Option<ModelsCommand>,
+    },
     /// Check devices, models, folders and indexes, and say how to mend what is wrong
     Doctor,
     /// Print every folder and file that ragscope uses
@@ -177,6 +180,20 @@ pub enum Subcommands {
     },
     /// Print the manual page, e.g. `ragscope man | man -l -`
     Man,
+}
+
+/// What `models` can do besides listing them.
+#[derive(Debug, Subcommand)]
+pub enum ModelsCommand {
+    /// Download a model into the cache that the tools of Hugging Face and llama.cpp share, or into Ollama's
+    ///
+    /// A download that was interrupted continues where it ended. The variables HF_TOKEN, HF_ENDPOINT, HF_HOME,
+    /// HF_HUB_CACHE and OLLAMA_MODELS mean what they mean for those tools.
+    Pull {
+        /// ORG/NAME on Hugging Face, ORG/NAME:QUANT, ORG/NAME:FILE, or ollama:NAME:TAG
+        #[arg(value_name = "MODEL")]
+        reference: String,
+    },
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {

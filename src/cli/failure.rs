@@ -7,6 +7,7 @@ use crate::engine::WorkerError;
 use crate::eval::EvalError;
 use crate::event::{error_and_advice, harmless};
 use crate::llm::LlmError;
+use crate::pull::PullError;
 use crate::trace::{JournalError, TraceError};
 
 /// Exit status of the process.
@@ -120,6 +121,20 @@ macro_rules! from_messages {
 }
 
 from_messages!(LlmError, TraceError, JournalError, EvalError);
+
+impl From<PullError> for Stopped {
+    fn from(error: PullError) -> Self {
+        match error {
+            PullError::Stopped => Self::Interrupted,
+            PullError::NoReference { .. } => Failure {
+                exit: Exit::Usage,
+                ..Failure::from_message(&error.to_string())
+            }
+            .into(),
+            error => Failure::from_message(&error.to_string()).into(),
+        }
+    }
+}
 
 impl From<WorkerError> for Stopped {
     fn from(error: WorkerError) -> Self {

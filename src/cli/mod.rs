@@ -13,6 +13,7 @@ mod work;
 mod replay;
 mod inspect;
 mod links;
+mod pull;
 mod doctor;
 pub mod demo;
 mod eval;
@@ -26,6 +27,7 @@ pub use interrupt::Interrupt;
 pub use output::Output;
 
 use crate::config::{ConfigError, Layers, LinkerKind, Paths};
+use args::ModelsCommand;
 use text::RunText;
 pub use work::check_folder;
 use work::{Question, Work};
@@ -87,7 +89,10 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
         )
         .into()),
         Some(Subcommands::Replay { file }) => replay::print(file, out),
-        Some(Subcommands::Models) => inspect::models(&layers()?, &paths, out),
+        Some(Subcommands::Models { command: None }) => inspect::models(&layers()?, &paths, out),
+        Some(Subcommands::Models {
+            command: Some(ModelsCommand::Pull { reference }),
+        }) => pull::pull(reference, &paths, out),
         Some(Subcommands::Paths) => inspect::paths(&paths, out),
         Some(Subcommands::Config { effective }) => inspect::config(*effective, layers, out),
         Some(Subcommands::Completions { shell }) => inspect::completions(*shell, out),

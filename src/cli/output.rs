@@ -14,6 +14,9 @@ use super::failure::Failure;
 /// Redraws of the progress line are at least this far apart.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
+/// Progress that goes to a file is written this often.
+const LOG_EVERY: Duration = Duration::from_secs(1);
+
 /// Where a command writes.
 pub struct Output {
     /// JSON instead of text.
@@ -21,6 +24,8 @@ pub struct Output {
     /// Dim and bold on standard output.
     styled: bool,
     progress: Option<Progress>,
+    /// When the progress was last written as a line of its own.
+    logged_at: Option<Instant>,
 }
 
 /// The line on standard error that says what goes on; only a terminal gets one.
@@ -37,6 +42,7 @@ impl Output {
             json,
             styled: !json && !plain && io::stdout().is_terminal(),
             progress: (!json && io::stderr().is_terminal()).then_some(Progress { drawn_at: None }),
+            logged_at: None,
         }
     }
 
@@ -117,6 +123,20 @@ impl Output {
             fit(&harmless(&line()), columns.saturating_sub(1))
         );
         let _ = io::stderr().flush();
+    }
+
+    /// Show this line as the progress; without a terminal, as a line of its own, once per second.
+    pub fn steady_progress_line(&mut self, line: impl FnOnce() -> String) {
+        if self.json || self.progress.is_some() {
+            return self.progress_line(line);
+        }
+        let is_due = self
+            .logged_at
+            .is_none_or(|logged_at| logged_at.elapsed() >= LOG_EVERY);
+        if is_due {
+            self.logged_at = Some(Instant::now());
+            self.remark(&line());
+        }
     }
 
     /// Take the progress line away before something else is written.

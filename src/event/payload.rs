@@ -450,3 +450,49 @@ pub struct RunUsage {
     pub retrievals: u32,
     pub wall_ms: u64,
 }
+
+/// What a download of a model does now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PullPhase {
+    /// Asking the server for the files of the model.
+    Listing,
+    /// Waiting for another process that downloads the same file.
+    Waiting,
+    /// Checking what an earlier attempt left.
+    Checking,
+    Downloading,
+}
+
+/// How far a download of a model is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PullProgress {
+    /// The model, as the user named it.
+    pub reference: String,
+    pub phase: PullPhase,
+    /// The file at hand.
+    pub file: String,
+    /// Bytes on the disk, of all files.
+    pub done_bytes: u64,
+    /// Size of all files; 0 until it is known.
+    pub total_bytes: u64,
+    /// Bytes per second, once measured.
+    pub rate_bytes_per_s: Option<f64>,
+    /// Estimated milliseconds until the end, once measured.
+    pub left_ms: Option<u64>,
+}
+
+/// A model that was downloaded, or was here already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PulledModel {
+    /// The model, as the user named it.
+    pub reference: String,
+    /// The value of `generator.model` and `--model`.
+    pub name: String,
+    /// Path of the file; of the first piece of a split one.
+    pub file: String,
+    /// Size of the model.
+    pub bytes: u64,
+    /// Bytes that came over the network.
+    pub received_bytes: u64,
+}

@@ -158,16 +158,37 @@ fn bare(name: &str) -> String {
 struct SearchPaths {
     assets: PathBuf,
     models: PathBuf,
-    home: PathBuf,
-    variable: fn(&str) -> Option<OsString>,
+    others: CacheFolders,
 }
 
 impl SearchPaths {
     fn of_process(paths: &Paths) -> Self {
-        let home = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
         Self {
             assets: assets_folder(),
             models: paths.models(),
+            others: CacheFolders::of_process(),
+        }
+    }
+
+    /// Expands `~/x` as a shell does.
+    fn expand(&self, path: &str) -> PathBuf {
+        path.strip_prefix("~/")
+            .map_or_else(|| PathBuf::from(path), |rest| self.others.home.join(rest))
+    }
+}
+
+/// Where other programs keep models.
+#[derive(Debug, Clone)]
+pub struct CacheFolders {
+    home: PathBuf,
+    variable: fn(&str) -> Option<OsString>,
+}
+
+impl CacheFolders {
+    /// Reads the variables of this process.
+    pub fn of_process() -> Self {
+        let home = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
+        Self {
             home: home.unwrap_or_default(),
             variable: |name| std::env::var_os(name).filter(|value| !value.is_empty()),
         }
@@ -178,29 +199,37 @@ impl SearchPaths {
         (self.variable)(name).map(PathBuf::from)
     }
 
-    /// Expands `~/x` as a shell does.
-    fn expand(&self, path: &str) -> PathBuf {
-        path.strip_prefix("~/")
-            .map_or_else(|| PathBuf::from(path), |rest| self.home.join(rest))
-    }
-
     fn cache(&self) -> PathBuf {
         self.folder("XDG_CACHE_HOME")
             .unwrap_or_else(|| self.home.join(".cache"))
     }
 
-    fn hugging_face(&self) -> PathBuf {
-        self.folder("HF_HUB_CACHE")
-            .or_else(|| self.folder("HF_HOME").map(|home| home.join("hub")))
-            .unwrap_or_else(|| self.cache().join("huggingface/hub"))
+    fn hugging_face_home(&self) -> PathBuf {
+        self.folder("HF_HOME")
+            .unwrap_or_else(|| self.cache().join("huggingface"))
     }
 
+    /// The cache of Hugging Face's tools and of llama.cpp.
+    pub fn hugging_face(&self) -> PathBuf {
+        self.folder("HF_HUB_CACHE")
+            .or_else(|| self.folder("HUGGINGFACE_HUB_CACHE"))
+            .unwrap_or_else(|| self.hugging_face_home().join("hub"))
+    }
+
+    /// The file in which Hugging Face's tools keep the access token of the user.
+    pub fn hugging_face_token(&self) -> PathBuf {
+        self.folder("HF_TOKEN_PATH")
+            .unwrap_or_else(|| self.hugging_face_home().join("token"))
+    }
+
+    /// The cache of llama.cpp's own tools, before they shared that of Hugging Face.
     fn llama_cpp(&self) -> PathBuf {
         self.folder("LLAMA_CACHE")
             .unwrap_or_else(|| self.cache().join("llama.cpp"))
     }
 
-    fn ollama(&self) -> Vec<PathBuf> {
+    /// Ollama's stores, that of the user first.
+    pub fn ollama(&self) -> Vec<PathBuf> {
         match self.folder("OLLAMA_MODELS") {
             Some(folder) => vec![folder],
             // The second is that of the service in the Linux packages.
@@ -326,23 +355,24 @@ fn role(metadata: &Metadata) -> ModelRole {
 
 /// Lists the candidates of all sources, in the order in which names are resolved.
 fn candidates(search: &SearchPaths) -> Vec<Candidate> {
+    let others = &search.others;
     let mut found = gguf_files(&search.assets.join("models"), ModelSource::Bundled);
     found.extend(gguf_files(&search.models, ModelSource::User));
 
-    let folders = (search.variable)("RAGSCOPE_MODELS").unwrap_or_default();
+    let folders = (others.variable)("RAGSCOPE_MODELS").unwrap_or_default();
     for folder in std::env::split_paths(&folders).filter(|folder| !folder.as_os_str().is_empty()) {
         found.extend(gguf_files(&folder, ModelSource::Environment));
     }
 
-    let hugging_face = search.hugging_face();
+    let hugging_face = others.hugging_face();
     found.extend(gguf_files(&hugging_face, ModelSource::HuggingFace));
-    for store in search.ollama() {
+    for store in others.ollama() {
         found.extend(ollama_models(&store));
     }
-    for folder in search.lm_studio() {
+    for folder in others.lm_studio() {
         found.extend(gguf_files(&folder, ModelSource::LmStudio));
     }
-    found.extend(gguf_files(&search.llama_cpp(), ModelSource::LlamaCpp));
+    found.extend(gguf_files(&others.llama_cpp(), ModelSource::LlamaCpp));
     found
 }
 
@@ -461,8 +491,10 @@ mod tests {
         SearchPaths {
             assets: Path::new(env!("CARGO_MANIFEST_DIR")).join("assets"),
             models: home.join("models"),
-            home: home.to_owned(),
-            variable: |_| None,
+            others: CacheFolders {
+                home: home.to_owned(),
+                variable: |_| None,
+            },
         }
     }
 

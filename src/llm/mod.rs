@@ -28,7 +28,7 @@ mod embedder;
 mod judge;
 pub mod scripted;
 
-pub use discover::{FoundModel, ModelSource, discover, resolve};
+pub use discover::{CacheFolders, FoundModel, ModelSource, discover, resolve};
 pub use embedder::{LlamaEmbedder, load_embedder};
 pub use generator::{LlamaGenerator, load_generator};
 pub use judge::{

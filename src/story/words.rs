@@ -1,7 +1,8 @@
 //! Numbers, reasons and states of a run as text: each is worded here and nowhere else.
 
 use crate::event::{
-    ChunkText, DropReason, IndexPhase, IndexProgress, Outcome, Stage, UncertaintyMeasure, Utility,
+    ChunkText, DropReason, IndexPhase, IndexProgress, Outcome, PullPhase, PullProgress, Stage,
+    UncertaintyMeasure, Utility,
 };
 
 use super::text::one_line;
@@ -77,6 +78,26 @@ pub fn bytes(count: u64) -> String {
         1_000_000..1_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
         _ => format!("{:.1} GB", count as f64 / 1e9),
     }
+}
+
+/// Returns how far a download is, as `1.2 of 2.5 GB, 12.3 MB/s, 2 min 05 s left  Qwen3-4B.gguf`.
+#[must_use]
+pub fn pull_progress(progress: &PullProgress) -> String {
+    let mut parts = Vec::new();
+    match progress.phase {
+        PullPhase::Listing => return format!("asking for the files of {}", progress.reference),
+        PullPhase::Waiting => parts.push("waiting for another download of this file".to_owned()),
+        PullPhase::Checking => parts.push("checking what is here".to_owned()),
+        PullPhase::Downloading => {}
+    }
+
+    let done = bytes(progress.done_bytes);
+    let total = bytes(progress.total_bytes);
+    parts.push(format!("{done} of {total}"));
+    let rate = progress.rate_bytes_per_s;
+    parts.extend(rate.map(|rate| format!("{}/s", bytes(rate as u64))));
+    parts.extend(progress.left_ms.map(time_left));
+    format!("{}  {}", parts.join(", "), progress.file)
 }
 
 /// Returns lines of a file as `12` or `12-14`.

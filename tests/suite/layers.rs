@@ -10,6 +10,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("trace", &["event", "append_log"]),
     ("story", &["event", "config"]),
     ("llm", &["event", "config"]),
+    ("pull", &["event", "story", "llm"]),
     ("corpus", &["event", "config", "llm"]),
     ("index", &["event", "config", "append_log", "llm", "corpus"]),
     ("methods", &["event", "config", "llm", "corpus", "index"]),
@@ -29,8 +30,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "event", "config", "trace", "story", "llm", "corpus", "index", "methods", "probe",
-            "engine", "eval",
+            "event", "config", "trace", "story", "llm", "pull", "corpus", "index", "methods",
+            "probe", "engine", "eval",
         ],
     ),
     ("tui", &["event", "config", "story"]),

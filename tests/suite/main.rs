@@ -14,6 +14,7 @@ mod searag;
 mod probe;
 mod eval;
 mod program;
+mod pull;
 mod cli;
 mod hub;
 mod readme;

@@ -1,0 +1,166 @@
+//! What a pull can fail with. Every message says what to do next.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::http::{Access, host};
+use crate::story::words;
+
+/// Why a model was not downloaded.
+#[derive(Debug, thiserror::Error)]
+pub enum PullError {
+    #[error(
+        "`{text}` names no model to download: write ORG/NAME, ORG/NAME:QUANT, or ollama:NAME:TAG"
+    )]
+    NoReference { text: String },
+    #[error("HF_HUB_OFFLINE is set: unset it to download models")]
+    Offline,
+    #[error("{host} does not permit {what} (status {status}): {advice}")]
+    Denied {
+        host: String,
+        what: String,
+        status: u16,
+        advice: String,
+    },
+    #[error("{host} has no {what}: check the spelling on its page {page}")]
+    NotFound {
+        host: String,
+        what: String,
+        page: String,
+    },
+    #[error("{host} answered the request for {what} with status {status}: try again later")]
+    Refused {
+        host: String,
+        what: String,
+        status: u16,
+    },
+    #[error(
+        "{host} answered the request for {what} with something else ({reason}): check the address, and whether a proxy or a login page is between"
+    )]
+    Unreadable {
+        host: String,
+        what: String,
+        reason: String,
+    },
+    #[error("{repository} has no GGUF file: look for a repository whose name ends in -GGUF")]
+    NoGguf { repository: String },
+    #[error("{repository} has no {wanted}: choose one of {known}")]
+    NoSuchQuantisation {
+        repository: String,
+        wanted: String,
+        known: String,
+    },
+    #[error("{repository} has several files of {wanted}: name one of {known} after the colon")]
+    Ambiguous {
+        repository: String,
+        wanted: String,
+        known: String,
+    },
+    #[error("{repository} lacks a piece of {file}: choose another quantisation or repository")]
+    MissingPiece { repository: String, file: String },
+    #[error(
+        "{} are needed in {} and {} are free: free some space, or set {variable} to a folder on another disk",
+        words::bytes(*needed_bytes), folder.display(), words::bytes(*free_bytes)
+    )]
+    NoSpace {
+        folder: PathBuf,
+        variable: &'static str,
+        needed_bytes: u64,
+        free_bytes: u64,
+    },
+    #[error(
+        "the disk of {} became full: free some space and pull again, it continues from here",
+        folder.display()
+    )]
+    DiskFull { folder: PathBuf },
+    #[error("{file} changed on the server during the download: pull again")]
+    Changed { file: String },
+    #[error(
+        "{file} arrived damaged (its sha256 is {found}, not {expected}) and was deleted: pull again"
+    )]
+    Damaged {
+        file: String,
+        expected: String,
+        found: String,
+    },
+    #[error(
+        "the connection to {host} failed ({reason}): check the network and pull again, it continues from here"
+    )]
+    Connection { host: String, reason: String },
+    #[error("cannot write {} ({error}): give yourself the permission, or choose another folder", path.display())]
+    Write { path: PathBuf, error: io::Error },
+    #[error("SSL_CERT_FILE names {}, which is not usable ({reason}): correct it, or unset it", file.display())]
+    Certificates { file: PathBuf, reason: String },
+    #[error("stopped")]
+    Stopped,
+}
+
+/// An answer that is not the file that was asked for.
+pub(super) struct Refusal<'a> {
+    pub url: &'a str,
+    /// What was asked for.
+    pub what: &'a str,
+    /// The page for people about it.
+    pub page: &'a str,
+    pub status: u16,
+    /// The server says that a licence has to be accepted.
+    pub is_gated: bool,
+}
+
+impl PullError {
+    /// Returns the error that a status means.
+    pub(super) fn of_refusal(refusal: &Refusal<'_>, access: &Access) -> Self {
+        let host = host(refusal.url).to_owned();
+        let what = refusal.what.to_owned();
+        let page = refusal.page.to_owned();
+        let status = refusal.status;
+        if status == 404 {
+            return Self::NotFound { host, what, page };
+        }
+        if status != 401 && status != 403 {
+            return Self::Refused { host, what, status };
+        }
+
+        let advice = match (access, refusal.is_gated) {
+            (Access::Public, _) => {
+                "check its name; only public models can be pulled from a registry".to_owned()
+            }
+            (Access::Token(_), true) => {
+                format!("accept its licence on {page} with the account of your token")
+            }
+            (Access::Anonymous, true) => format!(
+                "accept its licence on {page} and set HF_TOKEN to an access token of that account"
+            ),
+            // the server hides whether a private repository exists
+            (Access::Token(_), false) => {
+                "check its name, and whether your token is valid and may read it".to_owned()
+            }
+            (Access::Anonymous, false) => {
+                "check its name; a private or gated one needs an access token in HF_TOKEN"
+                    .to_owned()
+            }
+        };
+        Self::Denied {
+            host,
+            what,
+            status,
+            advice,
+        }
+    }
+
+    /// Returns the error of writing a file.
+    pub(super) fn of_write(path: &Path, error: io::Error) -> Self {
+        if matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        ) {
+            return Self::DiskFull {
+                folder: path.parent().unwrap_or(path).to_owned(),
+            };
+        }
+        Self::Write {
+            path: path.to_owned(),
+            error,
+        }
+    }
+}

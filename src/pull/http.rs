@@ -1,0 +1,434 @@
+//! HTTP requests. Each runs on a thread of its own, so that a stop need not wait for the server.
+
+use std::io::Read;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use ureq::Agent;
+use ureq::http::Response;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+
+use super::PullError;
+use super::meter::Meter;
+
+const CONNECTING: Duration = Duration::from_secs(20);
+/// Time between two looks at whether the user stopped the pull.
+const LATENCY: Duration = Duration::from_millis(50);
+const MAX_REDIRECTS: usize = 10;
+const CHUNK_BYTES: usize = 128 << 10;
+/// Chunks that wait for the disk.
+const QUEUE: usize = 8;
+/// Size of the largest listing that is read.
+const MAX_JSON_BYTES: usize = 64 << 20;
+
+/// A token and the address that it is meant for.
+#[derive(Debug, Clone)]
+pub(super) struct Login {
+    origin: String,
+    token: String,
+}
+
+impl Login {
+    pub fn new(address: &str, token: &str) -> Self {
+        Self {
+            origin: origin(address).to_owned(),
+            token: token.to_owned(),
+        }
+    }
+}
+
+/// How a server is accessed.
+#[derive(Debug, Clone)]
+pub(super) enum Access {
+    /// It takes no tokens.
+    Public,
+    /// It takes tokens, and the user has none.
+    Anonymous,
+    Token(Login),
+}
+
+/// Sends requests.
+pub(super) struct Client {
+    agent: Agent,
+    pub access: Access,
+}
+
+/// A request for a file or a listing.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Request {
+    pub url: String,
+    pub accept: Option<&'static str>,
+    /// The first byte of the file that is wanted.
+    pub from_byte: u64,
+}
+
+/// The headers that matter. Those about the file come from the first response that has them: a
+/// redirect leads to a host that does not know the repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Headers {
+    pub linked_etag: Option<String>,
+    pub linked_size: Option<u64>,
+    pub commit: Option<String>,
+    pub error_code: Option<String>,
+    pub content_range: Option<String>,
+}
+
+/// A response whose body is still arriving.
+pub(super) struct Answer {
+    pub status: u16,
+    pub headers: Headers,
+    messages: Receiver<Message>,
+}
+
+enum Message {
+    Head { status: u16, headers: Headers },
+    Body(Vec<u8>),
+    Failed(String),
+}
+
+impl Client {
+    /// Creates a client.
+    ///
+    /// # Errors
+    /// When `SSL_CERT_FILE` names a file that holds no certificates.
+    pub fn new(access: Access, patience: Duration) -> Result<Self, PullError> {
+        let tls = TlsConfig::builder()
+            .root_certs(root_certificates()?)
+            .build();
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .tls_config(tls)
+            .timeout_connect(Some(CONNECTING.min(patience)))
+            .timeout_recv_response(Some(patience))
+            .timeout_per_read(Some(patience))
+            .user_agent(concat!("ragscope/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .new_agent();
+        Ok(Self { agent, access })
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    ///
+    /// # Errors
+    /// [`PullError::Connection`], [`PullError::Stopped`].
+    pub fn send(&self, request: &Request, meter: &mut Meter) -> Result<Answer, PullError> {
+        let (sender, messages) = sync_channel(QUEUE);
+        let exchange = Exchange {
+            agent: self.agent.clone(),
+            access: self.access.clone(),
+            request: request.clone(),
+            sender,
+        };
+        let failed = |reason: String| PullError::Connection {
+            host: host(&request.url).to_owned(),
+            reason,
+        };
+        thread::Builder::new()
+            .name("download".to_owned())
+            .spawn(move || exchange.run())
+            .map_err(|error| failed(error.to_string()))?;
+
+        match next(&messages, meter)? {
+            Some(Message::Head { status, headers }) => Ok(Answer {
+                status,
+                headers,
+                messages,
+            }),
+            Some(Message::Failed(reason)) => Err(failed(reason)),
+            Some(Message::Body(_)) | None => Err(failed("no answer".to_owned())),
+        }
+    }
+
+    /// Returns the status and the headers of an answer, and its body where the status is 200.
+    ///
+    /// # Errors
+    /// As [`Client::send`]; [`PullError::Unreadable`] for a body that is too long.
+    pub fn text(
+        &self,
+        request: &Request,
+        what: &str,
+        meter: &mut Meter,
+    ) -> Result<(Answer, Vec<u8>), PullError> {
+        let answer = self.send(request, meter)?;
+        let mut text = Vec::new();
+        if answer.status != 200 {
+            return Ok((answer, text));
+        }
+        loop {
+            match answer.next(meter)? {
+                Chunk::Bytes(bytes) => text.extend(bytes),
+                Chunk::End => return Ok((answer, text)),
+                Chunk::Broken(reason) => {
+                    return Err(PullError::Connection {
+                        host: host(&request.url).to_owned(),
+                        reason,
+                    });
+                }
+            }
+            if text.len() > MAX_JSON_BYTES {
+                return Err(unreadable(&request.url, what, "it is too long".to_owned()));
+            }
+        }
+    }
+}
+
+/// Reads JSON.
+///
+/// # Errors
+/// [`PullError::Unreadable`].
+pub(super) fn json<T: DeserializeOwned>(
+    text: &[u8],
+    url: &str,
+    what: &str,
+) -> Result<T, PullError> {
+    serde_json::from_slice(text).map_err(|error| {
+        let is_page = text.trim_ascii_start().starts_with(b"<");
+        let reason = if is_page {
+            "a web page".to_owned()
+        } else {
+            error.to_string()
+        };
+        unreadable(url, what, reason)
+    })
+}
+
+pub(super) fn unreadable(url: &str, what: &str, reason: String) -> PullError {
+    PullError::Unreadable {
+        host: host(url).to_owned(),
+        what: what.to_owned(),
+        reason,
+    }
+}
+
+/// A piece of a body.
+pub(super) enum Chunk {
+    Bytes(Vec<u8>),
+    End,
+    /// The connection broke before the end.
+    Broken(String),
+}
+
+impl Answer {
+    /// Waits for the next piece of the body.
+    ///
+    /// # Errors
+    /// [`PullError::Stopped`].
+    pub fn next(&self, meter: &mut Meter) -> Result<Chunk, PullError> {
+        Ok(match next(&self.messages, meter)? {
+            Some(Message::Body(bytes)) => Chunk::Bytes(bytes),
+            Some(Message::Failed(reason)) => Chunk::Broken(reason),
+            Some(Message::Head { .. }) | None => Chunk::End,
+        })
+    }
+}
+
+fn next(messages: &Receiver<Message>, meter: &mut Meter) -> Result<Option<Message>, PullError> {
+    loop {
+        meter.tick()?;
+        match messages.recv_timeout(LATENCY) {
+            Ok(message) => return Ok(Some(message)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
+    }
+}
+
+/// A request on its thread. It ends when nobody receives its messages any more.
+struct Exchange {
+    agent: Agent,
+    access: Access,
+    request: Request,
+    sender: SyncSender<Message>,
+}
+
+impl Exchange {
+    fn run(self) {
+        if let Err(reason) = self.exchange() {
+            let _ = self.sender.send(Message::Failed(reason));
+        }
+    }
+
+    fn exchange(&self) -> Result<(), String> {
+        let mut url = self.request.url.clone();
+        let mut headers = Headers::default();
+        for _ in 0..=MAX_REDIRECTS {
+            let response = self.get(&url)?;
+            headers.read(&response);
+            let status = response.status().as_u16();
+            let location = header(&response, "location");
+            if let (301 | 302 | 303 | 307 | 308, Some(location)) = (status, location) {
+                url = redirected(&url, &location)?;
+            } else {
+                return self.receive(status, headers, response);
+            }
+        }
+        Err(format!("more than {MAX_REDIRECTS} redirects"))
+    }
+
+    fn get(&self, url: &str) -> Result<Response<ureq::Body>, String> {
+        let mut get = self.agent.get(url);
+        if let Some(accept) = self.request.accept {
+            get = get.header("accept", accept);
+        }
+        if self.request.from_byte > 0 {
+            get = get.header("range", format!("bytes={}-", self.request.from_byte));
+        }
+        match &self.access {
+            Access::Token(login) if login.origin == origin(url) => {
+                get = get.header("authorization", format!("Bearer {}", login.token));
+            }
+            Access::Token(_) | Access::Anonymous | Access::Public => {}
+        }
+        get.call().map_err(|error| error.to_string())
+    }
+
+    fn receive(
+        &self,
+        status: u16,
+        headers: Headers,
+        response: Response<ureq::Body>,
+    ) -> Result<(), String> {
+        let mut is_wanted = self.sender.send(Message::Head { status, headers }).is_ok();
+        let mut body = response.into_body().into_reader();
+        let mut chunk = vec![0; CHUNK_BYTES];
+        while is_wanted {
+            let length = body.read(&mut chunk).map_err(|error| error.to_string())?;
+            if length == 0 {
+                break;
+            }
+            let message = Message::Body(chunk[..length].to_vec());
+            is_wanted = self.sender.send(message).is_ok();
+        }
+        Ok(())
+    }
+}
+
+impl Headers {
+    /// Returns whether the server says that a licence has to be accepted.
+    pub fn is_gated(&self) -> bool {
+        self.error_code.as_deref() == Some("GatedRepo")
+    }
+
+    /// Takes in the headers of a response; the first response that has one wins, except where the
+    /// last one knows.
+    fn read(&mut self, response: &Response<ureq::Body>) {
+        let unquoted = |value: String| {
+            let value = value.trim_start_matches("W/").trim_matches('"');
+            value.to_owned()
+        };
+        let known = std::mem::take(self);
+        *self = Self {
+            linked_etag: known
+                .linked_etag
+                .or_else(|| header(response, "x-linked-etag").map(unquoted)),
+            linked_size: known
+                .linked_size
+                .or_else(|| header(response, "x-linked-size")?.parse().ok()),
+            commit: known.commit.or_else(|| header(response, "x-repo-commit")),
+            error_code: header(response, "x-error-code"),
+            content_range: header(response, "content-range"),
+        };
+    }
+}
+
+fn header(response: &Response<ureq::Body>, name: &str) -> Option<String> {
+    let value = response.headers().get(name)?.to_str().ok()?;
+    Some(value.trim().to_owned())
+}
+
+/// Returns scheme and host of an address.
+fn origin(url: &str) -> &str {
+    let from = url.find("://").map_or(0, |at| at + 3);
+    let end = url[from..]
+        .find(['/', '?', '#'])
+        .map_or(url.len(), |at| from + at);
+    &url[..end]
+}
+
+/// Returns the host of an address, for messages.
+pub(super) fn host(url: &str) -> &str {
+    let origin = origin(url);
+    origin.split_once("://").map_or(origin, |(_, host)| host)
+}
+
+/// Returns the address that a redirect leads to.
+fn redirected(from: &str, location: &str) -> Result<String, String> {
+    let (scheme, _) = from.split_once("://").unwrap_or(("https", from));
+    let to = if location.contains("://") {
+        location.to_owned()
+    } else if let Some(rest) = location.strip_prefix("//") {
+        format!("{scheme}://{rest}")
+    } else if location.starts_with('/') {
+        format!("{}{location}", origin(from))
+    } else {
+        let path = from.split(['?', '#']).next().unwrap_or(from);
+        let folder = path.rfind('/').map_or(path, |at| &path[..at]);
+        format!("{folder}/{location}")
+    };
+    if scheme == "https" && !to.starts_with("https://") {
+        return Err(format!("a redirect without encryption to {}", host(&to)));
+    }
+    Ok(to)
+}
+
+/// Returns the certificates of `SSL_CERT_FILE`, which companies set for their proxies; else
+/// Mozilla's.
+fn root_certificates() -> Result<RootCerts, PullError> {
+    let Some(file) = std::env::var_os("SSL_CERT_FILE").filter(|file| !file.is_empty()) else {
+        return Ok(RootCerts::WebPki);
+    };
+    let unusable = |reason: String| PullError::Certificates {
+        file: file.clone().into(),
+        reason,
+    };
+    let text = std::fs::read(&file).map_err(|error| unusable(error.to_string()))?;
+    let certificates: Vec<_> = parse_pem(&text)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            Ok(_) | Err(_) => None,
+        })
+        .collect();
+    if certificates.is_empty() {
+        return Err(unusable("it holds no certificate".to_owned()));
+    }
+    Ok(RootCerts::new_with_certs(&certificates))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirects_lead_where_browsers_go() {
+        let from = "https://hub.co/a/b?c=d/e";
+        let cases = [
+            ("https://cdn.co/x?y=1", Ok("https://cdn.co/x?y=1")),
+            ("//cdn.co/x", Ok("https://cdn.co/x")),
+            ("/x/y", Ok("https://hub.co/x/y")),
+            ("z", Ok("https://hub.co/a/z")),
+            ("http://cdn.co/x", Err("without encryption")),
+        ];
+        for (location, expected) in cases {
+            match (redirected(from, location), expected) {
+                (Ok(to), Ok(expected)) => assert_eq!(to, expected),
+                (Err(error), Err(part)) => assert!(error.contains(part), "{error}"),
+                (to, _) => panic!("{location}: {to:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        let cases = [
+            ("https://hub.co/a/b", "https://hub.co"),
+            ("http://[::1]:80?x", "http://[::1]:80"),
+            ("https://hub.co", "https://hub.co"),
+        ];
+        for (url, expected) in cases {
+            assert_eq!(origin(url), expected);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Ollama's registry, and others with the OCI protocol, and Ollama's store.
+//!
+//! A model has a manifest, `manifests/<host>/<owner>/<name>/<tag>`, which names its configuration
+//! and its layers by their sha256; they are `blobs/sha256-<hex>`. The layer of type
+//! `application/vnd.ollama.image.model` is the GGUF file. All of them are fetched, so that Ollama
+//! runs the model too, and the manifest comes last: until then the model is not there.
+
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::download::{Destination, Target, download_all, is_sha256, make_folder};
+use super::error::Refusal;
+use super::http::{Client, Request, json, unreadable};
+use super::meter::Meter;
+use super::reference::RegistryModel;
+use super::{PullError, PullSettings};
+use crate::event::PulledModel;
+
+const ACCEPT: &str = "application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.manifest.v1+json";
+const WEIGHTS: &str = "application/vnd.ollama.image.model";
+
+#[derive(Debug, Deserialize)]
+struct Manifest {
+    config: Layer,
+    layers: Vec<Layer>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Layer {
+    media_type: String,
+    digest: String,
+    size: u64,
+}
+
+/// Downloads a model into Ollama's store.
+pub(super) fn pull(
+    model: &RegistryModel,
+    settings: &PullSettings,
+    client: &Client,
+    mut meter: Meter<'_>,
+) -> Result<PulledModel, PullError> {
+    let what = format!("model {}:{}", model.name, model.tag);
+    let url = format!(
+        "{}/v2/{}/{}/manifests/{}",
+        model.registry, model.owner, model.name, model.tag
+    );
+    let text = manifest(model, &url, &what, client, &mut meter)?;
+    let manifest: Manifest = json(&text, &url, &what)?;
+    let Some(weights) = manifest
+        .layers
+        .iter()
+        .position(|layer| layer.media_type == WEIGHTS)
+    else {
+        let reason = "it names no GGUF file".to_owned();
+        return Err(unreadable(&url, &what, reason));
+    };
+
+    let mut targets = Vec::new();
+    for layer in manifest.layers.iter().chain([&manifest.config]) {
+        let target = target(layer, model, &settings.ollama);
+        targets
+            .push(target.ok_or_else(|| {
+                unreadable(&url, &what, format!("the digest `{}`", layer.digest))
+            })?);
+    }
+    let file = targets[weights].file.clone();
+    let bytes = targets[weights].bytes;
+    let destination = Destination {
+        folder: &settings.ollama,
+        variable: "OLLAMA_MODELS",
+    };
+    download_all(&targets, &destination, settings, client, &mut meter)?;
+
+    write_manifest(model, &settings.ollama, &text)?;
+    meter.emit()?;
+    let owner = match model.owner.as_str() {
+        "library" => String::new(),
+        owner => format!("{owner}/"),
+    };
+    Ok(PulledModel {
+        reference: meter.reference().to_owned(),
+        name: format!("{owner}{}:{}", model.name, model.tag),
+        file: file.display().to_string(),
+        bytes,
+        received_bytes: meter.received_bytes(),
+    })
+}
+
+fn manifest(
+    model: &RegistryModel,
+    url: &str,
+    what: &str,
+    client: &Client,
+    meter: &mut Meter<'_>,
+) -> Result<Vec<u8>, PullError> {
+    let request = Request {
+        url: url.to_owned(),
+        accept: Some(ACCEPT),
+        from_byte: 0,
+    };
+    let (answer, text) = client.text(&request, what, meter)?;
+    if answer.status == 200 {
+        return Ok(text);
+    }
+    let refusal = Refusal {
+        url,
+        what,
+        page: model.page(),
+        status: answer.status,
+        is_gated: false,
+    };
+    Err(PullError::of_refusal(&refusal, &client.access))
+}
+
+/// Returns the file of a layer; `None` when its digest is not a sha256.
+fn target(layer: &Layer, model: &RegistryModel, store: &Path) -> Option<Target> {
+    let sha256 = layer.digest.strip_prefix("sha256:")?.to_lowercase();
+    if !is_sha256(&sha256) {
+        return None;
+    }
+    let kind = layer.media_type.rsplit('.').next().unwrap_or_default();
+    let blob = format!("sha256-{sha256}");
+    let blobs = store.join("blobs");
+    Some(Target {
+        name: format!("{} ({kind})", model.name),
+        url: format!(
+            "{}/v2/{}/{}/blobs/{}",
+            model.registry, model.owner, model.name, layer.digest
+        ),
+        page: model.page().to_owned(),
+        bytes: layer.size,
+        file: blobs.join(&blob),
+        part: blobs.join(format!("{blob}.incomplete")),
+        lock: store.join(".locks").join(format!("{blob}.lock")),
+        sha256,
+    })
+}
+
+fn write_manifest(model: &RegistryModel, store: &Path, text: &[u8]) -> Result<(), PullError> {
+    let folder = store
+        .join("manifests")
+        .join(model.host())
+        .join(&model.owner)
+        .join(&model.name);
+    make_folder(&folder)?;
+    let file = folder.join(&model.tag);
+    let part = folder.join(format!(".{}.incomplete", model.tag));
+    fs::write(&part, text)
+        .and_then(|()| fs::rename(&part, &file))
+        .map_err(|error| PullError::of_write(&file, error))
+}
