@@ -9,7 +9,7 @@ use crate::config::{Config, ConfigError, Layers, Paths, RetrieverKind, assets_fo
 use crate::corpus::{self, Document, FoundFile};
 use crate::engine::{Worker, WorkerError};
 use crate::eval::{
-    self, Answers, Ended, Places, Plan, Progress, Question, QuestionSet, Report, Row,
+    self, Answers, Ended, EvidenceCheck, Plan, Progress, Question, QuestionSet, Report, Row,
 };
 use crate::event::{Event, Flow, Outcome, SessionEvent, harmless};
 use crate::index::IndexError;
@@ -100,7 +100,7 @@ pub fn run(
     let set = QuestionSet::read(&file)?;
     let questions = chosen(set.questions, what)?;
     let files = files(&folder, &layers.config()?)?;
-    let missing = Places::look(&questions, &documents(&files))
+    let missing = EvidenceCheck::look(&questions, &documents(&files))
         .missing()
         .to_vec();
     tell(out, &set.remarks, "of the question file");

@@ -13,7 +13,6 @@ pub struct Pieces(Vec<String>);
 
 impl Pieces {
     /// The sentences of a question's evidence, each once.
-    #[must_use]
     pub fn of(question: &Question) -> Self {
         let mut pieces: Vec<String> = Vec::new();
         for evidence in &question.evidence {
@@ -29,19 +28,16 @@ impl Pieces {
     }
 
     /// How many there are.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Is there none?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The pieces that a text holds, by number.
-    #[must_use]
     pub fn held_by(&self, text: &str) -> Vec<usize> {
         let text = fold_white_space(text);
         (0..self.0.len())
@@ -73,13 +69,12 @@ fn plain(quote: &str) -> String {
 
 /// Which evidence the documents of a corpus hold.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct EvidenceCheck {
     missing: Vec<String>,
 }
 
-impl Places {
+impl EvidenceCheck {
     /// Look for the evidence of every question in the documents: in the one that it names, else in all of them.
-    #[must_use]
     pub fn look(questions: &[Question], documents: &[Document]) -> Self {
         let texts: Vec<(&str, String)> = documents
             .par_iter()
@@ -122,7 +117,6 @@ impl Places {
     }
 
     /// The evidence that is nowhere, each with the question that wants it.
-    #[must_use]
     pub fn missing(&self) -> &[String] {
         &self.missing
     }

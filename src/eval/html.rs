@@ -1,9 +1,12 @@
-//! A report as one page of HTML: tables and plots, without a script and without anything from elsewhere.
+//! A report as one self-contained page of HTML: tables and plots, without scripts.
 
-use super::metrics::{accuracy_by_coverage, mean};
-use super::plot::{Plot, bars, escaped};
-use super::report::{PresetSummary, Report, measured};
-use super::row::{Measure, Row};
+use super::metrics::{
+    AnswerMetric, CostMetric, DEPTHS, DepthMetric, ListMetric, Metric, UncertaintyMetric,
+    accuracy_by_coverage, explanations, mean,
+};
+use super::plot::{Axis, Bar, Mark, Plot, bars, escaped};
+use super::report::{PresetSummary, Report, with_correctness};
+use super::row::Row;
 use super::tables::{Table, headline, tables};
 
 /// Bins of the calibration plot.
@@ -25,81 +28,92 @@ svg { width: 100%; } .grid { stroke: var(--rule); } .tick, .axis, .name { fill: 
 .mark.s0 { fill: var(--s0); } .mark.s1 { fill: var(--s1); } .mark.s2 { fill: var(--s2); } .mark.s3 { fill: var(--s3); } .mark.s4 { fill: var(--s4); } .mark.s5 { fill: var(--s5); }
 ";
 
-/// The page.
-#[must_use]
+/// A preset with its rows.
+struct PresetRows<'a> {
+    summary: &'a PresetSummary,
+    rows: Vec<&'a Row>,
+}
+
+impl PresetRows<'_> {
+    fn name(&self) -> &str {
+        &self.summary.preset
+    }
+}
+
+/// Returns the page.
 pub fn page(report: &Report, rows: &[Row]) -> String {
-    let of = |preset: &PresetSummary| {
-        rows.iter()
-            .filter(|row| row.preset == preset.preset)
-            .collect::<Vec<&Row>>()
-    };
-    let by_preset: Vec<(&PresetSummary, Vec<&Row>)> = report
+    let presets: Vec<PresetRows<'_>> = report
         .presets
         .iter()
-        .map(|preset| (preset, of(preset)))
+        .map(|summary| PresetRows {
+            summary,
+            rows: rows
+                .iter()
+                .filter(|row| row.preset == summary.preset)
+                .collect(),
+        })
         .collect();
-    let names: Vec<&str> = report
-        .presets
-        .iter()
-        .map(|preset| &*preset.preset)
-        .collect();
+    let names: Vec<&str> = presets.iter().map(PresetRows::name).collect();
+
     let mut body = format!(
         "<h1>{}</h1>\n<p>{}</p>\n",
         escaped(&names.join(", ")),
         escaped(&headline(report))
     );
-    body.push_str(&plots("Calibration", "How often an answer is right, by how sure the model was of its tokens (their geometric mean probability). On the dotted line it is as right as it is sure.", &[calibration(&by_preset)]));
-    let curves: Vec<String> = by_preset
-        .iter()
-        .filter_map(|(preset, rows)| coverage(preset, rows))
-        .collect();
-    body.push_str(&plots("Uncertainty against correctness", "Exact match among the answers that are kept, when the most uncertain ones are set aside: a good measure rises to the left.", &curves));
-    let funnels: Vec<String> = by_preset
-        .iter()
-        .map(|(preset, rows)| funnel(preset, rows))
-        .collect();
-    body.push_str(&plots(
-        "Funnel",
-        "What is left of the evidence at each stage, and of the questions at the end.",
-        &funnels,
-    ));
-    body.push_str(&plots(
-        "Cost",
-        "Exact match against the time of a question.",
-        &[cost(&by_preset)],
-    ));
-    tables(report)
-        .iter()
-        .for_each(|table| body.push_str(&of_table(table)));
-    for (title, lines) in [
-        (
-            "Entries of the question file that are not as they should be",
-            &report.remarks,
-        ),
-        ("Evidence that no document holds", &report.missing_evidence),
-    ] {
-        body.push_str(&list(title, lines));
+    body.push_str(&all_plots(&presets));
+    for table in tables(report) {
+        body.push_str(&of_table(&table));
     }
+    body.push_str(&list("Faults of the question file", &report.remarks));
+    body.push_str(&list(
+        "Evidence that no document holds",
+        &report.missing_evidence,
+    ));
     for preset in &report.presets {
-        body.push_str(&list(
-            &format!("Questions that failed under {}", preset.preset),
-            &preset.failed,
-        ));
+        let title = format!("Questions that failed under {}", preset.preset);
+        body.push_str(&list(&title, &preset.failed));
     }
+    body.push_str(&list("Metrics", &explanations()));
+
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>ragscope evaluation</title>\
          <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head>\n<body>\n{body}</body></html>\n"
     )
 }
 
-fn plots(title: &str, says: &str, plots: &[String]) -> String {
+fn all_plots(presets: &[PresetRows<'_>]) -> String {
+    let curves: Vec<String> = presets.iter().filter_map(coverage).collect();
+    let funnels: Vec<String> = presets.iter().map(funnel).collect();
+
+    plots(
+        "Calibration",
+        "How often an answer is right, by the probability that the model gave its tokens (their \
+         geometric mean). On the dotted line both are equal.",
+        &[calibration(presets)],
+    ) + &plots(
+        "Uncertainty against correctness",
+        "Exact match among the answers that are kept, when the most uncertain ones are set aside: \
+         a good measure rises to the left.",
+        &curves,
+    ) + &plots(
+        "Funnel",
+        "The evidence that is left at each stage, and the questions at the end.",
+        &funnels,
+    ) + &plots(
+        "Cost",
+        "Exact match against the time per question.",
+        &[cost(presets)],
+    )
+}
+
+fn plots(title: &str, caption: &str, plots: &[String]) -> String {
     if plots.is_empty() {
         return String::new();
     }
     format!(
         "<h2>{}</h2>\n<p>{}</p>\n<div class=\"plots\">{}</div>\n",
         escaped(title),
-        escaped(says),
+        escaped(caption),
         plots.concat()
     )
 }
@@ -111,34 +125,16 @@ fn figure(caption: &str, svg: &str) -> String {
     )
 }
 
-fn calibration(presets: &[(&PresetSummary, Vec<&Row>)]) -> String {
-    let mut plot =
-        Plot::new((0.0, 1.0), "probability of the tokens", (0.0, 1.0), "right").diagonal();
-    for (series, (preset, rows)) in presets.iter().enumerate() {
-        let mut bins: Vec<Vec<(f64, f64)>> = vec![Vec::new(); BINS];
-        for row in rows {
-            if let Some(confidence) = row.confidence {
-                let bin = ((confidence * BINS as f64) as usize).min(BINS - 1);
-                bins[bin].push((confidence, row.scores.exact_match));
-            }
-        }
-        let (mut points, mut marks) = (Vec::new(), Vec::new());
-        for bin in bins.iter().filter(|bin| !bin.is_empty()) {
-            let (sure, right): (Vec<f64>, Vec<f64>) = bin.iter().copied().unzip();
-            let (sure, right) = (mean(&sure), mean(&right));
-            let says = format!(
-                "{}: {} answers, sure {sure:.2}, right {right:.2}",
-                preset.preset,
-                bin.len()
-            );
-            points.push((sure, right));
-            // the area of a mark is its share of the answers
-            marks.push((
-                2.0 + 10.0 * (bin.len() as f64 / rows.len().max(1) as f64).sqrt(),
-                says,
-            ));
-        }
-        plot.line(series, &preset.preset, &points, &marks);
+fn calibration(presets: &[PresetRows<'_>]) -> String {
+    let mut plot = Plot::new(
+        Axis::share("probability of the tokens"),
+        Axis::share("right"),
+    )
+    .diagonal();
+    for (series, preset) in presets.iter().enumerate() {
+        let marks = calibration_marks(preset);
+        let points: Vec<(f64, f64)> = marks.iter().map(|mark| (mark.x, mark.y)).collect();
+        plot.line(series, preset.name(), &points, &marks);
     }
     figure(
         "The area of a point is its share of the answers.",
@@ -146,86 +142,133 @@ fn calibration(presets: &[(&PresetSummary, Vec<&Row>)]) -> String {
     )
 }
 
-fn coverage(preset: &PresetSummary, rows: &[&Row]) -> Option<String> {
+/// Returns a mark for each bin of confidence that has answers.
+fn calibration_marks(preset: &PresetRows<'_>) -> Vec<Mark> {
+    let mut bins: Vec<Vec<(f64, f64)>> = vec![Vec::new(); BINS];
+    for row in &preset.rows {
+        if let Some(confidence) = row.confidence {
+            let bin = ((confidence * BINS as f64) as usize).min(BINS - 1);
+            bins[bin].push((confidence, row.scores[AnswerMetric::ExactMatch]));
+        }
+    }
+
+    let mark = |bin: &Vec<(f64, f64)>| {
+        let confidence = mean(bin.iter().map(|(confidence, _)| *confidence));
+        let right = mean(bin.iter().map(|(_, right)| *right));
+        let share = bin.len() as f64 / preset.rows.len().max(1) as f64;
+        Mark {
+            x: confidence,
+            y: right,
+            // the area of a mark is its share of the answers
+            radius: 2.0 + 10.0 * share.sqrt(),
+            text: format!(
+                "{}: {} answers, confidence {confidence:.2}, right {right:.2}",
+                preset.name(),
+                bin.len()
+            ),
+        }
+    };
+    bins.iter()
+        .filter(|bin| !bin.is_empty())
+        .map(mark)
+        .collect()
+}
+
+/// Returns the accuracy by coverage of each measure; `None` without right and wrong answers.
+fn coverage(preset: &PresetRows<'_>) -> Option<String> {
     let mut plot = Plot::new(
-        (0.0, 1.0),
-        "share of the answers that are kept",
-        (0.0, 1.0),
-        "right among them",
+        Axis::share("share of the answers that are kept"),
+        Axis::share("right among them"),
     );
-    let mut drawn = 0;
-    for measure in Measure::ALL {
-        let (uncertainty, correct) = measured(*measure, rows);
-        // without right and wrong answers there is nothing to tell apart
-        if correct.iter().all(|right| *right) || !correct.iter().any(|right| *right) {
+    let mut series = 0;
+    for measure in UncertaintyMetric::ALL {
+        let (uncertainty, correct) = with_correctness(*measure, &preset.rows);
+        let has_both = correct.contains(&true) && correct.contains(&false);
+        if !has_both {
             continue;
         }
+
         let curve = accuracy_by_coverage(&uncertainty, &correct);
         let count = curve.len() as f64;
         let points: Vec<(f64, f64)> = (1..)
             .zip(curve)
             .map(|(kept, right)| (f64::from(kept) / count, right))
             .collect();
-        plot.line(drawn, measure.name(), &points, &[]);
-        drawn += 1;
+        plot.line(series, measure.declaration().label, &points, &[]);
+        series += 1;
     }
-    (drawn > 0).then(|| {
-        figure(
-            &preset.preset,
-            &plot.svg(&format!("uncertainty of {}", preset.preset)),
-        )
-    })
+    let title = format!("uncertainty of {}", preset.name());
+    (series > 0).then(|| figure(preset.name(), &plot.svg(&title)))
 }
 
-fn funnel(preset: &PresetSummary, rows: &[&Row]) -> String {
-    let share =
-        |name: &str, value: f64| (name.to_owned(), value, format!("{:.1} %", 100.0 * value));
+fn funnel(preset: &PresetRows<'_>) -> String {
+    let bar = |name: &str, share: f64| Bar {
+        name: name.to_owned(),
+        share,
+        text: format!("{:.1} %", 100.0 * share),
+    };
+
     let mut stages = Vec::new();
-    if let Some(found) = &preset.found {
-        stages.push(share(
-            &format!("evidence in {:.0} chunks found", found.chunks),
-            found.share,
+    if let Some(found) = &preset.summary.found {
+        let chunks = found.whole[ListMetric::Chunks];
+        stages.push(bar(
+            &format!("evidence in {chunks:.0} chunks found"),
+            found.whole[ListMetric::Share],
         ));
-        stages.push(share("evidence in the first 5", found.recall[2]));
-    }
-    if let Some(context) = &preset.context {
-        stages.push(share(
-            &format!("evidence in {:.1} of the context", context.chunks),
-            context.share,
+        stages.push(bar(
+            &format!("evidence in the first {}", DEPTHS[2]),
+            found.by_depth[DepthMetric::Recall][2],
         ));
     }
-    let answered =
-        rows.iter().filter(|row| row.error.is_none()).count() as f64 / rows.len().max(1) as f64;
-    stages.push(share("questions that ran", answered));
-    stages.push(share("right answer in the reply", preset.scores.substring));
-    stages.push(share("exact match", preset.scores.exact_match));
+    if let Some(context) = &preset.summary.context {
+        let chunks = context.whole[ListMetric::Chunks];
+        stages.push(bar(
+            &format!("evidence in {chunks:.1} of the context"),
+            context.whole[ListMetric::Share],
+        ));
+    }
+
+    let without_error = preset.rows.iter().filter(|row| row.error.is_none()).count();
+    let answered = without_error as f64 / preset.rows.len().max(1) as f64;
+    let scores = &preset.summary.scores;
+    stages.push(bar("questions that ran", answered));
+    stages.push(bar(
+        "right answer in the reply",
+        scores[AnswerMetric::Substring],
+    ));
+    stages.push(bar("exact match", scores[AnswerMetric::ExactMatch]));
     figure(
-        &preset.preset,
-        &bars(&format!("funnel of {}", preset.preset), &stages),
+        preset.name(),
+        &bars(&format!("funnel of {}", preset.name()), &stages),
     )
 }
 
-fn cost(presets: &[(&PresetSummary, Vec<&Row>)]) -> String {
-    let seconds = |preset: &PresetSummary| preset.cost.wall_ms / 1000.0;
-    let most = presets
-        .iter()
-        .map(|(preset, _)| seconds(preset))
-        .fold(0.0, f64::max);
-    let mut plot = Plot::new(
-        (0.0, 1.1 * most),
-        "seconds a question",
-        (0.0, 1.0),
-        "exact match",
-    );
-    for (series, (preset, _)) in presets.iter().enumerate() {
-        let (x, y) = (seconds(preset), preset.scores.exact_match);
-        let tokens = preset.cost.prompt_tokens_evaluated + preset.cost.tokens_generated;
-        let says = format!(
-            "{}: {x:.2} s, {tokens:.0} tokens, {:.1} % right",
-            preset.preset,
-            100.0 * y
+fn cost(presets: &[PresetRows<'_>]) -> String {
+    let seconds = |preset: &PresetRows<'_>| preset.summary.cost[CostMetric::WallMs] / 1000.0;
+    let slowest = presets.iter().map(seconds).fold(0.0, f64::max);
+
+    let time = Axis {
+        name: "seconds per question",
+        min: 0.0,
+        max: 1.1 * slowest,
+    };
+    let mut plot = Plot::new(time, Axis::share("exact match"));
+    for (series, preset) in presets.iter().enumerate() {
+        let seconds = seconds(preset);
+        let exact_match = preset.summary.scores[AnswerMetric::ExactMatch];
+        let tokens = preset.summary.cost[CostMetric::Tokens];
+        let text = format!(
+            "{}: {seconds:.2} s, {tokens:.0} tokens, {:.1} % right",
+            preset.name(),
+            100.0 * exact_match
         );
-        plot.point(series, &preset.preset, (x, y), &says);
+        let mark = Mark {
+            x: seconds,
+            y: exact_match,
+            radius: 6.0,
+            text,
+        };
+        plot.point(series, preset.name(), &mark);
     }
     figure("Point at a mark for its numbers.", &plot.svg("cost"))
 }

@@ -1,14 +1,16 @@
-//! Evaluation: which preset is better on a person's own documents, and what each lookup was worth.
+//! Evaluation: compares presets on the user's own documents, and measures how much each context
+//! helped.
 //!
-//! In reading order: [`QuestionSet`] reads a file of questions, [`Places`] finds their evidence in the corpus, [`run`] asks each question
-//! under each preset and writes one [`Row`] of figures an answer into a [`Journal`](crate::trace::Journal), which survives a kill, and a [`Report`] sums the
-//! rows up, as a table in Markdown or as a page of HTML with plots.
+//! In reading order: [`QuestionSet`] reads a file of questions, [`EvidenceCheck`] finds their
+//! evidence in the corpus, [`run`] asks each question under each preset and appends one [`Row`] of
+//! figures per answer to a [`Journal`](crate::trace::Journal), which survives a kill, and a
+//! [`Report`] sums the rows up, as tables in Markdown or as a page of HTML with plots. The figures
+//! are declared in [`metrics`].
 
 mod questions;
 mod evidence;
 mod metrics;
 mod row;
-mod understanding;
 mod runner;
 mod report;
 mod tables;
@@ -16,19 +18,22 @@ mod plot;
 mod html;
 mod make;
 
-pub use evidence::Places;
+pub use evidence::EvidenceCheck;
 pub use html::page;
 pub use make::{Made, Making, make_questions};
 pub use metrics::{
-    DEPTHS, Interval, RankScores, TextScores, accuracy_by_coverage, auarc, auroc, declines,
-    exact_match, f1, meteor, normalised, paired_bootstrap, pearson, rouge_l, substring,
+    AnswerMetric, CostMetric, DEPTHS, DepthMetric, EvidenceList, Interval, ListMetric, Metric,
+    SeparationMetric, UncertaintyMetric, UnderstandingMetric, Understood, UtilityMetric, Values,
+    accuracy_by_coverage, auarc, auroc, exact_match, f1, is_refusal, meteor, normalised,
+    paired_bootstrap, pearson, rouge_l, score, substring,
 };
 pub use questions::{Evidence, Question, QuestionSet};
-pub use report::{Comparison, PresetSummary, Report};
-pub use row::{Measure, Row};
+pub use report::{
+    Comparison, ListSummary, PresetSummary, Report, UncertaintySummary, UnderstandingSummary,
+};
+pub use row::{ContextUtility, Row};
 pub use runner::{Answers, Ended, Plan, Progress, run};
 pub use tables::{Table, headline, markdown, tables};
-pub use understanding::{UnderstandingSummary, Understood};
 
 /// What an evaluation can fail with before it begins. Every message says what to do next.
 #[derive(Debug, thiserror::Error)]

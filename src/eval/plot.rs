@@ -1,6 +1,7 @@
-//! Plots as SVG: a frame with axes, lines, bars and points. Series differ by colour and by dash or mark, and every point says its values.
+//! Plots as SVG: a frame with axes, lines, bars and points. Series differ by colour and by dash or
+//! mark, and every point shows its values in a tooltip.
 
-/// Size of a plot in its own units, and the room of its axes.
+/// Size of a plot in its own units, and the margins of its axes.
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 52.0;
@@ -9,11 +10,10 @@ const TOP: f64 = 12.0;
 const RIGHT: f64 = 14.0;
 /// Steps of an axis.
 const STEPS: u32 = 5;
-/// Looks of series, by number; a page's style sheet has the colours.
+/// Dashes of series, by number; a page's style sheet has the colours.
 const DASHES: [&str; 6] = ["", "7 3", "2 3", "9 3 2 3", "4 4", "1 2"];
 
-/// Text that may stand in HTML and SVG.
-#[must_use]
+/// Escapes text for HTML and SVG.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in crate::event::harmless(text).chars() {
@@ -28,99 +28,144 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A plot under way.
+/// An axis of a plot.
+pub struct Axis {
+    pub name: &'static str,
+    pub min: f64,
+    pub max: f64,
+}
+
+impl Axis {
+    /// Returns an axis of a share in 0..=1.
+    pub fn share(name: &'static str) -> Self {
+        Self {
+            name,
+            min: 0.0,
+            max: 1.0,
+        }
+    }
+
+    /// Returns the axis with a length, which a position on it needs.
+    fn with_length(self) -> Self {
+        let max = if self.max > self.min {
+            self.max
+        } else {
+            self.min + 1.0
+        };
+        Self { max, ..self }
+    }
+
+    /// Returns where a value lies, in 0..=1.
+    fn position(&self, value: f64) -> f64 {
+        ((value - self.min) / (self.max - self.min)).clamp(0.0, 1.0)
+    }
+
+    fn value_at(&self, position: f64) -> f64 {
+        self.min + position * (self.max - self.min)
+    }
+}
+
+/// A point that is drawn as a circle.
+pub struct Mark {
+    pub x: f64,
+    pub y: f64,
+    pub radius: f64,
+    /// The tooltip.
+    pub text: String,
+}
+
+/// A named bar.
+pub struct Bar {
+    pub name: String,
+    /// Its length, in 0..=1.
+    pub share: f64,
+    /// What stands beside it.
+    pub text: String,
+}
+
+/// A plot that is being drawn.
 pub struct Plot {
-    x: (f64, f64),
-    y: (f64, f64),
+    x: Axis,
+    y: Axis,
     body: String,
     legend: Vec<(usize, String)>,
 }
 
 impl Plot {
-    /// An empty plot over these ranges, with the names of its axes.
-    #[must_use]
-    pub fn new(x: (f64, f64), x_name: &str, y: (f64, f64), y_name: &str) -> Self {
-        // an axis without length has no places on it
-        let widened = |(low, high): (f64, f64)| {
-            if high > low {
-                (low, high)
-            } else {
-                (low, low + 1.0)
-            }
-        };
+    /// Returns an empty plot with these axes.
+    pub fn new(x: Axis, y: Axis) -> Self {
         let mut plot = Self {
-            x: widened(x),
-            y: widened(y),
+            x: x.with_length(),
+            y: y.with_length(),
             body: String::new(),
             legend: Vec::new(),
         };
-        plot.axes(x_name, y_name);
+        plot.ticks();
+        plot.axis_names();
         plot
     }
 
-    fn at(&self, x: f64, y: f64) -> (f64, f64) {
-        let share =
-            |value: f64, (low, high): (f64, f64)| ((value - low) / (high - low)).clamp(0.0, 1.0);
-        let across = LEFT + share(x, self.x) * (WIDTH - LEFT - RIGHT);
-        (
-            across,
-            HEIGHT - BOTTOM - share(y, self.y) * (HEIGHT - BOTTOM - TOP),
-        )
+    /// Returns the coordinates of a value of the horizontal axis.
+    fn across(&self, x: f64) -> f64 {
+        LEFT + self.x.position(x) * (WIDTH - LEFT - RIGHT)
     }
 
-    fn axes(&mut self, x_name: &str, y_name: &str) {
+    /// Returns the coordinates of a value of the vertical axis.
+    fn down(&self, y: f64) -> f64 {
+        HEIGHT - BOTTOM - self.y.position(y) * (HEIGHT - BOTTOM - TOP)
+    }
+
+    fn ticks(&mut self) {
         for step in 0..=STEPS {
-            let share = f64::from(step) / f64::from(STEPS);
-            let (x, y) = (
-                self.x.0 + share * (self.x.1 - self.x.0),
-                self.y.0 + share * (self.y.1 - self.y.0),
-            );
-            let ((across, bottom), (left, up)) = (self.at(x, self.y.0), self.at(self.x.0, y));
+            let position = f64::from(step) / f64::from(STEPS);
+            let x = self.x.value_at(position);
+            let y = self.y.value_at(position);
+            let across = self.across(x);
+            let down = self.down(y);
+            let bottom = self.down(self.y.min);
             self.body.push_str(&format!(
-                "<line class=\"grid\" x1=\"{left:.1}\" y1=\"{up:.1}\" x2=\"{:.1}\" y2=\"{up:.1}\"/>\
+                "<line class=\"grid\" x1=\"{LEFT:.1}\" y1=\"{down:.1}\" x2=\"{:.1}\" y2=\"{down:.1}\"/>\
                  <text class=\"tick\" x=\"{across:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
                  <text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 WIDTH - RIGHT,
                 bottom + 14.0,
-                short(x),
-                left - 5.0,
-                up + 3.5,
-                short(y)
+                tick(x),
+                LEFT - 5.0,
+                down + 3.5,
+                tick(y)
             ));
         }
+    }
+
+    fn axis_names(&mut self) {
         let middle = TOP + (HEIGHT - BOTTOM - TOP) / 2.0;
         self.body.push_str(&format!(
             "<text class=\"axis\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
              <text class=\"axis\" transform=\"translate(12 {middle:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
             LEFT + (WIDTH - LEFT - RIGHT) / 2.0,
             HEIGHT - 8.0,
-            escaped(x_name),
-            escaped(y_name)
+            escaped(self.x.name),
+            escaped(self.y.name)
         ));
     }
 
-    /// The line on which both axes say the same.
-    #[must_use]
+    /// Draws the line on which both axes have the same value.
     pub fn diagonal(mut self) -> Self {
-        let ((x1, y1), (x2, y2)) = (self.at(self.x.0, self.y.0), self.at(self.x.1, self.y.1));
+        let x1 = self.across(self.x.min);
+        let y1 = self.down(self.y.min);
+        let x2 = self.across(self.x.max);
+        let y2 = self.down(self.y.max);
         self.body.push_str(&format!(
             "<line class=\"diagonal\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
         ));
         self
     }
 
-    /// A series as a line, with a mark where `marks` gives a radius; `says` is what a reader sees of a point.
-    pub fn line(
-        &mut self,
-        series: usize,
-        name: &str,
-        points: &[(f64, f64)],
-        marks: &[(f64, String)],
-    ) {
-        let places: Vec<(f64, f64)> = points.iter().map(|(x, y)| self.at(*x, *y)).collect();
-        let path: Vec<String> = places
+    /// Draws a series as a line with marks on it.
+    pub fn line(&mut self, series: usize, name: &str, points: &[(f64, f64)], marks: &[Mark]) {
+        let path: Vec<String> = points
             .iter()
-            .map(|(x, y)| format!("{x:.1},{y:.1}"))
+            .map(|(x, y)| format!("{:.1},{:.1}", self.across(*x), self.down(*y)))
             .collect();
         self.body.push_str(&format!(
             "<polyline class=\"line s{}\" stroke-dasharray=\"{}\" points=\"{}\"><title>{}</title></polyline>",
@@ -129,41 +174,51 @@ impl Plot {
             path.join(" "),
             escaped(name)
         ));
-        for ((x, y), (radius, says)) in places.iter().zip(marks) {
-            self.body.push_str(&mark(series, (*x, *y), *radius, says));
+        for mark in marks {
+            self.mark(series, mark);
         }
         self.legend.push((series, name.to_owned()));
     }
 
-    /// One named point.
-    pub fn point(&mut self, series: usize, name: &str, (x, y): (f64, f64), says: &str) {
-        let place = self.at(x, y);
-        self.body.push_str(&mark(series, place, 6.0, says));
+    /// Draws a mark with its name beside it.
+    pub fn point(&mut self, series: usize, name: &str, mark: &Mark) {
+        self.mark(series, mark);
+
         // names at the right edge stand to the left of their point
-        let (anchor, beside) = if place.0 > WIDTH * 0.7 {
+        let across = self.across(mark.x);
+        let (anchor, offset) = if across > WIDTH * 0.7 {
             ("end", -10.0)
         } else {
             ("start", 10.0)
         };
         self.body.push_str(&format!(
             "<text class=\"name\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
-            place.0 + beside,
-            place.1 - 6.0,
+            across + offset,
+            self.down(mark.y) - 6.0,
             escaped(name)
         ));
     }
 
-    /// The plot as SVG, with the names of its series below.
-    #[must_use]
+    fn mark(&mut self, series: usize, mark: &Mark) {
+        self.body.push_str(&format!(
+            "<circle class=\"mark s{}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{:.1}\"><title>{}</title></circle>",
+            series % DASHES.len(),
+            self.across(mark.x),
+            self.down(mark.y),
+            mark.radius,
+            escaped(&mark.text)
+        ));
+    }
+
+    /// Returns the plot as SVG, with the names of its series below.
     pub fn svg(self, title: &str) -> String {
         let rows = self.legend.len().div_ceil(2);
         let height = HEIGHT + 18.0 * rows as f64;
+
         let mut legend = String::new();
         for (at, (series, name)) in self.legend.iter().enumerate() {
-            let (x, y) = (
-                LEFT + (at % 2) as f64 * 215.0,
-                HEIGHT + 10.0 + (at / 2) as f64 * 18.0,
-            );
+            let x = LEFT + (at % 2) as f64 * 215.0;
+            let y = HEIGHT + 10.0 + (at / 2) as f64 * 18.0;
             legend.push_str(&format!(
                 "<line class=\"line s{}\" stroke-dasharray=\"{}\" x1=\"{x}\" y1=\"{y}\" x2=\"{}\" y2=\"{y}\"/>\
                  <text class=\"name\" x=\"{}\" y=\"{}\">{}</text>",
@@ -183,16 +238,8 @@ impl Plot {
     }
 }
 
-fn mark(series: usize, (x, y): (f64, f64), radius: f64, says: &str) -> String {
-    format!(
-        "<circle class=\"mark s{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\"><title>{}</title></circle>",
-        series % DASHES.len(),
-        escaped(says)
-    )
-}
-
-/// A tick's number.
-fn short(value: f64) -> String {
+/// Returns the number of a tick.
+fn tick(value: f64) -> String {
     match value.abs() {
         0.0..1.0 => format!("{value:.2}"),
         1.0..10.0 => format!("{value:.1}"),
@@ -200,25 +247,25 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Bars from left to right, each of a share in 0..=1, one below the other, as SVG.
-#[must_use]
-pub fn bars(title: &str, bars: &[(String, f64, String)]) -> String {
+/// Returns bars from left to right, one below the other, as SVG.
+pub fn bars(title: &str, bars: &[Bar]) -> String {
     const ROW: f64 = 26.0;
     const NAMES: f64 = 190.0;
+
     let mut body = String::new();
-    for (at, (name, share, says)) in bars.iter().enumerate() {
+    for (at, bar) in bars.iter().enumerate() {
         let y = at as f64 * ROW + 6.0;
-        let length = share.clamp(0.0, 1.0) * (WIDTH - NAMES - 70.0);
+        let length = bar.share.clamp(0.0, 1.0) * (WIDTH - NAMES - 70.0);
         body.push_str(&format!(
             "<text class=\"name\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\
              <rect class=\"bar\" x=\"{NAMES}\" y=\"{y:.1}\" width=\"{length:.1}\" height=\"16\"/>\
              <text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             NAMES - 8.0,
             y + 12.0,
-            escaped(name),
+            escaped(&bar.name),
             NAMES + length + 6.0,
             y + 12.0,
-            escaped(says)
+            escaped(&bar.text)
         ));
     }
     let height = bars.len() as f64 * ROW + 8.0;

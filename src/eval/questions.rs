@@ -70,7 +70,6 @@ impl QuestionSet {
     }
 
     /// Read the text of a question file.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut reader = Reader::default();
         match serde_json::from_str::<Value>(text) {

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::metrics::{
-    DEPTHS, Interval, RankScores, TextScores, auarc, auroc, mean, paired_bootstrap, pearson,
+    AnswerMetric, CostMetric, DEPTHS, DepthMetric, EvidenceList, Group, GroupMember, Interval,
+    ListMetric, Metric, Section, SeparationMetric, UncertaintyMetric, UnderstandingMetric,
+    UtilityMetric, Values, mean, paired_bootstrap, pearson,
 };
-use super::row::{ContextUtility, Measure, Row};
-use super::understanding::UnderstandingSummary;
+use super::row::{ContextUtility, Row};
 
-/// What an evaluation came to.
+/// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// Questions asked, and how many of them the corpus cannot answer.
@@ -21,7 +22,7 @@ pub struct Report {
     pub comparisons: Vec<Comparison>,
     /// By preset, the questions whose context was understood, then the others.
     pub understanding: Vec<UnderstandingSummary>,
-    /// What is wrong with the question file, entry by entry.
+    /// Faults of the question file, entry by entry.
     pub remarks: Vec<String>,
     /// Evidence that no document holds.
     pub missing_evidence: Vec<String>,
@@ -35,16 +36,18 @@ pub struct PresetSummary {
     /// Questions that failed; they count as wrong.
     pub failed: Vec<String>,
     /// Means over the questions.
-    pub scores: TextScores,
+    pub scores: Values<AnswerMetric>,
     /// Questions and exact matches by kind, where the file names kinds.
     pub kinds: BTreeMap<String, KindSummary>,
-    /// The chunks that were found, and those that came into the context; None where no question names evidence.
-    pub found: Option<RankSummary>,
-    pub context: Option<RankSummary>,
-    /// How well each uncertainty measure tells wrong answers from right ones.
+    /// The chunks that were retrieved, and those in the context; `None` where no question names
+    /// evidence.
+    pub found: Option<ListSummary>,
+    pub context: Option<ListSummary>,
+    /// How well each uncertainty separates wrong answers from right ones.
     pub uncertainty: Vec<UncertaintySummary>,
     pub utility: Option<UtilitySummary>,
-    pub cost: Cost,
+    /// Means over the questions.
+    pub cost: Values<CostMetric>,
 }
 
 /// The figures of one kind of question.
@@ -54,37 +57,26 @@ pub struct KindSummary {
     pub exact_match: f64,
 }
 
-/// Means over the questions with evidence, at each of [`DEPTHS`].
+/// The evidence in lists of chunks, over the questions with evidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RankSummary {
+pub struct ListSummary {
     pub questions: usize,
-    pub depths: [usize; 4],
-    pub recall: Vec<f64>,
-    /// Over the questions that got any chunk, and over all of them (0 without a chunk).
-    pub precision: Vec<f64>,
-    pub precision_of_all: Vec<f64>,
-    /// Mean recall times mean precision, both ways.
-    pub ie: Vec<f64>,
-    pub ie_of_all: Vec<f64>,
-    /// Sum of IE at 1, 3 and 5, as SAKI-RAG's tables print it, both ways.
-    pub ie_sum: f64,
-    pub ie_sum_of_all: f64,
-    /// Mean share of the evidence in the whole list.
-    pub share: f64,
-    pub mrr: f64,
-    pub ndcg: f64,
-    /// Mean number of chunks.
-    pub chunks: f64,
+    pub depths: [usize; DEPTHS.len()],
+    /// A value for each of the depths.
+    #[serde(flatten)]
+    pub by_depth: Values<DepthMetric, [f64; DEPTHS.len()]>,
+    #[serde(flatten)]
+    pub whole: Values<ListMetric>,
 }
 
-/// How well a measure tells wrong answers from right ones (right: exact match).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// How well an uncertainty separates wrong answers from right ones.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UncertaintySummary {
-    pub measure: Measure,
+    pub measure: UncertaintyMetric,
     pub questions: usize,
-    /// None where all answers are right, or all wrong.
-    pub auroc: Option<f64>,
-    pub auarc: Option<f64>,
+    /// `None` where all answers are right, or all wrong.
+    #[serde(flatten)]
+    pub separation: Values<SeparationMetric, Option<f64>>,
 }
 
 /// Pearson's correlation of what a context did to the model with the share of the evidence in it.
@@ -107,247 +99,176 @@ pub struct Correlation {
     pub pearson: Option<f64>,
 }
 
-/// Means over the questions.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Cost {
-    pub retrievals: f64,
-    pub model_calls: f64,
-    pub prompt_tokens_evaluated: f64,
-    pub prompt_tokens_reused: f64,
-    pub tokens_generated: f64,
-    pub wall_ms: f64,
-}
-
-/// A preset less the first one, on the questions that both answered.
+/// The differences between a preset and the first one, on the questions that both answered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     pub preset: String,
     pub against: String,
     pub questions: usize,
-    pub exact_match: Interval,
-    pub f1: Interval,
-    /// Milliseconds a question.
-    pub wall_ms: Interval,
-    /// Prompt tokens evaluated and tokens generated, a question.
-    pub tokens: Interval,
+    #[serde(flatten)]
+    pub scores: BTreeMap<AnswerMetric, Interval>,
+    /// Per question.
+    #[serde(flatten)]
+    pub cost: BTreeMap<CostMetric, Interval>,
+}
+
+/// The questions of a preset whose context was understood, or was not, and the same questions under
+/// the first preset.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UnderstandingSummary {
+    pub preset: String,
+    pub certain: bool,
+    pub questions: usize,
+    #[serde(flatten)]
+    pub values: Values<UnderstandingMetric>,
 }
 
 impl Report {
-    /// Sum up the rows of these presets.
-    #[must_use]
+    /// Sums up the rows of these presets.
     pub fn of(presets: &[String], rows: &[Row]) -> Self {
-        let of_preset = |preset: &String| {
-            rows.iter()
-                .filter(|row| row.preset == *preset)
-                .collect::<Vec<&Row>>()
-        };
-        let by_preset: Vec<Vec<&Row>> = presets.iter().map(of_preset).collect();
+        let by_preset: Vec<Vec<&Row>> = presets
+            .iter()
+            .map(|preset| rows.iter().filter(|row| row.preset == *preset).collect())
+            .collect();
         let first = by_preset.first().map_or(&[][..], Vec::as_slice);
+
+        let summaries = presets.iter().zip(&by_preset);
+        let others = by_preset.iter().skip(1);
+        let understanding = by_preset.iter().flat_map(|rows| {
+            [true, false]
+                .into_iter()
+                .filter_map(|certain| UnderstandingSummary::of(certain, rows, first))
+        });
         Self {
             questions: first.len(),
             unanswerable: first.iter().filter(|row| row.unanswerable).count(),
-            presets: presets
-                .iter()
-                .zip(&by_preset)
+            presets: summaries
                 .map(|(preset, rows)| PresetSummary::of(preset, rows))
                 .collect(),
-            comparisons: by_preset
-                .iter()
-                .skip(1)
+            comparisons: others
                 .filter_map(|rows| Comparison::of(rows, first))
                 .collect(),
-            understanding: by_preset
-                .iter()
-                .flat_map(|rows| UnderstandingSummary::of(rows, first))
-                .collect(),
+            understanding: understanding.collect(),
             remarks: Vec::new(),
             missing_evidence: Vec::new(),
         }
     }
 }
 
-fn mean_of(rows: &[&Row], value: impl Fn(&Row) -> f64) -> f64 {
-    mean(&rows.iter().map(|row| value(row)).collect::<Vec<f64>>())
-}
-
 impl PresetSummary {
     fn of(preset: &str, rows: &[&Row]) -> Self {
-        let mut kinds: BTreeMap<String, KindSummary> = BTreeMap::new();
-        for row in rows.iter().filter(|row| !row.kind.is_empty()) {
-            let kind = kinds.entry(row.kind.clone()).or_default();
-            kind.questions += 1;
-            kind.exact_match += row.scores.exact_match;
-        }
-        kinds
-            .values_mut()
-            .for_each(|kind| kind.exact_match /= kind.questions as f64);
         let failed = rows
             .iter()
             .filter_map(|row| Some(format!("{}: {}", row.id, row.error.as_ref()?)));
+        let uncertainty = UncertaintyMetric::ALL
+            .iter()
+            .filter_map(|metric| UncertaintySummary::of(*metric, rows));
+
         Self {
             preset: preset.to_owned(),
             answered: rows.len(),
             failed: failed.collect(),
-            scores: TextScores {
-                exact_match: mean_of(rows, |row| row.scores.exact_match),
-                f1: mean_of(rows, |row| row.scores.f1),
-                substring: mean_of(rows, |row| row.scores.substring),
-                rouge_l: mean_of(rows, |row| row.scores.rouge_l),
-                meteor: mean_of(rows, |row| row.scores.meteor),
-            },
-            kinds,
-            found: RankSummary::of(
-                rows.iter()
-                    .filter_map(|row| Some((row.found.as_ref()?, row.chunks_found))),
-            ),
-            context: RankSummary::of(
-                rows.iter()
-                    .filter_map(|row| Some((row.context.as_ref()?, row.chunks_in_context))),
-            ),
-            uncertainty: Measure::ALL
-                .iter()
-                .filter_map(|measure| UncertaintySummary::of(*measure, rows))
-                .collect(),
+            scores: Values::mean(rows.iter().map(|row| &row.scores)),
+            kinds: by_kind(rows),
+            found: ListSummary::of(rows.iter().filter_map(|row| row.found.as_ref())),
+            context: ListSummary::of(rows.iter().filter_map(|row| row.context.as_ref())),
+            uncertainty: uncertainty.collect(),
             utility: UtilitySummary::of(rows),
-            cost: Cost {
-                retrievals: mean_of(rows, |row| f64::from(row.usage.retrievals)),
-                model_calls: mean_of(rows, |row| f64::from(row.usage.model_calls)),
-                prompt_tokens_evaluated: mean_of(rows, |row| {
-                    row.usage.prompt_tokens_evaluated as f64
-                }),
-                prompt_tokens_reused: mean_of(rows, |row| row.usage.prompt_tokens_reused as f64),
-                tokens_generated: mean_of(rows, |row| row.usage.tokens_generated as f64),
-                wall_ms: mean_of(rows, |row| row.usage.wall_ms as f64),
-            },
+            cost: Values::of(|metric: CostMetric| {
+                let compute = metric.declaration().compute;
+                mean(rows.iter().map(|row| compute(&row.usage)))
+            }),
         }
     }
 }
 
-impl RankSummary {
-    fn of<'a>(lists: impl Iterator<Item = (&'a RankScores, u32)>) -> Option<Self> {
-        let (scores, chunks): (Vec<&RankScores>, Vec<f64>) = lists
-            .map(|(scores, chunks)| (scores, f64::from(chunks)))
-            .unzip();
-        let over = |value: &dyn Fn(&RankScores) -> f64| {
-            mean(&scores.iter().map(|one| value(one)).collect::<Vec<f64>>())
-        };
-        let over_depths =
-            |value: &dyn Fn(usize) -> f64| (0..DEPTHS.len()).map(value).collect::<Vec<f64>>();
-        let precise = |depth: usize| -> Vec<f64> {
-            scores
-                .iter()
-                .filter_map(|one| Some(one.precision.as_ref()?[depth]))
-                .collect()
-        };
-        let recall = over_depths(&|depth| over(&|one| one.recall[depth]));
-        let precision = over_depths(&|depth| mean(&precise(depth)));
-        let precision_of_all =
-            over_depths(&|depth| precise(depth).iter().sum::<f64>() / scores.len().max(1) as f64);
-        let product = |precision: &[f64]| {
-            recall
-                .iter()
-                .zip(precision)
-                .map(|(a, b)| a * b)
-                .collect::<Vec<f64>>()
-        };
-        let (ie, ie_of_all) = (product(&precision), product(&precision_of_all));
-        (!scores.is_empty()).then(|| Self {
-            questions: scores.len(),
+fn by_kind(rows: &[&Row]) -> BTreeMap<String, KindSummary> {
+    let mut kinds: BTreeMap<String, KindSummary> = BTreeMap::new();
+    for row in rows.iter().filter(|row| !row.kind.is_empty()) {
+        let kind = kinds.entry(row.kind.clone()).or_default();
+        kind.questions += 1;
+        kind.exact_match += row.scores[AnswerMetric::ExactMatch];
+    }
+    for kind in kinds.values_mut() {
+        kind.exact_match /= kind.questions as f64;
+    }
+    kinds
+}
+
+impl ListSummary {
+    fn of<'a>(lists: impl Iterator<Item = &'a EvidenceList>) -> Option<Self> {
+        let lists: Vec<&EvidenceList> = lists.collect();
+        let at_depths =
+            |metric: DepthMetric| DEPTHS.map(|depth| (metric.declaration().compute)(&lists, depth));
+        let over_lists = |metric: ListMetric| (metric.declaration().compute)(&lists);
+
+        (!lists.is_empty()).then(|| Self {
+            questions: lists.len(),
             depths: DEPTHS,
-            // the first three depths are 1, 3 and 5
-            ie_sum: ie[..3].iter().sum(),
-            ie_sum_of_all: ie_of_all[..3].iter().sum(),
-            recall,
-            precision,
-            precision_of_all,
-            ie,
-            ie_of_all,
-            share: over(&|one| one.share),
-            mrr: over(&|one| one.reciprocal_rank),
-            ndcg: over(&|one| one.ndcg),
-            chunks: mean(&chunks),
+            by_depth: Values::of(at_depths),
+            whole: Values::of(over_lists),
         })
     }
 }
 
 impl UncertaintySummary {
-    fn of(measure: Measure, rows: &[&Row]) -> Option<Self> {
-        let (uncertainty, correct) = measured(measure, rows);
+    fn of(measure: UncertaintyMetric, rows: &[&Row]) -> Option<Self> {
+        let (uncertainty, correct) = with_correctness(measure, rows);
+        let separation =
+            |metric: SeparationMetric| (metric.declaration().compute)(&uncertainty, &correct);
+
         (!uncertainty.is_empty()).then(|| Self {
             measure,
             questions: uncertainty.len(),
-            auroc: auroc(&uncertainty, &correct),
-            auarc: auarc(&uncertainty, &correct),
+            separation: Values::of(separation),
         })
     }
 }
 
-/// The values of a measure, and which of the answers are right.
-pub(super) fn measured(measure: Measure, rows: &[&Row]) -> (Vec<f64>, Vec<bool>) {
-    let value = |row: &&Row| {
-        Some((
-            *row.uncertainty.get(&measure)?,
-            row.scores.exact_match > 0.5,
-        ))
-    };
-    rows.iter().filter_map(value).unzip()
+/// Returns the uncertainty of each answer for which it was measured, and whether that answer is
+/// right.
+pub(super) fn with_correctness(measure: UncertaintyMetric, rows: &[&Row]) -> (Vec<f64>, Vec<bool>) {
+    rows.iter()
+        .filter_map(|row| Some((*row.uncertainty.get(&measure)?, row.is_right())))
+        .unzip()
 }
-
-/// A number of what a context did to the model.
-type Change = fn(&ContextUtility) -> f64;
-
-/// What is held against the share of evidence, after the paper's table 2.
-const UTILITIES: [(&str, Change); 8] = [
-    ("delta SePer, soft", |context| context.soft),
-    ("delta SePer, hard", |context| context.hard),
-    ("exact match", |context| context.exact_match),
-    ("F1", |context| context.f1),
-    ("ROUGE-L", |context| context.rouge_l),
-    ("perplexity", |context| context.perplexity),
-    ("semantic entropy", |context| context.semantic_entropy),
-    ("discrete semantic entropy", |context| {
-        context.discrete_semantic_entropy
-    }),
-];
 
 impl UtilitySummary {
     fn of(rows: &[&Row]) -> Option<Self> {
         let whole: Vec<&ContextUtility> =
             rows.iter().filter_map(|row| row.utility.first()).collect();
-        let with_evidence = || rows.iter().filter(|row| row.context.is_some());
-        let over = |contexts: Vec<&ContextUtility>| {
-            let evidence: Vec<f64> = contexts.iter().map(|context| context.evidence).collect();
-            let correlation = |(of, value): &(&'static str, Change)| {
-                let values: Vec<f64> = contexts.iter().map(|context| value(context)).collect();
-                Correlation {
-                    of,
-                    contexts: contexts.len(),
-                    pearson: pearson(&values, &evidence),
-                }
-            };
-            UTILITIES.iter().map(correlation).collect()
-        };
+        let mean_of =
+            |metric: UtilityMetric| mean(whole.iter().map(|context| context.improvement[metric]));
+
+        let with_evidence: Vec<&&Row> = rows.iter().filter(|row| row.context.is_some()).collect();
+        let whole_with_evidence = with_evidence.iter().filter_map(|row| row.utility.first());
+        let every_with_evidence = with_evidence.iter().flat_map(|row| &row.utility);
+
         (!whole.is_empty()).then(|| Self {
-            soft: mean(
-                &whole
-                    .iter()
-                    .map(|context| context.soft)
-                    .collect::<Vec<f64>>(),
-            ),
-            hard: mean(
-                &whole
-                    .iter()
-                    .map(|context| context.hard)
-                    .collect::<Vec<f64>>(),
-            ),
-            whole: over(
-                with_evidence()
-                    .filter_map(|row| row.utility.first())
-                    .collect(),
-            ),
-            every: over(with_evidence().flat_map(|row| &row.utility).collect()),
+            soft: mean_of(UtilityMetric::Soft),
+            hard: mean_of(UtilityMetric::Hard),
+            whole: correlations(&whole_with_evidence.collect::<Vec<_>>()),
+            every: correlations(&every_with_evidence.collect::<Vec<_>>()),
         })
     }
+}
+
+fn correlations(contexts: &[&ContextUtility]) -> Vec<Correlation> {
+    let evidence: Vec<f64> = contexts.iter().map(|context| context.evidence).collect();
+    let correlation = |metric: UtilityMetric| {
+        let values: Vec<f64> = contexts
+            .iter()
+            .map(|context| context.improvement[metric])
+            .collect();
+        Correlation {
+            of: metric.declaration().label,
+            contexts: contexts.len(),
+            pearson: pearson(&values, &evidence),
+        }
+    };
+    UtilityMetric::in_section(Section::Utility)
+        .map(correlation)
+        .collect()
 }
 
 impl Comparison {
@@ -357,23 +278,61 @@ impl Comparison {
             .filter_map(|row| Some((*row, *first.iter().find(|other| other.id == row.id)?)))
             .collect();
         let difference = |value: &dyn Fn(&Row) -> f64| {
-            paired_bootstrap(
-                &pairs
-                    .iter()
-                    .map(|(row, other)| value(row) - value(other))
-                    .collect::<Vec<f64>>(),
-            )
+            let differences: Vec<f64> = pairs
+                .iter()
+                .map(|(row, other)| value(row) - value(other))
+                .collect();
+            paired_bootstrap(&differences)
         };
-        Some(Self {
-            preset: rows.first()?.preset.clone(),
-            against: first.first()?.preset.clone(),
+
+        let scores = AnswerMetric::in_section(Section::Comparison)
+            .filter_map(|metric| Some((metric, difference(&|row| row.scores[metric])?)));
+        let cost = CostMetric::in_section(Section::Comparison).filter_map(|metric| {
+            let compute = metric.declaration().compute;
+            Some((metric, difference(&|row| compute(&row.usage))?))
+        });
+
+        (!pairs.is_empty()).then(|| Self {
+            preset: pairs[0].0.preset.clone(),
+            against: pairs[0].1.preset.clone(),
             questions: pairs.len(),
-            exact_match: difference(&|row| row.scores.exact_match)?,
-            f1: difference(&|row| row.scores.f1)?,
-            wall_ms: difference(&|row| row.usage.wall_ms as f64)?,
-            tokens: difference(&|row| {
-                (row.usage.prompt_tokens_evaluated + row.usage.tokens_generated) as f64
-            })?,
+            scores: scores.collect(),
+            cost: cost.collect(),
         })
+    }
+}
+
+impl UnderstandingSummary {
+    fn of(certain: bool, rows: &[&Row], first: &[&Row]) -> Option<Self> {
+        let mut group = Group::default();
+        for row in rows {
+            let Some(understood) = row.understood.filter(|known| known.certain == certain) else {
+                continue;
+            };
+            group.members.push(row.group_member(understood));
+            let under_first = first.iter().find(|other| other.id == row.id);
+            group
+                .under_first
+                .extend(under_first.map(|other| other.group_member(understood)));
+        }
+
+        (!group.members.is_empty()).then(|| Self {
+            preset: rows[0].preset.clone(),
+            certain,
+            questions: group.members.len(),
+            values: Values::of(|metric: UnderstandingMetric| {
+                (metric.declaration().compute)(&group)
+            }),
+        })
+    }
+}
+
+impl Row {
+    fn group_member(&self, understood: super::metrics::Understood) -> GroupMember<'_> {
+        GroupMember {
+            exact_match: self.scores[AnswerMetric::ExactMatch],
+            usage: &self.usage,
+            understood,
+        }
     }
 }

@@ -33,7 +33,6 @@ impl Plan {
     }
 
     /// How many answers the journal does not hold.
-    #[must_use]
     pub fn left(&self, journal: &Journal<Row>) -> usize {
         self.presets
             .iter()

@@ -1,77 +1,37 @@
-//! A report as tables: what Markdown and the page of HTML show alike.
+//! A report as tables: what Markdown and the page of HTML have in common. The columns are the metrics
+//! of the table's section.
 
-use super::metrics::Interval;
-use super::report::{Comparison, Correlation, KindSummary, PresetSummary, RankSummary, Report};
-use super::understanding::UnderstandingSummary;
+use super::metrics::{
+    AnswerMetric, CostMetric, DEPTHS, DepthMetric, ListMetric, Metric, Section, SeparationMetric,
+    UnderstandingMetric,
+};
+use super::report::{
+    Comparison, Correlation, KindSummary, ListSummary, PresetSummary, Report, UncertaintySummary,
+    UnderstandingSummary,
+};
 
 /// A table of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     pub title: String,
     pub head: Vec<String>,
-    /// As many cells as the head has.
+    /// Rows with as many cells as the head.
     pub rows: Vec<Vec<String>>,
 }
 
-/// The tables of a report that have rows, in the order in which they are shown.
-#[must_use]
+/// Returns the tables of a report that have rows, in the order in which they are shown.
 pub fn tables(report: &Report) -> Vec<Table> {
     let presets = &report.presets;
-    let lists: Vec<_> = presets.iter().flat_map(lists).collect();
-    let measured = presets.iter().flat_map(|preset| {
-        preset.uncertainty.iter().map(|one| {
-            let (auroc, auarc) = (optional(one.auroc), optional(one.auarc));
-            vec![
-                preset.preset.clone(),
-                one.measure.name().to_owned(),
-                one.questions.to_string(),
-                auroc,
-                auarc,
-            ]
-        })
-    });
-    let utility = presets
-        .iter()
-        .filter_map(|preset| Some((preset, preset.utility.as_ref()?)));
-    let utility = utility.flat_map(|(preset, utility)| {
-        let both = utility.whole.iter().zip(&utility.every);
-        both.map(|(whole, every)| correlation(&preset.preset, whole, every))
-            .collect::<Vec<Vec<String>>>()
-    });
     let tables = [
-        table("Answers", &ANSWERS, presets.iter().map(answers)),
+        answers(presets),
         kinds(presets),
-        table(
-            "Evidence in the chunks that were found and in the context",
-            &RECALL,
-            lists.iter().map(recall),
-        ),
-        table(
-            "The same: precision, and IE, recall times precision",
-            &PRECISION,
-            lists.iter().map(precision),
-        ),
-        table(
-            "How well uncertainty tells wrong answers from right ones",
-            &UNCERTAINTY,
-            measured,
-        ),
-        table(
-            "Pearson's correlation with the share of evidence in the context",
-            &UTILITY,
-            utility,
-        ),
-        table(
-            "Questions whose context was understood, and others",
-            &UNDERSTANDING,
-            report.understanding.iter().map(understood),
-        ),
-        table(
-            "Differences with 95 % intervals (paired bootstrap), * where zero lies outside",
-            &COMPARISON,
-            report.comparisons.iter().map(comparison),
-        ),
-        table("Cost of a question", &COST, presets.iter().map(cost)),
+        lists(Section::Recall, presets),
+        lists(Section::Precision, presets),
+        uncertainty(presets),
+        utility(presets),
+        understanding(&report.understanding),
+        comparisons(&report.comparisons),
+        cost(presets),
     ];
     tables
         .into_iter()
@@ -79,8 +39,7 @@ pub fn tables(report: &Report) -> Vec<Table> {
         .collect()
 }
 
-/// How many questions were asked.
-#[must_use]
+/// Returns how many questions were asked.
 pub fn headline(report: &Report) -> String {
     let mut text = format!("{} questions", report.questions);
     if report.unanswerable > 0 {
@@ -92,8 +51,7 @@ pub fn headline(report: &Report) -> String {
     text
 }
 
-/// A report in Markdown. The columns line up in plain text, too.
-#[must_use]
+/// Returns a report in Markdown whose columns are aligned in plain text, too.
 pub fn markdown(report: &Report) -> String {
     let mut text = headline(report) + "\n";
     for table in tables(report) {
@@ -131,8 +89,10 @@ impl Table {
     }
 }
 
-fn table(title: &str, head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Table {
-    let head = head.iter().map(|name| (*name).to_owned()).collect();
+/// A cell where nothing was measured.
+const NO_VALUE: &str = "-";
+
+fn table(title: &str, head: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Table {
     Table {
         title: title.to_owned(),
         head,
@@ -140,225 +100,232 @@ fn table(title: &str, head: &[&str], rows: impl Iterator<Item = Vec<String>>) ->
     }
 }
 
-const ANSWERS: [&str; 8] = [
-    "preset",
-    "questions",
-    "failed",
-    "exact match",
-    "F1",
-    "substring",
-    "ROUGE-L",
-    "METEOR",
-];
-const RECALL: [&str; 10] = [
-    "preset",
-    "chunks",
-    "mean number",
-    "R@1",
-    "R@3",
-    "R@5",
-    "R@10",
-    "whole list",
-    "MRR",
-    "nDCG",
-];
-const PRECISION: [&str; 10] = [
-    "preset",
-    "chunks",
-    "P@1",
-    "P@3",
-    "P@5",
-    "IE@1",
-    "IE@3",
-    "IE@5",
-    "IE, sum",
-    "sum over all",
-];
-const UNCERTAINTY: [&str; 5] = ["preset", "measure", "questions", "AUROC", "AUARC"];
-const UTILITY: [&str; 6] = [
-    "preset",
-    "measure",
-    "whole contexts",
-    "Pearson",
-    "every context",
-    "Pearson",
-];
-const UNDERSTANDING: [&str; 10] = [
-    "preset",
-    "context",
-    "questions",
-    "exact match",
-    "of the first preset",
-    "rounds",
-    "model calls",
-    "prompt tokens evaluated · reused",
-    "seconds (measuring)",
-    "times the first preset (measuring)",
-];
-const COMPARISON: [&str; 6] = [
-    "preset",
-    "against",
-    "exact match",
-    "F1",
-    "tokens",
-    "seconds",
-];
-const COST: [&str; 7] = [
-    "preset",
-    "lookups",
-    "model calls",
-    "prompt tokens evaluated",
-    "reused",
-    "tokens generated",
-    "seconds",
-];
-
-fn share(value: f64) -> String {
-    format!("{:.1} %", 100.0 * value)
+/// Returns a head: named columns, then the labels of a section's metrics.
+fn head<M: Metric>(named: &[&str], section: Section) -> Vec<String> {
+    let mut head: Vec<String> = named.iter().map(|name| (*name).to_owned()).collect();
+    head.extend(M::in_section(section).map(|metric| metric.declaration().label.to_owned()));
+    head
 }
 
-fn optional(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
+/// Returns the cells of a section's metrics.
+fn cells<M: Metric>(
+    section: Section,
+    value: impl Fn(M) -> Option<f64>,
+) -> impl Iterator<Item = String> {
+    M::in_section(section).map(move |metric| {
+        let format = metric.declaration().format;
+        value(metric).map_or_else(|| NO_VALUE.to_owned(), |value| format.value(value))
+    })
 }
 
-fn answers(preset: &PresetSummary) -> Vec<String> {
-    let scores = &preset.scores;
-    let shares = [
-        scores.exact_match,
-        scores.f1,
-        scores.substring,
-        scores.rouge_l,
-        scores.meteor,
-    ]
-    .map(share);
-    let counts = [preset.answered.to_string(), preset.failed.len().to_string()];
-    std::iter::once(preset.preset.clone())
-        .chain(counts)
-        .chain(shares)
-        .collect()
-}
-
-/// Exact match by kind of question: a row a kind, a column a preset.
-fn kinds(presets: &[PresetSummary]) -> Table {
-    let names = presets.iter().map(|preset| &*preset.preset);
-    let head: Vec<&str> = ["kind", "questions"].into_iter().chain(names).collect();
-    let first = presets.first().map(|preset| &preset.kinds);
-    let row = |(kind, summary): (&String, &KindSummary)| {
-        let of = |preset: &PresetSummary| {
-            preset
-                .kinds
-                .get(kind)
-                .map_or_else(|| "-".to_owned(), |kind| share(kind.exact_match))
-        };
-        [kind.clone(), summary.questions.to_string()]
-            .into_iter()
-            .chain(presets.iter().map(of))
-            .collect()
+fn answers(presets: &[PresetSummary]) -> Table {
+    let row = |preset: &PresetSummary| {
+        let mut row = vec![
+            preset.preset.clone(),
+            preset.answered.to_string(),
+            preset.failed.len().to_string(),
+        ];
+        row.extend(cells(Section::Answers, |metric| {
+            Some(preset.scores[metric])
+        }));
+        row
     };
+    let head = head::<AnswerMetric>(&["preset", "questions", "failed"], Section::Answers);
+    table("Answers", head, presets.iter().map(row))
+}
+
+/// Exact match by kind of question: one row per kind, one column per preset.
+fn kinds(presets: &[PresetSummary]) -> Table {
+    let format = AnswerMetric::ExactMatch.declaration().format;
+    let kinds = presets.first().map(|preset| &preset.kinds);
+    let row = |(kind, summary): (&String, &KindSummary)| {
+        let mut row = vec![kind.clone(), summary.questions.to_string()];
+        row.extend(presets.iter().map(|preset| {
+            let summary = preset.kinds.get(kind);
+            summary.map_or_else(
+                || NO_VALUE.to_owned(),
+                |summary| format.value(summary.exact_match),
+            )
+        }));
+        row
+    };
+
+    let mut head = vec!["kind".to_owned(), "questions".to_owned()];
+    head.extend(presets.iter().map(|preset| preset.preset.clone()));
     table(
         "Exact match by kind of question",
-        &head,
-        first.into_iter().flatten().map(row),
+        head,
+        kinds.into_iter().flatten().map(row),
     )
 }
 
-/// The lists of a preset by their names, with what was measured of them.
-fn lists(preset: &PresetSummary) -> impl Iterator<Item = (&str, &'static str, &RankSummary)> {
-    let named = [("found", &preset.found), ("context", &preset.context)];
-    named
-        .into_iter()
-        .filter_map(|(list, summary)| Some((preset.preset.as_str(), list, summary.as_ref()?)))
-}
-
-fn recall((preset, list, summary): &(&str, &'static str, &RankSummary)) -> Vec<String> {
-    let mut row = vec![
-        (*preset).to_owned(),
-        (*list).to_owned(),
-        format!("{:.1}", summary.chunks),
-    ];
-    row.extend(summary.recall.iter().map(|recall| share(*recall)));
-    row.extend([
-        share(summary.share),
-        format!("{:.3}", summary.mrr),
-        format!("{:.3}", summary.ndcg),
-    ]);
-    row
-}
-
-fn precision((preset, list, summary): &(&str, &'static str, &RankSummary)) -> Vec<String> {
-    let mut row = vec![(*preset).to_owned(), (*list).to_owned()];
-    row.extend(
-        summary
-            .precision
-            .iter()
-            .take(3)
-            .map(|precision| share(*precision)),
-    );
-    row.extend(summary.ie.iter().take(3).map(|ie| share(*ie)));
-    row.extend([share(summary.ie_sum), share(summary.ie_sum_of_all)]);
-    row
-}
-
-fn correlation(preset: &str, whole: &Correlation, every: &Correlation) -> Vec<String> {
-    vec![
-        preset.to_owned(),
-        whole.of.to_owned(),
-        whole.contexts.to_string(),
-        optional(whole.pearson),
-        every.contexts.to_string(),
-        optional(every.pearson),
-    ]
-}
-
-fn understood(one: &UnderstandingSummary) -> Vec<String> {
-    let times = |wall_ms: f64| wall_ms / one.wall_ms_of_first.max(1.0);
-    vec![
-        one.preset.clone(),
-        if one.certain { "certain" } else { "uncertain" }.to_owned(),
-        one.questions.to_string(),
-        share(one.exact_match),
-        share(one.exact_match_of_first),
-        format!("{:.1}", one.rounds),
-        format!("{:.1}", one.model_calls),
-        format!(
-            "{:.0} · {:.0}",
-            one.prompt_tokens_evaluated, one.prompt_tokens_reused
-        ),
-        format!(
-            "{:.2} ({:.2})",
-            one.wall_ms / 1000.0,
-            one.measuring_ms / 1000.0
-        ),
-        format!("{:.1} ({:.1})", times(one.wall_ms), times(one.measuring_ms)),
-    ]
-}
-
-fn comparison(one: &Comparison) -> Vec<String> {
-    let interval = |interval: &Interval, unit: f64, digits: usize| {
-        let [mean, low, high] =
-            [interval.mean, interval.low, interval.high].map(|value| value * unit);
-        let clear = if interval.is_clear() { "*" } else { "" };
-        format!("{mean:+.digits$}{clear} [{low:+.digits$}, {high:+.digits$}]")
+/// The evidence in the lists of chunks: one row per list of a preset.
+fn lists(section: Section, presets: &[PresetSummary]) -> Table {
+    // SAKI-RAG's tables print precision and IE at 1, 3 and 5
+    let (title, depths) = if section == Section::Precision {
+        ("Precision, and IE: recall times precision", 3)
+    } else {
+        (
+            "Evidence in the chunks found and in the context",
+            DEPTHS.len(),
+        )
     };
-    vec![
-        one.preset.clone(),
-        one.against.clone(),
-        interval(&one.exact_match, 100.0, 1),
-        interval(&one.f1, 100.0, 1),
-        interval(&one.tokens, 1.0, 0),
-        interval(&one.wall_ms, 0.001, 2),
-    ]
+
+    let mut head = vec!["preset".to_owned(), "list".to_owned()];
+    for metric in DepthMetric::in_section(section) {
+        let label = metric.declaration().label;
+        head.extend(
+            DEPTHS[..depths]
+                .iter()
+                .map(|depth| format!("{label}@{depth}")),
+        );
+    }
+    head.extend(self::head::<ListMetric>(&[], section));
+
+    let row = |preset: &PresetSummary, name: &str, list: &ListSummary| {
+        let mut row = vec![preset.preset.clone(), name.to_owned()];
+        for metric in DepthMetric::in_section(section) {
+            let format = metric.declaration().format;
+            let values = &list.by_depth[metric][..depths];
+            row.extend(values.iter().map(|value| format.value(*value)));
+        }
+        row.extend(cells(section, |metric| Some(list.whole[metric])));
+        row
+    };
+    let rows = presets.iter().flat_map(|preset| {
+        let named = [("found", &preset.found), ("context", &preset.context)];
+        let lists = named
+            .into_iter()
+            .filter_map(|(name, list)| Some((name, list.as_ref()?)));
+        lists
+            .map(|(name, list)| row(preset, name, list))
+            .collect::<Vec<_>>()
+    });
+    table(title, head, rows)
 }
 
-fn cost(preset: &PresetSummary) -> Vec<String> {
-    let cost = &preset.cost;
-    vec![
-        preset.preset.clone(),
-        format!("{:.2}", cost.retrievals),
-        format!("{:.1}", cost.model_calls),
-        format!("{:.0}", cost.prompt_tokens_evaluated),
-        format!("{:.0}", cost.prompt_tokens_reused),
-        format!("{:.0}", cost.tokens_generated),
-        format!("{:.2}", cost.wall_ms / 1000.0),
-    ]
+fn uncertainty(presets: &[PresetSummary]) -> Table {
+    let row = |preset: &PresetSummary, summary: &UncertaintySummary| {
+        let mut row = vec![
+            preset.preset.clone(),
+            summary.measure.declaration().label.to_owned(),
+            summary.questions.to_string(),
+        ];
+        row.extend(cells(Section::Uncertainty, |metric| {
+            summary.separation[metric]
+        }));
+        row
+    };
+    let rows = presets.iter().flat_map(|preset| {
+        preset
+            .uncertainty
+            .iter()
+            .map(move |summary| row(preset, summary))
+    });
+    table(
+        "How well uncertainty separates wrong answers from right ones",
+        head::<SeparationMetric>(&["preset", "measure", "questions"], Section::Uncertainty),
+        rows,
+    )
+}
+
+fn utility(presets: &[PresetSummary]) -> Table {
+    const HEAD: [&str; 6] = [
+        "preset",
+        "measure",
+        "whole contexts",
+        "Pearson",
+        "every context",
+        "Pearson",
+    ];
+
+    let pearson = |of: &Correlation| {
+        of.pearson
+            .map_or_else(|| NO_VALUE.to_owned(), |pearson| format!("{pearson:.3}"))
+    };
+    let row = |preset: &PresetSummary, whole: &Correlation, every: &Correlation| {
+        vec![
+            preset.preset.clone(),
+            whole.of.to_owned(),
+            whole.contexts.to_string(),
+            pearson(whole),
+            every.contexts.to_string(),
+            pearson(every),
+        ]
+    };
+    let rows = presets.iter().flat_map(|preset| {
+        let measured = preset.utility.iter();
+        let pairs = measured.flat_map(|utility| utility.whole.iter().zip(&utility.every));
+        pairs
+            .map(|(whole, every)| row(preset, whole, every))
+            .collect::<Vec<_>>()
+    });
+    table(
+        "Pearson's correlation with the share of evidence in the context",
+        HEAD.map(str::to_owned).to_vec(),
+        rows,
+    )
+}
+
+fn understanding(summaries: &[UnderstandingSummary]) -> Table {
+    let row = |summary: &UnderstandingSummary| {
+        let context = if summary.certain {
+            "certain"
+        } else {
+            "uncertain"
+        };
+        let mut row = vec![
+            summary.preset.clone(),
+            context.to_owned(),
+            summary.questions.to_string(),
+        ];
+        row.extend(cells(Section::Understanding, |metric| {
+            Some(summary.values[metric])
+        }));
+        row
+    };
+    table(
+        "Questions whose context was understood, and others",
+        head::<UnderstandingMetric>(&["preset", "context", "questions"], Section::Understanding),
+        summaries.iter().map(row),
+    )
+}
+
+fn comparisons(comparisons: &[Comparison]) -> Table {
+    let row = |comparison: &Comparison| {
+        let mut row = vec![comparison.preset.clone(), comparison.against.clone()];
+        row.extend(
+            comparison
+                .scores
+                .iter()
+                .map(|(metric, interval)| metric.declaration().format.difference(interval)),
+        );
+        row.extend(
+            comparison
+                .cost
+                .iter()
+                .map(|(metric, interval)| metric.declaration().format.difference(interval)),
+        );
+        row
+    };
+    let mut head = head::<AnswerMetric>(&["preset", "against"], Section::Comparison);
+    head.extend(self::head::<CostMetric>(&[], Section::Comparison));
+    table(
+        "Differences with 95 % intervals (paired bootstrap), * where zero lies outside",
+        head,
+        comparisons.iter().map(row),
+    )
+}
+
+fn cost(presets: &[PresetSummary]) -> Table {
+    let row = |preset: &PresetSummary| {
+        let mut row = vec![preset.preset.clone()];
+        row.extend(cells(Section::Cost, |metric| Some(preset.cost[metric])));
+        row
+    };
+    table(
+        "Cost per question",
+        head::<CostMetric>(&["preset"], Section::Cost),
+        presets.iter().map(row),
+    )
 }

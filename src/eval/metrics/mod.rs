@@ -1,11 +1,59 @@
-//! The numbers of an evaluation: of answers, of lists of chunks, and of whole sets.
+//! The metrics of an evaluation, each declared once.
+//!
+//! A file of this module is a family of metrics that are computed from the same thing, with the
+//! functions that compute them:
+//!
+//! | file | a metric is computed from |
+//! |---|---|
+//! | `text` | an answer and a reference answer |
+//! | `ranking` | the evidence in the lists of chunks of a preset |
+//! | `uncertainty` | a run; and how well that separates wrong answers from right ones |
+//! | `utility` | what the model answers with a context, and without |
+//! | `understanding` | questions whose context was understood, or was not |
+//! | `cost` | what a run used |
+//!
+//! A line in `metrics!` is all that a metric needs: rows, JSON, tables, the page and its plots
+//! come from the lists.
 
-mod ranking;
+mod declare;
 mod statistics;
 mod text;
+mod ranking;
+mod uncertainty;
+mod utility;
+mod understanding;
+mod cost;
 
-pub use ranking::{DEPTHS, RankScores};
+pub use cost::CostMetric;
+pub use declare::{Better, Declaration, Metric, Section, Values};
+pub use ranking::{DEPTHS, DepthMetric, EvidenceList, ListMetric};
 pub use statistics::{
     Interval, accuracy_by_coverage, auarc, auroc, mean, paired_bootstrap, pearson,
 };
-pub use text::{TextScores, declines, exact_match, f1, meteor, normalised, rouge_l, substring};
+pub use text::{
+    AnswerMetric, exact_match, f1, is_refusal, meteor, normalised, rouge_l, score, substring,
+};
+pub use uncertainty::{SeparationMetric, UncertaintyMetric, confidence};
+pub use understanding::{Group, GroupMember, UnderstandingMetric, Understood};
+pub use utility::{ScoredBelief, UtilityMetric};
+
+/// Returns the explanations of all metrics that tables show.
+pub(super) fn explanations() -> Vec<String> {
+    fn of<M: Metric>() -> impl Iterator<Item = String> {
+        let shown = M::ALL
+            .iter()
+            .map(|metric| metric.declaration())
+            .filter(|declaration| declaration.is_shown());
+        shown.map(Declaration::explanation)
+    }
+
+    of::<AnswerMetric>()
+        .chain(of::<DepthMetric>())
+        .chain(of::<ListMetric>())
+        .chain(of::<UncertaintyMetric>())
+        .chain(of::<SeparationMetric>())
+        .chain(of::<UtilityMetric>())
+        .chain(of::<UnderstandingMetric>())
+        .chain(of::<CostMetric>())
+        .collect()
+}

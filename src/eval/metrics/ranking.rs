@@ -1,83 +1,149 @@
-//! How well a list of chunks holds the evidence of a question.
+//! How well lists of chunks hold the evidence of their questions.
 //!
-//! A piece of evidence is found when a chunk says it word for word. Recall@k is the share of the evidence in the first k chunks,
-//! precision@k the share of those chunks that hold some; IE@k is the product of their means over the questions (RAGEval, as SAKI-RAG
-//! uses it), where precision counts the questions that got any chunk at all.
+//! A piece of evidence is found when a chunk contains it word for word. Recall@k is the share of
+//! the evidence in the first k chunks, precision@k the share of those chunks that hold some; IE@k
+//! is the product of their means over the questions (RAGEval, as SAKI-RAG uses it), where precision
+//! counts the questions that got any chunk at all.
 
 use serde::{Deserialize, Serialize};
 
-/// The lengths at which lists are scored.
+use super::declare::Format::{Number, Share};
+use super::declare::metrics;
+use super::statistics::mean;
+
+/// Lengths at which lists are scored.
 pub const DEPTHS: [usize; 4] = [1, 3, 5, 10];
 
-/// How well one list of chunks holds the evidence of one question; each number in 0..=1.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct RankScores {
-    /// Recall at each of [`DEPTHS`].
-    pub recall: Vec<f64>,
-    /// Precision at each of [`DEPTHS`]; None for a list without chunks.
-    pub precision: Option<Vec<f64>>,
-    /// The share of the evidence in the whole list.
-    pub share: f64,
-    /// 1 / rank of the first chunk with evidence; 0 without one.
-    pub reciprocal_rank: f64,
-    /// Discounted gain at 10 against the best order; a chunk gains when it holds evidence that none before it held.
-    pub ndcg: f64,
-}
+/// Depths whose IE SAKI-RAG's tables sum.
+const SUMMED_DEPTHS: [usize; 3] = [1, 3, 5];
 
-impl RankScores {
-    /// Score a list: `holds[rank]` are the pieces of evidence in the chunk at that rank, out of `evidence` pieces.
-    #[must_use]
-    pub fn of(holds: &[Vec<usize>], evidence: usize) -> Self {
-        let found = |depth: usize| {
-            let mut found: Vec<usize> = holds.iter().take(depth).flatten().copied().collect();
-            found.sort_unstable();
-            found.dedup();
-            found.len()
-        };
-        let share = |depth: usize| found(depth) as f64 / evidence.max(1) as f64;
-        let precise = |depth: &usize| {
-            let listed = holds.len().min(*depth);
-            holds[..listed]
-                .iter()
-                .filter(|held| !held.is_empty())
-                .count() as f64
-                / listed as f64
-        };
-        let first = holds.iter().position(|held| !held.is_empty());
-        Self {
-            recall: DEPTHS.iter().map(|depth| share(*depth)).collect(),
-            precision: (!holds.is_empty()).then(|| DEPTHS.iter().map(precise).collect()),
-            share: share(holds.len()),
-            reciprocal_rank: first.map_or(0.0, |rank| 1.0 / (rank + 1) as f64),
-            ndcg: ndcg(holds, evidence),
-        }
-    }
-}
-
-/// The depth of [`RankScores::ndcg`].
+/// Depth of nDCG.
 const NDCG_DEPTH: usize = 10;
 
-fn ndcg(holds: &[Vec<usize>], evidence: usize) -> f64 {
-    let discount = |rank: usize| 1.0 / ((rank + 2) as f64).log2();
-    let mut known = vec![false; evidence];
-    let mut gained = Vec::new();
-    for (rank, held) in holds.iter().enumerate() {
-        let new = held.iter().filter(|piece| !known[**piece]).count() > 0;
-        held.iter().for_each(|piece| known[*piece] = true);
-        gained.extend(new.then_some(rank));
+metrics! {
+    /// A value of lists of chunks, each cut at a depth.
+    DepthMetric: fn(&[&EvidenceList], usize) -> f64 {
+        /// Share of the evidence in the first chunks.
+        Recall "R": Higher, Share, in Recall => recall;
+        /// Share of the first chunks that hold evidence, over the questions that got any chunk.
+        Precision "P": Higher, Share, in Precision => precision;
+        /// Share of the first chunks that hold evidence, over all questions (0 without a chunk).
+        PrecisionOfAll "P over all": Higher, Share => precision_of_all;
+        /// Integrated effectiveness: recall times precision.
+        Ie "IE": Higher, Share, in Precision =>
+            |lists, depth| recall(lists, depth) * precision(lists, depth);
+        /// Integrated effectiveness with the precision over all questions.
+        IeOfAll "IE over all": Higher, Share =>
+            |lists, depth| recall(lists, depth) * precision_of_all(lists, depth);
     }
-    // as many gains as there were, and one for each piece that was not found, all at the top
-    let most = gained.len() + known.iter().filter(|known| !**known).count();
-    let ideal: f64 = (0..most.min(NDCG_DEPTH)).map(discount).sum();
-    let gain: f64 = gained
-        .into_iter()
-        .filter(|rank| *rank < NDCG_DEPTH)
-        .map(discount)
-        .sum();
-    // a sum of nothing is -0
-    if ideal > 0.0 {
-        (0.0 + gain) / ideal
-    } else {
-        0.0
+}
+
+metrics! {
+    /// A value of whole lists of chunks.
+    ListMetric: fn(&[&EvidenceList]) -> f64 {
+        /// Length of the list.
+        Chunks "chunks": Neither, Number(1), in Recall =>
+            |lists| mean(lists.iter().map(|list| list.held.len() as f64));
+        /// Share of the evidence in the whole list.
+        Share "whole list": Higher, Share, in Recall =>
+            |lists| mean(lists.iter().map(|list| list.share()));
+        /// Mean reciprocal rank of the first chunk with evidence.
+        Mrr "MRR": Higher, Number(3), in Recall =>
+            |lists| mean(lists.iter().map(|list| list.reciprocal_rank()));
+        /// Discounted cumulative gain at 10 relative to the best order; a chunk gains when it holds
+        /// evidence that none before it held.
+        Ndcg "nDCG": Higher, Number(3), in Recall =>
+            |lists| mean(lists.iter().map(|list| list.ndcg()));
+        /// Sum of IE at 1, 3 and 5, as SAKI-RAG's tables print it.
+        IeSum "IE, sum": Higher, Share, in Precision =>
+            |lists| sum_over_depths(|depth| recall(lists, depth) * precision(lists, depth));
+        /// Sum of IE at 1, 3 and 5, with the precision over all questions.
+        IeSumOfAll "sum over all": Higher, Share, in Precision =>
+            |lists| sum_over_depths(|depth| recall(lists, depth) * precision_of_all(lists, depth));
     }
+}
+
+/// The pieces of evidence in each chunk of a list.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EvidenceList {
+    /// The pieces in the chunk at each rank, by number.
+    pub held: Vec<Vec<usize>>,
+    /// How many pieces the question has.
+    pub pieces: usize,
+}
+
+impl EvidenceList {
+    /// Returns the share of the evidence in the first chunks, in 0..=1.
+    pub fn recall(&self, depth: usize) -> f64 {
+        let mut found: Vec<usize> = self.held.iter().take(depth).flatten().copied().collect();
+        found.sort_unstable();
+        found.dedup();
+        found.len() as f64 / self.pieces.max(1) as f64
+    }
+
+    /// Returns the share of the first chunks that hold evidence, in 0..=1; `None` without chunks.
+    pub fn precision(&self, depth: usize) -> Option<f64> {
+        let first = &self.held[..self.held.len().min(depth)];
+        let with_evidence = first.iter().filter(|held| !held.is_empty()).count();
+        (!first.is_empty()).then(|| with_evidence as f64 / first.len() as f64)
+    }
+
+    /// Returns the share of the evidence in the whole list, in 0..=1.
+    pub fn share(&self) -> f64 {
+        self.recall(self.held.len())
+    }
+
+    /// Returns 1 / rank of the first chunk with evidence; 0 without one.
+    pub fn reciprocal_rank(&self) -> f64 {
+        let first = self.held.iter().position(|held| !held.is_empty());
+        first.map_or(0.0, |rank| 1.0 / (rank + 1) as f64)
+    }
+
+    /// Returns the discounted cumulative gain at 10 relative to that of the best order.
+    pub fn ndcg(&self) -> f64 {
+        let discount = |rank: usize| 1.0 / ((rank + 2) as f64).log2();
+
+        let mut is_known = vec![false; self.pieces];
+        let mut gain_ranks = Vec::new();
+        for (rank, held) in self.held.iter().enumerate() {
+            if held.iter().any(|piece| !is_known[*piece]) {
+                gain_ranks.push(rank);
+            }
+            for piece in held {
+                is_known[*piece] = true;
+            }
+        }
+
+        // the best order: as many gains as there were, and one for each piece that was not found
+        let missing = is_known.iter().filter(|known| !**known).count();
+        let best_gains = (gain_ranks.len() + missing).min(NDCG_DEPTH);
+        let best: f64 = (0..best_gains).map(discount).sum();
+        let gain: f64 = gain_ranks
+            .into_iter()
+            .filter(|rank| *rank < NDCG_DEPTH)
+            .map(discount)
+            .sum();
+        // a sum of nothing is -0
+        if best > 0.0 { (0.0 + gain) / best } else { 0.0 }
+    }
+}
+
+fn recall(lists: &[&EvidenceList], depth: usize) -> f64 {
+    mean(lists.iter().map(|list| list.recall(depth)))
+}
+
+fn precision(lists: &[&EvidenceList], depth: usize) -> f64 {
+    mean(lists.iter().filter_map(|list| list.precision(depth)))
+}
+
+fn precision_of_all(lists: &[&EvidenceList], depth: usize) -> f64 {
+    mean(
+        lists
+            .iter()
+            .map(|list| list.precision(depth).unwrap_or(0.0)),
+    )
+}
+
+fn sum_over_depths(value: impl Fn(usize) -> f64) -> f64 {
+    SUMMED_DEPTHS.into_iter().map(value).sum()
 }

@@ -56,7 +56,7 @@ fn presets_are_compared_on_a_question_file() {
         "| one-hop ",
         "AUROC",
         "Differences",
-        "Cost of a question",
+        "Cost per question",
     ] {
         assert!(
             ended.stdout.contains(part),

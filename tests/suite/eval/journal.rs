@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use ragscope::eval::{Answers, Ended, Plan, Question, Row, run};
+use ragscope::eval::{AnswerMetric, Answers, Ended, Plan, Question, Row, run};
 use ragscope::event::{Event, Flow, Outcome, RunEvent, RunUsage};
 use ragscope::trace::{Journal, JournalError};
 
@@ -13,7 +13,7 @@ use super::question;
 /// Replies at once, from a table; every tenth question fails.
 struct Table {
     pause: Duration,
-    told: bool,
+    prints: bool,
 }
 
 impl Answers for Table {
@@ -37,7 +37,7 @@ impl Answers for Table {
             citations: Vec::new(),
             usage,
         }));
-        if self.told && flow == Flow::Continue {
+        if self.prints && flow == Flow::Continue {
             println!("answered");
         }
         Ok(())
@@ -65,7 +65,7 @@ fn work(
         opened.push(preset.to_owned());
         Ok(Box::new(Table {
             pause: Duration::ZERO,
-            told: false,
+            prints: false,
         }))
     };
     run(plan, journal, &mut open, &mut |progress| {
@@ -111,10 +111,13 @@ fn a_question_that_fails_is_recorded_and_the_rest_goes_on() {
         ["n10", "n20", "n10", "n20"]
     );
     assert_eq!(
-        (failed[0].error.as_deref(), failed[0].scores.exact_match),
+        (
+            failed[0].error.as_deref(),
+            failed[0].scores[AnswerMetric::ExactMatch]
+        ),
         (Some("the model fell over"), 0.0)
     );
-    assert_eq!(journal.rows()[0].scores.exact_match, 1.0);
+    assert_eq!(journal.rows()[0].scores[AnswerMetric::ExactMatch], 1.0);
 }
 
 #[test]
@@ -149,12 +152,12 @@ fn a_stop_loses_nothing_that_was_answered() {
             .expect("a journal")
             .rows(),
         [],
-        "rows of another evaluation are none of ours"
+        "rows of another evaluation are not read"
     );
 }
 
 #[test]
-fn a_last_line_that_was_cut_off_is_dropped_and_done_again() {
+fn a_torn_last_line_is_dropped_and_its_question_asked_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("j.jsonl");
     let plan = plan(5);
@@ -171,7 +174,7 @@ fn a_last_line_that_was_cut_off_is_dropped_and_done_again() {
         std::fs::write(&file, &whole[..cut]).expect("written");
         let journal = Journal::<Row>::open(&file, "name").expect("a journal");
         let kept = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
-        // without its first line a journal begins anew
+        // without its first line a journal is empty
         assert_eq!(journal.rows().len(), kept.saturating_sub(1), "cut at {cut}");
         drop(journal);
         let now = std::fs::read(&file).expect("lines");
@@ -205,7 +208,7 @@ const FOLDER: &str = "RAGSCOPE_TEST_FOLDER";
 const CHILD: &str = "eval::journal::child";
 const QUESTIONS: usize = 1000;
 
-/// Runs in a process of its own: answers, and tells of each answer before it is written.
+/// Runs in a process of its own and prints a line per answer before it is written.
 #[test]
 #[ignore = "started by the test below"]
 fn child() {
@@ -221,7 +224,7 @@ fn child() {
     let mut open = |_: &str| -> Result<Box<dyn Answers>, JournalError> {
         Ok(Box::new(Table {
             pause: Duration::from_micros(200),
-            told: true,
+            prints: true,
         }))
     };
     run(&plan, &mut journal, &mut open, &mut |_| Flow::Continue).expect("it ran");
@@ -263,7 +266,7 @@ fn a_kill_loses_at_most_the_question_in_flight() {
     assert_eq!(journal.rows().len(), QUESTIONS);
     assert!(counts(journal.rows()).values().all(|count| *count == 1));
     assert!(kills >= 4, "{kills} kills");
-    // one in ten fails, and says nothing; an answer that was told of and not written is asked again
+    // one in ten fails, and says nothing; an answer that was printed and not written is asked again
     assert!(
         (900..=900 + kills).contains(&answered),
         "{answered} answers in {kills} kills"

@@ -1,4 +1,4 @@
-use ragscope::eval::{Evidence, Places, QuestionSet};
+use ragscope::eval::{Evidence, EvidenceCheck, QuestionSet};
 
 /// Questions as `id question [answers] (evidence)`, then the remarks.
 fn told(file: &str) -> Vec<String> {
@@ -179,7 +179,7 @@ fn evidence_that_no_document_holds_is_listed() {
         .map(|file| ragscope::corpus::read(file).expect("read"))
         .collect();
     assert_eq!(
-        Places::look(&set.questions, &documents).missing(),
+        EvidenceCheck::look(&set.questions, &documents).missing(),
         [
             "q1: the corpus does not hold “Tam was born in Harwen.”",
             "q2: ships.md does not hold “Tam was born”",

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use ragscope::eval::{Measure, RankScores, Report, Row, TextScores, markdown, page};
+use ragscope::eval::{
+    AnswerMetric, CostMetric, DepthMetric, EvidenceList, ListMetric, Metric, Report, Row,
+    SeparationMetric, UncertaintyMetric, Values, markdown, page,
+};
 use ragscope::event::RunUsage;
 
 use crate::methods::{list, near, number, vectors};
 
-/// An answer of this preset: right or not, and as uncertain as that.
+/// Returns the row of an answer.
 fn row(preset: &str, id: usize, right: bool, uncertainty: f64) -> Row {
     let score = f64::from(u8::from(right));
     Row {
@@ -21,19 +24,17 @@ fn row(preset: &str, id: usize, right: bool, uncertainty: f64) -> Row {
         .to_owned(),
         answer: "Lorby".to_owned(),
         error: (id == 7).then(|| "the model <fell> over".to_owned()),
-        scores: TextScores {
-            exact_match: score,
-            f1: score,
-            substring: score,
-            rouge_l: score,
-            meteor: score,
-        },
+        scores: Values::of(|_| score),
         unanswerable: id == 1,
-        found: Some(RankScores::of(&[vec![0], vec![]], 2)),
-        context: Some(RankScores::of(&[vec![0]], 2)),
-        chunks_found: 2,
-        chunks_in_context: 1,
-        uncertainty: BTreeMap::from([(Measure::TokenEntropy, uncertainty)]),
+        found: Some(EvidenceList {
+            held: vec![vec![0], vec![]],
+            pieces: 2,
+        }),
+        context: Some(EvidenceList {
+            held: vec![vec![0]],
+            pieces: 2,
+        }),
+        uncertainty: BTreeMap::from([(UncertaintyMetric::TokenEntropy, uncertainty)]),
         confidence: Some((-uncertainty).exp()),
         utility: Vec::new(),
         understood: None,
@@ -47,7 +48,7 @@ fn row(preset: &str, id: usize, right: bool, uncertainty: f64) -> Row {
 }
 
 fn rows() -> Vec<Row> {
-    // the second preset is right on three more of ten, and its uncertainty knows
+    // the second preset is right on three more of ten, and uncertain of the wrong ones
     let first = (0..10).map(|id| row("naive", id, id < 4, 0.1 * id as f64));
     let second = (0..10).map(|id| row("full", id, id < 7, if id < 7 { 0.1 } else { 1.0 }));
     first.chain(second).collect()
@@ -69,17 +70,24 @@ fn rows_are_summed_up_by_preset() {
         panic!("two presets")
     };
     assert_eq!(
-        (naive.scores.exact_match, full.scores.exact_match),
+        (
+            naive.scores[AnswerMetric::ExactMatch],
+            full.scores[AnswerMetric::ExactMatch]
+        ),
         (0.4, 0.7)
     );
     assert_eq!(naive.failed, ["n7: the model <fell> over"]);
     assert_eq!(naive.kinds["odd"].questions, 5);
     let context = naive.context.as_ref().expect("evidence");
     assert_eq!(
-        (context.recall[0], context.precision[0], context.ie[0]),
-        (0.5, 1.0, 0.5)
+        [DepthMetric::Recall, DepthMetric::Precision, DepthMetric::Ie]
+            .map(|metric| context.by_depth[metric][0]),
+        [0.5, 1.0, 0.5]
     );
-    assert_eq!(naive.uncertainty[0].auroc, Some(1.0));
+    assert_eq!(
+        naive.uncertainty[0].separation[SeparationMetric::Auroc],
+        Some(1.0)
+    );
     let [difference] = &report.comparisons[..] else {
         panic!("one comparison")
     };
@@ -87,11 +95,11 @@ fn rows_are_summed_up_by_preset() {
         (difference.preset.as_str(), difference.against.as_str()),
         ("full", "naive")
     );
-    assert!((difference.exact_match.mean - 0.3).abs() < 1e-9 && difference.exact_match.low >= 0.0);
-    assert_eq!(
-        (difference.wall_ms.mean, difference.tokens.mean),
-        (0.0, 0.0)
-    );
+    let exact_match = difference.scores[&AnswerMetric::ExactMatch];
+    assert!((exact_match.mean - 0.3).abs() < 1e-9 && exact_match.low >= 0.0);
+    for metric in [CostMetric::WallMs, CostMetric::Tokens] {
+        assert_eq!(difference.cost[&metric].mean, 0.0, "{metric:?}");
+    }
     let text = markdown(&report);
     assert!(
         text.contains("| naive  | 10        | 1      | 40.0 %"),
@@ -100,8 +108,65 @@ fn rows_are_summed_up_by_preset() {
     assert!(text.contains("+30.0 ["), "{text}");
 }
 
+/// Asserts that a family's labels are in the tables and its names in the JSON.
+fn is_shown<M: Metric + std::fmt::Debug>(report: &Report, names_in: &[&str]) {
+    let text = markdown(report);
+    let page = page(report, &rows());
+    let json = serde_json::to_value(report).expect("JSON");
+    let mut object = &json;
+    for name in names_in {
+        object = name
+            .parse::<usize>()
+            .map_or_else(|_| &object[*name], |at| &object[at]);
+    }
+    for metric in M::ALL {
+        let name = serde_json::to_value(metric).expect("a name");
+        let name = name.as_str().expect("a name");
+        assert!(object.get(name).is_some(), "no {name} in {object}");
+
+        let declaration = metric.declaration();
+        if declaration.is_shown() {
+            assert!(text.contains(declaration.label), "no {name} in {text}");
+            assert!(page.contains(declaration.label), "no {name} in the page");
+        }
+    }
+}
+
 #[test]
-fn the_page_needs_nothing_from_elsewhere_and_shows_text_as_text() {
+fn every_declared_metric_is_in_the_tables_the_page_and_the_json() {
+    let report = report();
+    is_shown::<AnswerMetric>(&report, &["presets", "0", "scores"]);
+    is_shown::<CostMetric>(&report, &["presets", "0", "cost"]);
+    is_shown::<DepthMetric>(&report, &["presets", "0", "context"]);
+    is_shown::<ListMetric>(&report, &["presets", "0", "context"]);
+    is_shown::<SeparationMetric>(&report, &["presets", "0", "uncertainty", "0"]);
+
+    // what a comparison shows is in its JSON under the name of the metric
+    let json = serde_json::to_value(&report).expect("JSON");
+    for name in ["exact_match", "f1", "tokens", "wall_ms"] {
+        assert!(json["comparisons"][0][name]["low"].is_number(), "no {name}");
+    }
+}
+
+#[test]
+fn a_row_survives_its_journal_and_needs_every_metric() {
+    let row = row("naive", 1, true, 0.1);
+    let mut json = serde_json::to_value(&row).expect("JSON");
+    assert_eq!(
+        serde_json::from_value::<Row>(json.clone()).expect("a row"),
+        row
+    );
+
+    json["scores"]
+        .as_object_mut()
+        .expect("scores")
+        .remove("meteor");
+    let error = serde_json::from_value::<Row>(json).expect_err("a score is missing");
+    assert!(error.to_string().contains("no METEOR"), "{error}");
+}
+
+#[test]
+fn the_page_is_self_contained_and_escapes_text() {
     let page = page(&report(), &rows());
     for outside in ["http", "<script", "src=", "@import", "url("] {
         assert!(
@@ -126,7 +191,7 @@ fn the_page_needs_nothing_from_elsewhere_and_shows_text_as_text() {
     assert!(page.contains("the model &lt;fell&gt; over") && page.contains("even &lt;b&gt;"));
     assert!(
         !page.contains("NaN") && !page.contains("inf"),
-        "a plot has places that are no numbers"
+        "a plot has a coordinate that is not a number"
     );
     // two funnels, two curves, one calibration and one plot of costs
     assert_eq!(page.matches("<svg").count(), 6);
@@ -141,7 +206,7 @@ fn the_page_needs_nothing_from_elsewhere_and_shows_text_as_text() {
 }
 
 #[test]
-fn a_report_of_nothing_is_a_page_too() {
+fn an_empty_report_has_a_page() {
     let report = Report::of(&["naive".to_owned()], &[]);
     let page = page(&report, &[]);
     assert!(
@@ -174,7 +239,10 @@ fn recall_times_precision_is_that_of_the_reference() {
             };
             let holds: Vec<Vec<usize>> = texts("ret").iter().map(held).collect();
             Row {
-                context: Some(RankScores::of(&holds, gold.len())),
+                context: Some(EvidenceList {
+                    held: holds,
+                    pieces: gold.len(),
+                }),
                 ..row("naive", id, true, 0.1)
             }
         })
@@ -188,24 +256,22 @@ fn recall_times_precision_is_that_of_the_reference() {
             .iter()
             .position(|depth| result["k"] == *depth)
             .expect("a depth");
-        near(found.recall[at], &result["recall"], "recall");
-        near(
-            found.precision[at],
-            &result["precision_over_answered"],
-            "precision",
-        );
-        near(
-            found.precision_of_all[at],
-            &result["precision_over_all"],
-            "precision over all",
-        );
-        near(found.ie[at], &result["IE_answered"], "IE");
-        near(found.ie_of_all[at], &result["IE_all"], "IE over all");
-        sums = [sums[0] + found.ie[at], sums[1] + found.ie_of_all[at]];
+        for (metric, name) in [
+            (DepthMetric::Recall, "recall"),
+            (DepthMetric::Precision, "precision_over_answered"),
+            (DepthMetric::PrecisionOfAll, "precision_over_all"),
+            (DepthMetric::Ie, "IE_answered"),
+            (DepthMetric::IeOfAll, "IE_all"),
+        ] {
+            near(found.by_depth[metric][at], &result[name], name);
+        }
+        sums[0] += found.by_depth[DepthMetric::Ie][at];
+        sums[1] += found.by_depth[DepthMetric::IeOfAll][at];
     }
-    assert!(
-        (found.ie_sum - sums[0]).abs() < 1e-12 && (found.ie_sum_of_all - sums[1]).abs() < 1e-12
-    );
+    let printed = [ListMetric::IeSum, ListMetric::IeSumOfAll].map(|metric| found.whole[metric]);
+    for (found, sum) in printed.into_iter().zip(sums) {
+        assert!((found - sum).abs() < 1e-12, "{found} is not {sum}");
+    }
     for printed in list(&golden["saki_table_check"]) {
         let product = number(&printed["recall"]) * number(&printed["precision"]) / 100.0;
         assert!(

@@ -1,12 +1,16 @@
 //! Certain and uncertain questions of a preset, against the same questions under the first one.
 
-use ragscope::eval::{Answers, Ended, Measure, Plan, Question, Report, markdown, run};
+use ragscope::eval::{
+    Answers, Ended, Plan, Question, Report, SeparationMetric, UncertaintyMetric,
+    UnderstandingMetric, markdown, run,
+};
 use ragscope::event::{ContextOrigin, Event, Flow, Outcome, RunEvent, RunUsage, Understanding};
 use ragscope::trace::{Journal, JournalError};
 
 use super::question;
 
-/// Right where the context is understood, which it is for every third question; the preset "plain" measures nothing.
+/// Answers right where the context is understood, which it is for every third question; the preset
+/// "plain" measures nothing.
 struct Meter {
     measures: bool,
 }
@@ -25,7 +29,7 @@ impl Answers for Meter {
                 replies: Vec::new(),
                 matrix: Vec::new(),
                 judgements: Vec::new(),
-                // a better round later changes nothing of how the context was understood as it was found
+                // a better round later does not change how the retrieved context was understood
                 dse: if certain {
                     0.1
                 } else {
@@ -64,7 +68,7 @@ impl Answers for Meter {
 }
 
 #[test]
-fn certain_and_uncertain_questions_are_summed_up_apart() {
+fn certain_and_uncertain_questions_are_summed_up_separately() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut journal = Journal::open(&folder.path().join("j.jsonl"), "name").expect("a journal");
     let questions = (1..=9)
@@ -87,46 +91,35 @@ fn certain_and_uncertain_questions_are_summed_up_apart() {
     let [certain, uncertain] = &report.understanding[..] else {
         panic!("{:?}", report.understanding)
     };
-    assert_eq!(
-        (
-            certain.certain,
-            certain.questions,
-            certain.exact_match,
-            certain.rounds
-        ),
-        (true, 3, 1.0, 1.0)
-    );
-    assert_eq!(
-        (
-            uncertain.certain,
-            uncertain.questions,
-            uncertain.exact_match
-        ),
-        (false, 6, 0.0)
-    );
-    assert_eq!(
-        (
-            uncertain.rounds,
-            uncertain.measuring_ms,
-            uncertain.wall_ms_of_first
-        ),
-        (2.0, 40.0, 20.0)
-    );
+    assert_eq!((certain.certain, certain.questions), (true, 3));
+    assert_eq!((uncertain.certain, uncertain.questions), (false, 6));
+    for (summary, metric, value) in [
+        (certain, UnderstandingMetric::ExactMatch, 1.0),
+        (certain, UnderstandingMetric::Rounds, 1.0),
+        (uncertain, UnderstandingMetric::ExactMatch, 0.0),
+        (uncertain, UnderstandingMetric::Rounds, 2.0),
+        (uncertain, UnderstandingMetric::MeasuringMs, 40.0),
+        (uncertain, UnderstandingMetric::WallMsOfFirst, 20.0),
+        (uncertain, UnderstandingMetric::WallTimes, 5.0),
+        (uncertain, UnderstandingMetric::MeasuringTimes, 2.0),
+    ] {
+        assert_eq!(summary.values[metric], value, "{metric:?}");
+    }
     let dense = report.presets[1]
         .uncertainty
         .iter()
-        .find(|one| one.measure == Measure::Dense)
+        .find(|one| one.measure == UncertaintyMetric::Dense)
         .expect("measured");
-    assert_eq!((dense.questions, dense.auroc), (9, Some(1.0)));
+    assert_eq!(
+        (dense.questions, dense.separation[SeparationMetric::Auroc]),
+        (9, Some(1.0))
+    );
     assert!(
         !report.presets[0]
             .uncertainty
             .iter()
-            .any(|one| one.measure == Measure::Dense)
+            .any(|one| one.measure == UncertaintyMetric::Dense)
     );
     let text = markdown(&report);
-    assert!(
-        text.contains("5.0 (2.0)"),
-        "five times a plain answer, two of them for measuring: {text}"
-    );
+    assert!(text.contains("| 0.10    | 0.04      | 5.0 "), "{text}");
 }

@@ -1,0 +1,88 @@
+//! How uncertain the model is of an answer, and how well that separates wrong answers from right
+//! ones.
+
+use super::declare::Format::Number;
+use super::declare::metrics;
+use super::statistics::{auarc, auroc};
+use super::understanding::Understood;
+use crate::event::{SampledUncertainty, UncertaintyMeasure, Utility};
+use crate::methods::{mean_logprob, perplexity};
+use crate::story::{Run, Token};
+
+metrics! {
+    /// A measure of the uncertainty of an answer; `None` for a run in which it was not measured.
+    UncertaintyMetric: fn(&Run) -> Option<f64> {
+        /// Mean entropy of the token distributions of the answer, nats.
+        TokenEntropy "token entropy": Lower, Number(3), in Uncertainty => token_entropy;
+        /// Mean log-probability of the answer's tokens, negated, nats.
+        Logprob "mean log-probability": Lower, Number(3), in Uncertainty =>
+            |run| logprob(run).map(|logprob| -logprob);
+        /// Perplexity of the answer.
+        Perplexity "perplexity": Lower, Number(3), in Uncertainty =>
+            |run| logprob(run).map(perplexity);
+        /// Uncertainty that the probe reads in the hidden states: the highest of the answer's
+        /// sentences, in 0..=1.
+        Probe "probe": Lower, Number(3), in Uncertainty => probe;
+        /// Entropy of the answers to the context with one chunk rephrased at a time, nats.
+        Dense "DENSE": Lower, Number(3), in Uncertainty =>
+            |run| Understood::of(&run.refinement).map(|understood| understood.dse);
+        /// Entropy of the sizes of the clusters of sampled answers, nats.
+        DiscreteSemanticEntropy "discrete semantic entropy": Lower, Number(3), in Uncertainty =>
+            |run| sampled(run, |uncertainty| uncertainty.discrete_semantic_entropy);
+        /// Entropy of the likelihoods of the clusters of sampled answers, nats.
+        SemanticEntropy "semantic entropy": Lower, Number(3), in Uncertainty =>
+            |run| sampled(run, |uncertainty| uncertainty.semantic_entropy);
+        /// DENSE-RAG's entropy over degrees of agreement, of sampled answers, nats.
+        DegreeEntropy "degree entropy": Lower, Number(3), in Uncertainty =>
+            |run| sampled(run, |uncertainty| uncertainty.degree_entropy);
+        /// Share of pairs of sampled answers that do not agree.
+        Degree "degree": Lower, Number(3), in Uncertainty =>
+            |run| sampled(run, |uncertainty| uncertainty.degree);
+        /// Approximate number of meanings of the sampled answers, by the eigenvalues of their
+        /// Laplacian.
+        Eigenvalue "eigenvalues": Lower, Number(3), in Uncertainty =>
+            |run| sampled(run, |uncertainty| uncertainty.eigenvalue);
+    }
+}
+
+metrics! {
+    /// How well an uncertainty separates wrong answers from right ones (right: exact match).
+    /// Computed from the uncertainty of each answer and whether it is right.
+    SeparationMetric: fn(&[f64], &[bool]) -> Option<f64> {
+        /// Probability that a wrong answer is more uncertain than a right one.
+        Auroc "AUROC": Higher, Number(3), in Uncertainty => auroc;
+        /// Area under the accuracy of the most certain answers, by how many are kept.
+        Auarc "AUARC": Higher, Number(3), in Uncertainty => auarc;
+    }
+}
+
+/// Returns the geometric mean probability of the answer's tokens, in 0..=1; `None` without tokens.
+pub fn confidence(run: &Run) -> Option<f64> {
+    logprob(run).map(f64::exp)
+}
+
+fn logprob(run: &Run) -> Option<f64> {
+    let tokens: Vec<&Token> = run.tokens().collect();
+    let logprobs = tokens.iter().map(|token| token.logprob);
+    (!tokens.is_empty()).then(|| mean_logprob(logprobs))
+}
+
+fn token_entropy(run: &Run) -> Option<f64> {
+    let entropies: Vec<f64> = run.tokens().map(|token| f64::from(token.entropy)).collect();
+    let count = entropies.len() as f64;
+    (!entropies.is_empty()).then(|| entropies.iter().sum::<f64>() / count)
+}
+
+fn probe(run: &Run) -> Option<f64> {
+    let uncertainties = run
+        .steps
+        .iter()
+        .filter_map(|step| step.uncertainty.as_ref());
+    let probed = uncertainties.filter(|known| known.measure == UncertaintyMeasure::Probe);
+    probed.map(|known| f64::from(known.value)).reduce(f64::max)
+}
+
+fn sampled(run: &Run, value: fn(&SampledUncertainty) -> f32) -> Option<f64> {
+    let belief = run.utility().and_then(Utility::belief)?;
+    Some(f64::from(value(&belief.uncertainty)))
+}
