@@ -78,9 +78,13 @@ fn search() {
     let recall = recall(&index, &embedder.space, &queries, &settings);
     print_figure("vector recall@10 against exact search", recall, "");
 
+    search_latency(&index, &queries, &settings);
+}
+
+fn search_latency(index: &Index, queries: &[(String, Vec<f32>)], settings: &RetrieverSettings) {
     let search = |(query, vector): &(String, Vec<f32>)| {
         index
-            .search(query, vector, FINGERPRINT, &settings)
+            .search(query, vector, FINGERPRINT, settings)
             .expect("hits")
     };
     let mut times: Vec<f64> = Vec::new();
@@ -284,7 +288,9 @@ fn bundled_embedder() -> PathBuf {
 }
 
 fn counter() -> TokenCounter {
-    TokenCounter::from_gguf(&bundled_embedder()).expect("the bundled vocabulary")
+    let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-index.log");
+    let runtime = Runtime::start(&log).expect("llama.cpp starts");
+    TokenCounter::from_gguf(&bundled_embedder(), &runtime).expect("the bundled vocabulary")
 }
 
 // ── documents and vectors from numbers ──────────────────────────────────────────────────────────

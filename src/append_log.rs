@@ -113,7 +113,7 @@ impl<R: Serialize + DeserializeOwned> AppendLog<R> {
         let line = line(record)?;
         self.file.seek(SeekFrom::Start(self.end))?;
         self.file.write_all(&line).inspect_err(|_| {
-            // A full disk gets its bytes back.
+            // Frees a full disk.
             let _ = self.file.set_len(self.end);
         })?;
 
@@ -133,7 +133,7 @@ impl<R: Serialize + DeserializeOwned> AppendLog<R> {
         self.file.sync_data()
     }
 
-    /// Throws every record away.
+    /// Deletes every record.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -161,7 +161,7 @@ impl<R: Serialize + DeserializeOwned> AppendLog<R> {
     }
 }
 
-/// Returns the head of a log; `None` for a file that is no log, or has another kind of head.
+/// Returns the head of a log; `None` for a file that is not a log, or has another kind of head.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compact_log_holds_what_it_is_given() {
+    fn a_compacted_log_holds_its_records() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
         let bytes = Log::compact(&"work", [record(4), record(2)]).expect("bytes");

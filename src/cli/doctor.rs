@@ -366,7 +366,7 @@ fn indexes(paths: &Paths) -> Vec<Check> {
 fn index(health: Health) -> Check {
     let Health {
         folder,
-        place,
+        root,
         generation,
         documents,
         chunks,
@@ -383,7 +383,7 @@ fn index(health: Health) -> Check {
             found,
             &format!(
                 "the folder is gone: delete {} to free its space",
-                place.display()
+                root.display()
             ),
         ),
     }

@@ -100,7 +100,7 @@ pub fn run(
     let set = QuestionSet::read(&file)?;
     let questions = chosen(set.questions, what)?;
     let files = files(&folder, &layers.config()?)?;
-    let missing = EvidenceCheck::look(&questions, &documents(&files))
+    let missing = EvidenceCheck::run(&questions, &documents(&files))
         .missing()
         .to_vec();
     tell(out, &set.remarks, "of the question file");
@@ -181,7 +181,7 @@ fn make(
     let (interrupt, config) = (Interrupt::listen()?, layers.config()?);
     let documents = documents(&files(folder, &config)?);
     let mut worker = Worker::new(layers.clone(), paths.clone(), interrupt.stop_flag());
-    let wanted = (limit.unwrap_or(QUESTIONS_MADE), config.seed);
+    let wanted = limit.unwrap_or(QUESTIONS_MADE);
     let mut tried = 0;
     let shown = RefCell::new(&mut *out);
     let made = worker.calls(
@@ -190,7 +190,7 @@ fn make(
             interrupt.flow()
         },
         |calls| {
-            eval::make_questions(calls, &documents, wanted, &mut |making| {
+            eval::make_questions(calls, &documents, wanted, config.seed, &mut |making| {
                 tried = making.tried;
                 let line = || {
                     format!(

@@ -110,7 +110,7 @@ impl Commands {
             Command::Ask { .. }
             | Command::Open { .. }
             | Command::Reindex { .. }
-            | Command::Seek { .. }
+            | Command::TracePassage { .. }
             | Command::OpenSource { .. }
             | Command::MeasureUtility { .. } => self.engine.send(command),
         };
@@ -146,7 +146,7 @@ fn lend(requests: &Receiver<Command>, sessions: &Path, tee: &Tee) {
             Command::Ask { .. }
             | Command::Open { .. }
             | Command::Reindex { .. }
-            | Command::Seek { .. }
+            | Command::TracePassage { .. }
             | Command::OpenSource { .. }
             | Command::MeasureUtility { .. } => {}
         }

@@ -117,8 +117,9 @@ impl<'a> Work<'a> {
             })
         })?;
         let queries = PassageTrace::queries(&run);
-        let sought = self.run(|worker, publish| worker.seek(phrase, &queries, &[], publish))?;
-        let trace = PassageTrace::new(&run, phrase, &sought);
+        let lookups =
+            self.run(|worker, publish| worker.trace_passage(phrase, &queries, &[], publish))?;
+        let trace = PassageTrace::new(&run, phrase, &lookups);
 
         if self.observer.out.json {
             self.observer.out.json_line(&trace)?;

@@ -1,12 +1,14 @@
-//! From bytes to text: UTF-8, UTF-16 with its mark, and Western 8-bit text; what is no text is told apart.
+//! Decodes bytes: UTF-8, UTF-16 with a byte order mark, and Western 8-bit text. Bytes that are not
+//! text are refused.
 
 use super::offsets::{Offsets, Traced};
 
-/// A line longer than this is data, not text: nobody reads it, and every tool that shows it suffers.
+/// A longer line is data, not text: nobody reads it, and every tool that shows it is slow.
 const MAX_LINE_BYTES: usize = 8 << 20;
-/// Text holds hardly any control characters besides white space and escape sequences.
+/// Maximum share of control characters in text, besides white space and escape sequences.
 const MAX_CONTROL_SHARE: f64 = 0.02;
-/// Western text holds few letters beyond ASCII; other 8-bit encodings and compressed data hold many.
+/// Maximum share of bytes beyond ASCII in Western text; other 8-bit encodings and compressed data
+/// have more.
 const MAX_HIGH_SHARE: f64 = 0.3;
 
 /// Windows-1252 from 0x80 to 0x9f; elsewhere it is Latin-1. The WHATWG encoding standard keeps the
@@ -20,7 +22,7 @@ const WINDOWS_1252: [char; 32] = [
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Decoded {
     pub(super) traced: Traced,
-    /// What a reader should know: bytes that could not be read, an encoding that was guessed.
+    /// A remark for the user: bytes that could not be read, an encoding that was guessed.
     pub(super) note: Option<String>,
 }
 
@@ -30,10 +32,10 @@ impl From<Traced> for Decoded {
     }
 }
 
-/// The text of `bytes`, without a byte order mark.
+/// Decodes a file, without its byte order mark.
 ///
 /// # Errors
-/// The reason why they are not read as text.
+/// The reason why it is not read as text.
 pub(super) fn decode(bytes: Vec<u8>) -> Result<Decoded, String> {
     let decoded = match bytes.as_slice() {
         [0xef, 0xbb, 0xbf, ..] => utf8(bytes, 3)?,
@@ -70,16 +72,19 @@ fn utf8(bytes: Vec<u8>, skip: usize) -> Result<Decoded, String> {
     }
 }
 
-/// Bytes that are not UTF-8: UTF-8 with faults when most of what is beyond ASCII is sound, otherwise Western 8-bit text.
+/// Decodes bytes that are not UTF-8: as UTF-8 with faults when most of what is beyond ASCII is valid,
+/// otherwise as Western 8-bit text.
 fn not_utf8(bytes: &[u8], skip: usize) -> Result<Decoded, String> {
-    let (mut sound, mut faults) = (0_usize, 0_usize);
+    let mut valid = 0;
+    let mut faults = 0;
     for part in bytes.utf8_chunks() {
-        sound += part.valid().chars().filter(|c| !c.is_ascii()).count();
+        valid += part.valid().chars().filter(|c| !c.is_ascii()).count();
         faults += usize::from(!part.invalid().is_empty());
     }
-    if skip > 0 || sound > faults {
+    if skip > 0 || valid > faults {
         return Ok(utf8_with_faults(bytes, skip, faults));
     }
+
     let high = bytes.iter().filter(|byte| !byte.is_ascii()).count();
     if high as f64 > bytes.len() as f64 * MAX_HIGH_SHARE {
         return Err(
@@ -89,7 +94,7 @@ fn not_utf8(bytes: &[u8], skip: usize) -> Result<Decoded, String> {
     Ok(western(bytes))
 }
 
-/// Each fault becomes one replacement sign.
+/// Decodes UTF-8; each fault becomes one replacement character.
 fn utf8_with_faults(bytes: &[u8], skip: usize, faults: usize) -> Decoded {
     let mut traced = Traced::with_capacity(bytes.len());
     let mut at = skip as u64;
@@ -110,7 +115,7 @@ fn utf8_with_faults(bytes: &[u8], skip: usize, faults: usize) -> Decoded {
     }
 }
 
-/// Windows-1252, which holds Latin-1.
+/// Decodes Windows-1252, which contains Latin-1.
 fn western(bytes: &[u8]) -> Decoded {
     let mut traced = Traced::with_capacity(bytes.len() + bytes.len() / 8);
     let mut at = 0_usize;
@@ -145,7 +150,8 @@ fn windows_1252(byte: u8) -> char {
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Decoded {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
     let mut traced = Traced::with_capacity(bytes.len());
-    let (mut at, mut faults) = (2_u64, bytes.len() % 2);
+    let mut at = 2_u64;
+    let mut faults = bytes.len() % 2;
     for decoded in char::decode_utf16(units) {
         let character = decoded.unwrap_or_else(|_| {
             faults += 1;
@@ -175,15 +181,17 @@ fn check_text(text: &str) -> Result<(), String> {
         .max()
         .unwrap_or(0);
     if longest > MAX_LINE_BYTES {
-        let (mib, most) = (longest >> 20, MAX_LINE_BYTES >> 20);
+        let mib = longest >> 20;
+        let max_mib = MAX_LINE_BYTES >> 20;
         return Err(format!(
-            "a single line of {mib} MiB: beyond {most} MiB it is data, not text"
+            "a single line of {mib} MiB: beyond {max_mib} MiB it is data, not text"
         ));
     }
     Ok(())
 }
 
-/// White space, backspace and escape are in logs and recordings of terminals.
+/// Returns whether text may contain a control character: logs and recordings of terminals have white
+/// space, backspace and escape.
 fn is_text_control(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, 0x08 | 0x0b | 0x1b)
 }
@@ -227,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_guessed_or_lost_is_noted() {
+    fn guesses_and_faults_are_noted() {
         let note = |bytes: &[u8]| {
             decode(bytes.to_vec())
                 .expect("text")
@@ -240,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_refused() {
+    fn bytes_that_are_not_text_are_refused() {
         let cases: [(Vec<u8>, &str); 5] = [
             (b"PK\x03\x04\0\0data".to_vec(), "binary"),
             ((1..=31).collect(), "binary"),

@@ -1,4 +1,5 @@
-//! A file as text, with the way back: which bytes and lines of the file, and which headings, a part of the text stands for.
+//! A file as text, with the way back: the bytes and lines of the file and the headings of each part
+//! of the text.
 
 use std::ops::Range;
 use std::path::Path;
@@ -17,11 +18,12 @@ pub struct Document {
     /// Path inside the corpus.
     pub path: String,
     pub format: Format,
-    /// ISO 639-1 code; `en` when the text is too short to tell.
+    /// ISO 639-1 code; `en` when the text is too short to detect it.
     pub language: &'static str,
-    /// The text that is cut into chunks: of Markdown and plain text all of it, of HTML what is between the tags.
+    /// The text that is split into chunks: all of Markdown and plain text, and the text between the
+    /// tags of HTML.
     pub text: String,
-    /// What a reader of the index report should know about it.
+    /// A remark for the index report.
     pub note: Option<String>,
     pub(super) outline: Outline,
     /// The lowest level of a heading.
@@ -29,32 +31,32 @@ pub struct Document {
     /// From the text to the decoded file, and from there to its bytes.
     extracted: Offsets,
     decoded: Offsets,
-    /// Where the lines of the decoded file begin.
+    /// The starts of the lines of the decoded file.
     line_starts: Vec<u64>,
 }
 
-/// How a document is divided.
+/// The structure of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Outline {
     pub(super) headings: Vec<Heading>,
-    /// Where the front matter ends; 0 when there is none.
+    /// The end of the front matter; 0 when there is none.
     pub(super) front_matter_end: usize,
 }
 
 /// A heading of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Heading {
-    /// Its place in the text, its own marks included.
-    pub(super) place: Range<usize>,
+    /// Its range in the text, with its marks.
+    pub(super) range: Range<usize>,
     /// 1 is outermost, 0 the title of a page.
     pub(super) level: u8,
     pub(super) title: String,
 }
 
-/// Read a file that a walk found.
+/// Reads a file that a walk found.
 ///
 /// # Errors
-/// The reason why it does not become a document: unreadable, gone, no text, nothing in it.
+/// The reason why it does not become a document: unreadable, missing, not text, empty.
 pub fn read(found: &FoundFile) -> Result<Document, SkippedFile> {
     let skipped = |reason| SkippedFile {
         path: found.path.clone(),
@@ -64,7 +66,8 @@ pub fn read(found: &FoundFile) -> Result<Document, SkippedFile> {
     Document::new(&found.path, bytes).map_err(skipped)
 }
 
-/// The lines of a file as a reader sees them, without line ends: what line numbers of chunks and citations count.
+/// Returns the lines of a file, without line ends, as the line numbers of chunks and citations count
+/// them.
 ///
 /// # Errors
 /// The reason why the file cannot be shown.
@@ -78,15 +81,16 @@ pub fn source_lines(file: &Path) -> Result<Vec<String>, String> {
 }
 
 impl Document {
-    /// The document that a file of these bytes is.
+    /// Creates the document of a file with these bytes.
     ///
     /// # Errors
-    /// The reason why it is none.
+    /// The reason why the file is not a document.
     pub fn new(path: &str, bytes: Vec<u8>) -> Result<Self, String> {
         let decoded = decode(bytes)?;
         let line_starts = line_starts(&decoded.traced.text);
         let format = Format::of(path);
         let text = decoded.traced.text;
+
         let mut outline = Outline::default();
         let (text, extracted) = match format {
             Format::Text => (text, Offsets::default()),
@@ -103,18 +107,15 @@ impl Document {
         if text.trim().is_empty() {
             return Err("it holds no text".to_owned());
         }
+
+        let levels = outline.headings.iter().map(|heading| heading.level);
         Ok(Self {
             path: path.to_owned(),
             format,
             language: language(&text),
             text,
             note: decoded.note,
-            outermost: outline
-                .headings
-                .iter()
-                .map(|heading| heading.level)
-                .min()
-                .unwrap_or(0),
+            outermost: levels.min().unwrap_or(0),
             outline,
             extracted,
             decoded: decoded.traced.origin,
@@ -122,29 +123,28 @@ impl Document {
         })
     }
 
-    /// The bytes of the file that a part of the text stands for: start, and one past the end.
-    #[must_use]
+    /// Returns the bytes of the file that a part of the text stands for: start, and one past the
+    /// end.
     pub fn bytes(&self, part: Range<usize>) -> [u64; 2] {
         let decoded = self.in_decoded(part);
         let bytes = self.decoded.source_range(decoded);
         [bytes.start, bytes.end]
     }
 
-    /// The lines of the file that a part of the text stands for, from 1, both inclusive.
-    #[must_use]
+    /// Returns the lines of the file that a part of the text stands for, from 1, both inclusive.
     pub fn lines(&self, part: Range<usize>) -> [u32; 2] {
         let decoded = self.in_decoded(part);
         let last = decoded.end.saturating_sub(1).max(decoded.start);
         [self.line(decoded.start as u64), self.line(last as u64)]
     }
 
-    /// The titles of the headings above a place of the text, outermost first. On a heading that is its own title too.
-    #[must_use]
+    /// Returns the titles of the headings above a position of the text, outermost first. On a heading
+    /// its own title is among them.
     pub fn headings_at(&self, at: usize) -> Vec<String> {
         let above = self
             .outline
             .headings
-            .partition_point(|heading| heading.place.start <= at);
+            .partition_point(|heading| heading.range.start <= at);
         let mut path: Vec<&Heading> = Vec::new();
         for heading in self.outline.headings[..above].iter().rev() {
             if path.last().is_none_or(|inner| heading.level < inner.level) {
@@ -160,20 +160,20 @@ impl Document {
             .collect()
     }
 
-    /// The heading that begins at a place of the text or holds it.
+    /// Returns the heading that contains a position of the text.
     pub(super) fn heading_at(&self, at: usize) -> Option<&Heading> {
         let after = self
             .outline
             .headings
-            .partition_point(|heading| heading.place.start <= at);
+            .partition_point(|heading| heading.range.start <= at);
         self.outline.headings[..after]
             .last()
-            .filter(|heading| at < heading.place.end)
+            .filter(|heading| at < heading.range.end)
     }
 
     fn in_decoded(&self, part: Range<usize>) -> Range<usize> {
         let decoded = self.extracted.source_range(part);
-        // the decoded text was in memory, so its places fit
+        // the decoded text was in memory, so its positions fit
         usize::try_from(decoded.start).unwrap_or(usize::MAX)
             ..usize::try_from(decoded.end).unwrap_or(usize::MAX)
     }

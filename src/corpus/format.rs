@@ -1,32 +1,30 @@
-//! Formats by the ending of a file name.
+//! File formats by the extension of a file name.
 
 use serde::{Deserialize, Serialize};
 
-/// How the text of a file is found in it.
+/// The way in which the text of a file is extracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// Text as it stands; also what no other format claims and whose bytes are text.
+    /// Plain text; also every file of no other format whose bytes are text.
     Text,
-    /// Markdown as it stands, with its headings.
+    /// Markdown as it is in the file, with its headings.
     Markdown,
     /// The text between the tags, with its headings.
     Html,
 }
 
 impl Format {
-    /// The format of a file by its name.
-    #[must_use]
+    /// Returns the format of a file by its name.
     pub fn of(path: &str) -> Self {
-        match ending(path).as_str() {
+        match extension(path).as_str() {
             "md" | "markdown" | "mdown" | "mkd" | "mkdn" | "mdx" | "qmd" | "rmd" => Self::Markdown,
             "html" | "htm" | "xhtml" | "xht" => Self::Html,
             _ => Self::Text,
         }
     }
 
-    /// The name on the screen.
-    #[must_use]
+    /// Returns the name for users.
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -36,7 +34,7 @@ impl Format {
     }
 }
 
-/// Kinds of files that hold no text, or hold it in a way that is not read, by ending.
+/// Kinds of files without text, or whose text is not read, with their extensions.
 const UNREAD: &[(&str, &[&str])] = &[
     ("a PDF document", &["pdf"]),
     (
@@ -92,19 +90,19 @@ const UNREAD: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What a file is when its name tells that it is not read.
+/// Returns the kind of a file whose name says that it is not read.
 pub(super) fn unread_kind(path: &str) -> Option<&'static str> {
-    let ending = ending(path);
+    let extension = extension(path);
     UNREAD
         .iter()
-        .find(|(_, endings)| endings.contains(&ending.as_str()))
+        .find(|(_, extensions)| extensions.contains(&extension.as_str()))
         .map(|(kind, _)| *kind)
 }
 
-fn ending(path: &str) -> String {
+fn extension(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.')
-        .map_or_else(String::new, |(_, ending)| ending.to_lowercase())
+        .map_or_else(String::new, |(_, extension)| extension.to_lowercase())
 }
 
 #[cfg(test)]
@@ -112,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_the_format() {
+    fn format_of_file_names() {
         let cases = [
             ("a/README.MD", Format::Markdown, None),
             ("page.html", Format::Html, None),

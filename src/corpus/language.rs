@@ -1,10 +1,11 @@
-//! The language of a text, as far as the program tells languages apart.
+//! The language of a text, among those that the program distinguishes.
 
 use whatlang::{Detector, Lang};
 
-/// Bytes of the text that are looked at, and letters below which it is too short to tell.
+/// Bytes of the text that the detector reads.
 const SAMPLE_BYTES: usize = 4096;
-const ENOUGH_LETTERS: usize = 60;
+/// Minimum number of letters; a shorter ASCII text is taken for English.
+const MIN_LETTERS: usize = 60;
 pub(super) const DEFAULT: &str = "en";
 
 /// Languages with rules of their own for sentences or word forms, and their ISO 639-1 codes.
@@ -54,11 +55,11 @@ const LANGUAGES: &[(Lang, &str)] = &[
     (Lang::Vie, "vi"),
 ];
 
-/// ISO 639-1 code of the language of `text`; English when it is too short or too mixed to tell.
-#[must_use]
+/// Returns the ISO 639-1 code of the language of `text`; English when it is too short or too mixed to
+/// detect it.
 pub fn language(text: &str) -> &'static str {
     let sample = &text[..text.floor_char_boundary(SAMPLE_BYTES)];
-    if sample.chars().filter(|c| c.is_alphabetic()).count() < ENOUGH_LETTERS && sample.is_ascii() {
+    if sample.chars().filter(|c| c.is_alphabetic()).count() < MIN_LETTERS && sample.is_ascii() {
         return DEFAULT;
     }
     let detector = Detector::with_allowlist(LANGUAGES.iter().map(|(lang, _)| *lang).collect());
@@ -76,7 +77,7 @@ mod tests {
     use super::language;
 
     #[test]
-    fn tells_languages_apart() {
+    fn languages_are_detected() {
         let cases = [
             ("Kurz.", "en"),
             ("", "en"),

@@ -1,10 +1,10 @@
-//! How a Markdown text is divided.
+//! The structure of a Markdown text.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::document::{Heading, Outline};
 
-/// Headings in order, and the front matter, which is not taken for one.
+/// Returns the headings in order, and the front matter, which is not a heading.
 pub(super) fn outline(text: &str) -> Outline {
     let options = Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
         | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
@@ -12,11 +12,11 @@ pub(super) fn outline(text: &str) -> Outline {
         | Options::ENABLE_HEADING_ATTRIBUTES;
     let mut outline = Outline::default();
     let mut open: Option<Heading> = None;
-    for (event, place) in Parser::new_ext(text, options).into_offset_iter() {
+    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
                 open = Some(Heading {
-                    place,
+                    range,
                     level: level as u8,
                     title: String::new(),
                 });
@@ -25,7 +25,7 @@ pub(super) fn outline(text: &str) -> Outline {
                 .headings
                 .extend(open.take().filter(|heading| !heading.title.is_empty())),
             Event::Start(Tag::MetadataBlock(_)) if outline.headings.is_empty() => {
-                outline.front_matter_end = place.end
+                outline.front_matter_end = range.end
             }
             Event::Text(words) | Event::Code(words) => {
                 if let Some(heading) = &mut open {

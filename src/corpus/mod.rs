@@ -1,10 +1,11 @@
-//! A folder becomes documents, and documents become sentences and chunks.
+//! Reads a folder as documents, and splits documents into sentences and chunks.
 //!
-//! In reading order: [`walk()`] lists the files, [`read`] makes a [`Document`] of one, [`sentences`] and a [`Cutting`] take it apart,
-//! and a [`TokenCounter`] says how long a text is for the embedder.
+//! In reading order: [`walk()`] lists the files, [`read`] makes a [`Document`] of one, [`sentences`]
+//! and a [`SplitMethod`] split it, and a [`TokenCounter`] counts the tokens of a text for the embedder.
 //!
-//! This module knows nothing of vectors or of generation. Document text is data: it is kept as it is in the file, and made
-//! harmless where it is shown. A document that cannot be read gives a reason and never an end of the program.
+//! This module knows nothing of vectors or of generation. Document text is data: it is kept as it is
+//! in the file, and made harmless where it is shown. A document that cannot be read gives a reason and
+//! never ends the program.
 
 mod walk;
 mod format;
@@ -18,7 +19,9 @@ mod sentence;
 mod tokens;
 mod chunk;
 
-pub use chunk::{Chunk, Cutting, FixedCut, SemanticCut, Sentences, chunks_at, cut};
+pub use chunk::{
+    Chunk, FixedSplit, SemanticSplit, Sentences, SplitMethod, chunks_at, fixed_chunks,
+};
 pub use document::{Document, read, source_lines};
 pub use format::Format;
 pub use language::language;
@@ -26,7 +29,7 @@ pub use sentence::{fold_white_space, sentences};
 pub use tokens::TokenCounter;
 pub use walk::{FoundFile, Walked, locate, walk};
 
-/// Why a folder cannot be walked. Every message says what to do next.
+/// The reason why a folder cannot be walked. Every message says what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum CorpusError {
     #[error("there is no folder {folder}: check the path")]

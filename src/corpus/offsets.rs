@@ -1,21 +1,23 @@
-//! From places in extracted text back to places in what it was extracted from.
+//! Maps positions in extracted text back to positions in its source.
 
 use std::ops::Range;
 
-/// Text whose every byte knows where it came from.
+/// Text with the origin of every byte.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Traced {
     pub(super) text: String,
     pub(super) origin: Offsets,
 }
 
-/// Places of a text in its source, as runs of equal steps. A text without runs is its source, byte for byte.
+/// The positions of a text in its source, as runs of equal steps. A text without runs is its source,
+/// byte for byte.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Offsets {
     runs: Vec<Run>,
 }
 
-/// From `text_start` on, every `text_step` bytes of text stand for `source_step` bytes of the source from `source_start` on.
+/// From `text_start` on, every `text_step` bytes of text stand for `source_step` bytes of the source
+/// from `source_start` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     text_start: usize,
@@ -25,7 +27,7 @@ struct Run {
 }
 
 impl Run {
-    /// Where the unit that holds the byte `at` of the text begins in the source.
+    /// Returns where the unit that contains the byte `at` of the text begins in the source.
     fn source(&self, at: usize) -> u64 {
         let units = (at - self.text_start) as u64 / u64::from(self.text_step.max(1));
         self.source_start + units * u64::from(self.source_step)
@@ -40,7 +42,7 @@ impl Traced {
         }
     }
 
-    /// Add text that stands in the source as it is.
+    /// Adds text that is in the source byte for byte.
     pub(super) fn copy(&mut self, text: &str, source: u64) {
         self.add(
             text,
@@ -53,8 +55,8 @@ impl Traced {
         );
     }
 
-    /// Add one unit of text that stands for `source_bytes` of the source: a decoded character, an entity, a line end that a tag
-    /// implies.
+    /// Adds one unit of text that stands for `source_bytes` of the source: a decoded character, an
+    /// entity, a line end that a tag implies.
     pub(super) fn stand_for(&mut self, text: &str, source: u64, source_bytes: u32) {
         let text_step = u32::try_from(text.len()).unwrap_or(u32::MAX);
         self.add(
@@ -76,7 +78,7 @@ impl Traced {
             .origin
             .runs
             .last()
-            .is_some_and(|last| continues(last, &run))
+            .is_some_and(|last| is_continued_by(last, &run))
         {
             self.origin.runs.push(run);
         }
@@ -84,15 +86,15 @@ impl Traced {
     }
 }
 
-fn continues(last: &Run, run: &Run) -> bool {
-    let same_steps = last.text_step == run.text_step && last.source_step == run.source_step;
-    let whole_units =
+fn is_continued_by(last: &Run, run: &Run) -> bool {
+    let has_same_steps = last.text_step == run.text_step && last.source_step == run.source_step;
+    let has_whole_units =
         (run.text_start - last.text_start).is_multiple_of(last.text_step.max(1) as usize);
-    same_steps && whole_units && last.source(run.text_start) == run.source_start
+    has_same_steps && has_whole_units && last.source(run.text_start) == run.source_start
 }
 
 impl Offsets {
-    /// Text that begins `bytes` into its source and is the same from there on.
+    /// Returns the offsets of a text that is its source without the first `bytes`.
     pub(super) fn shifted(bytes: u64) -> Self {
         Self {
             runs: vec![Run {
@@ -104,12 +106,13 @@ impl Offsets {
         }
     }
 
-    /// The place in the source of the byte `at` of the text.
+    /// Returns the position in the source of the byte `at` of the text.
     pub(super) fn source(&self, at: usize) -> u64 {
         self.run(at).map_or(at as u64, |run| run.source(at))
     }
 
-    /// The part of the source that a part of the text stands for. An empty part has no width in the source either.
+    /// Returns the part of the source that a part of the text stands for. An empty part is empty in
+    /// the source, too.
     pub(super) fn source_range(&self, part: Range<usize>) -> Range<u64> {
         let start = self.source(part.start);
         if part.is_empty() {
@@ -162,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn text_without_runs_is_its_source() {
+    fn text_without_runs_equals_its_source() {
         assert_eq!(Offsets::default().source_range(3..7), 3..7);
         assert_eq!(Offsets::shifted(3).source_range(0..4), 3..7);
     }

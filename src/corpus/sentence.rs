@@ -1,15 +1,16 @@
-//! Sentences of running text, lists, tables and headings.
+//! Splits running text, lists, tables and headings into sentences.
 
 use std::ops::Range;
 
-/// The splitter looks at this much text at once: one without a sentence end must not cost more than its length.
+/// Maximum size of the text that is split at once, so that the cost of a text without sentence ends
+/// grows with its length only.
 const WINDOW_BYTES: usize = 8 << 10;
-/// A run of more lines than this without a sentence end is no prose (code, records, verse): each line stands for itself.
-const MOST_LINES: usize = 8;
+/// A run of more lines than this without a sentence end is not prose but code, records or verse: each
+/// line counts as a sentence.
+const MAX_LINES: usize = 8;
 
-/// The sentences of `text`, in order, without the white space around them. A heading, a list item, a table row and a line of
-/// a code block each stand for themselves. `language` is an ISO 639-1 code.
-#[must_use]
+/// Splits `text` into sentences, without the white space around them. A heading, a list item, a table
+/// row and a line of a code block each count as a sentence. `language` is an ISO 639-1 code.
 pub fn sentences(text: &str, language: &str) -> Vec<Range<usize>> {
     let mut sentences = Vec::new();
     for block in blocks(text) {
@@ -20,8 +21,7 @@ pub fn sentences(text: &str, language: &str) -> Vec<Range<usize>> {
     sentences
 }
 
-/// The text in one line: every run of white space is one space, none at the ends.
-#[must_use]
+/// Returns the text in one line: every run of white space becomes one space, none at the ends.
 pub fn fold_white_space(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -33,7 +33,7 @@ pub fn fold_white_space(text: &str) -> String {
     folded
 }
 
-/// The sentences of a window of running text.
+/// Adds the sentences of a window of running text.
 fn split(text: &str, window: Range<usize>, language: &str, sentences: &mut Vec<Range<usize>>) {
     let mut mark = None;
     for found in sentencex::get_sentence_boundaries(language, &text[window.clone()]) {
@@ -50,7 +50,7 @@ fn split(text: &str, window: Range<usize>, language: &str, sentences: &mut Vec<R
             .bytes()
             .filter(|byte| *byte == b'\n')
             .count();
-        if lines < MOST_LINES {
+        if lines < MAX_LINES {
             sentences.extend(Some(sentence).filter(|sentence| !sentence.is_empty()));
         } else {
             sentences.extend(
@@ -62,7 +62,7 @@ fn split(text: &str, window: Range<usize>, language: &str, sentences: &mut Vec<R
     }
 }
 
-/// The parts of `text` that sentences do not cross.
+/// Returns the parts of `text` that sentences do not cross.
 fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut open = false;
@@ -73,26 +73,26 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
         fence = match kind {
             Line::Fence if fence.is_empty() => &content[..3],
             Line::Fence => "",
-            Line::Blank | Line::Alone | Line::Begins | Line::Underline | Line::Goes => fence,
+            Line::Blank | Line::Alone | Line::Begins | Line::Underline | Line::Continues => fence,
         };
         match kind {
             Line::Blank => open = false,
-            Line::Goes | Line::Underline if open => {
+            Line::Continues | Line::Underline if open => {
                 if let Some(block) = blocks.last_mut() {
                     block.end = line.end;
                 }
-                open = kind == Line::Goes;
+                open = kind == Line::Continues;
             }
-            Line::Alone | Line::Fence | Line::Begins | Line::Goes | Line::Underline => {
+            Line::Alone | Line::Fence | Line::Begins | Line::Continues | Line::Underline => {
                 blocks.push(line);
-                open = matches!(kind, Line::Begins | Line::Goes);
+                open = matches!(kind, Line::Begins | Line::Continues);
             }
         }
     }
     blocks
 }
 
-/// What a line is to the block before it.
+/// The relation of a line to the block before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     Blank,
@@ -100,8 +100,8 @@ enum Line {
     Alone,
     /// The first line of a list item or a quotation.
     Begins,
-    /// Goes on with the block, or begins a paragraph.
-    Goes,
+    /// Continues the block, or begins a paragraph.
+    Continues,
     /// The line under a heading.
     Underline,
     /// The beginning or the end of a code block.
@@ -125,7 +125,7 @@ fn kind(content: &str, fence: &str) -> Line {
     } else if is_item(content) {
         Line::Begins
     } else {
-        Line::Goes
+        Line::Continues
     }
 }
 
@@ -134,7 +134,8 @@ fn is_heading(content: &str) -> bool {
     (1..=6).contains(&(content.len() - title.len())) && title.starts_with([' ', '\t'])
 }
 
-/// `- item`, `* item`, `+ item`, `• item`, `12. item`, `3) item`.
+/// Returns whether a line begins a list item: `- item`, `* item`, `+ item`, `• item`, `12. item`,
+/// `3) item`.
 fn is_item(content: &str) -> bool {
     if let Some(rest) = content.strip_prefix(['-', '*', '+', '•']) {
         return rest.starts_with([' ', '\t']);
@@ -144,14 +145,14 @@ fn is_item(content: &str) -> bool {
         .is_some_and(|(mark, _)| is_mark(mark))
 }
 
-/// The number of a list item alone, which the splitter takes for a sentence.
+/// Returns whether this is the number of a list item, which the splitter takes for a sentence.
 fn is_mark(sentence: &str) -> bool {
     sentence.strip_suffix(['.', ')']).is_some_and(|number| {
         (1..=3).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
     })
 }
 
-/// Lines with their ends.
+/// Returns the lines with their ends.
 fn lines_of(text: &str, part: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let mut at = part.start;
     text[part].split_inclusive('\n').map(move |line| {
@@ -161,16 +162,16 @@ fn lines_of(text: &str, part: Range<usize>) -> impl Iterator<Item = Range<usize>
     })
 }
 
-/// The block in parts of bounded size, cut after white space where there is some.
+/// Returns the block in parts of bounded size, split after white space where there is some.
 fn windows(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
     let mut windows = Vec::new();
     let mut at = block.start;
     while block.end - at > WINDOW_BYTES {
-        let most = text.floor_char_boundary(at + WINDOW_BYTES);
+        let max = text.floor_char_boundary(at + WINDOW_BYTES);
         let half = text.floor_char_boundary(at + WINDOW_BYTES / 2);
-        let cut = text[half..most]
+        let cut = text[half..max]
             .rfind(char::is_whitespace)
-            .map_or(most, |space| text.ceil_char_boundary(half + space + 1));
+            .map_or(max, |space| text.ceil_char_boundary(half + space + 1));
         windows.push(at..cut);
         at = cut;
     }
@@ -178,7 +179,7 @@ fn windows(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
     windows
 }
 
-/// The part without the white space around it.
+/// Returns the part without the white space around it.
 fn trimmed(text: &str, part: Range<usize>) -> Range<usize> {
     let inner = text[part.clone()].trim();
     let start = part.start + (text[part.clone()].len() - text[part].trim_start().len());
@@ -192,7 +193,7 @@ mod tests {
     fn check(text: &str, language: &str, expected: &[&str]) {
         let found: Vec<&str> = sentences(text, language)
             .into_iter()
-            .map(|place| &text[place])
+            .map(|range| &text[range])
             .collect();
         assert_eq!(found, expected);
     }
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_without_sentence_ends_stand_for_themselves() {
+    fn lines_without_sentence_ends_are_sentences() {
         let records = (0..20)
             .map(|n| format!("{n};name;value"))
             .collect::<Vec<_>>()
@@ -265,7 +266,7 @@ mod tests {
     fn long_text_without_ends_is_split_in_bounded_time() {
         let text = "word ".repeat(200_000);
         let found = sentences(&text, "en");
-        assert!(found.iter().all(|place| place.len() <= WINDOW_BYTES));
+        assert!(found.iter().all(|range| range.len() <= WINDOW_BYTES));
         assert_eq!(
             sentences(&"x".repeat(1_000_000), "en")
                 .iter()

@@ -1,4 +1,4 @@
-//! Which files of a folder become documents, and why the others do not.
+//! Lists the files of a folder that become documents, and why the others do not.
 
 use std::borrow::Cow;
 use std::fs::Metadata;
@@ -18,29 +18,31 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 /// A file that can become a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFile {
-    /// Path inside the corpus, with `/` between folders. Bytes that are not UTF-8 are written `%XX`; see [`locate`].
+    /// Path inside the corpus, with `/` between folders. Bytes that are not UTF-8 are written `%XX`;
+    /// see [`locate`].
     pub path: String,
-    /// Where it is.
+    /// Path of the file itself.
     pub file: PathBuf,
-    /// Size.
+    /// Size of the file.
     pub bytes: u64,
-    /// Time of the last change, nanoseconds since 1970-01-01 UTC; 0 when unknown.
+    /// Time of the last change, in nanoseconds since 1970-01-01 UTC; 0 when unknown.
     pub modified_ns: u64,
 }
 
-/// What a walk found, both in the order of their paths.
+/// The result of a walk, in the order of the paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Walked {
     pub files: Vec<FoundFile>,
-    /// Files (and folders that could not be entered) that do not become documents. Files that the settings leave out
-    /// (hidden ones, ignored ones, those no `include` glob names) are not listed.
+    /// Files that do not become documents, and folders that could not be entered. Files that the
+    /// settings leave out (hidden ones, ignored ones, those that no `include` glob names) are not
+    /// listed.
     pub skipped: Vec<SkippedFile>,
 }
 
-/// Walk `folder`. `publish` sees [`IndexPhase::Scanning`] about five times a second.
+/// Walks `folder`. `publish` receives [`IndexPhase::Scanning`] about five times a second.
 ///
 /// # Errors
-/// A folder that is missing, is a file or cannot be read; a glob that cannot be understood; [`CorpusError::Stopped`].
+/// A folder that is missing, is a file or cannot be read; an invalid glob; [`CorpusError::Stopped`].
 pub fn walk(
     folder: &Path,
     settings: &CorpusSettings,
@@ -69,8 +71,7 @@ pub fn walk(
     Ok(walked)
 }
 
-/// The file of a document by its path inside the corpus.
-#[must_use]
+/// Returns the file of a document by its path inside the corpus.
 pub fn locate(folder: &Path, path: &str) -> PathBuf {
     let plain = folder.join(path);
     if plain.exists() {
@@ -134,7 +135,7 @@ fn walker(folder: &Path, settings: &CorpusSettings) -> WalkBuilder {
     walker
 }
 
-/// Take the entry as a file, note why it is none, or pass over it.
+/// Adds the entry to the files or to the skipped ones, unless the settings leave it out.
 fn visit(
     folder: &Path,
     entry: &DirEntry,
@@ -145,10 +146,11 @@ fn visit(
     let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir()) else {
         return;
     };
-    let wanted = include.is_empty() || include.matched(entry.path(), false).is_whitelist();
-    if !wanted {
+    let is_included = include.is_empty() || include.matched(entry.path(), false).is_whitelist();
+    if !is_included {
         return;
     }
+
     let path = inside(folder, entry.path());
     let found = if kind.is_symlink() {
         Err("a symbolic link; corpus.follow_symlinks is off".to_owned())
@@ -167,7 +169,7 @@ fn found(path: &str, entry: &DirEntry, settings: &CorpusSettings) -> Result<Foun
     if let Some(kind) = unread_kind(path) {
         return Err(format!("{kind}: not a text format that is read"));
     }
-    let about = entry.metadata().map_err(|error| why(&error))?;
+    let about = entry.metadata().map_err(|error| reason(&error))?;
     if about.len() > settings.max_file_bytes {
         return Err(format!(
             "{} bytes, more than corpus.max_file_bytes ({})",
@@ -193,16 +195,17 @@ fn modified_ns(about: &Metadata) -> u64 {
         .unwrap_or(0)
 }
 
-/// An error of the walk as skipped files. Faults in ignore files only mean that a line of them is not heeded.
+/// Returns the file that an error of the walk skips. A fault in an ignore file skips none: only its
+/// line is ignored.
 fn refused(folder: &Path, error: &ignore::Error) -> Option<SkippedFile> {
-    let (path, loops) = place(error);
-    if loops.is_none() && error.io_error().is_none() {
+    let (path, ancestor) = path_and_loop(error);
+    if ancestor.is_none() && error.io_error().is_none() {
         return None;
     }
     Some(SkippedFile {
         path: path.map_or_else(|| ".".to_owned(), |path| inside(folder, path)),
-        reason: loops.map_or_else(
-            || why(error),
+        reason: ancestor.map_or_else(
+            || reason(error),
             |ancestor| {
                 format!(
                     "a symbolic link that leads back to {}",
@@ -213,12 +216,12 @@ fn refused(folder: &Path, error: &ignore::Error) -> Option<SkippedFile> {
     })
 }
 
-/// The path that an error is about, and where it loops back to.
-fn place(error: &ignore::Error) -> (Option<&Path>, Option<&Path>) {
+/// Returns the path that an error is about, and the folder that a link leads back to.
+fn path_and_loop(error: &ignore::Error) -> (Option<&Path>, Option<&Path>) {
     match error {
-        ignore::Error::WithPath { path, err } => (Some(path), place(err).1),
+        ignore::Error::WithPath { path, err } => (Some(path), path_and_loop(err).1),
         ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
-            place(err)
+            path_and_loop(err)
         }
         ignore::Error::Loop { ancestor, child } => (Some(child), Some(ancestor)),
         ignore::Error::Partial(_)
@@ -229,13 +232,13 @@ fn place(error: &ignore::Error) -> (Option<&Path>, Option<&Path>) {
     }
 }
 
-fn why(error: &ignore::Error) -> String {
+fn reason(error: &ignore::Error) -> String {
     error
         .io_error()
         .map_or_else(|| error.to_string(), unreadable)
 }
 
-/// An I/O error as a reason.
+/// Returns the reason that an I/O error gives the user.
 pub(super) fn unreadable(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => {
@@ -246,7 +249,7 @@ pub(super) fn unreadable(error: &std::io::Error) -> String {
     }
 }
 
-/// The path inside the corpus.
+/// Returns the path inside the corpus.
 fn inside(folder: &Path, path: &Path) -> String {
     let relative = path.strip_prefix(folder).unwrap_or(path);
     let parts: Vec<Cow<'_, str>> = relative
@@ -260,7 +263,8 @@ fn inside(folder: &Path, path: &Path) -> String {
     }
 }
 
-/// A name as text. Bytes that are not UTF-8 become `%XX`, so that two such names stay two.
+/// Returns a name as text. Bytes that are not UTF-8 become `%XX`, so that two such names stay
+/// different.
 fn escape(name: &[u8]) -> Cow<'_, str> {
     if let Ok(name) = std::str::from_utf8(name) {
         return Cow::Borrowed(name);

@@ -1,4 +1,4 @@
-//! Where the evidence of questions is: in the corpus, and in chunks.
+//! Finds the evidence of questions: in the corpus, and in chunks.
 
 use std::collections::HashSet;
 
@@ -7,12 +7,13 @@ use rayon::prelude::*;
 use super::questions::{Evidence, Question};
 use crate::corpus::{Document, fold_white_space, sentences};
 
-/// The evidence of one question, taken apart into sentences: a chunk holds a piece when it says it word for word.
+/// The evidence of one question, split into sentences: a chunk holds a piece when it contains it word
+/// for word.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pieces(Vec<String>);
 
 impl Pieces {
-    /// The sentences of a question's evidence, each once.
+    /// Returns the sentences of a question's evidence, each once.
     pub fn of(question: &Question) -> Self {
         let mut pieces: Vec<String> = Vec::new();
         for evidence in &question.evidence {
@@ -27,17 +28,17 @@ impl Pieces {
         Self(pieces)
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Is there none?
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The pieces that a text holds, by number.
+    /// Returns the pieces that a text holds, by number.
     pub fn held_by(&self, text: &str) -> Vec<usize> {
         let text = fold_white_space(text);
         (0..self.0.len())
@@ -46,7 +47,8 @@ impl Pieces {
     }
 }
 
-/// A quote as the text of a document has it: what was copied out of a page of HTML loses its tags.
+/// Returns a quote as the text of a document has it: without the tags of a page of HTML that it was
+/// copied from.
 fn plain(quote: &str) -> String {
     let mut plain = String::with_capacity(quote.len());
     let mut rest = quote;
@@ -67,15 +69,16 @@ fn plain(quote: &str) -> String {
     plain + rest
 }
 
-/// Which evidence the documents of a corpus hold.
+/// The evidence that the documents of a corpus do not hold.
 #[derive(Debug, Default)]
 pub struct EvidenceCheck {
     missing: Vec<String>,
 }
 
 impl EvidenceCheck {
-    /// Look for the evidence of every question in the documents: in the one that it names, else in all of them.
-    pub fn look(questions: &[Question], documents: &[Document]) -> Self {
+    /// Searches the documents for the evidence of every question: the document that it names, else
+    /// all of them.
+    pub fn run(questions: &[Question], documents: &[Document]) -> Self {
         let texts: Vec<(&str, String)> = documents
             .par_iter()
             .map(|document| (&*document.path, fold_white_space(&document.text)))
@@ -116,7 +119,7 @@ impl EvidenceCheck {
         }
     }
 
-    /// The evidence that is nowhere, each with the question that wants it.
+    /// Returns the evidence that was not found, each with its question.
     pub fn missing(&self) -> &[String] {
         &self.missing
     }

@@ -1,4 +1,4 @@
-//! Questions about a folder, for people who have none: the generator writes them, and answers them again before they are kept.
+//! Makes questions about a folder: the generator writes them, and answers them before they are kept.
 
 use serde::Serialize;
 
@@ -9,42 +9,42 @@ use crate::event::Flow;
 use crate::llm::{Decoding, LlmError, Prompt, Random, Sampling, StopRule};
 use crate::methods::{MethodError, ModelCalls};
 
-/// Candidates that are written about at once.
+/// Number of candidates per batch.
 const BATCH: usize = 8;
-/// So many candidates are tried for each question that is wanted.
+/// Number of candidates that are tried per question.
 const TRIES: usize = 6;
-/// A sentence of fewer words says too little to ask about.
-const FEWEST_WORDS: usize = 4;
+/// Minimum number of words of a sentence and of a question.
+const MIN_WORDS: usize = 4;
 const QUESTION_TOKENS: u32 = 64;
 const ANSWER_TOKENS: u32 = 32;
 
 /// A question as a line of a question file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Made {
+pub struct GeneratedQuestion {
     pub id: String,
     pub question: String,
     pub answers: Vec<String>,
-    pub evidence: Vec<MadeEvidence>,
+    pub evidence: Vec<GeneratedEvidence>,
     /// `written` by the generator, or `gap`: the sentence with a gap where the answer was.
     pub kind: &'static str,
 }
 
-/// Where the answer of a [`Made`] question stands.
+/// The sentence that answers a [`GeneratedQuestion`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct MadeEvidence {
+pub struct GeneratedEvidence {
     pub file: String,
     pub quote: String,
 }
 
-/// How far the making of questions is.
+/// The progress of making questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Making {
+pub struct MakeProgress {
     pub kept: usize,
     pub wanted: usize,
     pub tried: usize,
 }
 
-/// A sentence, what could be asked for in it, and what stands around it.
+/// A sentence, a name or number in it that can be asked for, and the sentences around it.
 struct Candidate<'a> {
     document: &'a Document,
     sentence: String,
@@ -52,37 +52,39 @@ struct Candidate<'a> {
     passage: String,
 }
 
-/// Write questions about sentences of the documents, drawn by `seed`. A question is kept when it does not give its answer away and the
-/// generator, shown the passage, answers it with just that. Where the generator writes no question, one with a gap is tried.
+/// Makes questions about sentences of the documents, drawn by `seed`. A question is kept when it does
+/// not contain its answer and the generator, given the passage, answers it correctly. Where the
+/// generator writes no question, a sentence with a gap is tried.
 ///
 /// # Errors
 /// The failures of the generator; a user's prompt file that cannot be read.
 pub fn make_questions(
     calls: &mut dyn ModelCalls,
     documents: &[Document],
-    (wanted, seed): (usize, u64),
-    observe: &mut dyn FnMut(Making) -> Flow,
-) -> Result<Vec<Made>, MethodError> {
+    wanted: usize,
+    seed: u64,
+    observe: &mut dyn FnMut(MakeProgress) -> Flow,
+) -> Result<Vec<GeneratedQuestion>, MethodError> {
     let candidates: Vec<Candidate<'_>> =
         Random::new(seed).shuffled(documents.iter().flat_map(candidates).collect());
-    let mut made: Vec<Made> = Vec::new();
+    let mut made: Vec<GeneratedQuestion> = Vec::new();
     let mut tried = 0;
     for batch in candidates
         .chunks(BATCH)
         .take((wanted * TRIES).div_ceil(BATCH))
     {
-        if made.len() >= wanted
-            || observe(Making {
-                kept: made.len(),
-                wanted,
-                tried,
-            }) == Flow::Stop
-        {
+        let making = MakeProgress {
+            kept: made.len(),
+            wanted,
+            tried,
+        };
+        if made.len() >= wanted || observe(making) == Flow::Stop {
             break;
         }
+
         tried += batch.len();
         let asked = match asked(calls, batch) {
-            // what is made so far stays
+            // keep what is made so far
             Err(MethodError::Model(LlmError::Stopped)) => break,
             asked => asked?,
         };
@@ -98,14 +100,14 @@ pub fn make_questions(
     Ok(made)
 }
 
-/// The question about each candidate that the generator answers itself, and its kind.
+/// Returns the question about each candidate that the generator answers correctly, and its kind.
 fn asked(
     calls: &mut dyn ModelCalls,
     batch: &[Candidate<'_>],
 ) -> Result<Vec<Option<(&'static str, String)>>, MethodError> {
     let mut asked = vec![None; batch.len()];
     let gaps: Vec<String> = batch.iter().map(Candidate::gap).collect();
-    // the generator writes no question about some, or one that it does not answer itself
+    // the generator writes no question about some, or one that it does not answer correctly
     for (kind, questions) in [("written", written(calls, batch)?), ("gap", gaps)] {
         let right = answered(calls, batch, &questions)?;
         for (at, question) in questions
@@ -120,7 +122,7 @@ fn asked(
 }
 
 impl Candidate<'_> {
-    /// The sentence with a gap in the place of the answer.
+    /// Returns the sentence with a gap instead of the answer.
     fn gap(&self) -> String {
         format!(
             "What is missing in \"{}\"?",
@@ -128,19 +130,19 @@ impl Candidate<'_> {
         )
     }
 
-    /// Is this a question, and one that does not give its answer away?
+    /// Returns whether this is a question that does not contain its answer.
     fn is_asked_by(&self, question: &str) -> bool {
         question.ends_with('?')
-            && question.split_whitespace().count() >= FEWEST_WORDS
+            && question.split_whitespace().count() >= MIN_WORDS
             && !normalised(question).contains(&normalised(&self.answer))
     }
 
-    fn made(&self, number: usize, question: &str, kind: &'static str) -> Made {
-        Made {
+    fn made(&self, number: usize, question: &str, kind: &'static str) -> GeneratedQuestion {
+        GeneratedQuestion {
             id: format!("q{number:03}"),
             question: question.to_owned(),
             answers: vec![self.answer.clone()],
-            evidence: vec![MadeEvidence {
+            evidence: vec![GeneratedEvidence {
                 file: self.document.path.clone(),
                 quote: self.sentence.clone(),
             }],
@@ -149,14 +151,14 @@ impl Candidate<'_> {
     }
 }
 
-/// The sentences of a document that hold a name or a number to ask for.
+/// Returns the sentences of a document with a name or a number to ask for.
 fn candidates(document: &Document) -> Vec<Candidate<'_>> {
     let ranges = sentences(&document.text, document.language);
     let text = |at: usize| fold_white_space(&document.text[ranges[at].clone()]);
     let mut found = Vec::new();
     for at in 0..ranges.len() {
         let sentence = text(at);
-        if sentence.split(' ').count() < FEWEST_WORDS || !sentence.ends_with(['.', '!']) {
+        if sentence.split(' ').count() < MIN_WORDS || !sentence.ends_with(['.', '!']) {
             continue;
         }
         if let Some(answer) = last_name(&sentence) {
@@ -173,7 +175,7 @@ fn candidates(document: &Document) -> Vec<Candidate<'_>> {
     found
 }
 
-/// The last run of capitalised words or numbers that does not begin the sentence.
+/// Returns the last run of capitalised words or numbers that does not begin the sentence.
 fn last_name(sentence: &str) -> Option<String> {
     let words: Vec<&str> = sentence.split(' ').collect();
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
@@ -191,7 +193,8 @@ fn last_name(sentence: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// What the generator asks about each candidate; empty where that is no question.
+/// Returns the question that the generator writes about each candidate; empty where that is not a
+/// question.
 fn written(
     calls: &mut dyn ModelCalls,
     batch: &[Candidate<'_>],
@@ -205,9 +208,9 @@ fn written(
             )
         })
         .collect::<Result<Vec<Prompt>, MethodError>>()?;
-    let said = calls.complete("write a question", &prompts, &greedy(QUESTION_TOKENS))?;
-    let question = |(candidate, said): (&Candidate<'_>, &str)| {
-        let question = said
+    let replies = calls.complete("write a question", &prompts, &greedy(QUESTION_TOKENS))?;
+    let question = |(candidate, reply): (&Candidate<'_>, &str)| {
+        let question = reply
             .trim()
             .trim_start_matches("Question:")
             .trim()
@@ -220,12 +223,13 @@ fn written(
     };
     Ok(batch
         .iter()
-        .zip(said.iter().map(|said| said.text.as_str()))
+        .zip(replies.iter().map(|reply| reply.text.as_str()))
         .map(question)
         .collect())
 }
 
-/// Does the generator, shown the passage, answer each question with just the answer? Not where there is no question.
+/// Returns whether the generator, given the passage, answers each question correctly; `false` where
+/// there is no question.
 fn answered(
     calls: &mut dyn ModelCalls,
     batch: &[Candidate<'_>],
@@ -244,17 +248,15 @@ fn answered(
             )
         })
         .collect::<Result<Vec<Prompt>, MethodError>>()?;
-    let mut right = vec![false; batch.len()];
+
+    let mut is_right = vec![false; batch.len()];
     if !prompts.is_empty() {
-        for (at, said) in
-            asked
-                .iter()
-                .zip(calls.complete("answer it", &prompts, &greedy(ANSWER_TOKENS))?)
-        {
-            right[*at] = exact_match(&said.text, &batch[*at].answer) > 0.5;
+        let replies = calls.complete("answer it", &prompts, &greedy(ANSWER_TOKENS))?;
+        for (at, reply) in asked.into_iter().zip(replies) {
+            is_right[at] = exact_match(&reply.text, &batch[at].answer) > 0.5;
         }
     }
-    Ok(right)
+    Ok(is_right)
 }
 
 fn greedy(max_tokens: u32) -> Decoding {

@@ -20,7 +20,7 @@ mod make;
 
 pub use evidence::EvidenceCheck;
 pub use html::page;
-pub use make::{Made, Making, make_questions};
+pub use make::{GeneratedQuestion, MakeProgress, make_questions};
 pub use metrics::{
     AnswerMetric, CostMetric, DEPTHS, DepthMetric, EvidenceList, Interval, ListMetric, Metric,
     SeparationMetric, UncertaintyMetric, UnderstandingMetric, Understood, UtilityMetric, Values,
@@ -35,11 +35,11 @@ pub use row::{ContextUtility, Row};
 pub use runner::{Answers, Ended, Plan, Progress, run};
 pub use tables::{Table, headline, markdown, tables};
 
-/// What an evaluation can fail with before it begins. Every message says what to do next.
+/// An error before an evaluation begins. Every message says what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum EvalError {
     #[error(
-        "{file} is no question file ({reason}): give JSON lines with `question` and `answers`, or a file of SQuAD, HotpotQA or NQ-open"
+        "{file} is not a question file ({reason}): give JSON lines with `question` and `answers`, or a file of SQuAD, HotpotQA or NQ-open"
     )]
     Questions { file: String, reason: String },
     #[error("the question file {file} cannot be read ({reason}): check the path")]

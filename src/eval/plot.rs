@@ -79,7 +79,7 @@ pub struct Bar {
     pub name: String,
     /// Its length, in 0..=1.
     pub share: f64,
-    /// What stands beside it.
+    /// The text beside it.
     pub text: String,
 }
 

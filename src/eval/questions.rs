@@ -1,6 +1,6 @@
-//! Question files: our own JSON lines, and the forms of SQuAD, HotpotQA and NQ-open.
+//! Reads question files: our own JSON lines, and the formats of SQuAD, HotpotQA and NQ-open.
 //!
-//! A line that is no question is listed and left out; only a file without a single question is an error.
+//! A line that is not a question is listed and left out; only a file without any question is an error.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,13 +10,14 @@ use serde_json::{Map, Value};
 use super::EvalError;
 use crate::corpus::{fold_white_space, sentences};
 
-/// A question with its right answers.
+/// A question with its reference answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     /// Unique in its set.
     pub id: String,
     pub question: String,
-    /// The spellings that count as right. Empty when the corpus does not hold the answer: right is a reply that says so.
+    /// The spellings that count as right. Empty when the corpus does not hold the answer: a reply that
+    /// says so is right.
     pub answers: Vec<String>,
     pub evidence: Vec<Evidence>,
     /// A name for questions of one kind; empty when the file gives none.
@@ -25,28 +26,28 @@ pub struct Question {
     pub split: String,
 }
 
-/// A place that holds the answer, or a part of it.
+/// A passage that holds the answer, or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
     /// Path inside the corpus, when the file names one.
     pub file: Option<String>,
-    /// The text, word for word up to white space.
+    /// The text, word for word but for white space.
     pub quote: String,
 }
 
-/// A question file as it was read.
+/// The questions of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QuestionSet {
     pub questions: Vec<Question>,
-    /// What is wrong with single entries, each as `place: what`.
+    /// Faults of single entries, each as `place: fault`.
     pub remarks: Vec<String>,
 }
 
 impl QuestionSet {
-    /// Read a question file.
+    /// Reads a question file.
     ///
     /// # Errors
-    /// A file that cannot be read, or that holds no question in a form that is known.
+    /// A file that cannot be read, or that has no question in a known format.
     pub fn read(file: &Path) -> Result<Self, EvalError> {
         let shown = file.display().to_string();
         let bytes = std::fs::read(file).map_err(|error| EvalError::Unreadable {
@@ -62,14 +63,14 @@ impl QuestionSet {
         }
         let text = String::from_utf8(bytes).map_err(|_| fail("it is not UTF-8 text"))?;
         let set = Self::parse(text.trim_start_matches('\u{feff}'));
-        match (set.questions.is_empty(), set.remarks.first()) {
-            (false, _) => Ok(set),
-            (true, Some(remark)) => Err(fail(remark)),
-            (true, None) => Err(fail("it is empty")),
+        if !set.questions.is_empty() {
+            return Ok(set);
         }
+        let remark = set.remarks.first();
+        Err(fail(remark.map_or("it is empty", String::as_str)))
     }
 
-    /// Read the text of a question file.
+    /// Parses the text of a question file.
     pub fn parse(text: &str) -> Self {
         let mut reader = Reader::default();
         match serde_json::from_str::<Value>(text) {
@@ -79,7 +80,7 @@ impl QuestionSet {
                     reader.entry(&format!("entry {number}"), entry);
                 }
             }
-            // one line alone is a whole file, too
+            // a single line is a file, too
             Ok(_) | Err(_) => {
                 for (number, line) in (1..)
                     .zip(text.lines())
@@ -96,7 +97,7 @@ impl QuestionSet {
 #[derive(Default)]
 struct Reader {
     set: QuestionSet,
-    /// The ids that are taken.
+    /// The ids that are used.
     ids: HashSet<String>,
 }
 
@@ -109,14 +110,15 @@ impl Reader {
         match serde_json::from_str(line) {
             Ok(entry) => self.entry(place, &entry),
             Err(_) => self
-                .remark(place, "it is no JSON object (wanted: JSON lines, or the form of SQuAD, HotpotQA or NQ-open)"),
+                .remark(place, "it is not a JSON object (use JSON lines, or the format of SQuAD, HotpotQA or NQ-open)"),
         }
     }
 
-    /// An entry of a list: a question of our own, of HotpotQA or of NQ-open, told apart by what they hold.
+    /// Reads an entry of a list: a question of our own, of HotpotQA or of NQ-open, distinguished by
+    /// their fields.
     fn entry(&mut self, place: &str, entry: &Value) {
         let Some(entry) = entry.as_object() else {
-            return self.remark(place, "it is no JSON object");
+            return self.remark(place, "it is not a JSON object");
         };
         let Some(question) = text(entry, &["question", "query"]) else {
             return self.remark(place, "it has no `question`");
@@ -174,7 +176,7 @@ impl Reader {
 
     fn squad_entry(&mut self, title: &str, context: &str, entry: &Value) {
         let Some(entry) = entry.as_object() else {
-            return self.remark(title, "a question is no JSON object");
+            return self.remark(title, "a question is not a JSON object");
         };
         let id = text(entry, &["id"]).unwrap_or_default();
         let place = if id.is_empty() {
@@ -188,7 +190,7 @@ impl Reader {
         let Some(answers) = entry.get("answers") else {
             return self.remark(&place, "it has no `answers`");
         };
-        let impossible = entry
+        let is_impossible = entry
             .get("is_impossible")
             .and_then(Value::as_bool)
             .unwrap_or(false);
@@ -214,17 +216,17 @@ impl Reader {
             kind: String::new(),
             split: String::new(),
         };
-        self.push(&place, question, impossible || is_empty_list(answers));
+        self.push(&place, question, is_impossible || is_empty_list(answers));
     }
 
-    /// Take a question in. `unanswerable` says that it is meant to have no answers.
-    fn push(&mut self, place: &str, mut question: Question, unanswerable: bool) {
+    /// Adds a question. `is_unanswerable` says that it is meant to have no answers.
+    fn push(&mut self, place: &str, mut question: Question, is_unanswerable: bool) {
         let given = question.answers.len();
         question.answers.retain(|answer| !answer.trim().is_empty());
         if question.question.trim().is_empty() {
             return self.remark(place, "the question is empty");
         }
-        if question.answers.is_empty() && !unanswerable {
+        if question.answers.is_empty() && !is_unanswerable {
             return self.remark(place, "every answer is empty");
         }
         if question.answers.len() < given {
@@ -258,7 +260,7 @@ fn is_empty_list(value: &Value) -> bool {
     value.as_array().is_some_and(Vec::is_empty)
 }
 
-/// The first of these fields that is there, as text: numbers count as text.
+/// Returns the first of these fields that is present, as text: numbers count as text.
 fn text(entry: &Map<String, Value>, names: &[&str]) -> Option<String> {
     names
         .iter()
@@ -280,7 +282,7 @@ fn answers_of(value: &Value) -> Vec<String> {
     }
 }
 
-/// Quotes, or objects with a `quote` and perhaps a `file`.
+/// Returns the evidence of our own format: quotes, or objects with a `quote` and perhaps a `file`.
 fn own_evidence(value: Option<&Value>) -> Vec<Evidence> {
     let place = |value: &Value| match value {
         Value::Object(place) => Some(Evidence {
@@ -296,13 +298,12 @@ fn own_evidence(value: Option<&Value>) -> Vec<Evidence> {
         .collect()
 }
 
-/// HotpotQA: `supporting_facts` are pairs of a title and the number of a sentence; `context` holds the sentences by title.
+/// Returns the evidence of HotpotQA: `supporting_facts` are pairs of a title and the number of a
+/// sentence; `context` has the sentences by title.
 fn hotpot_evidence(facts: &Value, context: Option<&Value>) -> Vec<Evidence> {
     let sentence = |fact: &Value| {
-        let (title, number) = (
-            fact.get(0)?.as_str()?,
-            usize::try_from(fact.get(1)?.as_u64()?).ok()?,
-        );
+        let title = fact.get(0)?.as_str()?;
+        let number = usize::try_from(fact.get(1)?.as_u64()?).ok()?;
         let of_title = |page: &&Value| page.get(0).and_then(Value::as_str) == Some(title);
         let page = list(context).iter().find(of_title)?;
         let quote = page.get(1)?.get(number)?.as_str()?.trim().to_owned();
@@ -311,7 +312,7 @@ fn hotpot_evidence(facts: &Value, context: Option<&Value>) -> Vec<Evidence> {
     list(Some(facts)).iter().filter_map(sentence).collect()
 }
 
-/// NQ-open with its gold passages: those that are marked as such.
+/// Returns the evidence of NQ-open: the passages that are marked as gold.
 fn gold_passages(passages: &Value) -> Vec<Evidence> {
     let gold = |passage: &&Value| {
         passage
@@ -332,7 +333,7 @@ fn gold_passages(passages: &Value) -> Vec<Evidence> {
         .collect()
 }
 
-/// The sentence that holds character `start` of `context`.
+/// Returns the sentence that contains character `start` of `context`.
 fn sentence_at(context: &str, start: usize) -> Option<String> {
     let at = context.char_indices().nth(start).map(|(at, _)| at)?;
     let found = sentences(context, "en")

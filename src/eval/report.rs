@@ -69,7 +69,7 @@ pub struct ListSummary {
     pub whole: Values<ListMetric>,
 }
 
-/// How well an uncertainty separates wrong answers from right ones.
+/// The quality of an uncertainty: how well it separates wrong answers from right ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UncertaintySummary {
     pub measure: UncertaintyMetric,

@@ -22,7 +22,7 @@ pub struct Row {
     pub kind: String,
     /// The short answer.
     pub answer: String,
-    /// Why there is no answer, when the question failed.
+    /// The reason why there is no answer, when the question failed.
     pub error: Option<String>,
     pub scores: Values<AnswerMetric>,
     /// Whether the corpus cannot answer the question.
@@ -44,7 +44,7 @@ pub struct Row {
     pub usage: RunUsage,
 }
 
-/// How the model's answers differ between a context and none.
+/// The difference that a context makes to the model's answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextUtility {
     /// The share of the question's evidence in the context, in 0..=1.

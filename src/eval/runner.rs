@@ -1,4 +1,4 @@
-//! Asking every question under every preset.
+//! Asks every question under every preset.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::event::{Event, Flow};
 use crate::story::Run;
 use crate::trace::{Journal, JournalError};
 
-/// What is asked, under which presets.
+/// The questions of an evaluation, and the presets that they are asked under.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub presets: Vec<String>,
@@ -18,7 +18,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The questions that the journal does not hold under this preset.
+    /// Returns the questions that the journal does not hold under this preset.
     fn left_under(&self, preset: &str, journal: &Journal<Row>) -> Vec<&Question> {
         let known: HashSet<&str> = journal
             .rows()
@@ -32,7 +32,7 @@ impl Plan {
             .collect()
     }
 
-    /// How many answers the journal does not hold.
+    /// Returns how many answers the journal does not hold.
     pub fn left(&self, journal: &Journal<Row>) -> usize {
         self.presets
             .iter()
@@ -43,10 +43,11 @@ impl Plan {
 
 /// Answers questions under one preset.
 pub trait Answers {
-    /// Answer one question and publish what happens. The message of an error goes into the journal, and the rest goes on.
+    /// Answers one question and publishes the events of its run. The message of an error goes into the
+    /// journal, and the evaluation continues.
     ///
     /// # Errors
-    /// Whatever keeps the question from being asked.
+    /// Anything that prevents the question from being asked.
     fn answer(
         &mut self,
         question: &Question,
@@ -54,41 +55,43 @@ pub trait Answers {
     ) -> anyhow::Result<()>;
 }
 
-/// How far an evaluation is.
+/// The progress of an evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     pub preset: String,
-    /// Answers in the journal, and all that are wanted.
+    /// Answers in the journal, and in the whole evaluation.
     pub done: usize,
     pub total: usize,
     /// Mean time of a question in this process, once there is one.
     pub each: Option<Duration>,
 }
 
-/// How an evaluation ended.
+/// The end of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// Every question has its row.
     Complete,
-    /// The observer said stop; what is in the journal stays.
+    /// The observer stopped it; the journal keeps its rows.
     Stopped,
 }
 
 /// Prepares a preset.
 pub type Open<'o, 'a, E> = &'o mut dyn FnMut(&str) -> Result<Box<dyn Answers + 'a>, E>;
 
-/// Ask what the journal does not hold yet, preset by preset. `open` prepares a preset, and is asked only for those with work left;
-/// `observe` hears of progress before every question, and of each token's worth of work within one.
+/// Asks the questions that the journal does not hold yet, preset by preset. `open` prepares a preset,
+/// and is called only for those with work left; `observe` receives the progress before every question
+/// and at each event of a run.
 ///
 /// # Errors
-/// What `open` fails with; a journal that cannot be written.
+/// The failures of `open`; a journal that cannot be written.
 pub fn run<'a, E: From<JournalError>>(
     plan: &Plan,
     journal: &mut Journal<Row>,
     open: Open<'_, 'a, E>,
     observe: &mut dyn FnMut(&Progress) -> Flow,
 ) -> Result<Ended, E> {
-    let (total, started) = (plan.presets.len() * plan.questions.len(), Instant::now());
+    let total = plan.presets.len() * plan.questions.len();
+    let started = Instant::now();
     let mut asked = 0_u32;
     for preset in &plan.presets {
         let left = plan.left_under(preset, journal);
@@ -116,7 +119,7 @@ pub fn run<'a, E: From<JournalError>>(
     Ok(Ended::Complete)
 }
 
-/// The row of one question; None when the observer stopped it.
+/// Returns the row of one question; `None` when the observer stopped it.
 fn answered(
     preset: &str,
     question: &Question,
@@ -128,17 +131,17 @@ fn answered(
     }
 
     let mut run = Run::default();
-    let mut stopped = false;
+    let mut is_stopped = false;
     let asked = answers.answer(question, &mut |event| {
         // The figures of a row need no time of their own: the run carries its cost.
         if let Event::Run(event) = event {
             run.apply(event, 0);
         }
         let flow = observe();
-        stopped |= flow == Flow::Stop;
+        is_stopped |= flow == Flow::Stop;
         flow
     });
-    if stopped {
+    if is_stopped {
         return None;
     }
 

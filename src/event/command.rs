@@ -38,7 +38,7 @@ pub enum Command {
         overrides: Vec<(String, String)>,
     },
     /// Look for a phrase among the chunks, and in the lists of these queries: step and text. `overrides` as those of the run.
-    Seek {
+    TracePassage {
         phrase: String,
         queries: Vec<(u32, String)>,
         overrides: Vec<(String, String)>,

@@ -1,23 +1,23 @@
-//! Words of a text as the lexical index knows them: by the document's language, with pairs of characters where a script writes
-//! without spaces.
+//! Splits text into the words of the lexical index: by the document's language, with pairs of
+//! characters where a script writes without spaces.
 
 use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, LowerCaser, RemoveLongFilter, Stemmer, StopWordFilter,
     TextAnalyzer, Token, TokenStream, Tokenizer,
 };
 
-/// Longer words are noise (encoded data, hashes in a row).
+/// Longer words are noise: encoded data, rows of hashes.
 const MAX_WORD_BYTES: usize = 100;
-/// A question has fewer; a pasted page must not make a query of thousands of clauses.
+/// A question has fewer words; a pasted page must not become a query of thousands of clauses.
 const MAX_QUERY_WORDS: usize = 256;
 
-/// The words of a chunk, with positions.
+/// Returns the words of a chunk, with positions.
 pub(super) fn chunk_words(text: &str, language: &str) -> Vec<Token> {
     words(text, language, Pairs::AndSingles)
 }
 
-/// The distinct words of a question as documents in any of `languages` would hold them. The question is plain text: nothing in
-/// it is syntax.
+/// Returns the distinct words of a question as documents in any of `languages` would contain them.
+/// The question is plain text: nothing in it is syntax.
 pub(super) fn query_words<'a>(text: &str, languages: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut distinct = Vec::new();
     for language in languages {
@@ -30,8 +30,7 @@ pub(super) fn query_words<'a>(text: &str, languages: impl Iterator<Item = &'a st
     distinct
 }
 
-/// Does the word say something, for who knows the language's stop words?
-#[must_use]
+/// Returns whether the word is none of the language's stop words.
 pub fn is_content_word(word: &str, language: &str) -> bool {
     !words(word, language, Pairs::Alone).is_empty()
 }
@@ -48,7 +47,7 @@ fn analyser(code: &str, pairs: Pairs) -> TextAnalyzer {
     let language = language(code);
     let splitter = Splitter {
         pairs,
-        apostrophes: !matches!(language, Some(Language::French | Language::Italian)),
+        keeps_apostrophes: !matches!(language, Some(Language::French | Language::Italian)),
     };
     let mut builder = TextAnalyzer::builder(splitter)
         .filter(RemoveLongFilter::limit(MAX_WORD_BYTES))
@@ -60,11 +59,11 @@ fn analyser(code: &str, pairs: Pairs) -> TextAnalyzer {
         }
         builder = builder.filter_dynamic(Stemmer::new(language));
     }
-    // last: stemmers know accents, people leave them out
+    // last: stemmers know accents, users leave them out
     builder.filter_dynamic(AsciiFoldingFilter).build()
 }
 
-/// The stemmer of an ISO 639 code of two or three letters.
+/// Returns the stemmer of an ISO 639 code of two or three letters.
 fn language(code: &str) -> Option<Language> {
     Some(match code {
         "ar" | "ara" => Language::Arabic,
@@ -89,21 +88,23 @@ fn language(code: &str) -> Option<Language> {
     })
 }
 
-/// What becomes of a run of characters that are written without spaces.
+/// The words that a run of characters without spaces becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pairs {
     /// Every character and every pair: documents.
     AndSingles,
-    /// Pairs, and the character itself when it stands alone: questions, so that single characters do not drown the pairs.
+    /// Pairs, and the character itself when it has no neighbour: questions, so that single characters
+    /// do not outweigh the pairs.
     Alone,
 }
 
-/// Cuts text into words.
+/// Splits text into words.
 #[derive(Clone)]
 struct Splitter {
     pairs: Pairs,
-    /// `don't` is one word. In French and Italian the apostrophe parts two (`l'homme`).
-    apostrophes: bool,
+    /// Whether an apostrophe is part of a word, as in `don't`; in French and Italian it divides two
+    /// (`l'homme`).
+    keeps_apostrophes: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +128,8 @@ fn kind(c: char) -> Kind {
         | '\u{ff66}'..='\u{ff9f}'
         | '\u{20000}'..='\u{3ffff}' => Kind::Dense,
         '\'' | '\u{2019}' => Kind::Apostrophe,
-        // signs that belong to the letter before: combining accents, Arabic and Hebrew points, Indic vowels
+        // signs that belong to the previous letter: combining accents, Arabic and Hebrew points,
+        // Indic vowels
         '\u{0300}'..='\u{036f}' | '\u{0591}'..='\u{05bd}' | '\u{064b}'..='\u{0652}' => Kind::Word,
         '\u{0964}' | '\u{0965}' => Kind::Other,
         '\u{0900}'..='\u{0dff}' => Kind::Word,
@@ -147,8 +149,8 @@ impl Tokenizer for Splitter {
             let mut kind = kind(c);
             if kind == Kind::Apostrophe {
                 let next = text[at + c.len_utf8()..].chars().next().map(self::kind);
-                let inside = run.0 == Kind::Word && before.is_some() && next == Some(Kind::Word);
-                kind = if inside && self.apostrophes {
+                let is_inside = run.0 == Kind::Word && before.is_some() && next == Some(Kind::Word);
+                kind = if is_inside && self.keeps_apostrophes {
                     Kind::Word
                 } else {
                     Kind::Other
@@ -165,11 +167,11 @@ impl Tokenizer for Splitter {
     }
 }
 
-/// The words of a text, one by one.
+/// The words of a text, one after another.
 #[derive(Default)]
 struct Words {
     tokens: Vec<Token>,
-    /// Number of tokens handed out.
+    /// Number of tokens that the stream has returned.
     given: usize,
     positions: usize,
 }
@@ -277,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_without_spaces_are_cut_into_pairs() {
+    fn scripts_without_spaces_are_split_into_pairs() {
         check(
             "zh",
             "物理老师",
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_count_words_and_offsets_hold_the_text() {
+    fn positions_count_words_and_offsets_match_the_text() {
         let text = "Red 物理 fox";
         let tokens = chunk_words(text, "");
         let found: Vec<_> = tokens

@@ -3,12 +3,12 @@
 
 use std::collections::VecDeque;
 
-use super::embedding::{Embedding, Text};
+use super::batch_embedder::{BatchEmbedder, Text};
 use super::manifest::DocumentEntry;
 use super::reading::{Body, ReadDocument};
 use super::similarity_cache::{CacheKey, Neighbours, SimilarityCache};
 use super::update::Halt;
-use crate::corpus::{Chunk, Document, SemanticCut, Sentences, TokenCounter, chunks_at};
+use crate::corpus::{Chunk, Document, SemanticSplit, Sentences, TokenCounter, chunks_at};
 
 /// A document with its chunks.
 pub(super) struct ChunkedDocument {
@@ -19,7 +19,7 @@ pub(super) struct ChunkedDocument {
 
 /// Splits documents.
 pub(super) struct Chunker<'a, 'e> {
-    pub embedding: &'a mut Embedding<'e>,
+    pub embedding: &'a mut BatchEmbedder<'e>,
     pub cache: &'a mut SimilarityCache,
     pub counter: &'a TokenCounter,
 }
@@ -28,7 +28,7 @@ pub(super) struct Chunker<'a, 'e> {
 struct NewDocument<'d> {
     document: &'d Document,
     sentences: &'d Sentences,
-    cut: SemanticCut,
+    split: SemanticSplit,
     key: CacheKey,
 }
 
@@ -42,8 +42,8 @@ impl Chunker<'_, '_> {
         for ReadDocument { path, entry, body } in documents {
             let chunks = match body {
                 Body::Chunks(chunks) => chunks,
-                Body::Sentences(document, _, cut) => {
-                    let key = CacheKey::of(&document, cut, &embedder);
+                Body::Sentences(document, _, split) => {
+                    let key = CacheKey::of(&document, split, &embedder);
                     let spans = self.cache.find(&key, &document)?;
                     chunks_at(&document, &spans.unwrap_or_default(), self.counter)
                 }
@@ -63,13 +63,13 @@ impl Chunker<'_, '_> {
     fn chunk_new(&mut self, documents: &[ReadDocument], embedder: &str) -> Result<(), Halt> {
         let mut new: Vec<NewDocument<'_>> = Vec::new();
         for document in documents {
-            if let Body::Sentences(document, sentences, cut) = &document.body {
-                let key = CacheKey::of(document, *cut, embedder);
+            if let Body::Sentences(document, sentences, split) = &document.body {
+                let key = CacheKey::of(document, *split, embedder);
                 if self.cache.find(&key, document)?.is_none() {
                     new.push(NewDocument {
                         document,
                         sentences,
-                        cut: *cut,
+                        split: *split,
                         key,
                     });
                 }
@@ -97,7 +97,7 @@ impl Chunker<'_, '_> {
             let similarities = &neighbours.similarities;
             let spans = new
                 .sentences
-                .join(new.document, similarities, new.cut, self.counter);
+                .join(new.document, similarities, new.split, self.counter);
             self.cache.insert(new.key, &spans, true)?;
         }
         Ok(())

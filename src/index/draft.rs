@@ -1,4 +1,5 @@
-//! A generation in the making. Nobody reads it before it is published; when it is dropped instead, the next one writes over it.
+//! A generation that is being written. Nobody reads it before it is published; when it is dropped
+//! instead, the next one overwrites it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,16 +15,17 @@ use super::vectors::VectorStore;
 use crate::corpus::{Chunk, FoundFile};
 use crate::event::ChunkText;
 
+/// A generation before it is published.
 pub(super) struct Draft {
     folder: PathBuf,
     pub manifest: Manifest,
     lexical: LexicalWriter,
-    /// Files of the generation before, which are the same file on disk here.
+    /// Files of the previous generation, which are the same files on disk.
     shared: HashMap<String, StoredFile>,
 }
 
 impl Draft {
-    /// Begin generation `number`, with everything that `base` holds, or empty.
+    /// Begins generation `number`, with everything that `base` has, or empty.
     pub fn begin(
         layout: &Layout,
         number: u64,
@@ -32,6 +34,7 @@ impl Draft {
     ) -> Result<Self, FileError> {
         let folder = layout.generation(number);
         let lexical = folder.join(LEXICAL);
+
         // what a killed process left under this number was never published
         match fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -39,6 +42,7 @@ impl Draft {
             }
             _ => fs::create_dir_all(&lexical).map_err(|error| FileError::write(&lexical, error))?,
         }
+
         let mut manifest = base.cloned().unwrap_or_default();
         if let Some(base) = base {
             share(&layout.generation(base.generation), &folder, &base.files)?;
@@ -52,7 +56,10 @@ impl Draft {
             manifest.skipped.clear();
             manifest.program = Manifest::PROGRAM.to_owned();
         }
-        (manifest.format, manifest.generation, manifest.recipe) = (FORMAT, number, Some(recipe));
+        manifest.format = FORMAT;
+        manifest.generation = number;
+        manifest.recipe = Some(recipe);
+
         Ok(Self {
             lexical: LexicalWriter::open(&lexical)?,
             folder,
@@ -61,8 +68,8 @@ impl Draft {
         })
     }
 
-    /// Put a document in, in the place of what there was of it. `rows` holds the row of each chunk's vector; a chunk without one is
-    /// left out and noted.
+    /// Adds a document, or replaces it. `rows` has the row of each chunk's vector; a chunk without
+    /// one is left out and noted.
     pub fn put(
         &mut self,
         path: &str,
@@ -72,13 +79,13 @@ impl Draft {
     ) -> Result<(), FileError> {
         self.remove(path);
         self.manifest.skipped.remove(path);
+
         let all = chunks.len();
         entry.chunks = 0;
-        for (chunk, row) in chunks
-            .into_iter()
-            .zip(rows)
-            .filter_map(|(chunk, row)| row.map(|row| (chunk, row)))
-        {
+        for (chunk, row) in chunks.into_iter().zip(rows) {
+            let Some(row) = *row else {
+                continue;
+            };
             let id = self.manifest.next_chunk + u64::from(entry.chunks);
             entry.chunks += 1;
             let Chunk {
@@ -88,19 +95,19 @@ impl Draft {
                 tokens,
                 text,
             } = chunk;
-            let (document, parts) = (path.to_owned(), Vec::new());
             let chunk = ChunkText {
                 id,
-                document,
+                document: path.to_owned(),
                 headings,
                 bytes,
                 lines,
                 tokens,
                 text,
-                parts,
+                parts: Vec::new(),
             };
             self.lexical.add(&chunk, row, &entry.language)?;
         }
+
         let left_out = all - entry.chunks as usize;
         if left_out > 0 {
             entry.note = Some(format!(
@@ -113,7 +120,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Take a document out, if it is there.
+    /// Removes a document, if it is there.
     pub fn remove(&mut self, path: &str) {
         if let Some(entry) = self.manifest.documents.remove(path) {
             self.lexical.remove(path);
@@ -121,14 +128,14 @@ impl Draft {
         }
     }
 
-    /// The content of a document is what it was; its file has another time.
+    /// Notes the new time of a file whose content did not change.
     pub fn touch(&mut self, file: &FoundFile) {
         if let Some(entry) = self.manifest.documents.get_mut(&file.path) {
             entry.modified_ns = file.modified_ns;
         }
     }
 
-    /// Use this graph from now on.
+    /// Replaces the graph.
     pub fn set_graph(&mut self, graph: &Graph) -> Result<(), FileError> {
         let file = self.folder.join(GRAPH);
         self.shared.remove(GRAPH);
@@ -136,24 +143,25 @@ impl Draft {
         graph.write(&file)
     }
 
-    /// Give the disk its bytes back.
+    /// Deletes the draft.
     pub fn discard(self) {
         drop(self.lexical);
-        // what stays is deleted when the next generation of this number begins
+        // what cannot be deleted is deleted when the next generation of this number begins
         let _ = fs::remove_dir_all(&self.folder);
     }
 
-    /// Write everything down and make it the generation in use. `tidy` takes the time to merge what lies in many pieces.
+    /// Writes everything and makes it the generation in use. `should_merge` merges many small
+    /// segments, which takes longer.
     pub fn publish(
         self,
         layout: &Layout,
         vectors: &VectorStore,
-        tidy: bool,
+        should_merge: bool,
     ) -> Result<(Manifest, Pointer), FileError> {
         let folder = self.folder.clone();
         let before = layout.current()?;
-        self.write(layout, vectors, tidy).inspect_err(|_| {
-            // a full disk gets its bytes back, unless the last rename was done before the failure
+        self.write(layout, vectors, should_merge).inspect_err(|_| {
+            // frees a full disk, unless the last rename was done before the failure
             if layout.current().is_ok_and(|now| now == before) {
                 let _ = fs::remove_dir_all(&folder);
             }
@@ -164,9 +172,9 @@ impl Draft {
         mut self,
         layout: &Layout,
         vectors: &VectorStore,
-        tidy: bool,
+        should_merge: bool,
     ) -> Result<(Manifest, Pointer), FileError> {
-        self.lexical.finish(tidy)?;
+        self.lexical.finish(should_merge)?;
         vectors.sync()?;
         let file = vectors
             .file()
@@ -199,10 +207,12 @@ impl Draft {
     }
 }
 
-/// The same files in another folder: hard links where the file system has them, else copies.
+/// Makes the same files available in another folder: as hard links where the file system has them,
+/// else as copies.
 fn share(from: &Path, to: &Path, files: &[StoredFile]) -> Result<(), FileError> {
     for StoredFile { name, .. } in files {
-        let (from, to) = (from.join(name), to.join(name));
+        let from = from.join(name);
+        let to = to.join(name);
         fs::hard_link(&from, &to)
             .or_else(|_| fs::copy(&from, &to).map(|_| ()))
             .map_err(|error| FileError::write(&to, error))?;
@@ -210,10 +220,10 @@ fn share(from: &Path, to: &Path, files: &[StoredFile]) -> Result<(), FileError> 
     Ok(())
 }
 
-/// Names of the files that make a generation, besides its manifest, in order.
-fn files_of(folder: &Path, graph: bool) -> Result<Vec<String>, FileError> {
+/// Returns the names of the files of a generation, besides its manifest, in order.
+fn files_of(folder: &Path, has_graph: bool) -> Result<Vec<String>, FileError> {
     let lexical = folder.join(LEXICAL);
-    let mut names: Vec<String> = graph.then(|| GRAPH.to_owned()).into_iter().collect();
+    let mut names: Vec<String> = has_graph.then(|| GRAPH.to_owned()).into_iter().collect();
     for entry in fs::read_dir(&lexical).map_err(|error| FileError::read(&lexical, error))? {
         let entry = entry.map_err(|error| FileError::read(&lexical, error))?;
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -225,7 +235,8 @@ fn files_of(folder: &Path, graph: bool) -> Result<Vec<String>, FileError> {
     Ok(names)
 }
 
-/// Is it a file of one segment? tantivy names those by the 32 hexadecimal digits of the segment.
+/// Returns whether this is a file of one segment: tantivy names those by the 32 hexadecimal digits of
+/// the segment.
 fn is_segment(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
     name.len() > 32 && name.as_bytes()[..32].iter().all(u8::is_ascii_hexdigit)

@@ -1,14 +1,16 @@
+//! The errors of an index.
+
 use std::path::Path;
 
 use crate::corpus::CorpusError;
 use crate::llm::LlmError;
 
-/// What can go wrong with an index. Every message names the file or the folder, and what to do next.
+/// An error of an index. Every message names the file or the folder, and what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
     #[error("cannot open the folder {folder} ({reason}): check the path and its permissions")]
     Folder { folder: String, reason: String },
-    /// Nothing of a damaged index is served.
+    /// Nothing of a damaged index is used.
     #[error(
         "the index of {folder} is damaged ({what}): rebuild it with `ragscope index {folder} --rebuild`"
     )]
@@ -42,7 +44,7 @@ pub enum IndexError {
     Embedder(#[from] LlmError),
 }
 
-/// What goes wrong inside the index's own files, before the corpus folder is known.
+/// An error in the index's own files, before the corpus folder is known.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FileError {
     #[error("{file}: {reason}")]
@@ -74,7 +76,7 @@ impl FileError {
         Self::Damaged(format!("{}: {what}", file.display()))
     }
 
-    /// The public error about the index of `folder`.
+    /// Returns the public error about the index of `folder`.
     pub fn of(self, folder: &str) -> IndexError {
         let folder = folder.to_owned();
         match self {

@@ -1,18 +1,18 @@
-//! Two ranked lists become one.
+//! Fuses two ranked lists into one.
 
 use std::collections::HashMap;
 
 use crate::config::RetrieverSettings;
 use crate::event::{Fusion, Ranked};
 
-/// A chunk of a list, best first in its list.
+/// A chunk with its score in a list.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Listed {
+pub(super) struct ScoredChunk {
     pub chunk: u64,
     pub score: f32,
 }
 
-/// A chunk with its place in either list and in the fused one.
+/// A chunk with its scores and ranks in both lists and in the fused one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Fused {
     pub chunk: u64,
@@ -21,11 +21,17 @@ pub(super) struct Fused {
     pub fused: Ranked,
 }
 
-/// Fuse over the union of both lists. A chunk that a list does not hold gets nothing from it. Equal scores are ordered by chunk.
+/// Fuses the union of both lists. A list adds nothing to the score of a chunk that is not in it. Equal
+/// scores are ordered by chunk.
 ///
-/// `Weighted`: each list's scores are scaled to 0..=1 by its own lowest and highest (all equal: 1), then summed with weights.
-/// `Rrf`: sum of weight / (k + rank) (Cormack, Clarke and Büttcher 2009, with weights).
-pub(super) fn fuse(bm25: &[Listed], vector: &[Listed], settings: &RetrieverSettings) -> Vec<Fused> {
+/// `Weighted`: each list's scores are scaled to 0..=1 by its own lowest and highest (all equal: 1),
+/// then summed with weights. `Rrf`: sum of weight / (k + rank) (Cormack, Clarke and Büttcher 2009, with
+/// weights).
+pub(super) fn fuse(
+    bm25: &[ScoredChunk],
+    vector: &[ScoredChunk],
+    settings: &RetrieverSettings,
+) -> Vec<Fused> {
     let mut union: HashMap<u64, Fused> = HashMap::with_capacity(bm25.len() + vector.len());
     let lists = [
         (bm25, settings.bm25_weight, List::Bm25),
@@ -44,6 +50,7 @@ pub(super) fn fuse(bm25: &[Listed], vector: &[Listed], settings: &RetrieverSetti
             fused.fused.score += weight * share;
         }
     }
+
     let mut all: Vec<Fused> = union.into_values().collect();
     all.sort_unstable_by(|a, b| {
         b.fused
@@ -76,25 +83,20 @@ impl Fused {
     }
 }
 
-fn ranks(list: &[Listed]) -> impl Iterator<Item = Ranked> {
+fn ranks(list: &[ScoredChunk]) -> impl Iterator<Item = Ranked> {
     list.iter().zip(1..).map(|(listed, rank)| Ranked {
         score: listed.score,
         rank,
     })
 }
 
-/// What each place of a list is worth before its weight.
-fn shares(list: &[Listed], settings: &RetrieverSettings) -> Vec<f32> {
+/// Returns the score of each chunk of a list before its weight.
+fn shares(list: &[ScoredChunk], settings: &RetrieverSettings) -> Vec<f32> {
     match settings.fusion {
         Fusion::Weighted => {
-            let lowest = list
-                .iter()
-                .map(|listed| listed.score)
-                .fold(f32::INFINITY, f32::min);
-            let highest = list
-                .iter()
-                .map(|listed| listed.score)
-                .fold(f32::NEG_INFINITY, f32::max);
+            let scores = list.iter().map(|listed| listed.score);
+            let lowest = scores.clone().fold(f32::INFINITY, f32::min);
+            let highest = scores.fold(f32::NEG_INFINITY, f32::max);
             let range = highest - lowest;
             list.iter()
                 .map(|listed| {
@@ -134,10 +136,10 @@ mod tests {
         }
     }
 
-    fn list(items: &[(u64, f32)]) -> Vec<Listed> {
+    fn list(items: &[(u64, f32)]) -> Vec<ScoredChunk> {
         items
             .iter()
-            .map(|&(chunk, score)| Listed { chunk, score })
+            .map(|&(chunk, score)| ScoredChunk { chunk, score })
             .collect()
     }
 

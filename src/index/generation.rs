@@ -1,4 +1,4 @@
-//! A finished generation, open for questions.
+//! A finished generation that can be searched.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,37 +6,40 @@ use std::path::Path;
 use super::error::FileError;
 use super::graph::Graph;
 use super::layout::{Layout, Pointer};
-use super::lexical::{Lexical, Place};
+use super::lexical::{Lexical, StoredChunk};
 use super::manifest::Manifest;
-use super::vectors::{Near, VectorStore};
+use super::vectors::{ScoredRow, VectorStore};
 
-/// Folder of tantivy's files inside a generation, and the file of the graph.
+/// The folder of tantivy's files inside a generation, and the file of the graph.
 pub(super) const LEXICAL: &str = "lexical";
 pub(super) const GRAPH: &str = "graph";
 
+/// A generation with its parts in memory.
 pub(super) struct Generation {
     pub manifest: Manifest,
     pub lexical: Lexical,
-    /// Languages of the documents.
+    /// The languages of the documents.
     pub languages: BTreeSet<String>,
     /// Every chunk, by id.
-    places: Vec<Place>,
-    /// Places by the row of their vector: chunks with the same text share one.
+    chunks: Vec<StoredChunk>,
+    /// Positions in `chunks`, by the row of their vector: chunks with the same text share one.
     by_row: Vec<u32>,
-    /// Rows that a chunk uses.
-    alive: Vec<bool>,
+    /// Whether a chunk uses each row.
+    is_used: Vec<bool>,
     used_rows: u32,
     graph: Option<Graph>,
 }
 
 impl Generation {
-    /// Open the generation that a pointer names and the vectors it uses, and verify every file and every count.
+    /// Opens the generation that a pointer names and the vectors that it uses, and verifies every file
+    /// and every count.
     pub fn open(layout: &Layout, pointer: &Pointer) -> Result<(Self, VectorStore), FileError> {
         let folder = layout.generation(pointer.generation);
         let manifest = Manifest::read(&folder, &pointer.manifest)?;
         for file in &manifest.files {
             file.verify(&folder)?;
         }
+
         let card = &manifest.vectors;
         let file = layout.root.join(&card.file);
         let vectors =
@@ -44,63 +47,62 @@ impl Generation {
         Ok((Self::load(&folder, manifest)?, vectors))
     }
 
-    /// Open the files of a generation, which are known to be whole.
+    /// Opens the files of a generation, which are verified already.
     pub fn load(folder: &Path, manifest: Manifest) -> Result<Self, FileError> {
         let lexical_folder = folder.join(LEXICAL);
         let lexical = Lexical::open(&lexical_folder)?;
-        let places = lexical.places(&lexical_folder)?;
-        check_counts(folder, &manifest, &places)?;
+        let chunks = lexical.chunks(&lexical_folder)?;
+        check_counts(folder, &manifest, &chunks)?;
         let graph = match manifest.graph_rows {
             0 => None,
             rows => Some(Graph::read(&folder.join(GRAPH), rows)?),
         };
-        let mut by_row: Vec<u32> = (0..places.len() as u32).collect();
-        by_row.sort_unstable_by_key(|at| (places[*at as usize].row, *at));
-        let mut alive = vec![false; manifest.vectors.rows as usize];
-        places
-            .iter()
-            .for_each(|place| alive[place.row as usize] = true);
-        let used_rows = alive.iter().filter(|alive| **alive).count() as u32;
-        let languages = manifest
-            .documents
-            .values()
-            .map(|entry| entry.language.clone())
-            .collect();
+
+        let mut by_row: Vec<u32> = (0..chunks.len() as u32).collect();
+        by_row.sort_unstable_by_key(|at| (chunks[*at as usize].row, *at));
+        let mut is_used = vec![false; manifest.vectors.rows as usize];
+        for chunk in &chunks {
+            is_used[chunk.row as usize] = true;
+        }
+        let used_rows = is_used.iter().filter(|is_used| **is_used).count() as u32;
+
+        let documents = manifest.documents.values();
+        let languages = documents.map(|entry| entry.language.clone()).collect();
         Ok(Self {
             manifest,
             lexical,
             languages,
-            places,
+            chunks,
             by_row,
-            alive,
+            is_used,
             used_rows,
             graph,
         })
     }
 
-    /// Vectors that a chunk has.
+    /// Returns the number of vectors that a chunk uses.
     pub fn used_rows(&self) -> u32 {
         self.used_rows
     }
 
-    /// Vectors of chunks that are gone.
+    /// Returns the number of vectors of chunks that are gone.
     pub fn unused_rows(&self) -> u32 {
         self.manifest.vectors.rows - self.used_rows
     }
 
-    /// Every chunk, by id.
-    pub fn places(&self) -> &[Place] {
-        &self.places
+    /// Returns every chunk, by id.
+    pub fn chunks(&self) -> &[StoredChunk] {
+        &self.chunks
     }
 
-    pub fn place(&self, id: u64) -> Option<Place> {
-        self.places
-            .binary_search_by_key(&id, |place| place.id)
-            .ok()
-            .map(|at| self.places[at])
+    /// Returns the chunk with this id.
+    pub fn chunk(&self, id: u64) -> Option<StoredChunk> {
+        let at = self.chunks.binary_search_by_key(&id, |chunk| chunk.id);
+        Some(self.chunks[at.ok()?])
     }
 
-    /// The `count` chunks nearest to a query, with their cosines, best first. Rows that no graph covers are searched exactly.
+    /// Returns the `count` chunks nearest to a query, with their cosine similarity, best first. Rows
+    /// that no graph covers are searched exactly.
     pub fn nearest(
         &self,
         vectors: &VectorStore,
@@ -109,74 +111,76 @@ impl Generation {
         ef: usize,
     ) -> Vec<(f32, u64)> {
         let rows = self.manifest.vectors.rows;
-        let alive = |row: u32| self.alive[row as usize];
+        let is_used = |row: u32| self.is_used[row as usize];
         let covered = self.graph.as_ref().map_or(0, Graph::rows);
-        let mut near = vectors.nearest(query, covered..rows, count, &alive);
+        let mut near = vectors.nearest(query, covered..rows, count, &is_used);
         if let Some(graph) = &self.graph {
-            near.extend(graph.nearest(vectors, query, (count, ef), &alive));
+            near.extend(graph.nearest(vectors, query, count, ef, &is_used));
             near = super::vectors::sorted(near);
         }
-        let chunks = near
-            .into_iter()
-            .flat_map(|Near { row, score }| self.chunks_of(row).map(move |id| (score, id)));
-        chunks.take(count).collect()
+        self.with_chunks(near).take(count).collect()
     }
 
-    /// Every chunk with its cosine, best first.
+    /// Returns every chunk with its cosine similarity, best first.
     pub fn all_nearest(&self, vectors: &VectorStore, query: &[f32]) -> Vec<(f32, u64)> {
         let rows = self.manifest.vectors.rows;
         let near = vectors.nearest(query, 0..rows, rows as usize, &|row| {
-            self.alive[row as usize]
+            self.is_used[row as usize]
         });
-        near.into_iter()
-            .flat_map(|Near { row, score }| self.chunks_of(row).map(move |id| (score, id)))
-            .collect()
+        self.with_chunks(near).collect()
     }
 
-    /// Where every chunk is stored, by id.
-    pub fn addresses(&self) -> impl Iterator<Item = tantivy::DocAddress> {
-        self.places.iter().map(|place| place.address)
+    fn with_chunks(&self, rows: Vec<ScoredRow>) -> impl Iterator<Item = (f32, u64)> {
+        rows.into_iter()
+            .flat_map(|ScoredRow { row, score }| self.chunks_of(row).map(move |id| (score, id)))
     }
 
-    /// Chunks whose vector is a row, by id.
+    /// Returns the chunks whose vector is this row, by id.
     fn chunks_of(&self, row: u32) -> impl Iterator<Item = u64> {
-        let first = self
-            .by_row
-            .partition_point(|at| self.places[*at as usize].row < row);
-        let places = self.by_row[first..]
+        let row_of = |at: &u32| self.chunks[*at as usize].row;
+        let first = self.by_row.partition_point(|at| row_of(at) < row);
+        let chunks = self.by_row[first..]
             .iter()
-            .map(|at| self.places[*at as usize]);
-        places
-            .take_while(move |place| place.row == row)
-            .map(|place| place.id)
+            .map(|at| self.chunks[*at as usize]);
+        chunks
+            .take_while(move |chunk| chunk.row == row)
+            .map(|chunk| chunk.id)
     }
 }
 
-/// The parts of a generation must agree with each other.
-fn check_counts(folder: &Path, manifest: &Manifest, places: &[Place]) -> Result<(), FileError> {
+/// Checks that the parts of a generation agree with each other.
+fn check_counts(
+    folder: &Path,
+    manifest: &Manifest,
+    chunks: &[StoredChunk],
+) -> Result<(), FileError> {
     let of_documents: u64 = manifest
         .documents
         .values()
         .map(|entry| u64::from(entry.chunks))
         .sum();
-    let held = places.len() as u64;
-    if manifest.chunks != held || of_documents != held {
-        let what = format_args!(
-            "it holds {held} chunks; its manifest says {} and {of_documents}",
-            manifest.chunks
-        )
-        .to_string();
-        return Err(FileError::damaged(folder, what));
+    let stored = chunks.len() as u64;
+    if manifest.chunks != stored || of_documents != stored {
+        let counted = manifest.chunks;
+        return Err(FileError::damaged(
+            folder,
+            format_args!(
+                "it holds {stored} chunks; its manifest says {counted} and {of_documents}"
+            ),
+        ));
     }
+
     let rows = manifest.vectors.rows;
-    if places.iter().any(|place| place.row >= rows) || manifest.graph_rows > rows {
+    if chunks.iter().any(|chunk| chunk.row >= rows) || manifest.graph_rows > rows {
         return Err(FileError::damaged(
             folder,
             format_args!("it names vectors beyond its {rows}"),
         ));
     }
-    match places.is_sorted_by(|a, b| a.id < b.id) {
-        true => Ok(()),
-        false => Err(FileError::damaged(folder, "two chunks have the same id")),
+
+    if chunks.is_sorted_by(|a, b| a.id < b.id) {
+        Ok(())
+    } else {
+        Err(FileError::damaged(folder, "two chunks have the same id"))
     }
 }

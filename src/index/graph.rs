@@ -1,8 +1,10 @@
-//! Approximate nearest rows: hnsw_rs builds the graph (Malkov and Yashunin 2016), and what is kept of it is the links alone.
+//! Approximate nearest neighbours: hnsw_rs builds the graph (Malkov and Yashunin 2016), and only its
+//! links are kept.
 //!
-//! Rows of the vector store never change, so neither does a graph over the first `rows` of them: generations share it, new rows
-//! behind it are searched exactly, dead rows are stepped over. The links are walked here rather than by hnsw_rs because its own
-//! dump repeats every vector, keeps both copies in memory and trusts the file it reads.
+//! Rows of the vector store never change, so neither does a graph over the first `rows` of them:
+//! generations share it, new rows behind it are searched exactly, unused rows are stepped over. The
+//! links are searched here rather than by hnsw_rs because its own dump repeats every vector, keeps both
+//! copies in memory and trusts the file that it reads.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,15 +15,16 @@ use hnsw_rs::prelude::{Distance, Hnsw};
 use super::error::FileError;
 use super::layout::replace;
 use super::manifest::missing_or_unreadable;
-use super::vectors::{Near, VectorStore, dot, sorted};
+use super::vectors::{ScoredRow, VectorStore, dot, sorted};
 use crate::event::Flow;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"RGH1");
-/// Links a row (twice as many in the lowest level), and candidates while building: measured in `benches/index.rs`.
+/// Links per row (twice as many in the lowest level), and the size of the candidate list while
+/// building: measured in `benches/index.rs`.
 const LINKS: usize = 16;
 const EF_CONSTRUCTION: usize = 100;
 const MAX_LEVELS: usize = 16;
-/// Rows inserted between two looks at whoever observes.
+/// Number of rows that are inserted between two calls of the observer.
 const BATCH_ROWS: u32 = 512;
 
 /// Links between the first rows of a vector store.
@@ -29,7 +32,7 @@ const BATCH_ROWS: u32 = 512;
 pub(super) struct Graph {
     rows: u32,
     entry: u32,
-    /// From the lowest, which holds every row.
+    /// From the lowest, which has every row.
     levels: Vec<Level>,
 }
 
@@ -37,12 +40,13 @@ pub(super) struct Graph {
 struct Level {
     /// The rows of the level, ascending.
     rows: Vec<u32>,
-    /// Where the links of each of them begin and end.
+    /// The start of the links of each row in `links`, and the end of the last.
     starts: Vec<u32>,
     links: Vec<u32>,
 }
 
-/// Distance of unit vectors. hnsw_rs has its own, without the vector unit and with a panic when rounding makes a cosine exceed 1.
+/// The distance of unit vectors. That of hnsw_rs uses no SIMD instructions and panics when rounding
+/// makes a cosine exceed 1.
 #[derive(Debug, Clone, Copy)]
 struct Cosine;
 
@@ -53,7 +57,8 @@ impl Distance<f32> for Cosine {
 }
 
 impl Graph {
-    /// Link every row of a store. `progress` hears how many rows are linked; None when it answers [`Flow::Stop`].
+    /// Links every row of a store. `progress` receives the number of rows that are linked; `None` when
+    /// it returns [`Flow::Stop`].
     pub fn build(store: &VectorStore, progress: &mut dyn FnMut(u32) -> Flow) -> Option<Self> {
         let rows = store.rows();
         let hnsw = Hnsw::new(LINKS, rows as usize, MAX_LEVELS, EF_CONSTRUCTION, Cosine);
@@ -63,8 +68,11 @@ impl Graph {
                 .map(|row| (store.row(row), row as usize))
                 .collect();
             if start == 0 {
-                // side by side, rows that come into an empty graph do not see each other, and some are never linked to the rest
-                batch.iter().for_each(|row| hnsw.insert_slice(*row));
+                // rows that are inserted into an empty graph in parallel do not see each other, and
+                // some would never be linked to the rest
+                for row in &batch {
+                    hnsw.insert_slice(*row);
+                }
             } else {
                 hnsw.parallel_insert_slice(&batch);
             }
@@ -75,6 +83,7 @@ impl Graph {
         Some(Self::flatten(&hnsw, rows))
     }
 
+    /// Copies the links of a graph.
     fn flatten(hnsw: &Hnsw<f32, Cosine>, rows: u32) -> Self {
         let mut points: Vec<_> = hnsw.get_point_indexation().into_iter().collect();
         points.sort_unstable_by_key(|point| point.get_origin_id());
@@ -83,6 +92,7 @@ impl Graph {
             .map(|point| point.get_point_id().0)
             .max()
             .unwrap_or(0);
+
         let mut levels: Vec<Level> = (0..=top)
             .map(|_| Level {
                 starts: vec![0],
@@ -90,6 +100,7 @@ impl Graph {
             })
             .collect();
         let mut entry = 0;
+
         for point in &points {
             let row = point.get_origin_id() as u32;
             let highest = point.get_point_id().0;
@@ -116,78 +127,86 @@ impl Graph {
         }
     }
 
+    /// Returns the number of rows that it covers.
     pub fn rows(&self) -> u32 {
         self.rows
     }
 
-    /// About `count` rows with the highest cosine among those that `alive` lets through, best first. `ef` candidates are kept
-    /// while the lowest level is walked.
+    /// Returns about `count` rows with the highest cosine similarity among those that `is_used` lets
+    /// through, best first. `ef` is the size of the candidate list in the lowest level.
     pub fn nearest(
         &self,
         store: &VectorStore,
         query: &[f32],
-        (count, ef): (usize, usize),
-        alive: &dyn Fn(u32) -> bool,
-    ) -> Vec<Near> {
+        count: usize,
+        ef: usize,
+        is_used: &dyn Fn(u32) -> bool,
+    ) -> Vec<ScoredRow> {
         let Some((lowest, upper)) = self.levels.split_first().filter(|_| self.rows > 0) else {
             return Vec::new();
         };
-        let near = |row: u32| {
-            Candidate(Near {
+        let score = |row: u32| {
+            Candidate(ScoredRow {
                 row,
                 score: dot(query, store.row(row)),
             })
         };
-        let mut best = near(self.entry);
-        for level in upper.iter().rev() {
-            while let Some(better) = level
-                .links_of(best.0.row)
-                .iter()
-                .map(|row| near(*row))
-                .max()
-                .filter(|c| *c > best)
-            {
-                best = better;
-            }
-        }
-        let mut seen = vec![false; self.rows as usize];
-        seen[best.0.row as usize] = true;
-        let mut frontier = BinaryHeap::from([best]);
-        let mut kept = BinaryHeap::new();
-        let ef = ef.max(count);
-        if alive(best.0.row) {
-            kept.push(Reverse(best));
-        }
-        while let Some(candidate) = frontier.pop() {
-            if kept.len() >= ef && kept.peek().is_some_and(|Reverse(worst)| candidate < *worst) {
-                break;
-            }
-            for &row in lowest.links_of(candidate.0.row) {
-                if std::mem::replace(&mut seen[row as usize], true) {
-                    continue;
-                }
-                let found = near(row);
-                if kept.len() < ef || kept.peek().is_some_and(|Reverse(worst)| found > *worst) {
-                    frontier.push(found);
-                    if alive(row) {
-                        kept.push(Reverse(found));
-                        if kept.len() > ef {
-                            kept.pop();
-                        }
-                    }
-                }
-            }
-        }
-        let mut near = sorted(
-            kept.into_iter()
-                .map(|Reverse(candidate)| candidate.0)
-                .collect(),
-        );
+
+        let entry = descend(upper, score(self.entry), &score);
+        let found = self.search_level(lowest, entry, ef.max(count), &score, is_used);
+        let mut near = sorted(found.into_iter().map(|candidate| candidate.0).collect());
         near.truncate(count);
         near
     }
 
-    /// Write as little-endian numbers of four bytes.
+    /// Searches a level from a row on (algorithm 2 of the paper) and returns its `ef` best rows.
+    fn search_level(
+        &self,
+        level: &Level,
+        entry: Candidate,
+        ef: usize,
+        score: &dyn Fn(u32) -> Candidate,
+        is_used: &dyn Fn(u32) -> bool,
+    ) -> Vec<Candidate> {
+        let mut is_seen = vec![false; self.rows as usize];
+        is_seen[entry.0.row as usize] = true;
+        let mut frontier = BinaryHeap::from([entry]);
+        let mut kept = BinaryHeap::new();
+        if is_used(entry.0.row) {
+            kept.push(Reverse(entry));
+        }
+
+        let can_improve = |kept: &BinaryHeap<Reverse<Candidate>>, candidate: Candidate| {
+            kept.len() < ef || kept.peek().is_some_and(|Reverse(worst)| candidate > *worst)
+        };
+        while let Some(candidate) = frontier.pop() {
+            let is_worse = kept.peek().is_some_and(|Reverse(worst)| candidate < *worst);
+            if kept.len() >= ef && is_worse {
+                break;
+            }
+            for &row in level.links_of(candidate.0.row) {
+                if std::mem::replace(&mut is_seen[row as usize], true) {
+                    continue;
+                }
+                let found = score(row);
+                if !can_improve(&kept, found) {
+                    continue;
+                }
+                frontier.push(found);
+                if is_used(row) {
+                    kept.push(Reverse(found));
+                    if kept.len() > ef {
+                        kept.pop();
+                    }
+                }
+            }
+        }
+        kept.into_iter()
+            .map(|Reverse(candidate)| candidate)
+            .collect()
+    }
+
+    /// Writes the graph as little-endian numbers of four bytes.
     pub fn write(&self, file: &Path) -> Result<(), FileError> {
         let mut numbers = vec![MAGIC, self.rows, self.entry, self.levels.len() as u32];
         for level in &self.levels {
@@ -198,30 +217,32 @@ impl Graph {
         replace(file, &bytes)
     }
 
-    /// Read a graph over `rows` rows; every number in it is checked before it is used as a place.
+    /// Reads a graph over `rows` rows; every number in it is checked before it is used as an index.
     pub fn read(file: &Path, rows: u32) -> Result<Self, FileError> {
         let bytes = std::fs::read(file).map_err(|error| missing_or_unreadable(file, &error))?;
         let (numbers, rest) = bytes.as_chunks::<4>();
         let mut numbers = numbers.iter().map(|bytes| u32::from_le_bytes(*bytes));
         let graph = parse(&mut numbers)
-            .filter(|graph| rest.is_empty() && numbers.next().is_none() && graph.holds(rows));
+            .filter(|graph| rest.is_empty() && numbers.next().is_none() && graph.is_over(rows));
         graph.ok_or_else(|| FileError::damaged(file, "it is not a graph over the vectors"))
     }
 
-    fn holds(&self, rows: u32) -> bool {
+    /// Returns whether this is an intact graph over so many rows.
+    fn is_over(&self, rows: u32) -> bool {
         self.rows == rows
             && (self.entry < rows || rows == 0)
             && self
                 .levels
                 .first()
                 .is_none_or(|lowest| lowest.rows.iter().copied().eq(0..rows))
-            && self.levels.iter().all(|level| level.holds(rows))
+            && self.levels.iter().all(|level| level.is_within(rows))
     }
 }
 
 impl Level {
+    /// Returns the rows that a row is linked to.
     fn links_of(&self, row: u32) -> &[u32] {
-        // in the lowest level a row stands at its own number; above, the few rows are searched
+        // the lowest level has a row at its own number; the few rows of the others are searched
         let at = match self.rows.get(row as usize) {
             Some(found) if *found == row => Some(row as usize),
             _ => self.rows.binary_search(&row).ok(),
@@ -231,7 +252,8 @@ impl Level {
         })
     }
 
-    fn holds(&self, rows: u32) -> bool {
+    /// Returns whether every number is in range.
+    fn is_within(&self, rows: u32) -> bool {
         self.starts.len() == self.rows.len() + 1
             && self.starts.is_sorted()
             && self.rows.is_sorted()
@@ -243,14 +265,37 @@ impl Level {
     }
 }
 
+/// Walks from a row to better and better ones, down to the level above the lowest.
+fn descend(levels: &[Level], entry: Candidate, score: &dyn Fn(u32) -> Candidate) -> Candidate {
+    let mut best = entry;
+    for level in levels.iter().rev() {
+        loop {
+            let links = level.links_of(best.0.row).iter();
+            let Some(better) = links
+                .map(|row| score(*row))
+                .max()
+                .filter(|found| *found > best)
+            else {
+                break;
+            };
+            best = better;
+        }
+    }
+    best
+}
+
 fn parse(numbers: &mut impl ExactSizeIterator<Item = u32>) -> Option<Graph> {
     if numbers.next()? != MAGIC {
         return None;
     }
-    let (rows, entry, count) = (numbers.next()?, numbers.next()?, numbers.next()? as usize);
+    let rows = numbers.next()?;
+    let entry = numbers.next()?;
+    let count = numbers.next()? as usize;
+
     let mut levels = Vec::new();
     for _ in 0..count.min(MAX_LEVELS) {
-        let (rows, links) = (numbers.next()? as usize, numbers.next()? as usize);
+        let rows = numbers.next()? as usize;
+        let links = numbers.next()? as usize;
         let mut take = |count: usize| {
             (count <= numbers.len()).then(|| numbers.by_ref().take(count).collect::<Vec<u32>>())
         };
@@ -267,9 +312,9 @@ fn parse(numbers: &mut impl ExactSizeIterator<Item = u32>) -> Option<Graph> {
     })
 }
 
-/// Ordered by cosine, then by the lower row.
+/// A row, ordered by cosine similarity, then by the lower row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Candidate(Near);
+struct Candidate(ScoredRow);
 
 impl Eq for Candidate {}
 
@@ -294,7 +339,7 @@ mod tests {
 
     const WIDTH: usize = 8;
 
-    /// Unit vectors in all directions, the same ones every time.
+    /// Returns a store of unit vectors in all directions.
     fn store(folder: &Path, rows: u32) -> VectorStore {
         let mut store =
             VectorStore::create(&folder.join("vectors"), "test", WIDTH).expect("a store");
@@ -316,17 +361,18 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_what_exact_search_finds() {
+    fn a_graph_finds_what_exact_search_finds() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = store(folder.path(), 1500);
         let graph = Graph::build(&store, &mut |_| Flow::Continue).expect("a graph");
-        let alive = |row: u32| !row.is_multiple_of(3);
-        let (mut found, mut all) = (0, 0);
+        let is_used = |row: u32| !row.is_multiple_of(3);
+        let mut found = 0;
+        let mut all = 0;
         for seed in 10_000..10_040 {
             let query = unit(seed);
-            let exact = store.nearest(&query, 0..1500, 10, &alive);
-            let near = graph.nearest(&store, &query, (10, 100), &alive);
-            assert!(near.iter().all(|near| alive(near.row)));
+            let exact = store.nearest(&query, 0..1500, 10, &is_used);
+            let near = graph.nearest(&store, &query, 10, 100, &is_used);
+            assert!(near.iter().all(|near| is_used(near.row)));
             found += near.iter().filter(|near| exact.contains(near)).count();
             all += exact.len();
         }
@@ -334,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn it_comes_back_from_disk_and_a_damaged_file_is_refused() {
+    fn a_graph_is_read_from_disk_and_a_damaged_file_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = store(folder.path(), 40);
         let graph = Graph::build(&store, &mut |_| Flow::Continue).expect("a graph");
@@ -352,13 +398,14 @@ mod tests {
             bytes[at] ^= 0xff;
             std::fs::write(&file, &bytes).expect("damaged");
             if let Ok(graph) = Graph::read(&file, 40) {
-                graph.nearest(&store, &unit(1), (10, 20), &|_| true); // other links, but inside the rows
+                // other links, but inside the rows
+                graph.nearest(&store, &unit(1), 10, 20, &|_| true);
             }
         }
     }
 
     #[test]
-    fn building_stops_when_it_is_told_to() {
+    fn building_stops_when_the_observer_stops() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = store(folder.path(), 1200);
         assert_eq!(
@@ -370,10 +417,6 @@ mod tests {
             None
         );
         let empty = Graph::default();
-        assert!(
-            empty
-                .nearest(&store, &unit(1), (5, 5), &|_| true)
-                .is_empty()
-        );
+        assert!(empty.nearest(&store, &unit(1), 5, 5, &|_| true).is_empty());
     }
 }

@@ -1,29 +1,29 @@
-//! What `ragscope doctor` says about the indexes.
+//! Checks the indexes for `ragscope doctor`.
 
 use std::path::{Path, PathBuf};
 
 use super::generation::Generation;
 use super::layout::Layout;
 
-/// An index and whether every file of it is what was written.
+/// An index and whether its files are intact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
     /// The folder of documents, by its canonical path.
     pub folder: String,
-    /// Where the index lies.
-    pub place: PathBuf,
+    /// The folder of the index.
+    pub root: PathBuf,
     /// 0 before the first finished generation.
     pub generation: u64,
     pub documents: u64,
     pub chunks: u64,
-    /// Vectors in use, those of documents that are gone included.
+    /// Vectors in use, with those of documents that are gone.
     pub vectors: u64,
-    /// What is wrong and what to do; None when all is well.
+    /// The fault and what to do; `None` for an intact index.
     pub problem: Option<String>,
 }
 
-/// Verify every index in `indexes`: its files, its checksums, and that its parts hold the same chunks. Takes no lock.
-#[must_use]
+/// Verifies every index in `indexes`: its files, their checksums, and that its parts have the same
+/// chunks. Takes no lock.
 pub fn health(indexes: &Path) -> Vec<Health> {
     let entries = std::fs::read_dir(indexes).into_iter().flatten().flatten();
     let mut found: Vec<Health> = entries.filter_map(|entry| of_index(entry.path())).collect();
@@ -42,7 +42,7 @@ fn of_index(root: PathBuf) -> Option<Health> {
     });
     let mut health = Health {
         folder,
-        place: layout.root,
+        root: layout.root,
         generation: 0,
         documents: 0,
         chunks: 0,

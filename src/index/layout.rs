@@ -1,13 +1,13 @@
-//! Where an index lies on disk, which generation is current, and who may write.
+//! The files of an index on disk, the current generation, and the lock of the writer.
 //!
 //! ```text
 //! indexes/<name>-<hash of the folder>/
 //!   lock            held by the one process that writes
 //!   corpus          the canonical path of the folder
-//!   current         name of the generation in use and the checksum of its manifest; changed by one rename
+//!   current         name of the generation in use, checksum of its manifest; changed by one rename
 //!   vectors-*       append-only vectors by content, shared by generations
-//!   similarity-cache   where documents were chunked by similarity
-//!   links-*         append-only links by content, one file a linker's recipe
+//!   similarity-cache   the chunks of documents that were chunked by similarity
+//!   links-*         append-only links by content, one file per recipe of a linker
 //!   gen-<n>/        manifest.json, graph, lexical/ (tantivy)
 //! ```
 
@@ -24,7 +24,7 @@ pub(super) struct Layout {
     pub root: PathBuf,
 }
 
-/// What `current` says.
+/// The content of `current`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pointer {
     pub generation: u64,
@@ -32,17 +32,17 @@ pub(super) struct Pointer {
     pub manifest: String,
 }
 
-/// Whether this process may write.
+/// The result of taking the writer lock.
 pub(super) enum Lock {
     Held(File),
     /// Another process holds it.
     Elsewhere,
-    /// The place cannot be written.
+    /// The folder cannot be written.
     Refused(FileError),
 }
 
 impl Layout {
-    /// The index of the folder whose canonical path is `folder`.
+    /// Returns the layout of the index of the folder whose canonical path is `folder`.
     pub fn of(folder: &Path, indexes: &Path) -> Self {
         let hash = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex();
         let name = readable(&folder.file_name().unwrap_or_default().to_string_lossy());
@@ -55,7 +55,7 @@ impl Layout {
         self.root.join(format!("gen-{number}"))
     }
 
-    /// Make the folder and take the writer lock when it is free.
+    /// Creates the folder and takes the writer lock when it is free.
     pub fn lock(&self, folder: &Path) -> Lock {
         let file = self.root.join("lock");
         let opened = fs::create_dir_all(&self.root).and_then(|()| {
@@ -78,7 +78,7 @@ impl Layout {
         }
     }
 
-    /// Write down whose index this is.
+    /// Writes the path of the folder that the index belongs to.
     fn note(&self, folder: &Path) -> Result<(), FileError> {
         let note = self.root.join("corpus");
         if note.exists() {
@@ -88,12 +88,12 @@ impl Layout {
         }
     }
 
-    /// Is there a generation to read?
+    /// Returns whether there is a generation to read.
     pub fn has_generation(&self) -> bool {
         self.current_file().exists()
     }
 
-    /// The generation in use; None before the first one.
+    /// Returns the generation in use; `None` before the first one.
     pub fn current(&self) -> Result<Option<Pointer>, FileError> {
         let file = self.current_file();
         let text = match fs::read_to_string(&file) {
@@ -109,14 +109,15 @@ impl Layout {
             .ok_or_else(|| FileError::damaged(&file, "it names no generation"))
     }
 
-    /// Change the generation in use, by one rename.
+    /// Changes the generation in use, by one rename.
     pub fn make_current(&self, pointer: &Pointer) -> Result<(), FileError> {
         let text = format!("gen-{} {}\n", pointer.generation, pointer.manifest);
         replace(&self.current_file(), text.as_bytes())
     }
 
-    /// A number that no generation has: neither the one in use here, nor the one that `current` names (they differ when the new one
-    /// could not be opened), nor one that a killed process left.
+    /// Returns a number that no generation has: neither the one in use here, nor the one that
+    /// `current` names (they differ when the new one could not be opened), nor one that a killed
+    /// process left.
     pub fn next_generation(&self, in_use: u64) -> Result<u64, FileError> {
         let named = self.current()?.map_or(0, |pointer| pointer.generation);
         let entries =
@@ -127,8 +128,8 @@ impl Layout {
         Ok(left.chain([named, in_use]).max().unwrap_or(0) + 1)
     }
 
-    /// Delete every generation but those in `generations`, and every vector file that is not in `vectors`. What cannot be
-    /// deleted now is deleted next time.
+    /// Deletes every generation that is not in `generations`, and every vector file that is not in
+    /// `vectors`. What cannot be deleted now is deleted next time.
     pub fn sweep(&self, generations: &[u64], vectors: &[&str]) {
         let Ok(entries) = fs::read_dir(&self.root) else {
             return;
@@ -143,9 +144,9 @@ impl Layout {
         }
     }
 
-    /// Throw everything away but the lock.
+    /// Deletes everything but the lock.
     pub fn clear(&self) -> Result<(), FileError> {
-        // without the pointer nothing of the rest is served, whatever happens next
+        // first the pointer: without it nothing of the rest is used, whatever happens next
         let pointer = self.current_file();
         match fs::remove_file(&pointer) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -153,14 +154,14 @@ impl Layout {
             }
             _ => self.sweep(&[], &[]),
         }
-        // only a cache: what cannot be deleted is right all the same
+        // only a cache: what cannot be deleted is still valid
         let _ = fs::remove_file(self.similarity_cache());
         let remove =
             |file: &PathBuf| fs::remove_file(file).map_err(|error| FileError::write(file, error));
         super::link_store::files(self).iter().try_for_each(remove)
     }
 
-    /// The file of the similarity cache.
+    /// Returns the file of the similarity cache.
     pub fn similarity_cache(&self) -> PathBuf {
         self.root.join(SimilarityCache::FILE)
     }
@@ -170,7 +171,7 @@ impl Layout {
     }
 }
 
-/// The number of a generation, by the name of its folder.
+/// Returns the number of a generation, by the name of its folder.
 fn number(name: &str) -> Option<u64> {
     name.strip_prefix("gen-")?.parse().ok()
 }
@@ -183,7 +184,7 @@ fn parse_pointer(text: &str) -> Option<Pointer> {
     })
 }
 
-/// Lower-case letters and digits of a folder name, for people who look into the indexes folder.
+/// Returns the lower-case letters and digits of a folder name, for users who open the indexes folder.
 fn readable(name: &str) -> String {
     let mut text: String = name
         .chars()
@@ -204,7 +205,7 @@ fn readable(name: &str) -> String {
     }
 }
 
-/// Write a whole file so that a reader sees the old one or the new one, after a power cut too.
+/// Replaces a file so that a reader sees the old one or the new one, after a power cut, too.
 pub(super) fn replace(file: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let draft = file.with_extension("draft");
     let write = || {
@@ -217,7 +218,7 @@ pub(super) fn replace(file: &Path, bytes: &[u8]) -> Result<(), FileError> {
     write().map_err(|error: std::io::Error| FileError::write(file, error))
 }
 
-/// Make the entries of a folder durable.
+/// Makes the entries of a folder durable.
 pub(super) fn sync_folder(folder: &Path) -> std::io::Result<()> {
     // Windows cannot open a folder as a file; its renames are durable without
     if cfg!(unix) {
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_pointer_counts() {
+    fn an_incomplete_pointer_is_refused() {
         let whole = Pointer {
             generation: 7,
             manifest: "ab".into(),
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_lock_is_refused_until_the_first_is_gone() {
+    fn a_second_lock_is_refused_until_the_first_is_released() {
         let folder = tempfile::tempdir().expect("a folder");
         let layout = Layout::of(Path::new("/notes"), folder.path());
         let first = layout.lock(Path::new("/notes"));

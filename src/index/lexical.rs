@@ -1,5 +1,5 @@
-//! The lexical index and the chunk store in one: tantivy finds chunks by their words (BM25, positions kept) and holds each chunk
-//! as it is shown.
+//! The lexical index and the chunk store in one: tantivy finds chunks by their words (BM25, with
+//! positions) and stores each chunk as it is shown.
 
 use std::path::Path;
 
@@ -20,9 +20,9 @@ use super::analyser;
 use super::error::FileError;
 use crate::event::ChunkText;
 
-/// Memory for words that are not written yet.
+/// Memory for words before they are written.
 const WRITER_BYTES: usize = 64 << 20;
-/// More segments than this are merged into one when an update ends: each costs a lookup a word of a question.
+/// More segments are merged into one when an update ends: a search reads each segment for each word.
 const MAX_SEGMENTS: usize = 8;
 
 #[derive(Debug, Clone, Copy)]
@@ -49,9 +49,9 @@ fn schema() -> (Schema, Fields) {
     (schema.build(), fields)
 }
 
-/// Where a chunk is: its id, the row of its vector, and its place in tantivy.
+/// A chunk as it is stored: its id, the row of its vector, and its address in tantivy.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct StoredChunk {
     pub id: u64,
     pub row: u32,
     pub address: DocAddress,
@@ -81,18 +81,16 @@ impl Lexical {
         Ok(Self { searcher, fields })
     }
 
-    /// Every chunk that was not deleted, by id.
-    pub fn places(&self, folder: &Path) -> Result<Vec<Place>, FileError> {
+    /// Returns every chunk that was not deleted, by id.
+    pub fn chunks(&self, folder: &Path) -> Result<Vec<StoredChunk>, FileError> {
         let read = || {
-            let mut places = Vec::with_capacity(self.searcher.num_docs() as usize);
+            let mut chunks = Vec::with_capacity(self.searcher.num_docs() as usize);
             for (segment, reader) in (0..).zip(self.searcher.segment_readers()) {
-                let (ids, rows) = (
-                    reader.fast_fields().u64("id")?,
-                    reader.fast_fields().u64("row")?,
-                );
+                let ids = reader.fast_fields().u64("id")?;
+                let rows = reader.fast_fields().u64("row")?;
                 for doc in reader.doc_ids_alive() {
                     if let (Some(id), Some(row)) = (ids.first(doc), rows.first(doc)) {
-                        places.push(Place {
+                        chunks.push(StoredChunk {
                             id,
                             row: row as u32,
                             address: DocAddress::new(segment, doc),
@@ -100,28 +98,29 @@ impl Lexical {
                     }
                 }
             }
-            places.sort_unstable_by_key(|place| place.id);
-            Ok::<_, TantivyError>(places)
+            chunks.sort_unstable_by_key(|chunk| chunk.id);
+            Ok::<_, TantivyError>(chunks)
         };
         read().map_err(|error| reading(folder, &error))
     }
 
-    /// The best chunks for any of the words, with their BM25 scores, best first; at most `count`.
+    /// Returns the best chunks for any of the words, with their BM25 scores, best first; at most
+    /// `count`.
     pub fn search(&self, words: &[String], count: usize) -> tantivy::Result<Vec<(f32, u64)>> {
         if words.is_empty() || count == 0 {
             return Ok(Vec::new());
         }
+
         let clauses = words.iter().map(|word| {
             let term = Term::from_field_text(self.fields.words, word);
-            (
-                Occur::Should,
-                Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)) as Box<dyn Query>,
-            )
+            let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
+            (Occur::Should, Box::new(query) as Box<dyn Query>)
         });
         let query = BooleanQuery::new(clauses.collect());
         let found = self
             .searcher
             .search(&query, &TopDocs::with_limit(count).order_by_score())?;
+
         let mut listed = Vec::with_capacity(found.len());
         for (score, address) in found {
             let ids = self
@@ -135,7 +134,7 @@ impl Lexical {
         Ok(listed)
     }
 
-    /// The chunks of a document, by id.
+    /// Returns the chunks of a document, by id.
     pub fn document(&self, document: &str) -> tantivy::Result<Vec<ChunkText>> {
         let query = TermQuery::new(
             Term::from_field_text(self.fields.document, document),
@@ -150,7 +149,7 @@ impl Lexical {
         Ok(chunks)
     }
 
-    /// The chunk at a place, as it was stored.
+    /// Returns the chunk at an address.
     pub fn chunk(&self, address: DocAddress) -> tantivy::Result<ChunkText> {
         let stored: TantivyDocument = self.searcher.doc(address)?;
         let text = stored
@@ -169,12 +168,13 @@ pub(super) struct LexicalWriter {
 }
 
 impl LexicalWriter {
-    /// Go on with the files in `folder`, or begin.
+    /// Continues with the files in `folder`, or begins new ones.
     pub fn open(folder: &Path) -> Result<Self, FileError> {
         let (schema, fields) = schema();
         let open = || {
             let directory = tantivy::directory::MmapDirectory::open(folder)?;
-            // one thread and no merging behind our back: what is written is the same every time and is all there after a commit
+            // one thread and no merging in the background: the same input gives the same files, and
+            // they are complete after a commit
             let writer: IndexWriter = Index::open_or_create(directory, schema)?
                 .writer_with_num_threads(1, WRITER_BYTES)?;
             writer.set_merge_policy(Box::new(NoMergePolicy));
@@ -190,12 +190,13 @@ impl LexicalWriter {
         })
     }
 
-    /// Forget the chunks of a document that were there before.
+    /// Removes the chunks of a document that were added before.
     pub fn remove(&mut self, document: &str) {
         self.writer
             .delete_term(Term::from_field_text(self.fields.document, document));
     }
 
+    /// Adds a chunk.
     pub fn add(&mut self, chunk: &ChunkText, row: u32, language: &str) -> Result<(), FileError> {
         let stored =
             serde_json::to_string(chunk).map_err(|error| FileError::write(&self.folder, error))?;
@@ -218,16 +219,17 @@ impl LexicalWriter {
             .map_err(|error| writing(&self.folder, &error))
     }
 
-    /// Write everything that was added and removed. `tidy` merges segments when there are many, which takes longer.
-    pub fn finish(mut self, tidy: bool) -> Result<(), FileError> {
+    /// Writes everything that was added and removed. `should_merge` merges segments when there are
+    /// many, which takes longer.
+    pub fn finish(mut self, should_merge: bool) -> Result<(), FileError> {
         let folder = self.folder;
         let mut finish = || {
             self.writer.commit()?;
             let segments = self.writer.index().searchable_segment_metas()?;
-            let wasted = segments
+            let is_wasteful = segments
                 .iter()
                 .any(|segment| segment.num_deleted_docs() * 2 > segment.max_doc());
-            if tidy && (segments.len() > MAX_SEGMENTS || wasted) {
+            if should_merge && (segments.len() > MAX_SEGMENTS || is_wasteful) {
                 let ids: Vec<_> = segments.iter().map(|segment| segment.id()).collect();
                 self.writer.merge(&ids).wait()?;
             }
@@ -240,7 +242,7 @@ impl LexicalWriter {
     }
 }
 
-/// A failure while reading files whose checksums were right.
+/// Returns the error of reading files whose checksums were right.
 fn reading(folder: &Path, error: &TantivyError) -> FileError {
     match error {
         TantivyError::IoError(error) => FileError::read(folder, error),

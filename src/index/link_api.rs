@@ -1,4 +1,4 @@
-//! The links of an index: which documents have them, and those of one document.
+//! The links of an index: the documents that have them, and the links of one document.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use super::manifest::DocumentEntry;
 use super::{ChunkLinks, Index, IndexError, LinkRecipe};
 use crate::event::ChunkText;
 
-/// How far the links of an index are.
+/// The progress of linking.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LinkedState {
     /// Documents with links, and their chunks.
@@ -15,28 +15,33 @@ pub struct LinkedState {
     pub chunks: u64,
     /// Documents without links yet: path and number of chunks, in the order of their paths.
     pub unlinked: Vec<(String, u32)>,
-    /// Links that the same linker made with another model, where there are none of this one: they do not count, and stay until
-    /// [`Index::forget_links`].
+    /// Recipes of the same linker with another model, where this one has made no links: theirs do not
+    /// count, and stay until [`Index::forget_links`].
     pub other_models: Vec<LinkRecipe>,
 }
 
 impl Index {
-    /// Use the links of this recipe from now on. A process that may not write the index keeps new ones in memory.
+    /// Uses the links of this recipe from now on. A process that may not write the index keeps new
+    /// ones in memory.
     ///
     /// # Errors
     /// Files of the index that cannot be read or written.
     pub fn use_links(&mut self, recipe: &LinkRecipe) -> Result<(), IndexError> {
-        let writable = self.lock.is_some();
-        let is_it = |links: &LinkStore| links.recipe == *recipe && links.is_writable() == writable;
-        if !self.links.borrow().as_ref().is_some_and(is_it) {
-            let links = LinkStore::open(&self.layout, recipe, writable)
+        let is_writable = self.lock.is_some();
+        let is_open = self
+            .links
+            .borrow()
+            .as_ref()
+            .is_some_and(|links| links.recipe == *recipe && links.is_writable() == is_writable);
+        if !is_open {
+            let links = LinkStore::open(&self.layout, recipe, is_writable)
                 .map_err(|error| error.of(&self.name))?;
             self.links.replace(Some(links));
         }
         Ok(())
     }
 
-    /// Throw the links away that this linker made, with whatever model.
+    /// Deletes the links that this linker made, whichever model it used.
     ///
     /// # Errors
     /// [`IndexError::InUse`] when another process writes the index; files that cannot be deleted.
@@ -46,8 +51,7 @@ impl Index {
         LinkStore::forget(&self.layout, recipe).map_err(|error| error.of(&self.name))
     }
 
-    /// How far the links in use are.
-    #[must_use]
+    /// Returns the progress of linking with the links in use.
     pub fn linked(&self) -> LinkedState {
         let mut state = LinkedState::default();
         let links = self.links.borrow();
@@ -68,7 +72,8 @@ impl Index {
         state
     }
 
-    /// Give the disk the bytes back of links whose documents are gone, when they are the greater part.
+    /// Rewrites the file without the links of documents that are gone, when those are the greater
+    /// part.
     ///
     /// # Errors
     /// Files of the index that cannot be written.
@@ -85,15 +90,14 @@ impl Index {
             .map_err(|error| error.of(&self.name))
     }
 
-    /// The documents, by path.
-    #[must_use]
+    /// Returns the documents, by path.
     pub fn documents(&self) -> Vec<String> {
         self.manifest()
             .map(|manifest| manifest.documents.keys().cloned().collect())
             .unwrap_or_default()
     }
 
-    /// The chunks of a document, in its order; none for a document that is not in the index.
+    /// Returns the chunks of a document, in its order; none for a document that is not in the index.
     ///
     /// # Errors
     /// Files of the index that cannot be read.
@@ -107,7 +111,7 @@ impl Index {
             .map_err(|error| self.damaged(error))
     }
 
-    /// The links between the chunks of a document, by their order; None while there are none.
+    /// Returns the links between the chunks of a document, by their order; `None` before it is linked.
     ///
     /// # Errors
     /// Files of the index that cannot be read.
@@ -121,7 +125,7 @@ impl Index {
             .map_err(|error| error.of(&self.name))
     }
 
-    /// Keep the links of a document. When this returns, a kill no longer loses them.
+    /// Stores the links of a document. When this returns, a kill no longer loses them.
     ///
     /// # Errors
     /// Files of the index that cannot be written.
@@ -140,8 +144,8 @@ impl Index {
     }
 
     fn key_of(&self, entry: &DocumentEntry) -> Option<DocumentKey> {
-        // what is cut by meaning depends on the embedder, too
-        let cut = serde_json::to_string(self.manifest()?.recipe.as_ref()?).ok()?;
-        Some(document_key(&entry.blake3, &cut, entry.chunks))
+        // chunks by similarity depend on the embedder, too
+        let recipe = serde_json::to_string(self.manifest()?.recipe.as_ref()?).ok()?;
+        Some(document_key(&entry.blake3, &recipe, entry.chunks))
     }
 }

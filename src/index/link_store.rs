@@ -24,7 +24,7 @@ const WASTE_RECORDS: usize = 64;
 /// Identifies a document and its chunks: the first half of a blake3 hash, hex.
 pub(super) type DocumentKey = String;
 
-/// What links are made with. Another recipe makes other links.
+/// The linker, the models and the settings that make links. Another recipe makes other links.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkRecipe {
     /// The linker, as the settings name it.
@@ -34,7 +34,7 @@ pub struct LinkRecipe {
     pub model_file: String,
     /// Fingerprint of the embedder whose vectors are fed to it; empty where it reads text.
     pub embedder: String,
-    /// What else decides, as `name value` pairs.
+    /// The other settings that count, as `name value` pairs.
     pub settings: String,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct LinkStore {
     is_writable: bool,
     /// `None` where this process may not write, and before the first links.
     log: Option<AppendLog<LinkedDocument>>,
-    /// Where each document is in the file.
+    /// The position of each document in the file.
     spans: HashMap<DocumentKey, Span>,
     unwritten: HashMap<DocumentKey, ChunkLinks>,
 }
@@ -221,7 +221,7 @@ impl LinkStore {
             .collect()
     }
 
-    /// Deletes every link that the same linker made, with whatever model.
+    /// Deletes every link that the same linker made, whichever model it used.
     pub fn forget(layout: &Layout, recipe: &LinkRecipe) -> Result<(), FileError> {
         for file in files(layout) {
             if read_recipe(&file).is_none_or(|found| found.linker == recipe.linker) {
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_found_again_and_a_torn_record_is_cut_off() {
+    fn links_are_read_back_and_a_torn_record_is_dropped() {
         let home = tempfile::tempdir().expect("a folder");
         let layout = Layout {
             root: home.path().to_owned(),
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn each_recipe_has_its_own_links_and_those_of_another_model_are_noticed() {
+    fn each_recipe_has_its_own_links_and_other_models_are_listed() {
         let home = tempfile::tempdir().expect("a folder");
         let layout = Layout {
             root: home.path().to_owned(),
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_not_write_keeps_links_in_memory() {
+    fn a_reader_keeps_links_in_memory() {
         let home = tempfile::tempdir().expect("a folder");
         let layout = Layout {
             root: home.path().to_owned(),
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_finds_its_links_after_the_writer_wrote_the_file_anew() {
+    fn a_reader_finds_its_links_after_the_writer_rewrote_the_file() {
         let home = tempfile::tempdir().expect("a folder");
         let layout = Layout {
             root: home.path().to_owned(),
@@ -373,13 +373,13 @@ mod tests {
         let mut reader = LinkStore::open(&layout, &recipe("a"), false).expect("a store");
         writer
             .compact(&keys[190..].iter().cloned().collect())
-            .expect("tidied");
+            .expect("compacted");
         assert_eq!(reader.get(&keys[195]).expect("read"), Some(links(198)));
         assert_eq!(reader.get(&keys[3]).expect("read"), None, "it is gone");
     }
 
     #[test]
-    fn records_of_documents_that_are_gone_make_room() {
+    fn records_of_documents_that_are_gone_are_dropped() {
         let home = tempfile::tempdir().expect("a folder");
         let layout = Layout {
             root: home.path().to_owned(),
@@ -394,7 +394,7 @@ mod tests {
         let before = fs::metadata(&store.file).expect("a file").len();
         store
             .compact(&keys[..10].iter().cloned().collect())
-            .expect("tidied");
+            .expect("compacted");
         assert!(fs::metadata(&store.file).expect("a file").len() < before / 5);
         assert_eq!(store.get(&keys[3]).expect("read"), Some(links(5)));
         assert!(!store.contains(&keys[11]));

@@ -1,4 +1,5 @@
-//! What a generation consists of, and which documents it knows. Its own checksum is in the `current` pointer.
+//! The manifest of a generation: its files and its documents. Its own checksum is in the `current`
+//! pointer.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,9 +8,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::FileError;
-use crate::corpus::Cutting;
+use crate::corpus::SplitMethod;
 
-/// Changes whenever older files can no longer be read, or would be searched wrongly (the analyser counts).
+/// Increases when older files can no longer be read, or would be searched wrongly (the analyser
+/// counts).
 pub(super) const FORMAT: u32 = 1;
 
 /// The manifest of a generation.
@@ -17,28 +19,28 @@ pub(super) const FORMAT: u32 = 1;
 pub(super) struct Manifest {
     pub format: u32,
     pub generation: u64,
-    /// None only in the empty manifest of an index that was never written.
+    /// `None` only in the empty manifest of an index that was never written.
     pub recipe: Option<Recipe>,
-    /// Ids of chunks are given out once and never again.
+    /// The id of the next chunk: an id is never used twice.
     pub next_chunk: u64,
-    /// Chunks that can be found.
+    /// Number of chunks.
     pub chunks: u64,
     pub vectors: VectorsCard,
-    /// Rows that the graph covers; 0 without a graph.
+    /// Number of rows that the graph covers; 0 without a graph.
     pub graph_rows: u32,
     /// Every other file of the generation.
     pub files: Vec<StoredFile>,
-    /// By path inside the corpus.
+    /// The documents by path inside the corpus.
     pub documents: BTreeMap<String, DocumentEntry>,
-    /// Files that hold no text, by path: they are not read again until they change.
+    /// Files without text, by path: they are not read again until they change.
     #[serde(default)]
     pub skipped: BTreeMap<String, SkippedEntry>,
-    /// Version of the program that skipped them; another one may read more.
+    /// Version of the program that skipped them; another version may read more.
     #[serde(default)]
     pub program: String,
 }
 
-/// A file without text as it was when it was read.
+/// A file without text, with its size and time when it was read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct SkippedEntry {
     pub bytes: u64,
@@ -46,10 +48,10 @@ pub(super) struct SkippedEntry {
     pub reason: String,
 }
 
-/// What chunks and vectors were made with. Another recipe makes other chunks.
+/// The chunker and the embedder of an index. Another recipe makes other chunks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Recipe {
-    pub chunker: Cutting,
+    pub chunker: SplitMethod,
     /// Fingerprint of the embedder.
     pub embedder: String,
 }
@@ -71,16 +73,16 @@ pub(super) struct StoredFile {
     pub blake3: String,
 }
 
-/// A document as it was when it was indexed.
+/// A document, with its size and time when it was indexed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct DocumentEntry {
     pub bytes: u64,
     pub modified_ns: u64,
-    /// Of the file's bytes, hex.
+    /// Hash of the file's bytes, hex.
     pub blake3: String,
     pub language: String,
     pub chunks: u32,
-    /// What was lost or guessed when the file was read.
+    /// A remark on how the file was read: faults, a guessed encoding.
     pub note: Option<String>,
 }
 
@@ -88,12 +90,12 @@ impl Manifest {
     pub const FILE: &str = "manifest.json";
     pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
-    /// Fingerprint of the embedder that made the vectors.
+    /// Returns the fingerprint of the embedder that made the vectors.
     pub fn embedder(&self) -> &str {
         self.recipe.as_ref().map_or("", |recipe| &recipe.embedder)
     }
 
-    /// Write into the folder of a generation. Gives the checksum.
+    /// Writes the manifest into the folder of a generation and returns its checksum.
     pub fn write(&self, generation: &Path) -> Result<String, FileError> {
         let file = generation.join(Self::FILE);
         let text = serde_json::to_vec(self).map_err(|error| FileError::write(&file, error))?;
@@ -101,7 +103,7 @@ impl Manifest {
         Ok(blake3::hash(&text).to_hex().to_string())
     }
 
-    /// Read and verify against the checksum of the pointer.
+    /// Reads a manifest and verifies it against the checksum of the pointer.
     pub fn read(generation: &Path, checksum: &str) -> Result<Self, FileError> {
         let file = generation.join(Self::FILE);
         let text = fs::read(&file).map_err(|error| missing_or_unreadable(&file, &error))?;
@@ -128,7 +130,8 @@ fn parse<'a, T: Deserialize<'a>>(file: &Path, text: &'a [u8]) -> Result<T, FileE
     serde_json::from_slice(text).map_err(|error| FileError::damaged(file, error))
 }
 
-/// A file that the index itself wrote: when it is gone, the index is damaged; else it can perhaps be read later.
+/// Returns the error of reading a file of the index: when it is missing, the index is damaged; else a
+/// later attempt may succeed.
 pub(super) fn missing_or_unreadable(file: &Path, error: &std::io::Error) -> FileError {
     match error.kind() {
         std::io::ErrorKind::NotFound => FileError::damaged(file, "it is missing"),
@@ -137,7 +140,7 @@ pub(super) fn missing_or_unreadable(file: &Path, error: &std::io::Error) -> File
 }
 
 impl StoredFile {
-    /// Measure a file of a generation.
+    /// Measures a file of a generation.
     pub fn of(generation: &Path, name: &str) -> Result<Self, FileError> {
         let (bytes, blake3) = checksum(&generation.join(name))?;
         Ok(Self {
@@ -147,7 +150,7 @@ impl StoredFile {
         })
     }
 
-    /// Is the file what it was when it was written?
+    /// Checks that the file is what it was when it was written.
     pub fn verify(&self, generation: &Path) -> Result<(), FileError> {
         let file = generation.join(&self.name);
         let (bytes, blake3) = checksum(&file)?;

@@ -1,9 +1,13 @@
-//! Chunks become findable: tantivy (BM25) and hnsw_rs (vectors) over a chunk store, on disk, in generations.
+//! Makes chunks findable: tantivy (BM25) and hnsw_rs (vectors) over a chunk store, on disk, in
+//! generations.
 //!
-//! In reading order: a folder's index lies in a `layout`; [`Index::update`] plans (`plan`, `update`), reads ahead (`reading`), cuts by
-//! meaning what is to be cut so (`cutting`, `cuts`), embeds what is new (`embedding`, `vectors`) and writes a `draft`, which becomes a
-//! `generation` by one atomic rename; [`Index::rechunk`] cuts documents again for one question; [`Index::search`] asks the words (`lexical`, `analyser`) and the vectors (`vectors`, `graph`) and fuses both lists
-//! (`fusion`). A kill at any moment leaves the generation before usable and no text is embedded twice.
+//! In reading order: a folder's index has a `layout`; [`Index::update`] plans (`plan`, `update`), reads
+//! ahead (`reading`), chunks by similarity where the settings say so (`chunking`, `similarity_cache`),
+//! embeds what is new (`batch_embedder`, `vectors`) and writes a `draft`, which becomes a `generation` by one
+//! atomic rename; [`Index::rechunk`] re-chunks documents for one question; [`Index::search`] searches
+//! the words (`lexical`, `analyser`) and the vectors (`vectors`, `graph`) and fuses both lists
+//! (`fusion`). A kill at any moment leaves the previous generation usable, and no text is embedded
+//! twice.
 //!
 //! This module knows nothing of generation of text.
 
@@ -15,7 +19,7 @@ mod plan;
 mod reading;
 mod similarity_cache;
 mod chunking;
-mod embedding;
+mod batch_embedder;
 mod progress;
 mod vectors;
 mod draft;
@@ -28,7 +32,7 @@ mod search;
 mod rechunk;
 mod link_store;
 mod link_api;
-mod seek;
+mod passage_trace;
 mod source;
 mod health;
 
@@ -48,12 +52,12 @@ use std::time::Instant;
 
 use draft::Draft;
 use error::FileError;
-use fusion::Listed;
+use fusion::ScoredChunk;
 use generation::Generation;
 use layout::{Layout, Lock, Pointer};
 use link_store::LinkStore;
 use manifest::{Manifest, Recipe};
-use rechunk::Kept;
+use rechunk::RechunkCache;
 use similarity_cache::SimilarityCache;
 use vectors::VectorStore;
 
@@ -61,15 +65,16 @@ use crate::config::RetrieverSettings;
 use crate::event::{ChunkText, CorpusCard, Hit, IndexReport, Retrieval};
 use crate::llm::Random;
 
-/// So many vectors of chunks that are gone are never worth a new file.
-const WASTE_ROWS: u32 = if cfg!(test) { 8 } else { 4096 };
+/// Up to this many vectors of chunks that are gone are not worth a new file.
+const MAX_WASTE_ROWS: u32 = if cfg!(test) { 8 } else { 4096 };
 
-/// How an update ended.
+/// The result of an update.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
     /// The index agrees with the folder.
     Finished(IndexReport),
-    /// The observer said stop. Everything done so far is kept, and the next update goes on from there.
+    /// The observer stopped it. Everything done so far is kept, and the next update continues from
+    /// there.
     Interrupted,
 }
 
@@ -79,33 +84,35 @@ pub struct Index {
     name: String,
     canonical: PathBuf,
     layout: Layout,
-    /// The writer lock; None when another process has it.
+    /// The writer lock; `None` when another process has it.
     lock: Option<File>,
     pointer: Option<Pointer>,
-    /// The generation in use; None before the first one.
+    /// The generation in use; `None` before the first one.
     generation: Option<Generation>,
     vectors: Option<VectorStore>,
     similarity_cache: RefCell<SimilarityCache>,
-    /// What was re-chunked for questions.
-    rechunked: RefCell<Kept>,
-    /// The links in use; None until a linker is named.
+    /// Documents that were re-chunked for questions.
+    rechunked: RefCell<RechunkCache>,
+    /// The links in use; `None` until a linker is named.
     links: RefCell<Option<LinkStore>>,
 }
 
 impl Index {
-    /// Open the index of `folder` under the folder `indexes`: the generation in use is verified and loaded. Without an index yet,
-    /// nothing is found until the first [`Self::update`]. Takes the writer lock when it is free, else only reads.
+    /// Opens the index of `folder` under the folder `indexes`: the generation in use is verified and
+    /// loaded. Without an index yet, nothing is found until the first [`Self::update`]. Takes the
+    /// writer lock when it is free, else only reads.
     ///
     /// # Errors
-    /// A folder that cannot be opened; an index that is damaged or of another format ([`Self::rebuild`] makes a new one).
+    /// A folder that cannot be opened; an index that is damaged or of another format
+    /// ([`Self::rebuild`] makes a new one).
     pub fn open(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
         let mut index = Self::locate(folder, indexes)?;
         index.refresh().map_err(|error| error.of(&index.name))?;
         Ok(index)
     }
 
-    /// Throw the index of `folder` away, vectors included, and begin an empty one. An open [`Index`] of the folder holds the
-    /// lock: drop it first.
+    /// Deletes the index of `folder` with its vectors, and begins an empty one. An open [`Index`] of
+    /// the folder holds the lock: drop it first.
     ///
     /// # Errors
     /// [`IndexError::InUse`] when another process writes it; files that cannot be deleted.
@@ -131,7 +138,7 @@ impl Index {
         let lock = match layout.lock(&canonical) {
             Lock::Held(lock) => Some(lock),
             Lock::Elsewhere => None,
-            // an index on a medium that cannot be written is still good for questions
+            // an index on a read-only medium still answers questions
             Lock::Refused(_) if layout.has_generation() => None,
             Lock::Refused(error) => return Err(error.of(&name)),
         };
@@ -150,21 +157,23 @@ impl Index {
         })
     }
 
-    /// Load the generation in use, if it is another than the loaded one.
+    /// Loads the generation in use, unless it is the loaded one.
     fn refresh(&mut self) -> Result<(), FileError> {
         let mut pointer = self.layout.current()?;
         while pointer != self.pointer {
             let Some(current) = pointer.clone() else {
                 break;
             };
+
             match Generation::open(&self.layout, &current) {
                 Ok((generation, vectors)) => {
-                    (self.generation, self.vectors) = (Some(generation), Some(vectors));
+                    self.generation = Some(generation);
+                    self.vectors = Some(vectors);
                     self.pointer = pointer;
                     break;
                 }
                 Err(error) => {
-                    // a writer may have published the next one and deleted this one meanwhile
+                    // a writer may have published the next one and deleted this one in the meantime
                     pointer = self.layout.current()?;
                     if pointer.as_ref() == Some(&current) {
                         return Err(error);
@@ -175,7 +184,7 @@ impl Index {
         Ok(())
     }
 
-    /// Be the writer, or say who is.
+    /// Takes the writer lock.
     fn take_lock(&mut self) -> Result<(), IndexError> {
         if self.lock.is_some() {
             return Ok(());
@@ -187,7 +196,7 @@ impl Index {
             }),
             Lock::Refused(error) => Err(error.of(&self.name)),
         };
-        // the writer before may have published since
+        // the previous writer may have published in the meantime
         self.refresh().map_err(|error| error.of(&self.name))?;
         self.lock = Some(lock?);
         Ok(())
@@ -199,15 +208,16 @@ impl Index {
             .map(|generation| &generation.manifest)
     }
 
-    /// Are most vectors on disk those of chunks that are gone? Then the next update writes the others to a new file.
+    /// Returns whether most vectors on disk belong to chunks that are gone: the next update then
+    /// copies the others to a new file.
     fn is_wasteful(&self) -> bool {
         self.generation.as_ref().is_some_and(|generation| {
-            generation.unused_rows() > generation.used_rows() + WASTE_ROWS
+            generation.unused_rows() > generation.used_rows() + MAX_WASTE_ROWS
         })
     }
 
-    /// Name of the file of vectors that an update with this recipe adds to. It stays the same until a generation is published, so
-    /// that work that was stopped is found again.
+    /// Returns the name of the file of vectors that an update with this recipe appends to. It stays
+    /// the same until a generation is published, so that the work of a stopped update is reused.
     fn vectors_name(&self, recipe: &Recipe) -> String {
         let embedder = &blake3::hash(recipe.embedder.as_bytes()).to_hex()[..12];
         match self.manifest() {
@@ -218,7 +228,7 @@ impl Index {
         }
     }
 
-    /// The vectors that an update with this recipe adds to.
+    /// Takes the vectors that an update with this recipe appends to.
     fn take_vectors(&mut self, recipe: &Recipe, width: usize) -> Result<VectorStore, FileError> {
         let name = self.vectors_name(recipe);
         let file = self.layout.root.join(&name);
@@ -227,7 +237,7 @@ impl Index {
             .map(|now| now.vectors.clone())
             .filter(|card| card.file == name);
         if let (None, Some(card)) = (&self.vectors, in_use) {
-            // the rows in use come first and must all be whole
+            // the rows in use come first, and each must be intact
             self.vectors = Some(VectorStore::read(
                 &file,
                 &recipe.embedder,
@@ -245,13 +255,14 @@ impl Index {
             };
         }
         match VectorStore::recover(&file, &recipe.embedder, width) {
-            // nothing finished depends on this file
+            // no finished generation depends on this file
             Err(FileError::Damaged(_)) => VectorStore::create(&file, &recipe.embedder, width),
             recovered => recovered,
         }
     }
 
-    /// Keep the vectors of an update, if they are those of the generation in use. Others are found again on disk.
+    /// Keeps the vectors of an update in memory, if they are those of the generation in use. Others
+    /// are read from disk when they are needed.
     fn keep_vectors(&mut self, vectors: VectorStore) {
         let file = vectors
             .file()
@@ -265,16 +276,18 @@ impl Index {
         }
     }
 
-    /// Make a draft the generation in use. The one before stays on disk for processes that are reading it.
+    /// Publishes a draft as the generation in use. The previous one stays on disk for processes that
+    /// are reading it.
     fn publish(
         &mut self,
         draft: Draft,
         vectors: &VectorStore,
-        tidy: bool,
+        should_merge: bool,
     ) -> Result<(), FileError> {
-        let (manifest, pointer) = draft.publish(&self.layout, vectors, tidy)?;
+        let (manifest, pointer) = draft.publish(&self.layout, vectors, should_merge)?;
         let folder = self.layout.generation(pointer.generation);
-        let (number, file) = (pointer.generation, manifest.vectors.file.clone());
+        let number = pointer.generation;
+        let file = manifest.vectors.file.clone();
         let generation = Generation::load(&folder, manifest)?;
         self.pointer = Some(pointer);
         let before = self
@@ -287,8 +300,7 @@ impl Index {
         Ok(())
     }
 
-    /// The corpus and the state of its index.
-    #[must_use]
+    /// Returns the corpus and the state of its index.
     pub fn card(&self) -> CorpusCard {
         let manifest = self.manifest();
         CorpusCard {
@@ -300,12 +312,12 @@ impl Index {
         }
     }
 
-    /// The chunk store does not hold what it should.
+    /// Returns the error of a chunk store that cannot be read.
     fn damaged(&self, error: tantivy::TantivyError) -> IndexError {
         FileError::damaged(&self.layout.root, error).of(&self.name)
     }
 
-    /// So many chunks, chosen at random; all of them when there are no more.
+    /// Returns `count` chunks, chosen at random; all of them when there are no more.
     ///
     /// # Errors
     /// Files of the index that cannot be read.
@@ -313,26 +325,25 @@ impl Index {
         let Some(generation) = &self.generation else {
             return Ok(Vec::new());
         };
-        let mut places = generation.places().to_vec();
-        for at in 0..count.min(places.len()) {
-            let other = at + random.below(places.len() - at);
-            places.swap(at, other);
+
+        let mut chunks = generation.chunks().to_vec();
+        for at in 0..count.min(chunks.len()) {
+            let other = at + random.below(chunks.len() - at);
+            chunks.swap(at, other);
         }
-        places.truncate(count);
-        places
+        chunks.truncate(count);
+
+        let stored = chunks
             .iter()
-            .map(|place| {
-                generation
-                    .lexical
-                    .chunk(place.address)
-                    .map_err(|error| self.damaged(error))
-            })
-            .collect()
+            .map(|chunk| generation.lexical.chunk(chunk.address));
+        stored
+            .collect::<tantivy::Result<_>>()
+            .map_err(|error| self.damaged(error))
     }
 
-    /// The `settings.pool` best chunks for a query by its words and by its vector (of length 1), fused. The query is plain text.
-    /// `embedder` is the fingerprint of the model that made the vector: when the index holds those of another one, words alone
-    /// decide.
+    /// Retrieves the `settings.pool` best chunks for a query by its words and by its vector (of
+    /// length 1), fused. The query is plain text. `embedder` is the fingerprint of the model that
+    /// made the vector: when the index has the vectors of another one, only the words count.
     ///
     /// # Errors
     /// Files of the index that cannot be read.
@@ -344,48 +355,91 @@ impl Index {
         settings: &RetrieverSettings,
     ) -> Result<Retrieval, IndexError> {
         let started = Instant::now();
-        let pool = settings.pool as usize;
-        let (mut bm25, mut near, mut hits) = (Vec::new(), Vec::new(), Vec::new());
-        if let Some(generation) = &self.generation {
-            let damaged = |error| self.damaged(error);
-            let words =
-                analyser::query_words(query, generation.languages.iter().map(String::as_str));
-            bm25 = listed(generation.lexical.search(&words, pool).map_err(damaged)?);
-            let comparable = generation.manifest.embedder() == embedder;
-            let vectors = self
-                .vectors
-                .as_ref()
-                .filter(|vectors| comparable && vectors.width() == vector.len());
-            if let Some(vectors) = vectors {
-                near =
-                    listed(generation.nearest(vectors, vector, pool, settings.ef_search as usize));
-            }
-            for fused in fusion::fuse(&bm25, &near, settings).into_iter().take(pool) {
-                if let Some(place) = generation.place(fused.chunk) {
-                    let chunk = generation.lexical.chunk(place.address).map_err(damaged)?;
-                    hits.push(Hit {
-                        chunk,
-                        bm25: fused.bm25,
-                        vector: fused.vector,
-                        fused: fused.fused,
-                    });
-                }
-            }
-        }
+        let query_vector = QueryVector { vector, embedder };
+        let lists = match &self.generation {
+            Some(generation) => self
+                .ranked_lists(generation, query, query_vector, settings)
+                .map_err(|error| self.damaged(error))?,
+            None => RankedLists::default(),
+        };
         Ok(Retrieval {
             query: query.to_owned(),
             fusion: settings.fusion,
-            hits,
-            bm25_found: bm25.len() as u32,
-            vector_found: near.len() as u32,
+            hits: lists.hits,
+            bm25_found: lists.bm25_found,
+            vector_found: lists.vector_found,
             wall_us: started.elapsed().as_micros() as u64,
         })
     }
+
+    fn ranked_lists(
+        &self,
+        generation: &Generation,
+        query: &str,
+        query_vector: QueryVector<'_>,
+        settings: &RetrieverSettings,
+    ) -> tantivy::Result<RankedLists> {
+        let pool = settings.pool as usize;
+        let words = analyser::query_words(query, generation.languages.iter().map(String::as_str));
+        let bm25 = scored_chunks(generation.lexical.search(&words, pool)?);
+
+        let ef = settings.ef_search as usize;
+        let vector = self.comparable_vectors(generation, query_vector);
+        let vector = vector.map_or_else(Vec::new, |vectors| {
+            scored_chunks(generation.nearest(vectors, query_vector.vector, pool, ef))
+        });
+
+        let mut hits = Vec::new();
+        for fused in fusion::fuse(&bm25, &vector, settings)
+            .into_iter()
+            .take(pool)
+        {
+            if let Some(stored) = generation.chunk(fused.chunk) {
+                hits.push(Hit {
+                    chunk: generation.lexical.chunk(stored.address)?,
+                    bm25: fused.bm25,
+                    vector: fused.vector,
+                    fused: fused.fused,
+                });
+            }
+        }
+        Ok(RankedLists {
+            hits,
+            bm25_found: bm25.len() as u32,
+            vector_found: vector.len() as u32,
+        })
+    }
+
+    /// Returns the vectors, if the same embedder made them and the vector of the query.
+    fn comparable_vectors(
+        &self,
+        generation: &Generation,
+        query: QueryVector<'_>,
+    ) -> Option<&VectorStore> {
+        let has_same_embedder = generation.manifest.embedder() == query.embedder;
+        let vectors = self.vectors.as_ref().filter(|_| has_same_embedder)?;
+        (vectors.width() == query.vector.len()).then_some(vectors)
+    }
 }
 
-fn listed(found: Vec<(f32, u64)>) -> Vec<Listed> {
+/// The vector of a query with the fingerprint of the embedder that made it.
+#[derive(Debug, Clone, Copy)]
+struct QueryVector<'a> {
+    vector: &'a [f32],
+    embedder: &'a str,
+}
+
+/// The fused hits of a search, and the lengths of both lists.
+#[derive(Debug, Default)]
+struct RankedLists {
+    hits: Vec<Hit>,
+    bm25_found: u32,
+    vector_found: u32,
+}
+
+fn scored_chunks(found: Vec<(f32, u64)>) -> Vec<ScoredChunk> {
     found
         .into_iter()
-        .map(|(score, chunk)| Listed { chunk, score })
+        .map(|(score, chunk)| ScoredChunk { chunk, score })
         .collect()
 }

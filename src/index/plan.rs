@@ -1,4 +1,4 @@
-//! What an update has to do: the folder as it is, against the manifest.
+//! Plans an update: compares the folder with the manifest.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,25 +8,26 @@ use super::reading::Candidate;
 use crate::corpus::Walked;
 use crate::event::SkippedFile;
 
-/// What there is to do.
+/// The work of an update.
 pub(super) struct Plan {
-    /// Files to look into.
+    /// Files to read.
     pub candidates: Vec<Candidate>,
     /// Documents whose file is gone.
     pub removed: Vec<String>,
     /// Files that were skipped before and are gone.
     pub forgotten: Vec<String>,
     pub unchanged: u64,
-    /// Files that are not looked into, and why.
+    /// Files that are not read, and why.
     pub skipped: Vec<SkippedFile>,
 }
 
 impl Plan {
-    /// Size and time tell whether a file has to be looked into; its checksum will tell whether it changed. `goes_on` says that the
-    /// new generation shares with the one before; `indexes` is the canonical path of the folder of indexes.
+    /// Compares a walk with the manifest. A file whose size or time changed is read; its checksum then
+    /// decides whether it changed. `can_extend` says that the new generation shares files with the
+    /// previous one; `indexes` is the canonical path of the folder of indexes.
     pub fn compare(
         before: Option<&Manifest>,
-        goes_on: bool,
+        can_extend: bool,
         walked: Walked,
         indexes: Option<&Path>,
     ) -> Self {
@@ -34,37 +35,41 @@ impl Plan {
             .map(|before| before.documents.clone())
             .unwrap_or_default();
         let mut unread = before
-            .filter(|_| goes_on)
+            .filter(|_| can_extend)
             .map(Manifest::skipped)
             .unwrap_or_default();
-        let (candidates, removed, forgotten) = (Vec::new(), Vec::new(), Vec::new());
         let mut plan = Self {
-            candidates,
-            removed,
-            forgotten,
+            candidates: Vec::new(),
+            removed: Vec::new(),
+            forgotten: Vec::new(),
             unchanged: 0,
             skipped: walked.skipped,
         };
-        // an index that lies inside the corpus is not part of it
-        let own = |file: &Path| indexes.is_some_and(|indexes| file.starts_with(indexes));
-        for file in walked.files.into_iter().filter(|found| !own(&found.file)) {
+
+        // an index inside the corpus is not part of it
+        let is_own = |file: &Path| indexes.is_some_and(|indexes| file.starts_with(indexes));
+        let files = walked.files.into_iter();
+        for file in files.filter(|found| !is_own(&found.file)) {
             let now = (file.bytes, file.modified_ns);
             let skipped = unread
                 .remove(&file.path)
                 .filter(|skipped| (skipped.bytes, skipped.modified_ns) == now);
-            match (gone.remove(&file.path).filter(|_| goes_on), skipped) {
+            match (gone.remove(&file.path).filter(|_| can_extend), skipped) {
                 (Some(entry), _) if (entry.bytes, entry.modified_ns) == now => plan.unchanged += 1,
                 (Some(entry), _) if entry.bytes == file.bytes => {
                     plan.candidates.push(Candidate {
                         file,
-                        known: Some(entry.blake3),
+                        indexed_blake3: Some(entry.blake3),
                     });
                 }
                 (None, Some(SkippedEntry { reason, .. })) => plan.skipped.push(SkippedFile {
                     path: file.path,
                     reason,
                 }),
-                (Some(_) | None, _) => plan.candidates.push(Candidate { file, known: None }),
+                (Some(_) | None, _) => plan.candidates.push(Candidate {
+                    file,
+                    indexed_blake3: None,
+                }),
             }
         }
         plan.removed = gone.into_keys().collect();
@@ -72,14 +77,15 @@ impl Plan {
         plan
     }
 
-    /// Is the folder what the manifest says?
+    /// Returns whether the index is up to date.
     pub fn is_empty(&self) -> bool {
         self.candidates.is_empty() && self.removed.is_empty() && self.forgotten.is_empty()
     }
 }
 
 impl Manifest {
-    /// The files that need not be read again while they stay as they are: those that this version of the program skipped.
+    /// Returns the files that are not read again while they are unchanged: those that this version of
+    /// the program skipped.
     fn skipped(&self) -> BTreeMap<String, SkippedEntry> {
         if self.program == Self::PROGRAM {
             self.skipped.clone()

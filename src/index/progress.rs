@@ -1,49 +1,52 @@
-//! What an update tells its observer: not more often than a screen needs, and with the time left.
+//! Reports the progress of an update: not more often than a screen needs, and with the time left.
 
 use std::time::{Duration, Instant};
 
 use crate::event::{Flow, IndexPhase, IndexProgress, SessionEvent};
 
-const EVERY: Duration = Duration::from_millis(125);
-/// A rate over less time than this says nothing.
-const MEASURED_AFTER: Duration = Duration::from_millis(500);
+/// Minimum time between two reports.
+const INTERVAL: Duration = Duration::from_millis(125);
+/// Minimum time that a rate is measured over.
+const MIN_MEASURED: Duration = Duration::from_millis(500);
 
-/// Publishes progress at most eight times a second and remembers whether the observer wants to stop.
+/// Publishes progress at most eight times a second and remembers whether the observer stopped.
 pub struct Progress<'a> {
     publish: &'a mut dyn FnMut(SessionEvent) -> Flow,
     last: Option<Instant>,
-    stopped: bool,
+    is_stopped: bool,
 }
 
-/// Where a phase is. `done` and `total` as in [`IndexProgress`].
+/// The progress of a phase. `done` and `total` as in [`IndexProgress`].
 pub struct Position<'a> {
     pub phase: IndexPhase,
     pub done: u64,
     pub total: Option<u64>,
     pub file: Option<&'a str>,
-    /// Units that took work, and the time they took.
-    pub worked: (u64, Duration),
+    /// Units that took time, and the time that they took: what the rate is computed from.
+    pub units: u64,
+    pub time: Duration,
 }
 
 impl<'a> Progress<'a> {
-    /// Nothing was told yet.
+    /// Creates the progress of an update that begins.
     pub fn new(publish: &'a mut dyn FnMut(SessionEvent) -> Flow) -> Self {
         Self {
             publish,
             last: None,
-            stopped: false,
+            is_stopped: false,
         }
     }
 
-    /// Tell where the work is, when it is time to, and hear whether to go on.
+    /// Publishes the position if the last one was published long enough ago. Returns whether to
+    /// continue.
     pub fn step(&mut self, position: &Position<'_>) -> Flow {
-        if !self.stopped && self.last.is_none_or(|last| last.elapsed() >= EVERY) {
+        if !self.is_stopped && self.last.is_none_or(|last| last.elapsed() >= INTERVAL) {
             self.last = Some(Instant::now());
-            self.stopped = (self.publish)(SessionEvent::IndexProgressed {
+            self.is_stopped = (self.publish)(SessionEvent::IndexProgressed {
                 progress: position.progress(),
             }) == Flow::Stop;
         }
-        if self.stopped {
+        if self.is_stopped {
             Flow::Stop
         } else {
             Flow::Continue
@@ -52,20 +55,21 @@ impl<'a> Progress<'a> {
 }
 
 impl Position<'_> {
-    /// The beginning of a phase.
+    /// Returns the beginning of a phase.
     pub fn of(phase: IndexPhase) -> Self {
         Self {
             phase,
             done: 0,
             total: None,
             file: None,
-            worked: (0, Duration::ZERO),
+            units: 0,
+            time: Duration::ZERO,
         }
     }
 
     fn progress(&self) -> IndexProgress {
-        let (units, time) = self.worked;
-        let rate = (units > 0 && time >= MEASURED_AFTER).then(|| units as f32 / time.as_secs_f32());
+        let is_measured = self.units > 0 && self.time >= MIN_MEASURED;
+        let rate = is_measured.then(|| self.units as f32 / self.time.as_secs_f32());
         let left = self.total.map(|total| total.saturating_sub(self.done));
         IndexProgress {
             phase: self.phase,
@@ -85,26 +89,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_speaks_at_most_eight_times_a_second_and_keeps_a_stop_in_mind() {
-        let mut heard = Vec::new();
+    fn progress_is_published_at_most_eight_times_a_second_and_a_stop_is_remembered() {
+        let mut published = Vec::new();
         let mut publish = |event: SessionEvent| {
-            heard.push(event);
+            published.push(event);
             Flow::Stop
         };
         let mut progress = Progress::new(&mut publish);
-        let worked = (50, Duration::from_secs(2));
         let position = Position {
             phase: IndexPhase::Embedding,
             done: 60,
             total: Some(160),
             file: Some("a.md"),
-            worked,
+            units: 50,
+            time: Duration::from_secs(2),
         };
         for _ in 0..100 {
             assert_eq!(progress.step(&position), Flow::Stop);
         }
-        let [SessionEvent::IndexProgressed { progress }] = heard.as_slice() else {
-            panic!("{heard:?}")
+        let [SessionEvent::IndexProgressed { progress }] = published.as_slice() else {
+            panic!("{published:?}")
         };
         assert_eq!(
             (progress.rate_per_s, progress.left_ms),

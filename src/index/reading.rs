@@ -1,4 +1,4 @@
-//! Documents are read, split and counted ahead of the embedder, on other threads and in bounded batches.
+//! Reads, splits and counts documents ahead of the embedder, on other threads and in bounded batches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,31 +9,31 @@ use rayon::prelude::*;
 
 use super::manifest::DocumentEntry;
 use crate::corpus::{
-    self, Chunk, Cutting, Document, FoundFile, SemanticCut, Sentences, TokenCounter,
+    self, Chunk, Document, FoundFile, SemanticSplit, Sentences, SplitMethod, TokenCounter,
 };
 use crate::event::SkippedFile;
 
-/// A batch ends with whichever comes first. Three of them are in memory at a time: one being read, one waiting, one embedded.
-const BATCH_BYTES: u64 = 1 << 20;
-const BATCH_FILES: usize = 256;
+/// Limits of a batch. Three batches are in memory at a time: one is read, one waits, one is embedded.
+const MAX_BATCH_BYTES: u64 = 1 << 20;
+const MAX_BATCH_FILES: usize = 256;
 
-/// A file to look into.
+/// A file to read.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub file: FoundFile,
     /// Checksum of the file when it was indexed with the same recipe.
-    pub known: Option<String>,
+    pub indexed_blake3: Option<String>,
 }
 
-/// What became of it.
+/// The result of reading a candidate.
 pub(super) enum Outcome {
-    /// Its content is what was indexed; only its time changed.
-    Same(FoundFile),
+    /// Its content is indexed already; only its time changed.
+    Unchanged(FoundFile),
     Document(Box<ReadDocument>),
-    /// It could not be read now; perhaps it can the next time.
+    /// It could not be read now; the next update tries again.
     Unreadable(SkippedFile),
     /// It is not text, for this reason.
-    NoText(FoundFile, String),
+    NotText(FoundFile, String),
 }
 
 pub(super) struct ReadDocument {
@@ -42,32 +42,37 @@ pub(super) struct ReadDocument {
     pub body: Body,
 }
 
-/// A document as far as it can be taken apart without an embedder.
+/// A document, split as far as that needs no embedder.
 pub(super) enum Body {
     Chunks(Vec<Chunk>),
-    /// To be joined by their vectors.
-    Sentences(Box<Document>, Sentences, SemanticCut),
+    /// Sentences that are joined by the similarity of their vectors.
+    Sentences(Box<Document>, Sentences, SemanticSplit),
 }
 
-/// Batches of outcomes, in the order of the candidates. Dropping it ends the reading.
+/// Batches of outcomes, in the order of the candidates. Dropping it stops the threads.
 pub(super) struct Reader {
     batches: Receiver<Vec<Outcome>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Reader {
-    pub fn start(candidates: Vec<Candidate>, cutting: Cutting, counter: TokenCounter) -> Self {
+    /// Starts to read.
+    pub fn start(candidates: Vec<Candidate>, method: SplitMethod, counter: TokenCounter) -> Self {
         let (sender, batches) = sync_channel(1);
         let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        // not scoped: an update that was stopped does not wait for the long document that is being read
+        let is_stopped = Arc::clone(&stop);
+
+        // not scoped: a stopped update does not wait for the long document that is being read
         std::thread::spawn(move || {
             for batch in batches_of(&candidates) {
-                let one = |candidate: &Candidate| {
-                    (!stopped.load(Ordering::Relaxed))
-                        .then(|| outcome(candidate, cutting, &counter))
+                let outcome = |candidate: &Candidate| {
+                    (!is_stopped.load(Ordering::Relaxed))
+                        .then(|| outcome(candidate, method, &counter))
                 };
-                let Some(outcomes) = batch.par_iter().map(one).collect::<Option<Vec<Outcome>>>()
+                let Some(outcomes) = batch
+                    .par_iter()
+                    .map(outcome)
+                    .collect::<Option<Vec<Outcome>>>()
                 else {
                     return;
                 };
@@ -101,18 +106,18 @@ fn batches_of(candidates: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
         let fits = |candidate: &&Candidate| {
             let first = bytes == 0;
             bytes += candidate.file.bytes.max(1);
-            first || bytes <= BATCH_BYTES
+            first || bytes <= MAX_BATCH_BYTES
         };
-        let count = rest.iter().take(BATCH_FILES).take_while(fits).count();
+        let count = rest.iter().take(MAX_BATCH_FILES).take_while(fits).count();
         let (batch, after) = rest.split_at(count);
         rest = after;
         (count > 0).then_some(batch)
     })
 }
 
-fn outcome(candidate: &Candidate, cutting: Cutting, counter: &TokenCounter) -> Outcome {
+fn outcome(candidate: &Candidate, method: SplitMethod, counter: &TokenCounter) -> Outcome {
     // a fault in a parser costs one document, not the run
-    let read = catch_unwind(AssertUnwindSafe(|| read(candidate, cutting, counter)));
+    let read = catch_unwind(AssertUnwindSafe(|| read(candidate, method, counter)));
     read.unwrap_or_else(|_| {
         let reason = "ragscope failed on it: please report this file".to_owned();
         Ok(Outcome::Unreadable(SkippedFile {
@@ -125,30 +130,35 @@ fn outcome(candidate: &Candidate, cutting: Cutting, counter: &TokenCounter) -> O
 
 fn read(
     candidate: &Candidate,
-    cutting: Cutting,
+    method: SplitMethod,
     counter: &TokenCounter,
 ) -> Result<Outcome, SkippedFile> {
     let file = &candidate.file;
     let Ok(bytes) = std::fs::read(&file.file) else {
-        // reads again, for the reason; should it succeed now, the missing checksum has the file indexed again next time
+        // reads again to get the reason; if it succeeds now, the next update indexes the file again,
+        // since it has no checksum
         let document = corpus::read(file)?;
-        return Ok(cut(file, document, String::new(), (cutting, counter)));
+        return Ok(split(file, document, String::new(), method, counter));
     };
+
     let blake3 = blake3::hash(&bytes).to_hex().to_string();
-    if candidate.known.as_ref() == Some(&blake3) {
-        return Ok(Outcome::Same(file.clone()));
+    if candidate.indexed_blake3.as_ref() == Some(&blake3) {
+        return Ok(Outcome::Unchanged(file.clone()));
     }
+
     Ok(match Document::new(&file.path, bytes) {
-        Ok(document) => cut(file, document, blake3, (cutting, counter)),
-        Err(reason) => Outcome::NoText(file.clone(), reason),
+        Ok(document) => split(file, document, blake3, method, counter),
+        Err(reason) => Outcome::NotText(file.clone(), reason),
     })
 }
 
-fn cut(
+/// Splits a document into chunks, or into the sentences that become chunks.
+fn split(
     file: &FoundFile,
     document: Document,
     blake3: String,
-    (cutting, counter): (Cutting, &TokenCounter),
+    method: SplitMethod,
+    counter: &TokenCounter,
 ) -> Outcome {
     let entry = DocumentEntry {
         bytes: file.bytes,
@@ -158,11 +168,11 @@ fn cut(
         chunks: 0,
         note: document.note.clone(),
     };
-    let body = match cutting {
-        Cutting::Fixed(cut) => Body::Chunks(corpus::cut(&document, cut, counter)),
-        Cutting::Semantic(cut) => {
-            let sentences = Sentences::of(&document, cut, counter);
-            Body::Sentences(Box::new(document), sentences, cut)
+    let body = match method {
+        SplitMethod::Fixed(split) => Body::Chunks(corpus::fixed_chunks(&document, split, counter)),
+        SplitMethod::Semantic(split) => {
+            let sentences = Sentences::of(&document, split, counter);
+            Body::Sentences(Box::new(document), sentences, split)
         }
     };
     Outcome::Document(Box::new(ReadDocument {
@@ -189,15 +199,15 @@ mod tests {
                 .iter()
                 .map(|bytes| Candidate {
                     file: file(bytes),
-                    known: None,
+                    indexed_blake3: None,
                 })
                 .collect()
         };
         let cases: [(&[u64], &[usize]); 4] = [
             (&[], &[]),
             (&[0; 300], &[256, 44]),
-            (&[BATCH_BYTES * 9, 1, BATCH_BYTES, 1], &[1, 1, 1, 1]),
-            (&[BATCH_BYTES / 2, BATCH_BYTES / 2, 1], &[2, 1]),
+            (&[MAX_BATCH_BYTES * 9, 1, MAX_BATCH_BYTES, 1], &[1, 1, 1, 1]),
+            (&[MAX_BATCH_BYTES / 2, MAX_BATCH_BYTES / 2, 1], &[2, 1]),
         ];
         for (sizes, expected) in cases {
             let sizes = candidates(sizes);

@@ -1,4 +1,5 @@
-//! Documents cut again by meaning for one question, whatever the index was cut by ("DENSE-RAG", section 5.1: adaptive chunking).
+//! Re-chunks documents by meaning for one question, whatever the chunker of the index ("DENSE-RAG",
+//! section 5.1: adaptive chunking).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,21 +7,22 @@ use std::sync::Arc;
 
 use super::Index;
 use super::similarity_cache::{CacheKey, Neighbours};
-use crate::corpus::{self, Document, SemanticCut, Sentences, TokenCounter, chunks_at};
+use crate::corpus::{self, Document, SemanticSplit, Sentences, TokenCounter, chunks_at};
 use crate::event::ChunkText;
 use crate::llm::{Embedder, LlmError};
 
-/// Sentences in one call of the embedder: between calls a stop is heard.
+/// Sentences per call of the embedder: between calls it can be stopped.
 const CALL_SENTENCES: usize = 64;
-/// Chunks that are kept in memory for the next question.
-const KEPT_CHUNKS: usize = if cfg!(test) { 8 } else { 16_384 };
-/// Ids of these chunks begin here and stay below 2^53, so that they are never those of the index and every reader of JSON knows them.
+/// Maximum number of chunks that are kept in memory for the next question.
+const MAX_CACHED_CHUNKS: usize = if cfg!(test) { 8 } else { 16_384 };
+/// The ids of these chunks begin here, so that they are never those of the index, and stay below
+/// 2^53, so that every reader of JSON can represent them.
 const FIRST_ID: u64 = 1 << 52;
 
 /// Chunks with their unit vectors.
 pub type EmbeddedChunks = Arc<Vec<(ChunkText, Vec<f32>)>>;
 
-/// A document that was cut again.
+/// A document that was re-chunked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rechunked {
     /// Path inside the corpus.
@@ -28,26 +30,20 @@ pub struct Rechunked {
     /// Its chunks, or the reason why there are none.
     pub chunks: Result<EmbeddedChunks, String>,
     pub sentences: u32,
-    /// Was the cut known, so that no sentence had to be embedded?
-    pub known: bool,
+    /// Whether the ranges of its chunks were known, so that no sentence had to be embedded.
+    pub is_cached: bool,
 }
 
-/// Chunks by the path and the cut of their document.
+/// Chunks by the path of their document and the key of the similarity cache.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct RechunkCache {
     chunks: HashMap<(String, CacheKey), EmbeddedChunks>,
 }
 
-impl Kept {
+impl RechunkCache {
     fn put(&mut self, key: (String, CacheKey), chunks: &EmbeddedChunks) {
-        if self
-            .chunks
-            .values()
-            .map(|chunks| chunks.len())
-            .sum::<usize>()
-            + chunks.len()
-            > KEPT_CHUNKS
-        {
+        let cached: usize = self.chunks.values().map(|chunks| chunks.len()).sum();
+        if cached + chunks.len() > MAX_CACHED_CHUNKS {
             self.chunks.clear();
         }
         self.chunks.insert(key, Arc::clone(chunks));
@@ -55,84 +51,89 @@ impl Kept {
 }
 
 impl Index {
-    /// Cut documents of the index again, as their files are now. Cuts are remembered by text and settings, chunks with their vectors
-    /// in memory. A document that cannot be read says why.
+    /// Re-chunks documents of the index, as their files are now. The ranges are cached by text and
+    /// settings, the chunks with their vectors in memory. A document that cannot be read gives the
+    /// reason.
     ///
     /// # Errors
     /// [`LlmError::Stopped`]; the failures of the embedder.
     pub fn rechunk(
         &self,
         documents: &[&str],
-        cut: SemanticCut,
+        split: SemanticSplit,
         embedder: &mut dyn Embedder,
         counter: &TokenCounter,
     ) -> Result<Vec<Rechunked>, LlmError> {
-        let mut recuts = Vec::new();
+        let mut rechunked = Vec::new();
         for path in documents {
             let read = std::fs::read(corpus::locate(&self.canonical, path))
                 .map_err(|error| error.to_string());
-            recuts.push(match read.and_then(|bytes| Document::new(path, bytes)) {
-                Ok(document) => self.rechunk_one(&document, cut, embedder, counter)?,
+            rechunked.push(match read.and_then(|bytes| Document::new(path, bytes)) {
+                Ok(document) => self.rechunk_one(&document, split, embedder, counter)?,
                 Err(reason) => Rechunked {
                     document: (*path).to_owned(),
                     chunks: Err(reason),
                     sentences: 0,
-                    known: false,
+                    is_cached: false,
                 },
             });
         }
-        Ok(recuts)
+        Ok(rechunked)
     }
 
     fn rechunk_one(
         &self,
         document: &Document,
-        cut: SemanticCut,
+        split: SemanticSplit,
         embedder: &mut dyn Embedder,
         counter: &TokenCounter,
     ) -> Result<Rechunked, LlmError> {
-        let sentences = Sentences::of(document, cut, counter);
-        let key = CacheKey::of(document, cut, &embedder.card().fingerprint);
+        let sentences = Sentences::of(document, split, counter);
+        let key = CacheKey::of(document, split, &embedder.card().fingerprint);
         let count = u32::try_from(sentences.count()).unwrap_or(u32::MAX);
-        let whole = |chunks, known| Rechunked {
+        let rechunked = |chunks, is_cached| Rechunked {
             document: document.path.clone(),
             chunks: Ok(chunks),
             sentences: count,
-            known,
+            is_cached,
         };
-        let place = (document.path.clone(), key.clone());
-        if let Some(chunks) = self.rechunked.borrow().chunks.get(&place) {
-            return Ok(whole(Arc::clone(chunks), true));
+
+        let cache_key = (document.path.clone(), key.clone());
+        if let Some(chunks) = self.rechunked.borrow().chunks.get(&cache_key) {
+            return Ok(rechunked(Arc::clone(chunks), true));
         }
-        // a cache that cannot be read or written costs time and nothing else
+
+        // a cache that cannot be read or written only costs time
         let found = self
             .similarity_cache
             .borrow_mut()
             .find(&key, document)
             .ok()
             .flatten();
-        let known = found.is_some();
-        let places = match found {
-            Some(places) => places,
+        let is_cached = found.is_some();
+        let ranges = match found {
+            Some(ranges) => ranges,
             None => {
-                let places = join(document, &sentences, cut, embedder, counter)?;
+                let ranges = join(document, &sentences, split, embedder, counter)?;
                 let _ =
                     self.similarity_cache
                         .borrow_mut()
-                        .insert(key, &places, self.lock.is_some());
-                places
+                        .insert(key, &ranges, self.lock.is_some());
+                ranges
             }
         };
-        let chunks = Arc::new(embedded(document, &places, embedder, counter)?);
-        self.rechunked.borrow_mut().put(place, &chunks);
-        Ok(whole(chunks, known))
+
+        let chunks = Arc::new(embedded(document, &ranges, embedder, counter)?);
+        self.rechunked.borrow_mut().put(cache_key, &chunks);
+        Ok(rechunked(chunks, is_cached))
     }
 }
 
+/// Joins the sentences of a document by the similarity of their vectors.
 fn join(
     document: &Document,
     sentences: &Sentences,
-    cut: SemanticCut,
+    split: SemanticSplit,
     embedder: &mut dyn Embedder,
     counter: &TokenCounter,
 ) -> Result<Vec<Range<usize>>, LlmError> {
@@ -141,16 +142,17 @@ fn join(
     for call in texts.chunks(CALL_SENTENCES) {
         neighbours.extend(embedder.embed(call)?);
     }
-    Ok(sentences.join(document, &neighbours.similarities, cut, counter))
+    Ok(sentences.join(document, &neighbours.similarities, split, counter))
 }
 
+/// Returns the chunks at these ranges with their vectors.
 fn embedded(
     document: &Document,
-    places: &[Range<usize>],
+    ranges: &[Range<usize>],
     embedder: &mut dyn Embedder,
     counter: &TokenCounter,
 ) -> Result<Vec<(ChunkText, Vec<f32>)>, LlmError> {
-    let chunks = chunks_at(document, places, counter);
+    let chunks = chunks_at(document, ranges, counter);
     let mut vectors = Vec::with_capacity(chunks.len());
     for call in chunks.chunks(CALL_SENTENCES) {
         let texts: Vec<&str> = call.iter().map(|chunk| chunk.text.as_str()).collect();
@@ -178,7 +180,7 @@ fn embedded(
     Ok(chunks.into_iter().map(named).zip(vectors).collect())
 }
 
-/// The same for the same place of the same document.
+/// Returns the id of a chunk: the same for the same bytes of the same document.
 fn id(path: &str, [start, end]: [u64; 2]) -> u64 {
     let mut hasher = blake3::Hasher::new();
     hasher

@@ -1,15 +1,16 @@
-//! What a question needs of an index.
+//! The operations that a question needs of an index.
 
 use super::{ChunkLinks, Index, Rechunked};
 use crate::config::RetrieverSettings;
-use crate::corpus::{SemanticCut, TokenCounter};
+use crate::corpus::{SemanticSplit, TokenCounter};
 use crate::event::{ChunkText, CorpusCard, Retrieval};
 use crate::llm::{Embedder, LlmError};
 
 /// A corpus that can be searched.
 pub trait Search {
-    /// The chunks nearest to a query, by its words and by its vector. `embedder` is the fingerprint of the model that made the
-    /// vector: when the index holds those of another one, words alone decide.
+    /// Retrieves the best chunks for a query, by its words and by its vector. `embedder` is the
+    /// fingerprint of the model that made the vector: when the index has the vectors of another one,
+    /// only the words count.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -21,40 +22,41 @@ pub trait Search {
         settings: &RetrieverSettings,
     ) -> anyhow::Result<Retrieval>;
 
-    /// The stored unit vector of each chunk; `None` for a chunk that the index does not hold.
+    /// Returns the stored unit vector of each chunk; `None` for a chunk that is not in the index.
     fn vectors(&self, chunks: &[u64]) -> Vec<Option<Vec<f32>>>;
 
-    /// Documents cut again by meaning, one result a document.
+    /// Re-chunks documents by meaning and returns one result per document.
     ///
     /// # Errors
     /// [`LlmError::Stopped`]; the failures of the embedder.
     fn rechunk(
         &self,
         documents: &[&str],
-        cut: SemanticCut,
+        split: SemanticSplit,
         embedder: &mut dyn Embedder,
         counter: &TokenCounter,
     ) -> Result<Vec<Rechunked>, LlmError>;
 
-    /// The chunks of a document, in its order; none for a document that is not in the index.
+    /// Returns the chunks of a document, in its order; none for a document that is not in the index.
     ///
     /// # Errors
     /// When the index cannot be read.
     fn document(&self, path: &str) -> anyhow::Result<Vec<ChunkText>>;
 
-    /// The links between the chunks of a document that the linker in use made, by their order; None while there are none.
+    /// Returns the links that the linker in use made between the chunks of a document, by their order;
+    /// `None` before it is linked.
     ///
     /// # Errors
     /// When the index cannot be read.
     fn links(&self, document: &str) -> anyhow::Result<Option<ChunkLinks>>;
 
-    /// Keep the links of a document.
+    /// Stores the links of a document.
     ///
     /// # Errors
     /// When the index cannot be written.
     fn keep_links(&self, document: &str, links: &ChunkLinks) -> anyhow::Result<()>;
 
-    /// The corpus and the state of its index.
+    /// Returns the corpus and the state of its index.
     fn card(&self) -> CorpusCard;
 }
 
@@ -70,19 +72,20 @@ impl Search for Index {
     }
 
     fn vectors(&self, chunks: &[u64]) -> Vec<Option<Vec<f32>>> {
-        let (generation, vectors) = (self.generation.as_ref(), self.vectors.as_ref());
-        let row = |chunk: &u64| Some(vectors?.row(generation?.place(*chunk)?.row).to_vec());
-        chunks.iter().map(row).collect()
+        let generation = self.generation.as_ref();
+        let vectors = self.vectors.as_ref();
+        let vector = |chunk: &u64| Some(vectors?.row(generation?.chunk(*chunk)?.row).to_vec());
+        chunks.iter().map(vector).collect()
     }
 
     fn rechunk(
         &self,
         documents: &[&str],
-        cut: SemanticCut,
+        split: SemanticSplit,
         embedder: &mut dyn Embedder,
         counter: &TokenCounter,
     ) -> Result<Vec<Rechunked>, LlmError> {
-        Self::rechunk(self, documents, cut, embedder, counter)
+        Self::rechunk(self, documents, split, embedder, counter)
     }
 
     fn document(&self, path: &str) -> anyhow::Result<Vec<ChunkText>> {

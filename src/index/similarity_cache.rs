@@ -12,19 +12,19 @@ use serde::{Deserialize, Serialize};
 use super::error::FileError;
 use super::vectors::dot;
 use crate::append_log::AppendLog;
-use crate::corpus::{Document, SemanticCut};
+use crate::corpus::{Document, SemanticSplit};
 
 /// Hash of a text, the settings and the embedder, hex.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct CacheKey(String);
 
 impl CacheKey {
-    pub fn of(document: &Document, cut: SemanticCut, embedder: &str) -> Self {
-        let SemanticCut {
+    pub fn of(document: &Document, split: SemanticSplit, embedder: &str) -> Self {
+        let SemanticSplit {
             tokens,
             similarity,
             characters,
-        } = cut;
+        } = split;
         let mut hasher = blake3::Hasher::new();
         hasher
             .update(&tokens.to_le_bytes())
@@ -40,7 +40,7 @@ impl CacheKey {
 /// The first line of the file.
 #[derive(Serialize)]
 struct Head {
-    /// Increases when the same text and settings would be chunked elsewhere.
+    /// Increases when the same text and settings would give other chunks.
     similarity_cache: u8,
 }
 
@@ -48,7 +48,7 @@ const HEAD: Head = Head {
     similarity_cache: 1,
 };
 
-/// Where the chunks of a document are in its text.
+/// The ranges of the chunks of a document in its text.
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
     key: CacheKey,
@@ -169,25 +169,21 @@ impl Extend<Vec<f32>> for Neighbours {
 mod tests {
     use super::*;
 
-    const CUT: SemanticCut = SemanticCut {
+    const SPLIT: SemanticSplit = SemanticSplit {
         tokens: 64,
         similarity: 0.6,
         characters: 0,
     };
 
     #[test]
-    fn chunks_are_found_again_and_a_torn_line_costs_itself_alone() {
+    fn chunks_are_read_back_and_only_a_torn_line_is_lost() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join(SimilarityCache::FILE);
         let document = |text: &str| Document::new("a.txt", text.into()).expect("a document");
-        let (first, second) = (
-            document("Ann sails. Bob sings."),
-            document("Cara grows apples."),
-        );
-        let (a, b) = (
-            CacheKey::of(&first, CUT, "one"),
-            CacheKey::of(&second, CUT, "one"),
-        );
+        let first = document("Ann sails. Bob sings.");
+        let second = document("Cara grows apples.");
+        let a = CacheKey::of(&first, SPLIT, "one");
+        let b = CacheKey::of(&second, SPLIT, "one");
         let mut cache = SimilarityCache::new(file.clone());
         cache
             .insert(a.clone(), &[0..10, 11..21], true)
@@ -226,20 +222,20 @@ mod tests {
     }
 
     #[test]
-    fn a_key_stands_for_text_settings_and_embedder() {
+    fn a_key_depends_on_text_settings_and_embedder() {
         let document = |text: &str| Document::new("a.txt", text.into()).expect("a document");
         let key = |text: &str, cut, embedder| CacheKey::of(&document(text), cut, embedder);
-        let one = key("Ann sails.", CUT, "one");
-        assert_eq!(one, key("Ann sails.", CUT, "one"));
-        assert_ne!(one, key("Ann sings.", CUT, "one"));
-        assert_ne!(one, key("Ann sails.", CUT, "two"));
+        let one = key("Ann sails.", SPLIT, "one");
+        assert_eq!(one, key("Ann sails.", SPLIT, "one"));
+        assert_ne!(one, key("Ann sings.", SPLIT, "one"));
+        assert_ne!(one, key("Ann sails.", SPLIT, "two"));
         assert_ne!(
             one,
             key(
                 "Ann sails.",
-                SemanticCut {
+                SemanticSplit {
                     similarity: 0.8,
-                    ..CUT
+                    ..SPLIT
                 },
                 "one"
             )

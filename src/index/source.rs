@@ -1,4 +1,4 @@
-//! The text of a document for the source viewer, read again from its file.
+//! Reads the text of a document for the source viewer from its file.
 
 use std::time::UNIX_EPOCH;
 
@@ -6,13 +6,13 @@ use super::{Index, IndexError};
 use crate::corpus;
 use crate::event::{Source, harmless};
 
-/// A file beyond this is shown in part, around the cited lines.
+/// A larger file is shown in part, around the cited lines.
 const MAX_BYTES: usize = 4 << 20;
 const MAX_LINE_BYTES: usize = 64 << 10;
 
 impl Index {
-    /// Read a document again. `lines`, from 1 and both inclusive, are brought inside the file. The whole file comes back, of a
-    /// large one what lies around the lines.
+    /// Reads a document. `lines`, from 1 and both inclusive, are clamped to the file. Returns the whole
+    /// file; of a large one, the part around the lines.
     ///
     /// # Errors
     /// A path that is not in the index; a file that can no longer be read as text.
@@ -29,16 +29,18 @@ impl Index {
             file: file.display().to_string(),
             reason,
         };
+
         let all = corpus::source_lines(&file).map_err(unreadable)?;
         let now = std::fs::metadata(&file).map_err(|error| unreadable(error.to_string()))?;
         let modified = now
             .modified()
             .ok()
             .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let touched = now.len() != entry.bytes
+        let is_touched = now.len() != entry.bytes
             || modified.is_none_or(|at| at.as_nanos() != u128::from(entry.modified_ns));
-        let changed = touched && checksum(&file).is_none_or(|blake3| blake3 != entry.blake3);
-        let [first, last] = inside(lines, all.len());
+        let is_changed = is_touched && checksum(&file).is_none_or(|blake3| blake3 != entry.blake3);
+
+        let [first, last] = clamped(lines, all.len());
         let shown = window(&all, first as usize - 1..last as usize);
         Ok(Source {
             document: document.to_owned(),
@@ -46,11 +48,11 @@ impl Index {
             from_line: shown.start as u32 + 1,
             lines: all[shown]
                 .iter()
-                .map(|line| harmless(cut(line)).into_owned())
+                .map(|line| harmless(shortened(line)).into_owned())
                 .collect(),
             first_line: first,
             last_line: last,
-            changed,
+            changed: is_changed,
         })
     }
 }
@@ -61,17 +63,17 @@ fn checksum(file: &std::path::Path) -> Option<String> {
         .map(|bytes| blake3::hash(&bytes).to_hex().to_string())
 }
 
-fn inside([first, last]: [u32; 2], count: usize) -> [u32; 2] {
+fn clamped([first, last]: [u32; 2], count: usize) -> [u32; 2] {
     let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
     let first = first.clamp(1, count);
     [first, last.clamp(first, count)]
 }
 
-fn cut(line: &str) -> &str {
+fn shortened(line: &str) -> &str {
     &line[..line.floor_char_boundary(MAX_LINE_BYTES)]
 }
 
-/// The lines to show: the wanted ones, and as many before and after as fit.
+/// Returns the lines to show: the wanted ones, and as many before and after as fit.
 fn window(lines: &[String], wanted: std::ops::Range<usize>) -> std::ops::Range<usize> {
     let size = |at: usize| lines[at].len().min(MAX_LINE_BYTES) + 1;
     let mut room = MAX_BYTES;
@@ -84,12 +86,14 @@ fn window(lines: &[String], wanted: std::ops::Range<usize>) -> std::ops::Range<u
     while shown.end < wanted.end && fits(shown.end) {
         shown.end += 1;
     }
-    let (mut up, mut down) = (true, true);
-    while up || down {
-        up = up && shown.start > 0 && fits(shown.start - 1);
-        shown.start -= usize::from(up);
-        down = down && shown.end < lines.len() && fits(shown.end);
-        shown.end += usize::from(down);
+
+    let mut can_grow_up = true;
+    let mut can_grow_down = true;
+    while can_grow_up || can_grow_down {
+        can_grow_up = can_grow_up && shown.start > 0 && fits(shown.start - 1);
+        shown.start -= usize::from(can_grow_up);
+        can_grow_down = can_grow_down && shown.end < lines.len() && fits(shown.end);
+        shown.end += usize::from(can_grow_down);
     }
     shown
 }
@@ -113,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_brought_inside_the_file() {
+    fn lines_are_clamped_to_the_file() {
         let cases = [
             ([0, 0], 5, [1, 1]),
             ([2, 9], 5, [2, 5]),
@@ -122,7 +126,7 @@ mod tests {
             ([1, 1], 0, [1, 1]),
         ];
         for (lines, count, expected) in cases {
-            assert_eq!(inside(lines, count), expected);
+            assert_eq!(clamped(lines, count), expected);
         }
     }
 }

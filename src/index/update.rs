@@ -1,10 +1,11 @@
-//! Bring an index up to date with its folder: what changed is read, split, embedded and written; what did not is shared.
+//! Updates an index: changed files are read, split, embedded and written; the rest is shared with the
+//! previous generation.
 
 use std::time::Instant;
 
+use super::batch_embedder::BatchEmbedder;
 use super::chunking::{ChunkedDocument, Chunker};
 use super::draft::Draft;
-use super::embedding::Embedding;
 use super::error::FileError;
 use super::graph::Graph;
 use super::manifest::{Recipe, SkippedEntry};
@@ -14,19 +15,20 @@ use super::reading::{Candidate, Outcome, Reader};
 use super::vectors::VectorStore;
 use super::{Index, IndexError, Update};
 use crate::config::Config;
-use crate::corpus::{self, CorpusError, Cutting, FoundFile, TokenCounter};
+use crate::corpus::{self, CorpusError, FoundFile, SplitMethod, TokenCounter};
 use crate::event::{Flow, IndexPhase, IndexReport, SessionEvent, SkippedFile};
 use crate::llm::{Embedder, LlmError};
 
-/// Rows that no graph covers are searched one by one; when they are more than this, a graph over all rows is built.
+/// Maximum number of rows that are searched one by one; when no graph covers more, one over all rows
+/// is built.
 ///
-/// Measured with 384 numbers a row: 65,536 rows take 6 ms one by one on one core; by a graph, 100,000 take 2 ms, and building it
-/// takes 80 seconds of one core.
-const EXACT_ROWS: u32 = if cfg!(test) { 40 } else { 65_536 };
+/// Measured with 384 numbers per row: 65,536 rows take 6 ms one by one on one core; with a graph,
+/// 100,000 take 2 ms, and building it takes 80 seconds on one core.
+const MAX_EXACT_ROWS: u32 = if cfg!(test) { 40 } else { 65_536 };
 
-/// Why an update ended early.
+/// The reason why an update ended early.
 pub(super) enum Halt {
-    /// The observer said so.
+    /// The observer stopped it.
     Stopped,
     Files(FileError),
     Embedder(LlmError),
@@ -49,12 +51,14 @@ impl From<LlmError> for Halt {
 }
 
 impl Index {
-    /// Bring the index up to date with the folder. The generation in use answers until the new one is whole. When `publish` answers
-    /// [`Flow::Stop`], what is done so far is kept and [`Update::Interrupted`] comes back; the next call goes on from there.
+    /// Updates the index. The generation in use answers until the new one is complete. When `publish`
+    /// returns [`Flow::Stop`], what is done so far is kept and [`Update::Interrupted`] is returned; the
+    /// next call continues from there.
     ///
     /// # Errors
-    /// [`IndexError::InUse`] when another process writes this index; a folder that cannot be walked; what the embedder says;
-    /// files of the index that cannot be written (the last finished generation stays in use).
+    /// [`IndexError::InUse`] when another process writes this index; a folder that cannot be walked;
+    /// failures of the embedder; files of the index that cannot be written (the last finished
+    /// generation stays in use).
     pub fn update(
         &mut self,
         config: &Config,
@@ -63,31 +67,21 @@ impl Index {
         publish: &mut dyn FnMut(SessionEvent) -> Flow,
     ) -> Result<Update, IndexError> {
         let started = Instant::now();
-        let chunker = Cutting::of_index(&config.chunker);
         let recipe = Recipe {
-            chunker,
+            chunker: SplitMethod::for_index(&config.chunker),
             embedder: embedder.card().fingerprint.clone(),
         };
         self.take_lock()?;
-        let walked = match corpus::walk(&self.canonical, &config.corpus, publish) {
-            Ok(walked) => walked,
+
+        let plan = match self.plan(&recipe, config, publish) {
+            Ok(plan) => plan,
             Err(CorpusError::Stopped) => return Ok(Update::Interrupted),
             Err(error) => return Err(error.into()),
         };
-        let indexes = self
-            .layout
-            .root
-            .parent()
-            .and_then(|indexes| indexes.canonicalize().ok());
-        let plan = Plan::compare(
-            self.manifest(),
-            self.goes_on(&recipe),
-            walked,
-            indexes.as_deref(),
-        );
+
         let before = self.card().generation;
-        let embedding = Embedding::new(embedder, Progress::new(publish), &plan.candidates);
-        let mut run = Run {
+        let embedding = BatchEmbedder::new(embedder, Progress::new(publish), &plan.candidates);
+        let mut run = UpdateRun {
             index: self,
             recipe,
             counter,
@@ -95,12 +89,13 @@ impl Index {
             draft: None,
             report: Counts::default(),
         };
+
         match run.all(plan) {
             Ok(()) => {}
             Err(Halt::Stopped) => {
                 let corpus = self.card();
                 if corpus.generation != before {
-                    // whoever shows the corpus has more to show; a second stop means nothing now
+                    // part of the work is published; a second stop changes nothing now
                     let _ = publish(SessionEvent::CorpusOpened { corpus });
                 }
                 return Ok(Update::Interrupted);
@@ -108,35 +103,49 @@ impl Index {
             Err(Halt::Files(error)) => return Err(error.of(&self.name)),
             Err(Halt::Embedder(error)) => return Err(error.into()),
         }
-        let report = run.report;
-        let (embedded, reused) = run.embedding.counts();
-        Ok(Update::Finished(self.report(
-            report,
-            (embedded, reused),
-            started,
-        )))
+
+        let mut report = run.report;
+        report.embedded = run.embedding.embedded();
+        report.reused = run.embedding.reused();
+        Ok(Update::Finished(self.report(report, started)))
     }
 
-    /// Is there a generation that one of this recipe can share with?
-    fn goes_on(&self, recipe: &Recipe) -> bool {
+    /// Walks the folder and compares it with the index.
+    fn plan(
+        &self,
+        recipe: &Recipe,
+        config: &Config,
+        publish: &mut dyn FnMut(SessionEvent) -> Flow,
+    ) -> Result<Plan, CorpusError> {
+        let walked = corpus::walk(&self.canonical, &config.corpus, publish)?;
+        let indexes = self.layout.root.parent();
+        let indexes = indexes.and_then(|indexes| indexes.canonicalize().ok());
+        Ok(Plan::compare(
+            self.manifest(),
+            self.can_extend(recipe),
+            walked,
+            indexes.as_deref(),
+        ))
+    }
+
+    /// Returns whether the next generation can share files with the one in use.
+    fn can_extend(&self, recipe: &Recipe) -> bool {
         self.manifest()
             .is_some_and(|manifest| manifest.recipe.as_ref() == Some(recipe))
             && !self.is_wasteful()
     }
 
-    fn report(
-        &self,
-        counts: Counts,
-        (embedded, reused): (u64, u64),
-        started: Instant,
-    ) -> IndexReport {
+    fn report(&self, counts: Counts, started: Instant) -> IndexReport {
         let Counts {
             added,
             changed,
             unchanged,
             removed,
+            embedded,
+            reused,
             mut skipped,
         } = counts;
+
         let documents = self
             .manifest()
             .into_iter()
@@ -160,35 +169,40 @@ impl Index {
     }
 }
 
+/// The numbers of an [`IndexReport`], as they are counted.
 #[derive(Default)]
 struct Counts {
     added: u64,
     changed: u64,
     unchanged: u64,
     removed: u64,
+    embedded: u64,
+    reused: u64,
     skipped: Vec<SkippedFile>,
 }
 
-/// One update.
-struct Run<'a> {
+/// An update that is running.
+struct UpdateRun<'a> {
     index: &'a mut Index,
     recipe: Recipe,
     counter: &'a TokenCounter,
-    embedding: Embedding<'a>,
+    embedding: BatchEmbedder<'a>,
     /// Begun with the first change.
     draft: Option<Draft>,
     report: Counts,
 }
 
-impl Run<'_> {
+impl UpdateRun<'_> {
+    /// Carries out a plan and publishes the result.
     fn all(&mut self, mut plan: Plan) -> Result<(), Halt> {
         self.report.unchanged = plan.unchanged;
         self.report.skipped = std::mem::take(&mut plan.skipped);
-        if !plan.is_empty() || self.is_new() || self.graph_is_due() {
+        if !plan.is_empty() || self.is_new() || self.is_graph_due() {
             let mut vectors = self
                 .index
                 .take_vectors(&self.recipe, self.embedding.width())?;
             let done = self.change(plan, &mut vectors);
+
             self.index.keep_vectors(vectors);
             if let Some(unfinished) = self.draft.take() {
                 unfinished.discard();
@@ -206,21 +220,25 @@ impl Run<'_> {
         for path in plan.forgotten {
             self.draft()?.manifest.skipped.remove(&path);
         }
+
         let read = self.read(plan.candidates, vectors);
-        if matches!(read, Err(Halt::Stopped)) && self.may_publish_part() {
+        if matches!(read, Err(Halt::Stopped)) && self.can_publish_part() {
             self.publish(vectors, false)?;
         }
         read?;
+
+        // a folder without documents has an index, too: an empty one
         if self.is_new() {
-            self.draft()?; // a folder without documents has an index too: an empty one
+            self.draft()?;
         }
         let writing = Position::of(IndexPhase::Writing);
-        let stopped = self.draft.is_some() && self.embedding.progress.step(&writing) == Flow::Stop;
-        self.publish(vectors, !stopped)?;
-        if stopped {
+        let is_stopped =
+            self.draft.is_some() && self.embedding.progress.step(&writing) == Flow::Stop;
+        self.publish(vectors, !is_stopped)?;
+        if is_stopped {
             Err(Halt::Stopped)
         } else {
-            self.link(vectors)
+            self.build_graph(vectors)
         }
     }
 
@@ -231,16 +249,17 @@ impl Run<'_> {
             let mut documents = Vec::new();
             for outcome in batch {
                 match outcome {
-                    Outcome::Same(file) => {
+                    Outcome::Unchanged(file) => {
                         self.report.unchanged += 1;
-                        self.embedding.passed(file.bytes);
+                        self.embedding.count_file(file.bytes);
                         self.draft()?.touch(&file);
                     }
                     Outcome::Unreadable(skipped) => self.skip(skipped)?,
-                    Outcome::NoText(file, reason) => self.skip_until_it_changes(&file, reason)?,
+                    Outcome::NotText(file, reason) => self.skip_until_it_changes(&file, reason)?,
                     Outcome::Document(document) => documents.push(*document),
                 }
             }
+
             let mut chunker = Chunker {
                 embedding: &mut self.embedding,
                 cache: self.index.similarity_cache.get_mut(),
@@ -280,7 +299,7 @@ impl Run<'_> {
             modified_ns: file.modified_ns,
             reason: reason.clone(),
         };
-        self.embedding.passed(file.bytes);
+        self.embedding.count_file(file.bytes);
         self.draft()?
             .manifest
             .skipped
@@ -310,17 +329,18 @@ impl Run<'_> {
         Ok(self.draft()?.put(&path, entry, chunks, rows)?)
     }
 
-    /// Is there nothing to go on from?
+    /// Returns whether the generation shares nothing with the one in use.
     fn is_new(&self) -> bool {
-        !self.index.goes_on(&self.recipe)
+        !self.index.can_extend(&self.recipe)
     }
 
-    /// May the work so far be published before all of it is done? Not when it is to take the place of an index that holds all
-    /// documents.
-    fn may_publish_part(&self) -> bool {
+    /// Returns whether the work so far can be published before all of it is done: not when it would
+    /// replace an index of all documents.
+    fn can_publish_part(&self) -> bool {
         self.index.manifest().is_none() || !self.is_new()
     }
 
+    /// Returns the draft, which the first change begins.
     fn draft(&mut self) -> Result<&mut Draft, FileError> {
         if self.draft.is_none() {
             let before = self.index.manifest();
@@ -339,33 +359,35 @@ impl Run<'_> {
             .ok_or_else(|| FileError::write(&self.index.layout.root, "no generation was begun"))
     }
 
-    fn publish(&mut self, vectors: &VectorStore, tidy: bool) -> Result<(), Halt> {
+    fn publish(&mut self, vectors: &VectorStore, should_merge: bool) -> Result<(), Halt> {
         match self.draft.take() {
-            Some(draft) => Ok(self.index.publish(draft, vectors, tidy)?),
+            Some(draft) => Ok(self.index.publish(draft, vectors, should_merge)?),
             None => Ok(()),
         }
     }
 
-    fn graph_is_due(&self) -> bool {
+    fn is_graph_due(&self) -> bool {
         self.index
             .manifest()
-            .is_some_and(|now| now.vectors.rows - now.graph_rows > EXACT_ROWS)
+            .is_some_and(|now| now.vectors.rows - now.graph_rows > MAX_EXACT_ROWS)
     }
 
-    /// Build the graph when it is due. The documents are published by then: questions and kills cost nothing but the graph.
-    fn link(&mut self, vectors: &VectorStore) -> Result<(), Halt> {
-        if !self.graph_is_due() {
+    /// Builds the graph when it is due. The documents are published by then: a stop or a kill costs only
+    /// the graph.
+    fn build_graph(&mut self, vectors: &VectorStore) -> Result<(), Halt> {
+        if !self.is_graph_due() {
             return Ok(());
         }
-        let (started, total) = (Instant::now(), u64::from(vectors.rows()));
+
+        let started = Instant::now();
+        let total = u64::from(vectors.rows());
         let progress = &mut self.embedding.progress;
         let graph = Graph::build(vectors, &mut |rows| {
-            let done = u64::from(rows);
-            let worked = (done, started.elapsed());
             progress.step(&Position {
-                done,
+                done: u64::from(rows),
                 total: Some(total),
-                worked,
+                units: u64::from(rows),
+                time: started.elapsed(),
                 ..Position::of(IndexPhase::Writing)
             })
         });
@@ -383,7 +405,7 @@ mod tests {
     use crate::config::Layers;
     use crate::event::ModelCard;
 
-    /// Turns a text into a direction of its own.
+    /// An embedder that gives each text a direction of its own.
     struct Directions {
         card: ModelCard,
         calls: usize,
@@ -443,7 +465,7 @@ mod tests {
         }
     }
 
-    /// An update, and whether it finished.
+    /// Updates the index and returns whether that finished.
     fn update(
         index: &mut Index,
         embedder: &mut Directions,
@@ -452,14 +474,16 @@ mod tests {
         let config = Layers::defaults().config().expect("the defaults");
         let vocabulary =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/all-MiniLM-L6-v2.Q8_0.gguf");
-        let counter = TokenCounter::from_gguf(&vocabulary).expect("a vocabulary");
+        let log = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tmp/llama-unit.log");
+        let runtime = crate::llm::Runtime::start(&log).expect("llama.cpp starts");
+        let counter = TokenCounter::from_gguf(&vocabulary, &runtime).expect("a vocabulary");
         let done = index
             .update(&config, embedder, &counter, &mut |event| flow(&event))
             .expect("an update");
         matches!(done, Update::Finished(_))
     }
 
-    /// The document nearest to the direction of document `i`.
+    /// Returns the document nearest to the direction of document `i`.
     fn nearest(index: &Index, i: u32) -> String {
         let mut settings = Layers::defaults().config().expect("the defaults").retriever;
         settings.bm25_weight = 0.0;
@@ -475,9 +499,10 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_is_built_when_too_many_rows_have_none_and_is_shared_until_then() {
+    fn a_graph_is_built_when_too_many_rows_have_none_and_is_shared_before() {
         let home = tempfile::tempdir().expect("a folder");
-        let (docs, indexes) = (home.path().join("docs"), home.path().join("indexes"));
+        let docs = home.path().join("docs");
+        let indexes = home.path().join("indexes");
         let mut embedder = embedder();
         write(&docs, 0..30);
         let mut index = Index::open(&docs, &indexes).expect("an index");
@@ -503,7 +528,7 @@ mod tests {
         assert_ne!(
             nearest(&index, 7),
             "7.txt",
-            "the graph steps over what is gone"
+            "the graph steps over unused rows"
         );
         assert_eq!(embedder.calls, 110);
     }
@@ -511,7 +536,8 @@ mod tests {
     #[test]
     fn a_stop_while_the_graph_is_built_costs_only_the_graph() {
         let home = tempfile::tempdir().expect("a folder");
-        let (docs, indexes) = (home.path().join("docs"), home.path().join("indexes"));
+        let docs = home.path().join("docs");
+        let indexes = home.path().join("indexes");
         write(&docs, 0..60);
         let mut index = Index::open(&docs, &indexes).expect("an index");
         let mut embedder = embedder();
@@ -536,9 +562,10 @@ mod tests {
     }
 
     #[test]
-    fn vectors_of_what_is_gone_are_left_behind_in_the_end() {
+    fn vectors_of_deleted_documents_are_dropped_in_the_end() {
         let home = tempfile::tempdir().expect("a folder");
-        let (docs, indexes) = (home.path().join("docs"), home.path().join("indexes"));
+        let docs = home.path().join("docs");
+        let indexes = home.path().join("indexes");
         write(&docs, 0..30);
         let mut index = Index::open(&docs, &indexes).expect("an index");
         let mut embedder = embedder();

@@ -100,7 +100,8 @@ pub(super) fn load(request: LoadRequest, options: LoadOptions) -> Result<Loaded,
     })
 }
 
-fn refused(file: &Path) -> LlmError {
+/// Returns the error for a file that llama.cpp did not load.
+pub(super) fn refused(file: &Path) -> LlmError {
     LlmError::Unusable {
         path: file.display().to_string(),
         reason: log::first_error()

@@ -26,6 +26,7 @@ mod tap;
 mod pool;
 mod embedder;
 mod judge;
+mod vocabulary;
 pub mod scripted;
 
 pub use discover::{CacheFolders, FoundModel, ModelSource, discover, resolve};
@@ -36,6 +37,7 @@ pub use judge::{
 };
 pub use numbers::Random;
 pub use runtime::{Device, Runtime};
+pub use vocabulary::LlamaVocabulary;
 
 use crate::event::{CallUsage, Flow, ModelCard};
 

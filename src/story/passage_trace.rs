@@ -67,20 +67,20 @@ impl<'a> PassageTrace<'a> {
 
     /// Joins what the index says of each query with what the run did with the chunks.
     #[must_use]
-    pub fn new(run: &'a Run, phrase: &'a str, sought: &'a [TracedLookup]) -> Self {
-        let of_query = |sought: &'a TracedLookup| {
+    pub fn new(run: &'a Run, phrase: &'a str, traced: &'a [TracedLookup]) -> Self {
+        let of_query = |traced: &'a TracedLookup| {
             let lookup = run
                 .index_lookups()
-                .filter(|lookup| lookup.step == sought.step)
+                .filter(|lookup| lookup.step == traced.step)
                 .last()?;
-            let chunks = sought.chunks.iter().map(|ranks| ChunkTrace {
+            let chunks = traced.chunks.iter().map(|ranks| ChunkTrace {
                 ranks,
                 marks: lookup.marks(ranks.chunk.id),
             });
             Some(QueryTrace {
-                step: sought.step,
-                query: &sought.query,
-                pool: sought.pool,
+                step: traced.step,
+                query: &traced.query,
+                pool: traced.pool,
                 chunks: chunks.collect(),
                 lookup,
             })
@@ -90,7 +90,7 @@ impl<'a> PassageTrace<'a> {
             phrase,
             preset: &run.preset,
             rewritten: run.rewritten.as_ref(),
-            lookups: sought.iter().filter_map(of_query).collect(),
+            lookups: traced.iter().filter_map(of_query).collect(),
         }
     }
 

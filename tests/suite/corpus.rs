@@ -1,4 +1,4 @@
-//! A folder becomes documents, sentences and chunks; bad files are counted and the rest is read.
+//! Reading a folder as documents, sentences and chunks; bad files are counted and the rest is read.
 
 mod files;
 mod tokens;

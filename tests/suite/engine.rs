@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use ragscope::config::prompts::Prompts;
 use ragscope::config::{Config, RetrieverSettings};
-use ragscope::corpus::{SemanticCut, TokenCounter};
+use ragscope::corpus::{SemanticSplit, TokenCounter};
 use ragscope::engine::{AskError, Corpus, Tools, ask};
 use ragscope::event::{
     ChunkText, CorpusCard, DropReason, Flow, Hit, Outcome, Ranked, Retrieval, RunEvent,
@@ -18,12 +18,13 @@ use ragscope::index::{ChunkLinks, Rechunked, Search};
 use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
 use ragscope::llm::{Embedder, LlmError};
 
+use super::llm::runtime;
 use super::program::small;
 
 static COUNTER: LazyLock<TokenCounter> = LazyLock::new(|| {
     let embedder =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/all-MiniLM-L6-v2.Q8_0.gguf");
-    TokenCounter::from_gguf(&embedder).expect("the embedder")
+    TokenCounter::from_gguf(&embedder, &runtime()).expect("the embedder")
 });
 
 /// Chunks in the order in which every query finds them.
@@ -79,7 +80,7 @@ impl Search for Shelf {
     fn rechunk(
         &self,
         documents: &[&str],
-        _cut: SemanticCut,
+        _split: SemanticSplit,
         embedder: &mut dyn Embedder,
         _counter: &TokenCounter,
     ) -> Result<Vec<Rechunked>, LlmError> {
@@ -106,7 +107,7 @@ impl Search for Shelf {
             document: "people.md".to_owned(),
             chunks: Ok(Arc::new(chunks)),
             sentences: 4,
-            known: false,
+            is_cached: false,
         }])
     }
 

@@ -1,4 +1,5 @@
-//! A folder becomes an index, stays in step with it, survives kills and full disks, and is never served damaged.
+//! The index of a folder: it follows changes, survives kills and full disks, and is never used when it
+//! is damaged.
 
 mod common;
 mod damage;
@@ -14,7 +15,7 @@ use common::{Corpus, WordEmbedder, config, update};
 use ragscope::event::{Flow, IndexPhase, IndexReport, SessionEvent};
 use ragscope::index::{Index, IndexError, Update};
 
-/// What a report counts: added, changed, unchanged, removed, embedded, reused.
+/// The counts of a report: added, changed, unchanged, removed, embedded, reused.
 type Counts = [u64; 6];
 
 fn counts(report: &IndexReport) -> Counts {
@@ -29,7 +30,7 @@ fn counts(report: &IndexReport) -> Counts {
 }
 
 #[test]
-fn only_what_changed_is_indexed_again() {
+fn only_changed_files_are_indexed_again() {
     let corpus = Corpus::with(&[
         ("a.md", "Ann grows apples."),
         ("b.md", "Bob teaches physics."),
@@ -116,7 +117,7 @@ fn only_what_changed_is_indexed_again() {
 }
 
 #[test]
-fn other_settings_redo_what_they_must() {
+fn changed_settings_rebuild_what_depends_on_them() {
     let long: String = (0..40)
         .map(|i| format!("Sentence number {i} tells of thing {i}. "))
         .collect();
@@ -153,7 +154,7 @@ fn other_settings_redo_what_they_must() {
 }
 
 #[test]
-fn a_stop_keeps_what_is_done_and_nothing_is_embedded_twice() {
+fn a_stop_keeps_finished_work_and_nothing_is_embedded_twice() {
     let corpus = Corpus::new();
     for i in 0..600 {
         corpus.write(
@@ -299,7 +300,7 @@ fn a_second_process_reads_and_does_not_write() {
 }
 
 #[test]
-fn what_cannot_be_indexed_is_reported_and_the_rest_is_indexed() {
+fn files_that_cannot_be_indexed_are_reported_and_the_rest_is_indexed() {
     let corpus = Corpus::with(&[
         ("good.md", "Ann grows apples."),
         ("empty.md", ""),
@@ -310,7 +311,7 @@ fn what_cannot_be_indexed_is_reported_and_the_rest_is_indexed() {
     corpus.write_bytes("line.txt", &vec![b'a'; 50_000_000]);
     corpus.write("vanishing.md", "Gone before it is read.");
     let folder = corpus.folder();
-    // the first sign of life comes while the walk goes on
+    // the first progress is published during the walk
     let mut publish = |_| {
         let _ = fs::remove_file(folder.join("vanishing.md"));
         Flow::Continue
@@ -423,7 +424,7 @@ fn an_index_that_cannot_be_written_is_still_read() {
     let corpus = Corpus::with(&[("a.md", "Ann grows apples.")]);
     let mut embedder = WordEmbedder::new("one");
     update(&mut corpus.open(), &mut embedder);
-    let lock = corpus.place().join("lock");
+    let lock = corpus.index_folder().join("lock");
     fs::remove_file(&lock).expect("removed");
     fs::create_dir(&lock).expect("a folder where a file should be");
     let mut index = corpus.open();

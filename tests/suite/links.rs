@@ -1,4 +1,4 @@
-//! Links between chunks and the way of a passage through a question: the real program with the bundled models.
+//! Links between chunks, and passage traces: the real program with the bundled models.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const SENTENCE: [&str; 5] = [
     "--json",
 ];
 
-/// `links FOLDER` with these flags and more: every printed document, then the report.
+/// Runs `links FOLDER` with these flags and more, and returns every printed document and the report.
 fn links(program: &Program, folder: &str, flags: &[&str], more: &[&str]) -> (Vec<Value>, Value) {
     let ended = program.run(&[&["links", folder], flags, more].concat());
     assert_eq!(ended.code, Some(0), "{} {}", ended.stdout, ended.stderr);
@@ -63,7 +63,7 @@ fn name(file: &Path) -> String {
         .into_owned()
 }
 
-/// Every chunk has links to other chunks of its document, whose weights are shares.
+/// Checks that every chunk has links to other chunks of its document, whose weights are shares.
 fn check(document: &Value) {
     let chunks = document["chunks"].as_array().expect("chunks");
     for (at, chunk) in chunks.iter().enumerate() {
@@ -184,7 +184,7 @@ fn wait_for(child: &mut Child, condition: impl Fn() -> bool) {
 
 #[cfg(unix)]
 #[test]
-fn linking_that_was_killed_goes_on_where_it_was() {
+fn linking_continues_after_a_kill() {
     let program = Program::new();
     let count = 24;
     let files: Vec<(String, String)> = (0..count)
@@ -230,7 +230,7 @@ fn linking_that_was_killed_goes_on_where_it_was() {
 }
 
 #[test]
-fn links_of_another_model_are_noticed_and_made_anew_on_request() {
+fn links_of_another_model_are_reported_and_rebuilt_on_request() {
     let program = Program::new();
     let (_, report) = links(&program, "notes", &TOKENS, &[]);
     assert_eq!(report["linked"], 1);
@@ -253,7 +253,7 @@ fn links_of_another_model_are_noticed_and_made_anew_on_request() {
         ended
             .stderr
             .contains("were made with ragscope-demo.Q8_0.gguf")
-            || told(&ended),
+            || has_reported(&ended),
         "{}",
         ended.stderr
     );
@@ -264,26 +264,26 @@ fn links_of_another_model_are_noticed_and_made_anew_on_request() {
         (&Value::from(0), &Value::from(0)),
         "{report}"
     );
-    let (_, anew) = links(
+    let (_, rebuilt) = links(
         &program,
         "notes",
         &[&TOKENS[..], &["--set", &set]].concat(),
         &["--rebuild"],
     );
     assert_eq!(
-        (&anew["linked"], &anew["known"]),
+        (&rebuilt["linked"], &rebuilt["known"]),
         (&Value::from(1), &Value::from(0)),
-        "{anew}"
+        "{rebuilt}"
     );
     assert_eq!(links_files(&program).len(), 1);
 }
 
-fn told(ended: &Ended) -> bool {
+fn has_reported(ended: &Ended) -> bool {
     ended.stdout.contains("were made with")
 }
 
 #[test]
-fn a_damaged_file_of_links_costs_the_links_and_nothing_else() {
+fn a_damaged_file_of_links_loses_only_the_links() {
     let program = Program::new();
     links(&program, "notes", &TOKENS, &[]);
     let file = links_files(&program).pop().expect("a file of links");
@@ -340,17 +340,17 @@ fn explain(program: &Program, phrase: &str, more: &[&str]) -> Value {
 }
 
 #[test]
-fn a_passage_is_followed_through_every_stage_of_every_preset() {
+fn a_passage_is_traced_through_every_stage_of_every_preset() {
     let program = Program::new();
     let ships: String = (0..40)
         .map(|at| format!("The Heron {at} sails from Lorby. It was built in 18{at}. "))
         .collect();
     fs::write(program.corpus().join("ships.md"), ships).expect("written");
     for preset in ["naive", "chunkrag", "saki-rag"] {
-        let told = explain(&program, "tam reeve  was born", &["--preset", preset]);
-        let chunk = &told["lookups"][0]["chunks"][0];
-        assert_eq!(chunk["chunk"]["document"], "people.md", "{preset}: {told}");
-        assert_eq!(chunk["bm25"]["rank"], 1, "{preset}: {told}");
+        let trace = explain(&program, "tam reeve  was born", &["--preset", preset]);
+        let chunk = &trace["lookups"][0]["chunks"][0];
+        assert_eq!(chunk["chunk"]["document"], "people.md", "{preset}: {trace}");
+        assert_eq!(chunk["bm25"]["rank"], 1, "{preset}: {trace}");
         let marks: Vec<&str> = chunk["marks"]
             .as_array()
             .expect("marks")
@@ -381,7 +381,7 @@ fn a_passage_is_followed_through_every_stage_of_every_preset() {
             && chunk["fused"].is_null(),
         "{lost}"
     );
-    let missing = explain(&program, "nobody wrote this", &[]);
+    let missing = explain(&program, "words that are not there", &[]);
     assert_eq!(
         missing["lookups"][0]["chunks"].as_array().map(Vec::len),
         Some(0),
@@ -392,7 +392,7 @@ fn a_passage_is_followed_through_every_stage_of_every_preset() {
         "notes",
         QUESTION,
         "--expect",
-        "nobody wrote this",
+        "words that are not there",
     ]);
     assert!(said.stdout.contains("it is not indexed"), "{}", said.stdout);
     let split = explain(

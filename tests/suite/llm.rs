@@ -21,7 +21,7 @@ fn bundled(name: &str) -> PathBuf {
         .join(name)
 }
 
-fn runtime() -> Runtime {
+pub fn runtime() -> Runtime {
     Runtime::start(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("llama.log"))
         .expect("llama.cpp starts")
 }

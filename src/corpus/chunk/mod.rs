@@ -1,5 +1,5 @@
-//! Documents are cut into chunks: at a fixed size (`fixed`), or where the meaning changes from one sentence to the next
-//! (`semantic`). Both take a text as a row of small pieces (`pieces`).
+//! Splits documents into chunks: of a fixed size (`fixed`), or where the meaning changes from one
+//! sentence to the next (`semantic`). Both take a text as a sequence of small pieces (`pieces`).
 
 mod fixed;
 mod pieces;
@@ -13,53 +13,52 @@ use super::document::Document;
 use super::tokens::TokenCounter;
 use crate::config::{ChunkerKind, ChunkerSettings};
 
-pub use fixed::{FixedCut, cut};
-pub use semantic::{SemanticCut, Sentences};
+pub use fixed::{FixedSplit, fixed_chunks};
+pub use semantic::{SemanticSplit, Sentences};
 
 /// The unit that is retrieved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// Bytes of the file: start, and one past the end.
+    /// The bytes of the file: start, and one past the end.
     pub bytes: [u64; 2],
-    /// Lines of the file, from 1, both inclusive.
+    /// The lines of the file, from 1, both inclusive.
     pub lines: [u32; 2],
-    /// Titles of the headings above it, outermost first; those that it begins with are among them.
+    /// The titles of the headings above it, outermost first, with those that it begins with.
     pub headings: Vec<String>,
-    /// Tokens of `text` by the counter that cut it.
+    /// The number of tokens of `text`.
     pub tokens: u32,
-    /// A part of the document's text, as it stands there, white space at its ends cut off.
+    /// A part of the document's text, without white space at its ends.
     pub text: String,
 }
 
-/// How the documents of an index are cut.
+/// The method that splits the documents of an index into chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Cutting {
-    Fixed(FixedCut),
-    Semantic(SemanticCut),
+pub enum SplitMethod {
+    Fixed(FixedSplit),
+    Semantic(SemanticSplit),
 }
 
-impl Cutting {
-    /// What the settings ask of an index. The adaptive chunker cuts at a fixed size there, and again for a question that needs it.
-    #[must_use]
-    pub fn of_index(settings: &ChunkerSettings) -> Self {
+impl SplitMethod {
+    /// Returns the method of an index. The adaptive chunker splits at a fixed size there, and
+    /// re-chunks for a question that needs it.
+    pub fn for_index(settings: &ChunkerSettings) -> Self {
         match settings.kind {
-            ChunkerKind::Fixed | ChunkerKind::Adaptive => Self::Fixed(FixedCut::of(settings)),
-            ChunkerKind::Semantic => Self::Semantic(SemanticCut::of(settings)),
+            ChunkerKind::Fixed | ChunkerKind::Adaptive => Self::Fixed(FixedSplit::of(settings)),
+            ChunkerKind::Semantic => Self::Semantic(SemanticSplit::of(settings)),
         }
     }
 }
 
-/// The chunks of a document at these places of its text.
-#[must_use]
+/// Returns the chunks of a document at these ranges of its text.
 pub fn chunks_at(
     document: &Document,
-    places: &[Range<usize>],
+    ranges: &[Range<usize>],
     counter: &TokenCounter,
 ) -> Vec<Chunk> {
-    places
+    ranges
         .iter()
-        .map(|place| chunk(document, place.clone(), counter))
+        .map(|range| chunk(document, range.clone(), counter))
         .collect()
 }
 
@@ -74,7 +73,8 @@ fn chunk(document: &Document, part: Range<usize>, counter: &TokenCounter) -> Chu
     }
 }
 
-/// Where the first words of a part stand that are no heading and no front matter; a heading or the end when there are none.
+/// Returns where a part has its first words that are neither heading nor front matter; a heading or
+/// the end when there are none.
 fn body(document: &Document, part: &Range<usize>) -> usize {
     let words_from = |at: usize| {
         part.end
@@ -84,7 +84,7 @@ fn body(document: &Document, part: &Range<usize>) -> usize {
     };
     let mut at = words_from(document.outline.front_matter_end);
     while let Some(heading) = document.heading_at(at) {
-        let after = words_from(heading.place.end);
+        let after = words_from(heading.range.end);
         if after >= part.end || after <= at {
             return at;
         }

@@ -1,4 +1,5 @@
-//! The small pieces of a text: its sentences; of what has none, lines, words or runs of characters, each with the break before it.
+//! The small pieces of a text: its sentences; where there are none, lines, words or runs of
+//! characters; each with the break before it.
 
 use std::ops::Range;
 
@@ -6,12 +7,13 @@ use crate::corpus::document::Document;
 use crate::corpus::sentence::sentences;
 use crate::corpus::tokens::TokenCounter;
 
-/// Fewer tokens than this hold no sentence.
-const LEAST_TOKENS: u32 = 16;
-/// Text of few tokens for its length (runs of white space, characters that the vocabulary does not know) ends here.
-const MOST_BYTES_PER_TOKEN: usize = 32;
+/// Minimum of the maximum size of a chunk: fewer tokens than this hold no sentence.
+const MIN_CHUNK_TOKENS: u32 = 16;
+/// Limit for text that has few tokens for its length: runs of white space, characters that the
+/// vocabulary does not know.
+const MAX_BYTES_PER_TOKEN: usize = 32;
 
-/// What divides a piece from the one before it, the weakest first.
+/// The break between a piece and the one before it, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Break {
     Character,
@@ -22,86 +24,83 @@ pub(super) enum Break {
     Section,
 }
 
-/// The smallest part of a text that the cutter moves. Pieces follow one another with only white space between them.
+/// The smallest part of a text that a chunker moves. Pieces follow one another with only white space
+/// between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
-    pub place: Range<usize>,
+    pub range: Range<usize>,
     pub tokens: u32,
     pub before: Break,
 }
 
-/// Takes a document apart into pieces that each fit into a chunk.
+/// Splits a document into pieces that each fit into a chunk.
 pub(super) struct Splitter<'a> {
     pub document: &'a Document,
     pub counter: &'a TokenCounter,
-    /// Tokens of a chunk at the most, and of a piece.
-    pub most_tokens: u32,
+    /// Maximum number of tokens of a chunk, and of a piece.
+    pub max_tokens: u32,
 }
 
 impl<'a> Splitter<'a> {
-    /// Chunks of at most `tokens` tokens, and of no more than the embedder reads.
+    /// Creates a splitter for chunks of at most `tokens` tokens, and of no more than the embedder
+    /// reads.
     pub fn new(document: &'a Document, tokens: u32, counter: &'a TokenCounter) -> Self {
         Self {
             document,
             counter,
-            most_tokens: tokens.min(counter.room()).max(LEAST_TOKENS),
+            max_tokens: tokens.min(counter.max_text_tokens()).max(MIN_CHUNK_TOKENS),
         }
     }
 
+    /// Returns all pieces of the document, in order.
     pub fn all(&self) -> Vec<Piece> {
         let text = &self.document.text;
         let mut pieces: Vec<Piece> = Vec::new();
-        for place in sentences(text, self.document.language) {
-            let before = self.break_before(
-                pieces.last().map_or(0, |piece| piece.place.end),
-                place.start,
-            );
-            let tokens = if self.is_short(place.clone()) {
-                self.tokens(place.clone())
+        for range in sentences(text, self.document.language) {
+            let previous_end = pieces.last().map_or(0, |piece| piece.range.end);
+            let before = self.break_before(previous_end, range.start);
+            let tokens = if self.is_short(range.clone()) {
+                self.tokens(range.clone())
             } else {
                 u32::MAX
             };
-            if tokens <= self.most_tokens {
+            if tokens <= self.max_tokens {
                 pieces.push(Piece {
-                    place,
+                    range,
                     tokens,
                     before,
                 });
             } else {
-                self.split_long(place, before, &mut pieces);
+                self.split_long(range, before, &mut pieces);
             }
         }
         pieces
     }
 
     fn break_before(&self, from: usize, to: usize) -> Break {
-        if self
-            .document
-            .heading_at(to)
-            .is_some_and(|heading| heading.place.start >= from)
-        {
+        let heading = self.document.heading_at(to);
+        if heading.is_some_and(|heading| heading.range.start >= from) {
             return Break::Section;
         }
-        match self.document.text[from..to]
-            .bytes()
-            .filter(|byte| *byte == b'\n')
-            .count()
-        {
+
+        let between = self.document.text[from..to].bytes();
+        match between.filter(|byte| *byte == b'\n').count() {
             0 => Break::Sentence,
             1 => Break::Line,
             _ => Break::Paragraph,
         }
     }
 
-    /// Pieces of a sentence that is longer than a chunk: runs of words, and of characters where a word is too long itself.
-    fn split_long(&self, place: Range<usize>, before: Break, pieces: &mut Vec<Piece>) {
-        let most = self.most_tokens / 4;
+    /// Adds the pieces of a sentence that is longer than a chunk: runs of words, and of characters
+    /// where a word itself is too long.
+    fn split_long(&self, range: Range<usize>, before: Break, pieces: &mut Vec<Piece>) {
+        let max_tokens = self.max_tokens / 4;
         let begin = pieces.len();
         let mut run: Option<Piece> = None;
-        for word in words(&self.document.text, place) {
+        for word in words(&self.document.text, range) {
             let newline = run
                 .as_ref()
-                .is_some_and(|run| self.document.text[run.place.end..word.start].contains('\n'));
+                .is_some_and(|run| self.document.text[run.range.end..word.start].contains('\n'));
             for (index, part) in self.short_parts(word).into_iter().enumerate() {
                 let tokens = self.tokens(part.clone());
                 let depth = match index {
@@ -112,14 +111,14 @@ impl<'a> Splitter<'a> {
                 match &mut run {
                     Some(open)
                         if index == 0
-                            && open.tokens + tokens <= most
-                            && self.is_short(open.place.start..part.end) =>
+                            && open.tokens + tokens <= max_tokens
+                            && self.is_short(open.range.start..part.end) =>
                     {
-                        open.place.end = part.end;
+                        open.range.end = part.end;
                         open.tokens += tokens;
                     }
                     _ => pieces.extend(run.replace(Piece {
-                        place: part,
+                        range: part,
                         tokens,
                         before: depth,
                     })),
@@ -132,19 +131,21 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// A word in parts that surely fit: a token has at least one byte.
+    /// Returns a word in parts that surely fit: a token has at least one byte.
     fn short_parts(&self, word: Range<usize>) -> Vec<Range<usize>> {
-        let most_bytes = (self.most_tokens as usize / 4).max(4);
-        if word.len() <= most_bytes
-            || (self.is_short(word.clone()) && self.tokens(word.clone()) <= self.most_tokens / 4)
-        {
+        let max_tokens = self.max_tokens / 4;
+        let max_bytes = (max_tokens as usize).max(4);
+        let fits = word.len() <= max_bytes
+            || (self.is_short(word.clone()) && self.tokens(word.clone()) <= max_tokens);
+        if fits {
             return vec![word];
         }
+
         let text = &self.document.text;
         let mut parts = Vec::new();
         let mut at = word.start;
-        while word.end - at > most_bytes {
-            let cut = text.floor_char_boundary(at + most_bytes);
+        while word.end - at > max_bytes {
+            let cut = text.floor_char_boundary(at + max_bytes);
             parts.push(at..cut);
             at = cut;
         }
@@ -152,20 +153,23 @@ impl<'a> Splitter<'a> {
         parts
     }
 
+    /// Returns whether a part fits into a chunk.
     pub fn fits(&self, part: Range<usize>) -> bool {
-        self.is_short(part.clone()) && self.tokens(part) <= self.most_tokens
+        self.is_short(part.clone()) && self.tokens(part) <= self.max_tokens
     }
 
+    /// Returns whether a part is short enough to count its tokens.
     pub fn is_short(&self, part: Range<usize>) -> bool {
-        part.len() <= self.most_tokens as usize * MOST_BYTES_PER_TOKEN
+        part.len() <= self.max_tokens as usize * MAX_BYTES_PER_TOKEN
     }
 
+    /// Returns the number of tokens of a part.
     pub fn tokens(&self, part: Range<usize>) -> u32 {
         self.counter.count(&self.document.text[part])
     }
 }
 
-/// The words of a part of `text`, without the white space between them.
+/// Returns the words of a part of `text`, without the white space between them.
 pub(super) fn words(
     text: &str,
     part: Range<usize>,

@@ -88,7 +88,7 @@ mod tests {
             .collect();
         assert_eq!(found, [(0, "Page"), (1, "One"), (2, "Two x")]);
         let two = &page.headings[2];
-        assert_eq!(&page.traced.text[two.place.clone()], "Two x");
+        assert_eq!(&page.traced.text[two.range.clone()], "Two x");
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(in crate::corpus) struct Page {
     line_ends: usize,
     /// White space of the source that is due before the next word.
     space: Option<Range<usize>>,
-    /// What the next line begins with: the mark of a list item or a table row.
+    /// The start of the next line: the mark of a list item or a table row.
     mark: &'static str,
     /// How many `<pre>` are open.
     preformatted: usize,
@@ -35,7 +35,7 @@ struct Hidden {
 #[derive(Debug)]
 struct OpenHeading {
     level: u8,
-    /// Where its first word is in the text; `None` before that word.
+    /// The position of its first word in the text; `None` before that word.
     start: Option<usize>,
 }
 
@@ -139,7 +139,7 @@ impl Page {
 
         let end = self.traced.text.len();
         self.headings.push(Heading {
-            place: start..end,
+            range: start..end,
             level,
             title: fold_white_space(&self.traced.text[start..end]),
         });
@@ -198,7 +198,7 @@ fn narrow(width: usize) -> u32 {
     u32::try_from(width).unwrap_or(u32::MAX)
 }
 
-/// The level of a heading: 1 to 6, and 0 for the title of the page.
+/// Returns the level of a heading: 1 to 6, and 0 for the title of the page.
 fn heading_level(element: &str) -> Option<u8> {
     match element.as_bytes() {
         b"title" => Some(0),
@@ -223,7 +223,8 @@ fn is_hidden(element: &str) -> bool {
     )
 }
 
-/// How many line ends part an element from its neighbours: 2 for a paragraph, 1 for a line.
+/// Returns the number of line ends between an element and its neighbours: 2 for a paragraph, 1 for a
+/// line.
 fn line_ends_around(element: &str) -> usize {
     match element {
         "address" | "article" | "aside" | "blockquote" | "body" | "details" | "dialog" | "div"

@@ -1,4 +1,5 @@
-//! Byte-level BPE on the `tokenizers` crate, with the word patterns of llama.cpp's `tokenizer.ggml.pre`.
+//! Byte-level BPE on the `tokenizers` crate, with the word patterns of llama.cpp's
+//! `tokenizer.ggml.pre`.
 
 use tokenizers::models::bpe::{BPE, Merges, Vocab};
 use tokenizers::pre_tokenizers::PreTokenizerWrapper;
@@ -8,56 +9,68 @@ use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::{SplitDelimiterBehavior, Tokenizer};
 
 use super::vocabulary::Vocabulary;
-use super::{Count, encoded_length};
+use super::{CountTokens, encoded_length};
 use crate::llm::gguf::Metadata;
 
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
+/// The rule by which a vocabulary splits text into words before BPE.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WordPattern {
+    expression: &'static str,
+    /// Whether a word that is a token is not split, whatever the merges.
+    ignores_merges: bool,
+}
+
+/// A BPE vocabulary.
 pub(super) struct Bpe {
     tokenizer: Tokenizer,
 }
 
 impl Bpe {
-    pub(super) fn new(metadata: &Metadata) -> Result<Self, String> {
+    pub(super) fn new(metadata: &Metadata, pattern: WordPattern) -> Result<Self, String> {
         let vocabulary = Vocabulary::new(metadata)?;
-        let pattern = metadata.text("tokenizer.ggml.pre").unwrap_or("gpt-2");
-        let (expression, whole_words) = words(pattern)?;
         let ids: Vocab = vocabulary
             .iter()
             .map(|token| (token.text.to_owned(), token.id))
             .collect();
         let model = BPE::builder()
             .vocab_and_merges(ids, merges(metadata)?)
-            .ignore_merges(whole_words)
+            .ignore_merges(pattern.ignores_merges)
             .build()
             .map_err(|error| format!("its vocabulary cannot be used: {error}"))?;
         let mut tokenizer = Tokenizer::new(model);
-        tokenizer.with_pre_tokenizer(Some(splitter(expression)?));
+        tokenizer.with_pre_tokenizer(Some(splitter(pattern.expression)?));
         Ok(Self { tokenizer })
     }
 }
 
-impl Count for Bpe {
+impl CountTokens for Bpe {
     fn count(&self, text: &str) -> usize {
         encoded_length(&self.tokenizer, text)
     }
 }
 
-/// The pattern of words, and whether a word that is a token is taken whole.
-fn words(pattern: &str) -> Result<(&'static str, bool), String> {
-    match pattern {
-        "gpt-2" | "phi-2" | "mpt" | "olmo" | "jina-es" | "jina-de" | "jina-v2-es"
-        | "jina-v2-de" | "jina-v1-en" | "jina-v2-code" | "roberta-bpe" | "modern-bert" => {
-            Ok((GPT2, false))
-        }
-        "llama3" | "llama-v3" | "llama-bpe" | "jina-v5-nano" => Ok((LLAMA3, true)),
-        "dbrx" | "smaug-bpe" => Ok((LLAMA3, false)),
-        "qwen2" | "deepseek-r1-qwen" | "stablelm2" | "f2llmv2" => Ok((QWEN2, false)),
-        other => Err(format!(
-            "its tokens cannot be counted: word pattern `{other}` is not known here"
-        )),
+impl WordPattern {
+    /// Returns the pattern of a vocabulary; `None` for a name that is not known here.
+    pub(super) fn of(metadata: &Metadata) -> Option<Self> {
+        let name = metadata.text("tokenizer.ggml.pre").unwrap_or("gpt-2");
+        let (expression, ignores_merges) = match name {
+            "gpt-2" | "phi-2" | "mpt" | "olmo" | "jina-es" | "jina-de" | "jina-v2-es"
+            | "jina-v2-de" | "jina-v1-en" | "jina-v2-code" | "roberta-bpe" | "modern-bert" => {
+                (GPT2, false)
+            }
+            "llama3" | "llama-v3" | "llama-bpe" | "jina-v5-nano" => (LLAMA3, true),
+            "dbrx" | "smaug-bpe" => (LLAMA3, false),
+            "qwen2" | "deepseek-r1-qwen" | "stablelm2" | "f2llmv2" => (QWEN2, false),
+            _ => return None,
+        };
+        Some(Self {
+            expression,
+            ignores_merges,
+        })
     }
 }
 
@@ -86,6 +99,6 @@ fn merges(metadata: &Metadata) -> Result<Merges, String> {
     };
     merges
         .into_iter()
-        .map(|merge| pair(merge).ok_or_else(|| format!("the merge `{merge}` is no pair")))
+        .map(|merge| pair(merge).ok_or_else(|| format!("the merge `{merge}` is not a pair")))
         .collect()
 }

@@ -1,18 +1,19 @@
-//! What a character is to llama.cpp's WordPiece (tables of `unicode-data.cpp`, rebuilt from Unicode's own categories).
+//! The kinds of characters of llama.cpp's WordPiece (tables of `unicode-data.cpp`, rebuilt from
+//! Unicode's own categories).
 
 use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, HirKind};
 use unicode_normalization::char::decompose_canonical;
 
-/// What a character does to a word.
+/// The effect of a character on a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It goes on with the word.
+    /// It continues the word.
     Part,
-    /// It ends the word and leaves nothing.
+    /// It ends the word and is dropped.
     Space,
-    /// It leaves nothing: control characters, and the sign of a character that could not be read.
+    /// It is dropped: control characters, and the replacement character.
     Nothing,
     /// A combining mark.
     Accent,
@@ -22,7 +23,7 @@ pub(super) enum Kind {
 
 static KINDS: LazyLock<Box<[Kind]>> = LazyLock::new(|| {
     let mut kinds = vec![Kind::Part; 0x11_0000].into_boxed_slice();
-    // llama.cpp's tables are those of Unicode 15; later lines win, as the order of llama.cpp's questions has it
+    // llama.cpp's tables are those of Unicode 15; later lines win, in the order of llama.cpp's tests
     let classes = [
         (Kind::Alone, r"[[\p{P}&&\p{Age:15.1}][\p{S}&&[\x00-\x7e]]]"),
         (
@@ -45,13 +46,13 @@ static KINDS: LazyLock<Box<[Kind]>> = LazyLock::new(|| {
     kinds
 });
 
-/// What `character` is.
+/// Returns the kind of a character.
 pub(super) fn kind(character: char) -> Kind {
     KINDS[character as usize]
 }
 
-/// The character without its accents: the first of its canonical decomposition. Of a Hangul syllable that is its first
-/// consonant, since llama.cpp keeps one character for one.
+/// Returns a character without its accents: the first of its canonical decomposition. For a Hangul
+/// syllable that is its first consonant, since llama.cpp replaces one character by one.
 pub(super) fn base(character: char) -> char {
     if character.is_ascii() {
         return character;
@@ -63,12 +64,12 @@ pub(super) fn base(character: char) -> char {
     first.unwrap_or(character)
 }
 
-/// The character in lower case: the first one, where there are several.
+/// Returns a character in lower case: the first one, where there are several.
 pub(super) fn lower(character: char) -> char {
     character.to_lowercase().next().unwrap_or(character)
 }
 
-/// The characters of a class of a regular expression, as first and last ones.
+/// Returns the ranges of characters of a class of a regular expression.
 fn ranges(class: &str) -> Vec<(char, char)> {
     match regex_syntax::parse(class).map(|parsed| parsed.into_kind()) {
         Ok(HirKind::Class(Class::Unicode(class))) => class
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_are_sorted() {
+    fn characters_have_kinds() {
         let cases = [
             ('a', Kind::Part),
             ('7', Kind::Part),

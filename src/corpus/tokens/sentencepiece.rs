@@ -1,17 +1,19 @@
 //! SentencePiece vocabularies of the `llama` kind: the best scored pair of neighbours is merged first.
 //!
-//! That is BPE whose merges are the ways to put a token together, in the order of scores; so the `tokenizers` crate runs it.
+//! That is BPE whose merges are the ways to put a token together, in the order of scores, so that the
+//! `tokenizers` crate runs it.
 
 use tokenizers::Tokenizer;
 use tokenizers::models::bpe::{BPE, Merges, Vocab};
 use tokenizers::normalizers::{NormalizerWrapper, Prepend, Replace, Sequence};
 
 use super::vocabulary::Vocabulary;
-use super::{Count, encoded_length};
+use super::{CountTokens, encoded_length};
 use crate::llm::gguf::Metadata;
 
 const SPACE: &str = "\u{2581}";
 
+/// A SentencePiece vocabulary of the `llama` kind.
 pub(super) struct SentencePiece {
     tokenizer: Tokenizer,
 }
@@ -35,13 +37,14 @@ impl SentencePiece {
     }
 }
 
-impl Count for SentencePiece {
+impl CountTokens for SentencePiece {
     fn count(&self, text: &str) -> usize {
         encoded_length(&self.tokenizer, text)
     }
 }
 
-/// Spaces are signs of the vocabulary, and most vocabularies begin every text with one.
+/// Returns the normalizer: spaces become characters of the vocabulary, and most vocabularies begin
+/// every text with one.
 fn normalizer(metadata: &Metadata) -> Result<NormalizerWrapper, String> {
     let spaces = Replace::new(" ", SPACE)
         .map_err(|error| error.to_string())?
@@ -53,7 +56,7 @@ fn normalizer(metadata: &Metadata) -> Result<NormalizerWrapper, String> {
     Ok(Sequence::new(first.into_iter().chain([spaces]).collect()).into())
 }
 
-/// Every way to put a token together from two, the best scored token first.
+/// Returns every way to put a token together from two, the token with the highest score first.
 fn merges(vocabulary: &Vocabulary<'_>, ids: &Vocab) -> Merges {
     let mut tokens: Vec<_> = vocabulary.iter().collect();
     tokens.sort_by(|one, other| {
@@ -63,8 +66,8 @@ fn merges(vocabulary: &Vocabulary<'_>, ids: &Vocab) -> Merges {
             .then(one.id.cmp(&other.id))
     });
     let splits = tokens.iter().flat_map(|token| {
-        let places = token.text.char_indices().skip(1);
-        places.map(|(at, _)| token.text.split_at(at))
+        let boundaries = token.text.char_indices().skip(1);
+        boundaries.map(|(at, _)| token.text.split_at(at))
     });
     let known = splits.filter(|(left, right)| ids.contains_key(*left) && ids.contains_key(*right));
     known

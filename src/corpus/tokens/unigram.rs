@@ -1,17 +1,19 @@
-//! SentencePiece vocabularies of the `t5` kind: the most likely row of tokens (`llm_tokenizer_ugm` in `llama-vocab.cpp`).
+//! SentencePiece vocabularies of the `t5` kind: the most likely sequence of tokens
+//! (`llm_tokenizer_ugm` in `llama-vocab.cpp`).
 //!
-//! The `tokenizers` crate finds the row. The text is put into its normal form here, by the table that the file carries, as
-//! llama.cpp does it; the crate applies such tables to one visible character at a time and differs.
+//! The `tokenizers` crate finds the sequence. The text is normalised here, by the table in the file, as
+//! llama.cpp does it; the crate applies such tables to one grapheme at a time and differs.
 
 use tokenizers::Model;
 use tokenizers::models::unigram::Unigram as Lattice;
 
-use super::Count;
+use super::CountTokens;
 use super::vocabulary::{Kind, Vocabulary};
 use crate::llm::gguf::{Metadata, Value};
 
 const SPACE: &str = "\u{2581}";
 
+/// A SentencePiece vocabulary of the `t5` kind.
 pub(super) struct Unigram {
     model: Lattice,
     replacements: Option<Replacements>,
@@ -33,38 +35,40 @@ impl Unigram {
                 .flag(&format!("tokenizer.ggml.{name}"))
                 .unwrap_or(false)
         };
-        let (space, suffix) = (flag("add_space_prefix"), flag("treat_whitespace_as_suffix"));
+        let adds_space = flag("add_space_prefix");
+        let is_suffix = flag("treat_whitespace_as_suffix");
         Ok(Self {
             model,
             replacements: metadata
                 .list("tokenizer.ggml.precompiled_charsmap")
                 .and_then(Replacements::new),
-            prepend_space: space && !suffix,
-            append_space: space && suffix,
+            prepend_space: adds_space && !is_suffix,
+            append_space: adds_space && is_suffix,
             merge_spaces: flag("remove_extra_whitespaces"),
         })
     }
 
-    /// The text with characters replaced and spaces made signs of the vocabulary.
+    /// Returns the text with characters replaced and spaces as characters of the vocabulary.
     fn normal_form(&self, text: &str) -> String {
         let mut normal = String::with_capacity(text.len() + text.len() / 4);
-        let (mut prepended, mut in_word) = (false, false);
+        let mut is_prepended = false;
+        let mut is_in_word = false;
         let mut rest = text;
         while !rest.is_empty() {
             let (piece, consumed) = self.replace_first(rest);
             for character in piece.chars() {
                 if character == ' ' {
-                    in_word = false;
+                    is_in_word = false;
                     if !self.merge_spaces {
                         normal.push_str(SPACE);
                     }
                     continue;
                 }
-                if !in_word && (self.merge_spaces || (self.prepend_space && !prepended)) {
+                if !is_in_word && (self.merge_spaces || (self.prepend_space && !is_prepended)) {
                     normal.push_str(SPACE);
-                    prepended = true;
+                    is_prepended = true;
                 }
-                in_word = true;
+                is_in_word = true;
                 normal.push(character);
             }
             rest = &rest[consumed..];
@@ -75,7 +79,7 @@ impl Unigram {
         normal
     }
 
-    /// What stands for the beginning of `rest`, and how many bytes of it.
+    /// Returns the replacement of the beginning of `rest`, and the number of bytes that it replaces.
     fn replace_first<'a>(&'a self, rest: &'a str) -> (&'a str, usize) {
         let replaced = self
             .replacements
@@ -88,34 +92,35 @@ impl Unigram {
     }
 }
 
-impl Count for Unigram {
+impl CountTokens for Unigram {
     fn count(&self, text: &str) -> usize {
         let normal = self.normal_form(text);
-        // the unknown token covers what no other does, so an error cannot come from a text
+        // the unknown token covers what no other does, so that no text gives an error
         self.model
             .tokenize(&normal)
             .map_or(normal.len(), |tokens| tokens.len())
     }
 }
 
-/// Tokens with their scores. Those that no text can hold are put out of reach.
+/// Returns tokens with their scores. Those that no text can contain get an unreachable text.
 fn pieces(vocabulary: &Vocabulary<'_>) -> Vec<(String, f64)> {
     let normal = || vocabulary.iter().filter(|token| token.kind == Kind::Normal);
-    let least = normal()
+    let min_score = normal()
         .map(|token| token.score)
         .fold(f64::INFINITY, f64::min);
     vocabulary
         .iter()
         .map(|token| match token.kind {
             Kind::Normal => (token.text.to_owned(), token.score),
-            Kind::Unused => (token.text.to_owned(), token.score.max(least)),
+            Kind::Unused => (token.text.to_owned(), token.score.max(min_score)),
             Kind::UserDefined => (token.text.to_owned(), 0.0),
             Kind::Unknown | Kind::Control | Kind::Byte => (format!("\0{}", token.text), 0.0),
         })
         .collect()
 }
 
-/// SentencePiece's table of normal forms: a double array that maps beginnings of a text to what stands for them.
+/// SentencePiece's table of normal forms: a double array that maps beginnings of a text to their
+/// replacements.
 struct Replacements {
     array: Vec<u32>,
     texts: Vec<u8>,
@@ -144,8 +149,9 @@ impl Replacements {
         })
     }
 
-    /// What stands for the longest known beginning of `rest`, and the length of that beginning. A node holds its base in
-    /// bits 10 to 30 (shifted when bit 9 is set), the byte that leads to it in the low 8, and whether it is an end in bit 8.
+    /// Returns the replacement of the longest known beginning of `rest`, and the length of that
+    /// beginning. A node has its base in bits 10 to 30 (shifted when bit 9 is set), the byte that leads
+    /// to it in the low 8, and whether it is an end in bit 8.
     fn longest(&self, rest: &str) -> Option<(&str, usize)> {
         let base = |node: u32| (node >> 10) << ((node & (1 << 9)) >> 6);
         let mut at = base(*self.array.first()?);
@@ -167,8 +173,8 @@ impl Replacements {
                     .map(|value| (value & !(1 << 31), index + 1));
             }
         }
-        let (place, length) = found.filter(|(_, length)| rest.is_char_boundary(*length))?;
-        let text = self.texts.get(place as usize..)?;
+        let (offset, length) = found.filter(|(_, length)| rest.is_char_boundary(*length))?;
+        let text = self.texts.get(offset as usize..)?;
         let end = text.iter().position(|byte| *byte == 0)?;
         Some((std::str::from_utf8(&text[..end]).ok()?, length))
     }
@@ -178,7 +184,7 @@ impl Replacements {
 mod tests {
     use super::*;
 
-    /// The table that makes `A` an `a` and leaves the rest: root, its child, and the value of that.
+    /// A table that replaces `A` by `aa`: the root, its child, and the value of that.
     #[test]
     fn replacements_are_found() {
         let mut array = vec![0_u32; 256];

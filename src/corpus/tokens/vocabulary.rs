@@ -1,24 +1,24 @@
-//! The vocabulary of a GGUF file: texts, scores and kinds of its tokens.
+//! The vocabulary in a GGUF file: texts, scores and kinds of its tokens.
 
 use crate::llm::gguf::{Metadata, Value};
 
-/// A token as the file has it.
+/// A token as it is in the file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Token<'a> {
     pub(super) id: u32,
     pub(super) text: &'a str,
-    /// Logarithm of how likely it is; 0 in vocabularies without scores.
+    /// Log-probability; 0 in vocabularies without scores.
     pub(super) score: f64,
     pub(super) kind: Kind,
 }
 
-/// What a token is for (`llama_token_type`).
+/// The type of a token (`llama_token_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Normal,
     Unknown,
     Control,
-    /// It is found in any text, before the text is split.
+    /// It is a token wherever its text occurs, before the text is split.
     UserDefined,
     Unused,
     Byte,
@@ -53,7 +53,7 @@ impl<'a> Vocabulary<'a> {
         self.tokens.iter()
     }
 
-    /// The texts that are tokens wherever they stand, the longest first.
+    /// Returns the texts that are tokens wherever they occur, the longest first.
     pub(super) fn user_defined(&self) -> Vec<String> {
         let tokens = self
             .tokens

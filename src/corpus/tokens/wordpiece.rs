@@ -1,20 +1,22 @@
 //! WordPiece as llama.cpp reads it (`llm_tokenizer_wpm` in `llama-vocab.cpp`).
 //!
-//! Words are split at white space, punctuation and Chinese characters, then taken apart by the longest token first. A token
-//! at the start of a word is stored with `▁` (U+2581) before it. A word with a part that no token covers is one unknown token.
+//! Words are split at white space, punctuation and Chinese characters, then into tokens, the longest
+//! first. A token at the start of a word is stored with `▁` (U+2581) before it. A word with a part that
+//! no token covers is one unknown token.
 
 use std::collections::HashSet;
 
-use super::Count;
+use super::CountTokens;
 use super::characters::{Kind, base, kind, lower};
 use super::vocabulary::Vocabulary;
 use crate::llm::gguf::Metadata;
 
 const WORD_START: &str = "\u{2581}";
 
+/// A WordPiece vocabulary.
 pub(super) struct WordPiece {
     tokens: HashSet<Box<str>>,
-    /// Bytes of the longest token that begins with each byte.
+    /// The length of the longest token that begins with each byte, in bytes.
     longest: [usize; 256],
     lowercase: bool,
     strip_accents: bool,
@@ -46,9 +48,10 @@ impl WordPiece {
         })
     }
 
-    /// Tokens of a word that begins with [`WORD_START`].
+    /// Returns the number of tokens of a word that begins with [`WORD_START`].
     fn count_word(&self, word: &str) -> usize {
-        let (mut at, mut count) = (0, 0);
+        let mut at = 0;
+        let mut count = 0;
         while at < word.len() {
             let Some(length) = self.longest_token(&word[at..]) else {
                 return 1;
@@ -59,7 +62,7 @@ impl WordPiece {
         count
     }
 
-    /// Bytes of the longest token that `rest` begins with.
+    /// Returns the length of the longest token that `rest` begins with, in bytes.
     fn longest_token(&self, rest: &str) -> Option<usize> {
         let first = rest.bytes().next()?;
         let mut end = rest.floor_char_boundary(self.longest[usize::from(first)]);
@@ -73,7 +76,7 @@ impl WordPiece {
     }
 }
 
-impl Count for WordPiece {
+impl CountTokens for WordPiece {
     fn count(&self, text: &str) -> usize {
         let mut count = 0;
         let mut word = String::from(WORD_START);

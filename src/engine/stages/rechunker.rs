@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crate::corpus::SemanticCut;
+use crate::corpus::SemanticSplit;
 use crate::engine::error::RunError;
 use crate::engine::run::{Known, Passages, Rechunker, Run, context, pins};
 use crate::event::{ChunkText, ContextOrigin, Hit, Ranked, RechunkedDocument, Retrieval, RunEvent};
@@ -74,33 +74,33 @@ fn rechunked(run: &mut Run<'_>, passages: &Passages) -> Result<Vec<NewChunk>, Ru
         return Ok(Vec::new());
     };
 
-    let cut = SemanticCut::of(&run.tools.config.chunker);
-    let recuts = corpus
+    let split = SemanticSplit::of(&run.tools.config.chunker);
+    let rechunked = corpus
         .index
-        .rechunk(&documents, cut, corpus.embedder, corpus.counter)?;
+        .rechunk(&documents, split, corpus.embedder, corpus.counter)?;
     run.emit(RunEvent::DocumentsRechunked {
         step: run.step,
-        documents: recuts.iter().map(to_event).collect(),
-        similarity: cut.similarity,
-        max_tokens: cut.tokens,
+        documents: rechunked.iter().map(to_event).collect(),
+        similarity: split.similarity,
+        max_tokens: split.tokens,
     });
 
-    Ok(recuts
+    Ok(rechunked
         .into_iter()
-        .filter_map(|recut| recut.chunks.ok())
+        .filter_map(|document| document.chunks.ok())
         .flat_map(|chunks| chunks.to_vec())
         .map(|(chunk, vector)| NewChunk { chunk, vector })
         .collect())
 }
 
-fn to_event(recut: &Rechunked) -> RechunkedDocument {
-    let chunks = recut.chunks.as_ref().map_or(0, |chunks| chunks.len());
+fn to_event(document: &Rechunked) -> RechunkedDocument {
+    let chunks = document.chunks.as_ref().map_or(0, |chunks| chunks.len());
     RechunkedDocument {
-        document: recut.document.clone(),
-        sentences: recut.sentences,
+        document: document.document.clone(),
+        sentences: document.sentences,
         chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
-        cached: recut.known,
-        error: recut.chunks.as_ref().err().cloned(),
+        cached: document.is_cached,
+        error: document.chunks.as_ref().err().cloned(),
     }
 }
 

@@ -62,7 +62,8 @@ pub fn link_corpus(
                 done,
                 total: Some(total),
                 file: Some(path),
-                worked: (done, started.elapsed()),
+                units: done,
+                time: started.elapsed(),
             })
         };
 

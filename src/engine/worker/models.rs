@@ -268,7 +268,7 @@ impl Loader<'_> {
                     self.stop,
                     &mut |fraction| watch.progress(fraction),
                 )?;
-                let counter = TokenCounter::from_gguf(&file)?;
+                let counter = TokenCounter::from_gguf(&file, self.runtime)?;
                 watch.loaded(model.card());
                 LoadedEmbedder { model, counter }
             }

@@ -345,7 +345,7 @@ impl Worker {
     ///
     /// # Errors
     /// No corpus is open; settings; the embedder or the index fails.
-    pub fn seek(
+    pub fn trace_passage(
         &mut self,
         phrase: &str,
         queries: &[(u32, String)],
@@ -363,7 +363,8 @@ impl Worker {
 
         let mut lookups = Vec::new();
         for ((step, query), vector) in queries.iter().zip(&vectors) {
-            let chunks = index.seek(phrase, query, (vector, &fingerprint), &config.retriever)?;
+            let chunks =
+                index.trace_passage(phrase, query, vector, &fingerprint, &config.retriever)?;
             lookups.push(TracedLookup {
                 step: *step,
                 query: query.clone(),

@@ -102,12 +102,12 @@ impl Worker {
                 self.measure_utility(&finished, &overrides, publish)?;
                 Ok(BackgroundTasks::default())
             }
-            Command::Seek {
+            Command::TracePassage {
                 phrase,
                 queries,
                 overrides,
             } => {
-                self.seek(&phrase, &queries, &overrides, publish)?;
+                self.trace_passage(&phrase, &queries, &overrides, publish)?;
                 Ok(BackgroundTasks::default())
             }
             // the front end answers these itself: it keeps the recorded runs
@@ -181,7 +181,7 @@ fn operation(command: &Command) -> &'static str {
         Command::Reindex { .. } => "index",
         Command::OpenSource { .. } => "open source",
         Command::MeasureUtility { .. } => "measure",
-        Command::Seek { .. } => "seek",
+        Command::TracePassage { .. } => "seek",
         Command::ListSessions | Command::OpenRun { .. } => "sessions",
     }
 }

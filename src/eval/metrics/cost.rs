@@ -1,4 +1,4 @@
-//! What a question costs.
+//! The cost of a question.
 
 use super::declare::Format::{Milliseconds, Number};
 use super::declare::metrics;

@@ -1,4 +1,4 @@
-//! What the declaration of a metric consists of, and the macro that makes everything else of it.
+//! The declaration of a metric, and the macro that derives everything else from it.
 
 use std::collections::BTreeMap;
 use std::ops::Index;

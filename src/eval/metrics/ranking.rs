@@ -1,4 +1,4 @@
-//! How well lists of chunks hold the evidence of their questions.
+//! Measures of the evidence in lists of chunks.
 //!
 //! A piece of evidence is found when a chunk contains it word for word. Recall@k is the share of
 //! the evidence in the first k chunks, precision@k the share of those chunks that hold some; IE@k

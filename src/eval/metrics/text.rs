@@ -1,4 +1,4 @@
-//! How close an answer is to the reference answers.
+//! Scores of an answer against the reference answers.
 //!
 //! Exact match and F1 as SQuAD's evaluate-v2.0.py has them (Rajpurkar et al. 2016), substring
 //! accuracy as EVOUNA's lexical match (Wang et al. 2023), ROUGE-L (Lin 2004) over lower-case words,

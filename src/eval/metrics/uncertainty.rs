@@ -1,4 +1,4 @@
-//! How uncertain the model is of an answer, and how well that separates wrong answers from right
+//! Measures of the uncertainty of an answer, and of how well they separate wrong answers from right
 //! ones.
 
 use super::declare::Format::Number;

@@ -1,5 +1,5 @@
-//! What a measured understanding of the context says about the answers, and what measuring and
-//! repairing it cost: after figure 4 and table 5 of "DENSE-RAG".
+//! The answers with and without a measured understanding of the context, and the cost of measuring and
+//! repairing it: after figure 4 and table 5 of "DENSE-RAG".
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use super::statistics::mean;
 use crate::event::RunUsage;
 use crate::story::Refinement;
 
-/// How the model understood the context of a run.
+/// The model's understanding of the context of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Understood {
     /// Entropy of the first context, as it was retrieved, nats; and whether it counts as

@@ -1,4 +1,4 @@
-//! How much a context helps the model, after table 2 of SePer.
+//! Measures of how much a context helps the model, after table 2 of SePer.
 
 use super::declare::Format::Number;
 use super::declare::{Values, metrics};

@@ -330,7 +330,7 @@ impl App {
             .map(|setting| (setting.key.to_owned(), setting.text(&run.settings)))
             .collect();
         self.state.traced = None;
-        self.send(Command::Seek {
+        self.send(Command::TracePassage {
             phrase: phrase.to_owned(),
             queries,
             overrides,

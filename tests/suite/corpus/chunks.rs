@@ -5,19 +5,21 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use ragscope::corpus::{
-    Chunk, Document, FixedCut, SemanticCut, Sentences, TokenCounter, chunks_at, cut, sentences,
+    Chunk, Document, FixedSplit, SemanticSplit, Sentences, TokenCounter, chunks_at, fixed_chunks,
+    sentences,
 };
 
 use super::model;
+use crate::llm::runtime;
 
 static COUNTER: LazyLock<TokenCounter> = LazyLock::new(|| {
-    TokenCounter::from_gguf(&model("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder")
+    TokenCounter::from_gguf(&model("all-MiniLM-L6-v2.Q8_0.gguf"), &runtime()).expect("the embedder")
 });
 
 fn chunks(document: &Document, tokens: u32, overlap_tokens: u32) -> Vec<Chunk> {
-    cut(
+    fixed_chunks(
         document,
-        FixedCut {
+        FixedSplit {
             tokens,
             overlap_tokens,
             sentences: 0,
@@ -30,11 +32,11 @@ fn document(path: &str, file: impl AsRef<[u8]>) -> Document {
     Document::new(path, file.as_ref().to_vec()).expect("a document")
 }
 
-/// What holds for the chunks of any UTF-8 file whose text is the file itself.
+/// Checks the properties of the chunks of any UTF-8 file whose text is the file itself.
 #[track_caller]
 fn check(file: &[u8], document: &Document, tokens: u32, overlap: u32) -> Vec<Chunk> {
     let chunks = chunks(document, tokens, overlap);
-    let limit = tokens.min(COUNTER.room()).max(16);
+    let limit = tokens.min(COUNTER.max_text_tokens()).max(16);
     let (mut begun, mut after) = (0, 0);
     for (index, chunk) in chunks.iter().enumerate() {
         assert!(
@@ -100,7 +102,7 @@ fn a_text_in_chunks_of_many_sizes() {
 }
 
 #[test]
-fn text_without_places_to_cut() {
+fn text_without_breaks() {
     let cases = [
         "x".repeat(40_000),
         "漢".repeat(8_000),
@@ -258,7 +260,7 @@ fn the_same_text_in_every_encoding_opens_at_the_same_lines() {
     }
 }
 
-/// Text of all sorts: words, signs, breaks, marks of Markdown and HTML.
+/// Returns text of all sorts: words, symbols, breaks, marks of Markdown and HTML.
 fn any_text() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         4 => "[a-zA-Z]{1,12}",
@@ -287,17 +289,17 @@ proptest! {
     }
 
     #[test]
-    fn any_text_cut_by_meaning_is_covered_in_order_and_within_the_limit(
+    fn any_text_split_by_meaning_is_covered_in_order_and_within_the_limit(
         text in any_text(), tokens in 1_u32..200, near in prop::collection::vec(-1.0_f32..1.0, 0..300)
     ) {
         prop_assume!(!text.trim().is_empty());
-        let cut = SemanticCut { tokens, similarity: 0.0, characters: 0 };
+        let cut = SemanticSplit { tokens, similarity: 0.0, characters: 0 };
         if let Ok(document) = Document::new("a.md", text.into_bytes()) {
             let sentences = Sentences::of(&document, cut, &COUNTER);
             let mut after = 0;
             for place in sentences.join(&document, &near, cut, &COUNTER) {
                 prop_assert!(document.text[after..place.start].trim().is_empty());
-                prop_assert!(COUNTER.count(&document.text[place.clone()]) <= tokens.clamp(16, COUNTER.room()));
+                prop_assert!(COUNTER.count(&document.text[place.clone()]) <= tokens.clamp(16, COUNTER.max_text_tokens()));
                 after = place.end;
             }
             prop_assert!(document.text[after..].trim().is_empty());
@@ -326,7 +328,7 @@ proptest! {
     }
 
     #[test]
-    fn sentences_are_in_order_and_leave_nothing_out(text in any_text(), language in "en|de|ja|zh|ar|xx|") {
+    fn sentences_are_in_order_and_cover_the_text(text in any_text(), language in "en|de|ja|zh|ar|xx|") {
         let mut after = 0;
         for place in sentences(&text, &language) {
             prop_assert!(text[after..place.start].trim().is_empty());
@@ -338,8 +340,8 @@ proptest! {
 }
 
 #[test]
-fn sentences_join_while_they_are_near_and_the_chunk_is_short() {
-    const CUT: SemanticCut = SemanticCut {
+fn sentences_join_while_they_are_similar_and_the_chunk_is_short() {
+    const SPLIT: SemanticSplit = SemanticSplit {
         tokens: 512,
         similarity: 0.6,
         characters: 0,
@@ -349,29 +351,29 @@ fn sentences_join_while_they_are_near_and_the_chunk_is_short() {
         "Bob sings in the hall.",
         "Cara grows apples in her garden.",
     );
-    let short = SemanticCut {
+    let short = SemanticSplit {
         characters: 43,
-        ..CUT
+        ..SPLIT
     };
-    let strict = SemanticCut {
+    let strict = SemanticSplit {
         similarity: 0.8,
-        ..CUT
+        ..SPLIT
     };
     // 16 is the least that a chunk may have: two of these sentences and their full stops fit
-    let few = SemanticCut { tokens: 0, ..CUT };
-    let cases: Vec<(&str, Vec<&str>, Vec<f32>, SemanticCut, Vec<String>)> = vec![
+    let few = SemanticSplit { tokens: 0, ..SPLIT };
+    let cases: Vec<(&str, Vec<&str>, Vec<f32>, SemanticSplit, Vec<String>)> = vec![
         (
             "all near",
             vec![a, b, c],
             vec![0.9, 0.6],
-            CUT,
+            SPLIT,
             vec![format!("{a} {b} {c}")],
         ),
         (
             "just too far",
             vec![a, b, c],
             vec![0.9, 0.599],
-            CUT,
+            SPLIT,
             vec![format!("{a} {b}"), c.into()],
         ),
         (
@@ -399,17 +401,17 @@ fn sentences_join_while_they_are_near_and_the_chunk_is_short() {
             "no number",
             vec![a, b],
             vec![f32::NAN],
-            CUT,
+            SPLIT,
             vec![a.into(), b.into()],
         ),
         (
             "no vectors",
             vec![a, b],
             vec![],
-            CUT,
+            SPLIT,
             vec![a.into(), b.into()],
         ),
-        ("one sentence", vec![a], vec![], CUT, vec![a.into()]),
+        ("one sentence", vec![a], vec![], SPLIT, vec![a.into()]),
     ];
     for (what, texts, similarities, cut, expected) in cases {
         let document = document("a.txt", texts.join(" "));
@@ -433,7 +435,7 @@ fn sentences_join_while_they_are_near_and_the_chunk_is_short() {
 
 #[test]
 fn a_heading_begins_a_chunk_and_stays_with_what_is_below_it() {
-    let cut = SemanticCut {
+    let cut = SemanticSplit {
         tokens: 512,
         similarity: 0.5,
         characters: 0,

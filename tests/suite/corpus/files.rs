@@ -1,4 +1,4 @@
-//! Which files become documents, and what becomes of bad ones.
+//! The files that become documents, and bad files.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ fn found(walked: &Walked) -> Vec<&str> {
     walked.files.iter().map(|file| file.path.as_str()).collect()
 }
 
-/// Path and the beginning of the reason of what was skipped.
+/// Compares the skipped files with expected paths and beginnings of reasons.
 #[track_caller]
 fn check_skipped(walked: &Walked, expected: &[(&str, &str)]) {
     let skipped: Vec<_> = walked
@@ -106,7 +106,7 @@ fn settings_choose_the_files() {
 }
 
 #[test]
-fn what_is_not_read_is_listed_with_its_reason() {
+fn skipped_files_are_listed_with_their_reason() {
     let folder = folder(&[
         ("big.txt", &[b'x'; 2000]),
         ("movie.mp4", b"m"),
@@ -144,7 +144,7 @@ fn what_is_not_read_is_listed_with_its_reason() {
 }
 
 #[test]
-fn folders_that_are_none() {
+fn paths_that_are_not_folders_are_refused() {
     let folder = folder(&[("file.txt", b"text")]);
     let error = |path: &Path, settings: &CorpusSettings| {
         walk(path, settings, &mut |_| Flow::Continue).expect_err("no walk")
@@ -211,7 +211,7 @@ mod unix {
     use super::*;
 
     #[test]
-    fn links_are_followed_when_asked_and_loops_noticed() {
+    fn links_are_followed_if_set_and_loops_are_reported() {
         let outside = folder(&[("linked.txt", b"over there")]);
         let folder = folder(&[("sub/a.txt", b"a")]);
         symlink(folder.path(), folder.path().join("sub/back")).expect("a link");
@@ -241,7 +241,7 @@ mod unix {
     }
 
     #[test]
-    fn names_that_are_not_utf8_and_names_that_steer_terminals() {
+    fn names_that_are_not_utf8_and_names_with_control_characters() {
         let folder = folder(&[("100%.txt", b"percent"), ("\u{1b}[31m.txt", b"escape")]);
         let name = OsStr::from_bytes(b"caf\xe9 %41.txt");
         std::fs::write(folder.path().join(name), b"latin").expect("a file");
@@ -258,7 +258,7 @@ mod unix {
     }
 
     #[test]
-    fn a_name_that_is_not_utf8_is_found_again() {
+    fn a_name_that_is_not_utf8_is_located() {
         let folder = folder(&[]);
         let file = folder.path().join(OsStr::from_bytes(b"caf\xe9.txt"));
         std::fs::write(&file, b"latin").expect("a file");
@@ -267,7 +267,7 @@ mod unix {
     }
 
     #[test]
-    fn what_cannot_be_read_is_reported() {
+    fn unreadable_files_are_reported() {
         let folder = folder(&[
             ("closed.txt", b"secret"),
             ("closed/in.txt", b"in"),
@@ -389,7 +389,7 @@ fn bad_content_gives_a_reason_and_never_a_panic() {
 }
 
 #[test]
-fn ten_thousand_files_are_scanned_at_once() {
+fn ten_thousand_files_are_scanned_quickly() {
     let folder = tempfile::tempdir().expect("a folder");
     for directory in 0..100 {
         let path = folder.path().join(format!("folder-{directory}"));
@@ -424,7 +424,7 @@ fn ten_thousand_files_are_scanned_at_once() {
 }
 
 #[test]
-fn lines_for_readers_are_the_lines_that_chunks_count() {
+fn source_lines_are_the_lines_that_chunks_count() {
     let folder = folder(&[
         ("crlf.txt", b"\xef\xbb\xbfone\r\ntwo\r\n\r\nfour"),
         ("utf16.txt", b"\xff\xfea\0\n\0b\0"),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::program::Program;
 
-/// A program with a question file of so many questions about its corpus.
+/// Returns a program with a file of questions about its corpus.
 fn with_questions(count: usize) -> (Program, PathBuf) {
     let program = Program::new();
     let file = program.home.path().join("questions.jsonl");
@@ -128,7 +128,7 @@ fn presets_are_compared_on_a_question_file() {
 }
 
 #[test]
-fn a_killed_evaluation_goes_on_where_it_was() {
+fn an_evaluation_continues_after_a_kill() {
     let (program, file) = with_questions(30);
     let file = file.to_str().expect("UTF-8");
     let arguments = [
@@ -193,7 +193,7 @@ fn wrong_usage_says_what_to_do() {
         (
             &["eval", "notes/people.md", "--corpus", "notes"],
             1,
-            "is no question file",
+            "is not a question file",
         ),
         (
             &["eval", file, "--corpus", "gone"],
@@ -246,11 +246,11 @@ fn a_single_question_can_be_measured_too() {
         .concat(),
     );
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let worth = ended.stdout.lines().find(|line| {
+    let utility = ended.stdout.lines().find(|line| {
         line.starts_with("utility of the context, compared with the reference answer: ")
     });
     assert!(
-        worth.is_some_and(|line| line.contains("; [1] alone ")),
+        utility.is_some_and(|line| line.contains("; [1] alone ")),
         "{}",
         ended.stdout
     );

@@ -10,7 +10,7 @@ use ragscope::trace::{Journal, JournalError};
 
 use super::question;
 
-/// Replies at once, from a table; every tenth question fails.
+/// Answers with the question's id; every tenth question fails.
 struct Table {
     pause: Duration,
     prints: bool,
@@ -54,7 +54,7 @@ fn plan(questions: usize) -> Plan {
     }
 }
 
-/// Work through a plan; `stop_at` is the number of the answer before which the observer stops.
+/// Carries out a plan; `stop_at` is the number of the answer before which the observer stops.
 fn work(
     plan: &Plan,
     journal: &mut Journal<Row>,
@@ -88,7 +88,7 @@ fn counts(rows: &[Row]) -> BTreeMap<(String, String), usize> {
 }
 
 #[test]
-fn a_question_that_fails_is_recorded_and_the_rest_goes_on() {
+fn a_failed_question_is_recorded_and_the_rest_is_asked() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut journal =
         Journal::<Row>::open(&folder.path().join("j.jsonl"), "name").expect("a journal");
@@ -121,7 +121,7 @@ fn a_question_that_fails_is_recorded_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_stop_loses_nothing_that_was_answered() {
+fn a_stop_loses_no_answer() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("deep/j.jsonl");
     let plan = plan(10);

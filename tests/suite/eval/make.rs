@@ -2,13 +2,13 @@
 
 use ragscope::config::prompts::{PromptName, Prompts};
 use ragscope::corpus::Document;
-use ragscope::eval::{Made, make_questions};
+use ragscope::eval::{GeneratedQuestion, make_questions};
 use ragscope::event::Flow;
 use ragscope::llm::scripted::ScriptedGenerator;
 use ragscope::llm::{Completion, Decoding, Entailment, Generator as _, Prompt};
 use ragscope::methods::{MethodError, ModelCalls};
 
-/// Only writes.
+/// Calls that only write.
 struct Writer {
     generator: ScriptedGenerator,
     prompts: Prompts,
@@ -70,16 +70,18 @@ fn documents(texts: &[(&str, &str)]) -> Vec<Document> {
         .collect()
 }
 
-fn make(generator: ScriptedGenerator, texts: &[(&str, &str)], wanted: usize) -> Vec<Made> {
+fn make(
+    generator: ScriptedGenerator,
+    texts: &[(&str, &str)],
+    wanted: usize,
+) -> Vec<GeneratedQuestion> {
     let folder = tempfile::tempdir().expect("a folder");
     let mut writer = Writer {
         generator,
         prompts: Prompts::new(folder.path()),
     };
-    make_questions(&mut writer, &documents(texts), (wanted, 3), &mut |_| {
-        Flow::Continue
-    })
-    .expect("written")
+    let documents = documents(texts);
+    make_questions(&mut writer, &documents, wanted, 3, &mut |_| Flow::Continue).expect("written")
 }
 
 const PEOPLE: (&str, &str) = (
@@ -87,7 +89,8 @@ const PEOPLE: (&str, &str) = (
     "Tam Reeve was born in Lorby. Pelma Light was lit in 1838. Mira taught the boy Selas Oakes.",
 );
 
-/// A generator that writes a good question about Lorby, one that gives 1838 away, and none about Selas Oakes.
+/// Returns a generator that writes a good question about Lorby, one that contains its answer about
+/// 1838, and none about Selas Oakes.
 fn writer() -> ScriptedGenerator {
     ScriptedGenerator::new()
         .when(
@@ -105,10 +108,10 @@ fn writer() -> ScriptedGenerator {
 }
 
 #[test]
-fn a_question_is_kept_when_the_generator_answers_it_itself() {
+fn a_question_is_kept_when_the_generator_answers_it_correctly() {
     let mut made = make(writer(), &[PEOPLE], 10);
     made.sort_by(|a, b| b.kind.cmp(a.kind));
-    let told: Vec<(&str, &str, &str, &str)> = made
+    let found: Vec<(&str, &str, &str, &str)> = made
         .iter()
         .map(|made| {
             (
@@ -120,7 +123,7 @@ fn a_question_is_kept_when_the_generator_answers_it_itself() {
         })
         .collect();
     assert_eq!(
-        told,
+        found,
         [
             (
                 "written",
@@ -140,7 +143,7 @@ fn a_question_is_kept_when_the_generator_answers_it_itself() {
 }
 
 #[test]
-fn no_more_are_made_than_wanted_and_none_twice() {
+fn questions_are_limited_and_distinct() {
     let copies = [PEOPLE, ("copy.md", PEOPLE.1), ("third.md", PEOPLE.1)];
     assert_eq!(make(writer(), &copies, 1).len(), 1);
     assert_eq!(make(writer(), &copies, 10).len(), 2);
@@ -149,7 +152,7 @@ fn no_more_are_made_than_wanted_and_none_twice() {
 }
 
 #[test]
-fn what_is_made_is_a_question_file() {
+fn made_questions_are_a_question_file() {
     let made = make(writer(), &[PEOPLE], 10);
     let lines: String = made
         .iter()

@@ -1,7 +1,7 @@
 use ragscope::eval::{Evidence, EvidenceCheck, QuestionSet};
 
-/// Questions as `id question [answers] (evidence)`, then the remarks.
-fn told(file: &str) -> Vec<String> {
+/// Returns questions as `id question [answers] (evidence)`, then the remarks.
+fn parsed(file: &str) -> Vec<String> {
     let set = QuestionSet::parse(file);
     let questions = set.questions.iter().map(|question| {
         let quotes: Vec<String> = question
@@ -31,7 +31,7 @@ fn told(file: &str) -> Vec<String> {
 
 #[track_caller]
 fn check(file: &str, expected: &[&str]) {
-    assert_eq!(told(file), expected);
+    assert_eq!(parsed(file), expected);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn our_own_lines() {
 }
 
 #[test]
-fn the_forms_of_others() {
+fn the_formats_of_other_question_files() {
     // SQuAD 2.0
     check(
         r#"{"version": "2", "data": [{"title": "Light", "paragraphs": [{"context": "It is tall. It was lit in 1838. It stands.", "qas": [
@@ -77,7 +77,7 @@ fn the_forms_of_others() {
 }
 
 #[test]
-fn what_is_wrong_is_listed_and_the_rest_is_taken() {
+fn faulty_entries_are_listed_and_the_rest_is_read() {
     check(
         "{\"question\": \"A?\", \"answers\": [\"a\"], \"id\": \"x\"}\n\
          no json\n\
@@ -92,14 +92,14 @@ fn what_is_wrong_is_listed_and_the_rest_is_taken() {
             r#"x A? ["a"]"#,
             r#"q2 D? ["d"]"#,
             r#"x#2 E? ["e"]"#,
-            "! line 2: it is no JSON object (wanted: JSON lines, or the form of SQuAD, HotpotQA or NQ-open)",
+            "! line 2: it is not a JSON object (use JSON lines, or the format of SQuAD, HotpotQA or NQ-open)",
             "! line 3: it has no `question`",
             "! line 4: it has no `answers` (an empty list says that the corpus does not hold the answer)",
             "! line 5: every answer is empty",
             "! line 6: an empty answer was left out",
             "! line 7: the question is empty",
             "! line 8: the id x occurs again; this one is x#2",
-            "! line 9: it is no JSON object",
+            "! line 9: it is not a JSON object",
         ],
     );
     check(
@@ -109,13 +109,13 @@ fn what_is_wrong_is_listed_and_the_rest_is_taken() {
 }
 
 #[test]
-fn a_file_without_questions_is_an_error_that_says_what_is_wanted() {
+fn a_file_without_questions_is_an_error_that_names_the_formats() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, bytes, reason) in [
         (
             "prose.txt",
             &b"Dear Mira,\nit rains."[..],
-            "line 1: it is no JSON object",
+            "line 1: it is not a JSON object",
         ),
         (
             "packed.jsonl.gz",
@@ -179,7 +179,7 @@ fn evidence_that_no_document_holds_is_listed() {
         .map(|file| ragscope::corpus::read(file).expect("read"))
         .collect();
     assert_eq!(
-        EvidenceCheck::look(&set.questions, &documents).missing(),
+        EvidenceCheck::run(&set.questions, &documents).missing(),
         [
             "q1: the corpus does not hold “Tam was born in Harwen.”",
             "q2: ships.md does not hold “Tam was born”",

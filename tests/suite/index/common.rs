@@ -1,4 +1,4 @@
-//! A folder, an index beside it, and an embedder that costs nothing and remembers what it was asked.
+//! A folder, an index beside it, and a cheap embedder that remembers its texts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,8 +38,8 @@ impl Corpus {
         self.0.path().join("indexes")
     }
 
-    /// The folder of the one index.
-    pub fn place(&self) -> PathBuf {
+    /// Returns the folder of the index.
+    pub fn index_folder(&self) -> PathBuf {
         let mut entries = fs::read_dir(self.indexes()).expect("indexes");
         entries.next().expect("an index").expect("an entry").path()
     }
@@ -76,7 +76,7 @@ impl Corpus {
     }
 }
 
-/// Adds up a direction for each word: texts that share words are near each other.
+/// An embedder that adds up a direction for each word: texts that share words are similar.
 pub struct WordEmbedder {
     card: ModelCard,
     texts: Vec<String>,
@@ -84,7 +84,8 @@ pub struct WordEmbedder {
     pub pause: Duration,
     /// Texts that hold this get NaN; empty for none.
     pub fails_on: &'static str,
-    /// Hears the texts of each call when the next one begins or when it is dropped: by then their vectors were kept.
+    /// Receives the texts of each call when the next one begins or when the embedder is dropped: by
+    /// then their vectors are stored.
     pub kept: Option<Box<dyn FnMut(&[String])>>,
     last: Vec<String>,
 }
@@ -117,12 +118,12 @@ impl WordEmbedder {
         }
     }
 
-    /// Every text it was asked for.
+    /// Returns every text that was embedded.
     pub fn texts(&self) -> &[String] {
         &self.texts
     }
 
-    fn tell_kept(&mut self) {
+    fn report_stored(&mut self) {
         if let Some(kept) = &mut self.kept {
             kept(&std::mem::take(&mut self.last));
         }
@@ -156,7 +157,7 @@ impl WordEmbedder {
 
 impl Embedder for WordEmbedder {
     fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
-        self.tell_kept();
+        self.report_stored();
         let end = std::time::Instant::now() + self.pause;
         while std::time::Instant::now() < end {
             std::hint::spin_loop();
@@ -173,7 +174,7 @@ impl Embedder for WordEmbedder {
 
 impl Drop for WordEmbedder {
     fn drop(&mut self) {
-        self.tell_kept();
+        self.report_stored();
     }
 }
 
@@ -181,9 +182,10 @@ pub fn config() -> Config {
     Layers::defaults().config().expect("the defaults")
 }
 
-/// Counts as the bundled embedder does.
+/// Returns the counter of the bundled embedder.
 pub fn counter() -> TokenCounter {
-    TokenCounter::from_gguf(&bundled_embedder()).expect("the bundled vocabulary")
+    TokenCounter::from_gguf(&bundled_embedder(), &crate::llm::runtime())
+        .expect("the bundled vocabulary")
 }
 
 pub fn bundled_embedder() -> PathBuf {
@@ -200,11 +202,11 @@ pub fn update_with(index: &mut Index, config: &Config, embedder: &mut dyn Embedd
         .expect("an update")
     {
         Update::Finished(report) => report,
-        Update::Interrupted => panic!("nobody interrupted it"),
+        Update::Interrupted => panic!("the observer always continues"),
     }
 }
 
-/// The documents that a question finds, best first.
+/// Returns the documents that a question finds, best first.
 pub fn documents(index: &Index, embedder: &mut dyn Embedder, question: &str) -> Vec<String> {
     let vector = embedder.embed(&[question]).expect("a vector").remove(0);
     let found = index

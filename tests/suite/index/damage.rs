@@ -1,4 +1,4 @@
-//! A damaged index is noticed, named, never served, and rebuilt on request.
+//! A damaged index is detected, named, never used, and rebuilt on request.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn indexed() -> Corpus {
     corpus
 }
 
-/// Every file that the index of a corpus is made of.
+/// Returns every file of the index of a corpus.
 fn parts(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -36,9 +36,9 @@ fn parts(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_damaged_file_is_noticed() {
+fn every_damaged_file_is_detected() {
     let corpus = indexed();
-    let files = parts(&corpus.place());
+    let files = parts(&corpus.index_folder());
     assert!(files.len() > 8, "{files:?}");
     for file in files {
         let whole = fs::read(&file).expect("bytes");
@@ -88,7 +88,7 @@ fn every_damaged_file_is_noticed() {
 #[test]
 fn a_damaged_index_is_rebuilt_on_request() {
     let corpus = indexed();
-    let place = corpus.place();
+    let place = corpus.index_folder();
     for file in parts(&place)
         .into_iter()
         .filter(|file| !file.ends_with("current"))
@@ -104,13 +104,13 @@ fn a_damaged_index_is_rebuilt_on_request() {
         common::documents(&index, &mut embedder, "apples")[0],
         "a.md"
     );
-    assert_eq!(corpus.place(), place);
+    assert_eq!(corpus.index_folder(), place);
 }
 
 #[test]
-fn another_format_is_said_to_be_one() {
+fn another_format_is_named() {
     let corpus = indexed();
-    let manifest = corpus.place().join("gen-1/manifest.json");
+    let manifest = corpus.index_folder().join("gen-1/manifest.json");
     let text = fs::read_to_string(&manifest).expect("text").replacen(
         "{\"format\":1,",
         "{\"format\":99,\"new\":1,",
@@ -119,7 +119,7 @@ fn another_format_is_said_to_be_one() {
     fs::write(&manifest, &text).expect("written");
     let checksum = blake3::hash(text.as_bytes()).to_hex();
     fs::write(
-        corpus.place().join("current"),
+        corpus.index_folder().join("current"),
         format!("gen-1 {checksum}\n"),
     )
     .expect("written");
@@ -133,7 +133,7 @@ fn another_format_is_said_to_be_one() {
 }
 
 #[test]
-fn health_counts_what_is_there() {
+fn health_counts_documents_chunks_and_vectors() {
     let corpus = indexed();
     let healthy = health(&corpus.indexes());
     let [index] = healthy.as_slice() else {
@@ -149,8 +149,8 @@ fn health_counts_what_is_there() {
         (1, 2, 2, 2)
     );
     assert_eq!(
-        (index.problem.as_deref(), &index.place),
-        (None, &corpus.place())
+        (index.problem.as_deref(), &index.root),
+        (None, &corpus.index_folder())
     );
     assert!(index.folder.ends_with("docs"));
     assert!(health(Path::new("/nowhere")).is_empty());

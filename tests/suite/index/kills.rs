@@ -1,4 +1,5 @@
-//! A process that is killed or runs out of disk: the generation before answers, and nothing is embedded twice.
+//! A process that is killed or runs out of disk space: the previous generation answers, and nothing is
+//! embedded twice.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,8 +16,8 @@ use super::common::{self, Corpus, WordEmbedder, config, update};
 const FOLDER: &str = "RAGSCOPE_TEST_FOLDER";
 const CHILD: &str = "index::kills::child";
 
-/// Runs in a process of its own: indexes the folder, tells of each call of the embedder, and notes every text whose vector
-/// was kept.
+/// Runs in a process of its own: indexes the folder, and prints each call of the embedder and every
+/// text whose vector was stored.
 #[test]
 #[ignore = "started by the other tests of this file"]
 fn child() {
@@ -64,7 +65,7 @@ fn start(home: &Path, shell: &str) -> Child {
         .expect("a child")
 }
 
-/// Lines of a child that ran to its end.
+/// Returns the lines of a child that ran to its end.
 fn finish(mut child: Child) -> Vec<String> {
     let lines = BufReader::new(child.stdout.take().expect("its output"))
         .lines()
@@ -169,13 +170,13 @@ fn a_full_disk_is_named_and_the_old_generation_answers() {
     let lines = finish(start(&home, ""));
     assert!(
         lines.iter().any(|line| line.starts_with("done ")),
-        "with room again it goes on: {lines:?}"
+        "with room again it continues: {lines:?}"
     );
     assert_eq!(corpus.open().card().documents, 61);
 }
 
 #[test]
-fn work_that_no_generation_uses_yet_is_found_again() {
+fn work_that_no_generation_uses_yet_is_reused() {
     let corpus = Corpus::new();
     many_documents(&corpus, 20);
     let mut failing = FailingAfter {

@@ -1,4 +1,4 @@
-//! Words in the document's language, vectors, both fused; and the text behind a hit.
+//! Search by words in the document's language, by vectors, and by both; and the source of a hit.
 
 use ragscope::config::RetrieverSettings;
 use ragscope::event::Fusion;
@@ -38,7 +38,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// By words alone: the vector says nothing.
+/// Returns settings of a search by words only.
 fn words_only() -> RetrieverSettings {
     RetrieverSettings {
         vector_weight: 0.0,
@@ -114,7 +114,7 @@ fn a_question_is_plain_text() {
 }
 
 #[test]
-fn both_scores_and_ranks_are_kept_and_order_is_settled() {
+fn both_scores_and_ranks_are_kept_and_the_order_is_fixed() {
     let files: Vec<(String, String)> = (0..30)
         .map(|i| {
             (
@@ -185,7 +185,7 @@ fn both_scores_and_ranks_are_kept_and_order_is_settled() {
 }
 
 #[test]
-fn a_source_is_read_again_and_says_when_it_changed() {
+fn a_source_is_read_from_its_file_and_marked_when_changed() {
     let corpus = Corpus::with(&[
         (
             "a.md",

@@ -1,10 +1,10 @@
-//! Chunks cut by meaning: in the index, and again for one question.
+//! Chunks by meaning: in the index, and re-chunked for one question.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ragscope::config::{ChunkerKind, Config};
-use ragscope::corpus::SemanticCut;
+use ragscope::corpus::SemanticSplit;
 use ragscope::event::{Flow, IndexPhase, SessionEvent};
 use ragscope::index::Update;
 
@@ -23,7 +23,7 @@ fn with(kind: ChunkerKind) -> Config {
     config
 }
 
-/// The text of every chunk that the index holds.
+/// Returns the text of every chunk of the index.
 fn texts(index: &ragscope::index::Index, embedder: &mut WordEmbedder) -> Vec<String> {
     use ragscope::llm::Embedder as _;
     let vector = embedder.embed(&["trees ship"]).expect("a vector").remove(0);
@@ -62,12 +62,12 @@ fn sentences_of_one_subject_are_one_chunk() {
     assert_eq!(
         embedder.texts().len(),
         asked,
-        "a document that moved is cut and embedded from memory"
+        "a document that moved is split and embedded from memory"
     );
 }
 
 #[test]
-fn a_stop_between_documents_cuts_none_of_them_twice() {
+fn a_stop_between_documents_embeds_no_sentence_twice() {
     let corpus = Corpus::new();
     for i in 0..300 {
         corpus.write(
@@ -116,7 +116,7 @@ fn a_stop_between_documents_cuts_none_of_them_twice() {
         .texts()
         .iter()
         .for_each(|text| *times.entry(text.as_str()).or_default() += 1);
-    // once to compare a sentence with its neighbour, once as a chunk of its own; a stop costs the document that is being cut
+    // once to compare a sentence with its neighbour, once as a chunk of its own; a stop costs the document that is being split
     let more = times.values().filter(|times| **times > 2).count();
     assert!(
         more < 2 * rounds,
@@ -126,7 +126,7 @@ fn a_stop_between_documents_cuts_none_of_them_twice() {
 }
 
 #[test]
-fn a_question_has_documents_cut_again_and_the_next_one_finds_the_cuts() {
+fn documents_are_rechunked_for_a_question_and_cached_for_the_next() {
     let corpus = Corpus::with(&[
         ("a.txt", &format!("{APPLES} {SHIPS}")),
         ("gone.txt", "Cara paints."),
@@ -134,24 +134,24 @@ fn a_question_has_documents_cut_again_and_the_next_one_finds_the_cuts() {
     let (mut embedder, mut index) = (WordEmbedder::new("one"), corpus.open());
     update_with(&mut index, &with(ChunkerKind::Adaptive), &mut embedder);
     corpus.remove("gone.txt");
-    let cut = SemanticCut {
+    let split = SemanticSplit {
         tokens: 64,
         similarity: 0.5,
         characters: 0,
     };
-    let mut recut = |index: &ragscope::index::Index, cut| {
+    let mut rechunk = |index: &ragscope::index::Index, split| {
         let before = embedder.texts().len();
         let found = index
             .rechunk(
                 &["a.txt", "gone.txt"],
-                cut,
+                split,
                 &mut embedder,
                 &common::counter(),
             )
-            .expect("cut");
+            .expect("split");
         (found, embedder.texts().len() - before)
     };
-    let (found, embedded) = recut(&index, cut);
+    let (found, embedded) = rechunk(&index, split);
     let chunks = found[0].chunks.as_ref().expect("it is there");
     assert_eq!(
         chunks
@@ -166,7 +166,7 @@ fn a_question_has_documents_cut_again_and_the_next_one_finds_the_cuts() {
             .all(|(chunk, vector)| chunk.id > 1 << 52 && vector.len() == common::WIDTH)
     );
     assert_eq!(
-        (found[0].sentences, found[0].known, embedded),
+        (found[0].sentences, found[0].is_cached, embedded),
         (4, false, 6)
     );
     assert!(
@@ -177,28 +177,28 @@ fn a_question_has_documents_cut_again_and_the_next_one_finds_the_cuts() {
         "{:?}",
         found[1]
     );
-    let (again, embedded) = recut(&index, cut);
+    let (again, embedded) = rechunk(&index, split);
     assert_eq!(
-        (again[0].known, embedded, &again[0].chunks),
+        (again[0].is_cached, embedded, &again[0].chunks),
         (true, 0, &found[0].chunks)
     );
     drop(index);
-    let (after, embedded) = recut(&corpus.open(), cut);
+    let (after, embedded) = rechunk(&corpus.open(), split);
     assert_eq!(
-        (after[0].known, embedded),
+        (after[0].is_cached, embedded),
         (true, 2),
-        "the cut is on disk, the vectors of its chunks are not"
+        "the split is on disk, the vectors of its chunks are not"
     );
-    let (other, _) = recut(
+    let (other, _) = rechunk(
         &corpus.open(),
-        SemanticCut {
+        SemanticSplit {
             similarity: 0.99,
-            ..cut
+            ..split
         },
     );
     assert_eq!(
         (
-            other[0].known,
+            other[0].is_cached,
             other[0].chunks.as_ref().map(|chunks| chunks.len())
         ),
         (false, Ok(4)),

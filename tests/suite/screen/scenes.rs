@@ -36,7 +36,7 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("funnel_joined", at(funnel(), "3 z G")),
         ("links_relatives", at(funnel(), "3 j j 4")),
         ("links_matrix", at(funnel(), "4 z")),
-        ("whereabouts", sought()),
+        ("whereabouts", traced()),
         ("refinement", at(answered(), "5")),
         ("refinement_rounds", at(repaired(), "5")),
         ("refinement_round", at(repaired(), "5 z j j j j j")),

@@ -240,7 +240,7 @@ pub fn funnel() -> Screen {
 }
 
 /// The same, and a passage of its was looked for.
-pub fn sought() -> Screen {
+pub fn traced() -> Screen {
     let mut screen = funnel();
     screen
         .press("W")

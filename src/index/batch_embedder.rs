@@ -1,4 +1,5 @@
-//! Chunks get their vectors: known texts from the store, new ones from the embedder, written down as they come.
+//! Gives chunks their vectors: known texts from the store, new ones from the embedder, which are
+//! written as they come.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -14,19 +15,19 @@ use super::vectors::{Key, VectorStore};
 use crate::event::{Flow, IndexPhase};
 use crate::llm::{Embedder, LlmError};
 
-/// The observer is asked between calls of the embedder, so a call is to take about this long on any device.
+/// Target time of a call of the embedder on any device: the observer can stop between calls.
 const CALL_TIME: Duration = Duration::from_millis(200);
 const FIRST_CALL_TOKENS: u32 = 2048;
 const CALL_TOKENS: std::ops::RangeInclusive<u32> = 256..=1 << 17;
 
-/// Embeds what is new and keeps count.
-pub(super) struct Embedding<'a> {
+/// Embeds new texts and counts them.
+pub(super) struct BatchEmbedder<'a> {
     embedder: &'a mut dyn Embedder,
     pub progress: Progress<'a>,
-    /// Tokens that fit into one call.
+    /// Maximum number of tokens of one call.
     call_tokens: u32,
-    files: Share,
-    bytes: Share,
+    files: Amount,
+    bytes: Amount,
     chunks: u64,
     embedded: u64,
     reused: u64,
@@ -34,9 +35,9 @@ pub(super) struct Embedding<'a> {
     started: Instant,
 }
 
-/// How much of something is done.
+/// An amount of work, and how much of it is done.
 #[derive(Debug, Clone, Copy, Default)]
-struct Share {
+struct Amount {
     done: u64,
     all: u64,
 }
@@ -48,13 +49,20 @@ pub(super) struct Text<'a> {
     pub tokens: u32,
 }
 
-/// Texts without a vector, in the order in which they are embedded, with their keys and the documents that they are in.
+/// Texts without a vector, in the order in which they are embedded, with their keys and documents.
 struct NewTexts<'a> {
     texts: Vec<Text<'a>>,
-    of: Vec<(Key, &'a str)>,
+    origins: Vec<Origin<'a>>,
 }
 
-impl<'a> Embedding<'a> {
+/// The key of a text, and the document that it is in.
+#[derive(Debug, Clone, Copy)]
+struct Origin<'a> {
+    key: Key,
+    document: &'a str,
+}
+
+impl<'a> BatchEmbedder<'a> {
     pub fn new(
         embedder: &'a mut dyn Embedder,
         progress: Progress<'a>,
@@ -64,11 +72,11 @@ impl<'a> Embedding<'a> {
             embedder,
             progress,
             call_tokens: FIRST_CALL_TOKENS,
-            files: Share {
+            files: Amount {
                 done: 0,
                 all: candidates.len() as u64,
             },
-            bytes: Share {
+            bytes: Amount {
                 done: 0,
                 all: candidates
                     .iter()
@@ -83,34 +91,40 @@ impl<'a> Embedding<'a> {
         }
     }
 
-    /// Numbers in a vector.
+    /// Returns the width of a vector.
     pub fn width(&self) -> usize {
         self.embedder.card().width as usize
     }
 
-    /// Fingerprint of the model.
+    /// Returns the fingerprint of the model.
     pub fn fingerprint(&self) -> &str {
         &self.embedder.card().fingerprint
     }
 
-    /// Chunks that were embedded, and chunks whose vector was known.
-    pub fn counts(&self) -> (u64, u64) {
-        (self.embedded, self.reused)
+    /// Returns the number of chunks that were embedded.
+    pub fn embedded(&self) -> u64 {
+        self.embedded
     }
 
-    /// A file of so many bytes is done and has nothing to embed.
-    pub fn passed(&mut self, bytes: u64) {
+    /// Returns the number of chunks whose vector was known.
+    pub fn reused(&self) -> u64 {
+        self.reused
+    }
+
+    /// Counts a file of this size as done.
+    pub fn count_file(&mut self, bytes: u64) {
         self.files.done += 1;
         self.bytes.done += bytes;
     }
 
-    /// The rows of the vectors of every chunk, by document; None where the embedder gave none. Vectors that are not in `vectors` come from `former` or else from the
-    /// embedder, and are on disk before more are asked for.
+    /// Returns the row of the vector of every chunk, by document; `None` where the embedder gave no
+    /// vector. Vectors that are not in `vectors` come from `previous` or else from the embedder, and
+    /// are on disk before more are computed.
     pub fn rows(
         &mut self,
         documents: &[ChunkedDocument],
         vectors: &mut VectorStore,
-        former: Option<&VectorStore>,
+        previous: Option<&VectorStore>,
     ) -> Result<Vec<Vec<Option<u32>>>, Halt> {
         let keys: Vec<Vec<Key>> = documents
             .par_iter()
@@ -122,19 +136,21 @@ impl<'a> Embedding<'a> {
                     .collect()
             })
             .collect();
-        if let Some(former) = former {
-            carry_over(keys.iter().flatten(), former, vectors)?;
+        if let Some(previous) = previous {
+            copy_known(keys.iter().flatten(), previous, vectors)?;
         }
         let new = new_texts(documents, &keys, vectors);
+
         let chunks = keys.iter().map(Vec::len).sum::<usize>() as u64;
-        documents
-            .iter()
-            .for_each(|document| self.passed(document.entry.bytes));
+        for document in documents {
+            self.count_file(document.entry.bytes);
+        }
         self.chunks += chunks;
         self.reused += chunks - new.texts.len() as u64;
         self.embed(&new, vectors)?;
-        // a stop is heard here too, but these documents are done
-        let _ = self.tell(documents.last().map(|document| document.path.as_str()));
+
+        // a stop is noticed by the next step: these documents are done
+        let _ = self.report(documents.last().map(|document| document.path.as_str()));
         Ok(keys
             .iter()
             .map(|keys| keys.iter().map(|key| vectors.find(key)).collect())
@@ -142,42 +158,50 @@ impl<'a> Embedding<'a> {
     }
 
     fn embed(&mut self, new: &NewTexts<'_>, vectors: &mut VectorStore) -> Result<(), Halt> {
-        let (mut texts, mut of) = (new.texts.as_slice(), new.of.as_slice());
-        while let Some((_, document)) = of.first() {
-            let (found, after) = self.call(texts, document)?;
-            let (called, of_after) = of.split_at(found.len());
-            let new = called
-                .iter()
-                .map(|(key, _)| *key)
+        let mut texts = new.texts.as_slice();
+        let mut origins = new.origins.as_slice();
+        while let Some(origin) = origins.first() {
+            let (found, rest) = self.call(texts, origin.document)?;
+            let (called, origins_rest) = origins.split_at(found.len());
+
+            let keys = called.iter().map(|origin| origin.key);
+            let new: Vec<(Key, Vec<f32>)> = keys
                 .zip(found)
-                .filter(|(_, vector)| is_direction(vector));
-            vectors.append(&new.collect::<Vec<(Key, Vec<f32>)>>())?;
+                .filter(|(_, vector)| is_unit_vector(vector))
+                .collect();
+            vectors.append(&new)?;
             self.embedded += called.len() as u64;
-            (texts, of) = (after, of_after);
+
+            texts = rest;
+            origins = origins_rest;
         }
         Ok(())
     }
 
-    /// The vectors of as many texts from the front as go into one call, and the texts that are left. The observer hears of it first.
+    /// Embeds as many texts from the front as go into one call, and returns their vectors and the
+    /// texts that are left. Reports the progress first.
     pub fn call<'t>(
         &mut self,
         texts: &'t [Text<'t>],
         document: &str,
     ) -> Result<(Vec<Vec<f32>>, &'t [Text<'t>]), Halt> {
-        self.tell(Some(document))?;
-        let (call, after) = texts.split_at(self.call_texts(texts));
+        self.report(Some(document))?;
+
+        let (call, rest) = texts.split_at(self.call_texts(texts));
         let call: Vec<&str> = call.iter().map(|text| text.text).collect();
+
         let started = Instant::now();
         let found = self.embedder.embed(&call)?;
         self.adapt(started.elapsed());
+
         if found.len() != call.len() {
             let reason = format!("it gave {} vectors for {} texts", found.len(), call.len());
             return Err(LlmError::Backend(format!("the embedder failed: {reason}")).into());
         }
-        Ok((found, after))
+        Ok((found, rest))
     }
 
-    /// How many texts from the front go into one call.
+    /// Returns how many texts from the front go into one call.
     fn call_texts(&self, rest: &[Text<'_>]) -> usize {
         let mut tokens = 0_u32;
         let fits = |text: &&Text<'_>| {
@@ -187,50 +211,50 @@ impl<'a> Embedding<'a> {
         rest.iter().take_while(fits).count().max(1)
     }
 
+    /// Changes the size of a call so that it takes about [`CALL_TIME`].
     fn adapt(&mut self, took: Duration) {
         self.worked += took;
-        let better = if took < CALL_TIME / 2 {
+        let call_tokens = if took < CALL_TIME / 2 {
             self.call_tokens * 2
         } else if took > CALL_TIME * 2 {
             self.call_tokens / 2
         } else {
             self.call_tokens
         };
-        self.call_tokens = better.clamp(*CALL_TOKENS.start(), *CALL_TOKENS.end());
+        self.call_tokens = call_tokens.clamp(*CALL_TOKENS.start(), *CALL_TOKENS.end());
     }
 
-    fn tell(&mut self, file: Option<&str>) -> Result<(), Halt> {
-        let position = if self.embedded == 0 && self.chunks == self.reused {
-            let worked = (self.files.done, self.started.elapsed());
-            let total = Some(self.files.all);
+    fn report(&mut self, file: Option<&str>) -> Result<(), Halt> {
+        let is_reading = self.embedded == 0 && self.chunks == self.reused;
+        let position = if is_reading {
             Position {
                 phase: IndexPhase::Reading,
                 done: self.files.done,
-                total,
+                total: Some(self.files.all),
                 file,
-                worked,
+                units: self.files.done,
+                time: self.started.elapsed(),
             }
         } else {
-            let worked = (self.embedded, self.worked);
-            let (done, total) = (self.embedded + self.reused, Some(self.all_chunks()));
             Position {
                 phase: IndexPhase::Embedding,
-                done,
-                total,
+                done: self.embedded + self.reused,
+                total: Some(self.expected_chunks()),
                 file,
-                worked,
+                units: self.embedded,
+                time: self.worked,
             }
         };
-        if self.progress.step(&position) == Flow::Stop {
-            Err(Halt::Stopped)
-        } else {
-            Ok(())
+
+        match self.progress.step(&position) {
+            Flow::Continue => Ok(()),
+            Flow::Stop => Err(Halt::Stopped),
         }
     }
 
-    /// As many chunks as the bytes that were not read yet will give, if they are like those that were.
-    fn all_chunks(&self) -> u64 {
-        let Share { done, all } = self.bytes;
+    /// Estimates the number of all chunks, from the share of the bytes that were read.
+    fn expected_chunks(&self) -> u64 {
+        let Amount { done, all } = self.bytes;
         if done == 0 {
             self.chunks
         } else {
@@ -239,8 +263,9 @@ impl<'a> Embedding<'a> {
     }
 }
 
-/// Is it what an embedder promises, a vector of length 1? A text on which it failed has none, and costs its chunk, not the run.
-fn is_direction(vector: &[f32]) -> bool {
+/// Returns whether a vector has length 1, as an embedder promises. A text on which the embedder failed
+/// has none, which costs its chunk, not the update.
+fn is_unit_vector(vector: &[f32]) -> bool {
     let length = vector
         .iter()
         .map(|number| number * number)
@@ -249,21 +274,22 @@ fn is_direction(vector: &[f32]) -> bool {
     (length - 1.0).abs() < 0.05
 }
 
-/// Copy the vectors that only the former file has.
-fn carry_over<'a>(
+/// Copies the vectors that only the previous file has.
+fn copy_known<'a>(
     keys: impl Iterator<Item = &'a Key>,
-    former: &VectorStore,
+    previous: &VectorStore,
     vectors: &mut VectorStore,
 ) -> Result<(), FileError> {
     let mut seen = HashSet::new();
-    let known = keys.filter(|key| vectors.find(key).is_none() && seen.insert(**key));
-    let copies: Vec<(Key, Vec<f32>)> = known
-        .filter_map(|key| former.find(key).map(|row| (*key, former.row(row).to_vec())))
+    let missing = keys.filter(|key| vectors.find(key).is_none() && seen.insert(**key));
+    let copies: Vec<(Key, Vec<f32>)> = missing
+        .filter_map(|key| Some((*key, previous.row(previous.find(key)?).to_vec())))
         .collect();
     vectors.append(&copies)
 }
 
-/// Every text without a vector, once, long ones together with long ones: a batch of equal lengths wastes least.
+/// Returns every text without a vector, once, the longest first: a batch of texts of equal length
+/// wastes least.
 fn new_texts<'a>(
     documents: &'a [ChunkedDocument],
     keys: &[Vec<Key>],
@@ -274,17 +300,20 @@ fn new_texts<'a>(
     for (document, keys) in documents.iter().zip(keys) {
         for (chunk, key) in document.chunks.iter().zip(keys) {
             if vectors.find(key).is_none() && seen.insert(*key) {
-                new.push((
-                    Text {
-                        text: &chunk.text,
-                        tokens: chunk.tokens,
-                    },
-                    (*key, document.path.as_str()),
-                ));
+                let text = Text {
+                    text: &chunk.text,
+                    tokens: chunk.tokens,
+                };
+                let origin = Origin {
+                    key: *key,
+                    document: &document.path,
+                };
+                new.push((text, origin));
             }
         }
     }
     new.sort_by_key(|(text, _)| std::cmp::Reverse(text.tokens));
-    let (texts, of) = new.into_iter().unzip();
-    NewTexts { texts, of }
+
+    let (texts, origins) = new.into_iter().unzip();
+    NewTexts { texts, origins }
 }

@@ -1,0 +1,38 @@
+//! The vocabulary of a model file, without its weights.
+
+use std::path::Path;
+
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::model::params::LlamaModelParams;
+
+use super::load::refused;
+use super::runtime::Runtime;
+use super::template::tokenize;
+use super::{LlmError, ffi, log};
+
+/// Splits text into the tokens of a model, as llama.cpp does it. It can be shared between threads.
+#[derive(Debug)]
+pub struct LlamaVocabulary {
+    model: LlamaModel,
+}
+
+impl LlamaVocabulary {
+    /// Loads the vocabulary of the model in `file`.
+    ///
+    /// # Errors
+    /// A file that llama.cpp refuses.
+    pub fn load(runtime: &Runtime, file: &Path) -> Result<Self, LlmError> {
+        log::clear_errors();
+        let params = LlamaModelParams::default().with_vocab_only(true);
+        let model = ffi::load_model(runtime.backend(), file, params, &mut |_| true);
+        match model {
+            Some(model) => Ok(Self { model }),
+            None => Err(refused(file)),
+        }
+    }
+
+    /// Returns the number of tokens of `text`, without special ones.
+    pub fn count(&self, text: &str) -> usize {
+        tokenize(&self.model, text, false, false).len()
+    }
+}
