@@ -1,5 +1,5 @@
 # Sourced by the scripts of figures: SCRIPT PROGRAM [SPLIT] [LIMIT]. Gives `evaluate`, which asks the demo's questions of the split.
-# Rows are kept in RAGSCOPE_HOME, so that the same command goes on where a stop left it; without RAGSCOPE_HOME it begins anew.
+# Rows are kept in RAGSCOPE_HOME, so that the same command continues after a stop; without RAGSCOPE_HOME it starts over.
 set -eu
 program=$1 split=${2:-held_out} limit=${3:-1000}
 if [ -z "${RAGSCOPE_HOME:-}" ]; then

@@ -227,7 +227,7 @@ impl Graph {
         graph.ok_or_else(|| FileError::damaged(file, "it is not a graph over the vectors"))
     }
 
-    /// Returns whether this is an intact graph over so many rows.
+    /// Returns whether this is an intact graph over this number of rows.
     fn is_over(&self, rows: u32) -> bool {
         self.rows == rows
             && (self.entry < rows || rows == 0)

@@ -243,7 +243,7 @@ fn progress_comes_in_phases_and_not_too_often() {
             .windows(2)
             .all(|pair| pair[0].done <= pair[1].done)
     );
-    let last = embedding.last().expect("embedding was told");
+    let last = embedding.last().expect("embedding was reported");
     assert_eq!(last.total, Some(400));
     assert!(
         last.rate_per_s.is_some_and(|rate| rate > 1.0)

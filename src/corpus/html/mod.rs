@@ -1,6 +1,6 @@
 //! Extracts the text of a web page: what is between the tags, in blocks as a browser breaks them.
 //!
-//! html5gum takes the page apart as the HTML standard says. There is no tree, since a citation has to
+//! html5gum splits the page into tokens as the HTML standard says. There is no tree, since a citation has to
 //! open at its line: every piece of text keeps the bytes of the page that it stands for. Any input
 //! gives some text; nothing is an error.
 
