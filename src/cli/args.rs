@@ -194,6 +194,20 @@ pub enum ModelsCommand {
         #[arg(value_name = "MODEL")]
         reference: String,
     },
+    /// List models to download, with size and licence, and mark those that suit the memory of this machine
+    Recommend {
+        /// Memory to plan for in GiB, in place of what is free
+        #[arg(long, value_name = "GIB", value_parser = gibibytes)]
+        memory: Option<u64>,
+    },
+}
+
+/// Reads GiB as bytes.
+fn gibibytes(text: &str) -> Result<u64, String> {
+    match text.parse::<f64>() {
+        Ok(gib) if gib > 0.0 && gib <= 1e6 => Ok((gib * f64::from(1 << 30)) as u64),
+        Ok(_) | Err(_) => Err("write a number of GiB, e.g. 16".to_owned()),
+    }
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {

@@ -51,7 +51,7 @@ pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, 
     out.text(&harmless(&model_table(&listed)))?;
     let own = paths.models();
     out.dim(&harmless(&format!(
-        "* in use. Others: --model NAME, or the settings generator.model, embedder.model, reranker.model and linker.model.\nPut GGUF files into {} or name a folder in RAGSCOPE_MODELS.\n",
+        "* in use. Others: --model NAME, or the settings generator.model, embedder.model, reranker.model and linker.model.\nDownload one: `ragscope models recommend` lists some, `ragscope models pull MODEL` fetches it. Or put GGUF files into {}, or name a folder in RAGSCOPE_MODELS.\n",
         own.display()
     )))?;
     Ok(Exit::Done)
@@ -91,7 +91,7 @@ fn parameters(count: u64) -> String {
 }
 
 /// Columns padded to their widest cell, two spaces between them.
-fn table<const N: usize>(rows: &[[String; N]]) -> String {
+pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| {
         rows.iter()
             .map(|row| row[column].chars().count())

@@ -93,6 +93,9 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
         Some(Subcommands::Models {
             command: Some(ModelsCommand::Pull { reference }),
         }) => pull::pull(reference, &paths, out),
+        Some(Subcommands::Models {
+            command: Some(ModelsCommand::Recommend { memory }),
+        }) => pull::recommend(*memory, &paths, out),
         Some(Subcommands::Paths) => inspect::paths(&paths, out),
         Some(Subcommands::Config { effective }) => inspect::config(*effective, layers, out),
         Some(Subcommands::Completions { shell }) => inspect::completions(*shell, out),

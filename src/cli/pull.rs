@@ -1,12 +1,15 @@
-//! `models pull`: downloads a model and reports how to use it.
+//! `models pull` and `models recommend`: downloads a model and reports how to use it, and lists
+//! those that suit this machine.
 
 use crate::config::Paths;
-use crate::event::{ModelRole, PulledModel, harmless};
-use crate::llm::{FoundModel, discover};
-use crate::pull::{self, PullSettings, Reference};
+use crate::event::{MachineMemory, ModelRole, OfferedModel, PulledModel, harmless};
+use crate::llm::memory::machine_memory;
+use crate::llm::{FoundModel, Runtime, discover};
+use crate::pull::{self, ModelTable, PullSettings, Reference};
 use crate::story::words;
 
 use super::failure::{Exit, Failure, Stopped};
+use super::inspect::table;
 use super::interrupt::Interrupt;
 use super::output::Output;
 
@@ -52,5 +55,81 @@ fn report(pulled: &PulledModel, role: Option<ModelRole>) -> String {
         pulled.name,
         words::bytes(pulled.bytes),
         pulled.file
+    )
+}
+
+/// Lists the models that can be downloaded, for `memory_bytes` or for what this machine has free.
+pub fn recommend(
+    memory_bytes: Option<u64>,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Exit, Stopped> {
+    let memory = match memory_bytes {
+        Some(bytes) => MachineMemory {
+            device: "--memory".to_owned(),
+            free_bytes: Some(bytes),
+        },
+        None => machine_memory(&Runtime::start(&paths.log_file())?),
+    };
+    let models = ModelTable::embedded()?;
+    let offers = models.offers(memory.free_bytes);
+
+    if out.json {
+        out.json_pretty(&serde_json::json!({
+            "made": models.made,
+            "memory": memory,
+            "models": offers,
+        }))?;
+        return Ok(Exit::Done);
+    }
+    for role in [
+        ModelRole::Generator,
+        ModelRole::Embedder,
+        ModelRole::Reranker,
+    ] {
+        let of_role: Vec<&OfferedModel> =
+            offers.iter().filter(|offer| offer.role == role).collect();
+        out.text(&format!("{}\n{}\n", role.name(), offer_list(&of_role)))?;
+    }
+    out.dim(&remarks(&models.made, &memory))?;
+    Ok(Exit::Done)
+}
+
+/// Returns the models of a role, three lines each.
+fn offer_list(offers: &[&OfferedModel]) -> String {
+    let rows: Vec<[String; 4]> = offers.iter().copied().map(offer_row).collect();
+    let mut text = String::new();
+    for (line, offer) in table(&rows).lines().zip(offers) {
+        text.push_str(&format!(
+            "{line}\n    {}; {}\n    ragscope models pull {}\n",
+            offer.languages, offer.note, offer.reference
+        ));
+    }
+    text
+}
+
+fn offer_row(offer: &OfferedModel) -> [String; 4] {
+    let mark = if offer.is_best { "*" } else { " " };
+    let fits = match offer.fits {
+        Some(true) => "fits",
+        Some(false) => "too large",
+        None => "",
+    };
+    let checked = if offer.checked.is_empty() { " ?" } else { "" };
+    [
+        format!("{mark} {}", offer.name),
+        format!("{}{checked}", words::bytes(offer.need.file_bytes)),
+        fits.to_owned(),
+        offer.licence.clone(),
+    ]
+}
+
+fn remarks(made: &str, memory: &MachineMemory) -> String {
+    let room = match memory.free_bytes {
+        Some(bytes) => format!("{} for models ({})", words::bytes(bytes), memory.device),
+        None => "this system does not report its free memory: give it with --memory".to_owned(),
+    };
+    format!(
+        "* suits {room}: with a context of 8,192 tokens, room to compute, and the embedder and the reranker beside it.\nThe bundled models need less than 0.2 GB. The list is of {made}; sizes marked ? were compared with no other source.\n"
     )
 }

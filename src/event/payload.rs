@@ -496,3 +496,55 @@ pub struct PulledModel {
     /// Bytes that came over the network.
     pub received_bytes: u64,
 }
+
+/// The free memory that models can take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineMemory {
+    /// Name of the device: `CPU`, or a GPU with more.
+    pub device: String,
+    /// `None` if the system does not report it.
+    pub free_bytes: Option<u64>,
+}
+
+/// The memory that a model takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryNeed {
+    pub file_bytes: u64,
+    /// The KV cache; 0 for a model without one.
+    pub cache_bytes: u64,
+}
+
+impl MemoryNeed {
+    /// Returns the sum.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        self.file_bytes.saturating_add(self.cache_bytes)
+    }
+
+    /// Returns the sum with room for the arithmetic.
+    #[must_use]
+    pub fn roomy_bytes(self) -> u64 {
+        self.bytes().saturating_add(self.file_bytes / 5)
+    }
+}
+
+/// A model that can be downloaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedModel {
+    pub name: String,
+    pub role: ModelRole,
+    /// The argument of `ragscope models pull`.
+    pub reference: String,
+    pub need: MemoryNeed,
+    /// Whether it fits into the memory of this machine; `None` if that is not known.
+    pub fits: Option<bool>,
+    /// It is the one to take of its role.
+    pub is_best: bool,
+    pub licence: String,
+    /// Tokens of context that it was trained for.
+    pub context_tokens: u64,
+    pub languages: String,
+    pub note: String,
+    /// What its name and size were compared with; empty if with nothing.
+    pub checked: String,
+}

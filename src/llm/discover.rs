@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::LlmError;
 use super::gguf::Metadata;
-use crate::config::{Paths, assets_folder, nearest};
-use crate::event::ModelRole;
+use super::{LlmError, memory};
+use crate::config::{KvCacheType, Paths, assets_folder, nearest};
+use crate::event::{MemoryNeed, ModelRole};
 
 /// Where a model was found, in the order in which names are resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -64,6 +64,8 @@ pub struct FoundModel {
     pub architecture: String,
     /// Number of weights; 0 if it cannot be read.
     pub parameters: u64,
+    /// The memory that it takes; `None` if it cannot be read.
+    pub need: Option<MemoryNeed>,
     /// Why the file cannot be used, and what to do.
     pub problem: Option<String>,
 }
@@ -292,19 +294,40 @@ impl Candidate {
             role: None,
             architecture: String::new(),
             parameters: 0,
+            need: None,
             problem: None,
         };
         match Metadata::read(&model.file) {
             Err(error) => model.problem = Some(error.to_string()),
             Ok(metadata) if is_part(&metadata) => return None,
             Ok(metadata) => {
-                model.role = Some(role(&metadata));
+                let role = role(&metadata);
+                let need = memory::need(&metadata, role, 0, KvCacheType::F16);
+                // the metadata of a split file counts its first piece alone
+                model.bytes = split_bytes(&model.file).unwrap_or(model.bytes);
+                model.need = Some(MemoryNeed {
+                    file_bytes: model.bytes,
+                    ..need
+                });
+                model.role = Some(role);
                 model.architecture = metadata.architecture().unwrap_or_default().to_owned();
                 model.parameters = metadata.parameters;
             }
         }
         Some(model)
     }
+}
+
+/// Returns the size of all pieces of a split file; `None` for one that is whole.
+fn split_bytes(first: &Path) -> Option<u64> {
+    let name = first.file_name()?.to_str()?;
+    let (stem, rest) = name.split_once("-00001-of-")?;
+    let count = rest.get(..5)?.parse::<u32>().ok()?;
+    let sizes = (1..=count).map(|number| {
+        let piece = first.with_file_name(format!("{stem}-{number:05}-of-{rest}"));
+        fs::metadata(piece).map_or(0, |about| about.len())
+    });
+    Some(sizes.sum())
 }
 
 /// Returns whether a file is a part of a model: a projector, an adapter, or a piece of a split file

@@ -14,6 +14,7 @@ mod log;
 mod ffi;
 mod runtime;
 mod load;
+pub mod memory;
 mod template;
 mod numbers;
 mod stream;

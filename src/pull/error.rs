@@ -91,6 +91,10 @@ pub enum PullError {
     Write { path: PathBuf, error: io::Error },
     #[error("SSL_CERT_FILE names {}, which is not usable ({reason}): correct it, or unset it", file.display())]
     Certificates { file: PathBuf, reason: String },
+    #[error(
+        "the list of models cannot be read ({reason}): this build is damaged, install it again"
+    )]
+    Table { reason: String },
     #[error("stopped")]
     Stopped,
 }

@@ -12,9 +12,11 @@ mod http;
 mod download;
 mod hugging_face;
 mod ollama;
+mod table;
 
 pub use error::PullError;
 pub use reference::Reference;
+pub use table::ModelTable;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Numbers, reasons and states of a run as text: each is worded here and nowhere else.
 
 use crate::event::{
-    ChunkText, DropReason, IndexPhase, IndexProgress, Outcome, PullPhase, PullProgress, Stage,
-    UncertaintyMeasure, Utility,
+    ChunkText, DropReason, IndexPhase, IndexProgress, MemoryNeed, Outcome, PullPhase, PullProgress,
+    Stage, UncertaintyMeasure, Utility,
 };
 
 use super::text::one_line;
@@ -78,6 +78,24 @@ pub fn bytes(count: u64) -> String {
         1_000_000..1_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
         _ => format!("{:.1} GB", count as f64 / 1e9),
     }
+}
+
+/// Returns whether a model fits, with the numbers: `needs 3.7 GB (file 2.5 GB, KV cache 1.2 GB), 6.5 GB are free`.
+#[must_use]
+pub fn memory(need: MemoryNeed, free_bytes: u64) -> String {
+    let cache = match need.cache_bytes {
+        0 => String::new(),
+        cache_bytes => format!(
+            " (file {}, KV cache {})",
+            bytes(need.file_bytes),
+            bytes(cache_bytes)
+        ),
+    };
+    format!(
+        "needs {}{cache}, {} are free",
+        bytes(need.bytes()),
+        bytes(free_bytes)
+    )
 }
 
 /// Returns how far a download is, as `1.2 of 2.5 GB, 12.3 MB/s, 2 min 05 s left  Qwen3-4B.gguf`.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use ragscope::event::{Flow, PullPhase, PulledModel};
 use ragscope::pull::{PullError, PullSettings, pull};
 use ring::digest::{SHA256, digest};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::program::Program;
 
@@ -902,4 +902,41 @@ fn errors_of_the_command_line_have_advice() {
         .expect("started");
     let stderr = String::from_utf8(offline.stderr).expect("UTF-8");
     assert!(stderr.contains("HF_HUB_OFFLINE is set"), "{stderr}");
+}
+
+#[test]
+fn recommendations_follow_the_memory() {
+    let program = Program::new();
+    let best = |memory: &str| -> Vec<String> {
+        let ended = program.run(&["models", "recommend", "--memory", memory, "--json"]);
+        let object: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        let models = object["models"].as_array().expect("a list");
+        models
+            .iter()
+            .filter(|model| model["is_best"] == true)
+            .map(|model| model["name"].as_str().expect("a name").to_owned())
+            .collect()
+    };
+    let small = best("4");
+    let large = best("64");
+    assert_eq!(large.len(), 3, "{large:?}");
+    assert_ne!(small, large);
+
+    let ended = program.run(&["models", "recommend"]);
+    for part in [
+        "generator",
+        "reranker",
+        "Apache-2.0",
+        "ragscope models pull ",
+        "for models",
+    ] {
+        assert!(ended.stdout.contains(part), "{part} in {}", ended.stdout);
+    }
+    let refused = program.run(&["models", "recommend", "--memory", "much"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.stderr.contains("a number of GiB"),
+        "{}",
+        refused.stderr
+    );
 }

@@ -1,0 +1,88 @@
+//! The memory that a model takes, next to what this machine has free.
+
+use std::path::Path;
+
+use super::LlmError;
+use super::gguf::Metadata;
+use super::load::cell_bytes;
+use super::runtime::{Runtime, available_memory_bytes};
+use crate::config::{GeneratorSettings, GpuLayers, KvCacheType};
+use crate::event::{MachineMemory, MemoryNeed, ModelRole};
+
+/// Tokens of context to plan with where the settings leave the choice to ragscope: it gives a model
+/// more where there is room.
+const PLANNED_TOKENS: u64 = 8192;
+
+/// Returns the free memory of the largest device that models can be on.
+pub fn machine_memory(runtime: &Runtime) -> MachineMemory {
+    let devices = runtime.devices();
+    let of_machine = devices.iter().find(|device| !device.is_gpu);
+    let free_bytes = available_memory_bytes().or(of_machine.map(|device| device.free_bytes));
+    let gpu = devices
+        .iter()
+        .filter(|device| device.is_gpu)
+        .max_by_key(|device| device.free_bytes);
+
+    match gpu {
+        Some(gpu) if Some(gpu.free_bytes) > free_bytes => MachineMemory {
+            device: gpu.name.clone(),
+            free_bytes: Some(gpu.free_bytes),
+        },
+        Some(_) | None => MachineMemory {
+            device: "CPU".to_owned(),
+            free_bytes,
+        },
+    }
+}
+
+/// Returns the memory that a model takes with a context of `context_tokens`; 0 plans with a usual
+/// size.
+pub(super) fn need(
+    metadata: &Metadata,
+    role: ModelRole,
+    context_tokens: u32,
+    cache_type: KvCacheType,
+) -> MemoryNeed {
+    let trained = metadata.trained_context_tokens().unwrap_or(PLANNED_TOKENS);
+    let tokens = match context_tokens {
+        0 => trained.min(PLANNED_TOKENS),
+        tokens => u64::from(tokens),
+    };
+    let has_cache = matches!(role, ModelRole::Generator | ModelRole::Linker);
+    MemoryNeed {
+        file_bytes: metadata.file_bytes,
+        cache_bytes: if has_cache {
+            tokens.saturating_mul(cell_bytes(metadata, cache_type))
+        } else {
+            0
+        },
+    }
+}
+
+/// Returns the memory that a generator takes and the free memory, where the first is more. Weights
+/// are mapped from the file, so that such a model may still run, slowly.
+///
+/// # Errors
+/// The file is no model.
+pub fn shortage(
+    runtime: &Runtime,
+    file: &Path,
+    settings: &GeneratorSettings,
+) -> Result<Option<(MemoryNeed, u64)>, LlmError> {
+    let metadata = Metadata::read(file)?;
+    let need = need(
+        &metadata,
+        ModelRole::Generator,
+        settings.context_tokens,
+        settings.kv_cache_type,
+    );
+    let is_on_gpu = settings.gpu_layers != GpuLayers::Count(0);
+    let free_bytes = if is_on_gpu {
+        machine_memory(runtime).free_bytes
+    } else {
+        available_memory_bytes()
+    };
+    Ok(free_bytes
+        .filter(|free_bytes| need.bytes() > *free_bytes)
+        .map(|free_bytes| (need, free_bytes)))
+}
