@@ -7,9 +7,11 @@ use std::process::ExitCode;
 use ragscope::cli::{self, Arguments, Exit, Hub, Output, Stopped, Subcommands, demo};
 use ragscope::config::{Layers, Paths};
 use ragscope::event::{Command, StopFlag};
-use ragscope::{trace, tui};
+use ragscope::{llm, trace, tui};
 
 fn main() -> ExitCode {
+    llm::limit_spinning();
+
     let exit = match Arguments::read(std::env::args_os()) {
         Ok(arguments) if wants_screen(&arguments) => {
             cli::finish(&mut Output::of_process(false), |_out| show(&arguments))

@@ -29,7 +29,9 @@ settings! {
         /// Device by name, as `ragscope doctor` prints it; auto takes the first GPU, or else the
         /// CPU.
         device: String = "auto".to_owned();
-        /// CPU threads; 0 = one per physical core.
+        /// CPU threads. 0 = one per physical core for prompts; for writing the number that turns out
+        /// to be the fastest, measured while it writes. Set a number where runs are to repeat to
+        /// the last digit.
         threads: u32 = 0, in 0..=1024;
         /// Context length in tokens; 0 = the length the model was trained for, as far as memory
         /// allows.

@@ -8,6 +8,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::Instant;
 
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::model::LlamaModel;
@@ -16,6 +17,7 @@ use llama_cpp_sys_2 as sys;
 
 use super::LlmError;
 use super::cells::Memory;
+use super::threads::Threads;
 use crate::config::KvCacheType;
 use crate::event::StopFlag;
 
@@ -52,6 +54,7 @@ pub(super) struct ContextParams {
     /// Maximum tokens of one decode.
     pub batch_tokens: u32,
     pub sequences: u32,
+    /// As in the settings: 0 measures.
     pub threads: u32,
     /// Whether keys, values and their arithmetic are on the GPU.
     pub offload: bool,
@@ -174,6 +177,7 @@ pub(super) struct Context {
     stop: Box<StopFlag>,
     reader: Box<ReaderCell>,
     model: Arc<LlamaModel>,
+    threads: Threads,
     counts: Vec<i32>,
     sequence_pointers: Vec<*mut i32>,
     vocabulary: usize,
@@ -183,6 +187,10 @@ pub(super) struct Context {
 // SAFETY: a context may move between threads as long as one thread uses it at a time, which
 // `&mut self` ensures; nothing in it is tied to the thread that created it.
 unsafe impl Send for Context {}
+
+fn raw_threads(threads: u32) -> i32 {
+    i32::try_from(threads).unwrap_or(1)
+}
 
 fn cache_type(kind: KvCacheType) -> sys::ggml_type {
     match kind {
@@ -207,7 +215,8 @@ impl Context {
         raw.n_batch = params.batch_tokens;
         raw.n_ubatch = params.batch_tokens;
         raw.n_seq_max = params.sequences;
-        raw.n_threads = i32::try_from(params.threads).unwrap_or(1);
+        let threads = Threads::of_setting(params.threads, params.offload);
+        raw.n_threads = raw_threads(threads.for_batch(1));
         raw.n_threads_batch = raw.n_threads;
         raw.type_k = cache_type(params.cache_type);
         // llama.cpp supports quantised values with flash attention only.
@@ -244,6 +253,7 @@ impl Context {
             stop,
             reader,
             model: Arc::clone(model),
+            threads,
             counts: Vec::new(),
             sequence_pointers: Vec::new(),
             vocabulary: usize::try_from(model.n_vocab()).unwrap_or(0),
@@ -310,10 +320,21 @@ impl Context {
             logits: batch.is_output.as_mut_ptr(),
         };
 
+        let threads = raw_threads(self.threads.for_batch(batch.len()));
+        // SAFETY: the context is live.
+        unsafe { sys::llama_set_n_threads(self.raw.as_ptr(), threads, threads) };
+
+        let started = Instant::now();
         // SAFETY: every array has `n_tokens` entries (vectors: times the model's width) and
         // outlives the call; each token has one sequence id behind its pointer.
         match unsafe { sys::llama_decode(self.raw.as_ptr(), raw) } {
-            0 => Ok(Decoded::Done),
+            0 => {
+                // reading tensors costs time that is not the threads'
+                if self.reader.get_mut().is_none() {
+                    self.threads.took(batch.len(), started.elapsed());
+                }
+                Ok(Decoded::Done)
+            }
             1 => Ok(Decoded::NoRoom),
             2 => Ok(Decoded::Aborted),
             code => Err(LlmError::Backend(format!(

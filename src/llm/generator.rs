@@ -11,7 +11,7 @@ use super::cells::{Cells, Sharing};
 use super::ffi::{Attention, Batch, CONTEXT_STEP, Context, ContextParams, Purpose};
 use super::load::{self, LoadOptions, LoadRequest, Loaded};
 use super::numbers::{Candidates, Sampler};
-use super::runtime::{self, Runtime};
+use super::runtime::Runtime;
 use super::schedule::{self, Evaluator, JobEnd, Next, Reader, Report, Row};
 use super::stream::Stream;
 use super::template::Template;
@@ -163,7 +163,7 @@ fn context(
         // llama.cpp aborts without room in a batch for one token of every sequence.
         batch_tokens: settings.batch_tokens.max(SEQUENCES),
         sequences,
-        threads: runtime::threads(settings.threads),
+        threads: settings.threads,
         offload: loaded.card.gpu_layers > 0,
         attention: attention(loaded, settings.flash_attention),
         cache_type: settings.kv_cache_type,

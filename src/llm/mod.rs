@@ -11,6 +11,7 @@ pub mod gguf;
 pub mod discover;
 pub mod bundled;
 mod log;
+mod threads;
 mod ffi;
 mod runtime;
 mod load;
@@ -38,6 +39,7 @@ pub use judge::{
 };
 pub use numbers::Random;
 pub use runtime::{Device, Runtime};
+pub use threads::limit_spinning;
 pub use vocabulary::LlamaVocabulary;
 
 use crate::event::{CallUsage, Flow, ModelCard};

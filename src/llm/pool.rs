@@ -5,7 +5,6 @@ use super::cells::Memory;
 use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Pooling, Purpose};
 use super::load::{self, LoadOptions, LoadRequest, Loaded};
 use super::log;
-use super::runtime;
 use crate::config::{EmbedderSettings, KvCacheType};
 use crate::event::{ModelCard, ModelRole, StopFlag};
 
@@ -129,7 +128,7 @@ fn context(
         context_tokens: tokens,
         batch_tokens: tokens,
         sequences: SEQUENCES as u32,
-        threads: runtime::threads(threads),
+        threads,
         offload: loaded.card.gpu_layers > 0,
         attention: Attention::Auto,
         cache_type: KvCacheType::F16,

@@ -1,6 +1,5 @@
 //! llama.cpp itself: started once per process, with its log in a file.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -116,28 +115,6 @@ fn features_in(system_info: &str) -> Vec<String> {
         }
     }
     features
-}
-
-/// Returns the number of threads for arithmetic: the setting, or one per physical core that this
-/// process may use.
-pub(super) fn threads(setting: u32) -> u32 {
-    if setting > 0 {
-        return setting;
-    }
-    let available = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = physical_cores().map_or(available, |cores| cores.min(available));
-    u32::try_from(threads).unwrap_or(1).max(1)
-}
-
-/// Counts the physical cores by the siblings that Linux lists for each logical one. `None` on other
-/// systems.
-fn physical_cores() -> Option<usize> {
-    let mut cores = BTreeSet::new();
-    for entry in std::fs::read_dir("/sys/devices/system/cpu").ok()?.flatten() {
-        let siblings = entry.path().join("topology/thread_siblings_list");
-        cores.extend(std::fs::read_to_string(siblings));
-    }
-    (!cores.is_empty()).then_some(cores.len())
 }
 
 /// Returns the bytes of main memory that are available, as Linux reports them. `None` on other
