@@ -8,14 +8,14 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::config::{Config, Layers, Paths, assets_folder};
-use crate::event::{Flow, ModelCard, ModelRole, StopFlag, error_and_advice, harmless};
+use crate::event::{Flow, ModelCard, ModelRole, Problem, StopFlag, harmless};
 use crate::index::{Health, health};
 use crate::llm::bundled::listed;
 use crate::llm::{Embedder, Generator, LlmError, Runtime, load_embedder, load_generator, resolve};
 use crate::probe::Probe;
 use crate::story::words;
 
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Exit, Stopped};
 use super::output::Output;
 
 /// The smallest screen that shows anything, columns and rows.
@@ -27,8 +27,8 @@ struct Check {
     what: String,
     state: State,
     found: String,
-    /// What to do; empty when nothing is to be done.
-    advice: String,
+    /// What to do; `None` when nothing is to be done.
+    advice: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -47,30 +47,25 @@ impl Check {
             what: what.to_owned(),
             state: State::Good,
             found: found.into(),
-            advice: String::new(),
+            advice: None,
         }
     }
 
     fn poor(what: &str, found: impl Into<String>, advice: &str) -> Self {
-        Self {
-            what: what.to_owned(),
-            state: State::Poor,
-            found: found.into(),
-            advice: advice.to_owned(),
-        }
+        Self::of(what, State::Poor, Problem::new(found, advice))
     }
 
-    fn wrong(what: &str, failure: Failure) -> Self {
-        Self {
-            what: what.to_owned(),
-            state: State::Wrong,
-            found: failure.error,
-            advice: failure.advice,
-        }
+    fn wrong(what: &str, problem: impl Into<Problem>) -> Self {
+        Self::of(what, State::Wrong, problem.into())
     }
 
-    fn of_message(what: &str, error: &impl ToString) -> Self {
-        Self::wrong(what, Failure::from_message(&error.to_string()))
+    fn of(what: &str, state: State, problem: Problem) -> Self {
+        Self {
+            what: what.to_owned(),
+            state,
+            found: problem.error,
+            advice: problem.advice,
+        }
     }
 }
 
@@ -84,14 +79,11 @@ pub fn run(
     let config = match layers.map(|layers| layers.config()) {
         Ok(Ok(config)) => Some(config),
         Ok(Err(error)) => {
-            checks.push(Check::wrong(
-                "settings",
-                super::failure::of_settings(&error),
-            ));
+            checks.push(Check::wrong("settings", error));
             None
         }
         Err(Stopped::Failure(failure)) => {
-            checks.push(Check::wrong("settings", failure));
+            checks.push(Check::wrong("settings", failure.problem));
             None
         }
         Err(stopped) => return Err(stopped),
@@ -108,7 +100,7 @@ pub fn run(
                     .flat_map(|config| models(&runtime, config, paths)),
             );
         }
-        Err(error) => checks.push(Check::of_message("llama.cpp", &error)),
+        Err(error) => checks.push(Check::wrong("llama.cpp", error)),
     }
     checks.extend(indexes(paths));
     checks.push(terminal());
@@ -139,11 +131,8 @@ fn print(checks: &[Check], out: &mut Output) -> std::io::Result<()> {
             "{mark}{:<width$}  {}\n",
             check.what, check.found
         )))?;
-        if !check.advice.is_empty() {
-            out.text(&harmless(&format!(
-                "      {:<width$}  fix: {}\n",
-                "", check.advice
-            )))?;
+        if let Some(advice) = &check.advice {
+            out.text(&harmless(&format!("      {:<width$}  fix: {advice}\n", "")))?;
         }
     }
     Ok(())
@@ -185,7 +174,7 @@ fn devices(runtime: &Runtime) -> Check {
     if found.is_empty() {
         return Check::wrong(
             "devices",
-            Failure::new("llama.cpp finds no device", "build again with `make demo`"),
+            Problem::new("llama.cpp finds no device", "build again with `make demo`"),
         );
     }
     Check::good("devices", found.join(", "))
@@ -202,7 +191,7 @@ fn folders(paths: &Paths) -> Vec<Check> {
         Ok(()) => Check::good(what, folder.display().to_string()),
         Err(error) => Check::wrong(
             what,
-            Failure::new(
+            Problem::new(
                 format!("cannot write {} ({error})", folder.display()),
                 "give yourself the permission, free some space, or set RAGSCOPE_HOME to a folder elsewhere",
             ),
@@ -282,13 +271,9 @@ fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
             )
         }
         Err(error) => {
-            let text = error.to_string();
-            let (found, advice) = error_and_advice(&text);
-            Check::poor(
-                "probe",
-                format!("{found}; the gate reads the token entropy instead"),
-                advice,
-            )
+            let Problem { error, advice } = error.into();
+            let error = format!("{error}; the gate reads the token entropy instead");
+            Check::of("probe", State::Poor, Problem { error, advice })
         }
     }
 }
@@ -318,7 +303,7 @@ fn model(role: ModelRole, loaded: Result<(ModelCard, u128), LlmError>) -> Check 
                 card.context_tokens
             ),
         ),
-        Err(error) => Check::of_message(role.name(), &error),
+        Err(error) => Check::wrong(role.name(), error),
     }
 }
 
@@ -376,7 +361,7 @@ fn index(health: Health) -> Check {
     let found =
         format!("{folder}: {documents} documents, {chunks} chunks, generation {generation}");
     match problem {
-        Some(problem) => Check::of_message("index", &problem),
+        Some(problem) => Check::wrong("index", problem),
         None if Path::new(&folder).is_dir() => Check::good("index", found),
         None => Check::poor(
             "index",

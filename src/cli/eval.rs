@@ -11,14 +11,14 @@ use crate::engine::{Worker, WorkerError};
 use crate::eval::{
     self, Answers, Ended, EvidenceCheck, Plan, Progress, Question, QuestionSet, Report, Row,
 };
-use crate::event::{Event, Flow, Outcome, SessionEvent, harmless};
+use crate::event::{Event, Flow, Outcome, Problem, SessionEvent, harmless};
 use crate::index::IndexError;
 use crate::llm;
 use crate::story::words;
 use crate::trace::Journal;
 
 use super::args::Shared;
-use super::failure::{self, Exit, Failure, Stopped};
+use super::failure::{Exit, Failure, Stopped};
 use super::interrupt::Interrupt;
 use super::output::Output;
 use super::{check_folder, demo};
@@ -226,11 +226,7 @@ fn make(
 }
 
 fn usage(error: ConfigError) -> Stopped {
-    Failure {
-        exit: Exit::Usage,
-        ..failure::of_settings(&error)
-    }
-    .into()
+    Failure::from(error).into_usage().into()
 }
 
 /// The presets by name, each with the settings in force under it.
@@ -295,9 +291,7 @@ fn chosen(questions: Vec<Question>, what: &Evaluation) -> Result<Vec<Question>, 
 /// The files of the corpus.
 fn files(folder: &Path, config: &Config) -> Result<Vec<FoundFile>, Stopped> {
     let walked = corpus::walk(folder, &config.corpus, &mut |_| Flow::Continue);
-    walked
-        .map(|walked| walked.files)
-        .map_err(|error| Failure::from_message(&error.to_string()).into())
+    Ok(walked?.files)
 }
 
 /// What can be read of them; what cannot, indexing tells.
@@ -404,8 +398,8 @@ fn ask(
     let out = RefCell::new(out);
     let tell = |event: &Event| {
         let mut out = out.borrow_mut();
-        if let Event::Session(SessionEvent::Warned { text }) = event {
-            out.remark(&format!("warning: {text}"));
+        if let Event::Session(SessionEvent::Warned { text, advice }) = event {
+            out.warning(text, advice.as_deref());
         }
         out.progress(event);
         setting.interrupt.flow()
@@ -481,7 +475,7 @@ impl Answers for UnderPreset {
         &mut self,
         question: &Question,
         publish: &mut dyn FnMut(&Event) -> Flow,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), Problem> {
         let references = toml::Value::from(question.answers.clone()).to_string();
         let overrides = [("utility.references".to_owned(), references)];
         let outcome = self
@@ -491,7 +485,7 @@ impl Answers for UnderPreset {
             })?;
         match outcome {
             Outcome::Completed | Outcome::LimitReached | Outcome::Stopped => Ok(()),
-            Outcome::Failed { error, .. } => Err(anyhow::anyhow!(error)),
+            Outcome::Failed(problem) => Err(problem),
         }
     }
 }

@@ -2,13 +2,7 @@
 
 use std::io;
 
-use crate::config::ConfigError;
-use crate::engine::WorkerError;
-use crate::eval::EvalError;
-use crate::event::{error_and_advice, harmless};
-use crate::llm::LlmError;
-use crate::pull::PullError;
-use crate::trace::{JournalError, TraceError};
+use crate::event::{Advice, Problem, harmless};
 
 /// Exit status of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,52 +41,50 @@ pub enum Stopped {
     OutputClosed,
 }
 
-/// What went wrong and what to do next, both safe to show.
+/// A problem, safe to show, and how the process ends with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    pub error: String,
-    pub advice: String,
+    pub problem: Problem,
     pub exit: Exit,
 }
 
 impl Failure {
     /// A failure of the work.
     #[must_use]
-    pub fn new(error: impl AsRef<str>, advice: impl AsRef<str>) -> Self {
-        let safe = |text: &str| harmless(text.trim()).into_owned();
-        Self {
-            error: safe(error.as_ref()),
-            advice: safe(advice.as_ref()),
-            exit: Exit::Failed,
-        }
+    pub fn new(error: impl Into<String>, advice: impl Into<String>) -> Self {
+        Problem::new(error, advice).into()
     }
 
     /// A failure of what the user typed.
     #[must_use]
-    pub fn usage(error: impl AsRef<str>, advice: impl AsRef<str>) -> Self {
-        Self {
-            exit: Exit::Usage,
-            ..Self::new(error, advice)
-        }
+    pub fn usage(error: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self::new(error, advice).into_usage()
     }
 
-    /// From a message that reads "what happened: what to do next", as those of this program do.
+    /// Returns the same failure as one of what the user typed.
     #[must_use]
-    pub fn from_message(message: &str) -> Self {
-        let (error, advice) = error_and_advice(message);
-        Self::new(error, advice)
+    pub fn into_usage(self) -> Self {
+        Self {
+            exit: Exit::Usage,
+            ..self
+        }
+    }
+}
+
+impl<P: Into<Problem>> From<P> for Failure {
+    fn from(problem: P) -> Self {
+        Self {
+            problem: problem
+                .into()
+                .map(|text| harmless(text.trim()).into_owned()),
+            exit: Exit::Failed,
+        }
     }
 }
 
 impl From<Failure> for Stopped {
     fn from(failure: Failure) -> Self {
         Self::Failure(failure)
-    }
-}
-
-impl From<anyhow::Error> for Stopped {
-    fn from(error: anyhow::Error) -> Self {
-        Failure::from_message(&format!("{error:#}")).into()
     }
 }
 
@@ -109,49 +101,16 @@ impl From<io::Error> for Stopped {
     }
 }
 
-/// Errors whose messages say what to do next.
-macro_rules! from_messages {
-    ($($error:ty),+) => {
-        $(impl From<$error> for Stopped {
-            fn from(error: $error) -> Self {
-                Failure::from_message(&error.to_string()).into()
-            }
-        })+
-    };
-}
-
-from_messages!(LlmError, TraceError, JournalError, EvalError);
-
-impl From<PullError> for Stopped {
-    fn from(error: PullError) -> Self {
-        match error {
-            PullError::Stopped => Self::Interrupted,
-            PullError::NoReference { .. } => Failure {
-                exit: Exit::Usage,
-                ..Failure::from_message(&error.to_string())
-            }
-            .into(),
-            error => Failure::from_message(&error.to_string()).into(),
-        }
+impl From<Problem> for Stopped {
+    fn from(problem: Problem) -> Self {
+        Self::Failure(problem.into())
     }
 }
 
-impl From<WorkerError> for Stopped {
-    fn from(error: WorkerError) -> Self {
-        let (error, advice) = error.told();
-        Failure::new(error, advice).into()
+impl<E: Advice> From<E> for Stopped {
+    fn from(error: E) -> Self {
+        error.to_problem().into()
     }
-}
-
-impl From<ConfigError> for Stopped {
-    fn from(error: ConfigError) -> Self {
-        of_settings(&error).into()
-    }
-}
-
-/// Settings have their own list to look into.
-pub fn of_settings(error: &ConfigError) -> Failure {
-    Failure::new(error.to_string(), "`ragscope config` lists every setting")
 }
 
 #[cfg(test)]
@@ -159,22 +118,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_split_into_error_and_advice() {
-        let cases = [
-            (
-                "no file at a: b: check the path",
-                "no file at a: b",
-                "check the path",
-            ),
-            ("stopped", "stopped", ""),
-            ("bad \u{1b}[31mname: look", "bad ␛[31mname", "look"),
-        ];
-        for (message, error, advice) in cases {
-            let failure = Failure::from_message(message);
-            assert_eq!(
-                (failure.error.as_str(), failure.advice.as_str()),
-                (error, advice)
-            );
-        }
+    fn text_of_others_is_made_harmless() {
+        let failure = Failure::new("bad \u{1b}[31mname\n", "look at \u{7f}");
+        assert_eq!(failure.problem, Problem::new("bad ␛[31mname", "look at ␡"));
     }
 }

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use crate::config::{Layers, Paths};
 use crate::engine::{Outbox, Worker, mailbox};
 use crate::event::{
-    Command, Event, Outcome, Record, RunEvent, RunUsage, SESSION, SessionEvent, StopFlag,
+    Advice, Command, Event, Operation, Outcome, Problem, Record, RunEvent, RunUsage, SESSION,
+    SessionEvent, StopFlag,
 };
 use crate::trace::{Recorder, list_runs, read_run};
 
@@ -46,7 +47,7 @@ impl Hub {
         paths: &Paths,
         stop: &StopFlag,
         sink: Sink,
-    ) -> anyhow::Result<(Self, Commands)> {
+    ) -> Result<(Self, Commands), Problem> {
         let sessions = paths.sessions();
         let recorder = layers
             .config()?
@@ -61,23 +62,19 @@ impl Hub {
             stop.clone(),
             tee.clone(),
         );
-        thread::Builder::new()
-            .name("engine".to_owned())
-            .spawn(move || {
-                guard(&heard, || {
-                    worker.serve(&inbox, &mut |record| {
-                        heard.publish(record);
-                        asked.flow()
-                    });
-                    drop(worker);
+        spawn("engine", move || {
+            guard(&heard, || {
+                worker.serve(&inbox, &mut |record| {
+                    heard.publish(record);
+                    asked.flow()
                 });
-                let _ = end.send(());
-            })?;
+                drop(worker);
+            });
+            let _ = end.send(());
+        })?;
         let (library, requests) = channel();
         let shown = tee.clone();
-        thread::Builder::new()
-            .name("library".to_owned())
-            .spawn(move || lend(&requests, &sessions, &shown))?;
+        spawn("library", move || lend(&requests, &sessions, &shown))?;
         Ok((
             Self {
                 stop: stop.clone(),
@@ -116,12 +113,28 @@ impl Commands {
         };
         if !taken {
             self.tee
-                .tell(failed("engine", "the engine has ended", ENDED_ADVICE));
+                .tell(failed(Operation::Engine, ended("the engine has ended")));
         }
     }
 }
 
-const ENDED_ADVICE: &str = "start ragscope again; `ragscope paths` says where its log is";
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Problem> {
+    match thread::Builder::new().name(name.to_owned()).spawn(work) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Problem::new(
+            format!("cannot start a thread ({error})"),
+            "end other programs, or raise the limit of processes (`ulimit -u`)",
+        )),
+    }
+}
+
+/// The problem that no engine runs any more.
+fn ended(error: &str) -> Problem {
+    Problem::new(
+        error,
+        "start ragscope again; `ragscope paths` says where its log is",
+    )
+}
 
 /// Run the engine, and when it panics end what it left open and say so.
 fn guard(tee: &Tee, engine: impl FnOnce()) {
@@ -159,28 +172,19 @@ fn list(sessions: &Path) -> SessionEvent {
             folder: sessions.display().to_string(),
             runs,
         },
-        Err(error) => trace_failed("list the recorded runs", &error),
+        Err(error) => failed(Operation::ListSessions, error.into()),
     }
 }
 
 fn open(file: &Path, tee: &Tee) {
     match read_run(file) {
         Ok(records) => tee.show(records),
-        Err(error) => tee.tell(trace_failed("open the recorded run", &error)),
+        Err(error) => tee.tell(failed(Operation::OpenRun, error.into())),
     }
 }
 
-fn trace_failed(operation: &str, error: &crate::trace::TraceError) -> SessionEvent {
-    let failure = super::Failure::from_message(&error.to_string());
-    failed(operation, &failure.error, &failure.advice)
-}
-
-fn failed(operation: &str, error: &str, advice: &str) -> SessionEvent {
-    SessionEvent::OperationFailed {
-        operation: operation.to_owned(),
-        error: error.to_owned(),
-        advice: advice.to_owned(),
-    }
+fn failed(operation: Operation, problem: Problem) -> SessionEvent {
+    SessionEvent::OperationFailed { operation, problem }
 }
 
 /// Where records part: to the recorder and to the screen. Session records come from two threads and are numbered here.
@@ -226,6 +230,7 @@ impl Tee {
         if let Err(error) = written {
             ends.tell(SessionEvent::Warned {
                 text: format!("this run is not recorded: {error}"),
+                advice: error.to_problem().advice,
             });
         }
         ends.pass(record);
@@ -246,10 +251,7 @@ impl Tee {
             text,
         }) = open
         {
-            let outcome = Outcome::Failed {
-                error: error.to_owned(),
-                advice: ENDED_ADVICE.to_owned(),
-            };
+            let outcome = Outcome::Failed(ended(error));
             let (answer, citations, usage) = (String::new(), Vec::new(), RunUsage::default());
             let event = RunEvent::RunFinished {
                 outcome,
@@ -265,7 +267,7 @@ impl Tee {
                 event: event.into(),
             });
         }
-        self.tell(failed("engine", error, ENDED_ADVICE));
+        self.tell(failed(Operation::Engine, ended(error)));
     }
 
     /// An event of the session.
@@ -376,21 +378,25 @@ mod tests {
         drop(tee);
         let seen: Vec<Record> = records.iter().collect();
         let Event::Run(RunEvent::RunFinished {
-            outcome: Outcome::Failed { error, .. },
+            outcome: Outcome::Failed(problem),
             text,
             ..
         }) = &seen[2].event
         else {
             panic!("{seen:?}")
         };
-        assert!(error.contains("a wheel came off"), "{error}");
+        assert!(problem.error.contains("a wheel came off"), "{problem}");
         assert_eq!(
             (text.as_str(), seen[2].seq, seen[2].run.as_str()),
             ("Lorby", 2, "r")
         );
-        assert!(
-            matches!(&seen[3].event, Event::Session(SessionEvent::OperationFailed { operation, .. }) if operation == "engine")
-        );
+        assert!(matches!(
+            &seen[3].event,
+            Event::Session(SessionEvent::OperationFailed {
+                operation: Operation::Engine,
+                ..
+            })
+        ));
         assert_eq!(
             read_run(&home.path().join("r.jsonl")).expect("recorded"),
             seen[..3]

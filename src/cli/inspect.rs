@@ -72,10 +72,10 @@ fn model_table(listed: &[ListedModel]) -> String {
                     parameters(model.parameters)
                 },
                 words::bytes(model.bytes),
-                model
-                    .problem
-                    .clone()
-                    .unwrap_or_else(|| model.source.name().to_owned()),
+                match &model.problem {
+                    Some(problem) => problem.line(),
+                    None => model.source.name().to_owned(),
+                },
             ]
         })
         .collect();

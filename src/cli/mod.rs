@@ -27,6 +27,7 @@ pub use interrupt::Interrupt;
 pub use output::Output;
 
 use crate::config::{ConfigError, Layers, LinkerKind, Paths};
+use crate::event::Problem;
 use args::ModelsCommand;
 use text::RunText;
 pub use work::check_folder;
@@ -50,7 +51,7 @@ pub fn refuse(error: &clap::Error) -> Exit {
             .trim_start_matches("error: ");
         let line: Vec<&str> = said.split_whitespace().collect();
         let failure = Failure::usage(line.join(" "), "`ragscope --help` shows the usage");
-        Output::of_process(json).failure(&failure);
+        Output::of_process(json).problem(&failure.problem);
         return failure.exit;
     }
     // a closed pipe is nobody's mistake
@@ -67,13 +68,13 @@ pub fn finish(out: &mut Output, work: impl FnOnce(&mut Output) -> Result<Exit, S
     match work(out) {
         Ok(exit) => exit,
         Err(Stopped::Interrupted) => {
-            out.failure(&Failure::new("interrupted", ""));
+            out.problem(&Problem::without_advice("interrupted"));
             Exit::Interrupted
         }
         // whoever reads has seen enough, as in `| head`
         Err(Stopped::OutputClosed) => Exit::Done,
         Err(Stopped::Failure(failure)) => {
-            out.failure(&failure);
+            out.problem(&failure.problem);
             failure.exit
         }
     }
@@ -149,10 +150,7 @@ fn with_flags(mut layers: Layers, flags: &Shared) -> Result<Layers, Stopped> {
     {
         return Err(error.into());
     }
-    let wrong_usage = |error: ConfigError| Failure {
-        exit: Exit::Usage,
-        ..failure::of_settings(&error)
-    };
+    let wrong_usage = |error: ConfigError| Failure::from(error).into_usage();
     let assignments = flags.assignments();
     for (flag, key, value) in &assignments {
         layers.set(flag, key, value).map_err(wrong_usage)?;

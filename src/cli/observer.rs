@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::event::{Event, Flow, Record, RunEvent, SessionEvent, harmless};
+use crate::event::{Advice, Event, Flow, Record, RunEvent, SessionEvent, harmless};
 use crate::trace::Recorder;
 
 use super::failure::Stopped;
@@ -95,8 +95,8 @@ impl<'a> Observer<'a> {
             return;
         };
         if let Err(error) = recorder.write(record) {
-            self.out
-                .remark(&format!("warning: this run is not recorded: {error}"));
+            let text = format!("this run is not recorded: {error}");
+            self.out.warning(&text, error.advice().as_deref());
             self.recorded = None;
         } else if let Some(file) = recorder.file() {
             self.recorded = Some(file.to_owned());
@@ -111,10 +111,10 @@ impl<'a> Observer<'a> {
                 self.json(record)
             };
         }
-        if let Event::Session(SessionEvent::Warned { text })
-        | Event::Run(RunEvent::Warned { text }) = &record.event
+        if let Event::Session(SessionEvent::Warned { text, advice })
+        | Event::Run(RunEvent::Warned { text, advice }) = &record.event
         {
-            self.out.remark(&format!("warning: {text}"));
+            self.out.warning(text, advice.as_deref());
         }
         self.out.progress(&record.event);
         if self.silent {

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use unicode_width::UnicodeWidthChar;
 
-use crate::event::{Event, IndexProgress, ProbePhase, ProbeProgress, SessionEvent, harmless};
+use crate::event::{
+    Event, IndexProgress, ProbePhase, ProbeProgress, Problem, SessionEvent, harmless,
+};
 use crate::story::words;
-
-use super::failure::Failure;
 
 /// Redraws of the progress line are at least this far apart.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
@@ -83,16 +83,23 @@ impl Output {
         let _ = writeln!(io::stderr().lock(), "{}", harmless(text));
     }
 
-    /// What went wrong: an object on standard output with `--json`, text on standard error otherwise.
-    pub fn failure(&mut self, failure: &Failure) {
+    /// Writes what went wrong: an object on standard output with `--json`, text on standard error
+    /// otherwise.
+    pub fn problem(&mut self, problem: &Problem) {
         if self.json {
-            let object = serde_json::json!({"error": failure.error, "advice": failure.advice});
-            let _ = self.json_line(&object);
-        } else if failure.advice.is_empty() {
-            self.remark(&format!("error: {}", failure.error));
+            let _ = self.json_line(problem);
         } else {
-            self.remark(&format!("error: {}\n  {}", failure.error, failure.advice));
+            self.remark(&with_advice(
+                "error",
+                &problem.error,
+                problem.advice.as_deref(),
+            ));
         }
+    }
+
+    /// Writes a warning to standard error.
+    pub fn warning(&mut self, text: &str, advice: Option<&str>) {
+        self.remark(&with_advice("warning", text, advice));
     }
 
     /// Show how far loading, indexing or training is; other events leave the line alone.
@@ -149,6 +156,13 @@ impl Output {
             progress.drawn_at = None;
             let _ = write!(io::stderr().lock(), "\r\x1b[2K");
         }
+    }
+}
+
+fn with_advice(kind: &str, text: &str, advice: Option<&str>) -> String {
+    match advice {
+        Some(advice) => format!("{kind}: {text}\n  {advice}"),
+        None => format!("{kind}: {text}"),
     }
 }
 

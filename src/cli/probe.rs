@@ -8,11 +8,11 @@ use serde::Serialize;
 use crate::config::Paths;
 use crate::engine::ProbeQuestion;
 use crate::eval::QuestionSet;
-use crate::event::{ProbeCard, StatePosition, harmless};
+use crate::event::{Advice, ProbeCard, Problem, StatePosition, harmless};
 use crate::probe::{self, ProbeError};
 
 use super::args::Shared;
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Exit, Stopped};
 use super::output::Output;
 use super::work::Work;
 use super::{check_folder, demo};
@@ -113,7 +113,8 @@ struct Shown {
     file: PathBuf,
     probe: Option<ProbeCard>,
     /// Why it cannot be read.
-    error: Option<String>,
+    #[serde(flatten)]
+    problem: Option<Problem>,
 }
 
 fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
@@ -127,19 +128,19 @@ fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, St
             .collect(),
     };
     if let (Some(_), Some((Err(error), _))) = (file, found.first()) {
-        return Err(Failure::from_message(&error.to_string()).into());
+        return Err(error.to_problem().into());
     }
     if out.json {
         let shown = found.into_iter().map(|(card, file)| match card {
             Ok(card) => Shown {
                 file,
                 probe: Some(card),
-                error: None,
+                problem: None,
             },
             Err(error) => Shown {
                 file,
                 probe: None,
-                error: Some(error.to_string()),
+                problem: Some(error.into()),
             },
         });
         out.json_pretty(&serde_json::json!({ "probes": shown.collect::<Vec<_>>() }))?;
@@ -151,7 +152,7 @@ fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, St
     for (card, file) in &found {
         match card {
             Ok(card) => out.text(&harmless(&described(file, card)))?,
-            Err(error) => out.text(&harmless(&format!("{error}\n")))?,
+            Err(error) => out.text(&harmless(&format!("{}\n", error.to_problem().line())))?,
         }
     }
     Ok(Exit::Done)

@@ -5,7 +5,7 @@ use crate::config::Paths;
 use crate::event::{MachineMemory, ModelRole, OfferedModel, PulledModel, harmless};
 use crate::llm::memory::machine_memory;
 use crate::llm::{FoundModel, Runtime, discover};
-use crate::pull::{self, ModelTable, PullSettings, Reference};
+use crate::pull::{self, ModelTable, PullError, PullSettings, Reference};
 use crate::story::words;
 
 use super::failure::{Exit, Failure, Stopped};
@@ -15,7 +15,7 @@ use super::output::Output;
 
 /// Downloads a model.
 pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
-    let reference: Reference = reference.parse()?;
+    let reference: Reference = reference.parse().map_err(stopped)?;
     let interrupt = Interrupt::listen()?;
     let settings = PullSettings::of_process();
 
@@ -24,7 +24,7 @@ pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, St
         interrupt.flow()
     });
     out.clear_progress();
-    let pulled = pulled?;
+    let pulled = pulled.map_err(stopped)?;
 
     if out.json {
         out.json_pretty(&pulled)?;
@@ -33,11 +33,19 @@ pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, St
     let is_pulled = |model: &FoundModel| model.name == pulled.name;
     let found = discover(paths).into_iter().find(is_pulled);
     if let Some(problem) = found.as_ref().and_then(|found| found.problem.as_ref()) {
-        return Err(Failure::from_message(problem).into());
+        return Err(problem.clone().into());
     }
     let role = found.and_then(|found| found.role);
     out.text(&harmless(&report(&pulled, role)))?;
     Ok(Exit::Done)
+}
+
+fn stopped(error: PullError) -> Stopped {
+    match error {
+        PullError::Stopped => Stopped::Interrupted,
+        PullError::NoReference { .. } => Failure::from(error).into_usage().into(),
+        error => error.into(),
+    }
 }
 
 fn report(pulled: &PulledModel, role: Option<ModelRole>) -> String {

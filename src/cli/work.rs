@@ -79,7 +79,7 @@ impl<'a> Work<'a> {
             Outcome::Stopped => Ok(Exit::Interrupted),
             // the last record said it already
             Outcome::Failed { .. } if self.observer.out.json => Ok(Exit::Failed),
-            Outcome::Failed { error, advice } => Err(Failure::new(error, advice).into()),
+            Outcome::Failed(problem) => Err(problem.into()),
         }
     }
 

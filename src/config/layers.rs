@@ -1,10 +1,12 @@
 //! The sources of settings, merged: defaults < preset < user file < environment < flags.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
 use super::{Config, Paths, SETTINGS, Setting, nearest, presets};
+use crate::event::Advice;
 
 const ENVIRONMENT_PREFIX: &str = "RAGSCOPE_";
 
@@ -17,7 +19,7 @@ pub enum ConfigError {
         key: String,
         hint: String,
     },
-    #[error("unknown preset `{name}`{hint}; known are {known}")]
+    #[error("unknown preset `{name}`{hint}")]
     UnknownPreset {
         name: String,
         hint: String,
@@ -27,6 +29,20 @@ pub enum ConfigError {
     BadValue { origin: String, reason: String },
     #[error("{origin}: {reason}")]
     Unreadable { origin: String, reason: String },
+}
+
+impl Advice for ConfigError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        Some(match self {
+            Self::UnknownKey { .. } | Self::BadValue { .. } => {
+                "`ragscope config` lists every setting".into()
+            }
+            Self::UnknownPreset { known, .. } => format!("choose one of {known}").into(),
+            Self::Unreadable { .. } => {
+                "correct the file; `ragscope config` lists every setting".into()
+            }
+        })
+    }
 }
 
 /// The sources of settings, kept apart so that a run can add further ones on top.
@@ -334,7 +350,7 @@ mod tests {
             (
                 "preset",
                 "naiv",
-                "unknown preset `naiv`, did you mean `naive`?; known are closed-book, naive, ",
+                "unknown preset `naiv`, did you mean `naive`?",
             ),
             (
                 "retriever.kind",

@@ -29,19 +29,35 @@ pub use sentence::{fold_white_space, sentences};
 pub use tokens::TokenCounter;
 pub use walk::{FoundFile, Walked, locate, walk};
 
-/// The reason why a folder cannot be walked. Every message says what to do next.
+use std::borrow::Cow;
+
+use crate::event::Advice;
+
+/// The reason why a folder cannot be walked.
 #[derive(Debug, thiserror::Error)]
 pub enum CorpusError {
-    #[error("there is no folder {folder}: check the path")]
+    #[error("there is no folder {folder}")]
     Missing { folder: String },
-    #[error(
-        "{folder} is a file: give the folder that holds it (corpus.include can name single files)"
-    )]
+    #[error("{folder} is a file")]
     NotAFolder { folder: String },
-    #[error("the folder {folder} cannot be read ({reason}): check its permissions")]
+    #[error("the folder {folder} cannot be read ({reason})")]
     Unreadable { folder: String, reason: String },
-    #[error("corpus.include: `{glob}` is no glob ({reason})")]
+    #[error("corpus.include: `{glob}` is not a glob ({reason})")]
     BadGlob { glob: String, reason: String },
     #[error("stopped")]
     Stopped,
+}
+
+impl Advice for CorpusError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Missing { .. } => Some("check the path".into()),
+            Self::NotAFolder { .. } => {
+                Some("give the folder that holds it (corpus.include can name single files)".into())
+            }
+            Self::Unreadable { .. } => Some("check its permissions".into()),
+            Self::BadGlob { .. } => Some("write it as in a .gitignore file, e.g. `*.md`".into()),
+            Self::Stopped => None,
+        }
+    }
 }

@@ -1,13 +1,15 @@
-//! What a run, a question and a command can fail with.
+//! The errors of a question, a run and a command.
+
+use std::borrow::Cow;
 
 use crate::config::ConfigError;
-use crate::event::error_and_advice;
+use crate::event::Advice;
 use crate::index::IndexError;
 use crate::llm::LlmError;
 use crate::methods::MethodError;
 use crate::probe::ProbeError;
 
-/// What ends a run early.
+/// Why a run ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error(transparent)]
@@ -16,8 +18,20 @@ pub enum RunError {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Probe(#[from] ProbeError),
-    #[error("{0:#}")]
-    Search(anyhow::Error),
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    #[error("no embedder is loaded, since no corpus is open")]
+    NoEmbedder,
+}
+
+impl RunError {
+    /// Returns whether the user ended the run.
+    pub fn is_stop(&self) -> bool {
+        matches!(
+            self,
+            Self::Model(LlmError::Stopped) | Self::Index(IndexError::Embedder(LlmError::Stopped))
+        )
+    }
 }
 
 impl From<MethodError> for RunError {
@@ -25,25 +39,34 @@ impl From<MethodError> for RunError {
         match error {
             MethodError::Model(error) => Self::Model(error),
             MethodError::Prompt(error) => Self::Config(error),
+            MethodError::NoEmbedder => Self::NoEmbedder,
         }
     }
 }
 
-/// Why a question was not asked at all. Nothing was published.
+impl Advice for RunError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Model(error) => error.advice(),
+            Self::Config(error) => error.advice(),
+            Self::Probe(error) => error.advice(),
+            Self::Index(error) => error.advice(),
+            Self::NoEmbedder => Some("name a folder, or choose another preset".into()),
+        }
+    }
+}
+
+/// Why a question was not asked at all. Nothing was emitted.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    #[error("the question is empty: type what you want to know")]
+    #[error("the question is empty")]
     EmptyQuestion,
-    #[error(
-        "the question needs {question_tokens} tokens and the context holds {context_tokens}: shorten it, or raise generator.context_tokens"
-    )]
+    #[error("the question needs {question_tokens} tokens and the context holds {context_tokens}")]
     QuestionTooLong {
         question_tokens: u32,
         context_tokens: u32,
     },
-    #[error(
-        "no corpus is open and preset `{preset}` looks things up: name a folder, or use --preset closed-book"
-    )]
+    #[error("no corpus is open and preset `{preset}` retrieves from one")]
     NoCorpus { preset: String },
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -51,7 +74,20 @@ pub enum AskError {
     Model(#[from] LlmError),
 }
 
-/// What a command can fail with. Every message says what to do next.
+impl Advice for AskError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        let advice = match self {
+            Self::EmptyQuestion => "type what you want to know",
+            Self::QuestionTooLong { .. } => "shorten it, or raise generator.context_tokens",
+            Self::NoCorpus { .. } => "name a folder, or use --preset closed-book",
+            Self::Config(error) => return error.advice(),
+            Self::Model(error) => return error.advice(),
+        };
+        Some(advice.into())
+    }
+}
+
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
     #[error(transparent)]
@@ -63,58 +99,43 @@ pub enum WorkerError {
     #[error(transparent)]
     Ask(#[from] AskError),
     #[error(transparent)]
+    Run(#[from] RunError),
+    #[error(transparent)]
     Probe(#[from] ProbeError),
-    #[error("{0:#}")]
-    Search(anyhow::Error),
-    #[error("no corpus is open: name a folder")]
+    #[error("no corpus is open")]
     NoCorpus,
-    #[error("no linker is enabled: set linker.kind to tokens or sentence")]
+    #[error("no linker is enabled")]
     NoLinker,
-    #[error("the run gave no answer to measure toward: type the right one")]
+    #[error("the run gave no answer to measure toward")]
     NothingToMeasure,
 }
 
-impl From<RunError> for WorkerError {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Model(error) => Self::Model(error),
-            RunError::Config(error) => Self::Config(error),
-            RunError::Search(error) => Self::Search(error),
-            RunError::Probe(reason) => Self::Probe(reason),
+impl WorkerError {
+    /// Returns whether the user ended the command.
+    pub(super) fn is_stop(&self) -> bool {
+        match self {
+            Self::Model(LlmError::Stopped)
+            | Self::Ask(AskError::Model(LlmError::Stopped))
+            | Self::Index(IndexError::Embedder(LlmError::Stopped)) => true,
+            Self::Run(error) => error.is_stop(),
+            _ => false,
         }
     }
 }
 
-impl WorkerError {
-    /// What happened, and what to do next.
-    #[must_use]
-    pub fn told(&self) -> (String, String) {
-        let text = self.to_string();
-        match self {
-            Self::Config(_) | Self::Ask(AskError::Config(_)) => {
-                (text, "`ragscope config` lists every setting".to_owned())
-            }
-            Self::Model(_)
-            | Self::Index(_)
-            | Self::Ask(_)
-            | Self::Probe(_)
-            | Self::Search(_)
-            | Self::NoCorpus
-            | Self::NoLinker
-            | Self::NothingToMeasure => {
-                let (error, advice) = error_and_advice(&text);
-                (error.to_owned(), advice.to_owned())
-            }
-        }
-    }
-
-    /// Was it the user who ended it?
-    pub(super) fn is_stop(&self) -> bool {
-        matches!(
-            self,
-            Self::Model(LlmError::Stopped)
-                | Self::Ask(AskError::Model(LlmError::Stopped))
-                | Self::Index(IndexError::Embedder(LlmError::Stopped))
-        )
+impl Advice for WorkerError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        let advice = match self {
+            Self::Config(error) => return error.advice(),
+            Self::Model(error) => return error.advice(),
+            Self::Index(error) => return error.advice(),
+            Self::Ask(error) => return error.advice(),
+            Self::Run(error) => return error.advice(),
+            Self::Probe(error) => return error.advice(),
+            Self::NoCorpus => "name a folder",
+            Self::NoLinker => "set linker.kind to tokens or sentence",
+            Self::NothingToMeasure => "type the right answer",
+        };
+        Some(advice.into())
     }
 }

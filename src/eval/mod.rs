@@ -35,13 +35,27 @@ pub use row::{ContextUtility, Row};
 pub use runner::{Answers, Ended, Plan, Progress, run};
 pub use tables::{Table, headline, markdown, tables};
 
-/// An error before an evaluation begins. Every message says what to do next.
+use std::borrow::Cow;
+
+use crate::event::Advice;
+
+/// An error before an evaluation begins.
 #[derive(Debug, thiserror::Error)]
 pub enum EvalError {
-    #[error(
-        "{file} is not a question file ({reason}): give JSON lines with `question` and `answers`, or a file of SQuAD, HotpotQA or NQ-open"
-    )]
+    #[error("{file} is not a question file ({reason})")]
     Questions { file: String, reason: String },
-    #[error("the question file {file} cannot be read ({reason}): check the path")]
+    #[error("the question file {file} cannot be read ({reason})")]
     Unreadable { file: String, reason: String },
+}
+
+impl Advice for EvalError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        let advice = match self {
+            Self::Questions { .. } => {
+                "give JSON lines with `question` and `answers`, or a file of SQuAD, HotpotQA or NQ-open"
+            }
+            Self::Unreadable { .. } => "check the path",
+        };
+        Some(advice.into())
+    }
 }

@@ -57,7 +57,7 @@ impl Row {
     /// Computes the figures of a run that is over.
     pub(super) fn of(run: &Run, preset: &str, question: &Question, evidence: &Pieces) -> Self {
         let error = match &run.outcome {
-            Some(Outcome::Failed { error, .. }) => Some(error.clone()),
+            Some(Outcome::Failed(problem)) => Some(problem.error.clone()),
             Some(Outcome::Completed | Outcome::LimitReached | Outcome::Stopped) => None,
             None => Some("the run did not end".to_owned()),
         };

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::evidence::Pieces;
 use super::questions::Question;
 use super::row::Row;
-use crate::event::{Event, Flow};
+use crate::event::{Event, Flow, Problem};
 use crate::story::Run;
 use crate::trace::{Journal, JournalError};
 
@@ -52,7 +52,7 @@ pub trait Answers {
         &mut self,
         question: &Question,
         publish: &mut dyn FnMut(&Event) -> Flow,
-    ) -> anyhow::Result<()>;
+    ) -> Result<(), Problem>;
 }
 
 /// The progress of an evaluation.
@@ -146,8 +146,8 @@ fn answered(
     }
 
     let mut row = Row::of(&run, preset, question, &Pieces::of(question));
-    if let Err(error) = asked {
-        row.error = Some(format!("{error:#}"));
+    if let Err(problem) = asked {
+        row.error = Some(problem.error);
     }
     Some(row)
 }

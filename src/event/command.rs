@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::Hit;
+use super::{Hit, Operation};
 
 /// What the screen asks of the engine thread. The answers are records.
 ///
@@ -47,4 +47,20 @@ pub enum Command {
     ListSessions,
     /// Send the records of a recorded run.
     OpenRun { file: PathBuf },
+}
+
+impl Command {
+    /// Returns the operation that the command asks for.
+    pub fn operation(&self) -> Operation {
+        match self {
+            Self::Ask { .. } => Operation::Ask,
+            Self::Open { .. } => Operation::Open,
+            Self::Reindex { .. } => Operation::Index,
+            Self::OpenSource { .. } => Operation::OpenSource,
+            Self::MeasureUtility { .. } => Operation::MeasureUtility,
+            Self::TracePassage { .. } => Operation::TracePassage,
+            Self::ListSessions => Operation::ListSessions,
+            Self::OpenRun { .. } => Operation::OpenRun,
+        }
+    }
 }

@@ -11,7 +11,9 @@ mod run;
 mod session;
 mod command;
 mod flow;
+mod operation;
 mod payload;
+mod problem;
 mod stages;
 mod probe;
 mod text;
@@ -20,12 +22,14 @@ mod utility;
 
 pub use command::Command;
 pub use flow::{Flow, StopFlag};
+pub use operation::Operation;
 pub use payload::*;
 pub use probe::*;
+pub use problem::{Advice, Problem};
 pub use run::RunEvent;
 pub use session::SessionEvent;
 pub use stages::*;
-pub use text::{error_and_advice, harmless};
+pub use text::harmless;
 pub use understanding::*;
 pub use utility::*;
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Problem;
+
 /// The models by role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -434,10 +436,7 @@ pub enum Outcome {
     Stopped,
     /// A limit of the settings cut the answer off.
     LimitReached,
-    Failed {
-        error: String,
-        advice: String,
-    },
+    Failed(Problem),
 }
 
 /// Cost of a run.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::UncertaintyMeasure;
+use super::{Problem, UncertaintyMeasure};
 
 /// Which token's hidden states a probe reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct GateCard {
     /// The probe that it reads.
     pub probe: Option<ProbeCard>,
     /// Why it measures something else than the settings say.
-    pub fallback: Option<String>,
+    pub fallback: Option<Problem>,
 }
 
 /// What a probe is for, how it was trained and how good it is.

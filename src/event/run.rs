@@ -33,8 +33,13 @@ pub enum RunEvent {
         #[serde(default)]
         confirmed: Vec<String>,
     },
-    /// A setting fell back; the run continues.
-    Warned { text: String },
+    /// Something fell back or was left out; the run continues.
+    Warned {
+        text: String,
+        /// What to do about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        advice: Option<String>,
+    },
     /// The gate that decides after each sentence whether to retrieve, where one is on.
     GateChosen { gate: GateCard },
     /// The question was rewritten for the lookup. `similarity` is its cosine similarity to the

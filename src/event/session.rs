@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CorpusCard, IndexProgress, IndexReport, LinkReport, ModelCard, ModelRole, ProbeCard,
-    ProbeProgress, RunSummary, Source, TracedLookup, Utility,
+    CorpusCard, IndexProgress, IndexReport, LinkReport, ModelCard, ModelRole, Operation, ProbeCard,
+    ProbeProgress, Problem, RunSummary, Source, TracedLookup, Utility,
 };
 
 /// Everything that can happen outside a run: loading, indexing, reading.
@@ -25,7 +25,7 @@ pub enum SessionEvent {
     IndexFinished { report: IndexReport },
     /// The user stopped something that is not a run: loading models, indexing (what is done stays,
     /// and the next update continues from there), a question before it began.
-    OperationStopped { operation: String },
+    OperationStopped { operation: Operation },
     /// The chunks of every document are linked, as far as that was possible.
     LinksFinished { report: LinkReport },
     /// The text of a document was read for the source viewer.
@@ -42,14 +42,19 @@ pub enum SessionEvent {
         folder: String,
         runs: Vec<RunSummary>,
     },
-    /// Something failed outside a run. `advice` says what to do next.
+    /// Something failed outside a run.
     OperationFailed {
-        operation: String,
-        error: String,
-        advice: String,
+        operation: Operation,
+        #[serde(flatten)]
+        problem: Problem,
     },
-    /// A setting was refused or fell back; the program continues.
-    Warned { text: String },
+    /// Something was refused, fell back or was left out; the program continues.
+    Warned {
+        text: String,
+        /// What to do about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        advice: Option<String>,
+    },
     /// The training of a probe progressed.
     ProbeProgressed { progress: ProbeProgress },
     /// A probe was trained and written to `file`.

@@ -15,12 +15,6 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The two parts of a message of this program, which reads "what happened: what to do next".
-#[must_use]
-pub fn error_and_advice(message: &str) -> (&str, &str) {
-    message.rsplit_once(": ").unwrap_or((message, ""))
-}
-
 /// Control characters, and the marks that turn the direction of text (they can make a line read other than it is).
 fn is_harmful(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')

@@ -195,8 +195,8 @@ impl<'a> BatchEmbedder<'a> {
         self.adapt(started.elapsed());
 
         if found.len() != call.len() {
-            let reason = format!("it gave {} vectors for {} texts", found.len(), call.len());
-            return Err(LlmError::Backend(format!("the embedder failed: {reason}")).into());
+            let counts = format!("{} vectors for {} texts", found.len(), call.len());
+            return Err(LlmError::Backend(counts).into());
         }
         Ok((found, rest))
     }

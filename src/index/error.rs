@@ -1,47 +1,60 @@
 //! The errors of an index.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use crate::corpus::CorpusError;
+use crate::event::Advice;
 use crate::llm::LlmError;
 
-/// An error of an index. Every message names the file or the folder, and what to do next.
+/// An error of an index. Every message names the file or the folder.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
-    #[error("cannot open the folder {folder} ({reason}): check the path and its permissions")]
+    #[error("cannot open the folder {folder} ({reason})")]
     Folder { folder: String, reason: String },
     /// Nothing of a damaged index is used.
-    #[error(
-        "the index of {folder} is damaged ({what}): rebuild it with `ragscope index {folder} --rebuild`"
-    )]
+    #[error("the index of {folder} is damaged ({what})")]
     Damaged { folder: String, what: String },
-    #[error(
-        "the index of {folder} has format {found} and this program reads {expected}: rebuild it with `ragscope index {folder} --rebuild`"
-    )]
+    #[error("the index of {folder} has format {found} and this program reads {expected}")]
     OtherFormat {
         folder: String,
         found: u32,
         expected: u32,
     },
     /// Another process holds the writer lock.
-    #[error(
-        "another ragscope is writing the index of {folder}: questions work meanwhile; index again when it is done"
-    )]
+    #[error("another ragscope is writing the index of {folder}")]
     InUse { folder: String },
-    #[error(
-        "cannot write {file} ({reason}): free space on that disk or set RAGSCOPE_HOME to a folder elsewhere, then index again; until then the last finished index answers"
-    )]
+    #[error("cannot write {file} ({reason})")]
     Write { file: String, reason: String },
-    #[error("cannot read {file} ({reason}): check the file and its permissions, then try again")]
+    #[error("cannot read {file} ({reason})")]
     Read { file: String, reason: String },
-    #[error(
-        "{document} is not in the index of {folder}: index the folder again if the file is new"
-    )]
+    #[error("{document} is not in the index of {folder}")]
     UnknownDocument { document: String, folder: String },
     #[error(transparent)]
     Corpus(#[from] CorpusError),
     #[error(transparent)]
     Embedder(#[from] LlmError),
+}
+
+impl Advice for IndexError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        Some(match self {
+            Self::Folder { .. } => "check the path and its permissions".into(),
+            Self::Damaged { folder, .. } | Self::OtherFormat { folder, .. } => {
+                format!("rebuild it with `ragscope index {folder} --rebuild`").into()
+            }
+            Self::InUse { .. } => {
+                "questions work meanwhile; index again when it is done".into()
+            }
+            Self::Write { .. } => {
+                "free space on that disk or set RAGSCOPE_HOME to a folder elsewhere, then index again; until then the last finished index answers".into()
+            }
+            Self::Read { .. } => "check the file and its permissions, then try again".into(),
+            Self::UnknownDocument { .. } => "index the folder again if the file is new".into(),
+            Self::Corpus(error) => return error.advice(),
+            Self::Embedder(error) => return error.advice(),
+        })
+    }
 }
 
 /// An error in the index's own files, before the corpus folder is known.

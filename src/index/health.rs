@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::generation::Generation;
 use super::layout::Layout;
+use crate::event::Problem;
 
 /// An index and whether its files are intact.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub struct Health {
     /// Vectors in use, with those of documents that are gone.
     pub vectors: u64,
     /// The fault and what to do; `None` for an intact index.
-    pub problem: Option<String>,
+    pub problem: Option<Problem>,
 }
 
 /// Verifies every index in `indexes`: its files, their checksums, and that its parts have the same
@@ -57,7 +58,7 @@ fn of_index(root: PathBuf) -> Option<Health> {
             health.vectors = u64::from(vectors.rows());
         }
         Ok(None) => {}
-        Err(error) => health.problem = Some(error.of(&health.folder).to_string()),
+        Err(error) => health.problem = Some(error.of(&health.folder).into()),
     }
     Some(health)
 }

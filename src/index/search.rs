@@ -1,6 +1,6 @@
 //! The operations that a question needs of an index.
 
-use super::{ChunkLinks, Index, Rechunked};
+use super::{ChunkLinks, Index, IndexError, Rechunked};
 use crate::config::RetrieverSettings;
 use crate::corpus::{SemanticSplit, TokenCounter};
 use crate::event::{ChunkText, CorpusCard, Retrieval};
@@ -20,7 +20,7 @@ pub trait Search {
         vector: &[f32],
         embedder: &str,
         settings: &RetrieverSettings,
-    ) -> anyhow::Result<Retrieval>;
+    ) -> Result<Retrieval, IndexError>;
 
     /// Returns the stored unit vector of each chunk; `None` for a chunk that is not in the index.
     fn vectors(&self, chunks: &[u64]) -> Vec<Option<Vec<f32>>>;
@@ -41,20 +41,20 @@ pub trait Search {
     ///
     /// # Errors
     /// When the index cannot be read.
-    fn document(&self, path: &str) -> anyhow::Result<Vec<ChunkText>>;
+    fn document(&self, path: &str) -> Result<Vec<ChunkText>, IndexError>;
 
     /// Returns the links that the linker in use made between the chunks of a document, by their order;
     /// `None` before it is linked.
     ///
     /// # Errors
     /// When the index cannot be read.
-    fn links(&self, document: &str) -> anyhow::Result<Option<ChunkLinks>>;
+    fn links(&self, document: &str) -> Result<Option<ChunkLinks>, IndexError>;
 
     /// Stores the links of a document.
     ///
     /// # Errors
     /// When the index cannot be written.
-    fn keep_links(&self, document: &str, links: &ChunkLinks) -> anyhow::Result<()>;
+    fn keep_links(&self, document: &str, links: &ChunkLinks) -> Result<(), IndexError>;
 
     /// Returns the corpus and the state of its index.
     fn card(&self) -> CorpusCard;
@@ -67,8 +67,8 @@ impl Search for Index {
         vector: &[f32],
         embedder: &str,
         settings: &RetrieverSettings,
-    ) -> anyhow::Result<Retrieval> {
-        Ok(Self::search(self, query, vector, embedder, settings)?)
+    ) -> Result<Retrieval, IndexError> {
+        Self::search(self, query, vector, embedder, settings)
     }
 
     fn vectors(&self, chunks: &[u64]) -> Vec<Option<Vec<f32>>> {
@@ -88,16 +88,16 @@ impl Search for Index {
         Self::rechunk(self, documents, split, embedder, counter)
     }
 
-    fn document(&self, path: &str) -> anyhow::Result<Vec<ChunkText>> {
-        Ok(Self::document(self, path)?)
+    fn document(&self, path: &str) -> Result<Vec<ChunkText>, IndexError> {
+        Self::document(self, path)
     }
 
-    fn links(&self, document: &str) -> anyhow::Result<Option<ChunkLinks>> {
-        Ok(Self::links(self, document)?)
+    fn links(&self, document: &str) -> Result<Option<ChunkLinks>, IndexError> {
+        Self::links(self, document)
     }
 
-    fn keep_links(&self, document: &str, links: &ChunkLinks) -> anyhow::Result<()> {
-        Ok(Self::keep_links(self, document, links)?)
+    fn keep_links(&self, document: &str, links: &ChunkLinks) -> Result<(), IndexError> {
+        Self::keep_links(self, document, links)
     }
 
     fn card(&self) -> CorpusCard {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::gguf::Metadata;
 use super::{LlmError, memory};
 use crate::config::{KvCacheType, Paths, assets_folder, nearest};
-use crate::event::{MemoryNeed, ModelRole};
+use crate::event::{Advice, MemoryNeed, ModelRole, Problem};
 
 /// Where a model was found, in the order in which names are resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -67,7 +67,7 @@ pub struct FoundModel {
     /// The memory that it takes; `None` if it cannot be read.
     pub need: Option<MemoryNeed>,
     /// Why the file cannot be used, and what to do.
-    pub problem: Option<String>,
+    pub problem: Option<Problem>,
 }
 
 /// Returns every model on this machine, bundled ones first.
@@ -298,7 +298,7 @@ impl Candidate {
             problem: None,
         };
         match Metadata::read(&model.file) {
-            Err(error) => model.problem = Some(error.to_string()),
+            Err(error) => model.problem = Some(error.to_problem()),
             Ok(metadata) if is_part(&metadata) => return None,
             Ok(metadata) => {
                 let role = role(&metadata);
@@ -659,7 +659,7 @@ mod tests {
             found[5]
                 .problem
                 .as_ref()
-                .is_some_and(|problem| problem.contains("cut.gguf")),
+                .is_some_and(|problem| problem.error.contains("cut.gguf")),
             "{:?}",
             found[5]
         );

@@ -97,8 +97,9 @@ fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>, LlmError> {
     let squares = vector.iter().map(|x| f64::from(*x) * f64::from(*x));
     let length = squares.sum::<f64>().sqrt();
     if !length.is_finite() || length == 0.0 {
-        return Err(LlmError::Backend(
-            "the embedder computed a vector without a direction".to_owned(),
+        return Err(LlmError::settings(
+            "the embedder computed a vector without a direction",
+            "set embedder.gpu_layers to 0, or choose another embedder",
         ));
     }
     for x in &mut vector {

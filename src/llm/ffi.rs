@@ -338,7 +338,7 @@ impl Context {
             1 => Ok(Decoded::NoRoom),
             2 => Ok(Decoded::Aborted),
             code => Err(LlmError::Backend(format!(
-                "decoding failed with code {code}: its log says why (`ragscope paths` prints where it is); a smaller context or fewer GPU layers may help"
+                "decoding failed with code {code}"
             ))),
         }
     }

@@ -57,7 +57,7 @@ pub struct LlamaGenerator {
 ///
 /// # Errors
 /// [`LlmError::Missing`] and [`LlmError::Unusable`] for the file, [`LlmError::Stopped`],
-/// [`LlmError::Backend`] for settings that name no device or template and for a context that does
+/// [`LlmError::Settings`] for settings that name no device or template and for a context that does
 /// not fit the memory.
 pub fn load_generator(
     runtime: &Runtime,
@@ -177,9 +177,10 @@ fn context(
         let tokens = params.context_tokens;
         if settings.context_tokens > 0 || tokens <= 2 * CONTEXT_STEP {
             let reason = log::first_error().unwrap_or_else(|| "not enough memory".to_owned());
-            return Err(LlmError::Backend(format!(
-                "no context of {tokens} tokens ({reason}): lower generator.context_tokens"
-            )));
+            return Err(LlmError::settings(
+                format!("no room for a context of {tokens} tokens ({reason})"),
+                "lower generator.context_tokens",
+            ));
         }
         params.context_tokens /= 2;
     }

@@ -255,10 +255,10 @@ impl EntailmentJudge for LlamaClassifier {
         pairs: &[(&str, &str)],
     ) -> Result<Vec<Entailment>, LlmError> {
         let Some(classes) = self.judgements else {
-            return Err(LlmError::Backend(format!(
-                "{} does not judge entailment: choose another model for that",
-                self.card.file
-            )));
+            return Err(LlmError::settings(
+                format!("{} does not judge entailment", self.card.file),
+                "set judge.model to a model that does, or to generator or words",
+            ));
         };
 
         let texts: Vec<(String, String)> = pairs

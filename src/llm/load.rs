@@ -123,9 +123,10 @@ fn choose_device(runtime: &Runtime, name: &str) -> Result<Option<Device>, LlmErr
         .find(|device| device.name.eq_ignore_ascii_case(name))
     {
         Some(device) => Ok(Some(device).filter(|device| device.is_gpu)),
-        None => Err(LlmError::Backend(format!(
-            "no device is called `{name}`; there are {known}: set `device` to one of them, or to auto"
-        ))),
+        None => Err(LlmError::settings(
+            format!("no device is called `{name}`"),
+            format!("set `device` to auto, or to one of {known}"),
+        )),
     }
 }
 

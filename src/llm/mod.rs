@@ -42,7 +42,9 @@ pub use runtime::{Device, Runtime};
 pub use threads::limit_spinning;
 pub use vocabulary::LlamaVocabulary;
 
-use crate::event::{CallUsage, Flow, ModelCard};
+use std::borrow::Cow;
+
+use crate::event::{Advice, CallUsage, Flow, ModelCard, Problem};
 
 /// A prompt before the chat template is applied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -277,7 +279,7 @@ pub trait Tap {
     /// Returns the matrix of [`Tap::attend`] for vectors in place of tokens, one position each.
     ///
     /// # Errors
-    /// As [`Tap::attend`]; [`LlmError::Backend`] when a vector is not as wide as the model.
+    /// As [`Tap::attend`]; [`LlmError::Settings`] when a vector is not as wide as the model.
     fn attend_vectors(
         &mut self,
         vectors: &[Vec<f32>],
@@ -307,32 +309,55 @@ pub trait Embedder {
     fn card(&self) -> &ModelCard;
 }
 
-/// What can go wrong with a model. Every message names what to do next.
+/// What can go wrong with a model.
 #[derive(Debug, thiserror::Error)]
 pub enum LlmError {
-    #[error(
-        "no model file at {path}: check the path, or run `ragscope models` to see what is found"
-    )]
+    #[error("no model file at {path}")]
     Missing { path: String },
-    #[error(
-        "no model named `{name}` was found{hint}: give the path of a GGUF file, or run `ragscope models` to see what is found"
-    )]
+    #[error("no model named `{name}` was found{hint}")]
     Unknown { name: String, hint: String },
-    #[error(
-        "{path} is not a usable GGUF model ({reason}): download it again, or choose another with --model"
-    )]
+    #[error("{path} is not a usable GGUF model ({reason})")]
     Unusable { path: String, reason: String },
-    #[error(
-        "the prompt has {prompt_tokens} tokens and the context holds {context_tokens}: shorten the question, or raise generator.context_tokens"
-    )]
+    /// The settings ask for what this model or this machine cannot do.
+    #[error(transparent)]
+    Settings(Problem),
+    #[error("the prompt has {prompt_tokens} tokens and the context holds {context_tokens}")]
     PromptTooLong {
         prompt_tokens: u32,
         context_tokens: u32,
     },
-    #[error("the label `{label}` cannot be judged: {reason}")]
-    BadLabel { label: String, reason: String },
+    #[error("the label `{label}` has no token in the model's vocabulary")]
+    BadLabel { label: String },
     #[error("stopped")]
     Stopped,
+    /// llama.cpp refused, or returned what cannot be right.
     #[error("llama.cpp: {0}")]
     Backend(String),
+}
+
+impl LlmError {
+    /// The error of settings that ask for what this model or this machine cannot do.
+    pub(crate) fn settings(error: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self::Settings(Problem::new(error, advice))
+    }
+}
+
+impl Advice for LlmError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        let advice = match self {
+            Self::Missing { .. } => "check the path, or run `ragscope models` to see what is found",
+            Self::Unknown { .. } => {
+                "give the path of a GGUF file, or run `ragscope models` to see what is found"
+            }
+            Self::Unusable { .. } => "download it again, or choose another with --model",
+            Self::Settings(problem) => return problem.advice.as_deref().map(Cow::Borrowed),
+            Self::PromptTooLong { .. } => "shorten the question, or raise generator.context_tokens",
+            Self::BadLabel { .. } => "give it a text that is not empty",
+            Self::Stopped => return None,
+            Self::Backend(_) => {
+                "lower generator.context_tokens or generator.gpu_layers; `ragscope paths` says where its log is"
+            }
+        };
+        Some(advice.into())
+    }
 }

@@ -35,8 +35,9 @@ pub(super) fn distribution(logits: &[f32]) -> Result<Distribution, LlmError> {
         weighted += f64::from(block_weighted);
     }
     if !largest.is_finite() || !sum.is_finite() {
-        return Err(LlmError::Backend(
-            "the model computed numbers that are not finite: try `gpu_layers = 0`, or another model file".to_owned(),
+        return Err(LlmError::settings(
+            "the model computed numbers that are not finite",
+            "set generator.gpu_layers to 0, or choose another model file",
         ));
     }
 

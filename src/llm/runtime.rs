@@ -39,10 +39,10 @@ impl Runtime {
         static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
 
         log::open(log_file).map_err(|error| {
-            LlmError::Backend(format!(
-                "cannot write its log {}: {error}",
-                log_file.display()
-            ))
+            LlmError::settings(
+                format!("cannot write the log {} ({error})", log_file.display()),
+                "free some space, or set RAGSCOPE_HOME to a folder that can be written",
+            )
         })?;
         let backend = BACKEND.get_or_init(|| {
             ffi::redirect_log();

@@ -487,8 +487,9 @@ impl Schedule<'_> {
             .pop()
             .filter(|_| self.preemptions <= self.evaluator.cells.sequences())
         else {
-            return Err(LlmError::Backend(
-                "the cache has no room for one token: raise generator.context_tokens".to_owned(),
+            return Err(LlmError::settings(
+                "the KV cache has no room for one more token",
+                "raise generator.context_tokens",
             ));
         };
 

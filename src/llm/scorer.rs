@@ -72,10 +72,8 @@ impl LlamaGenerator {
         };
         let targets = template::tokenize(&self.model, &text, false, false);
         if reply.trim().is_empty() || targets.is_empty() {
-            let reason = "it has no token in this model's vocabulary; give it a text".to_owned();
             return Err(LlmError::BadLabel {
                 label: reply.to_owned(),
-                reason,
             });
         }
 

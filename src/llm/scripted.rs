@@ -196,7 +196,6 @@ impl Scorer for ScriptedGenerator {
         if let Some(label) = labels.iter().find(|label| label.trim().is_empty()) {
             return Err(LlmError::BadLabel {
                 label: (*label).to_owned(),
-                reason: "it is empty".to_owned(),
             });
         }
         self.seen.extend_from_slice(prompts);

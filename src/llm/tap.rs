@@ -327,10 +327,13 @@ impl Tap for LlamaGenerator {
     ) -> Result<Vec<Vec<f32>>, LlmError> {
         let width = usize::try_from(self.model.n_embd()).unwrap_or(0);
         if let Some(vector) = vectors.iter().find(|vector| vector.len() != width) {
-            return Err(LlmError::Backend(format!(
-                "a vector of {} numbers was fed to a model of width {width}: choose an embedder and a generator of one width",
-                vector.len()
-            )));
+            return Err(LlmError::settings(
+                format!(
+                    "vectors of {} numbers do not fit a model of width {width}",
+                    vector.len()
+                ),
+                "choose an embedder and a linker of the same width",
+            ));
         }
         self.check_length(vectors.len(), 0)?;
 
@@ -358,9 +361,10 @@ impl LlamaGenerator {
             let stop = self.evaluator.context.stop_flag();
             let Some(context) = Context::new(&self.model, params, stop) else {
                 let reason = log::first_error().unwrap_or_else(|| "not enough memory".to_owned());
-                return Err(LlmError::Backend(format!(
-                    "no second context for attention ({reason}): lower generator.context_tokens"
-                )));
+                return Err(LlmError::settings(
+                    format!("no room for a second context, which attention needs ({reason})"),
+                    "lower generator.context_tokens",
+                ));
             };
             let cells = Cells::new(context.context_tokens(), 1, self.evaluator.cells.sharing());
             self.unfused = Some(Evaluator {

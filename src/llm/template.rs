@@ -44,9 +44,10 @@ impl Template {
         };
         if !is_usable(model, &source) {
             let known = ffi::chat_templates().join(", ");
-            return Err(LlmError::Backend(format!(
-                "no chat template is called `{setting}`: set generator.chat_template to auto, or to one of {known}"
-            )));
+            return Err(LlmError::settings(
+                format!("no chat template is called `{setting}`"),
+                format!("set generator.chat_template to auto, or to one of {known}"),
+            ));
         }
 
         let mut stop_texts = Vec::new();

@@ -95,6 +95,8 @@ pub enum MethodError {
     Model(#[from] LlmError),
     #[error(transparent)]
     Prompt(#[from] ConfigError),
+    #[error("no embedder is loaded, since no corpus is open")]
+    NoEmbedder,
 }
 
 /// Returns the passages of a context as prompts show them: one line per passage, labelled from 1.

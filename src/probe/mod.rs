@@ -18,10 +18,11 @@ pub use journal::{Sample, SampledQuestion};
 pub use train::{Epoch, train};
 pub use weights::{describe, files, find};
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Config, Paths, ProbeFile, assets_folder};
-use crate::event::{ModelCard, ProbeCard, StatePosition};
+use crate::event::{Advice, ModelCard, ProbeCard, StatePosition};
 use crate::methods::searag::Standard;
 use crate::trace::JournalError;
 use network::Network;
@@ -37,39 +38,49 @@ pub struct Probe {
     network: Network,
 }
 
-/// What can go wrong with a probe. Every message says what to do next.
+/// What can go wrong with a probe.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    #[error(
-        "the probe {file} cannot be read ({reason}): train it again with `ragscope probe train`"
-    )]
+    #[error("the probe {file} cannot be read ({reason})")]
     Unreadable { file: String, reason: String },
-    #[error(
-        "the probe {file} cannot be written ({reason}): check the folder and the space on its disk"
-    )]
+    #[error("the probe {file} cannot be written ({reason})")]
     Unwritable { file: String, reason: String },
-    #[error(
-        "the probe {file} does not fit ({reason}): train one for this model with `ragscope probe train`"
-    )]
+    #[error("the probe {file} does not fit ({reason})")]
     Unfit { file: String, reason: String },
-    #[error("no probe was trained for {generator}: `ragscope probe train FOLDER` makes one")]
+    #[error("no probe was trained for {generator}")]
     None { generator: String },
     #[error(
-        "{certain} certain and {uncertain} uncertain sentences are too few to train on, each needs {needed}: ask more questions (probe.questions, or --questions with a longer file)"
+        "{certain} certain and {uncertain} uncertain sentences are too few to train on, each needs {needed}"
     )]
     TooFew {
         certain: usize,
         uncertain: usize,
         needed: usize,
     },
-    #[error(
-        "the generator wrote no usable question about any of {asked} passages: give it questions with --questions FILE"
-    )]
+    #[error("the generator wrote no usable question about any of {asked} passages")]
     NoQuestions { asked: usize },
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error("stopped")]
     Stopped,
+}
+
+impl Advice for ProbeError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        let advice = match self {
+            Self::Unreadable { .. } => "train it again with `ragscope probe train`",
+            Self::Unwritable { .. } => "check the folder and the space on its disk",
+            Self::Unfit { .. } => "train one for this model with `ragscope probe train`",
+            Self::None { .. } => "train one with `ragscope probe train FOLDER`",
+            Self::TooFew { .. } => {
+                "ask more questions (probe.questions, or --questions with a longer file)"
+            }
+            Self::NoQuestions { .. } => "give it questions with --questions FILE",
+            Self::Journal(error) => return error.advice(),
+            Self::Stopped => return None,
+        };
+        Some(advice.into())
+    }
 }
 
 impl Probe {

@@ -448,6 +448,7 @@ fn link_file(to: &Path, link: &Path) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Advice as _;
 
     fn file(path: &str) -> Weights {
         Weights {
@@ -526,7 +527,7 @@ mod tests {
                     let paths: Vec<String> = files.into_iter().map(|file| file.path).collect();
                     paths.join(" ")
                 }
-                Err(error) => error.to_string(),
+                Err(error) => error.to_problem().line(),
             };
             assert_eq!(chosen, expected);
         }

@@ -127,7 +127,7 @@ impl Run {
             }
             RunEvent::GateChosen { gate } => {
                 self.gate = Some(GateCard {
-                    fallback: gate.fallback.as_deref().map(one_line),
+                    fallback: gate.fallback.as_ref().map(|problem| problem.map(one_line)),
                     ..gate.clone()
                 });
             }

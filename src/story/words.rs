@@ -1,8 +1,8 @@
 //! Numbers, reasons and states of a run as text: each is worded here and nowhere else.
 
 use crate::event::{
-    ChunkText, DropReason, IndexPhase, IndexProgress, MemoryNeed, Outcome, PullPhase, PullProgress,
-    Stage, UncertaintyMeasure, Utility,
+    ChunkText, DropReason, IndexPhase, IndexProgress, MemoryNeed, Operation, Outcome, PullPhase,
+    PullProgress, Stage, UncertaintyMeasure, Utility,
 };
 
 use super::text::one_line;
@@ -185,6 +185,25 @@ pub fn measure(measure: UncertaintyMeasure) -> &'static str {
     }
 }
 
+/// Returns what an operation does, in the imperative.
+#[must_use]
+pub fn operation(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Engine => "engine",
+        Operation::LoadModels => "load models",
+        Operation::Ask => "ask",
+        Operation::Open => "open",
+        Operation::Index => "index",
+        Operation::Link => "link",
+        Operation::OpenSource => "open source",
+        Operation::MeasureUtility => "measure",
+        Operation::TracePassage => "trace a passage",
+        Operation::ListSessions => "list the recorded runs",
+        Operation::OpenRun => "open the recorded run",
+        Operation::Unknown => "unknown operation",
+    }
+}
+
 /// Returns how a run ended, or that it has not.
 #[must_use]
 pub fn outcome(outcome: Option<&Outcome>) -> &'static str {
@@ -193,7 +212,7 @@ pub fn outcome(outcome: Option<&Outcome>) -> &'static str {
         Some(Outcome::Completed) => "completed",
         Some(Outcome::Stopped) => "stopped",
         Some(Outcome::LimitReached) => "stopped at a limit",
-        Some(Outcome::Failed { .. }) => "failed",
+        Some(Outcome::Failed(_)) => "failed",
     }
 }
 

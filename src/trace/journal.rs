@@ -1,5 +1,6 @@
 //! Keeps the finished pieces of a long piece of work, each written as it is done.
 
+use std::borrow::Cow;
 use std::fs::{self, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::append_log::AppendLog;
+use crate::event::Advice;
 
 /// An open journal of pieces `T`. While it is open no other process writes it.
 #[derive(Debug)]
@@ -20,10 +22,20 @@ pub struct Journal<T> {
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    #[error("the journal {} cannot be used ({source}): check the disk, or delete the file to start over", file.display())]
+    #[error("the journal {} cannot be used ({source})", file.display())]
     Disk { file: PathBuf, source: io::Error },
-    #[error("another ragscope writes the journal {}: wait for it, or stop it", file.display())]
+    #[error("another ragscope writes the journal {}", file.display())]
     InUse { file: PathBuf },
+}
+
+impl Advice for JournalError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        let advice = match self {
+            Self::Disk { .. } => "check the disk, or delete the file to start over",
+            Self::InUse { .. } => "wait for it, or stop it",
+        };
+        Some(advice.into())
+    }
 }
 
 /// What the rows belong to.

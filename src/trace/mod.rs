@@ -13,27 +13,30 @@ pub use list::list_runs;
 pub use read::read_run;
 pub use recorder::Recorder;
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::event::Advice;
 
 /// Ending of the name of a recorded run.
 const ENDING: &str = "jsonl";
 
-/// What can go wrong with a recorded run. Every message names the file and what to do next.
+/// What can go wrong with a recorded run. Every message names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    #[error("cannot read {} ({source}): `ragscope paths` says where recorded runs are", file.display())]
+    #[error("cannot read {} ({source})", file.display())]
     Unreadable { file: PathBuf, source: io::Error },
-    #[error("cannot write {} ({source}): free some space, or set record.enabled=false", file.display())]
+    #[error("cannot write {} ({source})", file.display())]
     Unwritable { file: PathBuf, source: io::Error },
-    #[error("{}, line {line} ({reason}): the file is damaged or no recorded run", file.display())]
+    #[error("cannot read {}, line {line} ({reason})", file.display())]
     Damaged {
         file: PathBuf,
         line: usize,
         reason: String,
     },
     #[error(
-        "{} has run format {found} and this program reads {known}: replay it with the ragscope that wrote it",
+        "{} has run format {found} and this program reads {known}",
         file.display()
     )]
     OtherFormat {
@@ -41,6 +44,20 @@ pub enum TraceError {
         found: String,
         known: String,
     },
+}
+
+impl Advice for TraceError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        let advice = match self {
+            Self::Unreadable { .. } => "`ragscope paths` says where recorded runs are",
+            Self::Unwritable { .. } => "free some space, or set record.enabled=false",
+            Self::Damaged { .. } => {
+                "choose another file: this one is damaged, or not a recorded run"
+            }
+            Self::OtherFormat { .. } => "replay it with the ragscope that wrote it",
+        };
+        Some(advice.into())
+    }
 }
 
 impl TraceError {

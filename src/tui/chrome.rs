@@ -460,7 +460,7 @@ fn ended_words(run: &Run) -> &'static str {
         None | Some(Outcome::Completed) => "done in",
         Some(Outcome::Stopped) => "stopped after",
         Some(Outcome::LimitReached) => "cut off after",
-        Some(Outcome::Failed { .. }) => "failed after",
+        Some(Outcome::Failed(_)) => "failed after",
     }
 }
 

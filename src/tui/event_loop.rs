@@ -5,14 +5,13 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use crossterm::event::Event as Input;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::sleep_until;
 
-use crate::event::Record;
+use crate::event::{Problem, Record};
 
 use super::app::{App, Effect};
 
@@ -38,7 +37,7 @@ pub async fn drive<B>(
     app: &mut App,
     mut inputs: Inputs,
     perform: &mut dyn FnMut(Effect, &mut App) -> bool,
-) -> anyhow::Result<()>
+) -> Result<(), Problem>
 where
     B: Backend,
     B::Error: Send + Sync + 'static,
@@ -110,21 +109,28 @@ async fn at(wake: Option<Instant>) {
     }
 }
 
-fn draw<B>(terminal: &mut Terminal<B>, app: &mut App) -> anyhow::Result<()>
+fn lost(what: &str, error: &dyn std::error::Error) -> Problem {
+    Problem::new(
+        format!("{what} ({error})"),
+        "use `ragscope ask`, which needs no terminal",
+    )
+}
+
+fn draw<B>(terminal: &mut Terminal<B>, app: &mut App) -> Result<(), Problem>
 where
     B: Backend,
     B::Error: Send + Sync + 'static,
 {
     terminal
         .autoresize()
-        .context("cannot ask the terminal for its size")?;
+        .map_err(|error| lost("cannot ask the terminal for its size", &error))?;
     let size = terminal.get_frame().area();
     app.resize(size.width, size.height);
     app.take_changed();
     app.prepare();
     terminal
         .draw(|frame| app.draw(frame.buffer_mut()))
-        .context("cannot draw on the terminal")?;
+        .map_err(|error| lost("cannot draw on the terminal", &error))?;
     Ok(())
 }
 

@@ -37,12 +37,11 @@ pub mod app;
 pub mod event_loop;
 pub mod terminal;
 
-use anyhow::Context;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::event::{Command, Record, StopFlag};
+use crate::event::{Command, Problem, Record, StopFlag};
 
 pub use app::App;
 use app::Effect;
@@ -73,7 +72,7 @@ pub enum Ended {
 ///
 /// # Errors
 /// A wrong theme or keymap, before the terminal is touched; a terminal that cannot be used.
-pub fn run(link: Link, options: Options) -> anyhow::Result<Ended> {
+pub fn run(link: Link, options: Options) -> Result<Ended, Problem> {
     let app = App::new(options, Depth::of_environment())?;
     show(app, link.records, |effect| match effect {
         Effect::Stop => link.stop.stop(),
@@ -86,7 +85,7 @@ pub fn run(link: Link, options: Options) -> anyhow::Result<Ended> {
 ///
 /// # Errors
 /// As [`run`].
-pub fn replay(records: Vec<Record>, options: Options) -> anyhow::Result<Ended> {
+pub fn replay(records: Vec<Record>, options: Options) -> Result<Ended, Problem> {
     let app = App::replaying(records, options, Depth::of_environment())?;
     let (_nobody, nothing) = unbounded_channel();
     show(app, nothing, |_| {})
@@ -96,15 +95,15 @@ fn show(
     mut app: App,
     records: UnboundedReceiver<Record>,
     engine: impl Fn(Effect),
-) -> anyhow::Result<Ended> {
+) -> Result<Ended, Problem> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
-        .context("cannot start the screen")?;
+        .map_err(|error| unusable("cannot start the screen", &error))?;
     let guard = TerminalGuard::new(app.options().config.screen.mouse)
-        .context("the screen needs a terminal: use `ragscope ask` without one")?;
+        .map_err(|error| unusable("the screen needs a terminal", &error))?;
     let mut terminal = Terminal::new(CrosstermBackend::new(std::io::stdout()))
-        .context("cannot use the terminal")?;
+        .map_err(|error| unusable("cannot use the terminal", &error))?;
     let inputs = Inputs {
         terminal: guard.events(),
         records,
@@ -116,12 +115,21 @@ fn show(
     // the terminal is restored before anything is reported
     drop(guard);
     shown?;
-    anyhow::ensure!(
-        panics.is_empty(),
-        "a part of the program failed, please report it: {}",
-        panics.join("; ")
-    );
-    Ok(ended)
+    if panics.is_empty() {
+        Ok(ended)
+    } else {
+        Err(Problem::new(
+            format!("a part of the program failed ({})", panics.join("; ")),
+            "please report it",
+        ))
+    }
+}
+
+fn unusable(what: &str, error: &std::io::Error) -> Problem {
+    Problem::new(
+        format!("{what} ({error})"),
+        "use `ragscope ask`, which needs no terminal",
+    )
 }
 
 /// Carries out an effect. Returns whether the screen stays open.

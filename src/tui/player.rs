@@ -138,6 +138,7 @@ mod tests {
             run: "r".to_owned(),
             event: Event::Run(RunEvent::Warned {
                 text: String::new(),
+                advice: None,
             }),
         };
         Player::new(times_us.iter().enumerate().map(record).collect())

@@ -103,8 +103,8 @@ fn lookups(run: &Run, page: &mut String) {
 
 fn facts(run: &Run, zone: &TimeZone, page: &mut String) {
     let mut outcome = words::outcome(run.outcome.as_ref()).to_owned();
-    if let Some(Outcome::Failed { error, .. }) = &run.outcome {
-        outcome = format!("{outcome}: {}", text::one_line(error));
+    if let Some(Outcome::Failed(problem)) = &run.outcome {
+        outcome = format!("{outcome}: {}", text::one_line(&problem.error));
     }
     let models: Vec<String> = run
         .models

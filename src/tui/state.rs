@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 
 use crate::event::{
-    CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelRole, Outcome, Record, RunEvent,
-    RunSummary, SessionEvent, Source, TracedLookup,
+    CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelRole, Operation, Outcome,
+    Problem, Record, RunEvent, RunSummary, SessionEvent, Source, TracedLookup,
 };
 use crate::story::Run;
 use crate::story::text::{self, one_line};
+use crate::story::words;
 
 /// A model on its way or ready.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,11 +42,9 @@ pub struct TracedPassage {
 /// A warning or a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// True for failures, false for warnings.
-    pub failed: bool,
-    pub text: String,
-    /// What to do next; may be empty.
-    pub advice: String,
+    /// The operation that failed; `None` for a warning.
+    pub failed: Option<Operation>,
+    pub problem: Problem,
 }
 
 /// The fold over all records since the screen opened.
@@ -73,7 +72,7 @@ impl State {
     pub fn apply(&mut self, record: &Record) {
         match &record.event {
             Event::Session(event) => self.apply_to_session(event),
-            Event::Run(RunEvent::Warned { text }) => self.warn(text),
+            Event::Run(RunEvent::Warned { text, advice }) => self.warn(text, advice.as_deref()),
             Event::Run(event) => {
                 if let RunEvent::RunStarted { .. } = event {
                     self.begin_run(&record.run);
@@ -118,7 +117,7 @@ impl State {
                     run.measured_later(utility);
                 }
             }
-            SessionEvent::OperationStopped { operation } => self.operation_stopped(operation),
+            SessionEvent::OperationStopped { operation } => self.operation_stopped(*operation),
             SessionEvent::SourceOpened { source } => self.source = Some(harmless_source(source)),
             SessionEvent::SessionsListed { folder, runs } => {
                 self.sessions = Some(Sessions {
@@ -126,21 +125,10 @@ impl State {
                     runs: runs.iter().map(harmless_summary).collect(),
                 });
             }
-            SessionEvent::OperationFailed {
-                operation,
-                error,
-                advice,
-            } => {
-                if operation == "engine" {
-                    self.engine_failed(error, advice);
-                }
-                self.log.push(Entry {
-                    failed: true,
-                    text: one_line(&format!("{operation}: {error}")),
-                    advice: one_line(advice),
-                });
+            SessionEvent::OperationFailed { operation, problem } => {
+                self.operation_failed(*operation, &problem.map(one_line));
             }
-            SessionEvent::Warned { text } => self.warn(text),
+            SessionEvent::Warned { text, advice } => self.warn(text, advice.as_deref()),
             // Probes are trained on the command line.
             SessionEvent::ProbeProgressed { .. }
             | SessionEvent::ProbeTrained { .. }
@@ -148,11 +136,13 @@ impl State {
         }
     }
 
-    fn warn(&mut self, text: &str) {
+    fn warn(&mut self, text: &str, advice: Option<&str>) {
         self.log.push(Entry {
-            failed: false,
-            text: one_line(text),
-            advice: String::new(),
+            failed: None,
+            problem: Problem {
+                error: one_line(text),
+                advice: advice.map(one_line),
+            },
         });
     }
 
@@ -162,22 +152,28 @@ impl State {
         self.runs.get(index.or(self.latest)?)
     }
 
-    /// Nothing more comes of what was under way.
-    fn engine_failed(&mut self, error: &str, advice: &str) {
-        self.indexing = None;
-        for run in self.runs.iter_mut().filter(|run| run.outcome.is_none()) {
-            run.outcome = Some(Outcome::Failed {
-                error: one_line(error),
-                advice: one_line(advice),
-            });
+    /// Logs a failure. When it is the engine's, whatever was in progress failed with it.
+    fn operation_failed(&mut self, operation: Operation, problem: &Problem) {
+        if operation == Operation::Engine {
+            self.indexing = None;
+            for run in self.runs.iter_mut().filter(|run| run.outcome.is_none()) {
+                run.outcome = Some(Outcome::Failed(problem.clone()));
+            }
         }
+        self.log.push(Entry {
+            failed: Some(operation),
+            problem: Problem {
+                error: format!("{}: {problem}", words::operation(operation)),
+                advice: problem.advice.clone(),
+            },
+        });
     }
 
-    fn operation_stopped(&mut self, operation: &str) {
+    fn operation_stopped(&mut self, operation: Operation) {
         self.indexing = None;
         self.models
             .retain(|_, model| matches!(model, Model::Ready { .. }));
-        self.warn(&format!("{operation}: stopped"));
+        self.warn(&format!("{}: stopped", words::operation(operation)), None);
     }
 
     fn model_ready(&mut self, card: &ModelCard, wall_ms: Option<u64>) {

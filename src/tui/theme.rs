@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, bail};
 use ratatui::style::{Color, Modifier, Style};
 use serde::Deserialize;
 
 use crate::config::{names_with_own, nearest};
+use crate::event::Problem;
 
 const BUILT_IN: &[(&str, &str)] = &[
     ("dark", include_str!("../../assets/themes/dark.toml")),
@@ -145,7 +145,7 @@ impl Theme {
     ///
     /// # Errors
     /// An unknown name, role or colour (with the nearest known one), an unreadable file.
-    pub fn load(name: &str, folder: &Path, depth: Depth) -> anyhow::Result<Self> {
+    pub fn load(name: &str, folder: &Path, depth: Depth) -> Result<Self, Problem> {
         let mut looks = BTreeMap::new();
         gather(name, folder, &mut looks, 0)?;
         let styles = Tone::ALL
@@ -187,9 +187,12 @@ fn gather(
     folder: &Path,
     looks: &mut BTreeMap<&'static str, Style>,
     depth: usize,
-) -> anyhow::Result<()> {
+) -> Result<(), Problem> {
     if depth > 8 {
-        bail!("theme `{name}` is based on itself: change its `base`");
+        return Err(Problem::new(
+            format!("theme `{name}` is based on itself"),
+            "change its `base`",
+        ));
     }
 
     let built_in = BUILT_IN.iter().find(|(known, _)| *known == name);
@@ -197,11 +200,11 @@ fn gather(
     let own = (!name.contains(['/', '\\']) && file.is_file()).then_some(file);
     if built_in.is_none() && own.is_none() {
         let known = Theme::names(folder);
-        bail!(
-            "unknown theme `{name}`{}; known are {}",
-            nearest(name, known.iter().map(String::as_str)),
-            known.join(", ")
-        );
+        let hint = nearest(name, known.iter().map(String::as_str));
+        return Err(Problem::new(
+            format!("unknown theme `{name}`{hint}"),
+            format!("set screen.theme to one of {}", known.join(", ")),
+        ));
     }
 
     if let Some((_, text)) = built_in {
@@ -209,8 +212,12 @@ fn gather(
     }
     if let Some(file) = own {
         let origin = file.display().to_string();
-        let text =
-            std::fs::read_to_string(&file).with_context(|| format!("cannot read {origin}"))?;
+        let text = std::fs::read_to_string(&file).map_err(|error| {
+            Problem::new(
+                format!("cannot read {origin} ({error})"),
+                "check the file and its permissions",
+            )
+        })?;
         let parsed = parse(&text, &origin)?;
         if built_in.is_none() {
             let base = parsed.base.as_deref().unwrap_or("dark");
@@ -221,30 +228,36 @@ fn gather(
     Ok(())
 }
 
-fn parse(text: &str, origin: &str) -> anyhow::Result<ThemeFile> {
-    toml::from_str(text).with_context(|| format!("{origin} is not a theme"))
+/// The problem of a theme file that says what a theme does not have.
+fn wrong(error: String) -> Problem {
+    Problem::new(
+        error,
+        "correct the file, or set screen.theme to another one",
+    )
+}
+
+fn parse(text: &str, origin: &str) -> Result<ThemeFile, Problem> {
+    toml::from_str(text).map_err(|error| wrong(format!("{origin} is not a theme ({error})")))
 }
 
 fn put_over(
     origin: &str,
     file: &ThemeFile,
     looks: &mut BTreeMap<&'static str, Style>,
-) -> anyhow::Result<()> {
+) -> Result<(), Problem> {
     for (role, look) in &file.roles {
         let Some(tone) = Tone::ALL.iter().find(|tone| tone.name() == role) else {
-            bail!(
-                "{origin}: unknown role `{role}`{}",
-                nearest(role, Tone::ALL.iter().map(|tone| tone.name()))
-            );
+            let hint = nearest(role, Tone::ALL.iter().map(|tone| tone.name()));
+            return Err(wrong(format!("{origin}: unknown role `{role}`{hint}")));
         };
-        let style =
-            style_of(look, &file.palette).with_context(|| format!("{origin}: role `{role}`"))?;
+        let style = style_of(look, &file.palette)
+            .map_err(|reason| wrong(format!("{origin}: role `{role}`: {reason}")))?;
         looks.insert(tone.name(), style);
     }
     Ok(())
 }
 
-fn style_of(look: &Look, palette: &BTreeMap<String, String>) -> anyhow::Result<Style> {
+fn style_of(look: &Look, palette: &BTreeMap<String, String>) -> Result<Style, String> {
     let mut style = Style::default();
     if let Some(name) = &look.fg {
         style.fg = Some(colour(name, palette)?);
@@ -267,16 +280,16 @@ fn style_of(look: &Look, palette: &BTreeMap<String, String>) -> anyhow::Result<S
     Ok(style)
 }
 
-fn colour(name: &str, palette: &BTreeMap<String, String>) -> anyhow::Result<Color> {
+fn colour(name: &str, palette: &BTreeMap<String, String>) -> Result<Color, String> {
     let text = palette.get(name).map_or(name, String::as_str);
     let hex = text
         .strip_prefix('#')
         .filter(|hex| hex.len() == 6 && hex.is_ascii());
     let Some(value) = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()) else {
-        bail!(
-            "`{name}` is neither #rrggbb nor a name in [palette]{}",
-            nearest(name, palette.keys().map(String::as_str))
-        );
+        let hint = nearest(name, palette.keys().map(String::as_str));
+        return Err(format!(
+            "`{name}` is neither #rrggbb nor a name in [palette]{hint}"
+        ));
     };
     let [_, r, g, b] = value.to_be_bytes();
     Ok(Color::Rgb(r, g, b))
@@ -442,7 +455,7 @@ mod tests {
         ];
         for (name, expected) in cases {
             let error = Theme::load(name, folder.path(), Depth::True).expect_err("an error");
-            assert!(format!("{error:#}").contains(expected), "{error:#}");
+            assert!(error.line().contains(expected), "{error:?}");
         }
     }
 

@@ -12,14 +12,14 @@ use ragscope::config::{Config, RetrieverSettings};
 use ragscope::corpus::{SemanticSplit, TokenCounter};
 use ragscope::engine::{AskError, Corpus, Tools, ask};
 use ragscope::event::{
-    ChunkText, CorpusCard, DropReason, Flow, Hit, Outcome, Ranked, Retrieval, RunEvent,
+    ChunkText, CorpusCard, DropReason, Flow, Hit, Outcome, Problem, Ranked, Retrieval, RunEvent,
 };
-use ragscope::index::{ChunkLinks, Rechunked, Search};
-use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
+use ragscope::index::{ChunkLinks, IndexError, Rechunked, Search};
 use ragscope::llm::{Embedder, LlmError};
 
 use super::llm::runtime;
 use super::program::small;
+use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
 
 static COUNTER: LazyLock<TokenCounter> = LazyLock::new(|| {
     let embedder =
@@ -61,7 +61,7 @@ impl Search for Shelf {
         _vector: &[f32],
         _embedder: &str,
         settings: &RetrieverSettings,
-    ) -> anyhow::Result<Retrieval> {
+    ) -> Result<Retrieval, IndexError> {
         Ok(Retrieval {
             query: query.to_owned(),
             fusion: settings.fusion,
@@ -111,15 +111,15 @@ impl Search for Shelf {
         }])
     }
 
-    fn document(&self, _path: &str) -> anyhow::Result<Vec<ChunkText>> {
+    fn document(&self, _path: &str) -> Result<Vec<ChunkText>, IndexError> {
         Ok(self.hits().into_iter().map(|hit| hit.chunk).collect())
     }
 
-    fn links(&self, _document: &str) -> anyhow::Result<Option<ChunkLinks>> {
+    fn links(&self, _document: &str) -> Result<Option<ChunkLinks>, IndexError> {
         Ok(None)
     }
 
-    fn keep_links(&self, _document: &str, _links: &ChunkLinks) -> anyhow::Result<()> {
+    fn keep_links(&self, _document: &str, _links: &ChunkLinks) -> Result<(), IndexError> {
         Ok(())
     }
 
@@ -193,7 +193,7 @@ pub fn run_over(
         reranker: None,
         linker: None,
         judge: None,
-        probe: Err("no probe in this test".to_owned()),
+        probe: Err(Problem::without_advice("no probe in this test")),
     };
     let outcome = ask(tools, question, confirmed, &mut |event| {
         events.push(event);
@@ -643,7 +643,7 @@ mod worker {
                     ends.push(format!("{outcome:?}"))
                 }
                 Event::Session(SessionEvent::OperationStopped { operation }) => {
-                    ends.push(format!("{operation} stopped"))
+                    ends.push(format!("{operation:?} stopped"))
                 }
                 _ => {}
             }
@@ -655,7 +655,7 @@ mod worker {
         });
         assert_eq!(
             ends,
-            ["ask stopped", "Completed"],
+            ["Ask stopped", "Completed"],
             "the first was stopped while its model was loading"
         );
     }

@@ -5,7 +5,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use ragscope::cli::Hub;
-use ragscope::event::{Command, Event, Outcome, Record, RunEvent, SESSION, SessionEvent, StopFlag};
+use ragscope::event::{
+    Command, Event, Operation, Outcome, Record, RunEvent, SESSION, SessionEvent, StopFlag,
+};
 use ragscope::trace::list_runs;
 
 use super::program::{Program, QUESTION, small};
@@ -90,7 +92,7 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
     open("nothing.jsonl");
     receive(
         &records,
-        |event| matches!(event, Event::Session(SessionEvent::OperationFailed { error, .. }) if error.contains("nothing.jsonl")),
+        |event| matches!(event, Event::Session(SessionEvent::OperationFailed { problem, .. }) if problem.error.contains("nothing.jsonl")),
     );
     drop(commands);
     hub.end();
@@ -125,7 +127,9 @@ fn a_stop_reaches_a_question_however_soon_it_follows() {
                 assert_eq!(*outcome, Outcome::Stopped);
                 true
             }
-            Event::Session(SessionEvent::OperationStopped { operation }) => operation == "ask",
+            Event::Session(SessionEvent::OperationStopped { operation }) => {
+                *operation == Operation::Ask
+            }
             _ => false,
         });
     }

@@ -1,7 +1,7 @@
 //! The index of a folder: it follows changes, survives kills and full disks, and is never used when it
 //! is damaged.
 
-mod common;
+pub mod common;
 mod damage;
 mod kills;
 mod real;

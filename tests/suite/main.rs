@@ -16,6 +16,7 @@ mod eval;
 mod program;
 mod pull;
 mod cli;
+mod errors;
 mod hub;
 mod readme;
 mod demo;

@@ -383,7 +383,7 @@ fn a_stopped_collection_goes_on_and_weights_that_do_not_fit_fall_back() {
         let (mut warned, mut fallback) = (String::new(), None);
         let publish = &mut |record: ragscope::event::Record| {
             match record.event {
-                Event::Run(RunEvent::Warned { text }) => warned = text,
+                Event::Run(RunEvent::Warned { text, .. }) => warned = text,
                 Event::Run(RunEvent::GateChosen { gate }) => fallback = gate.fallback,
                 _ => {}
             }
@@ -394,7 +394,9 @@ fn a_stopped_collection_goes_on_and_weights_that_do_not_fit_fall_back() {
             .expect("asked");
         assert!(warned.contains(reason), "{warned}");
         assert!(
-            fallback.as_ref().is_some_and(|told| told.contains(reason)),
+            fallback
+                .as_ref()
+                .is_some_and(|problem| problem.error.contains(reason)),
             "{fallback:?}"
         );
     }

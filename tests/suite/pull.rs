@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ragscope::event::{Flow, PullPhase, PulledModel};
+use ragscope::event::{Advice, Flow, PullPhase, PulledModel};
 use ragscope::pull::{PullError, PullSettings, pull};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
@@ -312,9 +312,9 @@ fn check(name: &str, server: &Server, expected: Result<&[Option<usize>], &str>) 
             assert_eq!(server.file_requests(), requests, "{name}");
         }
         (Err(error), Err(part)) => {
-            let error = error.to_string();
+            assert!(error.advice().is_some(), "{name}: {error} has no advice");
+            let error = error.to_problem().line();
             assert!(error.contains(part), "{name}: {error}");
-            assert!(error.contains(": "), "{name}: {error} has no advice");
             let has_file = home.path().join("hub/models--org--tiny/snapshots").exists();
             assert!(!has_file, "{name}: a file in spite of {error}");
         }
@@ -621,7 +621,10 @@ fn a_full_disk_is_reported_before_and_during_the_download() {
         free_bytes: |_| Ok(1_000_000),
         ..settings(&server, home.path())
     };
-    let error = pull_with(MODEL, &full).expect_err("no space").to_string();
+    let error = pull_with(MODEL, &full)
+        .expect_err("no space")
+        .to_problem()
+        .line();
     assert!(error.contains("268.7 MB are needed"), "{error}");
     assert!(
         error.contains("1.0 MB are free: free some space"),
@@ -636,7 +639,8 @@ fn a_full_disk_is_reported_before_and_during_the_download() {
         std::os::unix::fs::symlink("/dev/full", part(home.path())).expect("linked");
         let error = pull_into(&server, home.path())
             .expect_err("full")
-            .to_string();
+            .to_problem()
+            .line();
         assert!(error.contains("became full: free some space"), "{error}");
     }
 }
@@ -769,7 +773,8 @@ fn ollamas_registry_fills_ollamas_store() {
     for (model, message) in cases {
         let error = pull_with(&name(model), &settings)
             .expect_err(model)
-            .to_string();
+            .to_problem()
+            .line();
         assert!(error.contains(message), "{error}");
     }
 }

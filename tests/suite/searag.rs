@@ -1,12 +1,12 @@
 //! SEARAG: golden numbers of its formulas, the sentence loop on scripted models, its queries.
 
 use ragscope::event::{Decision, Outcome, RunEvent, UncertaintyMeasure, WordOrigin};
-use ragscope::llm::scripted::ScriptedGenerator;
 use ragscope::methods::query::uncertain_region;
 use ragscope::methods::searag::{best_split, entropy_threshold, splits};
 use serde_json::Value;
 
 use super::engine::{config, finished, names, run, run_from};
+use ragscope::llm::scripted::ScriptedGenerator;
 
 const GOLDEN: [&str; 2] = [
     include_str!("../data/vectors/query_formulation.json"),
@@ -248,7 +248,10 @@ fn the_gate_of_a_run_is_told_with_the_reason_of_a_fallback() {
         let settings = [("preset", "searag"), ("gate.kind", kind)];
         let (_, events) = run(&config(&settings), &mut doubtful(), "Where?", usize::MAX);
         let told = events.iter().find_map(|event| match event {
-            RunEvent::GateChosen { gate } => Some((gate.measure, gate.fallback.as_deref())),
+            RunEvent::GateChosen { gate } => {
+                let fallback = gate.fallback.as_ref();
+                Some((gate.measure, fallback.map(|problem| problem.error.as_str())))
+            }
             _ => None,
         });
         assert_eq!(told, expected, "{kind}");

@@ -8,7 +8,7 @@ use crate::config::prompts::Prompts;
 use crate::engine::error::{AskError, RunError};
 use crate::engine::run::{Answer, Need, Passages, Roles, Run, Tools, context};
 use crate::engine::stages;
-use crate::event::{FORMAT, Flow, Outcome, RunEvent};
+use crate::event::{Advice, FORMAT, Flow, Outcome, RunEvent};
 use crate::llm::{Generator, LlmError};
 
 use super::lookup::retrieve;
@@ -98,6 +98,7 @@ fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<
             // a meter changes nothing, so its failure is only a warning
             Err(error) => run.emit(RunEvent::Warned {
                 text: format!("the utility of the context was not measured: {error}"),
+                advice: error.to_problem().advice,
             }),
         }
     }
@@ -112,6 +113,7 @@ fn emit_gate(run: &mut Run<'_>, roles: &Roles) {
     if let Some(reason) = &gate.fallback {
         run.emit(RunEvent::Warned {
             text: format!("the gate reads the token entropy instead of the probe: {reason}"),
+            advice: reason.advice.clone(),
         });
     }
     run.emit(RunEvent::GateChosen { gate });

@@ -71,9 +71,7 @@ impl Run<'_> {
         drop(emit);
 
         self.emit_usage(first);
-        tapped.ok_or_else(|| {
-            LlmError::Backend("the generator gave no completion for a prompt".to_owned()).into()
-        })
+        tapped.ok_or_else(|| LlmError::Backend("no completion for a prompt".to_owned()).into())
     }
 
     /// Emits the calls that these prompts are and returns the number of the first. Equal prompts
@@ -226,12 +224,8 @@ impl ModelCalls for Run<'_> {
             let texts: Vec<(&str, &str)> = new.iter().map(|at| pairs[*at]).collect();
             let judged = self.judge(question, &texts)?;
             if judged.len() != new.len() {
-                return Err(LlmError::Backend(format!(
-                    "the entailment judge gave {} of {} judgements",
-                    judged.len(),
-                    new.len()
-                ))
-                .into());
+                let counts = format!("{} judgements of {} pairs", judged.len(), new.len());
+                return Err(LlmError::Backend(counts).into());
             }
             let new_keys = new.into_iter().map(|at| keys[at].clone());
             self.judged.extend(new_keys.zip(judged));
@@ -275,10 +269,7 @@ impl ModelCalls for Run<'_> {
         self.check_stopped()?;
         match self.tools.corpus.as_mut() {
             Some(corpus) => Ok(corpus.embedder.embed(texts)?),
-            None => Err(LlmError::Backend(
-                "no embedder is loaded, since no corpus is open".to_owned(),
-            )
-            .into()),
+            None => Err(MethodError::NoEmbedder),
         }
     }
 }

@@ -43,10 +43,7 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
     };
     let mut unknown = Vec::new();
     for place in &settings.pinned {
-        let chunks = corpus
-            .index
-            .document(&place.document)
-            .map_err(RunError::Search)?;
+        let chunks = corpus.index.document(&place.document)?;
         let pinned: Vec<ChunkText> = chunks
             .into_iter()
             .filter(|chunk| place.covers(chunk))
@@ -72,6 +69,7 @@ pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError>
     for place in unknown {
         run.emit(RunEvent::Warned {
             text: format!("retriever.pinned: no chunk of the index lies at {place}"),
+            advice: None,
         });
     }
     Ok(hits)

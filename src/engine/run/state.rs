@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use crate::engine::error::RunError;
-use crate::event::{Flow, Hit, ModelCard, ModelRole, Outcome, Retrieval, RunEvent, RunUsage};
-use crate::llm::LlmError;
+use crate::event::{
+    Advice, Flow, Hit, ModelCard, ModelRole, Outcome, Retrieval, RunEvent, RunUsage,
+};
 use crate::methods::ModelCalls as _;
 
 use super::tools::Tools;
@@ -90,11 +91,9 @@ impl<'a> Run<'a> {
         let embedder = &corpus.embedder.card().fingerprint;
 
         self.usage.retrievals += 1;
-        corpus
-            .index
-            .search(query, vector, embedder, &self.tools.config.retriever)
-            .map(Some)
-            .map_err(RunError::Search)
+        let settings = &self.tools.config.retriever;
+        let retrieval = corpus.index.search(query, vector, embedder, settings)?;
+        Ok(Some(retrieval))
     }
 
     /// Returns the unit vector of each hit: that of this run where the chunk was made in it,
@@ -150,16 +149,10 @@ impl<'a> Run<'a> {
 
     /// Emits the end of a run that failed or was stopped in a model call, and returns its outcome.
     pub fn fail(&mut self, error: &RunError) -> Outcome {
-        let outcome = match error {
-            RunError::Model(LlmError::Stopped) => Outcome::Stopped,
-            RunError::Model(_) | RunError::Config(_) | RunError::Probe(_) => Outcome::Failed {
-                error: error.to_string(),
-                advice: "run `ragscope doctor`".to_owned(),
-            },
-            RunError::Search(_) => Outcome::Failed {
-                error: error.to_string(),
-                advice: "rebuild the index with `ragscope index FOLDER --rebuild`".to_owned(),
-            },
+        let outcome = if error.is_stop() {
+            Outcome::Stopped
+        } else {
+            Outcome::Failed(error.to_problem())
         };
         let written = std::mem::take(&mut self.written);
         self.emit_finished(outcome, written)

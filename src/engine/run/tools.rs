@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::config::prompts::Prompts;
 use crate::corpus::TokenCounter;
-use crate::event::CorpusCard;
+use crate::event::{CorpusCard, Problem};
 use crate::index::Search;
 use crate::llm::{Embedder, EntailmentJudge, Generator, Reranker, Scorer, Tap};
 use crate::probe::Probe;
@@ -27,7 +27,7 @@ pub struct Tools<'a> {
     /// `None` where the generator judges entailment.
     pub judge: Option<&'a mut dyn EntailmentJudge>,
     /// The probe of the generator, or the reason why there is none.
-    pub probe: Result<&'a Probe, String>,
+    pub probe: Result<&'a Probe, Problem>,
 }
 
 /// An open corpus with the model that made its vectors.

@@ -4,7 +4,7 @@
 use crate::config::Config;
 use crate::engine::error::RunError;
 use crate::engine::run::{Draft, Gate, Run};
-use crate::event::{Decision, GateCard, Uncertainty, UncertaintyMeasure};
+use crate::event::{Decision, GateCard, Problem, Uncertainty, UncertaintyMeasure};
 use crate::llm::{HiddenAt, Token};
 use crate::methods::searag::{SentenceSampling, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{features, position};
@@ -37,12 +37,12 @@ impl Gate for Measuring {
 /// The mean token entropy decides.
 pub struct ByTokenEntropy {
     threshold: f32,
-    fallback: Option<String>,
+    fallback: Option<Problem>,
 }
 
 impl ByTokenEntropy {
     /// `fallback` is the reason why this gate stands in for the one of the settings.
-    pub fn new(config: &Config, fallback: Option<String>) -> Self {
+    pub fn new(config: &Config, fallback: Option<Problem>) -> Self {
         Self {
             threshold: config.gate.token_entropy_threshold,
             fallback,

@@ -7,7 +7,7 @@ use crate::config::{LinkJoin, RetrieverSettings};
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run, pins};
 use crate::event::{
-    ChunkText, DocumentLinks, Flow, Hit, LinkedChunk, LinkedText, Relative, RunEvent, Stage,
+    Advice, ChunkText, DocumentLinks, Flow, Hit, LinkedChunk, LinkedText, Relative, RunEvent, Stage,
 };
 use crate::index::ChunkLinks;
 use crate::llm::LlmError;
@@ -105,6 +105,7 @@ fn read_documents(
             text: format!(
                 "{unlinked} documents of the hits are not linked yet: their chunks come without relatives"
             ),
+            advice: None,
         });
     }
     Ok(documents)
@@ -117,8 +118,8 @@ fn read_document(run: &mut Run<'_>, path: &str) -> Result<Option<LinkedDocument>
         return Ok(None);
     };
     let index = corpus.index;
-    let chunks = index.document(path).map_err(RunError::Search)?;
-    if let Some(links) = index.links(path).map_err(RunError::Search)? {
+    let chunks = index.document(path)?;
+    if let Some(links) = index.links(path)? {
         return Ok(Some(LinkedDocument { chunks, links }));
     }
     if chunks.len() > MAX_LINKED_ON_DEMAND {
@@ -137,7 +138,7 @@ fn read_document(run: &mut Run<'_>, path: &str) -> Result<Option<LinkedDocument>
     };
     match link_builder::link(model, settings, &units, &mut |_| Flow::Continue) {
         Ok(links) => {
-            index.keep_links(path, &links).map_err(RunError::Search)?;
+            index.keep_links(path, &links)?;
             Ok(Some(LinkedDocument { chunks, links }))
         }
         Err(LlmError::Stopped) => Err(LlmError::Stopped.into()),
@@ -145,6 +146,7 @@ fn read_document(run: &mut Run<'_>, path: &str) -> Result<Option<LinkedDocument>
         Err(error) => {
             run.emit(RunEvent::Warned {
                 text: format!("{path} is not linked: {error}"),
+                advice: error.to_problem().advice,
             });
             Ok(None)
         }

@@ -1,5 +1,7 @@
 //! The background tasks: what the engine thread does while no command waits.
 
+use crate::event::Operation;
+
 /// `key = value` settings on top of the configuration.
 pub type Overrides = Vec<(String, String)>;
 
@@ -79,12 +81,12 @@ impl BackgroundTasks {
 }
 
 impl Task {
-    /// Returns the name of the operation in events.
-    pub fn name(&self) -> &'static str {
+    /// Returns the operation that the task is.
+    pub fn operation(&self) -> Operation {
         match self {
-            Self::Load => "load models",
-            Self::Update => "index",
-            Self::Link(_) => "link",
+            Self::Load => Operation::LoadModels,
+            Self::Update => Operation::Index,
+            Self::Link(_) => Operation::Link,
         }
     }
 }

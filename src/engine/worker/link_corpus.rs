@@ -34,9 +34,13 @@ pub fn link_corpus(
     if let Some(other) = before.other_models.first() {
         let _ = publish(SessionEvent::Warned {
             text: format!(
-                "the links of this index were made with {}: they are not used, and `ragscope links {} --rebuild` rebuilds them",
-                other.model_file, report.corpus.folder
+                "the links of this index were made with {} and are not used",
+                other.model_file
             ),
+            advice: Some(format!(
+                "rebuild them with `ragscope links {} --rebuild`",
+                report.corpus.folder
+            )),
         });
         return Ok(Some(report));
     }

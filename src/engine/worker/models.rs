@@ -245,6 +245,7 @@ impl Loader<'_> {
             let text = "this model keeps one state per prompt: prompts share nothing, so methods that ask much are slower";
             let _ = (self.publish)(SessionEvent::Warned {
                 text: text.to_owned(),
+                advice: None,
             });
         }
         Ok(generator)

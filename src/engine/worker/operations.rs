@@ -12,8 +12,8 @@ use crate::engine::run::{Corpus, OpenGenerator, Run, Tools};
 use crate::engine::stages::link_builder;
 use crate::engine::stages::utility::{self, FinishedRun};
 use crate::event::{
-    ChunkText, Flow, IndexReport, Link, LinkReport, Outcome, RunEvent, SESSION, SessionEvent,
-    StopFlag, TracedLookup,
+    Advice, ChunkText, Flow, IndexReport, Link, LinkReport, Outcome, Problem, RunEvent, SESSION,
+    SessionEvent, StopFlag, TracedLookup,
 };
 use crate::index::{Index, LinkRecipe, Search, Update};
 use crate::llm::{Embedder as _, EntailmentJudge, Generator as _, LlmError, Reranker};
@@ -172,9 +172,9 @@ impl Worker {
         };
         let is_empty = |corpus: &Corpus<'_>| corpus.card().chunks == 0;
         if corpus.as_ref().is_some_and(is_empty) {
-            let text = "nothing is indexed yet: this answer comes without documents, ask again when indexing is done";
             let _ = emit(SessionEvent::Warned {
-                text: text.to_owned(),
+                text: "nothing is indexed yet: this answer comes without documents".to_owned(),
+                advice: Some("ask again when indexing is done".to_owned()),
             });
         }
 
@@ -187,7 +187,7 @@ impl Worker {
             reranker: loaded.reranker.map(|model| model as &mut dyn Reranker),
             linker: loaded.linker.map(|model| model as &mut dyn OpenGenerator),
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
-            probe: probe.as_ref().map_err(ToString::to_string),
+            probe: probe.as_ref().map_err(Advice::to_problem),
         };
         let mut stamp = Stamp::new(run_id(question));
         Ok(ask(tools, question, confirmed, &mut |event| {
@@ -310,7 +310,7 @@ impl Worker {
             reranker: None,
             linker: None,
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
-            probe: Err("there is no run to watch".to_owned()),
+            probe: Err(Problem::without_advice("there is no run to watch")),
         };
         Ok(work(tools, &mut |_| Flow::Continue)?)
     }

@@ -17,8 +17,8 @@ use crate::engine::run::{Corpus, Draft, Gate, OpenGenerator, Passages, Retriever
 use crate::engine::stages::gate::{judged, sampling};
 use crate::engine::{answer, stages};
 use crate::event::{
-    ChunkText, Flow, Hit, ModelCard, ProbeCard, ProbePhase, ProbeProgress, Ranked, SessionEvent,
-    Uncertainty, UncertaintyMeasure,
+    ChunkText, Flow, Hit, ModelCard, ProbeCard, ProbePhase, ProbeProgress, Problem, Ranked,
+    SessionEvent, Uncertainty, UncertaintyMeasure,
 };
 use crate::index::{Index, Search};
 use crate::llm::{EntailmentJudge, Generator as _, HiddenAt, LlmError, Reranker};
@@ -85,7 +85,7 @@ impl Worker {
             reranker: loaded.reranker.map(|model| model as &mut dyn Reranker),
             linker: loaded.linker.map(|model| model as &mut dyn OpenGenerator),
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
-            probe: Err(String::new()),
+            probe: Err(Problem::without_advice("it is being trained")),
         };
         let mut observer = Observer {
             stop: &stop,

@@ -2,7 +2,7 @@
 
 use crate::engine::error::WorkerError;
 use crate::engine::stages::utility::FinishedRun;
-use crate::event::{Command, Flow, Record, SessionEvent};
+use crate::event::{Advice, Command, Flow, Operation, Record, SessionEvent};
 
 use super::background::{BackgroundTasks, Overrides, Task};
 use super::inbox::{Inbox, Next};
@@ -39,7 +39,7 @@ impl Worker {
 
     /// Carries out one command and returns the background tasks that follow from it.
     fn obey(&mut self, command: Command, publish: Publish<'_>) -> BackgroundTasks {
-        let operation = operation(&command);
+        let operation = command.operation();
         match self.carry_out(command, publish) {
             Ok(tasks) => tasks,
             Err(error) => {
@@ -132,12 +132,12 @@ impl Worker {
             }
         };
         match done {
-            Err(error) => self.report_failure(task.name(), &error, &mut publish),
+            Err(error) => self.report_failure(task.operation(), &error, &mut publish),
             Ok(false) if commands.is_waiting() => tasks.put_back(task),
             // a stop without a command is the user's: the rest waits until it is asked for again
             Ok(false) => self.emit(
                 SessionEvent::OperationStopped {
-                    operation: task.name().to_owned(),
+                    operation: task.operation(),
                 },
                 &mut publish,
             ),
@@ -150,38 +150,19 @@ impl Worker {
     }
 
     /// Emits that an operation was stopped by the user, or failed.
-    fn report_end(&mut self, operation: &str, error: &WorkerError, publish: Publish<'_>) {
+    fn report_end(&mut self, operation: Operation, error: &WorkerError, publish: Publish<'_>) {
         if error.is_stop() {
-            let operation = operation.to_owned();
             self.emit(SessionEvent::OperationStopped { operation }, publish);
         } else {
             self.report_failure(operation, error, publish);
         }
     }
 
-    fn report_failure(&mut self, operation: &str, error: &WorkerError, publish: Publish<'_>) {
-        let (error, advice) = error.told();
-        let operation = operation.to_owned();
+    fn report_failure(&mut self, operation: Operation, error: &WorkerError, publish: Publish<'_>) {
+        let problem = error.to_problem();
         self.emit(
-            SessionEvent::OperationFailed {
-                operation,
-                error,
-                advice,
-            },
+            SessionEvent::OperationFailed { operation, problem },
             publish,
         );
-    }
-}
-
-/// Returns the name of a command's operation in events.
-fn operation(command: &Command) -> &'static str {
-    match command {
-        Command::Ask { .. } => "ask",
-        Command::Open { .. } => "open",
-        Command::Reindex { .. } => "index",
-        Command::OpenSource { .. } => "open source",
-        Command::MeasureUtility { .. } => "measure",
-        Command::TracePassage { .. } => "seek",
-        Command::ListSessions | Command::OpenRun { .. } => "sessions",
     }
 }

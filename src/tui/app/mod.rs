@@ -13,7 +13,8 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::event::{Command, Event, Record, RunEvent, SessionEvent};
+use crate::event::{Command, Event, Operation, Problem, Record, RunEvent, SessionEvent};
+use crate::story::words;
 
 use super::keys::{Action, Context, Keymap, action_list};
 use super::layout::{Layout, Needs, layout};
@@ -23,16 +24,9 @@ use super::pane::Pane;
 use super::player::Player;
 use super::screen::Screen;
 use super::state::State;
-use super::text;
 use super::theme::{Depth, Theme, Tone};
 use super::ui::{Focus, Notice, Ui};
 use super::view::{Reaction, Scene};
-
-/// Names of operations that the screen waits for.
-const ASKING: &str = "ask";
-const MEASURING: &str = "measure";
-/// The whole engine thread.
-const ENGINE: &str = "engine";
 
 /// Something that must happen outside.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,7 +68,7 @@ impl App {
     ///
     /// # Errors
     /// A theme or keymap that is unknown, unreadable or wrong.
-    pub fn new(options: Options, depth: Depth) -> anyhow::Result<Self> {
+    pub fn new(options: Options, depth: Depth) -> Result<Self, Problem> {
         let theme = Theme::load(
             &options.config.screen.theme,
             &options.paths.config.join("themes"),
@@ -103,7 +97,11 @@ impl App {
     ///
     /// # Errors
     /// As [`App::new`].
-    pub fn replaying(records: Vec<Record>, options: Options, depth: Depth) -> anyhow::Result<Self> {
+    pub fn replaying(
+        records: Vec<Record>,
+        options: Options,
+        depth: Depth,
+    ) -> Result<Self, Problem> {
         let mut app = Self::new(options, depth)?;
         app.ui.player = Some(Player::new(records));
         app.ui.panes.focus = Focus::Panes;
@@ -121,18 +119,13 @@ impl App {
             Event::Run(RunEvent::RunFinished { .. }) => self.run_ended(&record.run),
             Event::Session(SessionEvent::UtilityMeasured { .. }) => self.ui.work.measuring = None,
             Event::Session(SessionEvent::OperationFailed { operation, .. }) => {
-                self.operation_failed(operation)
+                self.operation_failed(*operation);
             }
             Event::Session(SessionEvent::OperationStopped { operation }) => {
-                self.operation_stopped(operation)
+                self.operation_stopped(*operation);
             }
             Event::Run(RunEvent::Warned { .. }) | Event::Session(SessionEvent::Warned { .. }) => {
-                let text = self
-                    .state
-                    .log
-                    .last()
-                    .map_or(String::new(), |entry| entry.text.clone());
-                self.ui.notice = Some(Notice { text, failed: true });
+                self.show_last_entry();
             }
             _ => {}
         }
@@ -170,30 +163,31 @@ impl App {
         }
     }
 
-    fn operation_stopped(&mut self, operation: &str) {
-        match operation {
-            ASKING => self.ui.work.pending = None,
-            MEASURING => self.ui.work.measuring = None,
-            _ => {}
-        }
-        self.notify(format!("stopped: {}", text::one_line(operation)));
+    fn operation_stopped(&mut self, operation: Operation) {
+        self.operation_ended(operation);
+        self.notify(format!("stopped: {}", words::operation(operation)));
     }
 
-    fn operation_failed(&mut self, operation: &str) {
+    fn operation_failed(&mut self, operation: Operation) {
+        self.operation_ended(operation);
+        self.show_last_entry();
+    }
+
+    /// The screen no longer waits for the operation.
+    fn operation_ended(&mut self, operation: Operation) {
         match operation {
-            ASKING => self.ui.work.pending = None,
-            MEASURING => self.ui.work.measuring = None,
-            ENGINE => self.ui.work.clear(),
+            Operation::Ask => self.ui.work.pending = None,
+            Operation::MeasureUtility => self.ui.work.measuring = None,
+            Operation::Engine => self.ui.work.clear(),
+            // what shows their result waits for it
             _ => {}
         }
+    }
 
+    /// Shows the last entry of the log in the status line.
+    fn show_last_entry(&mut self) {
         if let Some(entry) = self.state.log.last() {
-            let text = if entry.advice.is_empty() {
-                entry.text.clone()
-            } else {
-                format!("{}: {}", entry.text, entry.advice)
-            };
-            self.ui.notice = Some(Notice { text, failed: true });
+            self.refuse(entry.problem.line());
         }
     }
 

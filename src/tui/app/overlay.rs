@@ -279,7 +279,7 @@ impl App {
     fn dress(&mut self, name: &str) {
         match Theme::load(name, &self.options.paths.config.join("themes"), self.depth) {
             Ok(theme) => self.theme = theme,
-            Err(error) => self.refuse(format!("{error:#}")),
+            Err(problem) => self.refuse(problem.line()),
         }
     }
 

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
-
 use super::{Action, Context, Key};
 use crate::config::nearest;
+use crate::event::Problem;
 
 /// The keys of every action, with the user's changes.
 #[derive(Debug, Clone)]
@@ -19,15 +18,15 @@ impl Keymap {
     ///
     /// # Errors
     /// A declared key that is not a key; a test prevents that.
-    pub fn built_in() -> anyhow::Result<Self> {
+    pub fn built_in() -> Result<Self, Problem> {
         let mut keys = BTreeMap::new();
         for action in Action::ALL {
             let declared = action.info().keys.iter();
             let parsed = declared.map(|key| {
                 key.parse()
-                    .map_err(|hint| anyhow::anyhow!("unknown key `{key}`{hint}"))
+                    .map_err(|hint| wrong(format!("unknown key `{key}`{hint}")))
             });
-            keys.insert(*action, parsed.collect::<anyhow::Result<_>>()?);
+            keys.insert(*action, parsed.collect::<Result<_, Problem>>()?);
         }
         Ok(Self { keys })
     }
@@ -36,35 +35,43 @@ impl Keymap {
     ///
     /// # Errors
     /// An unreadable file, an unknown action or key (with the nearest known one), a key with two meanings in one context.
-    pub fn load(file: &Path) -> anyhow::Result<Self> {
+    pub fn load(file: &Path) -> Result<Self, Problem> {
         let origin = file.display().to_string();
         match std::fs::read_to_string(file) {
             Ok(text) => Self::built_in()?.with(&text, &origin),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::built_in(),
-            Err(error) => Err(error).with_context(|| format!("cannot read {origin}")),
+            Err(error) => Err(Problem::new(
+                format!("cannot read {origin} ({error})"),
+                "check the file and its permissions",
+            )),
         }
     }
 
-    fn with(mut self, text: &str, origin: &str) -> anyhow::Result<Self> {
-        let table: BTreeMap<String, Vec<String>> = toml::from_str(text)
-            .with_context(|| format!("{origin}: each line is `action = [\"key\", …]`"))?;
+    fn with(mut self, text: &str, origin: &str) -> Result<Self, Problem> {
+        let table: BTreeMap<String, Vec<String>> = toml::from_str(text).map_err(|error| {
+            Problem::new(
+                format!("{origin} is not a keymap ({error})"),
+                "write each line as `action = [\"key\", …]`",
+            )
+        })?;
         for (name, names) in table {
             let Some(action) = Action::ALL.iter().find(|action| action.info().name == name) else {
                 let known = Action::ALL.iter().map(|action| action.info().name);
-                bail!("{origin}: unknown action `{name}`{}", nearest(&name, known));
+                let hint = nearest(&name, known);
+                return Err(wrong(format!("{origin}: unknown action `{name}`{hint}")));
             };
             let parsed = names.iter().map(|key| {
                 key.parse()
-                    .map_err(|hint| anyhow::anyhow!("{origin}: {name}: unknown key `{key}`{hint}"))
+                    .map_err(|hint| wrong(format!("{origin}: {name}: unknown key `{key}`{hint}")))
             });
             self.keys
-                .insert(*action, parsed.collect::<anyhow::Result<_>>()?);
+                .insert(*action, parsed.collect::<Result<_, Problem>>()?);
         }
         self.check_single_meanings(origin)?;
         Ok(self)
     }
 
-    fn check_single_meanings(&self, origin: &str) -> anyhow::Result<()> {
+    fn check_single_meanings(&self, origin: &str) -> Result<(), Problem> {
         for contexts in Context::COMBINATIONS {
             let mut taken: HashMap<Key, Action> = HashMap::new();
             let valid = Action::ALL
@@ -73,11 +80,14 @@ impl Keymap {
             for action in valid {
                 for key in self.keys(*action) {
                     if let Some(other) = taken.insert(*key, *action) {
-                        bail!(
-                            "{origin}: `{key}` means both `{}` and `{}`: give one of them another key",
-                            other.info().name,
-                            action.info().name
-                        );
+                        return Err(Problem::new(
+                            format!(
+                                "{origin}: `{key}` means both `{}` and `{}`",
+                                other.info().name,
+                                action.info().name
+                            ),
+                            "give one of them another key",
+                        ));
                     }
                 }
             }
@@ -118,11 +128,19 @@ impl Keymap {
     }
 }
 
+/// The problem of a keymap that names what does not exist.
+fn wrong(error: String) -> Problem {
+    Problem::new(
+        error,
+        "correct the file: `?` on the screen lists every action and its keys",
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn keymap(text: &str) -> anyhow::Result<Keymap> {
+    fn keymap(text: &str) -> Result<Keymap, Problem> {
         Keymap::built_in()?.with(text, "keymap.toml")
     }
 
@@ -159,11 +177,11 @@ mod tests {
                 "unknown key `entr`, did you mean `enter`?",
             ),
             ("zoom = [\"s\"]", "`s` means both"),
-            ("zoom = 3", "each line is"),
+            ("zoom = 3", "write each line as"),
         ];
         for (text, expected) in cases {
             let error = keymap(text).expect_err("an error");
-            assert!(format!("{error:#}").contains(expected), "{error:#}");
+            assert!(error.line().contains(expected), "{error:?}");
         }
     }
 }

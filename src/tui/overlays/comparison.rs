@@ -210,7 +210,7 @@ fn preset_cell(run: &Run) -> Cell {
         Some(Outcome::Completed) => "",
         Some(Outcome::Stopped) => "  ■ stopped",
         Some(Outcome::LimitReached) => "  ■ cut off",
-        Some(Outcome::Failed { .. }) => "  ✗ failed",
+        Some(Outcome::Failed(_)) => "  ✗ failed",
     };
     Cell::new(Tone::Strong, format!("{}{outcome}", run.preset))
 }

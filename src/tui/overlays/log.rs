@@ -22,7 +22,7 @@ impl View for Log {
             .state
             .log
             .iter()
-            .map(|entry| format!("{} {}", entry.text, entry.advice))
+            .map(|entry| entry.problem.line())
             .collect();
         Copied::lines("the log", &lines)
     }
@@ -34,15 +34,13 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         page.remark("No warnings or errors so far.");
     }
     for entry in scene.state.log.iter().rev() {
-        let tone = if entry.failed {
-            Tone::Bad
-        } else {
-            Tone::Warning
+        let (tone, sign) = match entry.failed {
+            Some(_) => (Tone::Bad, "✗"),
+            None => (Tone::Warning, "!"),
         };
-        let sign = if entry.failed { "✗" } else { "!" };
-        page.text(tone, "  ", &format!("{sign} {}", entry.text));
-        if !entry.advice.is_empty() {
-            page.text(Tone::Text, "    ", &entry.advice);
+        page.text(tone, "  ", &format!("{sign} {}", entry.problem));
+        if let Some(advice) = &entry.problem.advice {
+            page.text(Tone::Text, "    ", advice);
         }
     }
     page.content

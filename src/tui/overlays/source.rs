@@ -2,7 +2,7 @@
 
 use ratatui::text::Line;
 
-use crate::event::{CorpusCard, Event, SessionEvent, Source as Document};
+use crate::event::{CorpusCard, Event, Operation, SessionEvent, Source as Document};
 use crate::story::words;
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
@@ -12,8 +12,6 @@ use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Reaction, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
-/// The operation that reads the document.
-const OPENING: &str = "open source";
 /// Longer lines are cut here: a file of one line of many megabytes stays readable at its start.
 const LONGEST_LINE: usize = 20_000;
 
@@ -114,10 +112,11 @@ impl View for Source {
                 self.opened(state);
                 Reaction::Redraw
             }
-            Event::Session(SessionEvent::OperationFailed { operation, .. })
-                if self.is_waiting() && operation == OPENING =>
-            {
-                let reason = state.log.last().map(|entry| entry.text.clone());
+            Event::Session(SessionEvent::OperationFailed {
+                operation: Operation::OpenSource,
+                ..
+            }) if self.is_waiting() => {
+                let reason = state.log.last().map(|entry| entry.problem.to_string());
                 self.origin = Origin::Failed(reason.unwrap_or_default());
                 Reaction::Redraw
             }

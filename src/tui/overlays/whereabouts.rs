@@ -1,6 +1,6 @@
 use ratatui::text::Line;
 
-use crate::event::{Event, SessionEvent};
+use crate::event::{Event, Operation, SessionEvent};
 use crate::story::words::LOST;
 use crate::story::{PassageTrace, TraceRow};
 use crate::tui::keys::Action;
@@ -9,9 +9,6 @@ use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::{Reaction, Scene, View};
 use crate::tui::viewport::{Content, Scroll};
-
-/// The operation whose failure leaves nothing to show.
-const SEEKING: &str = "seek";
 
 /// The way of the chunks that hold a phrase: their rank in each list, and what each stage did.
 pub struct Whereabouts;
@@ -32,11 +29,10 @@ impl View for Whereabouts {
     fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
         match event {
             // the log says why
-            Event::Session(SessionEvent::OperationFailed { operation, .. })
-                if operation == SEEKING =>
-            {
-                Reaction::Close
-            }
+            Event::Session(SessionEvent::OperationFailed {
+                operation: Operation::TracePassage,
+                ..
+            }) => Reaction::Close,
             _ => Reaction::Nothing,
         }
     }

@@ -372,13 +372,12 @@ fn outcome_rows(page: &mut Page<'_>, outcome: &Outcome) {
             Tone::Warning,
             "■ a limit cut the answer off: raise answer.max_tokens or answer.max_sentences",
         ),
-        Outcome::Failed { error, advice } => {
-            note(
-                page,
-                Tone::Bad,
-                &format!("{LOST} {}", text::many_lines(error)),
-            );
-            page.text(Tone::Text, "      ", &text::many_lines(advice));
+        Outcome::Failed(problem) => {
+            let error = text::many_lines(&problem.error);
+            note(page, Tone::Bad, &format!("{LOST} {error}"));
+            if let Some(advice) = &problem.advice {
+                page.text(Tone::Text, "      ", &text::many_lines(advice));
+            }
         }
     }
 }

@@ -2,18 +2,15 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::event::{CorpusCard, ModelRole};
+use crate::event::{CorpusCard, ModelRole, Operation};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
-use crate::tui::state::Model;
+use crate::tui::state::{Entry, Model};
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::Scene;
 use crate::tui::viewport::{Content, Item};
-
-/// The operation that loads the models, as the log names it.
-const LOADING: &str = "load models";
 
 pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut page = Page::new(scene, cells);
@@ -37,9 +34,12 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
 /// The last failure, whole: the status line has room for its beginning only.
 fn last_failure(page: &mut Page<'_>) {
     let log = &page.scene.state.log;
-    if let Some(entry) = log.iter().rev().find(|entry| entry.failed) {
-        page.text(Tone::Bad, "   ", &format!("! {}", entry.text));
-        page.text(Tone::Text, "     ", &entry.advice);
+    let last = log.iter().rev().find(|entry| entry.failed.is_some());
+    if let Some(Entry { problem, .. }) = last {
+        page.text(Tone::Bad, "   ", &format!("! {problem}"));
+        if let Some(advice) = &problem.advice {
+            page.text(Tone::Text, "     ", advice);
+        }
         page.gap();
     }
 }
@@ -142,7 +142,7 @@ fn next_step(scene: &Scene<'_>) -> String {
             .state
             .log
             .iter()
-            .any(|entry| entry.text.starts_with(LOADING));
+            .any(|entry| entry.failed == Some(Operation::LoadModels));
         return if has_failed {
             "No generator is loaded: fix the error above, then restart ragscope.".to_owned()
         } else {

@@ -4,9 +4,9 @@ use ragscope::event::{
     ChunkClass, ContextOrigin, DropReason, Outcome, RefinementEnd, RunEvent, Understanding,
     Unmeasured, VariantFault,
 };
-use ragscope::llm::scripted::ScriptedGenerator;
 
 use super::{SHELF, config, finished, run, run_over};
+use ragscope::llm::scripted::ScriptedGenerator;
 
 const QUESTION: &str = "Where was the teacher of Mira born?";
 

@@ -2,9 +2,9 @@
 
 use ragscope::event::{DropReason, RunEvent, Stage};
 use ragscope::llm::Embedder as _;
-use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
 
 use super::{SHELF, config, run};
+use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
 
 const QUESTION: &str = "Where was Tam Reeve born?";
 
@@ -344,7 +344,7 @@ fn a_pinned_place_is_in_every_context_and_an_excluded_one_in_none() {
         &[("retriever.pinned", r#"["people.md:9"]"#)],
         ScriptedGenerator::new(),
     );
-    let warned = |event: &RunEvent| matches!(event, RunEvent::Warned { text } if text.contains("people.md:9"));
+    let warned = |event: &RunEvent| matches!(event, RunEvent::Warned { text, .. } if text.contains("people.md:9"));
     assert!(
         told.iter().any(warned),
         "a place that is not in the index is told"

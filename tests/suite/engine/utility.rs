@@ -1,9 +1,9 @@
 //! What a lookup was worth, with scripted replies.
 
 use ragscope::event::{HitUtility, RunEvent, SePerForm, Utility};
-use ragscope::llm::scripted::ScriptedGenerator;
 
 use super::{config, run_over};
+use ragscope::llm::scripted::ScriptedGenerator;
 
 const REBA: &str = "\"Does He Love You\" was recorded as a duet by Reba McEntire and Linda Davis.";
 const MOSQUE: &str = "The Laleli Mosque is an 18th-century Ottoman imperial mosque located in Laleli, Fatih, Istanbul.";

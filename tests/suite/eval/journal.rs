@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ragscope::eval::{AnswerMetric, Answers, Ended, Plan, Question, Row, run};
-use ragscope::event::{Event, Flow, Outcome, RunEvent, RunUsage};
+use ragscope::event::{Event, Flow, Outcome, Problem, RunEvent, RunUsage};
 use ragscope::trace::{Journal, JournalError};
 
 use super::question;
@@ -21,10 +21,10 @@ impl Answers for Table {
         &mut self,
         question: &Question,
         publish: &mut dyn FnMut(&Event) -> Flow,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), Problem> {
         std::thread::sleep(self.pause);
         if question.id.ends_with('0') {
-            anyhow::bail!("the model fell over");
+            return Err(Problem::without_advice("the model fell over"));
         }
         let usage = RunUsage {
             retrievals: 1,

@@ -4,7 +4,9 @@ use ragscope::eval::{
     Answers, Ended, Plan, Question, Report, SeparationMetric, UncertaintyMetric,
     UnderstandingMetric, markdown, run,
 };
-use ragscope::event::{ContextOrigin, Event, Flow, Outcome, RunEvent, RunUsage, Understanding};
+use ragscope::event::{
+    ContextOrigin, Event, Flow, Outcome, Problem, RunEvent, RunUsage, Understanding,
+};
 use ragscope::trace::{Journal, JournalError};
 
 use super::question;
@@ -20,7 +22,7 @@ impl Answers for Meter {
         &mut self,
         question: &Question,
         publish: &mut dyn FnMut(&Event) -> Flow,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), Problem> {
         let certain = question.id.ends_with(['3', '6', '9']);
         for round in 1..=if certain { 1 } else { 2_u32 } {
             let understanding = Understanding {

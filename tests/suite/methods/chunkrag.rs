@@ -1,11 +1,11 @@
 //! ChunkRAG's rules against golden numbers, and its judges against a script.
 
-use ragscope::llm::scripted::ScriptedGenerator;
 use ragscope::methods::chunkrag::{combined, grade, keep, redundant, threshold};
 use ragscope::methods::cosine;
 
 use super::calls::Calls;
 use super::{numbers, places, vectors};
+use ragscope::llm::scripted::ScriptedGenerator;
 
 #[test]
 fn thresholds_are_those_of_the_formula_and_equal_scores_are_not_lost() {

@@ -2,7 +2,9 @@
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use proptest::prelude::*;
-use ragscope::event::{Citation, Event, Evidence, Record, RunEvent, SessionEvent};
+use ragscope::event::{
+    Citation, Event, Evidence, Operation, Problem, Record, RunEvent, SessionEvent,
+};
 use ragscope::tui::save;
 
 use super::stage::*;
@@ -91,11 +93,13 @@ fn hostile(text: &str) -> Screen {
     });
     let records: Vec<Record> = records.collect();
     screen.apply(&records).press("esc");
-    screen.session(SessionEvent::Warned { text: words("w") });
+    screen.session(SessionEvent::Warned {
+        text: words("w"),
+        advice: Some(words("o")),
+    });
     screen.session(SessionEvent::OperationFailed {
-        operation: words("o"),
-        error: words("e"),
-        advice: words("a"),
+        operation: Operation::Ask,
+        problem: Problem::new(words("e"), words("a")),
     });
     screen
 }

@@ -1,7 +1,7 @@
 //! Keys, the mouse and pasting do what they say.
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use ragscope::event::{Command, CorpusCard, Event, RunEvent, SessionEvent};
+use ragscope::event::{Command, CorpusCard, Event, Operation, Problem, RunEvent, SessionEvent};
 use ragscope::tui::app::Effect;
 
 use super::scenes::{closed_book, doubted, listed_sessions, opened_source, replayed, streaming};
@@ -349,16 +349,10 @@ fn only_what_happens_now_can_be_stopped() {
         .press("esc");
     assert!(stopped(&mut screen));
     // an engine that failed ends what it was at
-    let failed = (
-        "engine".to_owned(),
-        "it panicked".to_owned(),
-        "start again".to_owned(),
-    );
     screen.press("[").shows("being written");
     screen.session(SessionEvent::OperationFailed {
-        operation: failed.0,
-        error: failed.1,
-        advice: failed.2,
+        operation: Operation::Engine,
+        problem: Problem::new("it panicked", "start again"),
     });
     screen.shows("✗ it panicked").press("esc");
     assert!(!stopped(&mut screen));
@@ -385,17 +379,11 @@ fn a_source_comes_from_the_run_until_it_comes_from_the_file() {
         .hides("is being read");
     // a document that cannot be read
     let mut screen = answered();
-    let failed = (
-        "open source".to_owned(),
-        "people/oakes.md is gone".to_owned(),
-        "update the index".to_owned(),
-    );
     screen
         .press("3 j o")
         .session(SessionEvent::OperationFailed {
-            operation: failed.0,
-            error: failed.1,
-            advice: failed.2,
+            operation: Operation::OpenSource,
+            problem: Problem::new("people/oakes.md is gone", "update the index"),
         });
     screen
         .shows("12 ┃ Mira Oakes")
@@ -548,7 +536,7 @@ fn a_finished_run_is_measured_once_and_toward_another_answer_when_one_is_typed()
     assert!(screen.app.take_effects().contains(&Effect::Stop));
     screen
         .session(SessionEvent::OperationStopped {
-            operation: "measure".to_owned(),
+            operation: Operation::MeasureUtility,
         })
         .hides("stopping");
 

@@ -1,7 +1,8 @@
 //! States of the screen that are worth looking at.
 
 use ragscope::event::{
-    CorpusCard, Event, ModelRole, Outcome, Record, RunEvent, RunUsage, SessionEvent,
+    CorpusCard, Event, ModelRole, Operation, Outcome, Problem, Record, RunEvent, RunUsage,
+    SessionEvent,
 };
 use ragscope::tui::App;
 use ragscope::tui::theme::Depth;
@@ -49,10 +50,10 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("limit", ended(Outcome::LimitReached)),
         (
             "failed",
-            ended(Outcome::Failed {
-                error: "the prompt has 2,311 tokens and the context holds 2,048".to_owned(),
-                advice: "shorten the question, or raise generator.context_tokens".to_owned(),
-            }),
+            ended(Outcome::Failed(Problem::new(
+                "the prompt has 2,311 tokens and the context holds 2,048",
+                "shorten the question, or raise generator.context_tokens",
+            ))),
         ),
         ("second_run", second_run()),
         ("source", opened_source()),
@@ -259,11 +260,11 @@ pub fn logged() -> Screen {
     screen
         .session(SessionEvent::Warned {
             text: "the index is read only: another ragscope writes it".to_owned(),
+            advice: None,
         })
         .session(SessionEvent::OperationFailed {
-            operation: "open source".to_owned(),
-            error: "people/oakes.md is gone".to_owned(),
-            advice: "bring the index up to date".to_owned(),
+            operation: Operation::OpenSource,
+            problem: Problem::new("people/oakes.md is gone", "bring the index up to date"),
         })
         .press("L");
     screen

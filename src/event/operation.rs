@@ -1,0 +1,33 @@
+use serde::{Deserialize, Serialize};
+
+/// Work outside a run that can fail or be stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// The engine thread itself: nothing more comes of what was in progress.
+    Engine,
+    /// Loading the models that the settings name.
+    LoadModels,
+    /// Asking a question, until its run begins.
+    Ask,
+    /// Opening the index of a folder.
+    Open,
+    /// Bringing the index up to date.
+    Index,
+    /// Linking the chunks of the corpus.
+    Link,
+    /// Reading a document for the source viewer.
+    OpenSource,
+    /// Measuring the utility of a finished run's context.
+    MeasureUtility,
+    /// Tracing a passage: searching for a phrase among the chunks.
+    TracePassage,
+    /// Listing the recorded runs.
+    ListSessions,
+    /// Opening a recorded run.
+    OpenRun,
+
+    /// Of a newer program.
+    #[serde(other)]
+    Unknown,
+}

@@ -1,0 +1,80 @@
+//! Failures as data: what happened, and what to do next.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What went wrong, and what to do next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// What happened.
+    pub error: String,
+    /// What to do next; `None` where nothing helps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+}
+
+impl Problem {
+    /// A problem that the user can do something about.
+    pub fn new(error: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            error: error.into(),
+            advice: Some(advice.into()),
+        }
+    }
+
+    /// A problem about which nothing can be done.
+    pub fn without_advice(error: impl Into<String>) -> Self {
+        Self {
+            error: error.into(),
+            advice: None,
+        }
+    }
+
+    /// Returns the problem with both of its texts mapped, to make them safe to show.
+    #[must_use]
+    pub fn map(&self, text: impl Fn(&str) -> String) -> Self {
+        Self {
+            error: text(&self.error),
+            advice: self.advice.as_deref().map(text),
+        }
+    }
+
+    /// Returns both texts in one line, for places that have no second one.
+    pub fn line(&self) -> String {
+        match &self.advice {
+            Some(advice) => format!("{}: {advice}", self.error),
+            None => self.error.clone(),
+        }
+    }
+}
+
+/// Writes what happened, as every error does; the advice is data.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.error)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// An error that knows what to do about it. Its `Display` says what happened, and nothing else.
+pub trait Advice: std::error::Error {
+    /// Returns what to do next; `None` where nothing helps.
+    fn advice(&self) -> Option<Cow<'_, str>>;
+
+    /// Returns the error as data.
+    fn to_problem(&self) -> Problem {
+        Problem {
+            error: self.to_string(),
+            advice: self.advice().map(Cow::into_owned),
+        }
+    }
+}
+
+impl<E: Advice> From<E> for Problem {
+    fn from(error: E) -> Self {
+        error.to_problem()
+    }
+}
