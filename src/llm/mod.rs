@@ -29,7 +29,6 @@ mod pool;
 mod embedder;
 mod judge;
 mod vocabulary;
-pub mod scripted;
 
 pub use discover::{CacheFolders, FoundModel, ModelSource, discover, resolve};
 pub use embedder::{LlamaEmbedder, load_embedder};

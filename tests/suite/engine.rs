@@ -19,7 +19,7 @@ use ragscope::llm::{Embedder, LlmError};
 
 use super::llm::runtime;
 use super::program::small;
-use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
+use crate::support::scripted::{ScriptedEmbedder, ScriptedGenerator};
 
 static COUNTER: LazyLock<TokenCounter> = LazyLock::new(|| {
     let embedder =

@@ -3,6 +3,7 @@
 // child processes of the kill tests talk over stdout; boxed observers are spelt out where they are used
 #![allow(clippy::print_stdout, clippy::type_complexity)]
 
+mod support;
 mod layers;
 mod llm;
 mod corpus;

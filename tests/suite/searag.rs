@@ -6,7 +6,7 @@ use ragscope::methods::searag::{best_split, entropy_threshold, splits};
 use serde_json::Value;
 
 use super::engine::{config, finished, names, run, run_from};
-use ragscope::llm::scripted::ScriptedGenerator;
+use crate::support::scripted::ScriptedGenerator;
 
 const GOLDEN: [&str; 2] = [
     include_str!("../data/vectors/query_formulation.json"),

@@ -6,7 +6,7 @@ use ragscope::event::{
 };
 
 use super::{SHELF, config, finished, run, run_over};
-use ragscope::llm::scripted::ScriptedGenerator;
+use crate::support::scripted::ScriptedGenerator;
 
 const QUESTION: &str = "Where was the teacher of Mira born?";
 

@@ -4,7 +4,7 @@ use ragscope::event::{DropReason, RunEvent, Stage};
 use ragscope::llm::Embedder as _;
 
 use super::{SHELF, config, run};
-use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
+use crate::support::scripted::{ScriptedEmbedder, ScriptedGenerator};
 
 const QUESTION: &str = "Where was Tam Reeve born?";
 

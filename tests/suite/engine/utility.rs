@@ -3,7 +3,7 @@
 use ragscope::event::{HitUtility, RunEvent, SePerForm, Utility};
 
 use super::{config, run_over};
-use ragscope::llm::scripted::ScriptedGenerator;
+use crate::support::scripted::ScriptedGenerator;
 
 const REBA: &str = "\"Does He Love You\" was recorded as a duet by Reba McEntire and Linda Davis.";
 const MOSQUE: &str = "The Laleli Mosque is an 18th-century Ottoman imperial mosque located in Laleli, Fatih, Istanbul.";

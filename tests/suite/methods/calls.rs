@@ -2,11 +2,11 @@
 
 use ragscope::config::prompts::{PromptName, Prompts};
 use ragscope::event::Flow;
-use ragscope::llm::scripted::{ScriptedEmbedder, ScriptedGenerator};
 use ragscope::llm::{
     Completion, Decoding, Embedder as _, Entailment, Generator as _, Prompt, Scorer as _,
 };
 use ragscope::methods::{MethodError, ModelCalls};
+use crate::support::scripted::{ScriptedEmbedder, ScriptedGenerator};
 
 pub struct Calls {
     pub generator: ScriptedGenerator,

@@ -5,7 +5,7 @@ use ragscope::methods::cosine;
 
 use super::calls::Calls;
 use super::{numbers, places, vectors};
-use ragscope::llm::scripted::ScriptedGenerator;
+use crate::support::scripted::ScriptedGenerator;
 
 #[test]
 fn thresholds_are_those_of_the_formula_and_equal_scores_are_not_lost() {

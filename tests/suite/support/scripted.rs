@@ -1,14 +1,15 @@
-//! Doubles of the models for tests: replies from a script, vectors from hashed words. They do no arithmetic worth the name and
-//! behave like the real ones in what the traits promise: streaming, stop rules, limits, stopping, order.
+//! Doubles of the models: replies from a script, vectors from hashed words.
+//!
+//! They keep what the traits promise: streaming, stop rules, limits, stopping, order.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::{
+use ragscope::event::{CallUsage, Flow, ModelCard, ModelRole};
+use ragscope::llm::{
     Completion, Decoding, Embedder, End, Generator, Layers, LlmError, Prompt, Rendered, Scorer,
     Tap, Tapped, Taps, Token,
 };
-use crate::event::{CallUsage, Flow, ModelCard, ModelRole};
 
 /// A generator that replies from a script.
 #[derive(Debug, Clone)]
@@ -31,7 +32,6 @@ impl Default for ScriptedGenerator {
 
 impl ScriptedGenerator {
     /// A generator whose every reply is empty.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             rules: Vec::new(),
@@ -44,43 +44,40 @@ impl ScriptedGenerator {
         }
     }
 
-    /// Reply so to prompts that contain `part` (in the system turn, the user turn or the reply so far). The first rule that fits counts.
-    #[must_use]
+    /// Adds a rule: the reply to prompts that contain `part` in the system turn, the user turn or
+    /// the reply so far. The first rule that matches counts.
     pub fn when(mut self, part: &str, reply: &str) -> Self {
         self.rules.push((part.to_owned(), reply.to_owned()));
         self
     }
 
-    /// Reply so to the next prompt that no rule fits, once.
-    #[must_use]
+    /// Adds the reply to the next prompt that no rule matches.
     pub fn then(mut self, reply: &str) -> Self {
         self.queue.push_back(reply.to_owned());
         self
     }
 
-    /// Be this unsure (nats) of every token that contains `part`; of others 0.1.
-    #[must_use]
+    /// Sets the entropy (nats) of every token that contains `part`; others have 0.1.
     pub fn unsure_of(mut self, part: &str, entropy: f32) -> Self {
         self.entropies.push((part.to_owned(), entropy));
         self
     }
 
-    /// Find `label` so likely in prompts that contain `part`, in 0..=1; the other labels share the rest. The first that fits counts.
-    #[must_use]
+    /// Sets the probability of `label` for prompts that contain `part`; the other labels share the
+    /// rest. The first that matches counts.
     pub fn judging(mut self, part: &str, label: &str, probability: f32) -> Self {
         self.judgements
             .push((part.to_owned(), label.to_owned(), probability));
         self
     }
 
-    /// Have a context of so many tokens (words, here).
-    #[must_use]
+    /// Sets the size of the context in tokens, which are words here.
     pub fn with_context(mut self, tokens: u32) -> Self {
         self.card.context_tokens = tokens;
         self
     }
 
-    /// What is left to say: a scripted reply that begins with the reply so far goes on after it.
+    /// Returns the rest of the scripted reply, after the reply so far where it begins with that.
     fn reply(&mut self, prompt: &Prompt) -> String {
         let rule = self.rules.iter().find(|(part, _)| {
             [&prompt.system, &prompt.user, &prompt.reply]
@@ -233,7 +230,7 @@ impl Scorer for ScriptedGenerator {
     }
 }
 
-/// Attention goes to the parts that hold the token's word, evenly. There are no layers, so there are no hidden states.
+/// Attention goes evenly to the parts that hold the token's word. There are no hidden states.
 impl Tap for ScriptedGenerator {
     fn complete_tapped(
         &mut self,
@@ -296,7 +293,7 @@ impl Tap for ScriptedGenerator {
     }
 }
 
-/// The share of each part, by the words that it has in common with `text`.
+/// Returns the share of each part, by the words that it has in common with `text`.
 fn looks_at(text: &str, parts: &[&str]) -> Vec<f32> {
     let shared = |part: &&str| {
         words(text)
@@ -308,7 +305,7 @@ fn looks_at(text: &str, parts: &[&str]) -> Vec<f32> {
     counts.into_iter().map(|count| count / all).collect()
 }
 
-/// An embedder that adds up hashed words: texts that share words are near each other.
+/// An embedder that adds up hashed words: texts that share words are similar.
 #[derive(Debug, Clone)]
 pub struct ScriptedEmbedder {
     card: ModelCard,
@@ -323,8 +320,7 @@ impl Default for ScriptedEmbedder {
 }
 
 impl ScriptedEmbedder {
-    /// An embedder of vectors of so many numbers.
-    #[must_use]
+    /// An embedder of vectors with `width` numbers.
     pub fn new(width: u32) -> Self {
         Self {
             card: card(ModelRole::Embedder, width.max(1), 512),
@@ -364,7 +360,7 @@ fn vector(text: &str, width: usize) -> Vec<f32> {
     sum.iter().map(|x| x / length).collect()
 }
 
-/// Words with the white space before them: together they are the text.
+/// Splits text into words, each with the white space before it.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

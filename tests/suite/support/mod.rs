@@ -1,0 +1,3 @@
+//! What several modules of the suite share.
+
+pub mod scripted;
