@@ -11,7 +11,7 @@ use crate::engine::{Worker, WorkerError};
 use crate::eval::{
     self, Answers, Ended, EvidenceCheck, Plan, Progress, Question, QuestionSet, Report, Row,
 };
-use crate::event::{Event, Flow, Outcome, Problem, SessionEvent, harmless};
+use crate::event::{Event, Flow, Outcome, Problem, SessionEvent, harmless, saturating_u32};
 use crate::index::IndexError;
 use crate::llm;
 use crate::story::words;
@@ -427,7 +427,7 @@ fn line(progress: &Progress) -> String {
         progress.preset, progress.done, progress.total
     );
     if let Some(each) = progress.each {
-        let left = each * u32::try_from(progress.total - progress.done).unwrap_or(u32::MAX);
+        let left = each * saturating_u32(progress.total - progress.done);
         let left_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
         line.push_str(&format!(
             ", {:.1} s each, {}",

@@ -14,7 +14,7 @@ use crate::config::{Layers, Paths};
 use crate::engine::{Outbox, Worker, mailbox};
 use crate::event::{
     Advice, Command, Event, Operation, Outcome, Problem, Record, RunEvent, RunUsage, SESSION,
-    SessionEvent, StopFlag,
+    SessionEvent, StopFlag, elapsed_us,
 };
 use crate::trace::{Recorder, list_runs, read_run};
 
@@ -326,7 +326,7 @@ impl Ends {
     fn pass(&mut self, mut record: Record) {
         if record.run == SESSION {
             record.seq = self.next_session_seq;
-            record.t_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
+            record.t_us = elapsed_us(self.started);
             self.next_session_seq += 1;
         }
         (self.sink)(record);

@@ -10,7 +10,7 @@ use super::language::language;
 use super::offsets::Offsets;
 use super::walk::{FoundFile, unreadable};
 use super::{html, markdown};
-use crate::event::SkippedFile;
+use crate::event::{SkippedFile, saturating_u32};
 
 /// A document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -179,7 +179,7 @@ impl Document {
     }
 
     fn line(&self, at: u64) -> u32 {
-        u32::try_from(self.line_starts.partition_point(|start| *start <= at)).unwrap_or(u32::MAX)
+        saturating_u32(self.line_starts.partition_point(|start| *start <= at))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Maps positions in extracted text back to positions in its source.
 
+use crate::event::saturating_u32;
 use std::ops::Range;
 
 /// Text with the origin of every byte.
@@ -58,7 +59,7 @@ impl Traced {
     /// Adds one unit of text that stands for `source_bytes` of the source: a decoded character, an
     /// entity, a line end that a tag implies.
     pub(super) fn stand_for(&mut self, text: &str, source: u64, source_bytes: u32) {
-        let text_step = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        let text_step = saturating_u32(text.len());
         self.add(
             text,
             Run {

@@ -2,13 +2,13 @@ use std::path::PathBuf;
 
 use super::{Hit, Operation};
 
-/// What the screen asks of the engine thread. The answers are records.
+/// A request of the screen to the engine thread. The answers are records.
 ///
 /// Stopping is not a command: it must overtake the queue, so it travels as a [`super::StopFlag`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// Answer a question over the open corpus, beginning with the `confirmed` sentences. `overrides` are `key = value` settings on top
-    /// of the configuration.
+    /// Answer a question over the open corpus, beginning with the `confirmed` sentences.
+    /// `overrides` are `key = value` settings on top of the configuration.
     Ask {
         question: String,
         confirmed: Vec<String>,
@@ -16,20 +16,21 @@ pub enum Command {
     },
     /// Open a folder: use its index and bring it up to date.
     Open { folder: PathBuf },
-    /// Bring the index of the open corpus up to date; `rebuild` throws the old one away first. `overrides` say how documents are cut from
-    /// now on.
+    /// Bring the index of the open corpus up to date; `rebuild` deletes the old one first.
+    /// `overrides` are the settings of chunking from now on.
     Reindex {
         rebuild: bool,
         overrides: Vec<(String, String)>,
     },
-    /// Read a document of the corpus for the source viewer. `document` is the path inside the corpus.
+    /// Read a document of the corpus for the source viewer. `document` is the path inside the
+    /// corpus.
     OpenSource {
         document: String,
         first_line: u32,
         last_line: u32,
     },
-    /// Measure what the context of a finished run was worth to the model. `hits` are its chunks in the order of their labels; `own` is the
-    /// answer that the run gave, for want of a right one in `overrides`.
+    /// Measure the utility of a finished run's context. `hits` are its chunks in the order of their
+    /// labels; `own` is the answer of the run, used where `overrides` have no reference answer.
     MeasureUtility {
         run: String,
         question: String,
@@ -37,7 +38,8 @@ pub enum Command {
         own: String,
         overrides: Vec<(String, String)>,
     },
-    /// Look for a phrase among the chunks, and in the lists of these queries: step and text. `overrides` as those of the run.
+    /// Search for a phrase among the chunks, and rank its chunks for these queries (step and text).
+    /// `overrides` are those of the run.
     TracePassage {
         phrase: String,
         queries: Vec<(u32, String)>,

@@ -1,20 +1,23 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The answer of whoever observes a long operation: go on, or stop cleanly within one decode step or batch.
+/// The reply of an observer to a long operation: continue, or stop cleanly within one decode step
+/// or batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Flow {
-    /// Go on.
+    /// Continue.
     Continue,
     /// Stop as soon as possible and return what there is.
     Stop,
 }
 
-/// A stop request that crosses threads: set by the screen or a signal, read by the engine and by llama.cpp's abort callback.
+/// A stop request that crosses threads: set by the screen or a signal, read by the engine and by
+/// llama.cpp's abort callback.
 ///
-/// It stops everything that was asked for before it and nothing that is asked for after it: commands are counted when they are
-/// sent and when they are taken up, so "stop this and answer that" works however fast it is typed.
+/// It stops everything that was requested before it and nothing that is requested after it:
+/// commands are counted when they are sent and when they are started, so "stop this and answer
+/// that" works however fast it is typed.
 #[derive(Debug, Clone, Default)]
 pub struct StopFlag(Arc<Counts>);
 
@@ -22,28 +25,28 @@ pub struct StopFlag(Arc<Counts>);
 struct Counts {
     sent: AtomicU64,
     taken: AtomicU64,
-    /// Everything up to this command is to stop; one more than its number, 0 for nothing.
+    /// One more than the number of the last command to stop; 0 for none.
     stopped_through: AtomicU64,
 }
 
 impl StopFlag {
-    /// Ask whatever runs now, and what waits, to stop.
+    /// Requests that what runs now, and what waits, stops.
     pub fn stop(&self) {
         let through = self.0.sent.load(Ordering::SeqCst) + 1;
         self.0.stopped_through.fetch_max(through, Ordering::SeqCst);
     }
 
-    /// A command was sent.
+    /// Counts a command that was sent.
     pub fn sent(&self) {
         self.0.sent.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The next command was taken up: stop requests from before it was sent are over.
+    /// Counts a command that starts: stop requests from before it was sent are over.
     pub fn taken(&self) {
         self.0.taken.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// What ran is over, and so is a stop that was meant for it: work in the background may go on.
+    /// Ends a stop together with what it stopped: background work may continue.
     pub fn settled(&self) {
         let taken = self.0.taken.load(Ordering::SeqCst);
         let _ = self.0.stopped_through.compare_exchange(
@@ -54,13 +57,13 @@ impl StopFlag {
         );
     }
 
-    /// Is what runs now to stop?
+    /// Returns whether what runs now should stop.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.0.stopped_through.load(Ordering::SeqCst) > self.0.taken.load(Ordering::SeqCst)
     }
 
-    /// The flag as an observer's answer.
+    /// Returns the flag as an observer's reply.
     pub fn flow(&self) -> Flow {
         if self.is_set() {
             Flow::Stop
@@ -75,7 +78,7 @@ mod tests {
     use super::StopFlag;
 
     #[test]
-    fn a_stop_reaches_what_was_asked_before_it_and_nothing_after() {
+    fn a_stop_reaches_what_was_requested_before_it_and_nothing_after() {
         let stop = StopFlag::default();
         assert!(!stop.is_set());
         stop.sent();
@@ -87,7 +90,7 @@ mod tests {
         stop.taken();
         assert!(
             !stop.is_set(),
-            "the next command is asked for after the stop"
+            "the next command was requested after the stop"
         );
     }
 
@@ -102,7 +105,7 @@ mod tests {
         stop.taken();
         assert!(stop.is_set(), "the one that waited is stopped too");
         stop.settled();
-        assert!(!stop.is_set(), "background work goes on");
+        assert!(!stop.is_set(), "background work continues");
     }
 
     #[test]

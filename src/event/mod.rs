@@ -11,6 +11,7 @@ mod run;
 mod session;
 mod command;
 mod flow;
+mod number;
 mod operation;
 mod payload;
 mod problem;
@@ -22,6 +23,7 @@ mod utility;
 
 pub use command::Command;
 pub use flow::{Flow, StopFlag};
+pub use number::{elapsed_ms, elapsed_us, saturating_u32};
 pub use operation::Operation;
 pub use payload::*;
 pub use probe::*;

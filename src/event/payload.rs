@@ -1,4 +1,4 @@
-//! What events carry.
+//! The values that events carry.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub enum ModelRole {
     Reranker,
     /// Judges whether one answer entails another.
     EntailmentJudge,
-    /// Shows by its attention which chunks belong together.
+    /// Links chunks by its attention.
     Linker,
 }
 
@@ -30,7 +30,7 @@ impl ModelRole {
         Self::Linker,
     ];
 
-    /// The name in settings and on the screen.
+    /// Returns the name in settings and on the screen.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl ModelRole {
     }
 }
 
-/// A loaded model, as far as a reader of a run needs to know it.
+/// The description of a loaded model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelCard {
     pub role: ModelRole,
@@ -53,7 +53,7 @@ pub struct ModelCard {
     pub file: String,
     /// Size of the file in bytes.
     pub file_bytes: u64,
-    /// blake3 over size, metadata and a sample of the weights, as hex: tells two models apart.
+    /// blake3 over size, metadata and a sample of the weights, as hex: it identifies the model.
     pub fingerprint: String,
     /// Architecture name of the GGUF (`llama`, `bert`, …).
     pub architecture: String,
@@ -67,7 +67,7 @@ pub struct ModelCard {
     pub device: String,
     /// Width of a hidden state or an embedding.
     pub width: u32,
-    /// Tokens of context that the program gave the model.
+    /// Size of the context in tokens.
     pub context_tokens: u32,
     /// The chat template in use: `gguf`, or the name of the fallback. Empty for roles without one.
     pub chat_template: String,
@@ -82,11 +82,11 @@ pub struct CorpusCard {
     pub chunks: u64,
     /// Number of the index generation in use.
     pub generation: u64,
-    /// True when another process writes this index and this one only reads.
+    /// Whether another process writes this index and this one only reads.
     pub read_only: bool,
 }
 
-/// What indexing does now.
+/// A phase of indexing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IndexPhase {
@@ -102,17 +102,18 @@ pub enum IndexPhase {
     Linking,
 }
 
-/// How far indexing is.
+/// The progress of indexing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IndexProgress {
     pub phase: IndexPhase,
     /// Finished units: files while scanning and reading, chunks while embedding and writing.
     pub done: u64,
-    /// All units of the phase, when known. While files are still being read, the number of chunks is estimated from their bytes.
+    /// Number of units of the phase, when known. While files are still being read, the number of
+    /// chunks is estimated from their bytes.
     pub total: Option<u64>,
-    /// The file at hand.
+    /// The current file.
     pub file: Option<String>,
-    /// Units a second, once measured.
+    /// Units per second, once measured.
     pub rate_per_s: Option<f32>,
     /// Estimated milliseconds until the phase ends, once measured.
     pub left_ms: Option<u64>,
@@ -126,7 +127,7 @@ pub struct SkippedFile {
     pub reason: String,
 }
 
-/// What an index run did.
+/// The result of an update of the index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IndexReport {
     pub corpus: CorpusCard,
@@ -134,7 +135,7 @@ pub struct IndexReport {
     pub changed: u64,
     pub unchanged: u64,
     pub removed: u64,
-    /// Chunks whose vector was computed in this run.
+    /// Chunks whose vector was computed in this update.
     pub embedded: u64,
     /// Chunks whose vector was known already.
     pub reused: u64,
@@ -143,7 +144,7 @@ pub struct IndexReport {
     pub wall_ms: u64,
 }
 
-/// The text of a document, for reading at a place.
+/// The text of a document, for the source viewer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Source {
     /// Path inside the corpus.
@@ -157,7 +158,8 @@ pub struct Source {
     /// The lines to highlight, from 1, both inclusive.
     pub first_line: u32,
     pub last_line: u32,
-    /// True when the file changed since it was indexed: the lines may no longer be what was retrieved.
+    /// Whether the file changed since it was indexed: the lines may no longer be what was
+    /// retrieved.
     #[serde(default)]
     pub changed: bool,
 }
@@ -170,27 +172,28 @@ pub struct RunSummary {
     pub started_at: u64,
     pub question: String,
     pub preset: String,
-    /// None when the run never finished.
+    /// `None` when the run never finished.
     pub answer: Option<String>,
 }
 
-/// A word of a query and where it came from.
+/// A word of a query with its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueryWord {
     pub text: String,
     pub origin: WordOrigin,
 }
 
-/// The part of a sentence that the model was unsure of.
+/// The part of a sentence that the model was uncertain of.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct UncertainRegion {
     /// Mean of the word entropies + alpha times their deviation, nats: SEARAG, equation 5.
     pub threshold: f32,
-    /// The first word above it, counted from 0; the region ends with the sentence. None when no word is: all of it is the region.
+    /// The first word above it, counted from 0; the region ends with the sentence. `None` when no
+    /// word is: then the region is the whole sentence.
     pub first_word: Option<u32>,
 }
 
-/// Where a word of a query came from.
+/// The origin of a word of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WordOrigin {
@@ -198,11 +201,11 @@ pub enum WordOrigin {
     Question,
     /// A sentence of the answer.
     Sentence,
-    /// The uncertain region of the doubted sentence.
+    /// The uncertain region of the uncertain sentence.
     UncertainRegion,
 }
 
-/// What a query found.
+/// The result of a query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Retrieval {
     pub query: String,
@@ -215,7 +218,7 @@ pub struct Retrieval {
     pub wall_us: u64,
 }
 
-/// How the BM25 list and the vector list become one.
+/// How the BM25 list and the vector list are fused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fusion {
@@ -228,7 +231,7 @@ pub enum Fusion {
 /// A chunk: the unit that is retrieved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChunkText {
-    /// Stable within one index generation.
+    /// Stable within a generation of the index.
     pub id: u64,
     /// Path of the document inside the corpus.
     pub document: String,
@@ -241,8 +244,8 @@ pub struct ChunkText {
     /// Tokens by the embedder's vocabulary.
     pub tokens: u32,
     pub text: String,
-    /// Of a text that was joined of several chunks of its document, the chunks, in order; then `bytes` and `lines` reach from the first
-    /// to the last. Empty for a chunk as it is in the index.
+    /// The chunks of a joined text, in the order of the document; then `bytes` and `lines` reach
+    /// from the first to the last. Empty for a chunk of the index.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<ChunkPart>,
 }
@@ -269,15 +272,15 @@ pub struct Ranked {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
     pub chunk: ChunkText,
-    /// BM25 score and rank; None when that list did not hold the chunk.
+    /// BM25 score and rank; `None` when that list did not hold the chunk.
     pub bm25: Option<Ranked>,
-    /// Cosine and rank; None when that list did not hold the chunk.
+    /// Cosine similarity and rank; `None` when that list did not hold the chunk.
     pub vector: Option<Ranked>,
     /// Score and rank after fusion.
     pub fused: Ranked,
 }
 
-/// What the reranker says of a chunk.
+/// The reranker's score of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RerankedChunk {
     pub chunk: u64,
@@ -285,7 +288,7 @@ pub struct RerankedChunk {
     pub score: f32,
 }
 
-/// A chunk as the prompt shows it.
+/// A chunk in a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextChunk {
     /// The number in brackets, from 1.
@@ -295,7 +298,7 @@ pub struct ContextChunk {
     pub tokens: u32,
 }
 
-/// A chunk that did not make it into the context.
+/// A chunk that is not in the context.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DroppedChunk {
     pub chunk: u64,
@@ -306,9 +309,9 @@ pub struct DroppedChunk {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum DropReason {
-    /// It ranked below the number of chunks asked for.
+    /// It ranked below the top `k`.
     BelowK { k: u32 },
-    /// The prompt would not have fitted the context.
+    /// The prompt would not have fitted into the context.
     ContextFull {
         needed_tokens: u32,
         available_tokens: u32,
@@ -317,18 +320,18 @@ pub enum DropReason {
     Rechunked,
     /// A round of refinement found that the answer does not need it.
     Unnecessary { round: u32 },
-    /// It says what a better chunk says.
+    /// A better chunk says the same.
     Redundant { duplicate_of: u64, similarity: f32 },
     /// Its score did not reach the threshold that followed from all scores.
     BelowThreshold { score: f32, threshold: f32 },
-    /// The judge of relevance did not find it relevant.
+    /// The relevance judge rated it irrelevant.
     Irrelevant {
         probability: f32,
         min_probability: f32,
     },
     /// Its chunks are part of another text now.
     Absorbed { by: u64 },
-    /// A person excluded its place.
+    /// The user excluded it.
     Excluded,
 }
 
@@ -336,38 +339,38 @@ pub enum DropReason {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Context {
     pub chunks: Vec<ContextChunk>,
-    /// What was retrieved and is not in the context.
+    /// Retrieved chunks that are not in the context.
     pub dropped: Vec<DroppedChunk>,
-    /// Tokens of the whole prompt, template included, and room left for it.
+    /// Tokens of the whole prompt, template included, and the token budget.
     pub prompt_tokens: u32,
     pub available_tokens: u32,
 }
 
-/// Cost of one model call.
+/// The cost of a model call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallUsage {
     pub prompt_tokens_evaluated: u32,
-    /// Prompt tokens whose keys and values were in the cache already.
+    /// Prompt tokens that were in the KV cache already.
     pub prompt_tokens_reused: u32,
     pub tokens_generated: u32,
     pub wall_us: u64,
-    /// Cells of the cache in use after the call, and all of them.
+    /// Cells of the KV cache in use after the call, and all of them.
     pub context_used: u32,
     pub context_tokens: u32,
 }
 
-/// How unsure the model was of a sentence, and what followed.
+/// The uncertainty of a sentence, and the decision that followed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Uncertainty {
     pub measure: UncertaintyMeasure,
     /// In the measure's own unit: nats for entropies.
     pub value: f32,
-    /// The gate's threshold; None when no gate decides.
+    /// The gate's threshold; `None` when no gate decides.
     pub threshold: Option<f32>,
     pub decision: Decision,
 }
 
-/// What an uncertainty was measured with.
+/// A measure of uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UncertaintyMeasure {
@@ -379,32 +382,33 @@ pub enum UncertaintyMeasure {
     Probe,
 }
 
-/// What a gate decided about a sentence.
+/// The decision of a gate about a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// No gate: measured only.
     Measured,
-    /// Kept: sure enough, or as good as a lookup could make it.
+    /// Kept: certain enough, or as good as retrieval could make it.
     Keep,
     /// Uncertain: retrieve, and regenerate the sentence.
     Retrieve,
-    /// Doubted more than before the lookup: take more passages, order them anew and write it again.
+    /// More uncertain than before the lookup: add passages, rerank, and regenerate the sentence.
     Expand,
 }
 
-/// How much of a sentence's attention went to a chunk of the context.
+/// The attention of a sentence to a chunk of the context.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct AttendedChunk {
     /// The label of the chunk in the context.
     pub label: u32,
     pub chunk: u64,
-    /// Share of the attention that went to any chunk, in 0..=1: mean over layers, heads and the sentence's tokens. The rest of the
-    /// prompt and the first token, which drinks attention whatever it says, are left out.
+    /// Share of the attention that went to any chunk, in 0..=1: mean over layers, heads and the
+    /// sentence's tokens. The rest of the prompt and the first token, an attention sink, are left
+    /// out.
     pub share: f32,
 }
 
-/// A place that supports a sentence of the answer.
+/// The lines that support a sentence of the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Citation {
     /// The label of the chunk in the context.
@@ -439,7 +443,7 @@ pub enum Outcome {
     Failed(Problem),
 }
 
-/// Cost of a run.
+/// The cost of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunUsage {
     pub prompt_tokens_evaluated: u64,

@@ -1,10 +1,10 @@
-//! Gates and the probe, as events tell of them.
+//! The values of events about gates and the probe.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Problem, UncertaintyMeasure};
 
-/// Which token's hidden states a probe reads.
+/// The token whose hidden states a probe reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StatePosition {
@@ -17,17 +17,17 @@ pub enum StatePosition {
 /// The gate of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GateCard {
-    /// What it measures. Not what the settings name, when that could not be had.
+    /// What it measures, which is not what the settings name where there is a `fallback`.
     pub measure: UncertaintyMeasure,
-    /// Sentences above it are doubted; in the measure's own unit.
+    /// Sentences above it are uncertain; in the measure's own unit.
     pub threshold: f32,
     /// The probe that it reads.
     pub probe: Option<ProbeCard>,
-    /// Why it measures something else than the settings say.
+    /// Why it does not measure what the settings name.
     pub fallback: Option<Problem>,
 }
 
-/// What a probe is for, how it was trained and how good it is.
+/// The description of a probe: its generator, its training and its quality.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProbeCard {
     /// Version of the weights file.
@@ -41,40 +41,41 @@ pub struct ProbeCard {
     pub position: StatePosition,
     /// Units of the hidden layer.
     pub hidden: u32,
-    /// The semantic entropy that parts certain from uncertain sentences, nats, and the weight of the variance term that found it.
+    /// The semantic entropy that separates certain from uncertain sentences, nats, and the weight
+    /// of the variance term that found it.
     pub entropy_threshold: f64,
     pub lambda: f64,
     /// Sentences sampled for each entropy.
     pub samples: u32,
     pub seed: u64,
-    /// What it was trained on: questions, and sentences of each class before the larger class was cut to the smaller.
+    /// The training set: questions, and sentences of each class before both had the same number.
     pub questions: u64,
     pub certain: u64,
     pub uncertain: u64,
-    /// On sentences of questions that training never saw; None when there were none.
+    /// Figures on sentences of held-out questions; `None` without any.
     pub held_out: Option<ProbeFigures>,
 }
 
-/// How well uncertain sentences are told from certain ones.
+/// How well a probe separates uncertain sentences from certain ones.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ProbeFigures {
     pub questions: u64,
     pub sentences: u64,
     /// Sentences whose sampled semantic entropy is above the threshold.
     pub uncertain: u64,
-    /// Area under the ROC curve of the probe; None when only one class occurs.
+    /// AUROC of the probe; `None` when only one class occurs.
     pub auroc: Option<f64>,
     /// Share of right decisions of the probe at 0.5.
     pub accuracy: f64,
-    /// The same area for the mean token entropy.
+    /// AUROC of the mean token entropy.
     pub token_entropy_auroc: Option<f64>,
-    /// The same area for the semantic entropy of a second, independent set of samples: the most that can be hoped for.
+    /// AUROC of the semantic entropy of a second, independent set of samples: the upper bound.
     pub semantic_entropy_auroc: Option<f64>,
     /// Microseconds of one reading of the probe, median.
     pub reading_us: u64,
 }
 
-/// What the training of a probe does now.
+/// A phase of the training of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbePhase {
@@ -86,7 +87,7 @@ pub enum ProbePhase {
     Training,
 }
 
-/// How far the training of a probe is.
+/// The progress of the training of a probe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProbeProgress {
     pub phase: ProbePhase,

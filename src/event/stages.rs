@@ -1,25 +1,27 @@
-//! What events carry of the stages between the retriever and the context: links, grades, judgements, and the way of a passage.
+//! The values of events about the stages between the retriever and the context: links, grades,
+//! judgements, and the trace of a passage.
 
 use serde::{Deserialize, Serialize};
 
 use super::{ChunkText, CorpusCard, Hit, Ranked, SkippedFile};
 
-/// A weighted tie to another chunk of the same document.
+/// A weighted connection to another chunk of the same document.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// The other chunk, by its place in the document, from 0.
+    /// The other chunk, by its position in the document, from 0.
     pub to: u32,
     /// Share of the attention that either pays to the other, in 0..=1.
     pub weight: f32,
 }
 
-/// Chunks of a document with the links between them, as far as they are drawn: all of a short document, of a long one what lies
-/// around the chunks in question.
+/// Chunks of a document with the links between them: all of a short document, those around the hits
+/// of a long one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DocumentLinks {
     /// Path inside the corpus.
     pub document: String,
-    /// Place of the first of `chunks` in the document, from 0, and the number of chunks that the document has.
+    /// Position of the first of `chunks` in the document, from 0, and the document's number of
+    /// chunks.
     pub first: u32,
     pub of: u32,
     pub chunks: Vec<LinkedChunk>,
@@ -35,12 +37,12 @@ pub struct LinkedChunk {
     pub links: Vec<Link>,
 }
 
-/// A text that a linker made of a hit and relatives of it.
+/// A text that a linker joined from a hit and its relatives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkedText {
-    /// The joined text, with the scores of the hit that it grew from.
+    /// The joined text, with the scores of its `seed`.
     pub hit: Hit,
-    /// The hit that it grew from.
+    /// The hit that its relatives were joined to.
     pub seed: u64,
     pub relatives: Vec<Relative>,
 }
@@ -52,7 +54,7 @@ pub struct Relative {
     pub weight: f32,
 }
 
-/// Where the chunks stand that hold a phrase, for one query.
+/// The ranks of the chunks that hold a phrase, for one query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TracedLookup {
     pub step: u32,
@@ -63,21 +65,21 @@ pub struct TracedLookup {
     pub chunks: Vec<TracedChunk>,
 }
 
-/// A chunk that holds a phrase, with its place in the lists of a query.
+/// A chunk that holds a phrase, with its rank in the lists of a query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TracedChunk {
     pub chunk: ChunkText,
     /// False when the phrase begins in one chunk and ends in the next.
     pub whole: bool,
-    /// In the whole list; None when no word of the query is in the chunk.
+    /// In the whole list; `None` when no word of the query is in the chunk.
     pub bm25: Option<Ranked>,
-    /// In the whole list; None when the index has no vectors that can be compared.
+    /// In the whole list; `None` when the index has no comparable vectors.
     pub vector: Option<Ranked>,
-    /// None when it is in neither pool.
+    /// `None` when it is in neither pool.
     pub fused: Option<Ranked>,
 }
 
-/// What linking did.
+/// The result of linking.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkReport {
     pub corpus: CorpusCard,
@@ -99,30 +101,30 @@ pub struct LinkReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// Hits were joined with what they are linked with.
+    /// Hits were joined with the chunks that they are linked with.
     Linked,
-    /// Texts with nearly the words of a better one were dropped.
+    /// Texts with nearly the same words as a better one were dropped.
     SimilarWording,
-    /// Texts with nearly the vector of a better one fell out.
+    /// Texts with nearly the same vector as a better one were dropped.
     Redundant,
-    /// Three judges graded what was left, and a threshold followed from their grades.
+    /// Three judges graded the texts, and a threshold followed from their grades.
     Graded,
-    /// A judge said what is relevant.
+    /// A judge rated the relevance of the texts.
     Judged,
-    /// Joined texts with a chunk in common became one.
+    /// Joined texts with a chunk in common were merged.
     Merged,
 }
 
-/// The grades of a text, each in 0..=1: relevance, the same after reflection, the critic.
+/// The grades of a text, each in 0..=1: relevance, relevance after reflection, the critic.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GradedChunk {
     pub chunk: u64,
     pub grades: [f32; 3],
-    /// The grades by their weights.
+    /// The weighted sum of the grades.
     pub score: f32,
 }
 
-/// What the judge of relevance says of a text.
+/// The relevance judge's rating of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct JudgedChunk {
     pub chunk: u64,

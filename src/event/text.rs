@@ -1,7 +1,8 @@
 use std::borrow::Cow;
 
-/// Text that is safe to show: escape sequences and control characters of documents, file names and model output become
-/// visible signs, so that they never steer the terminal. Line ends and tabs stay.
+/// Returns text that is safe to show: escape sequences and control characters of documents, file
+/// names and model output become visible signs, so that they never control the terminal. Line ends
+/// and tabs stay.
 #[must_use]
 pub fn harmless(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_harmful) {
@@ -15,13 +16,14 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Control characters, and the marks that turn the direction of text (they can make a line read other than it is).
+/// Returns whether the character is a control character, or a mark that changes the direction of
+/// text and so can make a line look like another one.
 fn is_harmful(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The Unicode picture of a C0 control character, a replacement sign for the rest.
+/// Returns the Unicode picture of a C0 control character, and a replacement sign for the rest.
 fn visible(c: char) -> char {
     match u32::from(c) {
         code @ 0..=0x1f => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),

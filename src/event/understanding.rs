@@ -1,28 +1,28 @@
-//! What events carry about the understanding of a context and its repair.
+//! The values of events about the understanding of a context and its refinement.
 
 use serde::{Deserialize, Serialize};
 
-/// A measured context: its answer, the answers with one chunk said another way each, and how far they agree.
+/// A measured context: its answer, the answers with one chunk rephrased each, and their agreement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Understanding {
     pub origin: ContextOrigin,
     /// The chunks of the context, in the order of their labels.
     pub chunks: Vec<VariedChunk>,
-    /// The answer of the context as it is, then one a variant.
+    /// The original answer, then one per variant.
     pub replies: Vec<String>,
-    /// How far two replies entail each other: 0, 0.5 or 1; 1 on the diagonal.
+    /// The agreement of two replies by entailment: 0, 0.5 or 1; 1 on the diagonal.
     pub matrix: Vec<Vec<f32>>,
-    /// What the entailment judge said of distinct replies.
+    /// The judgements of distinct replies.
     pub judgements: Vec<JudgedReplies>,
     /// Degree-based semantic entropy of the replies, nats: 0 when all agree.
     pub dse: f32,
-    /// Up to here the context counts as understood.
+    /// The context counts as understood up to this entropy.
     pub threshold: f32,
     pub certain: bool,
     pub wall_ms: u64,
 }
 
-/// Where a context came from.
+/// The origin of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextOrigin {
@@ -30,7 +30,7 @@ pub enum ContextOrigin {
     Retrieved,
     /// The documents, re-chunked for this question.
     Rechunked,
-    /// The context of the round before, repaired.
+    /// The context of the previous round, refined.
     Refined,
 }
 
@@ -40,17 +40,17 @@ pub struct VariedChunk {
     /// The number in brackets, from 1.
     pub label: u32,
     pub chunk: u64,
-    /// The chunk said another way.
+    /// The chunk in other words.
     pub rephrasing: Option<String>,
     /// Why there is none.
     pub fault: Option<VariantFault>,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: u32,
-    /// Probability that the chunk entails its rephrasing, and the other way round, where that was judged.
+    /// Probability that the chunk entails its rephrasing, and the reverse, where that was judged.
     pub entailed: Option<[f32; 2]>,
-    /// The place of the variant's reply in the list of replies.
+    /// The position of the variant's reply in the list of replies.
     pub reply: Option<u32>,
-    /// Is the reply the same, whatever the wording? None without a variant.
+    /// Whether the reply stays the same with the variant; `None` without a variant.
     pub certain: Option<bool>,
 }
 
@@ -58,17 +58,17 @@ pub struct VariedChunk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VariantFault {
-    /// The model said nothing.
+    /// The model wrote nothing.
     Empty,
-    /// It said the same words.
+    /// The model wrote the same words.
     SameWords,
-    /// The judge finds another meaning in it.
+    /// The judge rated its meaning as different.
     OtherMeaning,
-    /// It does not fit the context of a model.
+    /// It does not fit into the context of a model.
     TooLong,
 }
 
-/// A judgement of two replies: how the second follows from the first. Probabilities; they sum to 1.
+/// A judgement of whether the second reply follows from the first: probabilities, which sum to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct JudgedReplies {
     pub a: u32,
@@ -78,17 +78,17 @@ pub struct JudgedReplies {
     pub contradiction: f32,
 }
 
-/// What a chunk is to the answer of its context.
+/// The role of a chunk in the answer of its context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChunkClass {
-    /// Understood: the answer stays the same however the chunk is put.
+    /// Understood: the answer stays the same however the chunk is worded.
     Certain,
-    /// Not understood, and without it the answer is another.
+    /// Not understood, and the answer without it is different.
     Necessary,
-    /// Not understood, and without it the answer is the same.
+    /// Not understood, and the answer without it is the same.
     Unnecessary,
-    /// It has no variant, so nothing is known.
+    /// Without a variant, nothing was measured.
     Unmeasured,
 }
 
@@ -97,17 +97,17 @@ pub enum ChunkClass {
 pub struct ClassifiedChunk {
     pub chunk: u64,
     pub class: ChunkClass,
-    /// The answer without it, where that was asked.
+    /// The answer without it, where that was generated.
     pub without: Option<String>,
-    /// How far that answer and the one with it entail each other: 0, 0.5 or 1.
+    /// The agreement of that answer with the one with it: 0, 0.5 or 1.
     pub agreement: Option<f32>,
 }
 
-/// A chunk that came into the context.
+/// A chunk that was added to the context.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct AddedChunk {
     pub chunk: u64,
-    /// The chunk that it resembles, and their cosine similarity.
+    /// The chunk that it is similar to, and their cosine similarity.
     pub similar_to: u64,
     pub similarity: f32,
 }
@@ -116,11 +116,11 @@ pub struct AddedChunk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unmeasured {
-    /// There is no chunk in it.
+    /// It has no chunk.
     NoChunk,
-    /// None of its chunks could be said another way.
+    /// None of its chunks could be rephrased.
     NoVariant,
-    /// It fits no prompt.
+    /// Its prompt does not fit into the context size.
     TooLong,
 }
 
@@ -145,7 +145,7 @@ pub struct RechunkedDocument {
     pub document: String,
     pub sentences: u32,
     pub chunks: u32,
-    /// True when its chunks were in the cache.
+    /// Whether its chunks were in the cache.
     pub cached: bool,
     /// Why it could not be re-chunked.
     pub error: Option<String>,

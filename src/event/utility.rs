@@ -1,8 +1,8 @@
-//! What a lookup was worth to the model (SePer), and how uncertain its sampled answers are.
+//! The values of events about utility (SePer) and the uncertainty of sampled answers.
 
 use serde::{Deserialize, Serialize};
 
-/// Which of the two forms of SePer a meter goes by.
+/// The form of SePer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SePerForm {
@@ -12,44 +12,47 @@ pub enum SePerForm {
     Hard,
 }
 
-/// How far a lookup moved the model's belief toward the reference answers.
+/// The utility of a lookup: the change of the model's belief in the reference answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Utility {
     pub form: SePerForm,
     /// The answers that the belief is measured toward.
     pub references: Vec<String>,
-    /// True when nobody gave a reference: the run's own answer stands in.
+    /// Whether the run's own answer is the reference, since none was given.
     pub own_answer: bool,
-    /// The belief in each context that was measured. The first is without documents, the second with all chunks of the context, then
-    /// come each chunk alone and the context without each of them; a context that occurs twice is measured once.
+    /// The belief in each context that was measured. The first is without documents, the second
+    /// with all chunks of the context, then come each chunk alone and the context without each of
+    /// them; a context that occurs twice is measured once.
     pub beliefs: Vec<Belief>,
-    /// Belief with all chunks less belief without documents, in -1..=1. Negative: the lookup misled.
+    /// Belief with all chunks minus belief without documents, in -1..=1. Negative: the context
+    /// misled the model.
     pub delta: f32,
     /// The chunks of the context, in the order of their labels.
     pub hits: Vec<HitUtility>,
 }
 
 impl Utility {
-    /// The belief with all chunks of the context; the one without documents where there were none.
+    /// Returns the belief with all chunks of the context, or the one without documents where there
+    /// were none.
     #[must_use]
     pub fn belief(&self) -> Option<&Belief> {
         self.beliefs.get(1).or(self.beliefs.first())
     }
 }
 
-/// What one chunk was worth.
+/// The utility of one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HitUtility {
     /// The label of the chunk in the context, from 1.
     pub label: u32,
     pub chunk: u64,
-    /// Belief with this chunk alone less belief without documents, in -1..=1.
+    /// Belief with this chunk alone minus belief without documents, in -1..=1.
     pub alone: f32,
-    /// Belief with all chunks less belief with all others, in -1..=1.
+    /// Belief with all chunks minus belief without this one, in -1..=1.
     pub left_out: f32,
 }
 
-/// What the model believes in a context, from sampled answers.
+/// The model's belief in a context, from sampled answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Belief {
     /// The chunks of the context, in order; empty for none.
@@ -64,7 +67,7 @@ pub struct Belief {
 }
 
 impl Belief {
-    /// SePer in one of its forms.
+    /// Returns SePer in one of its forms.
     #[must_use]
     pub fn seper(&self, form: SePerForm) -> f32 {
         match form {
@@ -82,13 +85,13 @@ pub struct BeliefSample {
     pub weight: f32,
     /// The cluster of meaning that it belongs to, from 0.
     pub cluster: u32,
-    /// How far it and the nearest reference entail each other, in 0..=1.
+    /// The agreement with the nearest reference by entailment, in 0..=1.
     pub entailment: f32,
-    /// Does its cluster's founder mean what a reference means?
+    /// Whether the first sample of its cluster means the same as a reference.
     pub matches: bool,
 }
 
-/// How uncertain the model is of an answer that was sampled several times.
+/// The uncertainty of an answer that was sampled several times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SampledUncertainty {
     /// Entropy of the sizes of the clusters of meaning, nats.
@@ -99,7 +102,7 @@ pub struct SampledUncertainty {
     pub degree_entropy: f32,
     /// Share of pairs that do not agree, in 0..=1.
     pub degree: f32,
-    /// About how many meanings there are, from 1.
+    /// An estimate of the number of meanings, from 1.
     pub eigenvalue: f32,
     /// Mean over the samples of the mean log-probability of their tokens, nats.
     pub mean_logprob: f32,

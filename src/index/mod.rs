@@ -62,7 +62,7 @@ use similarity_cache::SimilarityCache;
 use vectors::VectorStore;
 
 use crate::config::RetrieverSettings;
-use crate::event::{ChunkText, CorpusCard, Hit, IndexReport, Retrieval};
+use crate::event::{ChunkText, CorpusCard, Hit, IndexReport, Retrieval, elapsed_us};
 use crate::llm::Random;
 
 /// Up to this many vectors of chunks that are gone are not worth a new file.
@@ -368,7 +368,7 @@ impl Index {
             hits: lists.hits,
             bm25_found: lists.bm25_found,
             vector_found: lists.vector_found,
-            wall_us: started.elapsed().as_micros() as u64,
+            wall_us: elapsed_us(started),
         })
     }
 

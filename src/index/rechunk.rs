@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Index;
 use super::similarity_cache::{CacheKey, Neighbours};
 use crate::corpus::{self, Document, SemanticSplit, Sentences, TokenCounter, chunks_at};
-use crate::event::ChunkText;
+use crate::event::{ChunkText, saturating_u32};
 use crate::llm::{Embedder, LlmError};
 
 /// Sentences per call of the embedder: between calls it can be stopped.
@@ -90,7 +90,7 @@ impl Index {
     ) -> Result<Rechunked, LlmError> {
         let sentences = Sentences::of(document, split, counter);
         let key = CacheKey::of(document, split, &embedder.card().fingerprint);
-        let count = u32::try_from(sentences.count()).unwrap_or(u32::MAX);
+        let count = saturating_u32(sentences.count());
         let rechunked = |chunks, is_cached| Rechunked {
             document: document.path.clone(),
             chunks: Ok(chunks),

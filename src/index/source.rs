@@ -4,7 +4,7 @@ use std::time::UNIX_EPOCH;
 
 use super::{Index, IndexError};
 use crate::corpus;
-use crate::event::{Source, harmless};
+use crate::event::{Source, harmless, saturating_u32};
 
 /// A larger file is shown in part, around the cited lines.
 const MAX_BYTES: usize = 4 << 20;
@@ -64,7 +64,7 @@ fn checksum(file: &std::path::Path) -> Option<String> {
 }
 
 fn clamped([first, last]: [u32; 2], count: usize) -> [u32; 2] {
-    let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
+    let count = saturating_u32(count).max(1);
     let first = first.clamp(1, count);
     [first, last.clamp(first, count)]
 }

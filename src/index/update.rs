@@ -16,7 +16,7 @@ use super::vectors::VectorStore;
 use super::{Index, IndexError, Update};
 use crate::config::Config;
 use crate::corpus::{self, CorpusError, FoundFile, SplitMethod, TokenCounter};
-use crate::event::{Flow, IndexPhase, IndexReport, SessionEvent, SkippedFile};
+use crate::event::{Flow, IndexPhase, IndexReport, SessionEvent, SkippedFile, elapsed_ms};
 use crate::llm::{Embedder, LlmError};
 
 /// Maximum number of rows that are searched one by one; when no graph covers more, one over all rows
@@ -154,7 +154,7 @@ impl Index {
             .filter_map(|(path, entry)| entry.note.clone().map(|reason| (path.clone(), reason)));
         skipped.extend(noted.map(|(path, reason)| SkippedFile { path, reason }));
         skipped.sort_by(|a, b| a.path.cmp(&b.path));
-        let wall_ms = started.elapsed().as_millis() as u64;
+        let wall_ms = elapsed_ms(started);
         IndexReport {
             corpus: self.card(),
             added,

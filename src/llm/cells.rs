@@ -4,6 +4,8 @@
 //! llama.cpp does not say how many cells are in use or shared, so every change of its cache goes
 //! through [`Cells`], which counts.
 
+use crate::event::saturating_u32;
+
 /// The operations of a KV cache: llama.cpp's own, or a double in tests.
 pub(super) trait Memory {
     /// Makes sequence `to` share the first `tokens` tokens of sequence `from`.
@@ -65,9 +67,7 @@ impl Cells {
                 state: State::Free,
             })
             .collect();
-        let free = (0..u32::try_from(cells).unwrap_or(u32::MAX))
-            .rev()
-            .collect();
+        let free = (0..saturating_u32(cells)).rev().collect();
         Self {
             slots,
             holders: vec![0; cells],

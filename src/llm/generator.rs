@@ -21,7 +21,7 @@ use super::{
     log,
 };
 use crate::config::{FlashAttention, GeneratorSettings};
-use crate::event::{CallUsage, Flow, ModelCard, ModelRole, StopFlag};
+use crate::event::{CallUsage, Flow, ModelCard, ModelRole, StopFlag, elapsed_us, saturating_u32};
 
 /// Sequences of a context, active and kept.
 const SEQUENCES: u32 = 64;
@@ -92,7 +92,7 @@ pub fn load_generator(
     let template = Template::choose(&loaded.model, &settings.chat_template)?;
     let (context, params) = context(&loaded, settings, stop)?;
     let context_tokens = context.context_tokens();
-    loaded.card.context_tokens = u32::try_from(context_tokens).unwrap_or(u32::MAX);
+    loaded.card.context_tokens = saturating_u32(context_tokens);
     template.name().clone_into(&mut loaded.card.chat_template);
 
     let mut generator = LlamaGenerator {
@@ -306,7 +306,7 @@ impl LlamaGenerator {
         }
         if prompt_tokens + room > self.evaluator.cells.total() {
             return Err(LlmError::PromptTooLong {
-                prompt_tokens: u32::try_from(prompt_tokens).unwrap_or(u32::MAX),
+                prompt_tokens: saturating_u32(prompt_tokens),
                 context_tokens: self.card.context_tokens,
             });
         }
@@ -334,13 +334,12 @@ impl LlamaGenerator {
         generated: usize,
         in_use: usize,
     ) {
-        let count = |tokens: usize| u32::try_from(tokens).unwrap_or(u32::MAX);
         self.usage = CallUsage {
-            prompt_tokens_evaluated: count(report.map_or(0, |report| report.evaluated)),
-            prompt_tokens_reused: count(report.map_or(0, |report| report.reused)),
-            tokens_generated: count(generated),
-            wall_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
-            context_used: count(in_use),
+            prompt_tokens_evaluated: saturating_u32(report.map_or(0, |report| report.evaluated)),
+            prompt_tokens_reused: saturating_u32(report.map_or(0, |report| report.reused)),
+            tokens_generated: saturating_u32(generated),
+            wall_us: elapsed_us(started),
+            context_used: saturating_u32(in_use),
             context_tokens: self.card.context_tokens,
         };
     }

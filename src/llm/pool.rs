@@ -6,7 +6,7 @@ use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Pooling, Pur
 use super::load::{self, LoadOptions, LoadRequest, Loaded};
 use super::log;
 use crate::config::{EmbedderSettings, KvCacheType};
-use crate::event::{ModelCard, ModelRole, StopFlag};
+use crate::event::{ModelCard, ModelRole, StopFlag, saturating_u32};
 
 /// Maximum texts of one batch.
 const SEQUENCES: usize = 64;
@@ -66,7 +66,7 @@ impl Pool {
             batch: Batch::default(),
         };
         let card = ModelCard {
-            context_tokens: u32::try_from(max_tokens).unwrap_or(u32::MAX),
+            context_tokens: saturating_u32(max_tokens),
             ..loaded.card
         };
         Ok((pool, card))
@@ -122,7 +122,7 @@ fn context(
     threads: u32,
     stop: &StopFlag,
 ) -> Result<Context, String> {
-    let tokens = u32::try_from(max_tokens.max(BATCH_TOKENS)).unwrap_or(u32::MAX);
+    let tokens = saturating_u32(max_tokens.max(BATCH_TOKENS));
     let params = ContextParams {
         purpose: Purpose::Embed,
         context_tokens: tokens,

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use crate::config::LinkDirection;
-use crate::event::Link;
+use crate::event::{Link, saturating_u32};
 
 /// Splits the units of a document into windows of at most `max_tokens` tokens, but at least two
 /// units where there are two. Each window begins where half the tokens of the one before end.
@@ -153,7 +153,7 @@ impl LinkMaker {
                 LinkDirection::Backward => *share,
             };
             if weight > 0.0 {
-                let to = u32::try_from(*other).unwrap_or(u32::MAX);
+                let to = saturating_u32(*other);
                 links.push(Link { to, weight });
             }
         }

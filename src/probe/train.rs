@@ -8,7 +8,7 @@ use super::network::Network;
 use super::optimiser::{Batch, Optimiser};
 use super::{FORMAT, Probe, ProbeError, Sample, SampledQuestion};
 use crate::config::ProbeSettings;
-use crate::event::{Flow, ModelCard, ProbeCard, ProbeFigures};
+use crate::event::{Flow, ModelCard, ProbeCard, ProbeFigures, elapsed_us};
 use crate::llm::Random;
 use crate::methods::auroc;
 use crate::methods::searag::{Standard, entropy_threshold};
@@ -248,7 +248,7 @@ fn measure(
     for sample in &samples {
         let begun = Instant::now();
         readings.push(f64::from(probe.uncertainty(&sample.features)?));
-        times.push(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX));
+        times.push(elapsed_us(begun));
     }
     times.sort_unstable();
     let uncertain: Vec<bool> = samples.iter().map(|sample| sample.entropy > tau).collect();

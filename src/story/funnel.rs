@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::event::{
     ChunkText, Context, DocumentLinks, DropReason, DroppedChunk, GradedChunk, Hit, JudgedChunk,
-    RerankedChunk, Stage,
+    RerankedChunk, Stage, saturating_u32,
 };
 
 /// The stages between the retriever and the context, in order, with what each said of its texts.
@@ -219,7 +219,7 @@ impl Funnel {
     pub fn marks(&self, chunk: u64) -> Vec<Mark> {
         let holds = |text: u64| self.holds(text, chunk);
 
-        let of = saturating(self.hits.len());
+        let of = saturating_u32(self.hits.len());
         let mut marks = vec![match self.hits.iter().position(|hit| *hit == chunk) {
             Some(at) => Mark::Hit { rank: rank(at), of },
             None => Mark::NoHit { of },
@@ -229,7 +229,7 @@ impl Funnel {
                 Pass::Linked(texts) => {
                     let texts = texts.iter().filter(|text| holds(**text)).count();
                     marks.extend((texts > 0).then_some(Mark::Joined {
-                        texts: saturating(texts),
+                        texts: saturating_u32(texts),
                     }));
                 }
                 Pass::Graded {
@@ -257,7 +257,7 @@ impl Funnel {
                         Some(at) => Some(Mark::Passed {
                             stage: *stage,
                             rank: rank(at),
-                            of: saturating(kept.len()),
+                            of: saturating_u32(kept.len()),
                         }),
                         None => reason(dropped, holds).map(|reason| Mark::Fell {
                             stage: Some(*stage),
@@ -270,7 +270,7 @@ impl Funnel {
                     marks.extend(at.map(|at| Mark::Reranked {
                         score: ranked[at].score,
                         rank: rank(at),
-                        of: saturating(ranked.len()),
+                        of: saturating_u32(ranked.len()),
                     }));
                 }
                 Pass::Rechunked => {
@@ -324,9 +324,5 @@ fn reason(dropped: &[DroppedChunk], holds: impl Fn(u64) -> bool) -> Option<DropR
 
 /// The rank of a position: ranks count from 1.
 fn rank(position: usize) -> u32 {
-    saturating(position).saturating_add(1)
-}
-
-fn saturating(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
+    saturating_u32(position).saturating_add(1)
 }

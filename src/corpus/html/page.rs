@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::corpus::document::Heading;
 use crate::corpus::fold_white_space;
 use crate::corpus::offsets::Traced;
+use crate::event::saturating_u32;
 
 /// The text of a page and its headings.
 #[derive(Debug, Default)]
@@ -123,7 +124,8 @@ impl Page {
     pub(super) fn reference(&mut self, characters: &str, at: usize, width: usize) {
         if self.hidden.is_none() {
             self.settle(at);
-            self.traced.stand_for(characters, at as u64, narrow(width));
+            self.traced
+                .stand_for(characters, at as u64, saturating_u32(width));
         }
     }
 
@@ -184,7 +186,7 @@ impl Page {
             self.traced.stand_for(mark, at as u64, 0);
         } else if let Some(space) = space.filter(|_| !is_first) {
             self.traced
-                .stand_for(" ", space.start as u64, narrow(space.len()));
+                .stand_for(" ", space.start as u64, saturating_u32(space.len()));
         }
 
         let word_start = self.traced.text.len();
@@ -192,10 +194,6 @@ impl Page {
             heading.start.get_or_insert(word_start);
         }
     }
-}
-
-fn narrow(width: usize) -> u32 {
-    u32::try_from(width).unwrap_or(u32::MAX)
 }
 
 /// Returns the level of a heading: 1 to 6, and 0 for the title of the page.

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use tokenizers::Tokenizer;
 
 use self::vocabulary::Vocabulary;
+use crate::event::saturating_u32;
 use crate::llm::gguf::Metadata;
 use crate::llm::{LlamaVocabulary, LlmError, Runtime};
 
@@ -88,7 +89,7 @@ impl TokenCounter {
 
     /// Returns the number of tokens of `text`, without those that the model adds around it.
     pub fn count(&self, text: &str) -> u32 {
-        u32::try_from(self.count_around(text, &self.user_defined)).unwrap_or(u32::MAX)
+        saturating_u32(self.count_around(text, &self.user_defined))
     }
 
     /// Counts the given texts, and what is between them.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::corpus::sentences;
 use crate::engine::run::Passages;
-use crate::event::{ChunkPart, Citation, Evidence, Hit};
+use crate::event::{ChunkPart, Citation, Evidence, Hit, saturating_u32};
 
 /// Minimum share of a sentence's weighted words that the source sentence must hold to support it.
 const MIN_SHARE: f32 = 0.6;
@@ -119,7 +119,7 @@ fn lines(hit: &Hit, range: Range<usize>) -> [u32; 2] {
         None => (0..chunk.text.len(), chunk.lines),
     };
 
-    let breaks = |text: &str| u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX);
+    let breaks = |text: &str| saturating_u32(text.matches('\n').count());
     let text = &chunk.text[whole.clone()];
     if breaks(text.trim_end()) != last.saturating_sub(first) {
         return [first, last];

@@ -4,7 +4,9 @@
 use crate::engine::error::RunError;
 use crate::engine::run::{Draft, Need, Passages, Roles, Run, StepLookup, context};
 use crate::engine::stages::reranked;
-use crate::event::{Decision, DropReason, DroppedChunk, Hit, RunEvent, Uncertainty};
+use crate::event::{
+    Decision, DropReason, DroppedChunk, Hit, RunEvent, Uncertainty, saturating_u32,
+};
 use crate::llm::{End, LlmError};
 use crate::methods::searag::should_expand;
 
@@ -213,7 +215,7 @@ fn expand(
 
     let (taken, left) = passages.spare.split_at(added);
     let hits: Vec<Hit> = passages.hits.iter().chain(taken).cloned().collect();
-    let k = u32::try_from(wanted).unwrap_or(u32::MAX);
+    let k = saturating_u32(wanted);
     let dropped = left
         .iter()
         .map(|hit| DroppedChunk {

@@ -2,7 +2,7 @@
 
 use crate::engine::error::RunError;
 use crate::engine::run::{Call, Draft, Passages, Roles, Run, Sentence, StepLookup, context};
-use crate::event::{Citation, Flow};
+use crate::event::{Citation, Flow, saturating_u32};
 use crate::llm::{Decoding, End, Prompt, Sampling, StopRule};
 use crate::methods::context_lines;
 
@@ -83,7 +83,7 @@ impl<'w> Writing<'w> {
         let call = Call {
             purpose: "answer",
             prompt: &prompt,
-            decoding: decoding(run, u32::try_from(left).unwrap_or(u32::MAX)),
+            decoding: decoding(run, saturating_u32(left)),
             attend_to: &attend_to,
             hidden: &roles.gate.taps(run),
         };
@@ -95,7 +95,7 @@ impl<'w> Writing<'w> {
                 && (is_last(text, &self.confirmed)
                     || before.iter().any(|sentence| sentence.text() == text))
         };
-        let first_step = u32::try_from(self.confirmed.len() + 1).unwrap_or(u32::MAX);
+        let first_step = saturating_u32(self.confirmed.len() + 1);
         let mut steps = Steps::new(
             first_step,
             Rules {

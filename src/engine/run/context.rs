@@ -4,7 +4,9 @@ use crate::config::prompts::{PromptName, Prompts};
 use crate::config::{AnswerPrompt, Config, ConfigError, PassageOrder, RetrieverKind};
 use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
-use crate::event::{Context, ContextChunk, DropReason, DroppedChunk, Hit, RunEvent, Stage};
+use crate::event::{
+    Context, ContextChunk, DropReason, DroppedChunk, Hit, RunEvent, Stage, saturating_u32,
+};
 use crate::llm::{Generator, LlmError, Prompt};
 use crate::methods::{context_lines, joined};
 
@@ -265,7 +267,7 @@ pub fn prompt_of(
 
 /// Returns the number of tokens of a prompt, chat template included.
 pub fn count(generator: &dyn Generator, prompt: &Prompt) -> Result<u32, LlmError> {
-    Ok(u32::try_from(generator.render(prompt)?.tokens.len()).unwrap_or(u32::MAX))
+    Ok(saturating_u32(generator.render(prompt)?.tokens.len()))
 }
 
 /// Returns the tokens that a prompt may take: the context minus the answer, which never takes more

@@ -6,7 +6,7 @@ use std::slice;
 use crate::config::prompts::PromptName;
 use crate::config::{JudgeModel, RerankerModel};
 use crate::engine::error::RunError;
-use crate::event::{CallUsage, Flow, ModelRole, RunEvent};
+use crate::event::{CallUsage, Flow, ModelRole, RunEvent, saturating_u32};
 use crate::llm::{
     Completion, Decoding, End, Entailment, HiddenAt, LlmError, Prompt, Tapped, Taps, Token,
 };
@@ -95,7 +95,7 @@ impl Run<'_> {
                 purpose: purpose.to_owned(),
                 role: ModelRole::Generator,
                 prompt: rendered.text,
-                prompt_tokens: u32::try_from(rendered.tokens.len()).unwrap_or(u32::MAX),
+                prompt_tokens: saturating_u32(rendered.tokens.len()),
                 branches,
             });
         }

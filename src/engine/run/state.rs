@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::engine::error::RunError;
 use crate::event::{
-    Advice, Flow, Hit, ModelCard, ModelRole, Outcome, Retrieval, RunEvent, RunUsage,
+    Advice, Flow, Hit, ModelCard, ModelRole, Outcome, Retrieval, RunEvent, RunUsage, elapsed_ms,
 };
 use crate::methods::ModelCalls as _;
 
@@ -159,7 +159,7 @@ impl<'a> Run<'a> {
     }
 
     fn emit_finished(&mut self, outcome: Outcome, answer: Answer) -> Outcome {
-        self.usage.wall_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.usage.wall_ms = elapsed_ms(self.started);
         self.emit(RunEvent::RunFinished {
             outcome: outcome.clone(),
             text: answer.text,

@@ -4,7 +4,7 @@
 use crate::config::Config;
 use crate::engine::error::RunError;
 use crate::engine::run::{Draft, Gate, Run};
-use crate::event::{Decision, GateCard, Problem, Uncertainty, UncertaintyMeasure};
+use crate::event::{Decision, GateCard, Problem, Uncertainty, UncertaintyMeasure, saturating_u32};
 use crate::llm::{HiddenAt, Token};
 use crate::methods::searag::{SentenceSampling, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{features, position};
@@ -146,7 +146,7 @@ pub fn sampling(config: &Config, draft: &Draft, seed: u64) -> SentenceSampling {
     SentenceSampling {
         samples: config.probe.samples,
         temperature: config.probe.temperature,
-        max_tokens: u32::try_from(max_tokens).unwrap_or(u32::MAX),
+        max_tokens: saturating_u32(max_tokens),
         seed,
     }
 }

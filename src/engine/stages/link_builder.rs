@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::config::{LinkerKind, LinkerSettings};
 use crate::engine::run::OpenGenerator;
-use crate::event::{ChunkText, Flow, ModelCard};
+use crate::event::{ChunkText, Flow, ModelCard, saturating_u32};
 use crate::index::{ChunkLinks, LinkRecipe};
 use crate::llm::{Layers, LlmError, Prompt};
 use crate::methods::joined::repeated;
@@ -96,7 +96,7 @@ fn lengths(model: &dyn OpenGenerator, chunks: &[ChunkText]) -> Result<Vec<u32>, 
 
 fn count(model: &dyn OpenGenerator, text: &str) -> Result<u32, LlmError> {
     let rendered = model.render(&Prompt::user(text))?;
-    Ok(u32::try_from(rendered.tokens.len()).unwrap_or(u32::MAX))
+    Ok(saturating_u32(rendered.tokens.len()))
 }
 
 /// Returns the attention between chunks that the model reads as text. Chunks that are too long for

@@ -7,7 +7,8 @@ use crate::config::{LinkJoin, RetrieverSettings};
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run, pins};
 use crate::event::{
-    Advice, ChunkText, DocumentLinks, Flow, Hit, LinkedChunk, LinkedText, Relative, RunEvent, Stage,
+    Advice, ChunkText, DocumentLinks, Flow, Hit, LinkedChunk, LinkedText, Relative, RunEvent,
+    Stage, saturating_u32,
 };
 use crate::index::ChunkLinks;
 use crate::llm::LlmError;
@@ -178,8 +179,8 @@ impl LinkedDocument {
             .collect();
         DocumentLinks {
             document: document.to_owned(),
-            first: u32::try_from(first).unwrap_or(u32::MAX),
-            of: u32::try_from(self.chunks.len()).unwrap_or(u32::MAX),
+            first: saturating_u32(first),
+            of: saturating_u32(self.chunks.len()),
             chunks,
         }
     }

@@ -6,7 +6,10 @@ use std::time::Instant;
 use crate::corpus::SemanticSplit;
 use crate::engine::error::RunError;
 use crate::engine::run::{Known, Passages, Rechunker, Run, context, pins};
-use crate::event::{ChunkText, ContextOrigin, Hit, Ranked, RechunkedDocument, Retrieval, RunEvent};
+use crate::event::{
+    ChunkText, ContextOrigin, Hit, Ranked, RechunkedDocument, Retrieval, RunEvent, elapsed_us,
+    saturating_u32,
+};
 use crate::index::Rechunked;
 use crate::methods::{ModelCalls as _, cosine};
 
@@ -44,9 +47,9 @@ impl Rechunker for Adaptive {
                 query: run.question.to_owned(),
                 fusion: run.tools.config.retriever.fusion,
                 bm25_found: 0,
-                vector_found: u32::try_from(hits.len()).unwrap_or(u32::MAX),
+                vector_found: saturating_u32(hits.len()),
                 hits: hits.clone(),
-                wall_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+                wall_us: elapsed_us(started),
             },
         });
 
@@ -98,7 +101,7 @@ fn to_event(document: &Rechunked) -> RechunkedDocument {
     RechunkedDocument {
         document: document.document.clone(),
         sentences: document.sentences,
-        chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
+        chunks: saturating_u32(chunks),
         cached: document.is_cached,
         error: document.chunks.as_ref().err().cloned(),
     }

@@ -8,6 +8,7 @@ use crate::engine::error::RunError;
 use crate::engine::run::{Known, Passages, Run, UnderstandingMeter, Understood};
 use crate::event::{
     ContextOrigin, Hit, JudgedReplies, RunEvent, Understanding, Unmeasured, VariedChunk,
+    elapsed_ms, saturating_u32,
 };
 use crate::llm::Entailment;
 use crate::methods::JudgedPair;
@@ -136,7 +137,7 @@ fn to_event(
         dse: measured.dse as f32,
         threshold: settings.threshold,
         certain: measured.is_certain(settings),
-        wall_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        wall_ms: elapsed_ms(started),
     }
 }
 
@@ -145,9 +146,9 @@ fn measured_chunks(hits: &[Hit], measured: &Measured) -> Vec<VariedChunk> {
         .zip(&measured.rephrased)
         .enumerate()
         .map(|(at, (hit, rephrased))| VariedChunk {
-            reply: measured.reply_of[at].map(saturating),
+            reply: measured.reply_of[at].map(saturating_u32),
             certain: measured.is_certain_of(at),
-            ..varied_chunk(saturating(at + 1), hit, rephrased)
+            ..varied_chunk(saturating_u32(at + 1), hit, rephrased)
         })
         .collect()
 }
@@ -173,8 +174,8 @@ fn judged_replies(pair: &JudgedPair) -> JudgedReplies {
         contradiction,
     } = pair.judged;
     JudgedReplies {
-        a: saturating(pair.a),
-        b: saturating(pair.b),
+        a: saturating_u32(pair.a),
+        b: saturating_u32(pair.b),
         entailment: finite(entailment),
         neutral: finite(neutral),
         contradiction: finite(contradiction),
@@ -184,8 +185,4 @@ fn judged_replies(pair: &JudgedPair) -> JudgedReplies {
 /// Returns 0 for a number that is not finite: events hold finite numbers, whatever a judge returns.
 fn finite(number: f32) -> f32 {
     if number.is_finite() { number } else { 0.0 }
-}
-
-fn saturating(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }

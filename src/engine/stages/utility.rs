@@ -3,7 +3,9 @@
 use crate::config::{AnswerPrompt, UtilityKind};
 use crate::engine::error::RunError;
 use crate::engine::run::{Meter, Passages, Run, Tools, context};
-use crate::event::{Belief, BeliefSample, Flow, Hit, HitUtility, RunEvent, SePerForm, Utility};
+use crate::event::{
+    Belief, BeliefSample, Flow, Hit, HitUtility, RunEvent, SePerForm, Utility, saturating_u32,
+};
 use crate::llm::{Completion, Decoding, Prompt, Sampling, StopRule};
 use crate::methods::{Believed, ModelCalls, believed, contexts, judge_ahead, sampled_uncertainty};
 
@@ -107,7 +109,7 @@ impl SePer {
                 let mut others = all.clone();
                 others.remove(at);
                 Some(HitUtility {
-                    label: u32::try_from(at + 1).unwrap_or(u32::MAX),
+                    label: saturating_u32(at + 1),
                     chunk: hit.chunk.id,
                     alone: seper(&[at])? - none,
                     left_out: whole - seper(&others)?,
@@ -234,7 +236,7 @@ fn belief_samples(believed: &Believed, samples: &[Completion]) -> Vec<BeliefSamp
             BeliefSample {
                 text: sample.text.trim().to_owned(),
                 weight: believed.weights[at] as f32,
-                cluster: u32::try_from(cluster).unwrap_or(u32::MAX),
+                cluster: saturating_u32(cluster),
                 entailment: believed.entailment[at] as f32,
                 matches: believed.matches[cluster],
             }

@@ -6,7 +6,7 @@ use crate::config::LinkerSettings;
 use crate::engine::error::WorkerError;
 use crate::engine::run::OpenGenerator;
 use crate::engine::stages::link_builder::{self, Units};
-use crate::event::{Flow, IndexPhase, LinkReport, SessionEvent, SkippedFile};
+use crate::event::{Flow, IndexPhase, LinkReport, SessionEvent, SkippedFile, elapsed_ms};
 use crate::index::{Index, Position, Progress, Search as _};
 use crate::llm::LlmError;
 
@@ -89,7 +89,7 @@ pub fn link_corpus(
     }
 
     index.compact_links()?;
-    report.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    report.wall_ms = elapsed_ms(started);
     let _ = publish(SessionEvent::LinksFinished {
         report: report.clone(),
     });

@@ -8,7 +8,7 @@ use crate::config::{
     RerankerKind,
 };
 use crate::corpus::TokenCounter;
-use crate::event::{Flow, ModelCard, ModelRole, SessionEvent, StopFlag};
+use crate::event::{Flow, ModelCard, ModelRole, SessionEvent, StopFlag, elapsed_ms};
 use crate::llm::{
     self, Embedder, Generator, LlamaClassifier, LlamaEmbedder, LlamaGenerator, LlmError, Runtime,
 };
@@ -350,7 +350,7 @@ impl<'a> Watch<'a> {
     }
 
     fn loaded(&mut self, model: &ModelCard) {
-        let wall_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let wall_ms = elapsed_ms(self.started);
         let _ = (self.publish)(SessionEvent::ModelLoaded {
             model: model.clone(),
             wall_ms,

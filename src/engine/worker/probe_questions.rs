@@ -8,7 +8,9 @@ use crate::config::prompts::PromptName;
 use crate::corpus::{fold_white_space, language};
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::{Run, Tools};
-use crate::event::{ChunkText, Flow, ProbePhase, ProbeProgress, SessionEvent, StopFlag};
+use crate::event::{
+    ChunkText, Flow, ProbePhase, ProbeProgress, SessionEvent, StopFlag, elapsed_ms,
+};
 use crate::index::{Index, is_content_word};
 use crate::llm::{Decoding, Random, Sampling, StopRule};
 use crate::methods::{MethodError, ModelCalls};
@@ -80,7 +82,7 @@ pub fn written_questions(
         let done = questions.asked as u64;
         let total = chunks.len() as u64;
         let new = (questions.asked - before).max(1) as u64;
-        let each_ms = started.elapsed().as_millis() as u64 / new;
+        let each_ms = elapsed_ms(started) / new;
         observer.emit(ProbeProgress {
             phase: ProbePhase::WritingQuestions,
             done,

@@ -18,7 +18,7 @@ use crate::engine::stages::gate::{judged, sampling};
 use crate::engine::{answer, stages};
 use crate::event::{
     ChunkText, Flow, Hit, ModelCard, ProbeCard, ProbePhase, ProbeProgress, Problem, Ranked,
-    SessionEvent, Uncertainty, UncertaintyMeasure,
+    SessionEvent, Uncertainty, UncertaintyMeasure, elapsed_ms, saturating_u32,
 };
 use crate::index::{Index, Search};
 use crate::llm::{EntailmentJudge, Generator as _, HiddenAt, LlmError, Reranker};
@@ -132,7 +132,7 @@ impl Worker {
         };
         trained.save(&file)?;
 
-        let wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let wall_ms = elapsed_ms(started);
         let _ = emit(SessionEvent::ProbeTrained {
             probe: trained.card.clone(),
             file: file.display().to_string(),
@@ -240,7 +240,7 @@ fn collect(
 
         let done = at as u64 + 1;
         let total = questions.len() as u64;
-        let each = started.elapsed() / u32::try_from(at + 1 - known).unwrap_or(u32::MAX);
+        let each = started.elapsed() / saturating_u32(at + 1 - known);
         let each_ms = u64::try_from(each.as_millis()).unwrap_or(u64::MAX);
         observer.emit(ProbeProgress {
             phase: ProbePhase::Collecting,

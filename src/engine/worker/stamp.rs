@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::event::{Event, Flow, Record};
+use crate::event::{Event, Flow, Record, elapsed_us};
 
 /// Publishes a record; the result says whether to continue.
 pub type Publish<'a> = &'a mut dyn FnMut(Record) -> Flow;
@@ -29,7 +29,7 @@ impl Stamp {
     pub fn record(&mut self, event: impl Into<Event>) -> Record {
         let seq = self.next;
         self.next += 1;
-        let t_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let t_us = elapsed_us(self.started);
         Record {
             seq,
             t_us,

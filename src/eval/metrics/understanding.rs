@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::declare::Format::{Milliseconds, Number, Share};
 use super::declare::metrics;
 use super::statistics::mean;
-use crate::event::RunUsage;
+use crate::event::{RunUsage, saturating_u32};
 use crate::story::Refinement;
 
 /// The model's understanding of the context of a run.
@@ -34,7 +34,7 @@ impl Understood {
             dse: f64::from(first.dse),
             certain: first.certain,
             measuring_ms: first.wall_ms as f64,
-            rounds: u32::try_from(measured.count()).unwrap_or(u32::MAX),
+            rounds: saturating_u32(measured.count()),
         })
     }
 }

@@ -1,12 +1,12 @@
 //! Questions written about documents, by a scripted generator.
 
+use crate::support::scripted::ScriptedGenerator;
 use ragscope::config::prompts::{PromptName, Prompts};
 use ragscope::corpus::Document;
 use ragscope::eval::{GeneratedQuestion, make_questions};
 use ragscope::event::Flow;
 use ragscope::llm::{Completion, Decoding, Entailment, Generator as _, Prompt};
 use ragscope::methods::{MethodError, ModelCalls};
-use crate::support::scripted::ScriptedGenerator;
 
 /// Calls that only write.
 struct Writer {

@@ -1,12 +1,12 @@
 //! Model calls straight to a scripted generator, without a run around them.
 
+use crate::support::scripted::{ScriptedEmbedder, ScriptedGenerator};
 use ragscope::config::prompts::{PromptName, Prompts};
 use ragscope::event::Flow;
 use ragscope::llm::{
     Completion, Decoding, Embedder as _, Entailment, Generator as _, Prompt, Scorer as _,
 };
 use ragscope::methods::{MethodError, ModelCalls};
-use crate::support::scripted::{ScriptedEmbedder, ScriptedGenerator};
 
 pub struct Calls {
     pub generator: ScriptedGenerator,

@@ -1,0 +1,18 @@
+//! Conversions to the numbers of events, which saturate instead of failing.
+
+use std::time::Instant;
+
+/// Returns the number, or the largest `u32` where it is larger.
+pub fn saturating_u32(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Returns the milliseconds since `started`.
+pub fn elapsed_ms(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Returns the microseconds since `started`.
+pub fn elapsed_us(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX)
+}
