@@ -6,7 +6,7 @@
 //! the search latency also goes through criterion. The large index stays in the target folder, so
 //! that the next run starts at once.
 
-#![allow(clippy::print_stdout, reason = "a bench prints its figures")]
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -97,11 +97,12 @@ fn search_latency(index: &Index, queries: &[(String, Vec<f32>)], settings: &Retr
     print_figure("hybrid search p99", times[times.len() * 99 / 100], "ms");
 
     let mut next = queries.iter().cycle();
-    Criterion::default()
-        .without_plots()
-        .bench_function("hybrid search at 100,000 chunks", |bencher| {
-            bencher.iter(|| next.next().map(|query| black_box(search(query))))
-        });
+    Criterion::default().without_plots().bench_function(
+        "hybrid search at 100,000 chunks",
+        |bencher| {
+            bencher.iter(|| next.next().map(|query| black_box(search(query))));
+        },
+    );
 }
 
 /// Returns the share of the ten nearest chunks that a search by vector alone finds.

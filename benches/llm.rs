@@ -6,7 +6,7 @@
 //! On a machine that is never idle set `BENCH_THREADS=1`: both sides then run on one thread and are
 //! measured in its processor time.
 
-#![allow(clippy::print_stdout, reason = "a bench prints its figures")]
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::mem::ManuallyDrop;
 use std::num::NonZeroU32;

@@ -132,7 +132,7 @@ fn draw(c: &mut Criterion) {
 
     let mut buffer = Buffer::empty(Rect::new(0, 0, SIZE.0, SIZE.1));
     c.bench_function("draw a full 200x60 screen", |b| {
-        b.iter(|| black_box(&app).draw(&mut buffer))
+        b.iter(|| black_box(&app).draw(&mut buffer));
     });
 }
 

@@ -5,7 +5,7 @@
 //! --bench start`.
 
 #[path = "../tests/suite/pty.rs"]
-#[allow(dead_code, reason = "the tests use more of it")]
+#[expect(dead_code, reason = "the tests use more of it")]
 mod pty;
 
 use std::time::Duration;
@@ -56,7 +56,7 @@ fn start() -> Start {
     }
 }
 
-#[allow(clippy::print_stdout, reason = "a bench prints its figures")]
+#[expect(clippy::print_stdout, reason = "a bench prints its figures")]
 fn report(what: &str, times: &mut [Duration]) {
     times.sort_unstable();
     let ms = |time: Duration| time.as_secs_f64() * 1000.0;

@@ -453,9 +453,12 @@ impl UnderPreset {
         let mut worker = Worker::new(layers, setting.paths.clone(), setting.interrupt.stop_flag());
         if searches {
             let mut publish = |record: crate::event::Record| tell(&record.event);
-            let stopped = |error: WorkerError| match setting.interrupt.seen() {
-                true => Stopped::Interrupted,
-                false => error.into(),
+            let stopped = |error: WorkerError| {
+                if setting.interrupt.seen() {
+                    Stopped::Interrupted
+                } else {
+                    error.into()
+                }
             };
             worker
                 .open(setting.folder, false, &mut publish)

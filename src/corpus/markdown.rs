@@ -25,7 +25,7 @@ pub(super) fn outline(text: &str) -> Outline {
                 .headings
                 .extend(open.take().filter(|heading| !heading.title.is_empty())),
             Event::Start(Tag::MetadataBlock(_)) if outline.headings.is_empty() => {
-                outline.front_matter_end = range.end
+                outline.front_matter_end = range.end;
             }
             Event::Text(words) | Event::Code(words) => {
                 if let Some(heading) = &mut open {

@@ -13,7 +13,8 @@ use tantivy::schema::{
 };
 use tantivy::tokenizer::PreTokenizedString;
 use tantivy::{
-    DocAddress, Index, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, TantivyError, Term,
+    DocAddress, Index, IndexWriter, ReloadPolicy, Searcher, SegmentMeta, TantivyDocument,
+    TantivyError, Term,
 };
 
 use super::analyser;
@@ -230,7 +231,7 @@ impl LexicalWriter {
                 .iter()
                 .any(|segment| segment.num_deleted_docs() * 2 > segment.max_doc());
             if should_merge && (segments.len() > MAX_SEGMENTS || is_wasteful) {
-                let ids: Vec<_> = segments.iter().map(|segment| segment.id()).collect();
+                let ids: Vec<_> = segments.iter().map(SegmentMeta::id).collect();
                 self.writer.merge(&ids).wait()?;
             }
             self.writer.garbage_collect_files().wait()?;

@@ -696,7 +696,7 @@ mod tests {
             match (resolve_in(name, &search), expected) {
                 (Ok(file), Ok(expected)) => assert_eq!(file, expected, "{name}"),
                 (Err(error), Err(part)) => {
-                    assert!(error.to_string().contains(part), "{name}: {error}")
+                    assert!(error.to_string().contains(part), "{name}: {error}");
                 }
                 (found, expected) => panic!("{name}: {found:?}, expected {expected:?}"),
             }

@@ -92,7 +92,7 @@ impl Tensor<'_> {
                 into.as_mut_ptr().cast::<c_void>(),
                 at * size_of::<f32>(),
                 count * size_of::<f32>(),
-            )
+            );
         }
     }
 }

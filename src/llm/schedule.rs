@@ -496,7 +496,7 @@ impl Schedule<'_> {
         self.release(last.slot);
         match last.work {
             Work::Generate(job) if self.active.is_empty() && self.is_full(&last.path) => {
-                self.ends[job] = JobEnd::ContextFull
+                self.ends[job] = JobEnd::ContextFull;
             }
             _ => self.waiting.push((last.work, last.path)),
         }

@@ -154,7 +154,7 @@ impl Run {
                 .lookup(*step)
                 .query_written(query, writer, words, *region),
             RunEvent::RetrievalFinished { step, retrieval } => {
-                self.lookup(*step).retrieved(retrieval)
+                self.lookup(*step).retrieved(retrieval);
             }
             RunEvent::LinksRead { step, links } => self.lookup(*step).links_read(links),
             RunEvent::ChunksLinked { step, linked } => self.lookup(*step).linked(linked),

@@ -225,7 +225,7 @@ fn an_unusable_model_is_named_with_what_to_do() {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/ragscope-demo.Q8_0.gguf");
     let whole = fs::read(&bundled).expect("the bundled model");
     let put = |name: &str, bytes: &[u8]| {
-        fs::write(program.home.path().join(name), bytes).expect("written")
+        fs::write(program.home.path().join(name), bytes).expect("written");
     };
     put("empty.gguf", b"");
     put("cut.gguf", &whole[..whole.len() / 2]);

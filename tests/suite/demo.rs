@@ -16,9 +16,9 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     for entry in std::fs::read_dir(folder).expect("a folder of the corpus") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
-            files.extend(files_below(&path))
+            files.extend(files_below(&path));
         } else {
-            files.push(path)
+            files.push(path);
         }
     }
     files

@@ -640,10 +640,10 @@ mod worker {
         Worker::new(layers, paths, stop.clone()).serve(&inbox, &mut |record| {
             match record.event {
                 Event::Run(RunEvent::RunFinished { outcome, .. }) => {
-                    ends.push(format!("{outcome:?}"))
+                    ends.push(format!("{outcome:?}"));
                 }
                 Event::Session(SessionEvent::OperationStopped { operation }) => {
-                    ends.push(format!("{operation:?} stopped"))
+                    ends.push(format!("{operation:?} stopped"));
                 }
                 _ => {}
             }

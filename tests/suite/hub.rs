@@ -79,7 +79,7 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
     let open = |file: &str| {
         commands.send(Command::OpenRun {
             file: PathBuf::from(file),
-        })
+        });
     };
     open(&summary.file);
     assert_eq!(

@@ -1,7 +1,13 @@
 //! The one integration binary. Tests are data through one `check`; where a model is meant, they run the bundled one.
 
-// child processes of the kill tests talk over stdout; boxed observers are spelt out where they are used
-#![allow(clippy::print_stdout, clippy::type_complexity)]
+#![expect(
+    clippy::print_stdout,
+    reason = "child processes of the kill tests talk over stdout"
+)]
+#![expect(
+    clippy::type_complexity,
+    reason = "boxed observers are spelt out where they are used"
+)]
 
 mod support;
 mod layers;

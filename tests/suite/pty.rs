@@ -17,8 +17,7 @@ pub struct Terminal {
     master: Box<dyn MasterPty + Send>,
     keys: Box<dyn Write + Send>,
     screen: Arc<Screen>,
-    /// When the process was started.
-    #[allow(dead_code)] // the bench of the start reads it
+    /// The time at which the process was started.
     pub started: Instant,
 }
 
@@ -106,7 +105,8 @@ impl Terminal {
             let left = deadline.saturating_duration_since(Instant::now());
             assert!(
                 !left.is_zero() && !seen.over,
-                "no {what} on the screen:\n{}",
+                "no {what} on the screen after {:?}:\n{}",
+                self.started.elapsed(),
                 screen.contents()
             );
             seen = self

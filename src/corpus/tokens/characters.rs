@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use regex_syntax::hir::{Class, HirKind};
+use regex_syntax::hir::{Class, Hir, HirKind};
 use unicode_normalization::char::decompose_canonical;
 
 /// The effect of a character on a word.
@@ -71,7 +71,7 @@ pub(super) fn lower(character: char) -> char {
 
 /// Returns the ranges of characters of a class of a regular expression.
 fn ranges(class: &str) -> Vec<(char, char)> {
-    match regex_syntax::parse(class).map(|parsed| parsed.into_kind()) {
+    match regex_syntax::parse(class).map(Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(class))) => class
             .iter()
             .map(|range| (range.start(), range.end()))

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::config::Config;
 use crate::config::prompts::Prompts;
 use crate::engine::error::{AskError, RunError};
-use crate::engine::run::{Answer, Need, Passages, Roles, Run, Tools, context};
+use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, context};
 use crate::engine::stages;
 use crate::event::{Advice, FORMAT, Flow, Outcome, RunEvent};
 use crate::llm::{Generator, LlmError};
@@ -129,7 +129,7 @@ fn started(run: &Run<'_>, confirmed: &[String]) -> RunEvent {
         preset: config.preset.clone(),
         settings: serde_json::to_value(config).unwrap_or_default(),
         models: run.models(),
-        corpus: run.tools.corpus.as_ref().map(|corpus| corpus.card()),
+        corpus: run.tools.corpus.as_ref().map(Corpus::card),
         seed: config.seed,
         started_at: since_epoch.map_or(0, |elapsed| elapsed.as_secs()),
         confirmed: confirmed.to_vec(),

@@ -112,7 +112,7 @@ impl App {
 
     fn scroll_by(&mut self, rows: impl Fn(isize) -> isize) {
         self.change_scroll(|scroll, content, height| {
-            scroll.by(rows(height as isize), content, height)
+            scroll.by(rows(height as isize), content, height);
         });
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::event::Record;
+use crate::tui::player::Player;
 use crate::tui::state::State;
 
 use super::App;
@@ -38,7 +39,7 @@ impl App {
     }
 
     pub(super) fn step(&mut self) {
-        let record = self.ui.player.as_mut().and_then(|player| player.step());
+        let record = self.ui.player.as_mut().and_then(Player::step);
         if let Some(record) = record {
             self.apply(&record);
         }

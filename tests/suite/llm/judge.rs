@@ -183,7 +183,7 @@ fn classifier_file(folder: &Path, labels: &[&str]) -> PathBuf {
     made.resize(data_start + data.len().next_multiple_of(32), 0);
     for class in 0..classes {
         (0..384).for_each(|d| {
-            made.extend((if d % classes == class { 3.0_f32 } else { 0.0 }).to_le_bytes())
+            made.extend((if d % classes == class { 3.0_f32 } else { 0.0 }).to_le_bytes());
         });
     }
     let file = folder.join(format!("classifier-{}.gguf", labels.join("-")));

@@ -137,7 +137,7 @@ fn a_prompt_longer_than_the_context_is_refused_before_anything_runs() {
             prompt_tokens,
             context_tokens,
         } => {
-            assert!(prompt_tokens > 2048 && context_tokens == 2048)
+            assert!(prompt_tokens > 2048 && context_tokens == 2048);
         }
         other => panic!("{other}"),
     }

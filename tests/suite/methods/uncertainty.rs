@@ -1,4 +1,4 @@
-use ragscope::llm::{Completion, End, Token};
+use ragscope::llm::{Completion, End, Entailment, Token};
 use ragscope::methods::{
     Agreement, Clusters, discrete_semantic_entropy, entailed_by_words, sampled_uncertainty,
     semantic_entropy, sequence_likelihoods,
@@ -213,10 +213,6 @@ fn answers_of_stop_words_are_told_apart_by_them() {
     ];
     for (a, b, same) in cases {
         let judged = [entailed_by_words(a, b), entailed_by_words(b, a)];
-        assert_eq!(
-            judged.iter().all(|judged| judged.is_entailed()),
-            same,
-            "{a} {b}"
-        );
+        assert_eq!(judged.iter().all(Entailment::is_entailed), same, "{a} {b}");
     }
 }

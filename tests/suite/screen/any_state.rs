@@ -54,7 +54,7 @@ fn hostile(text: &str) -> Screen {
                 }
             }
             Event::Run(RunEvent::QueryWritten { query, writer, .. }) => {
-                (*query, *writer) = (words("q"), words("w"))
+                (*query, *writer) = (words("q"), words("w"));
             }
             Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) => {
                 retrieval.query = words("q");
@@ -85,7 +85,7 @@ fn hostile(text: &str) -> Screen {
                 });
             }
             Event::Run(RunEvent::RunFinished { text, answer, .. }) => {
-                (*text, *answer) = (words("t"), words("a"))
+                (*text, *answer) = (words("t"), words("a"));
             }
             _ => {}
         }
@@ -207,7 +207,7 @@ fn happens(screen: &mut Screen, size: &mut (u16, u16), happening: &Happening) {
         Happening::Click(x, y) => {
             screen
                 .app
-                .handle(&mouse(MouseEventKind::Down(MouseButton::Left), *x, *y))
+                .handle(&mouse(MouseEventKind::Down(MouseButton::Left), *x, *y));
         }
         Happening::Wheel(x, y) => screen
             .app

@@ -179,11 +179,14 @@ pub fn closed_book() -> Screen {
                 "closed-book".clone_into(preset);
                 settings["retriever"]["kind"] = "off".into();
             }
-            Event::Run(RunEvent::StepFinished { citations, .. })
-            | Event::Run(RunEvent::RunFinished { citations, .. }) => citations.clear(),
-            Event::Run(RunEvent::QueryWritten { .. })
-            | Event::Run(RunEvent::RetrievalFinished { .. })
-            | Event::Run(RunEvent::ContextBuilt { .. }) => return None,
+            Event::Run(
+                RunEvent::StepFinished { citations, .. } | RunEvent::RunFinished { citations, .. },
+            ) => citations.clear(),
+            Event::Run(
+                RunEvent::QueryWritten { .. }
+                | RunEvent::RetrievalFinished { .. }
+                | RunEvent::ContextBuilt { .. },
+            ) => return None,
             _ => {}
         }
         Some(record)
@@ -314,7 +317,7 @@ pub fn compared() -> Screen {
                     settings["retriever"]["k"] = 1.into();
                 }
                 Event::Run(RunEvent::StepFinished { step: 2, text, .. }) => {
-                    "Tam Reeve was born in Harwenby.".clone_into(text)
+                    "Tam Reeve was born in Harwenby.".clone_into(text);
                 }
                 Event::Run(RunEvent::ContextBuilt { context, .. }) => context.chunks.truncate(1),
                 Event::Run(RunEvent::RunFinished { answer, .. }) => "Harwenby".clone_into(answer),

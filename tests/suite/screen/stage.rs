@@ -75,7 +75,7 @@ impl Screen {
             self.app.handle(&Input::Key(KeyEvent::new(
                 KeyCode::Char(c),
                 KeyModifiers::NONE,
-            )))
+            )));
         });
         self
     }
