@@ -6,8 +6,8 @@
 //! ```
 //!
 //! `check` is the beginning of the blake3 hash of the record's JSON. The log ends before the first
-//! line that is damaged or cut short; a process that writes cuts off what is behind it. This module
-//! locks nothing: its users hold a lock before they write.
+//! line that is damaged or cut short; a process that writes truncates the rest. This module
+//! locks nothing: the writer holds a lock.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};

@@ -1,10 +1,12 @@
-//! The probe: a small network that reads hidden states of the generator and says how uncertain it is of the sentence that begins.
+//! The probe: a small network that reads hidden states of the generator and estimates how uncertain
+//! it is of the sentence that begins.
 //!
-//! SEARAG, section 3.1 and appendices A and B. In reading order: `features` are made of hidden states; `walked` are the samples, one a
-//! sentence, as a journal keeps them; `train` fits the `network` and says how good it is; `weights` keeps it in a file, which is refused
-//! for any other generator.
+//! SEARAG, section 3.1 and appendices A and B. In reading order: `features` are taken from hidden
+//! states; a `journal` keeps the samples, one per sentence; `train` fits the `network` with the
+//! `optimiser` and measures it; `weights` keeps it in a file, which is refused for any other
+//! generator.
 //!
-//! This module asks nothing of a model and knows nothing of a run: whoever collects samples hands them over.
+//! This module calls no model and knows nothing of a run: the samples are collected elsewhere.
 
 mod features;
 mod journal;
@@ -38,7 +40,7 @@ pub struct Probe {
     network: Network,
 }
 
-/// What can go wrong with a probe.
+/// An error with a probe.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     #[error("the probe {file} cannot be read ({reason})")]
@@ -84,7 +86,7 @@ impl Advice for ProbeError {
 }
 
 impl Probe {
-    /// Read a weights file.
+    /// Reads a weights file.
     ///
     /// # Errors
     /// A file that is missing, damaged, or of a newer format.
@@ -92,7 +94,7 @@ impl Probe {
         weights::load(file)
     }
 
-    /// The probe that the settings name for this generator, and its file.
+    /// Returns the probe that the settings name for this generator, and its file.
     ///
     /// # Errors
     /// None was trained for it, or the one that is named does not fit.
@@ -101,7 +103,8 @@ impl Probe {
         paths: &Paths,
         generator: &ModelCard,
     ) -> Result<(PathBuf, Self), ProbeError> {
-        let (folders, position) = (folders(paths), config.probe.position);
+        let folders = folders(paths);
+        let position = config.probe.position;
         let file = match &config.gate.probe {
             ProbeFile::Auto => find(&folders, generator, position)?,
             ProbeFile::File(named) => {
@@ -112,23 +115,24 @@ impl Probe {
                 beside.unwrap_or_else(|| named.into())
             }
         };
+
         let probe = Self::load(&file)?;
         probe.check(&file, generator, position)?;
         Ok((file, probe))
     }
 
-    /// Write a weights file; a kill leaves the old one or the new one.
+    /// Writes a weights file; a kill leaves the old one or the new one.
     ///
     /// # Errors
-    /// What the disk refuses.
+    /// A file that cannot be written.
     pub fn save(&self, file: &Path) -> Result<(), ProbeError> {
         weights::save(self, file)
     }
 
-    /// Does it read this generator at this position? The reason why not.
+    /// Checks that the probe reads this generator at this position.
     ///
     /// # Errors
-    /// [`ProbeError::Unfit`].
+    /// [`ProbeError::Unfit`] with the reason.
     pub fn check(
         &self,
         file: &Path,
@@ -151,13 +155,15 @@ impl Probe {
         } else {
             return Ok(());
         };
+
         Err(ProbeError::Unfit {
             file: file.display().to_string(),
             reason,
         })
     }
 
-    /// How uncertain the generator is of the sentence, in 0..=1: 1 - sigmoid(logit), since label 1 means certain.
+    /// Returns how uncertain the generator is of the sentence, in 0..=1: 1 - sigmoid(logit), since
+    /// label 1 means certain.
     ///
     /// # Errors
     /// Features of another width.
@@ -173,6 +179,7 @@ impl Probe {
                 reason,
             });
         }
+
         let logit = self.network.logit(&self.standard.apply(features));
         let uncertainty = 1.0 / (1.0 + logit.exp());
         if uncertainty.is_finite() {
@@ -186,13 +193,12 @@ impl Probe {
     }
 }
 
-/// Where weights files are looked for: among the user's own, then among those that come with the program.
-#[must_use]
+/// Returns the folders of weights files: the user's, then the bundled one.
 pub fn folders(paths: &Paths) -> [PathBuf; 2] {
     [paths.probes(), assets_folder().join("probes")]
 }
 
-/// The probe reads another token than the settings ask for.
+/// The error of a probe that reads another token than the settings name.
 fn misplaced(file: &Path, reads: StatePosition, asked: StatePosition) -> ProbeError {
     let reason = format!(
         "it reads the {}, probe.position asks for the {}",

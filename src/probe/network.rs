@@ -1,4 +1,5 @@
-//! A perceptron with one hidden layer: linear, ReLU, dropout, linear. One logit, positive for certain.
+//! A perceptron with one hidden layer: linear, ReLU, dropout, linear. One logit, positive for
+//! certain.
 
 use crate::llm::Random;
 

@@ -106,8 +106,8 @@ impl Optimiser {
             .collect()
     }
 
-    /// Updates each hidden unit as soon as its gradient is known, while both are in the cache of the
-    /// processor: the gradient of the whole layer is never in memory.
+    /// Updates each hidden unit as soon as its gradient is known, while both are in the cache of
+    /// the processor: the gradient of the whole layer is never in memory.
     fn update_hidden(&mut self, batch: Batch<'_>, units: &[Vec<f32>], errors: &[f32], step: Step) {
         let hidden = self.hidden.len();
         let inputs = batch.rows.first().map_or(0, |row| row.len());

@@ -1,4 +1,4 @@
-//! From collected sentences to a probe: threshold, labels, balance, the network, and how good it is.
+//! Trains a probe on collected sentences: threshold, labels, balance, the network, and its quality.
 
 use std::time::Instant;
 
@@ -13,14 +13,14 @@ use crate::llm::Random;
 use crate::methods::auroc;
 use crate::methods::searag::{Standard, entropy_threshold};
 
-/// Sentences of each class that training needs at least.
+/// Minimum number of sentences of each class.
 const NEEDED: usize = 20;
-/// One question in so many of the training part says when to stop.
+/// One question in six of the training part decides when to stop.
 const VALIDATION: usize = 6;
-/// After so many epochs without a better loss the learning rate is halved.
+/// Epochs without a better loss after which the learning rate is halved.
 const PLATEAU: u32 = 4;
 
-/// How an epoch ended.
+/// The result of an epoch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Epoch {
     /// Finished epochs.
@@ -36,8 +36,8 @@ struct Part {
     labels: Vec<f32>,
 }
 
-/// Train a probe on the sentences of the questions that are not held out, and measure it on those that are. `epoch` sees each epoch and may
-/// stop the training.
+/// Trains a probe on the sentences of the questions that are not held out, and measures it on those
+/// that are. `epoch` observes each epoch and may stop the training.
 ///
 /// # Errors
 /// [`ProbeError::TooFew`] when a class has too few sentences; [`ProbeError::Stopped`].
@@ -53,6 +53,7 @@ pub fn train(
         .iter()
         .filter(used)
         .partition(|question| !question.held_out);
+
     let samples: Vec<&Sample> = sentences(&known);
     let entropies: Vec<f64> = samples.iter().map(|sample| sample.entropy).collect();
     let features: Vec<Vec<f32>> = samples
@@ -60,43 +61,31 @@ pub fn train(
         .map(|sample| sample.features.clone())
         .collect();
     let threshold = entropy_threshold(&entropies, &features, settings.lambda);
-    // entropies that are all the same part nothing: all sentences are of one class
+    // entropies that are all the same separate nothing: all sentences are of one class
     let tau = threshold.unwrap_or(f64::INFINITY);
     let certain = entropies.iter().filter(|entropy| **entropy <= tau).count();
     let uncertain = entropies.len() - certain;
-    if certain.min(uncertain) < NEEDED {
-        return Err(ProbeError::TooFew {
-            certain,
-            uncertain,
-            needed: NEEDED,
-        });
-    }
-    let mut random = Random::new(seed);
-    let (validation, fit): (Vec<_>, Vec<_>) = random
-        .shuffled(known.clone())
-        .into_iter()
-        .enumerate()
-        .partition(|(at, _)| at % VALIDATION == 0);
-    let part = |questions: Vec<(usize, &SampledQuestion)>, random: &mut Random| {
-        let questions: Vec<&SampledQuestion> = questions
-            .into_iter()
-            .map(|(_, question)| question)
-            .collect();
-        balanced(sentences(&questions), tau, random)
+    let too_few = ProbeError::TooFew {
+        certain,
+        uncertain,
+        needed: NEEDED,
     };
-    let (mut fit, mut validation) = (part(fit, &mut random), part(validation, &mut random));
-    if fit.rows.is_empty() || validation.rows.is_empty() {
-        return Err(ProbeError::TooFew {
-            certain,
-            uncertain,
-            needed: NEEDED,
-        });
+    if certain.min(uncertain) < NEEDED {
+        return Err(too_few);
     }
+
+    let mut random = Random::new(seed);
+    let (mut fit, mut validation) = split(&known, tau, &mut random);
+    if fit.rows.is_empty() || validation.rows.is_empty() {
+        return Err(too_few);
+    }
+
     let standard = Standard::of(fit.rows.iter().map(Vec::as_slice));
     for row in fit.rows.iter_mut().chain(&mut validation.rows) {
         *row = standard.apply(row);
     }
     let network = fit_network(&fit, &validation, settings, &mut random, epoch)?;
+
     let card = ProbeCard {
         format: FORMAT,
         generator: generator.file.clone(),
@@ -135,12 +124,29 @@ fn sentences<'w>(questions: &[&'w SampledQuestion]) -> Vec<&'w Sample> {
         .collect()
 }
 
-/// As many sentences of one class as of the other.
+/// Splits the questions into the part that is fitted and the one for validation, both balanced.
+fn split(known: &[&SampledQuestion], tau: f64, random: &mut Random) -> (Part, Part) {
+    let mut fit = Vec::new();
+    let mut validation = Vec::new();
+    for (at, question) in random.shuffled(known.to_vec()).into_iter().enumerate() {
+        if at % VALIDATION == 0 {
+            validation.push(question);
+        } else {
+            fit.push(question);
+        }
+    }
+    let fit = balanced(sentences(&fit), tau, random);
+    let validation = balanced(sentences(&validation), tau, random);
+    (fit, validation)
+}
+
+/// Returns the same number of sentences of each class.
 fn balanced(samples: Vec<&Sample>, tau: f64, random: &mut Random) -> Part {
     let (certain, uncertain): (Vec<_>, Vec<_>) = samples
         .into_iter()
         .partition(|sample| sample.entropy <= tau);
     let each = certain.len().min(uncertain.len());
+
     let mut part = Part::default();
     for (class, label) in [(certain, 1.0), (uncertain, 0.0)] {
         for sample in random.shuffled(class).into_iter().take(each) {
@@ -151,8 +157,8 @@ fn balanced(samples: Vec<&Sample>, tau: f64, random: &mut Random) -> Part {
     part
 }
 
-/// Trains for epochs until the loss on the validation part no longer falls, and returns the network of
-/// the best epoch.
+/// Trains for epochs until the loss on the validation part no longer falls, and returns the network
+/// of the best epoch.
 fn fit_network(
     fit: &Part,
     validation: &Part,
@@ -233,7 +239,8 @@ fn cross_entropy(network: &Network, part: &Part) -> f32 {
     losses.iter().sum::<f32>() / losses.len() as f32
 }
 
-/// How well the probe tells uncertain sentences from certain ones, beside the token entropy and a second sampling.
+/// Measures how well the probe separates uncertain sentences from certain ones, beside the token
+/// entropy and a second sampling.
 fn measure(
     probe: &Probe,
     held: &[&SampledQuestion],
@@ -243,6 +250,7 @@ fn measure(
     if samples.is_empty() {
         return Ok(None);
     }
+
     let mut readings = Vec::new();
     let mut times = Vec::new();
     for sample in &samples {
@@ -251,6 +259,7 @@ fn measure(
         times.push(elapsed_us(begun));
     }
     times.sort_unstable();
+
     let uncertain: Vec<bool> = samples.iter().map(|sample| sample.entropy > tau).collect();
     let right = readings
         .iter()
@@ -262,6 +271,7 @@ fn measure(
         .map(|sample| f64::from(sample.token_entropy))
         .collect();
     let second: Option<Vec<f64>> = samples.iter().map(|sample| sample.second_entropy).collect();
+
     Ok(Some(ProbeFigures {
         questions: held.len() as u64,
         sentences: samples.len() as u64,

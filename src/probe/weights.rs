@@ -65,7 +65,7 @@ pub(super) fn save(probe: &Probe, file: &Path) -> Result<(), ProbeError> {
         .map_err(|error| unwritable(&error))
 }
 
-/// Means and deviations of the features, weights and biases of both layers.
+/// Returns the means and deviations of the features, and the weights and biases of both layers.
 fn tensors(probe: &Probe) -> [(&'static str, Tensor<'_>); 6] {
     let Standard { mean, deviation } = &probe.standard;
     let Network { hidden, output } = &probe.network;

@@ -56,7 +56,7 @@ pub struct Call {
     pub call: u32,
     pub purpose: String,
     pub role: ModelRole,
-    /// The exact text, for copying: whoever draws it makes it harmless.
+    /// The exact text, for copying: it is made harmless where it is drawn.
     pub prompt: String,
     pub prompt_tokens: u32,
     /// Number of continuations that are sampled.

@@ -27,8 +27,8 @@ pub fn corpus(corpus: &CorpusCard) -> CorpusCard {
 
 /// Returns a hit whose text and headings are harmless.
 ///
-/// The path stays as it is, because it is the name that the document is asked for by: whoever
-/// prints it makes it harmless.
+/// The path stays as it is, because a document is requested by it: it is made harmless where it is
+/// printed.
 pub(super) fn hit(hit: &Hit) -> Hit {
     let mut hit = hit.clone();
     let ChunkText {

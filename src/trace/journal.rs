@@ -1,4 +1,4 @@
-//! Keeps the finished pieces of a long piece of work, each written as it is done.
+//! The journal of a long operation: its finished rows, each written as it is done.
 
 use std::borrow::Cow;
 use std::fs::{self, TryLockError};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::append_log::AppendLog;
 use crate::event::Advice;
 
-/// An open journal of pieces `T`. While it is open no other process writes it.
+/// An open journal of rows `T`. While it is open no other process writes it.
 #[derive(Debug)]
 pub struct Journal<T> {
     path: PathBuf,
@@ -38,15 +38,15 @@ impl Advice for JournalError {
     }
 }
 
-/// What the rows belong to.
+/// The operation that the rows belong to.
 #[derive(Serialize, Deserialize)]
 struct Head {
     work: String,
 }
 
 impl<T: Serialize + DeserializeOwned> Journal<T> {
-    /// Opens the journal of the work `name` with its rows. A last row that was cut short is removed;
-    /// a journal of other work starts over.
+    /// Opens the journal of the operation `name` with its rows. A torn last row is removed; the
+    /// journal of another operation starts over.
     ///
     /// # Errors
     /// A file that cannot be created, read or written; another process that writes it.
@@ -85,7 +85,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
         })
     }
 
-    /// Throws the rows away.
+    /// Deletes the rows.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -106,12 +106,12 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
         Ok(())
     }
 
-    /// The rows so far, in the order in which they were written.
+    /// Returns the rows in the order in which they were written.
     pub fn rows(&self) -> &[T] {
         &self.rows
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,3 +1,5 @@
+//! The list of recorded runs.
+
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -7,11 +9,11 @@ use super::read::read_line;
 use super::{ENDING, TraceError};
 use crate::event::{Event, Record, RunEvent, RunSummary};
 
-/// How much of a file's end is looked at first; grows until it holds the last line.
+/// Bytes of a file's end that are read first; they grow until they hold the last line.
 const TAIL_BYTES: u64 = 16 << 10;
 
-/// The recorded runs of a folder, newest first. Reads the first and the last line of each file only; what is no recorded
-/// run is left out, and so is a folder that does not exist yet.
+/// Returns the recorded runs of a folder, newest first. Reads the first and the last line of each
+/// file only; other files are left out. A folder that does not exist yet has none.
 ///
 /// # Errors
 /// [`TraceError::Unreadable`] when the folder cannot be listed.
@@ -59,7 +61,7 @@ fn summary(path: &Path) -> Option<RunSummary> {
     })
 }
 
-/// The answer of a run that finished.
+/// Returns the answer of a run that finished.
 fn answer(file: &mut File) -> io::Result<Option<String>> {
     let line = last_line(file)?;
     Ok(match serde_json::from_slice(&line) {

@@ -1,7 +1,9 @@
-//! Records to a file, as JSON lines while they happen, and back; and journals of long works, which survive a kill.
+//! Recorded runs, written as JSON lines while they happen and read back, and journals of long
+//! operations, which survive a kill.
 //!
-//! One run, one file: `<run id>.jsonl` in the sessions folder, each line a [`Record`](crate::event::Record). A line is
-//! complete before the next one begins, so a kill costs the last line at the most. This module does not know who listens.
+//! One run, one file: `<run id>.jsonl` in the sessions folder, each line a
+//! [`Record`](crate::event::Record). A line is complete before the next one begins, so a kill costs
+//! at most the last line. This module does not know who listens.
 
 mod journal;
 mod list;
@@ -19,10 +21,10 @@ use std::path::{Path, PathBuf};
 
 use crate::event::Advice;
 
-/// Ending of the name of a recorded run.
+/// File extension of recorded runs.
 const ENDING: &str = "jsonl";
 
-/// What can go wrong with a recorded run. Every message names the file.
+/// An error with a recorded run. Every message names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     #[error("cannot read {} ({source})", file.display())]

@@ -1,3 +1,5 @@
+//! Reads recorded runs.
+
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,18 +9,20 @@ use serde::Deserialize;
 use super::TraceError;
 use crate::event::{FORMAT, FormatVersion, Record, RunEvent};
 
-/// The longest line that is taken for a record.
+/// The maximum length of a record's line.
 pub(super) const MAX_LINE_BYTES: u64 = 64 << 20;
 
-/// The records of a recorded run. A last line that was cut off by a kill is left out; events of a newer minor version of
-/// the format come as [`RunEvent::Unknown`].
+/// Returns the records of a recorded run. A last line that was torn by a kill is left out; unknown
+/// events of a newer minor version of the format become [`RunEvent::Unknown`].
 ///
 /// # Errors
-/// [`TraceError::Unreadable`], [`TraceError::OtherFormat`] for another major version, [`TraceError::Damaged`] with the line.
+/// [`TraceError::Unreadable`], [`TraceError::OtherFormat`] for another major version,
+/// [`TraceError::Damaged`] with the line.
 pub fn read_run(file: &Path) -> Result<Vec<Record>, TraceError> {
     let mut lines = Lines::open(file)?;
     let mut records: Vec<Record> = Vec::new();
     let mut format = FORMAT;
+
     while let Some(line) = lines.next()? {
         if records.is_empty() {
             format = first_line_format(file, &line)?;
@@ -29,6 +33,7 @@ pub fn read_run(file: &Path) -> Result<Vec<Record>, TraceError> {
             Err(reason) => return Err(TraceError::damaged(file, line.number, reason)),
         }
     }
+
     if records.is_empty() {
         return Err(TraceError::damaged(file, 1, "no record in it"));
     }
@@ -67,6 +72,7 @@ impl<'a> Lines<'a> {
         else {
             return Ok(None);
         };
+
         let cut_off = bytes.last() != Some(&b'\n');
         if cut_off && bytes.len() as u64 >= MAX_LINE_BYTES {
             return Err(TraceError::damaged(
@@ -83,14 +89,15 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The next line with its end, at most [`MAX_LINE_BYTES`] of it; `None` at the end of the file.
+/// Reads the next line with its end, at most [`MAX_LINE_BYTES`] of it; `None` at the end of the
+/// file.
 pub(super) fn read_line(reader: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     let read = std::io::Read::take(reader, MAX_LINE_BYTES).read_until(b'\n', &mut bytes)?;
     Ok((read > 0).then_some(bytes))
 }
 
-/// The format version, before anything else of the line is understood.
+/// Returns the format version, which is read before anything else of the line.
 fn first_line_format(file: &Path, line: &Line) -> Result<FormatVersion, TraceError> {
     #[derive(Deserialize)]
     struct First {
@@ -100,6 +107,7 @@ fn first_line_format(file: &Path, line: &Line) -> Result<FormatVersion, TraceErr
     struct FirstEvent {
         format: FormatVersion,
     }
+
     let first: First = serde_json::from_slice(&line.bytes).map_err(|_| {
         TraceError::damaged(file, line.number, "a run begins with a run_started record")
     })?;
@@ -125,7 +133,8 @@ fn parse(line: &[u8], format: FormatVersion) -> Result<Record, String> {
     })
 }
 
-/// A record whose event a newer minor version changed in a way that this program does not know.
+/// Reads a record whose event a newer minor version changed in a way that this program does not
+/// know.
 fn parse_newer(line: &[u8]) -> Result<Record, String> {
     #[derive(Deserialize)]
     struct Envelope {
@@ -135,6 +144,7 @@ fn parse_newer(line: &[u8]) -> Result<Record, String> {
         #[serde(rename = "event")]
         _event: serde_json::Map<String, serde_json::Value>,
     }
+
     let Envelope { seq, t_us, run, .. } =
         serde_json::from_slice(line).map_err(|error| error.to_string())?;
     Ok(Record {

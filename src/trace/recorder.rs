@@ -1,3 +1,5 @@
+//! Records runs.
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +9,8 @@ use crate::event::{Event, Record, RunEvent, SESSION};
 
 /// Writes each run into its own file while it happens.
 ///
-/// Records of the session are not kept, nor is what comes of a run whose file could not be written.
+/// Records of the session are not recorded, nor is the rest of a run whose file could not be
+/// written.
 #[derive(Debug)]
 pub struct Recorder {
     folder: PathBuf,
@@ -22,8 +25,7 @@ struct OpenRun {
 }
 
 impl Recorder {
-    /// A recorder into the sessions folder, which is made when the first run starts.
-    #[must_use]
+    /// Creates a recorder into the sessions folder, which is created when the first run starts.
     pub fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -31,20 +33,23 @@ impl Recorder {
         }
     }
 
-    /// Write one record. A run begins with [`RunEvent::RunStarted`] and ends with [`RunEvent::RunFinished`].
+    /// Writes one record. A run begins with [`RunEvent::RunStarted`] and ends with
+    /// [`RunEvent::RunFinished`].
     ///
     /// # Errors
-    /// [`TraceError::Unwritable`]; the rest of that run is then not recorded, so the error comes once a run.
+    /// [`TraceError::Unwritable`], once per run: the rest of that run is not recorded.
     pub fn write(&mut self, record: &Record) -> Result<(), TraceError> {
         if record.run == SESSION {
             return Ok(());
         }
+
         if matches!(record.event, Event::Run(RunEvent::RunStarted { .. })) {
             self.open = Some(OpenRun::create(&self.folder, &record.run)?);
         }
         let Some(open) = self.open.as_mut().filter(|open| open.run == record.run) else {
             return Ok(());
         };
+
         let written = open.append(record);
         if written.is_err() || matches!(record.event, Event::Run(RunEvent::RunFinished { .. })) {
             self.open = None;
@@ -52,8 +57,7 @@ impl Recorder {
         written
     }
 
-    /// The file of the run that is being recorded.
-    #[must_use]
+    /// Returns the file of the run that is being recorded.
     pub fn file(&self) -> Option<&Path> {
         self.open.as_ref().map(|open| open.path.as_path())
     }
@@ -72,7 +76,7 @@ impl OpenRun {
         })
     }
 
-    /// One system call a record: a line is there as a whole as soon as it happened.
+    /// Writes a record with one system call, so that a line is never written in part.
     fn append(&mut self, record: &Record) -> Result<(), TraceError> {
         let mut line = serde_json::to_vec(record)
             .map_err(|error| TraceError::unwritable(&self.path, io::Error::from(error)))?;
@@ -83,7 +87,7 @@ impl OpenRun {
     }
 }
 
-/// The run id as a file name: whatever could name another place is replaced.
+/// Returns the run id as a file name; characters that could name another folder are replaced.
 fn file_stem(run: &str) -> String {
     run.chars()
         .map(|c| {

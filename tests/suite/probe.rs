@@ -55,7 +55,7 @@ fn walked(questions: usize) -> Vec<SampledQuestion> {
             second_entropy: Some(if uncertain { 1.9 } else { 0.1 }),
             // says little
             token_entropy: random.unit() as f32,
-            looked_up: false,
+            has_passages: false,
         }
     };
     let question = |number: usize| SampledQuestion {

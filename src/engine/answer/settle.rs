@@ -108,31 +108,45 @@ impl Writing<'_> {
         } else {
             None
         };
+        let lookup = StepLookup { step, passages };
         let Some(expanded) = expanded else {
-            emit_kept(run, &first.draft, first.uncertainty.clone(), false);
-            self.lookups.push(StepLookup { step, passages });
-            return Ok(Some(first));
+            return Ok(Some(self.keep(run, first, lookup, false)));
         };
         run.emit(first.draft.sentence.finished(Uncertainty {
             decision: Decision::Expand,
             ..first.uncertainty.clone()
         }));
 
-        match self.regenerate(run, roles, &expanded)? {
+        let kept = match self.regenerate(run, roles, &expanded)? {
             Regeneration::Accepted(second) => {
-                emit_kept(run, &second.draft, second.uncertainty.clone(), false);
-                self.lookups.push(StepLookup {
+                let lookup = StepLookup {
                     step,
                     passages: expanded,
-                });
-                Ok(Some(*second))
+                };
+                self.keep(run, *second, lookup, false)
             }
-            Regeneration::Rejected { published } => {
-                emit_kept(run, &first.draft, first.uncertainty.clone(), published);
-                self.lookups.push(StepLookup { step, passages });
-                Ok(Some(first))
-            }
-        }
+            Regeneration::Rejected { published } => self.keep(run, first, lookup, published),
+        };
+        Ok(Some(kept))
+    }
+
+    /// Keeps a regenerated sentence and the lookup that it was written from. `published` says whether
+    /// another sentence was published for its step since.
+    fn keep(
+        &mut self,
+        run: &mut Run<'_>,
+        regenerated: Regenerated,
+        lookup: StepLookup,
+        published: bool,
+    ) -> Regenerated {
+        emit_kept(
+            run,
+            &regenerated.draft,
+            regenerated.uncertainty.clone(),
+            published,
+        );
+        self.lookups.push(lookup);
+        regenerated
     }
 
     /// Writes the sentence again from these passages and lets the gate judge it.

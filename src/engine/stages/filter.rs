@@ -1,4 +1,4 @@
-//! The filters: decide which of the retrieved chunks are worth a place in the prompt.
+//! The filters: decide which of the retrieved chunks stay in the prompt.
 
 use crate::config::PrefilterKind;
 use crate::config::prompts::PromptName;

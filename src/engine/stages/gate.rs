@@ -41,7 +41,7 @@ pub struct ByTokenEntropy {
 }
 
 impl ByTokenEntropy {
-    /// `fallback` is the reason why this gate stands in for the one of the settings.
+    /// `fallback` is the reason why this gate replaces the one of the settings.
     pub fn new(config: &Config, fallback: Option<Problem>) -> Self {
         Self {
             threshold: config.gate.token_entropy_threshold,

@@ -1,4 +1,4 @@
-//! The rewriter: adds keywords to the question before it is looked up (ChunkRAG, section 3).
+//! The rewriter: adds keywords to the question before retrieval (ChunkRAG, section 3).
 
 use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;

@@ -59,7 +59,7 @@ impl SePer {
     }
 
     /// Returns how much these chunks helped, or `None` where there is no answer to measure toward.
-    /// `own` is the answer of the run, which stands in where the settings have no reference answer.
+    /// `own` is the answer of the run, which is used where the settings have no reference answer.
     fn utility(
         &mut self,
         run: &mut Run<'_>,

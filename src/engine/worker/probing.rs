@@ -23,7 +23,7 @@ use crate::event::{
 use crate::index::{Index, Search};
 use crate::llm::{EntailmentJudge, Generator as _, HiddenAt, LlmError, Reranker};
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
-use crate::probe::{self, Epoch, ProbeError, Sample, SampledQuestion, features, position};
+use crate::probe::{self, Epoch, Probe, ProbeError, Sample, SampledQuestion, features, position};
 use crate::trace::Journal;
 
 use super::operations::Worker;
@@ -59,7 +59,7 @@ impl Worker {
     /// [`ProbeError::Stopped`].
     pub fn train_probe(
         &mut self,
-        mut questions: Vec<ProbeQuestion>,
+        questions: Vec<ProbeQuestion>,
         file: Option<&Path>,
         publish: Publish<'_>,
     ) -> Result<TrainedProbe, WorkerError> {
@@ -93,50 +93,18 @@ impl Worker {
         };
 
         let folder = self.paths.cache.join("probes");
-        let origin = origin(&generator, index, &config);
-        if questions.is_empty() {
-            let kept = folder.join(format!("{}.questions.json", hashed(&origin)));
-            questions = written_questions(&mut tools, index, &kept, &mut observer)?;
-        }
-        hold_out(&mut questions);
-
-        let name = hashed(&format!("{origin}{questions:?}"));
-        let mut journal = Journal::open(&folder.join(format!("{name}.jsonl")), &name)
-            .map_err(ProbeError::from)?;
-        collect(&mut tools, &questions, &mut journal, &mut observer)?;
-
-        let sentences = sentences(journal.rows());
-        let trained = probe::train(
-            journal.rows(),
-            &generator,
-            &config.probe,
-            config.seed,
-            &mut |Epoch { done, loss }| {
-                let progress = ProbeProgress {
-                    phase: ProbePhase::Training,
-                    done: u64::from(done),
-                    total: u64::from(config.probe.max_epochs),
-                    sentences,
-                    loss: Some(loss),
-                    left_ms: None,
-                };
-                match observer.emit(progress) {
-                    Ok(()) => Flow::Continue,
-                    Err(_) => Flow::Stop,
-                }
-            },
-        )?;
+        let journal = collected(&mut tools, index, questions, &folder, &mut observer)?;
+        let trained = fitted(journal.rows(), &generator, &config, &mut observer)?;
         let file = match file {
             Some(file) => file.to_owned(),
             None => self.paths.probes().join(file_name(&generator.file)),
         };
         trained.save(&file)?;
 
-        let wall_ms = elapsed_ms(started);
         let _ = emit(SessionEvent::ProbeTrained {
             probe: trained.card.clone(),
             file: file.display().to_string(),
-            wall_ms,
+            wall_ms: elapsed_ms(started),
         });
         Ok(TrainedProbe {
             card: trained.card,
@@ -209,6 +177,54 @@ fn sentences(walked: &[SampledQuestion]) -> u64 {
         .iter()
         .map(|question| question.samples.len() as u64)
         .sum()
+}
+
+/// Answers the questions, or those that the generator writes where there are none, and returns the
+/// journal of their sentences. It continues a journal of the same questions in `folder`.
+fn collected(
+    tools: &mut Tools<'_>,
+    index: &Index,
+    mut questions: Vec<ProbeQuestion>,
+    folder: &Path,
+    observer: &mut Observer<'_>,
+) -> Result<Journal<SampledQuestion>, WorkerError> {
+    let origin = origin(tools.generator.card(), index, tools.config);
+    if questions.is_empty() {
+        let kept = folder.join(format!("{}.questions.json", hashed(&origin)));
+        questions = written_questions(tools, index, &kept, observer)?;
+    }
+    hold_out(&mut questions);
+
+    let name = hashed(&format!("{origin}{questions:?}"));
+    let file = folder.join(format!("{name}.jsonl"));
+    let mut journal = Journal::open(&file, &name).map_err(ProbeError::from)?;
+    collect(tools, &questions, &mut journal, observer)?;
+    Ok(journal)
+}
+
+/// Trains the network on the collected sentences.
+fn fitted(
+    collected: &[SampledQuestion],
+    generator: &ModelCard,
+    config: &Config,
+    observer: &mut Observer<'_>,
+) -> Result<Probe, ProbeError> {
+    let sentences = sentences(collected);
+    let mut epoch = |Epoch { done, loss }| {
+        let progress = ProbeProgress {
+            phase: ProbePhase::Training,
+            done: u64::from(done),
+            total: u64::from(config.probe.max_epochs),
+            sentences,
+            loss: Some(loss),
+            left_ms: None,
+        };
+        match observer.emit(progress) {
+            Ok(()) => Flow::Continue,
+            Err(_) => Flow::Stop,
+        }
+    };
+    probe::train(collected, generator, &config.probe, config.seed, &mut epoch)
 }
 
 /// Answers every question that the journal does not hold yet.
@@ -322,13 +338,13 @@ impl Gate for Collecting {
         let config = run.tools.config;
         let question = run.question;
         let step = draft.sentence.step;
-        let looked_up = self.last_step == step;
+        let has_passages = self.last_step == step;
         self.last_step = step;
 
         let seed = config
             .seed
             .wrapping_add(u64::from(step) << 40)
-            .wrapping_add(u64::from(looked_up) << 36);
+            .wrapping_add(u64::from(has_passages) << 36);
         let mut entropy = |seed| {
             let sampling = sampling(config, draft, seed);
             sampled_semantic_entropy(run, question, &draft.prompt, &sampling)
@@ -345,7 +361,7 @@ impl Gate for Collecting {
             entropy: first,
             second_entropy: second,
             token_entropy: mean_token_entropy(&draft.sentence.tokens),
-            looked_up,
+            has_passages,
         });
         Ok(judged(
             UncertaintyMeasure::SemanticEntropy,
