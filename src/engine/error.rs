@@ -139,3 +139,26 @@ impl Advice for WorkerError {
         Some(advice.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Problem;
+
+    #[test]
+    fn a_damaged_index_is_reported_as_such() {
+        let damaged = IndexError::Damaged {
+            folder: "notes: old".to_owned(),
+            what: "vectors: cut short".to_owned(),
+        };
+        let error = WorkerError::from(RunError::from(damaged));
+        let advice = "rebuild it with `ragscope index notes: old --rebuild`";
+        assert_eq!(
+            error.to_problem(),
+            Problem::new(
+                "the index of notes: old is damaged (vectors: cut short)",
+                advice
+            )
+        );
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! | room | what it holds |
 //! |---|---|
-//! | `error` | what a question, a run and a command can fail with |
+//! | `error` | the errors of a question, a run and a command |
 //! | `run` | what every stage works with: the values, the tools, the run itself, the role traits |
 //! | `stages` | one file per role, named after it; only `select` knows all of them |
 //! | `answer` | the pipeline: [`ask`], a lookup, the writing of the answer |
