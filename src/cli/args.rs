@@ -10,7 +10,7 @@ use super::probe::ProbeCommand;
 
 /// Ask your documents with a local model, and watch why it answers what it answers.
 ///
-/// Without a command the screen opens, on FOLDER when one is given. Only `models pull` uses the network.
+/// Without a command the screen opens, on FOLDER when one is given. Only downloading a model uses the network.
 #[derive(Debug, Parser)]
 #[command(name = "ragscope", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Arguments {

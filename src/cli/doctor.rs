@@ -11,6 +11,7 @@ use crate::config::{Config, Layers, Paths, assets_folder};
 use crate::event::{Flow, ModelCard, ModelRole, Problem, StopFlag, harmless};
 use crate::index::{Health, health};
 use crate::llm::bundled::listed;
+use crate::llm::memory::{machine_memory, shortage};
 use crate::llm::{Embedder, Generator, LlmError, Runtime, load_embedder, load_generator, resolve};
 use crate::probe::Probe;
 use crate::story::words;
@@ -94,6 +95,8 @@ pub fn run(
         Ok(runtime) => {
             checks.push(build(&runtime));
             checks.push(devices(&runtime));
+            let config_memory = |config| memory(&runtime, config, paths);
+            checks.extend(config.iter().filter_map(config_memory));
             checks.extend(
                 config
                     .iter()
@@ -232,6 +235,30 @@ fn bundled_models(folder: &Path) -> Check {
         folder.display()
     );
     Check::poor(what, wrong.join("; "), &advice)
+}
+
+/// Whether the generator fits the free memory, before it is loaded.
+fn memory(runtime: &Runtime, config: &Config, paths: &Paths) -> Option<Check> {
+    let what = "memory";
+    let file = resolve(&config.generator.model, paths).ok()?;
+    Some(match shortage(runtime, &file, &config.generator).ok()? {
+        Some((need, free_bytes)) => Check::poor(
+            what,
+            format!(
+                "{} {}",
+                config.generator.model,
+                words::memory(need, free_bytes)
+            ),
+            "choose a smaller model (`ragscope models recommend`), or lower generator.context_tokens; what does not fit is read from the disk again and again",
+        ),
+        None => {
+            let memory = machine_memory(runtime);
+            let free_bytes = memory
+                .free_bytes
+                .map_or("an unknown size".to_owned(), words::bytes);
+            Check::good(what, format!("{free_bytes} free on {}", memory.device))
+        }
+    })
 }
 
 fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {

@@ -18,6 +18,9 @@ use crate::event::{
 };
 use crate::trace::{Recorder, list_runs, read_run};
 
+use super::downloads::Downloads;
+use super::pull::model_list;
+
 /// How long the screen's end waits for the engine to come to a clean end.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -34,6 +37,7 @@ pub struct Hub {
 pub struct Commands {
     engine: Outbox,
     library: Sender<Command>,
+    downloads: Downloads,
     tee: Tee,
 }
 
@@ -74,7 +78,8 @@ impl Hub {
         })?;
         let (library, requests) = channel();
         let shown = tee.clone();
-        spawn("library", move || lend(&requests, &sessions, &shown))?;
+        let paths = paths.clone();
+        spawn("library", move || lend(&requests, &paths, &shown))?;
         Ok((
             Self {
                 stop: stop.clone(),
@@ -83,6 +88,7 @@ impl Hub {
             Commands {
                 engine,
                 library,
+                downloads: Downloads::default(),
                 tee,
             },
         ))
@@ -103,13 +109,25 @@ impl Commands {
     /// however soon it follows.
     pub fn send(&self, command: Command) {
         let taken = match command {
-            Command::ListSessions | Command::OpenRun { .. } => self.library.send(command).is_ok(),
+            Command::ListSessions | Command::OpenRun { .. } | Command::ListModels => {
+                self.library.send(command).is_ok()
+            }
+            Command::PullModel { reference } => {
+                self.downloads
+                    .start(reference, self.library.clone(), self.tee.clone());
+                true
+            }
+            Command::StopPull => {
+                self.downloads.stop();
+                true
+            }
             Command::Ask { .. }
             | Command::Open { .. }
             | Command::Reindex { .. }
             | Command::TracePassage { .. }
             | Command::OpenSource { .. }
-            | Command::MeasureUtility { .. } => self.engine.send(command),
+            | Command::MeasureUtility { .. }
+            | Command::LoadModels { .. } => self.engine.send(command),
         };
         if !taken {
             self.tee
@@ -151,17 +169,22 @@ fn guard(tee: &Tee, engine: impl FnOnce()) {
 }
 
 /// Read recorded runs for the screen until it is gone.
-fn lend(requests: &Receiver<Command>, sessions: &Path, tee: &Tee) {
+fn lend(requests: &Receiver<Command>, paths: &Paths, tee: &Tee) {
+    let sessions = &paths.sessions();
     for request in requests {
         match request {
             Command::ListSessions => tee.tell(list(sessions)),
             Command::OpenRun { file } => open(&file, tee),
+            Command::ListModels => tee.tell(list_models(paths)),
             Command::Ask { .. }
             | Command::Open { .. }
             | Command::Reindex { .. }
             | Command::TracePassage { .. }
             | Command::OpenSource { .. }
-            | Command::MeasureUtility { .. } => {}
+            | Command::MeasureUtility { .. }
+            | Command::LoadModels { .. }
+            | Command::PullModel { .. }
+            | Command::StopPull => {}
         }
     }
 }
@@ -183,13 +206,21 @@ fn open(file: &Path, tee: &Tee) {
     }
 }
 
-fn failed(operation: Operation, problem: Problem) -> SessionEvent {
+/// Returns the models of this machine and those to download.
+fn list_models(paths: &Paths) -> SessionEvent {
+    match model_list(paths) {
+        Ok(list) => SessionEvent::ModelsListed { list },
+        Err(problem) => failed(Operation::ListModels, problem),
+    }
+}
+
+pub(super) fn failed(operation: Operation, problem: Problem) -> SessionEvent {
     SessionEvent::OperationFailed { operation, problem }
 }
 
 /// Where records part: to the recorder and to the screen. Session records come from two threads and are numbered here.
 #[derive(Clone)]
-struct Tee(Arc<Mutex<Ends>>);
+pub(super) struct Tee(Arc<Mutex<Ends>>);
 
 struct Ends {
     recorder: Option<Recorder>,
@@ -271,7 +302,7 @@ impl Tee {
     }
 
     /// An event of the session.
-    fn tell(&self, event: SessionEvent) {
+    pub(super) fn tell(&self, event: SessionEvent) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

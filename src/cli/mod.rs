@@ -18,6 +18,7 @@ mod doctor;
 pub mod demo;
 mod eval;
 mod probe;
+mod downloads;
 mod hub;
 
 pub use args::{Arguments, Shared, Subcommands};

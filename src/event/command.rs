@@ -45,6 +45,14 @@ pub enum Command {
         queries: Vec<(u32, String)>,
         overrides: Vec<(String, String)>,
     },
+    /// Load the models of the configuration with these `key = value` settings on top, without a question.
+    LoadModels { overrides: Vec<(String, String)> },
+    /// List the models to choose from.
+    ListModels,
+    /// Download a model, as `ragscope models pull` names it.
+    PullModel { reference: String },
+    /// Stop the download that is under way; what came stays.
+    StopPull,
     /// List the recorded runs.
     ListSessions,
     /// Send the records of a recorded run.
@@ -61,6 +69,9 @@ impl Command {
             Self::OpenSource { .. } => Operation::OpenSource,
             Self::MeasureUtility { .. } => Operation::MeasureUtility,
             Self::TracePassage { .. } => Operation::TracePassage,
+            Self::LoadModels { .. } => Operation::LoadModels,
+            Self::ListModels => Operation::ListModels,
+            Self::PullModel { .. } | Self::StopPull => Operation::PullModel,
             Self::ListSessions => Operation::ListSessions,
             Self::OpenRun { .. } => Operation::OpenRun,
         }

@@ -22,6 +22,10 @@ pub enum Operation {
     MeasureUtility,
     /// Tracing a passage: searching for a phrase among the chunks.
     TracePassage,
+    /// Listing the models to choose from.
+    ListModels,
+    /// Downloading a model.
+    PullModel,
     /// Listing the recorded runs.
     ListSessions,
     /// Opening a recorded run.

@@ -551,3 +551,36 @@ pub struct OfferedModel {
     /// What its name and size were compared with; empty if with nothing.
     pub checked: String,
 }
+
+/// A model file on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocalModel {
+    /// The file name, or Ollama's `model:tag`.
+    pub name: String,
+    /// The value of the setting that selects it: the name, or the path where the name means another
+    /// file.
+    pub setting: String,
+    pub file: String,
+    /// Where it was found.
+    pub source: String,
+    /// The role that its metadata suggests; `None` if it cannot be used.
+    pub role: Option<ModelRole>,
+    /// Size of the file; of all pieces of a split one.
+    pub bytes: u64,
+    /// Architecture name of the GGUF; empty if it cannot be read.
+    pub architecture: String,
+    pub need: Option<MemoryNeed>,
+    /// Why it cannot be used.
+    pub problem: Option<Problem>,
+}
+
+/// The models to choose from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelList {
+    pub local: Vec<LocalModel>,
+    /// Those that are not here.
+    pub offered: Vec<OfferedModel>,
+    /// The date of the list of those.
+    pub made: String,
+    pub memory: MachineMemory,
+}

@@ -1,8 +1,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CorpusCard, IndexProgress, IndexReport, LinkReport, ModelCard, ModelRole, Operation, ProbeCard,
-    ProbeProgress, Problem, RunSummary, Source, TracedLookup, Utility,
+    CorpusCard, IndexProgress, IndexReport, LinkReport, ModelCard, ModelList, ModelRole, Operation,
+    ProbeCard, ProbeProgress, Problem, PullProgress, PulledModel, RunSummary, Source, TracedLookup,
+    Utility,
 };
 
 /// Everything that can happen outside a run: loading, indexing, reading.
@@ -57,6 +58,12 @@ pub enum SessionEvent {
     },
     /// The training of a probe progressed.
     ProbeProgressed { progress: ProbeProgress },
+    /// The models to choose from.
+    ModelsListed { list: ModelList },
+    /// A download of a model progressed.
+    PullProgressed { progress: PullProgress },
+    /// A model was downloaded.
+    ModelPulled { model: PulledModel },
     /// A probe was trained and written to `file`.
     ProbeTrained {
         probe: ProbeCard,

@@ -198,6 +198,8 @@ pub fn operation(operation: Operation) -> &'static str {
         Operation::OpenSource => "open source",
         Operation::MeasureUtility => "measure",
         Operation::TracePassage => "trace a passage",
+        Operation::ListModels => "list the models",
+        Operation::PullModel => "download",
         Operation::ListSessions => "list the recorded runs",
         Operation::OpenRun => "open the recorded run",
         Operation::Unknown => "unknown operation",

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use crate::event::{
-    CorpusCard, Event, IndexProgress, IndexReport, ModelCard, ModelRole, Operation, Outcome,
-    Problem, Record, RunEvent, RunSummary, SessionEvent, Source, TracedLookup,
+    CorpusCard, Event, IndexProgress, IndexReport, LocalModel, ModelCard, ModelList, ModelRole,
+    Operation, Outcome, Problem, PullProgress, Record, RunEvent, RunSummary, SessionEvent, Source,
+    TracedLookup,
 };
 use crate::story::Run;
 use crate::story::text::{self, one_line};
@@ -58,6 +59,10 @@ pub struct State {
     /// The document that was opened last.
     pub source: Option<Source>,
     pub sessions: Option<Sessions>,
+    /// The models to choose from.
+    pub model_list: Option<ModelList>,
+    /// The download that is under way.
+    pub pull: Option<PullProgress>,
     /// The phrase that was traced last, with its ranks.
     pub traced: Option<TracedPassage>,
     pub log: Vec<Entry>,
@@ -126,9 +131,21 @@ impl State {
                 });
             }
             SessionEvent::OperationFailed { operation, problem } => {
+                if *operation == Operation::PullModel {
+                    self.pull = None;
+                }
                 self.operation_failed(*operation, &problem.map(one_line));
             }
             SessionEvent::Warned { text, advice } => self.warn(text, advice.as_deref()),
+            SessionEvent::ModelsListed { list } => self.model_list = Some(harmless_models(list)),
+            SessionEvent::PullProgressed { progress } => {
+                self.pull = Some(PullProgress {
+                    reference: one_line(&progress.reference),
+                    file: one_line(&progress.file),
+                    ..progress.clone()
+                });
+            }
+            SessionEvent::ModelPulled { .. } => self.pull = None,
             // Probes are trained on the command line.
             SessionEvent::ProbeProgressed { .. }
             | SessionEvent::ProbeTrained { .. }
@@ -170,9 +187,13 @@ impl State {
     }
 
     fn operation_stopped(&mut self, operation: Operation) {
-        self.indexing = None;
-        self.models
-            .retain(|_, model| matches!(model, Model::Ready { .. }));
+        if operation == Operation::PullModel {
+            self.pull = None;
+        } else {
+            self.indexing = None;
+            self.models
+                .retain(|_, model| matches!(model, Model::Ready { .. }));
+        }
         self.warn(&format!("{}: stopped", words::operation(operation)), None);
     }
 
@@ -235,6 +256,20 @@ fn harmless_source(source: &Source) -> Source {
         path: one_line(&source.path),
         lines: source.lines.iter().map(|line| one_line(line)).collect(),
         ..source.clone()
+    }
+}
+
+fn harmless_models(list: &ModelList) -> ModelList {
+    let local = list.local.iter().map(|model| LocalModel {
+        name: one_line(&model.name),
+        source: one_line(&model.source),
+        architecture: one_line(&model.architecture),
+        problem: model.problem.as_ref().map(|problem| problem.map(one_line)),
+        ..model.clone()
+    });
+    ModelList {
+        local: local.collect(),
+        ..list.clone()
     }
 }
 

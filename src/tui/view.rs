@@ -5,7 +5,7 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 use ratatui_textarea::TextArea;
 
-use crate::event::{ChunkText, Event, Hit, RunSummary};
+use crate::event::{ChunkText, Event, Hit, LocalModel, RunSummary};
 
 use super::keys::{Action, Context, Keymap};
 use super::options::Options;
@@ -188,6 +188,12 @@ pub enum Request {
     Theme(String),
     /// Put a suggested question into the question line.
     Suggest(usize),
+    /// Use a model in its role.
+    UseModel(Box<LocalModel>),
+    /// Download a model.
+    PullModel(String),
+    /// Stop the download that is under way.
+    StopPull,
     /// Do what a key of the panes does.
     Perform(Action),
 }

@@ -25,6 +25,7 @@ mod pull;
 mod cli;
 mod errors;
 mod hub;
+mod models;
 mod readme;
 mod demo;
 mod screen;

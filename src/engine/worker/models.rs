@@ -8,7 +8,7 @@ use crate::config::{
     RerankerKind,
 };
 use crate::corpus::TokenCounter;
-use crate::event::{Flow, ModelCard, ModelRole, SessionEvent, StopFlag, elapsed_ms};
+use crate::event::{Flow, MemoryNeed, ModelCard, ModelRole, SessionEvent, StopFlag, elapsed_ms};
 use crate::llm::{
     self, Embedder, Generator, LlamaClassifier, LlamaEmbedder, LlamaGenerator, LlmError, Runtime,
 };
@@ -231,6 +231,16 @@ impl Loader<'_> {
         settings: &GeneratorSettings,
     ) -> Result<LlamaGenerator, LlmError> {
         let file = llm::discover::resolve(&settings.model, self.paths)?;
+        if let Some((need, free_bytes)) = llm::memory::shortage(self.runtime, &file, settings)? {
+            let warned = SessionEvent::Warned {
+                text: shortage(&settings.model, need, free_bytes),
+                advice: Some(SHORTAGE_ADVICE.to_owned()),
+            };
+            if (self.publish)(warned) == Flow::Stop {
+                return Err(LlmError::Stopped);
+            }
+        }
+
         let mut watch = Watch::new(role, &file, self.publish);
         let generator =
             llm::load_generator(self.runtime, &file, settings, self.stop, &mut |fraction| {
@@ -309,6 +319,23 @@ impl Loader<'_> {
         };
         Ok(Some(&mut slot.insert((settings, classifier)).1))
     }
+}
+
+/// What does not fit is read from the disk again and again.
+const SHORTAGE_ADVICE: &str =
+    "expect slow answers, choose a smaller model, or lower generator.context_tokens";
+
+/// Returns the warning about a model that is larger than the free memory. It is loaded all the
+/// same: its weights are mapped from the file.
+fn shortage(model: &str, need: MemoryNeed, free_bytes: u64) -> String {
+    let gigabytes = |bytes: u64| format!("{:.1} GB", bytes as f64 / 1e9);
+    format!(
+        "{model} needs {} (file {}, KV cache {}) and {} are free",
+        gigabytes(need.bytes()),
+        gigabytes(need.file_bytes),
+        gigabytes(need.cache_bytes),
+        gigabytes(free_bytes)
+    )
 }
 
 /// The smallest difference between two progress events: llama.cpp reports every tensor.

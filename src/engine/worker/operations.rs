@@ -54,9 +54,14 @@ impl Worker {
         let _ = publish(self.session.record(event));
     }
 
-    /// Loads the models of the configuration. Returns `false` when it was interrupted.
-    pub(super) fn load(&mut self, publish: Publish<'_>) -> Result<bool, WorkerError> {
-        let config = self.layers.config()?;
+    /// Loads the models of the configuration, with `overrides` on top. Returns `false` when it was
+    /// interrupted.
+    pub(super) fn load(
+        &mut self,
+        overrides: &[(String, String)],
+        publish: Publish<'_>,
+    ) -> Result<bool, WorkerError> {
+        let config = self.layers.with(overrides)?.config()?;
         let session = &mut self.session;
         let mut emit = |event| publish(session.record(event));
         match self.models.load(&config, true, &mut emit) {

@@ -110,8 +110,16 @@ impl Worker {
                 self.trace_passage(&phrase, &queries, &overrides, publish)?;
                 Ok(BackgroundTasks::default())
             }
-            // the front end answers these itself: it keeps the recorded runs
-            Command::ListSessions | Command::OpenRun { .. } => Ok(BackgroundTasks::default()),
+            Command::LoadModels { overrides } => {
+                self.load(&overrides, publish)?;
+                Ok(BackgroundTasks::default())
+            }
+            // the front end answers these itself: it keeps the recorded runs and downloads models
+            Command::ListSessions
+            | Command::OpenRun { .. }
+            | Command::ListModels
+            | Command::PullModel { .. }
+            | Command::StopPull => Ok(BackgroundTasks::default()),
         }
     }
 
@@ -124,7 +132,7 @@ impl Worker {
         };
 
         let done = match &task {
-            Task::Load => self.load(&mut publish),
+            Task::Load => self.load(&[], &mut publish),
             Task::Update => self.update(&mut publish).map(|report| report.is_some()),
             Task::Link(overrides) => {
                 let linked = self.link(overrides, false, &mut publish);

@@ -1,5 +1,6 @@
 //! Looking around: focus, moving, searching, copying, freezing.
 
+use crate::tui::keys::Action;
 use crate::tui::layout::inside;
 use crate::tui::pane::Pane;
 use crate::tui::ui::{Field, Focus, Purpose};
@@ -277,7 +278,10 @@ impl App {
                 self.ui.search.needle.clear();
             }
         } else if self.overlay.is_some() {
-            self.overlay = None;
+            match self.request(Action::Back) {
+                Some(request) => self.perform(request),
+                None => self.overlay = None,
+            }
         } else if self.ui.work.is_running() {
             self.effects.push(Effect::Stop);
             self.ui.work.pending = None;

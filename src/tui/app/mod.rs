@@ -4,6 +4,7 @@
 mod ask;
 mod input;
 mod look;
+mod models;
 mod overlay;
 mod replay;
 
@@ -118,6 +119,7 @@ impl App {
             Event::Run(RunEvent::RunStarted { .. }) => self.run_appeared(&record.run),
             Event::Run(RunEvent::RunFinished { .. }) => self.run_ended(&record.run),
             Event::Session(SessionEvent::UtilityMeasured { .. }) => self.ui.work.measuring = None,
+            Event::Session(SessionEvent::ModelPulled { model }) => self.model_pulled(model),
             Event::Session(SessionEvent::OperationFailed { operation, .. }) => {
                 self.operation_failed(*operation);
             }

@@ -44,7 +44,7 @@ impl App {
     }
 
     /// The answer of the overlay or the pane that has the keys to an action.
-    fn request(&self, action: Action) -> Option<Request> {
+    pub(super) fn request(&self, action: Action) -> Option<Request> {
         let scene = self.scene();
         match &self.overlay {
             Some(open) => open.view.act(action, &scene, &open.scroll),
@@ -70,7 +70,7 @@ impl App {
         }
     }
 
-    fn perform(&mut self, request: Request) {
+    pub(super) fn perform(&mut self, request: Request) {
         match request {
             Request::Close => self.overlay = None,
             Request::Refuse(reason) => self.refuse(reason),
@@ -81,6 +81,9 @@ impl App {
             Request::TypeReference => self.type_reference(),
             Request::OpenSource(passage) => self.open_source(passage),
             Request::OpenRun(run) => self.open_run(run),
+            Request::UseModel(model) => self.use_model(&model),
+            Request::PullModel(reference) => self.pull_model(reference),
+            Request::StopPull => self.stop_pull(),
             Request::AskUnder(preset) => self.ask_under(preset),
             Request::Preset(name) => self.choose_preset(&name),
             Request::Theme(name) => {

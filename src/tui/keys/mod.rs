@@ -108,6 +108,7 @@ macro_rules! action_list {
             TracePassage = "trace-passage" Panes ["W"] "find out why a passage was not used" => App::open_passage_trace;
             Comparison = "comparison" Panes ["c"] "compare the runs of this question" => |app| app.open(overlays::Comparison);
             Settings = "settings" Panes ["s"] "change a setting or the preset" => |app| app.open_list(overlays::Settings);
+            Models = "models" Panes ["M"] "choose or download a model" => App::open_models;
             Sessions = "sessions" Panes ["S"] "open a recorded run" => App::open_sessions;
             IndexReport = "index-report" Panes ["I"] "show what was indexed and what was skipped" => |app| app.open(overlays::Report);
             Log = "log" Panes ["L"] "show warnings and errors" => |app| app.open(overlays::Log);

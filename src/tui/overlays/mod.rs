@@ -3,6 +3,7 @@
 mod comparison;
 mod help;
 mod log;
+mod models;
 mod palette;
 mod prompts;
 mod report;
@@ -15,6 +16,7 @@ mod whereabouts;
 pub use comparison::Comparison;
 pub use help::Help;
 pub use log::Log;
+pub use models::Models;
 pub use palette::Palette;
 pub use prompts::Prompts;
 pub use report::Report;

@@ -13,6 +13,8 @@ pub struct Work {
     pub measuring: Option<String>,
     /// A question that was handed over and has not begun.
     pub pending: Option<String>,
+    /// The file of a model that is to be loaded although it is larger than the free memory.
+    pub confirmed_model: Option<String>,
 }
 
 impl Work {

@@ -1,11 +1,14 @@
 //! Keys, the mouse and pasting do what they say.
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use ragscope::event::{Command, CorpusCard, Event, Operation, Problem, RunEvent, SessionEvent};
+use ragscope::event::{
+    Command, CorpusCard, Event, LocalModel, Operation, Problem, PulledModel, RunEvent, SessionEvent,
+};
 use ragscope::tui::app::Effect;
 
 use super::scenes::{closed_book, doubted, listed_sessions, opened_source, replayed, streaming};
 use super::stage::*;
+use crate::program::SMALL_GENERATOR;
 
 #[test]
 fn keys_do_what_they_say() {
@@ -636,4 +639,72 @@ fn a_folder_is_opened_by_its_path() {
             .any(|effect| matches!(effect, Effect::Send(command) if *command == open)),
         "{sent:?}"
     );
+}
+
+#[test]
+fn a_model_is_chosen_and_downloaded_from_the_list() {
+    let mut screen = answered();
+    screen.press("M");
+    assert_eq!(screen.commands(), [Command::ListModels]);
+    screen.shows("looking for models");
+    screen.session(model_list()).shows("6.5 GB free on CPU");
+
+    screen.press("enter");
+    let generator = ("generator.model".to_owned(), SMALL_GENERATOR.to_owned());
+    let overrides = vec![generator.clone()];
+    assert_eq!(screen.commands(), [Command::LoadModels { overrides }]);
+    screen.shows("generator.model = ragscope-demo.Q8_0.gguf");
+
+    screen
+        .press("j")
+        .shows("needs 13.5 GB (file 9.0 GB, KV cache 4.5 GB), 6.5 GB are free");
+    screen.press("enter").shows("enter again loads it");
+    assert_eq!(screen.commands(), []);
+    screen.press("enter");
+    let overrides = vec![("generator.model".to_owned(), "big.Q8_0.gguf".to_owned())];
+    assert_eq!(screen.commands(), [Command::LoadModels { overrides }]);
+
+    screen.press("j enter").shows("download it again");
+    assert_eq!(screen.commands(), []);
+
+    let reference = "unsloth/Qwen3-4B-Instruct-2507-GGUF:Q4_K_M".to_owned();
+    screen.press("j enter");
+    assert_eq!(screen.commands(), [Command::PullModel { reference }]);
+    screen
+        .session(pull_progress())
+        .shows("1.2 GB of 2.5 GB, 12.3 MB/s, 1 min 45 s left");
+    screen.press("enter").shows("a download is under way");
+    screen.press("esc").shows("stopping the download");
+    assert_eq!(screen.commands(), [Command::StopPull]);
+    screen.session(SessionEvent::OperationStopped {
+        operation: Operation::PullModel,
+    });
+    screen.hides("12.3 MB/s");
+
+    screen.session(pull_progress());
+    let SessionEvent::ModelsListed { mut list } = model_list() else {
+        panic!()
+    };
+    let arrived = LocalModel {
+        name: "arrived.gguf".to_owned(),
+        setting: "arrived.gguf".to_owned(),
+        ..list.local[0].clone()
+    };
+    screen.session(SessionEvent::ModelPulled {
+        model: PulledModel {
+            reference: "a/b".to_owned(),
+            name: arrived.name.clone(),
+            file: arrived.file.clone(),
+            bytes: arrived.bytes,
+            received_bytes: arrived.bytes,
+        },
+    });
+    screen.shows("arrived.gguf is here: enter uses it");
+    list.local.push(arrived);
+    screen.session(SessionEvent::ModelsListed { list });
+    screen.shows("arrived.gguf");
+    screen.press("enter");
+    let overrides = vec![("generator.model".to_owned(), "arrived.gguf".to_owned())];
+    assert_eq!(screen.commands(), [Command::LoadModels { overrides }]);
+    screen.press("esc").hides("To download");
 }

@@ -7,8 +7,10 @@ use jiff::tz::TimeZone;
 use ragscope::config::Paths;
 use ragscope::event::{
     Belief, BeliefSample, Command, CorpusCard, Event, HitUtility, IndexPhase, IndexProgress,
-    IndexReport, ModelCard, Ranked, Record, RunEvent, RunSummary, SESSION, SampledUncertainty,
-    SePerForm, SessionEvent, SkippedFile, Source, TracedChunk, TracedLookup, Utility,
+    IndexReport, LocalModel, MachineMemory, MemoryNeed, ModelCard, ModelList, ModelRole,
+    OfferedModel, Problem, PullPhase, PullProgress, Ranked, Record, RunEvent, RunSummary, SESSION,
+    SampledUncertainty, SePerForm, SessionEvent, SkippedFile, Source, TracedChunk, TracedLookup,
+    Utility,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::Depth;
@@ -16,7 +18,7 @@ use ragscope::tui::{App, Options, Suggestion, save};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::program::small;
+use crate::program::{SMALL_GENERATOR, small};
 
 /// The screen with what is needed to press keys and to look.
 pub struct Screen {
@@ -452,5 +454,75 @@ pub fn utility(run: &str) -> SessionEvent {
     SessionEvent::UtilityMeasured {
         run: run.to_owned(),
         utility,
+    }
+}
+
+/// The models of a machine with little memory.
+pub fn model_list() -> SessionEvent {
+    let local = |name: &str, role: Option<ModelRole>, bytes: u64| LocalModel {
+        name: name.to_owned(),
+        setting: name.to_owned(),
+        file: format!("/home/you/models/{name}"),
+        source: "models folder".to_owned(),
+        role,
+        bytes,
+        architecture: "llama".to_owned(),
+        need: Some(MemoryNeed {
+            file_bytes: bytes,
+            cache_bytes: bytes / 2,
+        }),
+        problem: None,
+    };
+    let damaged = LocalModel {
+        need: None,
+        problem: Some(Problem::new(
+            "damaged.gguf is not a usable GGUF model",
+            "download it again",
+        )),
+        ..local("damaged.gguf", None, 3_000)
+    };
+    SessionEvent::ModelsListed {
+        list: ModelList {
+            local: vec![
+                local(SMALL_GENERATOR, Some(ModelRole::Generator), 6_386_304),
+                local("big.Q8_0.gguf", Some(ModelRole::Generator), 9_000_000_000),
+                damaged,
+            ],
+            offered: vec![OfferedModel {
+                name: "Qwen3 4B Instruct 2507".to_owned(),
+                role: ModelRole::Generator,
+                reference: "unsloth/Qwen3-4B-Instruct-2507-GGUF:Q4_K_M".to_owned(),
+                need: MemoryNeed {
+                    file_bytes: 2_500_000_000,
+                    cache_bytes: 1_200_000_000,
+                },
+                fits: Some(true),
+                is_best: true,
+                licence: "Apache-2.0".to_owned(),
+                context_tokens: 262_144,
+                languages: "more than 100 languages".to_owned(),
+                note: "answers at once, without a thinking block".to_owned(),
+                checked: "a list".to_owned(),
+            }],
+            made: "2026-11-22".to_owned(),
+            memory: MachineMemory {
+                device: "CPU".to_owned(),
+                free_bytes: Some(6_500_000_000),
+            },
+        },
+    }
+}
+
+pub fn pull_progress() -> SessionEvent {
+    SessionEvent::PullProgressed {
+        progress: PullProgress {
+            reference: "unsloth/Qwen3-4B-Instruct-2507-GGUF:Q4_K_M".to_owned(),
+            phase: PullPhase::Downloading,
+            file: "Qwen3-4B-Instruct-2507-Q4_K_M.gguf".to_owned(),
+            done_bytes: 1_200_000_000,
+            total_bytes: 2_500_000_000,
+            rate_bytes_per_s: Some(12_300_000.0),
+            left_ms: Some(105_000),
+        },
     }
 }

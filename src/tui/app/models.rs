@@ -1,0 +1,83 @@
+//! Choosing and downloading models.
+
+use crate::event::{Command, LocalModel, ModelRole, PulledModel};
+use crate::story::text::one_line;
+use crate::story::words;
+use crate::tui::keys::Action;
+use crate::tui::overlays;
+
+use super::App;
+
+impl App {
+    pub(super) fn open_models(&mut self) {
+        if self.has_engine() {
+            self.send(Command::ListModels);
+            self.open_list(overlays::Models::default());
+        }
+    }
+
+    /// Gives a model its role and loads it. One that is larger than the free memory is loaded when
+    /// it is chosen twice.
+    pub(super) fn use_model(&mut self, model: &LocalModel) {
+        let Some(role) = model.role else { return };
+        if let Some(shortage) = self.shortage(model)
+            && self.ui.work.confirmed_model.as_ref() != Some(&model.file)
+        {
+            self.ui.work.confirmed_model = Some(model.file.clone());
+            let choose = self.keymap.sign(Action::Choose);
+            self.refuse(format!(
+                "{} {shortage}: {choose} again loads it, parts of it are then read from the disk again and again",
+                model.name
+            ));
+            return;
+        }
+
+        let key = format!("{}.model", role.name());
+        self.override_setting(&key, &model.setting);
+        let overrides = self.ui.next_run.overrides.clone();
+        if role == ModelRole::Embedder && self.state.corpus.is_some() {
+            // the vectors of the index are those of the old one
+            self.ui.next_run.indexed();
+            self.send(Command::Reindex {
+                rebuild: false,
+                overrides,
+            });
+        } else {
+            self.send(Command::LoadModels { overrides });
+        }
+        self.notify(format!("{key} = {}, for the next runs", model.setting));
+    }
+
+    /// Returns what a model lacks, in words; `None` where it fits.
+    fn shortage(&self, model: &LocalModel) -> Option<String> {
+        let list = self.state.model_list.as_ref()?;
+        let free_bytes = list.memory.free_bytes?;
+        let need = model.need?;
+        (need.bytes() > free_bytes).then(|| words::memory(need, free_bytes))
+    }
+
+    pub(super) fn pull_model(&mut self, reference: String) {
+        if self.state.pull.is_some() {
+            self.refuse("a download is under way: wait for it, or stop it first");
+            return;
+        }
+        self.notify(format!("downloading {reference}"));
+        self.send(Command::PullModel { reference });
+    }
+
+    pub(super) fn stop_pull(&mut self) {
+        self.notify("stopping the download …");
+        self.send(Command::StopPull);
+    }
+
+    pub(super) fn model_pulled(&mut self, model: &PulledModel) {
+        let name = one_line(&model.name);
+        let is_open = self.overlay.is_some();
+        let way = if is_open {
+            format!("{} uses it", self.keymap.sign(Action::Choose))
+        } else {
+            format!("{} lists the models", self.keymap.sign(Action::Models))
+        };
+        self.notify(format!("{name} is here: {way}"));
+    }
+}

@@ -1,0 +1,263 @@
+//! The model picker: the models on this machine, and those that can be downloaded.
+
+use ratatui::text::{Line, Span};
+
+use crate::event::{
+    Event, LocalModel, MemoryNeed, ModelList, ModelRole, OfferedModel, Problem, SessionEvent,
+    harmless,
+};
+use crate::story::words;
+use crate::tui::keys::{Action, Context};
+use crate::tui::page::Page;
+use crate::tui::state::{Model, State};
+use crate::tui::text;
+use crate::tui::theme::Tone;
+use crate::tui::view::{Copied, Reaction, Request, Scene, Size, View};
+use crate::tui::viewport::{Content, Item, Scroll};
+
+/// Cells of the columns besides the name.
+const ROLES: usize = 10;
+const SIZES: usize = 9;
+const FITS: usize = 10;
+const MARGINS: usize = 7;
+
+/// The models by role, to use or to download one.
+#[derive(Debug, Default)]
+pub struct Models {
+    /// The name of a model that was downloaded while this was open.
+    pulled: Option<String>,
+    /// The row that is to be selected.
+    wanted: Option<usize>,
+}
+
+/// A row that can be chosen.
+#[derive(Debug, Clone, Copy)]
+enum Entry<'a> {
+    Local(&'a LocalModel),
+    Offered(&'a OfferedModel),
+}
+
+impl View for Models {
+    fn title(&self, _scene: &Scene<'_>) -> String {
+        "Models".to_owned()
+    }
+
+    fn note(&self, scene: &Scene<'_>) -> String {
+        let memory = scene.state.model_list.as_ref().map(|list| &list.memory);
+        let free_bytes = memory.and_then(|memory| memory.free_bytes);
+        memory
+            .zip(free_bytes)
+            .map(|(memory, free)| format!("{} free on {}", words::bytes(free), memory.device))
+            .unwrap_or_default()
+    }
+
+    fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
+        content(scene, scroll, cells)
+    }
+
+    fn size(&self) -> Size {
+        Size::up_to(110, 60)
+    }
+
+    fn copied(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
+        Some(match selected(scene, scroll)? {
+            Entry::Local(model) => Copied::new("the path of the model", &model.file),
+            Entry::Offered(model) => Copied::new(
+                "the command",
+                format!("ragscope models pull {}", model.reference),
+            ),
+        })
+    }
+
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Choosing]
+    }
+
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[(Action::Back, "close"), (Action::Choose, "use or download")]
+    }
+
+    fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
+        match action {
+            Action::Back => scene.state.pull.is_some().then_some(Request::StopPull),
+            Action::Choose => Some(match selected(scene, scroll)? {
+                Entry::Local(model) => match &model.problem {
+                    Some(problem) => Request::Refuse(problem.line()),
+                    None => Request::UseModel(Box::new(model.clone())),
+                },
+                Entry::Offered(model) => Request::PullModel(model.reference.clone()),
+            }),
+            _ => None,
+        }
+    }
+
+    fn receive(&mut self, event: &Event, state: &State) -> Reaction {
+        match event {
+            Event::Session(SessionEvent::ModelPulled { model }) => {
+                self.pulled = Some(model.name.clone());
+                Reaction::Redraw
+            }
+            Event::Session(SessionEvent::ModelsListed { .. }) => {
+                let Some(pulled) = self.pulled.take() else {
+                    return Reaction::SelectFirst;
+                };
+                let list = state.model_list.as_ref();
+                self.wanted =
+                    list.and_then(|list| list.local.iter().position(|model| model.name == pulled));
+                Reaction::Redraw
+            }
+            _ => Reaction::Nothing,
+        }
+    }
+
+    fn settle(&mut self, content: &Content, height: usize, scroll: &mut Scroll) {
+        let Some(row) = self.wanted.take() else {
+            return;
+        };
+        let item = Item { row, part: 0 };
+        if let Some(rows) = content.rows_of(item) {
+            scroll.selected = Some(item);
+            scroll.show(rows, content, height);
+        }
+    }
+}
+
+fn entries(list: &ModelList) -> impl Iterator<Item = Entry<'_>> {
+    let local = list.local.iter().map(Entry::Local);
+    local.chain(list.offered.iter().map(Entry::Offered))
+}
+
+fn selected<'a>(scene: &Scene<'a>, scroll: &Scroll) -> Option<Entry<'a>> {
+    let list = scene.state.model_list.as_ref()?;
+    entries(list).nth(scroll.selected?.row)
+}
+
+fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
+    let mut page = Page::new(scene, cells);
+    if let Some(progress) = &scene.state.pull {
+        page.text(Tone::Strong, "  ", &words::pull_progress(progress));
+        let back = scene.keymap.sign(Action::Back);
+        let quit = scene.keymap.sign(Action::Quit);
+        page.text(
+            Tone::Quiet,
+            "  ",
+            &format!("{back} stops the download, {quit} closes this list and lets it go on"),
+        );
+        page.gap();
+    }
+    let Some(list) = &scene.state.model_list else {
+        page.line(page.span(Tone::Quiet, "   looking for models …"));
+        return page.content;
+    };
+
+    for (row, entry) in entries(list).enumerate() {
+        if row == 0 && !list.local.is_empty() {
+            page.line(page.span(Tone::Strong, "  On this machine"));
+        }
+        if row == list.local.len() {
+            page.gap();
+            let title = format!("  To download (list of {})", list.made);
+            page.line(page.span(Tone::Strong, title));
+        }
+        let item = Item { row, part: 0 };
+        page.item(item, entry_row(&page, list, entry));
+        if scroll.selected == Some(item) {
+            for detail in details(list, entry) {
+                page.item_text(item, Tone::Quiet, "      ", &detail);
+            }
+        }
+    }
+    page.content
+}
+
+fn entry_row(page: &Page<'_>, list: &ModelList, entry: Entry<'_>) -> Line<'static> {
+    let room = page.cells.saturating_sub(ROLES + SIZES + FITS + MARGINS);
+    let (mark, role, name, bytes) = match entry {
+        Entry::Local(model) => {
+            let mark = if is_in_use(page.scene, model) {
+                "● "
+            } else {
+                "  "
+            };
+            let role = model.role.map_or("unusable", ModelRole::name);
+            (mark, role, &model.name, model.bytes)
+        }
+        Entry::Offered(model) => {
+            let mark = if model.is_best { "★ " } else { "  " };
+            (mark, model.role.name(), &model.name, model.need.file_bytes)
+        }
+    };
+    let fits = fits(list, entry);
+    let (fit, tone) = match fits {
+        Some(true) => ("fits", Tone::Good),
+        Some(false) => ("too large", Tone::Warning),
+        None => ("", Tone::Quiet),
+    };
+    Line::from(vec![
+        Span::raw("  "),
+        page.span(Tone::Focus, mark),
+        page.span(Tone::Quiet, text::left(role, ROLES)),
+        Span::raw(" "),
+        page.span(Tone::Text, text::left(name, room)),
+        page.span(Tone::Text, text::right(&words::bytes(bytes), SIZES)),
+        Span::raw("  "),
+        page.span(tone, text::left(fit, FITS)),
+    ])
+}
+
+/// Returns whether a role has loaded this file.
+fn is_in_use(scene: &Scene<'_>, model: &LocalModel) -> bool {
+    let name = model.file.rsplit(['/', '\\']).next().unwrap_or(&model.file);
+    let is_loaded = |loaded: &Model| match loaded {
+        Model::Ready { card, .. } => card.file == name,
+        Model::Loading { .. } => false,
+    };
+    scene.state.models.values().any(is_loaded)
+}
+
+fn need(entry: Entry<'_>) -> Option<MemoryNeed> {
+    match entry {
+        Entry::Local(model) => model.need,
+        Entry::Offered(model) => Some(model.need),
+    }
+}
+
+fn fits(list: &ModelList, entry: Entry<'_>) -> Option<bool> {
+    let free_bytes = list.memory.free_bytes?;
+    Some(need(entry)?.bytes() <= free_bytes)
+}
+
+/// Returns what is shown of the selected entry.
+fn details(list: &ModelList, entry: Entry<'_>) -> Vec<String> {
+    let mut details = Vec::new();
+    if let (Some(need), Some(free_bytes)) = (need(entry), list.memory.free_bytes) {
+        details.push(words::memory(need, free_bytes));
+    }
+    match entry {
+        Entry::Local(model) => {
+            details.push(format!(
+                "{}, {}: {}",
+                model.source,
+                model.architecture,
+                harmless(&model.file)
+            ));
+            details.extend(model.problem.as_ref().map(Problem::line));
+        }
+        Entry::Offered(model) => {
+            details.push(format!(
+                "{}, {} tokens of context, {}",
+                model.licence,
+                words::count(model.context_tokens),
+                model.languages
+            ));
+            details.push(model.note.clone());
+            let checked = if model.checked.is_empty() {
+                "name and size not checked".to_owned()
+            } else {
+                format!("checked against {}", model.checked)
+            };
+            details.push(format!("{} ({checked})", model.reference));
+        }
+    }
+    details
+}
