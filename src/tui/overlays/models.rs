@@ -38,17 +38,17 @@ enum Entry<'a> {
 }
 
 impl View for Models {
-    fn title(&self, _scene: &Scene<'_>) -> String {
-        "Models".to_owned()
-    }
-
-    fn note(&self, scene: &Scene<'_>) -> String {
+    fn title(&self, scene: &Scene<'_>) -> String {
         let memory = scene.state.model_list.as_ref().map(|list| &list.memory);
         let free_bytes = memory.and_then(|memory| memory.free_bytes);
-        memory
-            .zip(free_bytes)
-            .map(|(memory, free)| format!("{} free on {}", words::bytes(free), memory.device))
-            .unwrap_or_default()
+        match memory.zip(free_bytes) {
+            Some((memory, free_bytes)) => format!(
+                "Models ({} free on {})",
+                words::bytes(free_bytes),
+                memory.device
+            ),
+            None => "Models".to_owned(),
+        }
     }
 
     fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
