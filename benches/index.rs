@@ -413,6 +413,7 @@ impl Synthetic {
             width: WIDTH as u32,
             context_tokens: 512,
             chat_template: String::new(),
+            template_fallback: String::new(),
         };
         Self {
             card,

@@ -12,7 +12,9 @@ use crate::event::{Flow, ModelCard, ModelRole, Problem, StopFlag, harmless};
 use crate::index::{Health, health};
 use crate::llm::bundled::listed;
 use crate::llm::memory::{machine_memory, shortage};
-use crate::llm::{Embedder, Generator, LlmError, Runtime, load_embedder, load_generator, resolve};
+use crate::llm::{
+    Embedder, Generator, LlmError, Runtime, TEMPLATE_ADVICE, load_embedder, load_generator, resolve,
+};
 use crate::probe::Probe;
 use crate::story::words;
 
@@ -318,9 +320,8 @@ fn loaded(
 
 fn model(role: ModelRole, loaded: Result<(ModelCard, u128), LlmError>) -> Check {
     match loaded {
-        Ok((card, ms)) => Check::good(
-            role.name(),
-            format!(
+        Ok((card, ms)) => {
+            let found = format!(
                 "{} ({} {}, {}), loaded on {} in {ms} ms, {} tokens of context",
                 card.file,
                 card.architecture,
@@ -328,8 +329,17 @@ fn model(role: ModelRole, loaded: Result<(ModelCard, u128), LlmError>) -> Check 
                 words::bytes(card.file_bytes),
                 card.device,
                 card.context_tokens
-            ),
-        ),
+            );
+            if card.template_fallback.is_empty() {
+                Check::good(role.name(), found)
+            } else {
+                Check::poor(
+                    role.name(),
+                    format!("{found}; {}", card.template_fallback),
+                    TEMPLATE_ADVICE,
+                )
+            }
+        }
         Err(error) => Check::wrong(role.name(), error),
     }
 }

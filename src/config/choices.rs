@@ -39,6 +39,13 @@ choices! {
         /// Blocks of eight-bit numbers: half the memory; the values only with flash attention on.
         Q8 = "q8_0",
     }
+    /// Whether a thinking model thinks before it answers.
+    Thinking {
+        /// It answers at once: the template's switch, or an empty block of thoughts.
+        Off = "off",
+        /// It thinks first; its thoughts are shown, and are no part of the answer.
+        On = "on",
+    }
     /// How documents are split into chunks.
     ChunkerKind {
         /// At a fixed number of tokens, with an overlap.

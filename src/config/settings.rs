@@ -42,9 +42,14 @@ settings! {
         flash_attention: FlashAttention = FlashAttention::Auto;
         /// Data type of the KV cache.
         kv_cache_type: KvCacheType = KvCacheType::F16;
-        /// Chat template: auto takes the one in the GGUF file, or else chatml; any other value is
-        /// the name of a template that llama.cpp knows.
+        /// Chat template: auto takes the one in the GGUF file, or else chatml or none; none sends
+        /// prompts as plain text, as base models expect them; otherwise a file that ends with .jinja,
+        /// or the name of a template that llama.cpp knows.
         chat_template: String = "auto".to_owned(), for ProbeJournal;
+        /// Whether a thinking model thinks before it answers.
+        thinking: Thinking = Thinking::Off, for ProbeJournal;
+        /// Maximum tokens of thoughts in front of an answer; they are cut off there.
+        thinking_tokens: u32 = 1024, in 1..=1_000_000, for ProbeJournal;
         /// Sampling temperature; 0 is greedy.
         temperature: f32 = 0.0, in 0..=100, for Sampling;
         /// Number of most likely tokens to sample from; 0 keeps all.

@@ -69,8 +69,11 @@ pub struct ModelCard {
     pub width: u32,
     /// Size of the context in tokens.
     pub context_tokens: u32,
-    /// The chat template in use: `gguf`, or the name of the fallback. Empty for roles without one.
+    /// The chat template in use: `gguf`, `none`, a file or a name. Empty for roles without one.
     pub chat_template: String,
+    /// Why another template stands in for the model's own; empty when none does.
+    #[serde(default)]
+    pub template_fallback: String,
 }
 
 /// A corpus and the state of its index.

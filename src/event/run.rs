@@ -172,6 +172,8 @@ pub enum RunEvent {
     /// A sentence of the answer begins. When the step is known already, its sentence was uncertain
     /// and this one replaces it.
     StepStarted { step: u32 },
+    /// A thinking model wrote a part of its thoughts. They are no part of the answer.
+    ThoughtGenerated { step: u32, text: String },
     /// A token of the answer. Log-probability and entropy in nats, under the model's own
     /// distribution at temperature 1.
     TokenGenerated {

@@ -450,6 +450,7 @@ mod tests {
             width: 32,
             context_tokens: 512,
             chat_template: text(),
+            template_fallback: text(),
         };
         Directions { card, calls: 0 }
     }

@@ -14,7 +14,8 @@ use super::numbers::{Candidates, Sampler};
 use super::runtime::Runtime;
 use super::schedule::{self, Evaluator, JobEnd, Next, Reader, Report, Row};
 use super::stream::Stream;
-use super::template::Template;
+use super::template::thought::Splitter;
+use super::template::{Opening, Template};
 use super::tree::Job;
 use super::{
     Completion, Decoding, End, Generator, LlmError, Prompt, Rendered, Sampling, StopRule, Token,
@@ -89,11 +90,14 @@ pub fn load_generator(
         ));
     }
 
-    let template = Template::choose(&loaded.model, &settings.chat_template)?;
+    let template = Template::choose(&loaded.model, settings)?;
     let (context, params) = context(&loaded, settings, stop)?;
     let context_tokens = context.context_tokens();
     loaded.card.context_tokens = saturating_u32(context_tokens);
     template.name().clone_into(&mut loaded.card.chat_template);
+    template
+        .fallback()
+        .clone_into(&mut loaded.card.template_fallback);
 
     let mut generator = LlamaGenerator {
         turn_ends: turn_ends(&loaded.model),
@@ -231,7 +235,7 @@ impl Generator for LlamaGenerator {
     ) -> Result<Vec<Completion>, LlmError> {
         let started = Instant::now();
         let jobs = self.jobs(prompts, decoding)?;
-        let mut writer = Writer::new(&self.model, &self.template, decoding, jobs.len(), observe);
+        let mut writer = Writer::new(&self.model, &self.template, decoding, prompts, observe);
         let report = schedule::run(&mut self.evaluator, &jobs, &mut writer);
 
         let continuations = writer.continuations;
@@ -249,7 +253,8 @@ impl Generator for LlamaGenerator {
     }
 
     fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError> {
-        self.template.render(&self.model, prompt)
+        let opening = self.template.opening(prompt);
+        self.template.render(&self.model, prompt, opening)
     }
 
     fn usage(&self) -> CallUsage {
@@ -265,12 +270,16 @@ impl LlamaGenerator {
     ) -> Result<Vec<Job>, LlmError> {
         let mut jobs = Vec::with_capacity(prompts.len());
         for prompt in prompts {
-            let tokens = self.template.render(&self.model, prompt)?.tokens;
+            let tokens = self.render(prompt)?.tokens;
             self.check_length(tokens.len(), 1)?;
+            let thinking_tokens = match self.template.opening(prompt) {
+                Opening::Reply => self.template.thinking_tokens(),
+                Opening::Answer => 0,
+            };
             jobs.push(Job {
                 first_row: tokens.len() - 1,
                 tokens,
-                max_new_tokens: decoding.max_tokens as usize,
+                max_new_tokens: decoding.max_tokens as usize + thinking_tokens,
             });
         }
         Ok(jobs)
@@ -297,6 +306,12 @@ impl LlamaGenerator {
         self.clear_cache();
         self.usage = CallUsage::default();
         Ok(())
+    }
+
+    /// Returns the tokens of a prompt that ends at the first word of the answer.
+    pub(super) fn answer_prompt(&self, prompt: &Prompt) -> Result<Vec<i32>, LlmError> {
+        let rendered = self.template.render(&self.model, prompt, Opening::Answer)?;
+        Ok(rendered.tokens)
     }
 
     /// Checks that a prompt has a token, and that `room` more fit into the context.
@@ -370,6 +385,9 @@ pub(super) struct Writer<'a> {
     model: &'a LlamaModel,
     decoding: &'a Decoding,
     stops: Vec<String>,
+    thinking_tokens: usize,
+    /// The tokens that end thoughts which are too long.
+    closing: Vec<i32>,
     pub continuations: Vec<Continuation>,
     candidates: Candidates,
     /// Attention read with the next row, where it is tapped.
@@ -380,14 +398,25 @@ pub(super) struct Writer<'a> {
 /// The continuation of one prompt.
 pub(super) struct Continuation {
     sampler: Sampler,
+    /// The reply as it is sampled, thoughts included.
+    reply: Stream,
+    splitter: Splitter,
+    /// The answer.
     stream: Stream,
     pub tokens: Vec<Token>,
+    thoughts: String,
+    thought_tokens: usize,
+    /// Tokens that follow whatever the model says, the next one last.
+    forced: Vec<i32>,
     end: Option<End>,
 }
 
 /// Counts the tokens of all continuations.
 pub(super) fn generated(continuations: &[Continuation]) -> usize {
-    continuations.iter().map(|one| one.tokens.len()).sum()
+    continuations
+        .iter()
+        .map(|one| one.tokens.len() + one.thought_tokens)
+        .sum()
 }
 
 impl<'a> Writer<'a> {
@@ -395,40 +424,86 @@ impl<'a> Writer<'a> {
         model: &'a LlamaModel,
         template: &Template,
         decoding: &'a Decoding,
-        prompts: usize,
+        prompts: &[Prompt],
         observe: &'a mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Self {
-        let continuations = (0..prompts as u64)
-            .map(|index| Continuation {
-                sampler: Sampler::new(decoding.sampling, decoding.seed.wrapping_add(index)),
-                stream: Stream::default(),
-                tokens: Vec::new(),
-                end: None,
-            })
-            .collect();
+        let continuations = (0..).zip(prompts).map(|(index, prompt)| Continuation {
+            sampler: Sampler::new(decoding.sampling, decoding.seed.wrapping_add(index)),
+            reply: Stream::default(),
+            splitter: template.splitter(template.opening(prompt)),
+            stream: Stream::default(),
+            tokens: Vec::new(),
+            thoughts: String::new(),
+            thought_tokens: 0,
+            forced: Vec::new(),
+            end: None,
+        });
         Self {
             model,
             decoding,
             stops: [&decoding.stop.texts[..], template.stop_texts()].concat(),
-            continuations,
+            thinking_tokens: template.thinking_tokens(),
+            closing: template.closing(model),
+            continuations: continuations.collect(),
             candidates: Candidates::new(),
             attention: Vec::new(),
             observe,
         }
     }
+
+    /// Returns the token that follows in a continuation: the sampled one, or the first of those that
+    /// end its thoughts when they take too long.
+    fn next(&mut self, job: usize, sampled: i32) -> i32 {
+        let continuation = &mut self.continuations[job];
+        let is_too_long = continuation.splitter.is_in_thoughts()
+            && continuation.thought_tokens >= self.thinking_tokens;
+        if !is_too_long {
+            return sampled;
+        }
+
+        let held = continuation.splitter.close();
+        continuation.thoughts.push_str(&held);
+        continuation.forced = self.closing.iter().rev().copied().collect();
+        continuation.forced.pop().unwrap_or(sampled)
+    }
 }
 
 impl Continuation {
-    pub fn finish(self, end: JobEnd) -> Completion {
+    pub fn finish(mut self, end: JobEnd) -> Completion {
         let otherwise = match end {
             JobEnd::ContextFull => End::ContextFull,
             JobEnd::Done | JobEnd::Stopped => End::Stopped,
         };
+        self.thoughts.push_str(&self.splitter.finish().thought);
         Completion {
             text: self.stream.finish(),
             tokens: self.tokens,
+            thoughts: self.thoughts,
             end: self.end.unwrap_or(otherwise),
         }
+    }
+
+    /// Returns whether a token of the answer that is not white space was sampled.
+    pub fn has_word(&self) -> bool {
+        self.stream.has_word()
+    }
+
+    /// Takes the bytes of a sampled token, and returns what they add to the thoughts.
+    fn push(&mut self, bytes: &[u8], stops: &[String]) -> String {
+        if self.splitter.is_in_answer() {
+            if self.stream.push(bytes, stops) {
+                self.end = Some(End::StopRule);
+            }
+            return String::new();
+        }
+
+        self.reply.push(bytes, &[]);
+        let parts = self.splitter.push(&self.reply.take(&[]));
+        if self.stream.push(parts.answer.as_bytes(), stops) {
+            self.end = Some(End::StopRule);
+        }
+        self.thoughts.push_str(&parts.thought);
+        parts.thought
     }
 }
 
@@ -439,6 +514,9 @@ impl Reader for Writer<'_> {
             continuation.end = Some(End::MaxTokens);
             return Next::End;
         }
+        if let Some(token) = continuation.forced.pop() {
+            return Next::Extend(token);
+        }
 
         let sampled =
             continuation
@@ -447,18 +525,29 @@ impl Reader for Writer<'_> {
         let id = i32::try_from(sampled).unwrap_or(i32::MAX);
         let vocabulary = self.model.vocab();
         let ends_turn = vocabulary.is_eog(LlamaToken(id));
+        let mut thought = String::new();
+        let mut is_thought = !continuation.splitter.is_in_answer();
         if ends_turn {
             continuation.end = Some(End::Turn);
+            let held = continuation.splitter.finish();
+            thought = held.thought;
+            continuation.thoughts.push_str(&thought);
+            continuation
+                .stream
+                .push(held.answer.as_bytes(), &self.stops);
         } else {
-            let bytes = vocabulary.token_to_piece(LlamaToken(id), false, None);
-            if continuation.stream.push(&bytes, &self.stops) {
-                continuation.end = Some(End::StopRule);
-            } else if continuation.tokens.len() + 1 >= self.decoding.max_tokens as usize {
-                continuation.end = Some(End::MaxTokens);
+            // the marks of thoughts are control tokens in some vocabularies
+            let bytes = vocabulary.token_to_piece(LlamaToken(id), is_thought, None);
+            thought.push_str(&continuation.push(&bytes, &self.stops));
+            is_thought &= !continuation.splitter.is_in_answer();
+            if !is_thought && continuation.tokens.len() + 1 >= self.decoding.max_tokens as usize {
+                continuation.end.get_or_insert(End::MaxTokens);
             }
         }
 
-        let text = if continuation.end.is_some() {
+        let text = if is_thought {
+            thought
+        } else if continuation.end.is_some() {
             continuation.stream.take_rest()
         } else {
             continuation.stream.take(&self.stops)
@@ -475,13 +564,18 @@ impl Reader for Writer<'_> {
             logprob: row.logprob(sampled),
             entropy: row.distribution.entropy,
             attention: std::mem::take(&mut self.attention),
+            is_thought,
         };
         let flow = (self.observe)(job, &token);
-        continuation.tokens.push(token);
+        if is_thought {
+            continuation.thought_tokens += 1;
+        } else {
+            continuation.tokens.push(token);
+        }
         match (flow, continuation.end) {
             (Flow::Stop, _) => Next::Stop,
             (Flow::Continue, Some(_)) => Next::End,
-            (Flow::Continue, None) => Next::Extend(id),
+            (Flow::Continue, None) => Next::Extend(self.next(job, id)),
         }
     }
 }

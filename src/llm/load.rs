@@ -189,6 +189,7 @@ fn card(
         width: u32::try_from(model.n_embd()).unwrap_or(0),
         context_tokens: 0,
         chat_template: String::new(),
+        template_fallback: String::new(),
     })
 }
 

@@ -38,6 +38,7 @@ pub use judge::{
 };
 pub use numbers::Random;
 pub use runtime::{Device, Runtime};
+pub use template::{TEMPLATE_ADVICE, jinja};
 pub use threads::limit_spinning;
 pub use vocabulary::LlamaVocabulary;
 
@@ -127,6 +128,8 @@ pub struct Token {
     /// Attention to each part of the prompt ([`Taps::attention`]) when the token was sampled: mean
     /// over layers and heads, at most 1 in sum. Empty if it was not tapped.
     pub attention: Vec<f32>,
+    /// Whether it is a part of the thoughts in front of the answer.
+    pub is_thought: bool,
 }
 
 /// Why a continuation ended.
@@ -147,9 +150,12 @@ pub enum End {
 /// A continuation of one prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
-    /// The text before any stop text, not trimmed.
+    /// The text before any stop text, not trimmed, without thoughts.
     pub text: String,
+    /// The tokens of that text.
     pub tokens: Vec<Token>,
+    /// The thoughts of a thinking model in front of the text; empty for none.
+    pub thoughts: String,
     pub end: End,
 }
 
@@ -157,8 +163,8 @@ pub struct Completion {
 pub trait Generator {
     /// Continues each prompt; returns one completion per prompt, in order.
     ///
-    /// `observe(prompt, token)` is called with every token as it is sampled and can stop the whole
-    /// call: the completions then have the text so far and [`End::Stopped`].
+    /// `observe(prompt, token)` is called with every token as it is sampled, those of thoughts
+    /// included, and can stop the whole call: the completions then have the text so far and [`End::Stopped`].
     ///
     /// # Errors
     /// [`LlmError::PromptTooLong`], before anything is evaluated, if a prompt leaves no room for
@@ -224,8 +230,8 @@ pub struct Taps {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HiddenAt {
     LastPromptToken,
-    /// The first generated token. It is read when the model evaluates it: a continuation that ends
-    /// with it has none.
+    /// The first token of the answer that is not white space. It is read when the model evaluates
+    /// it: a continuation that ends with it has none.
     FirstToken,
 }
 

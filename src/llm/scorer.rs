@@ -27,7 +27,7 @@ impl Scorer for LlamaGenerator {
     fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
         let mut replies = Vec::with_capacity(prompts.len() * labels.len());
         for prompt in prompts {
-            let rendered = self.template.render(&self.model, prompt)?.tokens;
+            let rendered = self.answer_prompt(prompt)?;
             for label in labels {
                 replies.push(self.reply(prompt, &rendered, label, Scored::WholeTurn)?);
             }
@@ -48,7 +48,7 @@ impl Scorer for LlamaGenerator {
     ) -> Result<Vec<Vec<f32>>, LlmError> {
         let mut replies = Vec::with_capacity(prompts.len());
         for (prompt, continuation) in prompts.iter().zip(continuations) {
-            let rendered = self.template.render(&self.model, prompt)?.tokens;
+            let rendered = self.answer_prompt(prompt)?;
             replies.push(self.reply(prompt, &rendered, continuation, Scored::Tokens)?);
         }
         self.logprobs(replies, 1)

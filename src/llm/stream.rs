@@ -45,6 +45,11 @@ impl Stream {
         self.take_until(self.text.len() - held_back)
     }
 
+    /// Returns whether the text has a character that is not white space.
+    pub fn has_word(&self) -> bool {
+        !self.text.trim_start().is_empty()
+    }
+
     /// Takes all text that is new.
     pub fn take_rest(&mut self) -> String {
         self.take_until(self.text.len())

@@ -18,8 +18,8 @@ use super::generator::{KEPT_CELLS, LlamaGenerator, Writer, generated};
 use super::schedule::{self, Evaluator, Next, OutputIndex, Reader, Row};
 use super::tree::Job;
 use super::{
-    Decoding, Hidden, HiddenAt, Layers, LlmError, Prompt, Rendered, Tap, Tapped, Taps, Token, log,
-    template,
+    Decoding, Generator as _, Hidden, HiddenAt, Layers, LlmError, Prompt, Rendered, Tap, Tapped,
+    Taps, Token, log, template,
 };
 use crate::event::Flow;
 
@@ -171,6 +171,8 @@ struct TappedWriter<'a> {
     readings: SharedReadings,
     /// The hidden states of each job.
     read: Vec<Vec<Hidden>>,
+    /// Position of the first token of each job's answer that is not white space, once it is known.
+    first_tokens: Vec<Option<usize>>,
 }
 
 impl TappedWriter<'_> {
@@ -179,7 +181,7 @@ impl TappedWriter<'_> {
         let prompt_tokens = self.jobs[job].tokens.len();
         let at = if position + 1 == prompt_tokens {
             HiddenAt::LastPromptToken
-        } else if position == prompt_tokens {
+        } else if self.first_tokens[job] == Some(position) {
             HiddenAt::FirstToken
         } else {
             return None;
@@ -235,7 +237,12 @@ impl Reader for TappedWriter<'_> {
         }
         drop(readings);
 
-        self.writer.row(job, position, row)
+        let next = self.writer.row(job, position, row);
+        let first_token = &mut self.first_tokens[job];
+        if first_token.is_none() && self.writer.continuations[job].has_word() {
+            *first_token = Some(position + 1);
+        }
+        next
     }
 }
 
@@ -251,7 +258,7 @@ impl Tap for LlamaGenerator {
         let jobs = self.jobs(prompts, decoding)?;
         let mut parts: Vec<Vec<Range<usize>>> = Vec::new();
         for (prompt, wanted) in prompts.iter().zip(&taps.attention) {
-            let rendered = self.template.render(&self.model, prompt)?;
+            let rendered = self.render(prompt)?;
             let starts = self.token_starts(&rendered);
             parts.push(wanted.iter().map(|part| positions(&starts, part)).collect());
         }
@@ -266,12 +273,13 @@ impl Tap for LlamaGenerator {
         };
         let readings = SharedReadings::default();
         let mut writer = TappedWriter {
-            writer: Writer::new(&self.model, &self.template, decoding, jobs.len(), observe),
+            writer: Writer::new(&self.model, &self.template, decoding, prompts, observe),
             jobs: &jobs,
             hidden: &taps.hidden,
             parts,
             readings: readings.clone(),
             read: vec![Vec::new(); jobs.len()],
+            first_tokens: vec![None; jobs.len()],
         };
 
         evaluator.context.set_tensor_reader(Box::new(readings));

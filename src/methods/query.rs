@@ -241,6 +241,7 @@ mod tests {
             logprob: -entropy,
             entropy,
             attention: Vec::new(),
+            is_thought: false,
         }
     }
 

@@ -269,6 +269,9 @@ impl Run {
             }
 
             RunEvent::StepStarted { step } => self.step(*step).begin(),
+            RunEvent::ThoughtGenerated { step, text } => {
+                self.step(*step).thoughts.push_str(&many_lines(text));
+            }
             RunEvent::TokenGenerated {
                 step,
                 text,

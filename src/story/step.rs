@@ -9,6 +9,8 @@ use super::text::{many_lines, one_line};
 pub struct Step {
     pub step: u32,
     pub tokens: Vec<Token>,
+    /// The thoughts that a thinking model wrote before it.
+    pub thoughts: String,
     /// The tokens so far, then the text of the finished sentence; trimmed.
     pub text: String,
     /// Once the sentence is complete.
@@ -57,6 +59,7 @@ impl Step {
 
         let before = std::mem::take(self);
         self.step = before.step;
+        self.thoughts = before.thoughts;
         self.replaced = before.replaced;
         self.replaced.push(Replaced {
             text: before.text,

@@ -94,7 +94,7 @@ fn shown_corpus<'a>(scene: &Scene<'a>) -> Option<&'a CorpusCard> {
 fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {
     let of_run = scene.run.and_then(|run| run.model(ModelRole::Generator));
     let of_session = match scene.state.models.get(&ModelRole::Generator) {
-        Some(Model::Ready { card, .. }) => Some(card),
+        Some(Model::Ready { card, .. }) => Some(card.as_ref()),
         Some(Model::Loading { fraction, .. }) if of_run.is_none() => {
             return vec![scene.span(
                 Tone::Quiet,

@@ -21,7 +21,7 @@ pub enum Model {
     Loading { file: String, fraction: f32 },
     /// Ready; `wall_ms` is None when only a run named it.
     Ready {
-        card: ModelCard,
+        card: Box<ModelCard>,
         wall_ms: Option<u64>,
     },
 }
@@ -205,10 +205,16 @@ impl State {
             device: one_line(&card.device),
             architecture: one_line(&card.architecture),
             chat_template: one_line(&card.chat_template),
+            template_fallback: one_line(&card.template_fallback),
             ..card.clone()
         };
-        self.models
-            .insert(card.role, Model::Ready { card, wall_ms });
+        self.models.insert(
+            card.role,
+            Model::Ready {
+                card: Box::new(card),
+                wall_ms,
+            },
+        );
     }
 
     fn index_finished(&mut self, report: &IndexReport) {

@@ -5,6 +5,7 @@ mod write;
 mod tree;
 mod judge;
 mod tap;
+mod template;
 
 use std::path::{Path, PathBuf};
 
@@ -122,6 +123,93 @@ fn widen(bytes: &[u8]) -> Vec<u8> {
     }
     head.resize(head.len().next_multiple_of(ALIGNMENT), 0);
     head.extend(body);
+    head
+}
+
+/// Changes to the metadata of a model file.
+struct Edit<'a> {
+    /// The chat template; `None` for a file without one.
+    template: Option<&'a str>,
+    /// Tokens and the texts that they have instead; they become user-defined tokens.
+    tokens: &'a [(&'a str, &'a str)],
+}
+
+/// The bytes of a bundled model file with its metadata changed.
+fn edited(name: &str, edit: &Edit<'_>) -> Vec<u8> {
+    const ALIGNMENT: usize = 32;
+    const USER_DEFINED: i32 = 4;
+    let bytes = std::fs::read(bundled(name)).expect("a model");
+    let u64_at =
+        |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")) as usize;
+    let u32_at =
+        |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
+    let text_at = |at: usize| &bytes[at + 8..at + 8 + u64_at(at)];
+    let size = |kind: usize| [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8][kind];
+    let push_text = |to: &mut Vec<u8>, text: &[u8]| {
+        to.extend((text.len() as u64).to_le_bytes());
+        to.extend_from_slice(text);
+    };
+
+    let mut head = bytes[..24].to_vec();
+    let mut changed = Vec::new();
+    let mut count = u64_at(16) as u64;
+    let mut at = 24;
+    for _ in 0..u64_at(16) {
+        let (start, key) = (at, text_at(at));
+        at += 8 + u64_at(at);
+        let kind = u32_at(at);
+        let value = at + 4;
+        at = match kind {
+            8 => value + 8 + u64_at(value),
+            9 if u32_at(value) == 8 => {
+                (0..u64_at(value + 4)).fold(value + 12, |end, _| end + 8 + u64_at(end))
+            }
+            9 => value + 12 + size(u32_at(value)) * u64_at(value + 4),
+            other => value + size(other),
+        };
+        match key {
+            b"tokenizer.chat_template" => count -= 1,
+            b"tokenizer.ggml.tokens" => {
+                head.extend_from_slice(&bytes[start..value + 12]);
+                let mut text = value + 12;
+                for index in 0..u64_at(value + 4) {
+                    let known = text_at(text);
+                    text += 8 + known.len();
+                    let other = edit.tokens.iter().find(|(old, _)| old.as_bytes() == known);
+                    if other.is_some() {
+                        changed.push(index);
+                    }
+                    push_text(&mut head, other.map_or(known, |(_, new)| new.as_bytes()));
+                }
+                assert_eq!(changed.len(), edit.tokens.len());
+            }
+            b"tokenizer.ggml.token_type" => {
+                let from = head.len() + value + 12 - start;
+                head.extend_from_slice(&bytes[start..at]);
+                for index in &changed {
+                    head[from + 4 * index..from + 4 * index + 4]
+                        .copy_from_slice(&USER_DEFINED.to_le_bytes());
+                }
+            }
+            _ => head.extend_from_slice(&bytes[start..at]),
+        }
+    }
+    if let Some(template) = edit.template {
+        count += 1;
+        push_text(&mut head, b"tokenizer.chat_template");
+        head.extend(8_u32.to_le_bytes());
+        push_text(&mut head, template.as_bytes());
+    }
+    head[16..24].copy_from_slice(&count.to_le_bytes());
+
+    let infos = at;
+    for _ in 0..u64_at(8) {
+        at += 8 + u64_at(at);
+        at += 4 + 8 * u32_at(at) + 12;
+    }
+    head.extend_from_slice(&bytes[infos..at]);
+    head.resize(head.len().next_multiple_of(ALIGNMENT), 0);
+    head.extend_from_slice(&bytes[at.next_multiple_of(ALIGNMENT)..]);
     head
 }
 

@@ -39,6 +39,7 @@ fn generator() -> ModelCard {
         width: 4,
         context_tokens: 64,
         chat_template: "gguf".to_owned(),
+        template_fallback: String::new(),
     }
 }
 

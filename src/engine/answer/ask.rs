@@ -9,7 +9,7 @@ use crate::engine::error::{AskError, RunError};
 use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, context};
 use crate::engine::stages;
 use crate::event::{Advice, FORMAT, Flow, Outcome, RunEvent};
-use crate::llm::{Generator, LlmError};
+use crate::llm::{Generator, LlmError, TEMPLATE_ADVICE};
 
 use super::lookup::retrieve;
 use super::write::write;
@@ -37,6 +37,13 @@ pub fn ask<'a>(
     let mut roles = stages::select(&tools);
     let mut run = Run::new(tools, question, publish);
     run.emit(started(&run, confirmed));
+    let fallback = run.tools.generator.card().template_fallback.clone();
+    if !fallback.is_empty() {
+        run.emit(RunEvent::Warned {
+            text: fallback,
+            advice: Some(TEMPLATE_ADVICE.to_owned()),
+        });
+    }
     emit_gate(&mut run, &roles);
 
     let outcome = match answer(&mut run, &mut roles, confirmed) {

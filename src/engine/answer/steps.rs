@@ -53,6 +53,12 @@ impl<'a> Steps<'a> {
 
     /// Takes the next token of the completion.
     pub fn push(&mut self, publish: &mut dyn FnMut(RunEvent) -> Flow, token: &Token) -> Flow {
+        if token.is_thought {
+            return publish(RunEvent::ThoughtGenerated {
+                step: self.step,
+                text: token.text.clone(),
+            });
+        }
         if self.begins_sentence(&token.text) && self.finish(publish) == Flow::Stop {
             return Flow::Stop;
         }

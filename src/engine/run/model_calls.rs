@@ -40,6 +40,7 @@ impl Run<'_> {
             return Ok(untapped(Completion {
                 text: String::new(),
                 tokens: Vec::new(),
+                thoughts: String::new(),
                 end: End::Stopped,
             }));
         }

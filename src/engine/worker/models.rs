@@ -251,6 +251,13 @@ impl Loader<'_> {
             ..generator.card().clone()
         });
 
+        let fallback = generator.card().template_fallback.clone();
+        if role == ModelRole::Generator && !fallback.is_empty() {
+            let _ = (self.publish)(SessionEvent::Warned {
+                text: fallback,
+                advice: Some(llm::TEMPLATE_ADVICE.to_owned()),
+            });
+        }
         if role == ModelRole::Generator && !generator.can_share_prefixes() {
             let text = "this model keeps one state per prompt: prompts share nothing, so methods that ask much are slower";
             let _ = (self.publish)(SessionEvent::Warned {

@@ -167,13 +167,15 @@ impl Sentence<'_> {
     }
 
     fn rows(&self, page: &mut Page<'_>) {
+        let selected = page.scene.ui.scroll(Pane::Answer).selected;
+        let is_selected = selected.is_some_and(|selected| selected.row == self.row);
+        self.thought_rows(page, is_selected);
         for version in 0..self.step.replaced.len() {
             self.replaced_rows(page, version);
         }
         self.text_rows(page);
 
-        let selected = page.scene.ui.scroll(Pane::Answer).selected;
-        if selected.is_some_and(|selected| selected.row == self.row) {
+        if is_selected {
             for (at, citation) in self.step.citations.iter().enumerate() {
                 let item = Item {
                     row: self.row,
@@ -181,6 +183,26 @@ impl Sentence<'_> {
                 };
                 page.item(item, citation_row(page, citation));
             }
+        }
+    }
+
+    /// The thoughts in front of the sentence: one line, and all of them while it is selected.
+    fn thought_rows(&self, page: &mut Page<'_>, is_selected: bool) {
+        let thoughts = self.step.thoughts.trim();
+        if thoughts.is_empty() {
+            return;
+        }
+
+        let words = thoughts.split_whitespace().count();
+        let mark = if is_selected { "▾" } else { "▸" };
+        let indent = " ".repeat(INDENT);
+        page.text(
+            Tone::Quiet,
+            &indent,
+            &format!("{mark} thoughts, {words} words"),
+        );
+        if is_selected {
+            page.text(Tone::Quiet, &indent, thoughts);
         }
     }
 

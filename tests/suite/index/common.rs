@@ -107,6 +107,7 @@ impl WordEmbedder {
             width: WIDTH as u32,
             context_tokens: 512,
             chat_template: String::new(),
+            template_fallback: String::new(),
         };
         Self {
             card,

@@ -1,7 +1,7 @@
 //! Loading models, and the embedder.
 
 use ragscope::config::GeneratorSettings;
-use ragscope::event::{Flow, StopFlag};
+use ragscope::event::{Advice as _, Flow, StopFlag};
 use ragscope::llm::{Embedder, Generator, LlmError, Prompt, load_embedder, load_generator};
 
 use super::{
@@ -229,7 +229,7 @@ fn settings_that_name_nothing_are_errors_with_the_names_there_are() {
             &mut |_| Flow::Continue,
         )
         .err();
-        let text = error.expect("an error").to_string();
+        let text = error.expect("an error").to_problem().line();
         assert!(text.contains(names), "{text}");
     }
     let named = generator_with(

@@ -50,6 +50,7 @@ impl ModelCalls for Script {
         let complete = |(at, prompt)| Completion {
             text: text(at, prompt),
             tokens: Vec::new(),
+            thoughts: String::new(),
             end: End::Turn,
         };
         Ok(prompts.iter().enumerate().map(complete).collect())

@@ -19,10 +19,12 @@ pub fn sample(text: &str, logprobs: &[f64]) -> Completion {
         logprob: *logprob as f32,
         entropy: 0.0,
         attention: Vec::new(),
+        is_thought: false,
     };
     Completion {
         text: text.to_owned(),
         tokens: logprobs.iter().map(token).collect(),
+        thoughts: String::new(),
         end: End::Turn,
     }
 }

@@ -106,6 +106,7 @@ impl ScriptedGenerator {
             logprob: -entropy,
             entropy,
             attention: Vec::new(),
+            is_thought: false,
         }
     }
 }
@@ -140,6 +141,7 @@ impl Generator for ScriptedGenerator {
             let mut completion = Completion {
                 text: String::new(),
                 tokens: Vec::new(),
+                thoughts: String::new(),
                 end: End::Turn,
             };
             for word in words(&reply) {
@@ -402,5 +404,6 @@ fn card(role: ModelRole, width: u32, context_tokens: u32) -> ModelCard {
         } else {
             String::new()
         },
+        template_fallback: String::new(),
     }
 }

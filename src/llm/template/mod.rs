@@ -1,0 +1,547 @@
+//! Renders a prompt with the model's chat template and tokenizes it, so that text of the prompt
+//! cannot pass for a part of the template.
+
+pub mod jinja;
+pub(super) mod thought;
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use jiff::Zoned;
+use llama_cpp_2::model::{LlamaChatMessage, LlamaChatTemplate, LlamaModel};
+use llama_cpp_2::token::LlamaToken;
+use llama_cpp_2::token_type::LlamaTokenAttr;
+
+use self::jinja::{ChatTemplate, Surroundings, TemplateError, Turn};
+use self::thought::{Marks, Splitter};
+use super::{LlmError, Prompt, Rendered, ffi};
+use crate::config::{GeneratorSettings, Thinking};
+
+/// What to do where another template stands in for the model's own.
+pub const TEMPLATE_ADVICE: &str =
+    "set generator.chat_template to the template that the model was trained with";
+/// The template for models without one whose vocabulary has its marks.
+const CHATML: &str = "chatml";
+/// No template: the prompt is the text of its turns.
+const NONE: &str = "none";
+/// Ending of template files.
+const FILE_ENDING: &str = ".jinja";
+/// Stand in for the texts of the prompt while the template is applied: private-use characters,
+/// which no template changes, between spaces, which show whether it trims.
+const SYSTEM_MARK: &str = "\u{f0000}s\u{f0001}";
+const USER_MARK: &str = "\u{f0000}u\u{f0001}";
+/// The prompt by which a template is tried.
+const SAMPLE: &str = "question";
+
+/// Place where a rendered prompt ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// At the first word of the answer: the model writes no thoughts.
+    Answer,
+    /// At the start of the reply, in which a thinking model thinks first.
+    Reply,
+}
+
+/// A chat template with what is needed to apply it safely.
+pub(super) struct Template {
+    source: Source,
+    name: String,
+    /// Why another template stands in for the model's own; empty when none does.
+    fallback: String,
+    thinking: Thinking,
+    thinking_tokens: usize,
+    /// How the model marks its thoughts, if it is known to have any.
+    marks: Option<Marks>,
+    /// Text behind the template's that keeps the model from thinking.
+    without_thoughts: &'static str,
+    /// Whether the prompt of a reply with thoughts ends inside of them.
+    opens_thoughts: bool,
+    /// Whether the template writes the token that the vocabulary adds to every prompt.
+    writes_bos: bool,
+    /// Texts that the vocabulary parses as control tokens, such as `<|im_end|>`.
+    control_texts: Vec<String>,
+    /// User-defined tokens of the template: the vocabulary parses them even where control tokens
+    /// are not parsed.
+    turn_texts: Vec<String>,
+    /// Texts that end a turn if the vocabulary has no token for it.
+    stop_texts: Vec<String>,
+}
+
+/// The rules of a template.
+enum Source {
+    Jinja(Box<ChatTemplate>),
+    /// A template of llama.cpp.
+    Named(LlamaChatTemplate),
+    Plain,
+}
+
+/// A chosen template, not yet tried.
+struct Choice {
+    source: Source,
+    name: String,
+    fallback: String,
+}
+
+impl Template {
+    /// Chooses the template that the setting names: `auto` for the model's own, or a stand-in where
+    /// that cannot be used; `none`; a file; or the name of a template of llama.cpp.
+    pub fn choose(model: &LlamaModel, settings: &GeneratorSettings) -> Result<Self, LlmError> {
+        let setting = settings.chat_template.as_str();
+        let control_texts = control_texts(model);
+        let has_token = |text: &str| control_texts.iter().any(|known| known == text);
+        let Choice {
+            source,
+            name,
+            fallback,
+        } = match setting {
+            "auto" => automatic(model, &has_token)?,
+            NONE => Choice::named(NONE)?,
+            file if file.ends_with(FILE_ENDING) => of_file(model, file)?,
+            name => Choice::named(name)?,
+        };
+        let sample = source.try_on(model).map_err(|error| {
+            let known = ffi::chat_templates().join(", ");
+            LlmError::settings(
+                format!("the chat template `{setting}` cannot be used ({error})"),
+                format!("set generator.chat_template to auto, to none, to a file that ends with {FILE_ENDING}, or to one of {known}"),
+            )
+        })?;
+
+        let mut stop_texts = Vec::new();
+        if name == CHATML && !has_token("<|im_end|>") {
+            stop_texts.push("<|im_end|>".to_owned());
+        }
+
+        let prompt_end = |text: &str| {
+            let end = text.rfind(SAMPLE).map_or(0, |at| at + SAMPLE.len());
+            text[end..].to_owned()
+        };
+        let end = prompt_end(&sample);
+        let thoughtful = source.apply(model, "", SAMPLE, true)?;
+        let is_token = |text: &str| tokenize(model, text, false, true).len() == 1;
+        let marks = thought::marks(is_token, &prompt_end(&thoughtful));
+        let without_thoughts = match source {
+            Source::Plain => "",
+            Source::Jinja(_) | Source::Named(_) => thought::without_thoughts(marks, &end),
+        };
+        Ok(Self {
+            turn_texts: turn_texts(model, &format!("{sample}{without_thoughts}")),
+            writes_bos: writes_bos(model, &sample),
+            without_thoughts,
+            opens_thoughts: thought::is_open(&prompt_end(&thoughtful)),
+            source,
+            name,
+            fallback,
+            thinking: settings.thinking,
+            thinking_tokens: settings.thinking_tokens as usize,
+            marks,
+            control_texts,
+            stop_texts,
+        })
+    }
+
+    /// Returns `gguf`, `none`, the file or the name of the template.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns why another template stands in for the model's own; empty when none does.
+    pub fn fallback(&self) -> &str {
+        &self.fallback
+    }
+
+    /// Returns the maximum number of tokens of the thoughts in front of an answer.
+    pub fn thinking_tokens(&self) -> usize {
+        self.thinking_tokens
+    }
+
+    pub fn stop_texts(&self) -> &[String] {
+        &self.stop_texts
+    }
+
+    /// Returns where the prompt of a reply ends: a reply that is continued has been thought about.
+    pub fn opening(&self, prompt: &Prompt) -> Opening {
+        match self.thinking {
+            Thinking::On if prompt.reply.is_empty() => Opening::Reply,
+            Thinking::On | Thinking::Off => Opening::Answer,
+        }
+    }
+
+    /// Returns what splits the reply to a prompt into thoughts and the answer. A model that was
+    /// given an empty block of thoughts writes no other.
+    pub fn splitter(&self, opening: Opening) -> Splitter {
+        match opening {
+            Opening::Reply => Splitter::new(self.marks, self.opens_thoughts),
+            Opening::Answer => Splitter::new(None, false),
+        }
+    }
+
+    /// Returns the tokens that end thoughts which are too long.
+    pub fn closing(&self, model: &LlamaModel) -> Vec<i32> {
+        let close = self.marks.map_or("", |marks| marks.close);
+        tokenize(model, close, false, true)
+    }
+
+    /// Returns the text and tokens of a prompt.
+    pub fn render(
+        &self,
+        model: &LlamaModel,
+        prompt: &Prompt,
+        opening: Opening,
+    ) -> Result<Rendered, LlmError> {
+        let is_thinking = opening == Opening::Reply;
+        let turns = self
+            .source
+            .apply(model, &prompt.system, &prompt.user, is_thinking)?;
+        let tail = match opening {
+            Opening::Answer => self.without_thoughts,
+            Opening::Reply => "",
+        };
+        let text = format!("{turns}{tail}{}", prompt.reply);
+
+        let parts = [&prompt.system, &prompt.user, &prompt.reply];
+        let tokens = if parts.iter().any(|part| self.has_control_text(part)) {
+            self.tokenize_parts(model, prompt, is_thinking, tail)?
+        } else {
+            tokenize(model, &text, !self.writes_bos, true)
+        };
+        Ok(Rendered { text, tokens })
+    }
+
+    fn has_control_text(&self, text: &str) -> bool {
+        self.control_texts
+            .iter()
+            .chain(&self.turn_texts)
+            .any(|control| text.contains(control.as_str()))
+    }
+
+    /// Tokenizes a prompt whose texts contain control texts: only those of the template are parsed.
+    fn tokenize_parts(
+        &self,
+        model: &LlamaModel,
+        prompt: &Prompt,
+        is_thinking: bool,
+        tail: &str,
+    ) -> Result<Vec<i32>, LlmError> {
+        let spaced = |mark: &str| format!(" {mark} ");
+        let system_mark = if prompt.system.is_empty() {
+            String::new()
+        } else {
+            spaced(SYSTEM_MARK)
+        };
+        let turns = self
+            .source
+            .apply(model, &system_mark, &spaced(USER_MARK), is_thinking)?;
+
+        let mut all = Vec::new();
+        let mut rest = turns.as_str();
+        while let Some((at, mark)) = [SYSTEM_MARK, USER_MARK]
+            .into_iter()
+            .filter_map(|mark| Some((rest.find(mark)?, mark)))
+            .min()
+        {
+            let mut text = if mark == SYSTEM_MARK {
+                prompt.system.as_str()
+            } else {
+                prompt.user.as_str()
+            };
+            let mut before = &rest[..at];
+            let mut after = &rest[at + mark.len()..];
+            // what the template does to the spaces around a mark, it does to the text's own
+            match before.strip_suffix(' ') {
+                Some(kept) => before = kept,
+                None => text = text.trim_start(),
+            }
+            match after.strip_prefix(' ') {
+                Some(kept) => after = kept,
+                None => text = text.trim_end(),
+            }
+            all.extend(tokenize(model, before, self.adds_special(&all), true));
+            all.extend(self.tokenize_plain(model, text));
+            rest = after;
+        }
+        let rest = format!("{rest}{tail}");
+        all.extend(tokenize(model, &rest, self.adds_special(&all), true));
+        all.extend(self.tokenize_plain(model, &prompt.reply));
+        Ok(all)
+    }
+
+    /// Returns whether the token at the start of a prompt is still to be added.
+    fn adds_special(&self, so_far: &[i32]) -> bool {
+        so_far.is_empty() && !self.writes_bos
+    }
+
+    /// Tokenizes a text as plain text, whatever it contains.
+    fn tokenize_plain(&self, model: &LlamaModel, text: &str) -> Vec<i32> {
+        let mut all = Vec::new();
+        let mut rest = text;
+        // llama.cpp parses user-defined tokens always. They are split after the first character,
+        // so that neither half is one.
+        while let Some(at) = self
+            .turn_texts
+            .iter()
+            .filter_map(|turn_text| rest.find(turn_text.as_str()))
+            .min()
+        {
+            let split = at + rest[at..].chars().next().map_or(1, char::len_utf8);
+            all.extend(tokenize(model, &rest[..split], false, false));
+            rest = &rest[split..];
+        }
+        all.extend(tokenize(model, rest, false, false));
+        all
+    }
+}
+
+impl Choice {
+    /// A template of llama.cpp, or `none`.
+    fn named(name: &str) -> Result<Self, LlmError> {
+        let source = if name == NONE {
+            Source::Plain
+        } else {
+            let template = LlamaChatTemplate::new(name)
+                .map_err(|error| failed(&TemplateError::new(error.to_string())))?;
+            Source::Named(template)
+        };
+        Ok(Self {
+            source,
+            name: name.to_owned(),
+            fallback: String::new(),
+        })
+    }
+}
+
+impl Source {
+    /// Returns a sample prompt, if the template writes its text.
+    fn try_on(&self, model: &LlamaModel) -> Result<String, LlmError> {
+        let text = self.apply(model, "", SAMPLE, false)?;
+        if text.contains(SAMPLE) {
+            Ok(text)
+        } else {
+            Err(failed(&TemplateError::new("it leaves the question out")))
+        }
+    }
+
+    /// Applies the template to a system turn (left out if empty) and a user turn, and opens the
+    /// assistant's.
+    fn apply(
+        &self,
+        model: &LlamaModel,
+        system: &str,
+        user: &str,
+        is_thinking: bool,
+    ) -> Result<String, LlmError> {
+        // llama.cpp takes strings that end with a zero.
+        let system = system.replace('\0', "\u{fffd}");
+        let user = user.replace('\0', "\u{fffd}");
+        match self {
+            Self::Plain if system.is_empty() => Ok(user),
+            Self::Plain => Ok(format!("{system}\n\n{user}")),
+            Self::Named(template) => apply_named(model, template, &system, &user),
+            Self::Jinja(template) => {
+                apply_jinja(template, &system, &user, is_thinking).map_err(|error| failed(&error))
+            }
+        }
+    }
+}
+
+fn apply_jinja(
+    template: &ChatTemplate,
+    system: &str,
+    user: &str,
+    is_thinking: bool,
+) -> Result<String, TemplateError> {
+    fn user_turn(content: &str) -> Turn<'_> {
+        Turn {
+            role: "user",
+            content,
+        }
+    }
+    if system.is_empty() {
+        return template.render(&[user_turn(user)], is_thinking);
+    }
+
+    let system_turn = Turn {
+        role: "system",
+        content: system,
+    };
+    let turns = [system_turn, user_turn(user)];
+    template.render(&turns, is_thinking).or_else(|_| {
+        // the templates of Gemma refuse a system turn: its text goes in front of the user's
+        let joined = format!("{system}\n\n{user}");
+        template.render(&[user_turn(&joined)], is_thinking)
+    })
+}
+
+fn apply_named(
+    model: &LlamaModel,
+    template: &LlamaChatTemplate,
+    system: &str,
+    user: &str,
+) -> Result<String, LlmError> {
+    let turn = |role: &str, text: &str| {
+        LlamaChatMessage::new(role.to_owned(), text.to_owned())
+            .map_err(|error| failed(&TemplateError::new(error.to_string())))
+    };
+    let mut turns = Vec::new();
+    if !system.is_empty() {
+        turns.push(turn("system", system)?);
+    }
+    turns.push(turn("user", user)?);
+    model
+        .apply_chat_template(template, &turns, true)
+        .map_err(|error| failed(&TemplateError::new(error.to_string())))
+}
+
+fn failed(error: &TemplateError) -> LlmError {
+    LlmError::settings(
+        format!("the chat template cannot be applied: {error}"),
+        "set generator.chat_template to a template that takes this prompt",
+    )
+}
+
+/// Returns the model's own template, or what stands in for it: chatml where the vocabulary has its
+/// marks, otherwise no template.
+fn automatic(model: &LlamaModel, has_token: &dyn Fn(&str) -> bool) -> Result<Choice, LlmError> {
+    let reason = match model.chat_template(None) {
+        Err(_) => "the model file has no chat template".to_owned(),
+        Ok(own) => {
+            let text = own.to_str().unwrap_or_default().to_owned();
+            match of_text(model, &text) {
+                Ok(source) => {
+                    return Ok(Choice {
+                        source,
+                        name: "gguf".to_owned(),
+                        fallback: String::new(),
+                    });
+                }
+                Err(error) => format!("the model's chat template cannot be used ({error})"),
+            }
+        }
+    };
+
+    let name = if has_token("<|im_start|>") && has_token("<|im_end|>") {
+        CHATML
+    } else {
+        NONE
+    };
+    let stand_in = if name == CHATML {
+        "chatml stands in"
+    } else {
+        "prompts are sent as plain text"
+    };
+    Ok(Choice {
+        fallback: format!("{reason}: {stand_in}"),
+        ..Choice::named(name)?
+    })
+}
+
+/// Parses a template and tries it.
+fn of_text(model: &LlamaModel, text: &str) -> Result<Source, TemplateError> {
+    let vocabulary = model.vocab();
+    let token_text = |token: LlamaToken| {
+        let text = Some(token)
+            .filter(|token| token.0 >= 0)
+            .and_then(|token| vocabulary.text(token))
+            .and_then(|text| text.to_str().ok());
+        text.unwrap_or_default().to_owned()
+    };
+    let surroundings = Surroundings {
+        bos_token: token_text(vocabulary.bos()),
+        eos_token: token_text(vocabulary.eos()),
+        now: Zoned::now(),
+    };
+
+    let template = ChatTemplate::parse(text, surroundings)?;
+    let sample = apply_jinja(&template, "", SAMPLE, false)?;
+    if !sample.contains(SAMPLE) {
+        return Err(TemplateError::new("it leaves the question out"));
+    }
+    Ok(Source::Jinja(Box::new(template)))
+}
+
+/// Returns the template of a file.
+fn of_file(model: &LlamaModel, file: &str) -> Result<Choice, LlmError> {
+    let unusable = |reason: String| {
+        LlmError::settings(
+            format!("the chat template {file} cannot be used ({reason})"),
+            "correct the file, or set generator.chat_template to auto",
+        )
+    };
+    let text =
+        std::fs::read_to_string(Path::new(file)).map_err(|error| unusable(error.to_string()))?;
+    let source = of_text(model, &text).map_err(|error| unusable(error.to_string()))?;
+    Ok(Choice {
+        source,
+        name: file.to_owned(),
+        fallback: String::new(),
+    })
+}
+
+/// Returns whether a rendered prompt begins with the token that the vocabulary adds to every
+/// prompt, which would then stand there twice.
+fn writes_bos(model: &LlamaModel, sample: &str) -> bool {
+    let vocabulary = model.vocab();
+    let bos = Some(vocabulary.bos()).filter(|bos| bos.0 >= 0);
+    let text = bos.and_then(|bos| vocabulary.text(bos)?.to_str().ok());
+    let begins_with_bos = text.is_some_and(|text| !text.is_empty() && sample.starts_with(text));
+    vocabulary.should_add_bos() && begins_with_bos
+}
+
+/// Tokenizes a text.
+///
+/// The flags are llama.cpp's: `add_special` adds the tokens that the model expects at the start of
+/// a prompt, `parse_special` parses control tokens in the text.
+pub(super) fn tokenize(
+    model: &LlamaModel,
+    text: &str,
+    add_special: bool,
+    parse_special: bool,
+) -> Vec<i32> {
+    let vocabulary = model.vocab();
+    let mut tokens: Vec<i32> = vocabulary
+        .tokenize(text.as_bytes(), add_special, parse_special)
+        .into_iter()
+        .map(|token| token.0)
+        .collect();
+
+    // With `add_special` some vocabularies add an end of text too, which would end the prompt.
+    let ends = tokens.last() == Some(&vocabulary.eos().0);
+    if add_special && vocabulary.should_add_eos() && ends {
+        tokens.pop();
+    }
+    tokens
+}
+
+fn control_texts(model: &LlamaModel) -> Vec<String> {
+    let texts = texts_of(model, &[LlamaTokenAttr::Control, LlamaTokenAttr::Unknown]);
+    texts.into_iter().collect()
+}
+
+/// Returns the user-defined tokens that the template uses. Others (runs of spaces, mostly) are
+/// harmless.
+fn turn_texts(model: &LlamaModel, sample: &str) -> Vec<String> {
+    let texts = texts_of(model, &[LlamaTokenAttr::UserDefined]);
+    let is_of_frame = |text: &String| {
+        let is_word = !text.trim().is_empty() && !SAMPLE.contains(text.as_str());
+        is_word && sample.contains(text.as_str())
+    };
+    texts.into_iter().filter(is_of_frame).collect()
+}
+
+/// Returns the texts of all tokens with one of these attributes.
+fn texts_of(model: &LlamaModel, attributes: &[LlamaTokenAttr]) -> HashSet<String> {
+    let vocabulary = model.vocab();
+    let mut texts = HashSet::new();
+    for token in vocabulary.tokens() {
+        let known = vocabulary.attr(token);
+        if !attributes
+            .iter()
+            .any(|attribute| known.contains(*attribute))
+        {
+            continue;
+        }
+        let text = vocabulary.text(token).and_then(|text| text.to_str().ok());
+        texts.extend(text.filter(|text| !text.is_empty()).map(str::to_owned));
+    }
+    texts
+}

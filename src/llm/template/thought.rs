@@ -1,0 +1,269 @@
+//! Thinking models write their thoughts in front of the answer: where thoughts begin and end, and
+//! what keeps a model from writing any.
+
+/// How a family of models marks its thoughts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marks {
+    /// Opens the thoughts, at the start of a reply.
+    pub open: &'static str,
+    /// Ends them; the answer follows.
+    pub close: &'static str,
+    /// Opens the answer of a reply without thoughts; empty for nothing.
+    pub direct: &'static str,
+}
+
+/// Marks of Qwen3, DeepSeek-R1, SmolLM3, Phi-4-reasoning and most others.
+pub const THINK: Marks = Marks {
+    open: "<think>",
+    close: "</think>",
+    direct: "",
+};
+
+/// Marks of gpt-oss, which thinks in a channel and answers in another one.
+pub const CHANNELS: Marks = Marks {
+    open: "<|channel|>analysis<|message|>",
+    close: "<|end|><|start|>assistant<|channel|>final<|message|>",
+    direct: FINAL_CHANNEL,
+};
+/// The start of the answer of gpt-oss behind `<|start|>assistant`.
+const FINAL_CHANNEL: &str = "<|channel|>final<|message|>";
+const CHANNEL_TURN: &str = "<|start|>assistant";
+
+/// Returns the marks of a model by the tokens of its vocabulary and the end of its prompt.
+pub fn marks(has_token: impl Fn(&str) -> bool, prompt_end: &str) -> Option<Marks> {
+    if has_token("<|channel|>") && has_token("<|message|>") {
+        Some(CHANNELS)
+    } else if (has_token(THINK.open) && has_token(THINK.close)) || is_open(prompt_end) {
+        Some(THINK)
+    } else {
+        None
+    }
+}
+
+/// Returns whether a prompt ends inside of thoughts.
+pub fn is_open(prompt_end: &str) -> bool {
+    prompt_end.rfind(THINK.open) > prompt_end.rfind(THINK.close)
+}
+
+/// Returns the text behind a prompt after which a model answers without thoughts: an empty block of
+/// them, unless the template wrote one.
+pub fn without_thoughts(marks: Option<Marks>, prompt_end: &str) -> &'static str {
+    let is_closed = prompt_end.trim_end().ends_with(THINK.close);
+    if is_open(prompt_end) {
+        return if prompt_end.ends_with('\n') {
+            "\n</think>\n\n"
+        } else {
+            "\n\n</think>\n\n"
+        };
+    }
+    match marks {
+        Some(CHANNELS) if prompt_end.ends_with(CHANNEL_TURN) => FINAL_CHANNEL,
+        Some(THINK) if !is_closed => "<think>\n\n</think>\n\n",
+        Some(_) | None => "",
+    }
+}
+
+/// Where a reply is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At its start, where thoughts may begin.
+    Start,
+    Thoughts,
+    /// Behind the thoughts, in front of the answer's first word.
+    Gap,
+    Answer,
+}
+
+/// Splits a reply that may begin with thoughts, as it grows.
+#[derive(Debug, Clone)]
+pub struct Splitter {
+    marks: Option<Marks>,
+    place: Place,
+    /// Text that may become a mark.
+    held: String,
+}
+
+/// A part of a reply.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Parts {
+    pub thought: String,
+    pub answer: String,
+}
+
+impl Splitter {
+    /// Splits a reply by these marks; without marks, all of it is the answer. `is_open`: the prompt
+    /// ends inside of thoughts.
+    pub fn new(marks: Option<Marks>, is_open: bool) -> Self {
+        let place = match marks {
+            None => Place::Answer,
+            Some(_) if is_open => Place::Thoughts,
+            Some(_) => Place::Start,
+        };
+        Self {
+            marks,
+            place,
+            held: String::new(),
+        }
+    }
+
+    /// Returns whether everything that follows is the answer.
+    pub fn is_in_answer(&self) -> bool {
+        self.place == Place::Answer
+    }
+
+    /// Returns whether the reply is inside of thoughts.
+    pub fn is_in_thoughts(&self) -> bool {
+        self.place == Place::Thoughts
+    }
+
+    /// Takes the next text of the reply, and returns what is known to be a thought or the answer.
+    pub fn push(&mut self, text: &str) -> Parts {
+        let mut parts = Parts::default();
+        self.held.push_str(text);
+        let Some(marks) = self.marks else {
+            parts.answer = std::mem::take(&mut self.held);
+            return parts;
+        };
+
+        if self.place == Place::Start {
+            let begun = self.held.trim_start();
+            if let Some(inside) = begun.strip_prefix(marks.open) {
+                self.held = inside.to_owned();
+                self.place = Place::Thoughts;
+            } else if let Some(answer) = begun.strip_prefix(marks.direct)
+                && !marks.direct.is_empty()
+            {
+                self.held = answer.to_owned();
+                self.place = Place::Gap;
+            } else if !marks.open.starts_with(begun) && !marks.direct.starts_with(begun) {
+                self.place = Place::Answer;
+            }
+        }
+        if self.place == Place::Thoughts {
+            if let Some(at) = self.held.find(marks.close) {
+                parts.thought = self.held[..at].to_owned();
+                self.held.drain(..at + marks.close.len());
+                self.place = Place::Gap;
+            } else {
+                let kept = overlap(&self.held, marks.close);
+                let end = self.held.len() - kept;
+                parts.thought = self.held.drain(..end).collect();
+            }
+        }
+        if self.place == Place::Gap {
+            self.held = self.held.trim_start().to_owned();
+            if !self.held.is_empty() {
+                self.place = Place::Answer;
+            }
+        }
+        if self.place == Place::Answer {
+            parts.answer = std::mem::take(&mut self.held);
+        }
+        parts
+    }
+
+    /// Ends the thoughts, whatever was written: the mark follows in the model's context.
+    pub fn close(&mut self) -> String {
+        self.place = Place::Gap;
+        std::mem::take(&mut self.held)
+    }
+
+    /// Takes what was held back at the end of the reply.
+    pub fn finish(&mut self) -> Parts {
+        let held = std::mem::take(&mut self.held);
+        match self.place {
+            Place::Thoughts => Parts {
+                thought: held,
+                answer: String::new(),
+            },
+            Place::Start | Place::Gap | Place::Answer => Parts {
+                thought: String::new(),
+                answer: held,
+            },
+        }
+    }
+}
+
+/// Returns the length of the longest end of `text` that begins `mark`, in bytes, but not all of it.
+fn overlap(text: &str, mark: &str) -> usize {
+    (1..mark.len())
+        .rev()
+        .find(|end| text.ends_with(&mark[..*end]))
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_closed_as_its_template_needs_it() {
+        let cases = [
+            (Some(THINK), "assistant\n", "<think>\n\n</think>\n\n"),
+            (Some(THINK), "assistant\n<think>\n", "\n</think>\n\n"),
+            (Some(THINK), "assistant<think>", "\n\n</think>\n\n"),
+            (Some(THINK), "assistant\n<think>\n\n</think>\n\n", ""),
+            (None, "assistant\n<think>\n", "\n</think>\n\n"),
+            (Some(CHANNELS), "<|end|><|start|>assistant", FINAL_CHANNEL),
+            (Some(CHANNELS), "<|channel|>final<|message|>", ""),
+            (None, "assistant\n", ""),
+        ];
+        for (marks, prompt_end, expected) in cases {
+            assert_eq!(
+                without_thoughts(marks, prompt_end),
+                expected,
+                "{prompt_end}"
+            );
+        }
+    }
+
+    #[test]
+    fn thoughts_are_split_off_wherever_tokens_end() {
+        let cases = [
+            (
+                THINK,
+                false,
+                "<think>\nHm.\n</think>\n\nYes.",
+                "\nHm.\n",
+                "Yes.",
+            ),
+            (THINK, true, "Hm.</think> Yes.", "Hm.", "Yes."),
+            (THINK, false, "\n<think></think>Yes.", "", "Yes."),
+            (THINK, false, " Yes <think>.", "", " Yes <think>."),
+            (THINK, false, "<thin", "", "<thin"),
+            (THINK, false, "<think>never </thi", "never </thi", ""),
+            (
+                CHANNELS,
+                false,
+                "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.",
+                "Hm.",
+                "Yes.",
+            ),
+            (
+                CHANNELS,
+                false,
+                "<|channel|>final<|message|>Yes.",
+                "",
+                "Yes.",
+            ),
+            (CHANNELS, false, "Yes.", "", "Yes."),
+        ];
+        for (marks, is_open, reply, thought, answer) in cases {
+            for step in [1, 3, 1000] {
+                let mut splitter = Splitter::new(Some(marks), is_open);
+                let mut whole = Parts::default();
+                let characters: Vec<char> = reply.chars().collect();
+                for piece in characters.chunks(step) {
+                    let parts = splitter.push(&piece.iter().collect::<String>());
+                    whole.thought.push_str(&parts.thought);
+                    whole.answer.push_str(&parts.answer);
+                }
+                let rest = splitter.finish();
+                whole.thought.push_str(&rest.thought);
+                whole.answer.push_str(&rest.answer);
+                assert_eq!(whole.thought, thought, "{reply}");
+                assert_eq!(whole.answer, answer, "{reply}");
+            }
+        }
+    }
+}
