@@ -116,6 +116,14 @@ choices! {
         /// By a model (reranker.model).
         Model = "model",
     }
+    /// How judgements of the generator are read.
+    JudgeRead {
+        /// From the probability that its reply begins with each label; from the reply where it
+        /// begins with none.
+        Likelihood = "likelihood",
+        /// From its reply, as the papers do.
+        Reply = "reply",
+    }
     /// Whether to measure how well the model understands its context.
     UnderstandingKind {
         /// Nothing is measured.

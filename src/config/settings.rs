@@ -203,6 +203,9 @@ settings! {
         /// contradiction; generator asks the generator; words needs no model: an answer entails
         /// another when it holds all its content words.
         model: JudgeModel = JudgeModel::Generator;
+        /// How judgements of the generator are read: entailment, self-evaluation, relevance and
+        /// grades.
+        read: JudgeRead = JudgeRead::Likelihood;
     }
 
     /// Measurement of how well the model understands its context.

@@ -169,6 +169,17 @@ pub enum RunEvent {
         calls: u32,
         usage: CallUsage,
     },
+    /// Judgements were read from the replies to `calls` calls, from `call` on. `masses` has the
+    /// probability that each reply begins with one of the labels (empty when it was not read); of
+    /// the replies, `parsed` were written and parsed instead, and `unread` of them name no label.
+    JudgementsRead {
+        call: u32,
+        calls: u32,
+        labels: Vec<String>,
+        masses: Vec<f32>,
+        parsed: u32,
+        unread: u32,
+    },
     /// A sentence of the answer begins. When the step is known already, its sentence was uncertain
     /// and this one replaces it.
     StepStarted { step: u32 },

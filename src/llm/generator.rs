@@ -40,8 +40,6 @@ pub struct LlamaGenerator {
     pub(super) evaluator: Evaluator,
     pub(super) model: Arc<LlamaModel>,
     pub(super) template: Template,
-    /// The tokens that end a turn.
-    pub(super) turn_ends: Vec<usize>,
     /// The start of the model's replies: a space, or nothing.
     pub(super) reply_start: &'static str,
     card: ModelCard,
@@ -100,7 +98,6 @@ pub fn load_generator(
         .clone_into(&mut loaded.card.template_fallback);
 
     let mut generator = LlamaGenerator {
-        turn_ends: turn_ends(&loaded.model),
         reply_start: "",
         evaluator: Evaluator {
             batch_tokens: context.batch_tokens(),
@@ -120,16 +117,6 @@ pub fn load_generator(
         other => other,
     })?;
     Ok(generator)
-}
-
-/// Returns the tokens that end a turn.
-fn turn_ends(model: &LlamaModel) -> Vec<usize> {
-    let vocabulary = model.vocab();
-    vocabulary
-        .tokens()
-        .filter(|token| vocabulary.is_eog(*token))
-        .filter_map(|token| usize::try_from(token.0).ok())
-        .collect()
 }
 
 /// Returns whether the model keeps one state per sequence, which cannot be truncated, in place of

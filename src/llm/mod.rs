@@ -23,6 +23,7 @@ mod cells;
 mod tree;
 mod schedule;
 mod generator;
+pub mod labels;
 mod scorer;
 mod tap;
 mod pool;
@@ -189,20 +190,28 @@ pub trait Generator {
     fn usage(&self) -> CallUsage;
 }
 
+/// How likely a reply begins with each of some labels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Labelled {
+    /// The probability of each label, normalised over the labels.
+    pub shares: Vec<f32>,
+    /// The probability that the reply begins with any of them, in 0..=1: near 0 for a model that
+    /// answers in other words.
+    pub mass: f32,
+}
+
 /// Scores given replies by their likelihood. Nothing is generated and no text is parsed.
 ///
 /// Replies are given without leading space: if the model begins its replies with one, it is added
 /// to a reply that opens a turn.
 pub trait Scorer {
-    /// Returns the probability of each label as the whole reply to each prompt: one row per prompt,
-    /// one column per label, normalised over the labels.
-    ///
-    /// A label's likelihood includes the end of the turn, which distinguishes "1" from "10".
+    /// Returns how likely the reply to each prompt begins with each label, in any of its usual
+    /// spellings (`labels::spellings`).
     ///
     /// # Errors
     /// [`LlmError::BadLabel`] for a label without a token; [`LlmError::PromptTooLong`];
     /// [`LlmError::Stopped`]; failures of llama.cpp.
-    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, LlmError>;
+    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>, LlmError>;
 
     /// Returns the log-probability of each token of `continuations[i]` after `prompts[i]`, nats,
     /// without the end of the turn.

@@ -74,6 +74,7 @@ pub(super) struct Evaluator {
 }
 
 /// Result of a call.
+#[derive(Debug, Default)]
 pub(super) struct Report {
     /// One per job.
     pub ends: Vec<JobEnd>,
@@ -82,6 +83,14 @@ pub(super) struct Report {
     /// Tokens of the prompts that were evaluated to their end, minus those evaluated for them: the
     /// tokens that were shared or cached.
     pub reused: usize,
+}
+
+impl Report {
+    /// Adds the cost of another call.
+    pub fn add(&mut self, other: &Self) {
+        self.evaluated += other.evaluated;
+        self.reused += other.reused;
+    }
 }
 
 #[derive(Debug)]

@@ -1,11 +1,18 @@
-//! Likelihoods of given replies: labels as whole replies, and continuations token by token.
+//! Likelihoods of given replies: labels at the start of a reply, and continuations token by token.
 
 use std::time::Instant;
 
 use super::generator::LlamaGenerator;
+use super::labels::spellings;
 use super::schedule::{self, JobEnd, Next, Reader, Report, Row};
 use super::tree::Job;
-use super::{LlmError, Prompt, Scorer, template};
+use super::{Labelled, LlmError, Prompt, Scorer, template};
+
+/// Spellings whose first token is less likely than the likeliest one's by this factor are left out:
+/// what they would add is not seen in the shares.
+const MIN_FIRST_TOKEN: f32 = 1e-3;
+/// Sequences that the spellings of a prompt take, besides the prompt's own.
+const SPELLING_SEQUENCES: usize = 3;
 
 /// A reply whose likelihood is wanted.
 struct Reply {
@@ -14,31 +21,37 @@ struct Reply {
     targets: Vec<i32>,
 }
 
-/// The part of a reply that is scored.
-#[derive(Clone, Copy)]
-enum Scored {
-    /// Its tokens.
-    Tokens,
-    /// Its tokens and the end of the turn after them.
-    WholeTurn,
+/// A way to begin a reply with a label.
+struct Spelling {
+    label: usize,
+    tokens: Vec<i32>,
 }
 
 impl Scorer for LlamaGenerator {
-    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
-        let mut replies = Vec::with_capacity(prompts.len() * labels.len());
+    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>, LlmError> {
+        let spellings = self.spellings(labels)?;
+        let longest = spellings.iter().map(|one| one.tokens.len()).max();
+        let mut rendered = Vec::with_capacity(prompts.len());
         for prompt in prompts {
-            let rendered = self.answer_prompt(prompt)?;
-            for label in labels {
-                replies.push(self.reply(prompt, &rendered, label, Scored::WholeTurn)?);
-            }
+            let tokens = self.answer_prompt(prompt)?;
+            self.check_length(tokens.len() + longest.unwrap_or(0), 0)?;
+            rendered.push(tokens);
         }
 
-        let logprobs = self.logprobs(replies, labels.len())?;
-        let sums: Vec<f64> = logprobs
-            .iter()
-            .map(|row| row.iter().map(|logprob| f64::from(*logprob)).sum())
-            .collect();
-        Ok(sums.chunks(labels.len().max(1)).map(normalised).collect())
+        let started = Instant::now();
+        let mut total = Report::default();
+        let mut labelled = Vec::with_capacity(prompts.len());
+        let mut rest = rendered.as_slice();
+        let mut outcome = Ok(());
+        while outcome.is_ok() && !rest.is_empty() {
+            let (now, later) = rest.split_at(self.count_prompts(rest));
+            rest = later;
+            outcome = self
+                .likelihoods(now, &spellings, &mut total)
+                .map(|rows| labelled.extend(rows.iter().map(|row| read(row, &spellings, labels))));
+        }
+        self.record_usage(started, Some(&total), 0);
+        outcome.map(|()| labelled)
     }
 
     fn score(
@@ -49,21 +62,110 @@ impl Scorer for LlamaGenerator {
         let mut replies = Vec::with_capacity(prompts.len());
         for (prompt, continuation) in prompts.iter().zip(continuations) {
             let rendered = self.answer_prompt(prompt)?;
-            replies.push(self.reply(prompt, &rendered, continuation, Scored::Tokens)?);
+            replies.push(self.reply(prompt, &rendered, continuation)?);
         }
-        self.logprobs(replies, 1)
+
+        let started = Instant::now();
+        let mut total = Report::default();
+        let logprobs = self.logprobs(replies, &mut total);
+        self.record_usage(started, Some(&total), 0);
+        logprobs
     }
 }
 
 impl LlamaGenerator {
+    /// Returns the distinct token sequences with which a reply may begin with each label.
+    fn spellings(&self, labels: &[&str]) -> Result<Vec<Spelling>, LlmError> {
+        let mut found: Vec<Spelling> = Vec::new();
+        for (label, text) in labels.iter().enumerate() {
+            let known = found.len();
+            for spelling in spellings(text) {
+                let tokens = template::tokenize(&self.model, &spelling, false, false);
+                if text.trim().is_empty() || tokens.is_empty() {
+                    return Err(no_token(text));
+                }
+                // one that goes on from another one is counted with it
+                let is_counted = found[known..]
+                    .iter()
+                    .any(|other| tokens.starts_with(&other.tokens));
+                if !is_counted {
+                    found.push(Spelling { label, tokens });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Counts the prompts at the front that fit into the cache side by side with their spellings.
+    fn count_prompts(&self, rendered: &[Vec<i32>]) -> usize {
+        let cells = &self.evaluator.cells;
+        let mut tokens = 0;
+        let fitting = rendered
+            .iter()
+            .take(cells.sequences() / (1 + SPELLING_SEQUENCES))
+            .take_while(|prompt| {
+                tokens += prompt.len() + 2 * SPELLING_SEQUENCES;
+                tokens <= cells.total()
+            });
+        fitting.count().max(1)
+    }
+
+    /// Returns ln p of each spelling after each prompt, nats; negative infinity for those that are
+    /// too unlikely to count. The prompts are evaluated once: spellings of several tokens continue
+    /// from the cache.
+    fn likelihoods(
+        &mut self,
+        rendered: &[Vec<i32>],
+        spellings: &[Spelling],
+        total: &mut Report,
+    ) -> Result<Vec<Vec<f32>>, LlmError> {
+        let jobs: Vec<Job> = rendered
+            .iter()
+            .map(|prompt| Job {
+                first_row: prompt.len() - 1,
+                tokens: prompt.clone(),
+                max_new_tokens: 0,
+            })
+            .collect();
+        let mut reader = FirstTokens {
+            spellings,
+            logprobs: vec![Vec::new(); jobs.len()],
+        };
+        let report = schedule::run(&mut self.evaluator, &jobs, &mut reader)?;
+        let mut rows = reader.logprobs;
+        total.add(&report);
+        check_done(&report)?;
+
+        let mut replies = Vec::new();
+        let mut places = Vec::new();
+        for (prompt, (tokens, row)) in rendered.iter().zip(&mut rows).enumerate() {
+            let best = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            for (at, spelling) in spellings.iter().enumerate() {
+                if row[at] < best + MIN_FIRST_TOKEN.ln() {
+                    row[at] = f32::NEG_INFINITY;
+                } else if let [evaluated @ .., _] = spelling.tokens.as_slice()
+                    && !evaluated.is_empty()
+                {
+                    places.push((prompt, at));
+                    replies.push(Reply {
+                        job: Job {
+                            first_row: tokens.len(),
+                            tokens: [tokens.as_slice(), evaluated].concat(),
+                            max_new_tokens: 0,
+                        },
+                        targets: spelling.tokens[1..].to_vec(),
+                    });
+                }
+            }
+        }
+        for ((prompt, at), rest) in places.into_iter().zip(self.logprobs(replies, total)?) {
+            rows[prompt][at] += rest.iter().sum::<f32>();
+        }
+        Ok(rows)
+    }
+
     /// Builds the job that yields the likelihood of a reply.
-    fn reply(
-        &self,
-        prompt: &Prompt,
-        rendered: &[i32],
-        reply: &str,
-        scored: Scored,
-    ) -> Result<Reply, LlmError> {
+    fn reply(&self, prompt: &Prompt, rendered: &[i32], reply: &str) -> Result<Reply, LlmError> {
         let opens_turn = prompt.reply.is_empty() && !reply.starts_with(char::is_whitespace);
         let text = if opens_turn {
             format!("{}{reply}", self.reply_start)
@@ -72,17 +174,11 @@ impl LlamaGenerator {
         };
         let targets = template::tokenize(&self.model, &text, false, false);
         if reply.trim().is_empty() || targets.is_empty() {
-            return Err(LlmError::BadLabel {
-                label: reply.to_owned(),
-            });
+            return Err(no_token(reply));
         }
 
         // The row of a token has the probabilities of the next one.
-        let evaluated = match scored {
-            Scored::Tokens => targets.len() - 1,
-            Scored::WholeTurn => targets.len(),
-        };
-        let tokens = [rendered, &targets[..evaluated]].concat();
+        let tokens = [rendered, &targets[..targets.len() - 1]].concat();
         self.check_length(tokens.len(), 0)?;
         let job = Job {
             first_row: rendered.len() - 1,
@@ -92,83 +188,127 @@ impl LlamaGenerator {
         Ok(Reply { job, targets })
     }
 
-    /// Returns the log-probabilities of the targets of each reply, and of the end of the turn where
-    /// a row follows the last target. Replies come in groups that share a prompt.
+    /// Returns the log-probabilities of the targets of each reply.
     fn logprobs(
         &mut self,
         mut replies: Vec<Reply>,
-        group: usize,
+        total: &mut Report,
     ) -> Result<Vec<Vec<f32>>, LlmError> {
-        let started = Instant::now();
         let mut logprobs = Vec::with_capacity(replies.len());
-        let mut total = Report {
-            ends: Vec::new(),
-            evaluated: 0,
-            reused: 0,
-        };
-
-        let mut outcome = Ok(());
-        while outcome.is_ok() && !replies.is_empty() {
-            let later = replies.split_off(self.count_side_by_side(&replies, group));
+        while !replies.is_empty() {
+            let later = replies.split_off(self.count_side_by_side(&replies));
             let now = std::mem::replace(&mut replies, later);
-            outcome = self.evaluate(now).map(|(part, report)| {
-                total.evaluated += report.evaluated;
-                total.reused += report.reused;
-                logprobs.extend(part);
-            });
+            logprobs.extend(self.evaluate(now, total)?);
         }
-
-        self.record_usage(started, Some(&total), 0);
-        outcome.map(|()| logprobs)
+        Ok(logprobs)
     }
 
     /// Counts the replies at the front that fit into the cache side by side, with one sequence per
-    /// reply and one per prompt. More would push prompts out of the cache before all their labels
-    /// were evaluated. What later replies share stays in the cache.
-    fn count_side_by_side(&self, replies: &[Reply], group: usize) -> usize {
+    /// reply and one per prompt. More would push prompts out of the cache before they were
+    /// evaluated. What later replies share stays in the cache.
+    fn count_side_by_side(&self, replies: &[Reply]) -> usize {
         let cells = &self.evaluator.cells;
-        let mut sequences = 0;
         let mut tokens = 0;
-        let mut count = 0;
-        for group in replies.chunks(group.max(1)) {
-            let reply_tokens = |reply: &Reply| reply.job.tokens.len() - reply.job.first_row;
-            sequences += group.len() + 1;
-            tokens += group.iter().map(reply_tokens).sum::<usize>();
-            tokens += group.first().map_or(0, |reply| reply.job.first_row);
-            if count > 0 && (sequences > cells.sequences() || tokens > cells.total()) {
-                break;
-            }
-            count += group.len();
-        }
-        count
+        let fitting = replies
+            .iter()
+            .take(cells.sequences() / 2)
+            .take_while(|reply| {
+                tokens += reply.job.tokens.len();
+                tokens <= cells.total()
+            });
+        fitting.count().max(1)
     }
 
-    fn evaluate(&mut self, replies: Vec<Reply>) -> Result<(Vec<Vec<f32>>, Report), LlmError> {
+    fn evaluate(
+        &mut self,
+        replies: Vec<Reply>,
+        total: &mut Report,
+    ) -> Result<Vec<Vec<f32>>, LlmError> {
         let (jobs, targets): (Vec<Job>, Vec<Vec<i32>>) = replies
             .into_iter()
             .map(|reply| (reply.job, reply.targets))
             .unzip();
         let mut reader = TargetReader {
             jobs: &jobs,
-            turn_ends: &self.turn_ends,
             logprobs: vec![Vec::new(); jobs.len()],
             targets,
         };
         let report = schedule::run(&mut self.evaluator, &jobs, &mut reader)?;
         let logprobs = reader.logprobs;
-        if report.ends.iter().all(|end| *end == JobEnd::Done) {
-            Ok((logprobs, report))
-        } else {
-            Err(LlmError::Stopped)
+        total.add(&report);
+        check_done(&report)?;
+        Ok(logprobs)
+    }
+}
+
+fn no_token(label: &str) -> LlmError {
+    LlmError::BadLabel {
+        label: label.to_owned(),
+    }
+}
+
+fn check_done(report: &Report) -> Result<(), LlmError> {
+    if report.ends.iter().all(|end| *end == JobEnd::Done) {
+        Ok(())
+    } else {
+        Err(LlmError::Stopped)
+    }
+}
+
+/// Sums the spellings of each label. What begins with a longer label ("10") is not a reply with the
+/// shorter one ("1").
+fn read(row: &[f32], spellings: &[Spelling], labels: &[&str]) -> Labelled {
+    let mut masses = vec![0.0_f64; labels.len()];
+    for (spelling, logprob) in spellings.iter().zip(row) {
+        let probability = f64::from(*logprob).exp();
+        masses[spelling.label] += probability;
+        for shorter in spellings {
+            let is_longer = spelling.tokens.len() > shorter.tokens.len()
+                && spelling.tokens.starts_with(&shorter.tokens);
+            if is_longer && shorter.label != spelling.label {
+                masses[shorter.label] -= probability;
+            }
         }
+    }
+
+    for mass in &mut masses {
+        *mass = mass.max(0.0);
+    }
+    let mass: f64 = masses.iter().sum();
+    let share = |of: f64| {
+        if mass > 0.0 {
+            of / mass
+        } else {
+            1.0 / labels.len() as f64
+        }
+    };
+    Labelled {
+        shares: masses.into_iter().map(|of| share(of) as f32).collect(),
+        mass: mass.min(1.0) as f32,
+    }
+}
+
+/// Reads the log-probabilities of the first token of each spelling after each prompt.
+struct FirstTokens<'a> {
+    spellings: &'a [Spelling],
+    logprobs: Vec<Vec<f32>>,
+}
+
+impl Reader for FirstTokens<'_> {
+    fn row(&mut self, job: usize, _position: usize, row: &Row) -> Next {
+        let first = |spelling: &Spelling| spelling.tokens.first().copied().unwrap_or(-1);
+        self.logprobs[job] = self
+            .spellings
+            .iter()
+            .map(|spelling| row.logprob(usize::try_from(first(spelling)).unwrap_or(usize::MAX)))
+            .collect();
+        Next::End
     }
 }
 
 /// Reads the log-probabilities of the targets.
 struct TargetReader<'a> {
     jobs: &'a [Job],
-    /// The tokens that end a turn.
-    turn_ends: &'a [usize],
     targets: Vec<Vec<i32>>,
     logprobs: Vec<Vec<f32>>,
 }
@@ -176,31 +316,10 @@ struct TargetReader<'a> {
 impl Reader for TargetReader<'_> {
     fn row(&mut self, job: usize, position: usize, row: &Row) -> Next {
         let at = position - self.jobs[job].first_row;
-        let logprob = match self.targets[job].get(at) {
-            Some(target) => row.logprob(usize::try_from(*target).unwrap_or(usize::MAX)),
-            None => {
-                let ends = self.turn_ends.iter().map(|end| row.logprob(*end).exp());
-                ends.sum::<f32>().ln()
-            }
-        };
-        self.logprobs[job].push(logprob);
+        if let Some(target) = self.targets[job].get(at) {
+            let target = usize::try_from(*target).unwrap_or(usize::MAX);
+            self.logprobs[job].push(row.logprob(target));
+        }
         Next::End
     }
-}
-
-/// Converts log-likelihoods to probabilities that sum to 1.
-fn normalised(log_likelihoods: &[f64]) -> Vec<f32> {
-    let largest = log_likelihoods
-        .iter()
-        .copied()
-        .fold(f64::NEG_INFINITY, f64::max);
-    let exponentials: Vec<f64> = log_likelihoods
-        .iter()
-        .map(|likelihood| (likelihood - largest).exp())
-        .collect();
-    let sum: f64 = exponentials.iter().sum();
-    exponentials
-        .iter()
-        .map(|exponential| (exponential / sum) as f32)
-        .collect()
 }

@@ -49,8 +49,8 @@ pub trait ModelCalls {
         decoding: &Decoding,
     ) -> Result<Vec<Completion>, MethodError>;
 
-    /// Returns the probability of each label as the whole reply to each prompt: one row per
-    /// prompt, one column per label.
+    /// Returns the probability that the reply to each prompt means each label: one row per prompt,
+    /// one column per label.
     ///
     /// # Errors
     /// As [`crate::llm::Scorer::classify`].

@@ -65,6 +65,8 @@ pub struct Call {
     pub usage: Option<CallUsage>,
     /// Once the call is over: the first call of its batch, and the number of calls in it.
     pub batch: Option<(u32, u32)>,
+    /// The probability that the reply begins with a label, where a judgement was read from it.
+    pub label_mass: Option<f32>,
 }
 
 /// What a run is doing.
@@ -262,10 +264,18 @@ impl Run {
                     branches: *branches,
                     usage: None,
                     batch: None,
+                    label_mass: None,
                 });
             }
             RunEvent::ModelCallFinished { call, calls, usage } => {
                 self.calls_finished(*call, *calls, *usage);
+            }
+
+            RunEvent::JudgementsRead { call, masses, .. } => {
+                let judged = self.calls.iter_mut().filter(|known| known.call >= *call);
+                for (known, mass) in judged.zip(masses) {
+                    known.label_mass = Some(*mass);
+                }
             }
 
             RunEvent::StepStarted { step } => self.step(*step).begin(),

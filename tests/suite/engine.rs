@@ -350,6 +350,49 @@ fn a_reply_without_the_phrase_is_led_to_a_short_answer() {
 }
 
 #[test]
+fn a_judgement_is_read_from_the_reply_where_the_labels_do_not_begin_it() {
+    // how much of the replies begins with a label, the reply, the setting; probability, parsed, unread
+    let cases = [
+        (1.0, "0", "likelihood", 0.9, 0, 0),
+        (0.01, "1, it is relevant.", "likelihood", 1.0, 4, 0),
+        (0.01, "\n**0**", "likelihood", 0.0, 4, 0),
+        (0.01, "I cannot help with that.", "likelihood", 0.9, 4, 4),
+        (1.0, "0.", "reply", 0.0, 4, 0),
+        (1.0, "I cannot help with that.", "reply", 0.5, 4, 4),
+    ];
+    for (mass, reply, read, expected, parsed, unread) in cases {
+        let mut generator = ScriptedGenerator::new()
+            .when("Determine whether", reply)
+            .when("Context:", " So the answer is Lorby.")
+            .labelling("Determine whether", mass)
+            .judging("Determine whether", "1", 0.9);
+        let settings = [("filter.kind", "binary"), ("judge.read", read)];
+        let (_, events) = run(&config(&settings), &mut generator, "Where?", usize::MAX);
+
+        let judged = events.iter().find_map(|event| match event {
+            RunEvent::ChunksJudged { judged, .. } => Some(judged),
+            _ => None,
+        });
+        for one in judged.expect("judgements") {
+            assert!(
+                (one.probability - expected).abs() < 1e-6,
+                "{reply}: {one:?}"
+            );
+        }
+        let readings = events.iter().find_map(|event| match event {
+            RunEvent::JudgementsRead { parsed, unread, .. } => Some((*parsed, *unread)),
+            _ => None,
+        });
+        assert_eq!(readings, Some((parsed, unread)), "{reply}");
+        let warnings = events
+            .iter()
+            .filter(|event| matches!(event, RunEvent::Warned { text } if text.contains("does not answer in these words")))
+            .count();
+        assert_eq!(warnings, usize::from(mass < 0.05), "{reply}");
+    }
+}
+
+#[test]
 fn a_stop_at_any_event_ends_the_run_and_keeps_what_was_written() {
     let reply = " Mira Oakes was a student of Tam Reeve. So the answer is Tam Reeve.";
     let script = || ScriptedGenerator::new().when("Context:", reply);

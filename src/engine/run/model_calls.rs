@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::slice;
 
 use crate::config::prompts::PromptName;
-use crate::config::{JudgeModel, RerankerModel};
+use crate::config::{JudgeModel, JudgeRead, RerankerModel};
 use crate::engine::error::RunError;
 use crate::event::{CallUsage, Flow, ModelRole, RunEvent, saturating_u32};
 use crate::llm::{
-    Completion, Decoding, End, Entailment, HiddenAt, LlmError, Prompt, Tapped, Taps, Token,
+    Completion, Decoding, End, Entailment, HiddenAt, Labelled, LlmError, Prompt, Sampling,
+    StopRule, Tapped, Taps, Token, labels as label_reading,
 };
 use crate::methods::{Meaning, MethodError, ModelCalls, cosine, entailed_by_words};
 
@@ -151,6 +152,118 @@ impl Run<'_> {
     }
 }
 
+/// Judgements that were read from likelihoods, and the number of their first call.
+struct Reading {
+    call: u32,
+    /// One per prompt; empty when likelihoods are not read.
+    labelled: Vec<Labelled>,
+}
+
+impl Run<'_> {
+    fn read_likelihoods(
+        &mut self,
+        purpose: &str,
+        prompts: &[Prompt],
+        labels: &[&str],
+    ) -> Result<Reading, MethodError> {
+        let call = self.emit_model_calls(purpose, prompts)?;
+        let mut labelled = self.tools.generator.classify(prompts, labels)?;
+        self.emit_usage(call);
+        self.check_stopped()?;
+
+        // a model that gives every label no probability has no shares, and events hold finite
+        // numbers
+        for one in &mut labelled {
+            let shares = one.shares.iter_mut();
+            for number in shares.chain([&mut one.mass]) {
+                if !number.is_finite() {
+                    *number = 0.0;
+                }
+            }
+        }
+        Ok(Reading { call, labelled })
+    }
+
+    /// Completes a reading: where the model hardly begins its reply with a label, it writes the reply
+    /// and the label is read from that. A reply that names none leaves the likelihoods as they are.
+    fn read_replies(
+        &mut self,
+        purpose: &str,
+        prompts: &[Prompt],
+        labels: &[&str],
+        reading: Reading,
+    ) -> Result<Vec<Vec<f32>>, MethodError> {
+        let Reading { call, labelled } = reading;
+        let masses: Vec<f32> = labelled.iter().map(|one| one.mass).collect();
+        let is_clear = |at: usize| {
+            masses
+                .get(at)
+                .is_some_and(|mass| *mass >= label_reading::MIN_MASS)
+        };
+        let unclear: Vec<usize> = (0..prompts.len()).filter(|at| !is_clear(*at)).collect();
+
+        let even = vec![1.0 / labels.len().max(1) as f32; labels.len()];
+        let mut rows: Vec<Vec<f32>> = labelled.into_iter().map(|one| one.shares).collect();
+        rows.resize(prompts.len(), even);
+
+        let mut unread = 0;
+        if !unclear.is_empty() {
+            let asked: Vec<Prompt> = unclear.iter().map(|at| prompts[*at].clone()).collect();
+            let decoding = Decoding {
+                max_tokens: label_reading::REPLY_TOKENS,
+                sampling: Sampling::GREEDY,
+                seed: self.tools.config.seed,
+                stop: StopRule {
+                    texts: vec!["\n".to_owned()],
+                },
+            };
+            let purpose = format!("{purpose}: reply");
+            let replies = self.complete(&purpose, &asked, &decoding)?;
+            for (at, reply) in unclear.iter().zip(replies) {
+                match label_reading::named(&reply.text, labels) {
+                    Some(named) => {
+                        rows[*at] = (0..labels.len())
+                            .map(|label| f32::from(u8::from(label == named)))
+                            .collect();
+                    }
+                    None => unread += 1,
+                }
+            }
+        }
+
+        let count = |items: usize| u32::try_from(items).unwrap_or(u32::MAX);
+        self.emit(RunEvent::JudgementsRead {
+            call,
+            calls: self.usage.model_calls - call,
+            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+            parsed: count(unclear.len()),
+            unread,
+            masses: masses.clone(),
+        });
+        if !masses.is_empty() && !unclear.is_empty() {
+            self.warn_of_other_words(purpose, labels, &masses);
+        }
+        Ok(rows)
+    }
+
+    /// Warns, once per purpose and run, that the model does not answer with the labels.
+    fn warn_of_other_words(&mut self, purpose: &str, labels: &[&str], masses: &[f32]) {
+        if !self.warned.insert(purpose.to_owned()) {
+            return;
+        }
+        let mean = masses.iter().sum::<f32>() / masses.len().max(1) as f32;
+        let first: Vec<&str> = labels.iter().take(3).copied().collect();
+        self.emit(RunEvent::Warned {
+            text: format!(
+                "{purpose}: this model does not answer in these words ({} begin {:.0} % of its replies); its replies are parsed instead",
+                first.join(", "),
+                mean * 100.0
+            ),
+            advice: None,
+        });
+    }
+}
+
 impl ModelCalls for Run<'_> {
     fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError> {
         Ok(Prompt::user(self.tools.prompts.fill(name, values)?))
@@ -185,19 +298,14 @@ impl ModelCalls for Run<'_> {
         labels: &[&str],
     ) -> Result<Vec<Vec<f32>>, MethodError> {
         self.check_stopped()?;
-        let first = self.emit_model_calls(purpose, prompts)?;
-        let mut rows = self.tools.generator.classify(prompts, labels)?;
-        self.emit_usage(first);
-        self.check_stopped()?;
-
-        // a model that gives every label no probability has no shares, and events hold finite
-        // numbers
-        for share in rows.iter_mut().flatten() {
-            if !share.is_finite() {
-                *share = 0.0;
-            }
-        }
-        Ok(rows)
+        let reading = match self.tools.config.judge.read {
+            JudgeRead::Likelihood => self.read_likelihoods(purpose, prompts, labels)?,
+            JudgeRead::Reply => Reading {
+                call: self.usage.model_calls,
+                labelled: Vec::new(),
+            },
+        };
+        self.read_replies(purpose, prompts, labels, reading)
     }
 
     fn entail(

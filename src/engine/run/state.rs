@@ -1,5 +1,6 @@
 //! The run: its question, its tools, the stream of its events, and how it ends.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use crate::engine::error::RunError;
@@ -21,6 +22,8 @@ pub struct Run<'a> {
     pub contexts: Contexts,
     pub(super) judged: Judged,
     pub(super) usage: RunUsage,
+    /// Purposes of judgements that this run has warned of.
+    pub(super) warned: HashSet<String>,
     publish: &'a mut dyn FnMut(RunEvent) -> Flow,
     started: Instant,
     is_stopped: bool,
@@ -40,6 +43,7 @@ impl<'a> Run<'a> {
             contexts: Contexts::default(),
             judged: Judged::default(),
             usage: RunUsage::default(),
+            warned: HashSet::new(),
             publish,
             started: Instant::now(),
             is_stopped: false,

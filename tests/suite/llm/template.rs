@@ -365,7 +365,7 @@ fn a_model_without_end_of_turn_writes_to_the_limit() {
         "{written:?}"
     );
     let rows = generator.classify(&[Prompt::user("Yes or no?")], &["yes", "no"]);
-    let sum: f32 = rows.expect("shares")[0].iter().sum();
+    let sum: f32 = rows.expect("shares")[0].shares.iter().sum();
     assert!((sum - 1.0).abs() < 1e-3);
 }
 

@@ -47,7 +47,8 @@ impl ModelCalls for Calls {
         prompts: &[Prompt],
         labels: &[&str],
     ) -> Result<Vec<Vec<f32>>, MethodError> {
-        Ok(self.generator.classify(prompts, labels)?)
+        let labelled = self.generator.classify(prompts, labels)?;
+        Ok(labelled.into_iter().map(|one| one.shares).collect())
     }
 
     fn entail(
@@ -66,7 +67,10 @@ impl ModelCalls for Calls {
             .map(prompt)
             .collect::<Result<Vec<Prompt>, MethodError>>()?;
         let rows = self.generator.classify(&prompts, &Entailment::LABELS)?;
-        Ok(rows.iter().map(|row| Entailment::of_row(row)).collect())
+        Ok(rows
+            .iter()
+            .map(|row| Entailment::of_row(&row.shares))
+            .collect())
     }
 
     fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, MethodError> {
@@ -80,7 +84,7 @@ impl ModelCalls for Calls {
             .generator
             .classify(&prompts, &["1", "0"])?
             .iter()
-            .map(|row| row[0])
+            .map(|row| row.shares[0])
             .collect())
     }
 

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use ragscope::event::{CallUsage, Flow, ModelCard, ModelRole};
 use ragscope::llm::{
-    Completion, Decoding, Embedder, End, Generator, Layers, LlmError, Prompt, Rendered, Scorer,
-    Tap, Tapped, Taps, Token,
+    Completion, Decoding, Embedder, End, Generator, Labelled, Layers, LlmError, Prompt, Rendered,
+    Scorer, Tap, Tapped, Taps, Token,
 };
 
 /// A generator that replies from a script.
@@ -18,6 +18,7 @@ pub struct ScriptedGenerator {
     queue: VecDeque<String>,
     entropies: Vec<(String, f32)>,
     judgements: Vec<(String, String, f32)>,
+    masses: Vec<(String, f32)>,
     card: ModelCard,
     usage: CallUsage,
     /// Every prompt that was completed, in order.
@@ -38,6 +39,7 @@ impl ScriptedGenerator {
             queue: VecDeque::new(),
             entropies: Vec::new(),
             judgements: Vec::new(),
+            masses: Vec::new(),
             card: card(ModelRole::Generator, 8, 2048),
             usage: CallUsage::default(),
             seen: Vec::new(),
@@ -68,6 +70,13 @@ impl ScriptedGenerator {
     pub fn judging(mut self, part: &str, label: &str, probability: f32) -> Self {
         self.judgements
             .push((part.to_owned(), label.to_owned(), probability));
+        self
+    }
+
+    /// Begins only this share of the replies to prompts that contain `part` with a label; of others,
+    /// all.
+    pub fn labelling(mut self, part: &str, mass: f32) -> Self {
+        self.masses.push((part.to_owned(), mass));
         self
     }
 
@@ -191,7 +200,7 @@ impl Generator for ScriptedGenerator {
 }
 
 impl Scorer for ScriptedGenerator {
-    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>, LlmError> {
         if let Some(label) = labels.iter().find(|label| label.trim().is_empty()) {
             return Err(LlmError::BadLabel {
                 label: (*label).to_owned(),
@@ -212,7 +221,19 @@ impl Scorer for ScriptedGenerator {
                 .map(|label| if label == judged { *probability } else { rest })
                 .collect()
         };
-        Ok(prompts.iter().map(row).collect())
+        let mass = |prompt: &Prompt| {
+            let known = self.masses.iter();
+            known
+                .filter(|(part, _)| prompt.user.contains(part.as_str()))
+                .map(|(_, mass)| *mass)
+                .next()
+                .unwrap_or(1.0)
+        };
+        let labelled = prompts.iter().map(|prompt| Labelled {
+            shares: row(prompt),
+            mass: mass(prompt),
+        });
+        Ok(labelled.collect())
     }
 
     fn score(
