@@ -213,7 +213,7 @@ pub enum RunEvent {
         outcome: Outcome,
         /// The whole text of the answer.
         text: String,
-        /// The short answer: what follows "the answer is", otherwise the whole text.
+        /// The short answer that the text states, otherwise the whole text.
         answer: String,
         citations: Vec<Citation>,
         usage: RunUsage,

@@ -244,6 +244,10 @@ impl Generator for LlamaGenerator {
         self.template.render(&self.model, prompt, opening)
     }
 
+    fn reply_start(&self) -> &'static str {
+        self.reply_start
+    }
+
     fn usage(&self) -> CallUsage {
         self.usage
     }

@@ -112,7 +112,8 @@ impl Sampling {
 /// What ends a continuation, besides the end of the turn and the token limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StopRule {
-    /// Texts that end the continuation, which does not include them.
+    /// Texts that end the continuation, which does not include them. White space in front of the
+    /// first word is none of them.
     pub texts: Vec<String>,
 }
 
@@ -185,6 +186,9 @@ pub trait Generator {
     /// # Errors
     /// When the chat template cannot be applied.
     fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError>;
+
+    /// Returns how the model begins its replies: with a space, or at once.
+    fn reply_start(&self) -> &'static str;
 
     /// Returns the cost of the last call.
     fn usage(&self) -> CallUsage;

@@ -23,14 +23,17 @@ impl Stream {
             .push_str(&String::from_utf8_lossy(&self.unfinished));
         self.unfinished = rest;
 
-        // What was taken holds no part of a stop text.
+        // What was taken holds no part of a stop text, and neither does the white space in front of
+        // the first word: a reply that begins with line breaks goes on behind them.
+        let leading = self.text.len() - self.text.trim_start().len();
+        let from = self.taken.max(leading);
         let stop = stops
             .iter()
             .filter(|stop| !stop.is_empty())
-            .filter_map(|stop| self.text[self.taken..].find(stop.as_str()))
+            .filter_map(|stop| self.text[from..].find(stop.as_str()))
             .min();
         if let Some(at) = stop {
-            self.text.truncate(self.taken + at);
+            self.text.truncate(from + at);
         }
         stop.is_some()
     }

@@ -110,8 +110,11 @@ impl Clusters {
         let mut founders = Vec::new();
 
         while let Some(founder) = of.iter().position(Option::is_none) {
+            // an empty answer means the same as no other, not even as an empty one
+            let is_empty = |answer: usize| answers[answer].trim().is_empty();
             let mut equivalent: Vec<usize> = (founder + 1..answers.len())
                 .filter(|answer| of[*answer].is_none())
+                .filter(|answer| !is_empty(founder) && !is_empty(*answer))
                 .collect();
             for founder_entails in [true, false] {
                 let pairs: Vec<(&str, &str)> = equivalent

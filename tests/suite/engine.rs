@@ -350,6 +350,31 @@ fn a_reply_without_the_phrase_is_led_to_a_short_answer() {
 }
 
 #[test]
+fn a_complete_answer_is_not_replaced_by_another_completion() {
+    // the reply, the short answer, the calls that it takes
+    let cases = [
+        (" The answer to the question is: Paris", "Paris", 1),
+        (" It is a city. The final answer is **Paris**.", "Paris", 1),
+        (" It is on the Seine. Therefore, Paris.", "Paris", 1),
+        (" Paris", "Paris", 1),
+        // led to the answer, but the model has nothing to add
+        (
+            " Tam left the town. He went on to live in Lorby",
+            "He went on to live in Lorby",
+            2,
+        ),
+    ];
+    for (reply, short, calls) in cases {
+        let mut generator = ScriptedGenerator::new()
+            .when("Lorby. So the answer is", "")
+            .when("Context:", reply);
+        let (_, events) = run(&config(&[]), &mut generator, "Where?", usize::MAX);
+        assert_eq!(finished(&events).1, short, "{reply}");
+        assert_eq!(generator.seen.len(), calls, "{reply}");
+    }
+}
+
+#[test]
 fn a_judgement_is_read_from_the_reply_where_the_labels_do_not_begin_it() {
     // how much of the replies begins with a label, the reply, the setting; probability, parsed, unread
     let cases = [

@@ -405,6 +405,33 @@ fn the_loop_ends_by_its_rules() {
 }
 
 #[test]
+fn a_reply_in_paragraphs_goes_on_where_it_stopped() {
+    let reply = "**Steps:**\n\n1. One is one.\n\n---\n\n2. Two is two.\n\n---\n\nThe answer to the question is: Z. Torres";
+    for gate in ["semantic_entropy", "token_entropy"] {
+        let mut generator = ScriptedGenerator::new().when("step by step", reply);
+        let settings = [
+            ("preset", "searag"),
+            ("gate.kind", gate),
+            ("probe.samples", "2"),
+        ];
+        let (_, events) = run(&config(&settings), &mut generator, "Which?", usize::MAX);
+        let (text, answer, _) = finished(&events);
+        assert_eq!((text, answer), (reply, "Z. Torres"), "{gate}");
+
+        let replies: Vec<&str> = generator
+            .seen
+            .iter()
+            .map(|one| one.reply.as_str())
+            .collect();
+        for reply_so_far in replies {
+            assert!(reply.starts_with(reply_so_far), "{reply_so_far:?}");
+        }
+        let steps = steps(&events);
+        assert!(steps.iter().any(|(_, text, _)| *text == "---"), "{steps:?}");
+    }
+}
+
+#[test]
 fn a_stop_anywhere_in_the_loop_keeps_what_was_written() {
     let question = "Where was the teacher of Mira Oakes born?";
     let (_, all) = run(&config(&SEARAG), &mut doubtful(), question, usize::MAX);

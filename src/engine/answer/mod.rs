@@ -3,6 +3,7 @@
 mod lookup;
 mod citations;
 mod attribution;
+mod short;
 mod steps;
 mod writing;
 mod settle;

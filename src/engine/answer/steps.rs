@@ -7,6 +7,7 @@ use crate::llm::Token;
 
 use super::attribution::Attribution;
 use super::citations::Supports;
+use super::short::is_name_going_on;
 
 /// Decides about a sentence from its tokens alone; `None` if the gate must be called.
 pub type EarlyDecision<'a> = &'a dyn Fn(&[Token]) -> Option<Uncertainty>;
@@ -131,7 +132,8 @@ impl<'a> Steps<'a> {
         if next.trim().is_empty() || self.raw.trim().is_empty() {
             return false;
         }
-        if self.raw.ends_with('\n') {
+        let leading = next.len() - next.trim_start().len();
+        if self.raw.ends_with('\n') || next[..leading].contains('\n') {
             return true;
         }
 
@@ -142,6 +144,10 @@ impl<'a> Steps<'a> {
             next.starts_with(char::is_whitespace) || self.raw.ends_with(char::is_whitespace);
         // full-width punctuation needs no space behind it
         if !has_ended || !(is_spaced || self.raw.ends_with(['。', '！', '？'])) {
+            return false;
+        }
+
+        if is_name_going_on(&self.raw, next) {
             return false;
         }
 

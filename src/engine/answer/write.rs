@@ -10,7 +10,8 @@ use crate::engine::run::{Answer, Call, Passages, Roles, Run, context};
 use crate::event::{Decision, Flow};
 use crate::llm::{End, LlmError, Prompt};
 
-use super::writing::{Writing, after_phrase, decoding, is_last, trim_answer};
+use super::short;
+use super::writing::{Writing, decoding, is_last};
 
 /// The lead that is put into the model's reply when it ended without the answer phrase.
 const ANSWER_LEAD: &str = " So the answer is";
@@ -25,7 +26,8 @@ pub fn write(
     passages: &Passages,
     confirmed: &[String],
 ) -> Result<Answer, RunError> {
-    let mut writing = Writing::new(passages, confirmed);
+    let reply_start = run.tools.generator.reply_start();
+    let mut writing = Writing::new(passages, confirmed, reply_start);
     let end = writing.write_all(run, roles);
 
     // whatever failed or fails from here on, what was written stays
@@ -40,11 +42,13 @@ pub fn write(
     run.keep(answer.clone());
 
     let short = match end? {
-        End::ContextFull => after_phrase(&answer.text).unwrap_or_else(|| answer.text.clone()),
+        // no room for another completion
+        End::ContextFull => short::short_answer(&answer.text),
         End::Turn | End::StopRule | End::MaxTokens | End::Stopped => {
-            short_answer(run, passages, &answer.text)?
+            short_answer(run, passages, &writing.text)?
         }
     };
+    let short = short.unwrap_or_else(|| answer.text.clone());
     Ok(Answer { short, ..answer })
 }
 
@@ -103,24 +107,29 @@ impl Writing<'_> {
     }
 }
 
-/// Returns the short answer of the text. A step-by-step reply that ended without the answer phrase
-/// is led to it with one more completion.
-fn short_answer(run: &mut Run<'_>, passages: &Passages, text: &str) -> Result<String, RunError> {
-    if let Some(short) = after_phrase(text) {
-        return Ok(short);
-    }
+/// Returns the short answer of a reply; `None` where the reply as a whole is the answer. A
+/// step-by-step reply that ended without one is led to it with one more completion.
+fn short_answer(
+    run: &mut Run<'_>,
+    passages: &Passages,
+    reply: &str,
+) -> Result<Option<String>, RunError> {
+    let reply = reply.trim_end();
     match run.tools.config.answer.prompt {
-        AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => return Ok(text.to_owned()),
-        AnswerPrompt::StepByStep if run.is_stopped() || text.is_empty() => {
-            return Ok(text.to_owned());
-        }
+        AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => return Ok(short::stated(reply)),
         AnswerPrompt::StepByStep => {}
+    }
+    let found = short::short_answer(reply);
+    if found.is_some() || reply.is_empty() || run.is_stopped() {
+        return Ok(found);
     }
 
     let texts = passages.texts();
     let bare = context::prompt(run.tools.config, run.tools.prompts, run.question, &texts)?;
+    let is_whole = reply.ends_with(['.', '!', '?', '…', '。', '！', '？', '"', '”', ')', '*']);
+    let period = if is_whole { "" } else { "." };
     let prompt = Prompt {
-        reply: format!(" {text}{ANSWER_LEAD}"),
+        reply: format!("{reply}{period}{ANSWER_LEAD}"),
         ..bare
     };
     let call = Call {
@@ -130,10 +139,15 @@ fn short_answer(run: &mut Run<'_>, passages: &Passages, text: &str) -> Result<St
         attend_to: &[],
         hidden: &[],
     };
-    match run.stream(&call, &mut |_, _| Flow::Continue) {
-        Ok(tapped) => Ok(trim_answer(&tapped.completion.text)),
+    let led = match run.stream(&call, &mut |_, _| Flow::Continue) {
+        Ok(tapped) => short::tidy(&tapped.completion.text),
         // the answer fills the context: its text is all there is
-        Err(RunError::Model(LlmError::PromptTooLong { .. })) => Ok(text.to_owned()),
-        Err(error) => Err(error),
+        Err(RunError::Model(LlmError::PromptTooLong { .. })) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if led.is_empty() {
+        Ok(Some(short::last_sentence(reply)))
+    } else {
+        Ok(Some(led))
     }
 }

@@ -8,10 +8,8 @@ use crate::methods::context_lines;
 
 use super::attribution::Attribution;
 use super::citations::Supports;
+use super::short;
 use super::steps::{EarlyDecision, Rules, Steps};
-
-/// The phrase that introduces the short answer at the end of a step-by-step reply.
-const ANSWER_PHRASE: &str = "the answer is";
 
 /// An answer in progress.
 pub struct Writing<'w> {
@@ -20,7 +18,7 @@ pub struct Writing<'w> {
     pub passages: &'w Passages,
     /// The sentences of the answer so far.
     pub confirmed: Vec<String>,
-    /// The sentences of the answer with the white space between them.
+    /// The reply so far as the model wrote it, with its white space.
     pub text: String,
     pub citations: Vec<Citation>,
     pub lookups: Vec<StepLookup>,
@@ -39,15 +37,16 @@ pub struct Written {
 }
 
 impl<'w> Writing<'w> {
-    /// An answer that begins with the `confirmed` sentences.
-    pub fn new(passages: &'w Passages, confirmed: &[String]) -> Self {
+    /// An answer that begins with the `confirmed` sentences; `reply_start` is the model's.
+    pub fn new(passages: &'w Passages, confirmed: &[String], reply_start: &str) -> Self {
+        let text = match confirmed.join(" ") {
+            none if none.is_empty() => none,
+            sentences => format!("{reply_start}{sentences}"),
+        };
         Self {
             passages,
             confirmed: confirmed.to_vec(),
-            text: confirmed
-                .iter()
-                .map(|sentence| format!(" {sentence}"))
-                .collect(),
+            text,
             citations: Vec::new(),
             lookups: Vec::new(),
             limit_reached: false,
@@ -91,9 +90,9 @@ impl<'w> Writing<'w> {
         // without a gate one completion writes the whole answer, and its end is the model's
         let has_gate = roles.gate.card(run).is_some();
         let is_last = |text: &str, before: &[Sentence]| {
+            let is_repeated = before.iter().any(|sentence| sentence.text() == text);
             has_gate
-                && (is_last(text, &self.confirmed)
-                    || before.iter().any(|sentence| sentence.text() == text))
+                && (is_last(text, &self.confirmed) || (is_repeated && short::is_repeatable(text)))
         };
         let first_step = saturating_u32(self.confirmed.len() + 1);
         let mut steps = Steps::new(
@@ -134,10 +133,8 @@ impl<'w> Writing<'w> {
         let tools = &run.tools;
         let texts = passages.texts();
         let bare = context::prompt(tools.config, tools.prompts, run.question, &texts)?;
-        let reply = match self.text.trim() {
-            "" => String::new(),
-            text => format!(" {text}"),
-        };
+        // the next word has its own space; line breaks are the model's
+        let reply = self.text.trim_end_matches(' ').to_owned();
         Ok(Prompt { reply, ..bare })
     }
 
@@ -180,46 +177,9 @@ pub fn decoding(run: &Run<'_>, max_tokens: u32) -> Decoding {
     }
 }
 
-/// Returns whether the answer ends with this sentence: it holds the answer phrase, or repeats one of
-/// the sentences before it.
+/// Returns whether the answer ends with this sentence: it states the short answer, or says again what
+/// one of the sentences before it said.
 pub fn is_last(text: &str, before: &[String]) -> bool {
-    after_phrase(text).is_some() || before.iter().any(|known| known == text)
-}
-
-/// Returns the short answer behind the last answer phrase.
-pub fn after_phrase(text: &str) -> Option<String> {
-    let at = text.to_ascii_lowercase().rfind(ANSWER_PHRASE)?;
-    let short = trim_answer(&text[at + ANSWER_PHRASE.len()..]);
-    (!short.is_empty()).then_some(short)
-}
-
-/// Returns the first line without the punctuation around the answer.
-pub fn trim_answer(text: &str) -> String {
-    let first_line = text.trim().lines().next().unwrap_or_default();
-    first_line
-        .trim_start_matches(':')
-        .trim()
-        .trim_end_matches('.')
-        .to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_short_answer_follows_the_last_phrase() {
-        let cases = [
-            (
-                "Tam was born in Lorby. So the answer is Lorby.",
-                Some("Lorby"),
-            ),
-            ("The answer is: 42.\nMore.", Some("42")),
-            ("The answer is", None),
-            ("Lorby", None),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(after_phrase(text).as_deref(), expected, "{text}");
-        }
-    }
+    let is_known = before.iter().any(|known| known == text);
+    short::stated(text).is_some() || (is_known && short::is_repeatable(text))
 }

@@ -129,7 +129,7 @@ pub struct Draft {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
     pub text: String,
-    /// The text after "the answer is", otherwise the whole text.
+    /// The short answer that the text states, otherwise the whole text.
     pub short: String,
     pub citations: Vec<Citation>,
     /// Whether a limit of the settings ended it.

@@ -168,11 +168,12 @@ impl Generator for ScriptedGenerator {
                 completion.tokens.push(token);
                 self.usage.tokens_generated += 1;
                 let stops = decoding.stop.texts.iter().filter(|stop| !stop.is_empty());
+                let leading = completion.text.len() - completion.text.trim_start().len();
                 if let Some(at) = stops
-                    .filter_map(|stop| completion.text.find(stop.as_str()))
+                    .filter_map(|stop| completion.text[leading..].find(stop.as_str()))
                     .min()
                 {
-                    completion.text.truncate(at);
+                    completion.text.truncate(leading + at);
                     completion.end = End::StopRule;
                     break;
                 }
@@ -192,6 +193,10 @@ impl Generator for ScriptedGenerator {
             .map(|word| hash(word) as i32 & 0xffff)
             .collect();
         Ok(Rendered { text, tokens })
+    }
+
+    fn reply_start(&self) -> &'static str {
+        " "
     }
 
     fn usage(&self) -> CallUsage {
