@@ -411,7 +411,7 @@ fn a_judgement_is_read_from_the_reply_where_the_labels_do_not_begin_it() {
         assert_eq!(readings, Some((parsed, unread)), "{reply}");
         let warnings = events
             .iter()
-            .filter(|event| matches!(event, RunEvent::Warned { text } if text.contains("does not answer in these words")))
+            .filter(|event| matches!(event, RunEvent::Warned { text, .. } if text.contains("does not answer in these words")))
             .count();
         assert_eq!(warnings, usize::from(mass < 0.05), "{reply}");
     }
