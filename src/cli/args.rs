@@ -1,4 +1,4 @@
-//! The command line as clap declares it: help, completions and the man page come from here.
+//! The command line, declared once: help, completions and the man page are derived from it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use super::eval::Evaluation;
 use super::probe::ProbeCommand;
 
-/// Ask your documents with a local model, and watch why it answers what it answers.
+/// Ask a local model about your documents, and see how it arrives at its answers.
 ///
 /// Without a command the screen opens, on FOLDER when one is given. Only downloading a model uses the network.
 #[derive(Debug, Parser)]
@@ -23,17 +23,17 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// The declaration with the shared flags on every command. (clap's own global flags drop what stands before the command
-    /// when the flag is repeated after it.)
+    /// Returns the declaration with the shared flags on every command. (clap's own global flags drop
+    /// the value before the command when the flag is repeated after it.)
     #[must_use]
     pub fn declaration() -> clap::Command {
         Self::command().mut_subcommands(with_shared)
     }
 
-    /// Read a command line, program name first.
+    /// Parses a command line, program name first.
     ///
     /// # Errors
-    /// Wrong usage, and the request for help or version.
+    /// On wrong usage, and when help or the version is requested.
     pub fn read(
         line: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
@@ -41,14 +41,16 @@ impl Arguments {
         let mut arguments = Self::from_arg_matches(&matches)?;
         let mut outer = &matches;
         while let Some((_, inner)) = outer.subcommand() {
-            arguments.shared.lay_over(Shared::from_arg_matches(inner)?);
+            arguments
+                .shared
+                .override_with(Shared::from_arg_matches(inner)?);
             outer = inner;
         }
         Ok(arguments)
     }
 }
 
-/// The shared flags on a command and on those below it.
+/// Adds the shared flags to a command and its subcommands.
 fn with_shared(command: clap::Command) -> clap::Command {
     let about = command.get_about().cloned().unwrap_or_default();
     Shared::augment_args(command)
@@ -61,25 +63,25 @@ const EXIT_CODES: &str = "Exit status: 0 done, 1 failed, 2 wrong usage, 130 inte
 /// Flags of every command.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Shared {
-    /// Preset: a built-in one (an unknown name lists them), or the name of a file in your presets folder
+    /// Preset: a built-in one (an unknown name lists them), or a file in your presets folder
     #[arg(long, value_name = "NAME", help_heading = "Settings")]
     pub preset: Option<String>,
     /// Generator: a GGUF file, or a name that `ragscope models` lists
     #[arg(long, value_name = "MODEL", help_heading = "Settings")]
     pub model: Option<String>,
-    /// Any setting of `ragscope config`, e.g. retriever.k=8; may be repeated
+    /// Any setting that `ragscope config` lists, e.g. retriever.k=8; may be repeated
     #[arg(long, value_name = "ROLE.KEY=VALUE", value_parser = assignment, help_heading = "Settings")]
     pub set: Vec<(String, String)>,
     /// Seed of every random choice
     #[arg(long, value_name = "NUMBER", help_heading = "Settings")]
     pub seed: Option<u64>,
-    /// Print JSON on stdout: records as lines for runs, one object for the rest
+    /// Print JSON on stdout: one record per line for runs, otherwise one object
     #[arg(long)]
     pub json: bool,
 }
 
 impl Shared {
-    /// Flag, setting and value of all that was given, weakest first.
+    /// Returns flag, setting and value of each given flag, in increasing precedence.
     pub(super) fn assignments(&self) -> Vec<(&'static str, &str, String)> {
         let named = [
             ("--preset", "preset", self.preset.clone()),
@@ -98,8 +100,8 @@ impl Shared {
             .collect()
     }
 
-    /// Flags after the command win over those before it.
-    fn lay_over(&mut self, later: Self) {
+    /// Applies the flags after the command, which override those before it.
+    fn override_with(&mut self, later: Self) {
         self.preset = later.preset.or(self.preset.take());
         self.model = later.model.or(self.model.take());
         self.seed = later.seed.or(self.seed);
@@ -108,16 +110,16 @@ impl Shared {
     }
 }
 
-/// What ragscope can do besides opening the screen.
+/// The commands of ragscope.
 #[derive(Debug, Subcommand)]
 pub enum Subcommands {
     /// Open the bundled corpus with the bundled models; without a terminal, print one run
     Demo,
-    /// Bring the index of a folder up to date
+    /// Update the index of a folder
     Index {
         /// Folder of documents
         folder: PathBuf,
-        /// Throw the old index away first
+        /// Delete the old index first
         #[arg(long)]
         rebuild: bool,
     },
@@ -125,57 +127,57 @@ pub enum Subcommands {
     Ask {
         /// Folder of documents
         folder: PathBuf,
-        /// What you want to know
+        /// Your question
         question: String,
     },
-    /// Tie the chunks of each document together by attention, and show what is tied (--json: every document)
+    /// Link related chunks within each document by attention, and print the links (--json: of every document)
     Links {
         /// Folder of documents
         folder: PathBuf,
         /// Document whose links are printed, by its path inside the folder
         document: Option<String>,
-        /// Throw the links away first that this linker made, with whatever model
+        /// Delete this linker's links first, whichever model made them
         #[arg(long)]
         rebuild: bool,
     },
-    /// Follow a text that should have been found through every stage of a question
+    /// Trace a passage that should have been found through every stage of a question
     Explain {
         /// Folder of documents
         folder: PathBuf,
-        /// What you want to know
+        /// Your question
         question: String,
-        /// Words of the passage that should have been found, as the document has them
+        /// Words of the expected passage, exactly as in the document
         #[arg(long, value_name = "TEXT")]
         expect: String,
     },
-    /// Ask every question of a file under each preset of `--preset a,b`, and compare
+    /// Evaluate presets (`--preset a,b`) on a file of questions, and compare them
     Eval(Evaluation),
-    /// Train and look at the probe, which says how unsure the model is of a sentence
+    /// Train and inspect the uncertainty probe
     #[command(subcommand)]
     Probe(ProbeCommand),
-    /// Show a recorded run again; without a terminal, print it
+    /// Replay a recorded run; without a terminal, print it
     Replay {
-        /// A file of the sessions folder
+        /// Recorded run, a file in the sessions folder (`ragscope paths`)
         file: PathBuf,
     },
-    /// List the models on this machine and what each is for, or get another
+    /// List the models on this machine and their roles, or get another
     Models {
         #[command(subcommand)]
         command: Option<ModelsCommand>,
     },
-    /// Check devices, models, folders and indexes, and say how to mend what is wrong
+    /// Check devices, models, folders and indexes, and report how to fix problems
     Doctor,
     /// Print every folder and file that ragscope uses
     Paths,
-    /// Print every setting with its default and what it means
+    /// Print every setting with its default and its meaning
     Config {
-        /// Print the values in force instead
+        /// Print the effective values instead
         #[arg(long)]
         effective: bool,
     },
     /// Print a completion script, e.g. `ragscope completions bash`
     Completions {
-        /// Shell to write it for
+        /// Target shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page, e.g. `ragscope man | man -l -`
@@ -224,12 +226,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_declaration_is_sound() {
+    fn the_declaration_is_valid() {
         Arguments::declaration().debug_assert();
     }
 
     #[test]
-    fn flags_may_stand_before_and_after_the_command() {
+    fn flags_are_read_before_and_after_the_command() {
         let line =
             "ragscope --set retriever.k=8 --seed 3 ask notes Why? --set seed=2 --json --seed 4";
         let arguments = Arguments::read(line.split(' ')).expect("valid");

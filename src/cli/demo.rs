@@ -21,7 +21,7 @@ pub struct Prepared {
     pub preset: String,
     /// The right answer.
     pub answer: String,
-    /// What to look at.
+    /// Points the reader to what the run demonstrates.
     pub shows: String,
 }
 
@@ -29,19 +29,19 @@ fn folder() -> PathBuf {
     assets_folder().join("demo")
 }
 
-/// The bundled corpus.
+/// Returns the folder of the bundled corpus.
 #[must_use]
 pub fn corpus() -> PathBuf {
     folder().join("corpus")
 }
 
-/// The questions about it, with their answers.
+/// Returns the file of the questions about it, with their answers.
 #[must_use]
 pub fn question_file() -> PathBuf {
     folder().join("questions.jsonl")
 }
 
-/// The settings of the user with those of the demo beneath and the flags on top.
+/// Returns the settings: those of the demo, then those of the user, then the flags.
 ///
 /// # Errors
 /// As [`super::layers`]; a demo that is not where it should be.
@@ -53,7 +53,7 @@ pub fn layers(flags: &Shared, paths: &Paths) -> Result<Layers, Stopped> {
     super::with_flags(layers, flags)
 }
 
-/// The questions prepared for the demo, in the order in which they are offered.
+/// Reads the questions prepared for the demo, in the order in which they are offered.
 ///
 /// # Errors
 /// A demo that is not where it should be.
@@ -72,18 +72,18 @@ pub fn questions() -> Result<Vec<Prepared>, Stopped> {
 
 fn not_found(error: impl ToString) -> Failure {
     Failure::new(
-        format!("the demo cannot be read ({})", error.to_string()),
-        "run ragscope in its checkout, or name its assets folder in RAGSCOPE_ASSETS",
+        format!("cannot read the demo ({})", error.to_string()),
+        "run ragscope in its checkout, or set RAGSCOPE_ASSETS to its assets folder",
     )
 }
 
-/// One demo run as text: the first prepared question.
+/// Asks the first prepared question and prints the run as text.
 pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
     let mut layers = layers(flags, paths)?;
     let prepared = questions()?
         .into_iter()
         .next()
-        .ok_or_else(|| not_found("no question is prepared"))?;
+        .ok_or_else(|| not_found("prepared.toml lists no question"))?;
     let as_prepared = flags
         .preset
         .as_ref()
@@ -98,7 +98,7 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
         shown: RunText::full(),
     })?;
     if !out.json {
-        // what there is to see is told of the preset that the question was prepared for
+        // `shows` describes a run under the preset that the question was prepared for
         let shows = if as_prepared {
             format!("{}\n", prepared.shows)
         } else {

@@ -1,4 +1,4 @@
-//! `doctor`: what this build and this machine can do, and how to mend what is wrong.
+//! `doctor`: checks the build and the machine, and reports how to fix problems.
 
 use std::fs;
 use std::io::IsTerminal;
@@ -21,16 +21,16 @@ use crate::story::words;
 use super::failure::{Exit, Stopped};
 use super::output::Output;
 
-/// The smallest screen that shows anything, columns and rows.
-const SMALLEST_SCREEN: (u16, u16) = (60, 16);
+/// Minimum size of the screen, columns and rows.
+const MIN_SCREEN: (u16, u16) = (60, 16);
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Serialize)]
 struct Check {
     what: String,
     state: State,
     found: String,
-    /// What to do; `None` when nothing is to be done.
+    /// The way to fix it; `None` when there is no problem.
     advice: Option<String>,
 }
 
@@ -40,7 +40,7 @@ enum State {
     Good,
     /// Works, but less well than it could.
     Poor,
-    /// Does not work.
+    /// A failure.
     Wrong,
 }
 
@@ -72,7 +72,7 @@ impl Check {
     }
 }
 
-/// Look at everything and say what was found; failed when something does not work.
+/// Runs all checks and prints them; the command fails when one of them does.
 pub fn run(
     layers: Result<Layers, Stopped>,
     paths: &Paths,
@@ -156,7 +156,7 @@ fn build(runtime: &Runtime) -> Check {
         Check::poor(
             "build",
             found,
-            "models run without AVX2: take a release build, which chooses kernels for the processor",
+            "models run without AVX2: use a release build, which selects kernels for the processor",
         )
     } else {
         Check::good("build", found)
@@ -179,7 +179,7 @@ fn devices(runtime: &Runtime) -> Check {
     if found.is_empty() {
         return Check::wrong(
             "devices",
-            Problem::new("llama.cpp finds no device", "build again with `make demo`"),
+            Problem::new("llama.cpp found no device", "rebuild with `make demo`"),
         );
     }
     Check::good("devices", found.join(", "))
@@ -198,7 +198,7 @@ fn folders(paths: &Paths) -> Vec<Check> {
             what,
             Problem::new(
                 format!("cannot write {} ({error})", folder.display()),
-                "give yourself the permission, free some space, or set RAGSCOPE_HOME to a folder elsewhere",
+                "grant yourself write permission, free some space, or set RAGSCOPE_HOME to another folder",
             ),
         ),
     })
@@ -213,9 +213,12 @@ fn try_writing(folder: &Path) -> std::io::Result<()> {
     written.and(removed)
 }
 
-/// Whether the shipped files are whole: a damaged weight may load and only answer worse.
+/// Checks that the bundled files are intact: a damaged weight may load and only answer worse.
 fn bundled_models(folder: &Path) -> Check {
-    let (what, mut names, mut wrong) = ("bundled models", Vec::new(), Vec::new());
+    let what = "bundled models";
+    let mut names = Vec::new();
+    let mut wrong = Vec::new();
+
     for model in listed() {
         match model.is_unchanged(folder) {
             Ok(true) => names.push(model.file),
@@ -233,7 +236,7 @@ fn bundled_models(folder: &Path) -> Check {
         );
     }
     let advice = format!(
-        "fetch it again (`git checkout -- assets/models` in the checkout) into {}; after a training of your own write its sums into MODELS.md",
+        "restore it in {} (`git checkout -- assets/models` in the checkout); if you trained it yourself, update its checksum in MODELS.md",
         folder.display()
     );
     Check::poor(what, wrong.join("; "), &advice)
@@ -286,7 +289,7 @@ fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
     models.into_iter().chain(of_generator).collect()
 }
 
-/// The gate reads the token entropy where there is no probe, so its lack is no failure.
+/// Checks the probe. The gate falls back to the token entropy, so a missing probe is not a failure.
 fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
     match Probe::named(config, paths, generator) {
         Ok((file, probe)) => {
@@ -301,7 +304,7 @@ fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
         }
         Err(error) => {
             let Problem { error, advice } = error.into();
-            let error = format!("{error}; the gate reads the token entropy instead");
+            let error = format!("{error}; the gate uses the token entropy instead");
             Check::of("probe", State::Poor, Problem { error, advice })
         }
     }
@@ -348,7 +351,7 @@ fn terminal() -> Check {
     if !std::io::stdout().is_terminal() {
         return Check::good(
             "terminal",
-            "none here: the screen needs one, the other commands do not",
+            "not a terminal: the screen needs one, the other commands do not",
         );
     }
     let name = std::env::var("TERM").unwrap_or_default();
@@ -359,20 +362,20 @@ fn terminal() -> Check {
         return Check::poor(
             "terminal",
             found,
-            "this terminal cannot place text: the screen needs another",
+            "the screen does not work in a dumb terminal: use another one",
         );
     }
-    if columns < SMALLEST_SCREEN.0 || rows < SMALLEST_SCREEN.1 {
+    if columns < MIN_SCREEN.0 || rows < MIN_SCREEN.1 {
         return Check::poor(
             "terminal",
             found,
-            "make it at least 60 columns by 16 rows for the screen",
+            "enlarge it to at least 60 columns and 16 rows for the screen",
         );
     }
     Check::good("terminal", found)
 }
 
-/// Every index: its files, checksums and counts.
+/// Checks every index: its files, checksums and counts.
 fn indexes(paths: &Paths) -> Vec<Check> {
     let indexes = paths.indexes();
     let found = health(&indexes);
@@ -404,7 +407,7 @@ fn index(health: Health) -> Check {
             "index",
             found,
             &format!(
-                "the folder is gone: delete {} to free its space",
+                "the folder no longer exists: delete {} to free its space",
                 root.display()
             ),
         ),

@@ -1,4 +1,4 @@
-//! `eval`: every question of a file under each of some presets, and what came of it.
+//! `eval`: asks every question of a file under each preset, and compares the results.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -23,39 +23,39 @@ use super::interrupt::Interrupt;
 use super::output::Output;
 use super::{check_folder, demo};
 
-/// What to evaluate.
+/// Arguments of `eval`.
 #[derive(Debug, Clone, Args)]
 pub struct Evaluation {
     /// Question file: JSON lines with `question` and `answers`, or a file of SQuAD, HotpotQA or NQ-open
     #[arg(required_unless_present_any = ["demo", "make_questions"])]
     pub questions: Option<PathBuf>,
-    /// Folder of documents that the answers are in
+    /// Folder of documents that contains the answers
     #[arg(long, value_name = "FOLDER", required_unless_present_any = ["demo", "make_questions"])]
     pub corpus: Option<PathBuf>,
-    /// The bundled corpus with its settings, and its questions unless a file is given
+    /// Use the bundled corpus with its settings, and its questions unless you pass a file
     #[arg(long, conflicts_with = "corpus")]
     pub demo: bool,
-    /// Only the questions of this `split`
+    /// Ask only the questions of this `split`
     #[arg(long, value_name = "NAME")]
     pub split: Option<String>,
-    /// Only so many questions, spread evenly over the file
+    /// Ask at most this number of questions, spread evenly over the file
     #[arg(long, value_name = "NUMBER")]
     pub limit: Option<usize>,
-    /// Sample so many answers in each context, for the utility of lookups and for the uncertainty of samples
+    /// Sample this number of answers per context, to measure the utility of retrieval and semantic entropy
     #[arg(long, value_name = "NUMBER")]
     pub samples: Option<u32>,
-    /// Write a page of HTML with plots
+    /// Write an HTML page with plots
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Write questions about a folder with the generator, as JSON lines on stdout, and evaluate nothing
+    /// Instead of evaluating, write questions about a folder with the generator, as JSON lines on stdout
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["questions", "corpus", "demo", "report"])]
     pub make_questions: Option<PathBuf>,
-    /// Begin anew instead of going on with what was interrupted
+    /// Start over instead of continuing an interrupted evaluation
     #[arg(long)]
     pub fresh: bool,
 }
 
-/// Evaluate, and print the tables. `--preset` holds the presets with commas between them.
+/// Evaluates, and prints the tables. `--preset` takes presets separated by commas.
 pub fn run(
     what: &Evaluation,
     flags: &Shared,
@@ -63,39 +63,16 @@ pub fn run(
     out: &mut Output,
 ) -> Result<Exit, Stopped> {
     if let Some(folder) = &what.make_questions {
-        return make(
-            folder,
-            what.limit,
-            &super::layers(flags, paths)?,
-            paths,
-            out,
-        );
+        let layers = super::layers(flags, paths)?;
+        return make(folder, what.limit, &layers, paths, out);
     }
+
     let interrupt = Interrupt::listen()?;
-    let single = Shared {
-        preset: None,
-        ..flags.clone()
-    };
-    let mut layers = if what.demo {
-        demo::layers(&single, paths)?
-    } else {
-        super::layers(&single, paths)?
-    };
-    if let Some(samples) = what.samples {
-        layers
-            .set("--samples", "utility.samples", &samples.to_string())
-            .map_err(usage)?;
-        layers
-            .set(
-                "--samples",
-                "utility.kind",
-                if samples == 0 { "off" } else { "soft" },
-            )
-            .map_err(usage)?;
-    }
+    let layers = evaluated_layers(what, flags, paths)?;
     let presets = presets(flags.preset.as_deref(), &layers)?;
     let folder = what.corpus.clone().unwrap_or_else(demo::corpus);
     check_folder(&folder)?;
+
     let file = what.questions.clone().unwrap_or_else(demo::question_file);
     let set = QuestionSet::read(&file)?;
     let questions = chosen(set.questions, what)?;
@@ -103,72 +80,111 @@ pub fn run(
     let missing = EvidenceCheck::run(&questions, &documents(&files))
         .missing()
         .to_vec();
-    tell(out, &set.remarks, "of the question file");
-    tell(out, &missing, "about evidence");
+    warn(out, &set.remarks, "of the question file");
+    warn(out, &missing, "about evidence");
 
     let name = name(&presets, &questions, &files, paths)?;
-    let names: Vec<String> = presets.iter().map(|(name, _)| name.clone()).collect();
     let plan = Plan {
-        presets: names,
+        presets: presets.iter().map(|(name, _)| name.clone()).collect(),
         questions,
     };
-    let mut journal = Journal::open(&paths.evaluations().join(format!("{name}.jsonl")), &name)?;
-    if what.fresh {
-        journal.clear()?;
-    } else if plan.left(&journal) == 0 {
-        out.remark("every question is answered already; --fresh asks them again");
-    } else if !journal.rows().is_empty() {
+    let mut journal = open_journal(&name, &plan, what.fresh, paths, out)?;
+    let setting = Setting {
+        folder: &folder,
+        paths,
+        interrupt: &interrupt,
+    };
+    if ask(&plan, &presets, &mut journal, &setting, out)? == Ended::Stopped {
+        let done = journal.rows().len();
+        let total = plan.presets.len() * plan.questions.len();
         out.remark(&format!(
-            "going on after {} answers; --fresh begins anew",
-            journal.rows().len()
-        ));
-    }
-    let ended = ask(
-        &plan,
-        &presets,
-        &mut journal,
-        &Setting {
-            folder: &folder,
-            paths,
-            interrupt: &interrupt,
-        },
-        out,
-    )?;
-    if ended == Ended::Stopped {
-        let (done, total) = (
-            journal.rows().len(),
-            plan.presets.len() * plan.questions.len(),
-        );
-        out.remark(&format!(
-            "stopped after {done} of {total} answers; the same command goes on from there"
+            "stopped after {done} of {total} answers; run the same command again to continue"
         ));
         return Err(Stopped::Interrupted);
     }
+
     let report = Report {
         remarks: set.remarks,
         missing_evidence: missing,
         ..Report::of(&plan.presets, journal.rows())
     };
-    if let Some(file) = &what.report {
-        let page = eval::page(&report, journal.rows());
+    print(&report, &journal, what.report.as_deref(), out)
+}
+
+/// Returns the settings without a preset: those of the demo when it is evaluated, then the flags.
+fn evaluated_layers(what: &Evaluation, flags: &Shared, paths: &Paths) -> Result<Layers, Stopped> {
+    let without_preset = Shared {
+        preset: None,
+        ..flags.clone()
+    };
+    let mut layers = if what.demo {
+        demo::layers(&without_preset, paths)?
+    } else {
+        super::layers(&without_preset, paths)?
+    };
+
+    if let Some(samples) = what.samples {
+        let kind = if samples == 0 { "off" } else { "soft" };
+        for (key, value) in [
+            ("utility.samples", samples.to_string()),
+            ("utility.kind", kind.to_owned()),
+        ] {
+            layers.set("--samples", key, &value).map_err(usage)?;
+        }
+    }
+    Ok(layers)
+}
+
+/// Opens the journal of this evaluation, and reports the answers that it already contains.
+fn open_journal(
+    name: &str,
+    plan: &Plan,
+    is_fresh: bool,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Journal<Row>, Stopped> {
+    let mut journal = Journal::open(&paths.evaluations().join(format!("{name}.jsonl")), name)?;
+    if is_fresh {
+        journal.clear()?;
+    } else if plan.left(&journal) == 0 {
+        out.remark("every question is already answered; --fresh asks them again");
+    } else if !journal.rows().is_empty() {
+        out.remark(&format!(
+            "continuing after {} answers; --fresh starts over",
+            journal.rows().len()
+        ));
+    }
+    Ok(journal)
+}
+
+/// Prints the report, and writes its HTML page to `file`.
+fn print(
+    report: &Report,
+    journal: &Journal<Row>,
+    file: Option<&Path>,
+    out: &mut Output,
+) -> Result<Exit, Stopped> {
+    if let Some(file) = file {
+        let page = eval::page(report, journal.rows());
         std::fs::write(file, page).map_err(|error| {
             Failure::new(
                 format!("cannot write {} ({error})", file.display()),
                 "check the path",
             )
         })?;
-        out.remark(&format!("the page is {}", file.display()));
+        out.remark(&format!("wrote {}", file.display()));
     }
+
     if out.json {
-        out.json_pretty(&report)?;
+        out.json_pretty(report)?;
     } else {
-        out.text(&harmless(&eval::markdown(&report)))?;
+        out.text(&harmless(&eval::markdown(report)))?;
     }
     Ok(Exit::Done)
 }
 
-/// Questions that are made when nobody says how many.
-const QUESTIONS_MADE: usize = 50;
+/// Number of questions that are written without `--limit`.
+const DEFAULT_QUESTIONS: usize = 50;
 
 fn make(
     folder: &Path,
@@ -178,47 +194,47 @@ fn make(
     out: &mut Output,
 ) -> Result<Exit, Stopped> {
     check_folder(folder)?;
-    let (interrupt, config) = (Interrupt::listen()?, layers.config()?);
+    let interrupt = Interrupt::listen()?;
+    let config = layers.config()?;
     let documents = documents(&files(folder, &config)?);
     let mut worker = Worker::new(layers.clone(), paths.clone(), interrupt.stop_flag());
-    let wanted = limit.unwrap_or(QUESTIONS_MADE);
+    let wanted = limit.unwrap_or(DEFAULT_QUESTIONS);
+
     let mut tried = 0;
-    let shown = RefCell::new(&mut *out);
-    let made = worker.calls(
-        &mut |record| {
-            shown.borrow_mut().progress(&record.event);
+    let shared_out = RefCell::new(&mut *out);
+    let mut load_progress = |record: crate::event::Record| {
+        shared_out.borrow_mut().progress(&record.event);
+        interrupt.flow()
+    };
+    let made = worker.calls(&mut load_progress, |calls| {
+        eval::make_questions(calls, &documents, wanted, config.seed, &mut |making| {
+            tried = making.tried;
+            shared_out.borrow_mut().progress_line(|| {
+                format!(
+                    "{} of {} questions kept, {} sentences tried",
+                    making.kept, making.wanted, making.tried
+                )
+            });
             interrupt.flow()
-        },
-        |calls| {
-            eval::make_questions(calls, &documents, wanted, config.seed, &mut |making| {
-                tried = making.tried;
-                let line = || {
-                    format!(
-                        "{} of {} questions kept, {} sentences tried",
-                        making.kept, making.wanted, making.tried
-                    )
-                };
-                shown.borrow_mut().progress_line(line);
-                interrupt.flow()
-            })
-        },
-    );
+        })
+    });
     out.clear_progress();
     let made = match made {
-        Err(_) if interrupt.seen() => return Err(Stopped::Interrupted),
+        Err(_) if interrupt.is_seen() => return Err(Stopped::Interrupted),
         made => made?,
     };
-    if made.is_empty() && !interrupt.seen() {
+
+    if made.is_empty() && !interrupt.is_seen() {
         let error = format!(
             "the generator wrote no question that it could answer itself ({tried} sentences tried)"
         );
-        return Err(Failure::new(error, "name a larger model with --model").into());
+        return Err(Failure::new(error, "use a larger model: --model NAME").into());
     }
     for question in &made {
         out.json_line(question)?;
     }
     out.remark(&format!("{} questions written", made.len()));
-    if interrupt.seen() {
+    if interrupt.is_seen() {
         Err(Stopped::Interrupted)
     } else {
         Ok(Exit::Done)
@@ -229,7 +245,7 @@ fn usage(error: ConfigError) -> Stopped {
     Failure::from(error).into_usage().into()
 }
 
-/// The presets by name, each with the settings in force under it.
+/// Returns the presets by name, each with its effective settings.
 fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<(String, Layers)>, Stopped> {
     let own = layers.config()?.preset;
     let mut presets: Vec<(String, Layers)> = Vec::new();
@@ -247,15 +263,15 @@ fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<(String, Layers)>
     }
     if presets.is_empty() {
         return Err(Failure::usage(
-            "no preset is named",
-            "name some with --preset naive,closed-book",
+            "--preset names no preset",
+            "separate presets with commas, e.g. --preset naive,closed-book",
         )
         .into());
     }
     Ok(presets)
 }
 
-/// The questions of the split, as many as wanted, spread evenly.
+/// Returns the questions of the split, at most `--limit`, spread evenly.
 fn chosen(questions: Vec<Question>, what: &Evaluation) -> Result<Vec<Question>, Failure> {
     let in_split = |question: &Question| {
         what.split
@@ -269,8 +285,9 @@ fn chosen(questions: Vec<Question>, what: &Evaluation) -> Result<Vec<Question>, 
     splits.sort();
     splits.dedup();
     let all: Vec<Question> = questions.into_iter().filter(in_split).collect();
-    let (count, limit) = (all.len(), what.limit.unwrap_or(usize::MAX));
-    // files come sorted by kind, so the first ones would all be of one
+    let count = all.len();
+    let limit = what.limit.unwrap_or(usize::MAX);
+    // files are often sorted by kind, so the first questions would all be of one kind
     let is_drawn = |at: usize| limit >= count || (at + 1) * limit / count > at * limit / count;
     let chosen: Vec<Question> = all
         .into_iter()
@@ -281,20 +298,20 @@ fn chosen(questions: Vec<Question>, what: &Evaluation) -> Result<Vec<Question>, 
     if chosen.is_empty() {
         let known = splits.join(", ");
         return Err(Failure::usage(
-            "no question is left to ask",
-            format!("the splits of this file are: {known}"),
+            "no question matches --split and --limit",
+            format!("this file has the splits: {known}"),
         ));
     }
     Ok(chosen)
 }
 
-/// The files of the corpus.
+/// Returns the files of the corpus.
 fn files(folder: &Path, config: &Config) -> Result<Vec<FoundFile>, Stopped> {
     let walked = corpus::walk(folder, &config.corpus, &mut |_| Flow::Continue);
     Ok(walked?.files)
 }
 
-/// What can be read of them; what cannot, indexing tells.
+/// Returns the readable documents; indexing reports the others.
 fn documents(files: &[FoundFile]) -> Vec<Document> {
     files
         .iter()
@@ -302,8 +319,8 @@ fn documents(files: &[FoundFile]) -> Vec<Document> {
         .collect()
 }
 
-/// A name for this evaluation: the same questions under the same settings, of the same documents, by the same models, prompts, probes
-/// and program.
+/// Returns the name of this evaluation: a hash of the settings, the questions, the documents, and the
+/// files that an answer depends on (models, prompts, probes and the program).
 fn name(
     presets: &[(String, Layers)],
     questions: &[Question],
@@ -311,51 +328,21 @@ fn name(
     paths: &Paths,
 ) -> Result<String, Stopped> {
     let mut hasher = blake3::Hasher::new();
-    let mut parts: Vec<PathBuf> = std::env::current_exe().into_iter().collect();
-    for folder in [
-        paths.config.join("prompts"),
-        paths.probes(),
-        assets_folder().join("probes"),
-    ] {
-        parts.extend(
-            std::fs::read_dir(folder)
-                .into_iter()
-                .flatten()
-                .flatten()
-                .map(|entry| entry.path()),
-        );
-    }
+    let mut dependencies = program_files(paths);
     for (_, layers) in presets {
         let config = layers.config()?;
-        hasher.update(
-            serde_json::to_string(&config)
-                .unwrap_or_default()
-                .as_bytes(),
-        );
-        let models = [
-            Some(config.generator.model.as_str()),
-            Some(config.embedder.model.as_str()),
-            config.linker.model.file(),
-            config.reranker.model.file(),
-            config.judge.model.file(),
-        ];
-        // a model that cannot be found is reported where it is loaded
-        let found = models.into_iter().flatten();
-        parts.extend(found.filter_map(|model| llm::resolve(model, paths).ok()));
+        let settings = serde_json::to_string(&config).unwrap_or_default();
+        hasher.update(settings.as_bytes());
+        dependencies.extend(model_files(&config, paths));
     }
-    parts.sort();
-    parts.dedup();
-    for part in parts {
-        if let Ok(about) = part.metadata() {
-            hasher.update(
-                format!(
-                    "{} {} {:?}",
-                    part.display(),
-                    about.len(),
-                    about.modified().ok()
-                )
-                .as_bytes(),
-            );
+
+    dependencies.sort();
+    dependencies.dedup();
+    for file in dependencies {
+        if let Ok(about) = file.metadata() {
+            let modified = about.modified().ok();
+            let stamp = format!("{} {} {modified:?}", file.display(), about.len());
+            hasher.update(stamp.as_bytes());
         }
     }
     for question in questions {
@@ -367,21 +354,55 @@ fn name(
     Ok(hasher.finalize().to_hex()[..16].to_owned())
 }
 
-/// Remarks on standard error: the first few, and how many there are.
-fn tell(out: &mut Output, remarks: &[String], what: &str) {
-    const SHOWN: usize = 5;
-    for remark in remarks.iter().take(SHOWN) {
+/// Returns the program with the prompts and probes that it may read.
+fn program_files(paths: &Paths) -> Vec<PathBuf> {
+    let folders = [
+        paths.config.join("prompts"),
+        paths.probes(),
+        assets_folder().join("probes"),
+    ];
+    let entries = folders
+        .into_iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flatten()
+        .flatten();
+    std::env::current_exe()
+        .into_iter()
+        .chain(entries.map(|entry| entry.path()))
+        .collect()
+}
+
+/// Returns the files of the models that a configuration names.
+fn model_files(config: &Config, paths: &Paths) -> Vec<PathBuf> {
+    let models = [
+        Some(config.generator.model.as_str()),
+        Some(config.embedder.model.as_str()),
+        config.linker.model.file(),
+        config.reranker.model.file(),
+        config.judge.model.file(),
+    ];
+    // a model that cannot be found is reported where it is loaded
+    let found = models.into_iter().flatten();
+    found
+        .filter_map(|model| llm::resolve(model, paths).ok())
+        .collect()
+}
+
+/// Prints the first remarks on standard error, and the number of the others.
+fn warn(out: &mut Output, remarks: &[String], what: &str) {
+    const MAX_SHOWN: usize = 5;
+    for remark in remarks.iter().take(MAX_SHOWN) {
         out.remark(&format!("warning: {remark}"));
     }
-    if remarks.len() > SHOWN {
+    if remarks.len() > MAX_SHOWN {
         out.remark(&format!(
             "warning: {} more {what}; --json and --report list them all",
-            remarks.len() - SHOWN
+            remarks.len() - MAX_SHOWN
         ));
     }
 }
 
-/// Where questions are asked.
+/// The environment of an evaluation.
 struct Setting<'a> {
     folder: &'a Path,
     paths: &'a Paths,
@@ -396,7 +417,7 @@ fn ask(
     out: &mut Output,
 ) -> Result<Ended, Stopped> {
     let out = RefCell::new(out);
-    let tell = |event: &Event| {
+    let report = |event: &Event| {
         let mut out = out.borrow_mut();
         if let Event::Session(SessionEvent::Warned { text, advice }) = event {
             out.warning(text, advice.as_deref());
@@ -409,9 +430,10 @@ fn ask(
             .iter()
             .find(|(known, _)| known == name)
             .map(|(_, layers)| layers.clone());
-        let layers =
-            layers.ok_or_else(|| Failure::new(format!("preset {name} is gone"), "start again"))?;
-        Ok(Box::new(UnderPreset::open(layers, setting, &tell)?))
+        let layers = layers.ok_or_else(|| {
+            Failure::new(format!("unknown preset {name}"), "run the command again")
+        })?;
+        Ok(Box::new(UnderPreset::open(layers, setting, &report)?))
     };
     let ended = eval::run(plan, journal, &mut open, &mut |progress: &Progress| {
         out.borrow_mut().progress_line(|| line(progress));
@@ -438,7 +460,7 @@ fn line(progress: &Progress) -> String {
     line
 }
 
-/// A worker whose settings are those of one preset.
+/// A worker with the settings of one preset.
 struct UnderPreset {
     worker: Worker,
 }
@@ -447,14 +469,14 @@ impl UnderPreset {
     fn open(
         layers: Layers,
         setting: &Setting<'_>,
-        tell: &dyn Fn(&Event) -> Flow,
+        report: &dyn Fn(&Event) -> Flow,
     ) -> Result<Self, Stopped> {
         let searches = layers.config()?.retriever.kind != RetrieverKind::Off;
         let mut worker = Worker::new(layers, setting.paths.clone(), setting.interrupt.stop_flag());
         if searches {
-            let mut publish = |record: crate::event::Record| tell(&record.event);
+            let mut publish = |record: crate::event::Record| report(&record.event);
             let stopped = |error: WorkerError| {
-                if setting.interrupt.seen() {
+                if setting.interrupt.is_seen() {
                     Stopped::Interrupted
                 } else {
                     error.into()

@@ -1,4 +1,4 @@
-//! How a command ends when it does not end well.
+//! Failures of commands, with advice and exit status.
 
 use std::io;
 
@@ -17,7 +17,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The number that the shell sees.
+    /// Returns the number that the shell sees.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {
@@ -30,14 +30,14 @@ impl Exit {
     }
 }
 
-/// Why a command stopped before its end.
+/// The reason that a command stopped early.
 #[derive(Debug)]
 pub enum Stopped {
-    /// Something went wrong: what, and what to do next.
+    /// The work failed.
     Failure(Failure),
     /// The user pressed ctrl-c.
     Interrupted,
-    /// Nobody reads the output any more.
+    /// The reader of the output closed it.
     OutputClosed,
 }
 
@@ -49,13 +49,13 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure of the work.
+    /// Creates a failure of the work.
     #[must_use]
     pub fn new(error: impl Into<String>, advice: impl Into<String>) -> Self {
         Problem::new(error, advice).into()
     }
 
-    /// A failure of what the user typed.
+    /// Creates a failure of the command line.
     #[must_use]
     pub fn usage(error: impl Into<String>, advice: impl Into<String>) -> Self {
         Self::new(error, advice).into_usage()
@@ -94,7 +94,7 @@ impl From<io::Error> for Stopped {
             io::ErrorKind::BrokenPipe => Self::OutputClosed,
             _ => Failure::new(
                 format!("cannot write the output ({error})"),
-                "check where it goes",
+                "check the pipe or the disk that it goes to",
             )
             .into(),
         }

@@ -1,4 +1,4 @@
-//! Between the screen and the engine thread.
+//! The connection between the screen and the engine thread.
 //!
 //! Commands about recorded runs are answered here, on a thread of their own, the rest goes straight to the worker. Records go to
 //! the screen and, when they belong to a run, to the recorder.
@@ -21,8 +21,8 @@ use crate::trace::{Recorder, list_runs, read_run};
 use super::downloads::Downloads;
 use super::pull::model_list;
 
-/// How long the screen's end waits for the engine to come to a clean end.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Maximum wait for the engine to end cleanly when the screen closes.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Takes records to the screen.
 pub type Sink = Box<dyn FnMut(Record) + Send>;
@@ -33,7 +33,7 @@ pub struct Hub {
     ended: Receiver<()>,
 }
 
-/// Where the screen's commands go. Dropping it ends the threads.
+/// The sender of the screen's commands. Dropping it ends the threads.
 pub struct Commands {
     engine: Outbox,
     library: Sender<Command>,
@@ -42,10 +42,10 @@ pub struct Commands {
 }
 
 impl Hub {
-    /// Start the engine thread and the one that reads recorded runs.
+    /// Starts the engine thread and the thread that reads recorded runs.
     ///
     /// # Errors
-    /// Settings that cannot be used, or a system without threads to give.
+    /// When the settings are invalid, or a thread cannot be started.
     pub fn start(
         layers: Layers,
         paths: &Paths,
@@ -61,16 +61,14 @@ impl Hub {
         let tee = Tee::new(recorder, sink);
         let (engine, inbox) = mailbox(stop);
         let (end, ended) = channel();
-        let (mut worker, asked, heard) = (
-            Worker::new(layers, paths.clone(), stop.clone()),
-            stop.clone(),
-            tee.clone(),
-        );
+        let mut worker = Worker::new(layers, paths.clone(), stop.clone());
+        let stop_flag = stop.clone();
+        let engine_tee = tee.clone();
         spawn("engine", move || {
-            guard(&heard, || {
+            guard(&engine_tee, || {
                 worker.serve(&inbox, &mut |record| {
-                    heard.publish(record);
-                    asked.flow()
+                    engine_tee.publish(record);
+                    stop_flag.flow()
                 });
                 drop(worker);
             });
@@ -79,7 +77,7 @@ impl Hub {
         let (library, requests) = channel();
         let shown = tee.clone();
         let paths = paths.clone();
-        spawn("library", move || lend(&requests, &paths, &shown))?;
+        spawn("library", move || serve_runs(&requests, &paths, &shown))?;
         Ok((
             Self {
                 stop: stop.clone(),
@@ -94,19 +92,20 @@ impl Hub {
         ))
     }
 
-    /// Stop what runs and wait, within reason, until the engine has let go of its models and its index. An index that is being
-    /// written survives a kill, so there is no need to wait longer.
+    /// Stops the work in progress and waits, up to [`SHUTDOWN_TIMEOUT`], until the engine has released
+    /// its models and its index. An index that is being written survives a kill, so there is no need
+    /// to wait longer.
     pub fn end(self) {
         self.stop.stop();
-        match self.ended.recv_timeout(PATIENCE) {
+        match self.ended.recv_timeout(SHUTDOWN_TIMEOUT) {
             Ok(()) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
     }
 }
 
 impl Commands {
-    /// Send a command. What is for the engine is counted here, before anything else can happen, so that a stop reaches it
-    /// however soon it follows.
+    /// Sends a command. One for the engine is counted here, before anything else can happen, so that a
+    /// stop that follows at once reaches it.
     pub fn send(&self, command: Command) {
         let taken = match command {
             Command::ListSessions | Command::OpenRun { .. } | Command::ListModels => {
@@ -131,7 +130,7 @@ impl Commands {
         };
         if !taken {
             self.tee
-                .tell(failed(Operation::Engine, ended("the engine has ended")));
+                .emit(failed(Operation::Engine, ended("the engine has ended")));
         }
     }
 }
@@ -146,36 +145,36 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Problem
     }
 }
 
-/// The problem that no engine runs any more.
+/// Returns the problem of an engine that has ended.
 fn ended(error: &str) -> Problem {
     Problem::new(
         error,
-        "start ragscope again; `ragscope paths` says where its log is",
+        "restart ragscope; `ragscope paths` shows where its log is",
     )
 }
 
-/// Run the engine, and when it panics end what it left open and say so.
+/// Runs the engine; after a panic, ends the open run and reports the failure.
 fn guard(tee: &Tee, engine: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(engine)) {
-        let said = panic
+        let message = panic
             .downcast_ref::<String>()
             .map(String::as_str)
             .or(panic.downcast_ref::<&str>().copied());
-        tee.broke_off(&format!(
+        tee.fail(&format!(
             "the engine failed ({})",
-            said.unwrap_or("without a word")
+            message.unwrap_or("no message")
         ));
     }
 }
 
-/// Read recorded runs for the screen until it is gone.
-fn lend(requests: &Receiver<Command>, paths: &Paths, tee: &Tee) {
+/// Reads recorded runs for the screen until it closes.
+fn serve_runs(requests: &Receiver<Command>, paths: &Paths, tee: &Tee) {
     let sessions = &paths.sessions();
     for request in requests {
         match request {
-            Command::ListSessions => tee.tell(list(sessions)),
+            Command::ListSessions => tee.emit(list(sessions)),
             Command::OpenRun { file } => open(&file, tee),
-            Command::ListModels => tee.tell(list_models(paths)),
+            Command::ListModels => tee.emit(list_models(paths)),
             Command::Ask { .. }
             | Command::Open { .. }
             | Command::Reindex { .. }
@@ -202,7 +201,7 @@ fn list(sessions: &Path) -> SessionEvent {
 fn open(file: &Path, tee: &Tee) {
     match read_run(file) {
         Ok(records) => tee.show(records),
-        Err(error) => tee.tell(failed(Operation::OpenRun, error.into())),
+        Err(error) => tee.emit(failed(Operation::OpenRun, error.into())),
     }
 }
 
@@ -218,7 +217,8 @@ pub(super) fn failed(operation: Operation, problem: Problem) -> SessionEvent {
     SessionEvent::OperationFailed { operation, problem }
 }
 
-/// Where records part: to the recorder and to the screen. Session records come from two threads and are numbered here.
+/// Passes records to the recorder and to the screen. Session records come from two threads and are
+/// numbered here.
 #[derive(Clone)]
 pub(super) struct Tee(Arc<Mutex<Ends>>);
 
@@ -230,9 +230,9 @@ struct Ends {
     open: Option<OpenRun>,
 }
 
-/// A run that has not finished: what it takes to end it in its place.
+/// A run that has not finished, with the data that ending it requires.
 struct OpenRun {
-    /// The last record of it.
+    /// The last record of the run.
     run: String,
     seq: u64,
     t_us: u64,
@@ -250,7 +250,7 @@ impl Tee {
         })))
     }
 
-    /// A record of the worker.
+    /// Passes on a record of the worker.
     fn publish(&self, record: Record) {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ends.follow(&record);
@@ -259,7 +259,7 @@ impl Tee {
             .as_mut()
             .map_or(Ok(()), |recorder| recorder.write(&record));
         if let Err(error) = written {
-            ends.tell(SessionEvent::Warned {
+            ends.emit(SessionEvent::Warned {
                 text: format!("this run is not recorded: {error}"),
                 advice: error.to_problem().advice,
             });
@@ -267,8 +267,8 @@ impl Tee {
         ends.pass(record);
     }
 
-    /// The worker is gone: end the open run as failed, and say so.
-    fn broke_off(&self, error: &str) {
+    /// Ends the open run as failed, because the worker has ended, and reports it.
+    fn fail(&self, error: &str) {
         let open = self
             .0
             .lock()
@@ -298,18 +298,18 @@ impl Tee {
                 event: event.into(),
             });
         }
-        self.tell(failed(Operation::Engine, ended(error)));
+        self.emit(failed(Operation::Engine, ended(error)));
     }
 
-    /// An event of the session.
-    pub(super) fn tell(&self, event: SessionEvent) {
+    /// Emits an event of the session.
+    pub(super) fn emit(&self, event: SessionEvent) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .tell(event);
+            .emit(event);
     }
 
-    /// A recorded run: as it was, all at once, and not recorded again.
+    /// Passes on a recorded run unchanged, all at once, without recording it again.
     fn show(&self, records: Vec<Record>) {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for record in records {
@@ -319,7 +319,7 @@ impl Tee {
 }
 
 impl Ends {
-    /// Keep up with the run that is open.
+    /// Keeps track of the open run.
     fn follow(&mut self, record: &Record) {
         let Event::Run(event) = &record.event else {
             return;
@@ -345,7 +345,7 @@ impl Ends {
         }
     }
 
-    fn tell(&mut self, event: SessionEvent) {
+    fn emit(&mut self, event: SessionEvent) {
         self.pass(Record {
             seq: 0,
             t_us: 0,
@@ -370,7 +370,7 @@ mod tests {
     use crate::event::FORMAT;
 
     #[test]
-    fn a_panic_of_the_engine_ends_the_open_run_and_is_said() {
+    fn a_panic_of_the_engine_ends_the_open_run_and_is_reported() {
         let home = tempfile::tempdir().expect("a folder");
         let (sender, records) = channel();
         let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
@@ -404,7 +404,7 @@ mod tests {
                     entropy: 0.0,
                 },
             ));
-            panic!("a wheel came off");
+            panic!("index out of bounds");
         });
         drop(tee);
         let seen: Vec<Record> = records.iter().collect();
@@ -416,7 +416,7 @@ mod tests {
         else {
             panic!("{seen:?}")
         };
-        assert!(problem.error.contains("a wheel came off"), "{problem}");
+        assert!(problem.error.contains("index out of bounds"), "{problem}");
         assert_eq!(
             (text.as_str(), seen[2].seq, seen[2].run.as_str()),
             ("Lorby", 2, "r")

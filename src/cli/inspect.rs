@@ -1,4 +1,4 @@
-//! Commands that look and change nothing: models, paths, config, completions, man.
+//! Read-only commands: models, paths, config, completions, man.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use super::args::Arguments;
 use super::failure::{Exit, Failure, Stopped};
 use super::output::Output;
 
-/// A model of the list, and whether the settings name it.
+/// A model with the role that the settings give it.
 #[derive(Serialize)]
 struct ListedModel {
     #[serde(flatten)]
@@ -22,7 +22,7 @@ struct ListedModel {
     used_as: Option<ModelRole>,
 }
 
-/// List the models on this machine.
+/// Lists the models on this machine.
 pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
     let config = layers.config()?;
     let used: Vec<(ModelRole, Result<PathBuf, LlmError>)> = vec![
@@ -51,7 +51,7 @@ pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, 
     out.text(&harmless(&model_table(&listed)))?;
     let own = paths.models();
     out.dim(&harmless(&format!(
-        "* in use. Others: --model NAME, or the settings generator.model, embedder.model, reranker.model and linker.model.\nDownload one: `ragscope models recommend` lists some, `ragscope models pull MODEL` fetches it. Or put GGUF files into {}, or name a folder in RAGSCOPE_MODELS.\n",
+        "* in use. Choose another with --model NAME, or the settings generator.model, embedder.model, reranker.model and linker.model.\nDownload one: `ragscope models recommend` lists some, `ragscope models pull MODEL` fetches it. Or put GGUF files into {}, or name a folder in RAGSCOPE_MODELS.\n",
         own.display()
     )))?;
     Ok(Exit::Done)
@@ -90,7 +90,7 @@ fn parameters(count: u64) -> String {
     }
 }
 
-/// Columns padded to their widest cell, two spaces between them.
+/// Returns rows with their columns padded to the widest cell, two spaces between them.
 pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| {
         rows.iter()
@@ -111,7 +111,7 @@ pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
         .collect()
 }
 
-/// Print where everything is.
+/// Prints every folder and file of the program.
 pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
     let all: [(&str, PathBuf); 11] = [
         ("settings", paths.config_file()),
@@ -142,7 +142,7 @@ pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
     Ok(Exit::Done)
 }
 
-/// Print every setting: the commented defaults, or the values in force.
+/// Prints every setting: the commented defaults, or the effective values.
 pub fn config(
     effective: bool,
     layers: impl FnOnce() -> Result<Layers, Stopped>,
@@ -157,17 +157,14 @@ pub fn config(
         out.json_pretty(&config)?;
     } else {
         let text = toml::to_string(&config).map_err(|error| {
-            Failure::new(
-                format!("the settings cannot be written as TOML ({error})"),
-                "",
-            )
+            Failure::new(format!("cannot write the settings as TOML ({error})"), "")
         })?;
         out.text(&harmless(&text))?;
     }
     Ok(Exit::Done)
 }
 
-/// Print a completion script.
+/// Prints a completion script.
 pub fn completions(shell: clap_complete::Shell, out: &mut Output) -> Result<Exit, Stopped> {
     let mut script = Vec::new();
     clap_complete::generate(
@@ -180,7 +177,7 @@ pub fn completions(shell: clap_complete::Shell, out: &mut Output) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// Print the manual page: the program, then each command.
+/// Prints the manual page: the program, then each command.
 pub fn manual(out: &mut Output) -> Result<Exit, Stopped> {
     let mut declaration = Arguments::declaration().disable_help_subcommand(true);
     // gives each command its full name

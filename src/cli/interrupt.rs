@@ -12,10 +12,10 @@ use crate::event::{Flow, StopFlag};
 
 use super::failure::Exit;
 
-/// The time in which ctrl-c reaches a model call.
+/// Maximum time until ctrl-c reaches a model call.
 const LATENCY: Duration = Duration::from_millis(20);
 
-/// Whether the user asked to stop, for a command without a screen.
+/// The ctrl-c handler of a command without a screen.
 #[derive(Clone)]
 pub struct Interrupt {
     seen: Arc<AtomicBool>,
@@ -23,10 +23,10 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Listen for ctrl-c from now on.
+    /// Starts to listen for ctrl-c.
     ///
     /// # Errors
-    /// When the system refuses the handler.
+    /// When the system rejects the handler.
     pub fn listen() -> io::Result<Self> {
         let interrupt = Self {
             seen: Arc::default(),
@@ -41,7 +41,7 @@ impl Interrupt {
         std::thread::Builder::new()
             .name("interrupt".to_owned())
             .spawn(move || {
-                while !heard.seen() {
+                while !heard.is_seen() {
                     std::thread::sleep(LATENCY);
                 }
                 heard.stop.stop();
@@ -49,22 +49,22 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Has ctrl-c been pressed?
+    /// Returns whether ctrl-c was pressed.
     #[must_use]
-    pub fn seen(&self) -> bool {
+    pub fn is_seen(&self) -> bool {
         self.seen.load(Ordering::Relaxed)
     }
 
-    /// As an observer's answer.
+    /// Returns the state as an observer's answer.
     pub fn flow(&self) -> Flow {
-        if self.seen() {
+        if self.is_seen() {
             Flow::Stop
         } else {
             Flow::Continue
         }
     }
 
-    /// The flag that reaches into a model call.
+    /// Returns the flag that stops a model call.
     #[must_use]
     pub fn stop_flag(&self) -> StopFlag {
         self.stop.clone()

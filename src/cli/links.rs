@@ -1,4 +1,4 @@
-//! `ragscope links`: tie the chunks of a folder together by attention, and show what is tied.
+//! `ragscope links`: links related chunks of a folder by attention, and prints the links.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use crate::story::words;
 use super::failure::{Exit, Failure, Stopped};
 use super::work::{Work, check_folder};
 
-/// Characters of a chunk that a line of text shows.
-const SHOWN_CHARACTERS: usize = 90;
+/// Maximum characters of a chunk in a line of text.
+const MAX_CHARACTERS: usize = 90;
 
-/// The links of a document as `--json` prints them, one line a document.
+/// The links of a document as `--json` prints them, one line per document.
 #[derive(Serialize)]
-struct Told<'a> {
+struct DocumentLinks<'a> {
     document: &'a str,
-    chunks: Vec<ToldChunk<'a>>,
+    chunks: Vec<ChunkLinks<'a>>,
 }
 
 #[derive(Serialize)]
-struct ToldChunk<'a> {
+struct ChunkLinks<'a> {
     chunk: u64,
     lines: [u32; 2],
     text: &'a str,
@@ -30,7 +30,7 @@ struct ToldChunk<'a> {
 }
 
 impl Work<'_> {
-    /// Bring the index and its links up to date, and print the links of one document, with `--json` of all of them.
+    /// Updates the index and its links, and prints the links of one document, with `--json` of all.
     pub fn links(
         mut self,
         folder: &Path,
@@ -47,15 +47,15 @@ impl Work<'_> {
         let wanted: Vec<&str> = match document {
             Some(document) if all.iter().any(|known| known == document) => vec![document],
             Some(document) => {
-                let error = format!("there is no document {document} in {}", folder.display());
-                return Err(Failure::new(error, "give its path inside the folder").into());
+                let error = format!("no document {document} in {}", folder.display());
+                return Err(Failure::new(error, "pass its path relative to the folder").into());
             }
             None if self.observer.out.json => all.iter().map(String::as_str).collect(),
             None => Vec::new(),
         };
         for document in wanted {
             let links = self.worker.document_links(document)?;
-            self.tell_links(document, &links)?;
+            self.print_links(document, &links)?;
         }
         if self.observer.out.json {
             self.observer.out.json_line(&report)?;
@@ -65,19 +65,19 @@ impl Work<'_> {
         Ok(Exit::Done)
     }
 
-    fn tell_links(
+    fn print_links(
         &mut self,
         document: &str,
         linked: &[(ChunkText, Vec<Link>)],
     ) -> Result<(), Stopped> {
         if self.observer.out.json {
-            let chunks = linked.iter().map(|(chunk, links)| ToldChunk {
+            let chunks = linked.iter().map(|(chunk, links)| ChunkLinks {
                 chunk: chunk.id,
                 lines: chunk.lines,
                 text: &chunk.text,
                 links,
             });
-            self.observer.out.json_line(&Told {
+            self.observer.out.json_line(&DocumentLinks {
                 document,
                 chunks: chunks.collect(),
             })?;
@@ -99,14 +99,14 @@ impl Work<'_> {
 
 fn line(chunk: &ChunkText) -> String {
     let words = one_line(&chunk.text);
-    let shown: String = words.chars().take(SHOWN_CHARACTERS).collect();
+    let shown: String = words.chars().take(MAX_CHARACTERS).collect();
     let more = if shown.len() < words.len() { "…" } else { "" };
     format!("{}-{}: {shown}{more}", chunk.lines[0], chunk.lines[1])
 }
 
 fn summary(report: &LinkReport) -> String {
     let mut text = format!(
-        "{} documents with {} chunks are linked by {} ({}); {} now in {}, {} before\n",
+        "{} documents with {} chunks are linked by {} ({}): {} linked now in {}, {} already linked\n",
         report.documents,
         report.chunks,
         report.model,

@@ -34,13 +34,13 @@ use text::RunText;
 pub use work::check_folder;
 use work::{Question, Work};
 
-/// Carry out a command that needs no screen. What goes wrong is told on the way out.
+/// Runs a command that needs no screen, and reports its failure.
 pub fn run(arguments: &Arguments) -> Exit {
     let mut out = Output::of_process(arguments.shared.json);
     finish(&mut out, |out| dispatch(arguments, out))
 }
 
-/// Tell what clap makes of a command line that it refuses, and print the help or the version that was asked for.
+/// Reports a command line that clap rejects, or prints the requested help or version.
 pub fn refuse(error: &clap::Error) -> Exit {
     let json = std::env::args_os().any(|argument| argument == "--json");
     if error.use_stderr() && json {
@@ -51,11 +51,11 @@ pub fn refuse(error: &clap::Error) -> Exit {
             .unwrap_or(&text)
             .trim_start_matches("error: ");
         let line: Vec<&str> = said.split_whitespace().collect();
-        let failure = Failure::usage(line.join(" "), "`ragscope --help` shows the usage");
+        let failure = Failure::usage(line.join(" "), "see `ragscope --help`");
         Output::of_process(json).problem(&failure.problem);
         return failure.exit;
     }
-    // a closed pipe is nobody's mistake
+    // a closed pipe is not an error
     let _ = error.print();
     if error.use_stderr() {
         Exit::Usage
@@ -64,7 +64,7 @@ pub fn refuse(error: &clap::Error) -> Exit {
     }
 }
 
-/// Run `work` and tell its failure.
+/// Runs `work` and reports its failure.
 pub fn finish(out: &mut Output, work: impl FnOnce(&mut Output) -> Result<Exit, Stopped>) -> Exit {
     match work(out) {
         Ok(exit) => exit,
@@ -72,7 +72,7 @@ pub fn finish(out: &mut Output, work: impl FnOnce(&mut Output) -> Result<Exit, S
             out.problem(&Problem::without_advice("interrupted"));
             Exit::Interrupted
         }
-        // whoever reads has seen enough, as in `| head`
+        // the reader has seen enough, as in `| head`
         Err(Stopped::OutputClosed) => Exit::Done,
         Err(Stopped::Failure(failure)) => {
             out.problem(&failure.problem);
@@ -118,7 +118,7 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
         }) => {
             let mut layers = layers()?;
             if layers.config()?.linker.kind == LinkerKind::Off {
-                // whoever asks for links wants some
+                // the command is meaningless without a linker
                 layers.set("links", "linker.kind", "sentence")?;
             }
             Work::new(layers, &paths, out)?.links(folder, document.as_deref(), *rebuild)
@@ -136,16 +136,16 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
     }
 }
 
-/// The settings of the user with the flags on top, checked as a whole.
+/// Returns the settings of the user with the flags on top, validated as a whole.
 ///
 /// # Errors
-/// Unknown names and values; those of flags are wrong usage.
+/// On unknown names and values; those of flags are wrong usage.
 pub fn layers(flags: &Shared, paths: &Paths) -> Result<Layers, Stopped> {
     with_flags(Layers::load(paths)?, flags)
 }
 
 fn with_flags(mut layers: Layers, flags: &Shared) -> Result<Layers, Stopped> {
-    // what is wrong without the flags is not the fault of the command line
+    // an error in the files is not wrong usage
     if let Err(error @ (ConfigError::BadValue { .. } | ConfigError::Unreadable { .. })) =
         layers.config()
     {

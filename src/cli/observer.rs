@@ -1,4 +1,5 @@
-//! Whoever watches a worker from the command line: writes records or text, records runs, and carries ctrl-c back.
+//! The observer of a worker on the command line: writes records or text, records runs, and returns
+//! ctrl-c to the worker.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use super::interrupt::Interrupt;
 use super::output::Output;
 use super::text::RunText;
 
-/// The watcher of one command.
+/// The observer of one command.
 pub struct Observer<'a> {
     pub out: &'a mut Output,
     recorder: Option<Recorder>,
@@ -19,15 +20,15 @@ pub struct Observer<'a> {
     interrupt: Interrupt,
     text: RunText,
     documents: u64,
-    /// The last record of `--json` was written.
+    /// True once the last record of `--json` was written.
     finished: bool,
     broken: Option<io::Error>,
-    /// The command itself writes what came of it.
+    /// True when the command itself writes its result.
     silent: bool,
 }
 
 impl<'a> Observer<'a> {
-    /// Runs are recorded when a sessions folder is given.
+    /// Creates an observer; it records runs when a sessions folder is given.
     pub fn new(out: &'a mut Output, sessions: Option<&Path>, interrupt: Interrupt) -> Self {
         Self {
             out,
@@ -42,22 +43,22 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// How the next run is written as text.
+    /// Sets the printer of the next run.
     pub fn show_as(&mut self, text: RunText) {
         self.text = text;
     }
 
-    /// Show warnings and how far the work is, and nothing else.
+    /// Shows only warnings and progress from now on.
     pub fn be_silent(&mut self) {
         self.silent = true;
     }
 
-    /// Documents of the open corpus.
+    /// Returns the number of documents in the open corpus.
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// See one record.
+    /// Handles one record.
     pub fn observe(&mut self, record: &Record) -> Flow {
         self.record(record);
         if let Event::Session(SessionEvent::CorpusOpened { corpus }) = &record.event {
@@ -73,17 +74,17 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// What was observed is over: the progress line goes, and a closed output is told.
+    /// Clears the progress line after a task, and returns the error of an output that was closed.
     pub fn finish(&mut self) -> Result<(), Stopped> {
         self.out.clear_progress();
         self.broken.take().map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Say where the run was recorded.
-    pub fn tell_recording(&mut self) -> io::Result<()> {
+    /// Prints the command that replays the recorded run.
+    pub fn show_recording(&mut self) -> io::Result<()> {
         match self.recorded.take() {
             Some(file) if !self.out.json => self.out.dim(&harmless(&format!(
-                "see it again: ragscope replay {}\n",
+                "replay it: ragscope replay {}\n",
                 file.display()
             ))),
             Some(_) | None => Ok(()),

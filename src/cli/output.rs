@@ -17,7 +17,7 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// Progress that goes to a file is written this often.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
-/// Where a command writes.
+/// The output streams of a command.
 pub struct Output {
     /// JSON instead of text.
     pub json: bool,
@@ -28,13 +28,13 @@ pub struct Output {
     logged_at: Option<Instant>,
 }
 
-/// The line on standard error that says what goes on; only a terminal gets one.
+/// The progress line on standard error; only a terminal gets one.
 struct Progress {
     drawn_at: Option<Instant>,
 }
 
 impl Output {
-    /// The streams of the process. `NO_COLOR` and pipes get plain text.
+    /// Returns the streams of the process. `NO_COLOR` and pipes get plain text.
     #[must_use]
     pub fn of_process(json: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -46,7 +46,7 @@ impl Output {
         }
     }
 
-    /// Text on standard output, as it is. The caller has made it harmless.
+    /// Writes text on standard output as it is. The caller has made it harmless.
     pub fn text(&mut self, text: &str) -> io::Result<()> {
         self.clear_progress();
         let mut stdout = io::stdout().lock();
@@ -54,7 +54,7 @@ impl Output {
         stdout.flush()
     }
 
-    /// Text of less weight: dim where the terminal can.
+    /// Writes secondary text: dim where the terminal supports it.
     pub fn dim(&mut self, text: &str) -> io::Result<()> {
         if self.styled {
             self.text(&format!("\x1b[2m{text}\x1b[0m"))
@@ -63,21 +63,21 @@ impl Output {
         }
     }
 
-    /// One JSON value on a line of its own.
+    /// Writes one JSON value as a line.
     pub fn json_line(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_string(value)?;
         line.push('\n');
         self.text(&line)
     }
 
-    /// One JSON value for people too.
+    /// Writes one JSON value with indentation.
     pub fn json_pretty(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut text = serde_json::to_string_pretty(value)?;
         text.push('\n');
         self.text(&text)
     }
 
-    /// A remark on standard error. Lost when nobody reads it.
+    /// Writes a remark on standard error. Errors of writing are ignored.
     pub fn remark(&mut self, text: &str) {
         self.clear_progress();
         let _ = writeln!(io::stderr().lock(), "{}", harmless(text));
@@ -102,14 +102,14 @@ impl Output {
         self.remark(&with_advice("warning", text, advice));
     }
 
-    /// Show how far loading, indexing or training is; other events leave the line alone.
+    /// Shows the progress of loading, indexing or training; other events leave the line alone.
     pub fn progress(&mut self, event: &Event) {
         if let Some(line) = event.session().and_then(progress_line) {
             self.progress_line(|| line);
         }
     }
 
-    /// Show this line as the progress, unless the last one is too young.
+    /// Shows this line as the progress, at most once per [`PROGRESS_EVERY`].
     pub fn progress_line(&mut self, line: impl FnOnce() -> String) {
         let Some(progress) = self.progress.as_mut() else {
             return;
@@ -146,7 +146,7 @@ impl Output {
         }
     }
 
-    /// Take the progress line away before something else is written.
+    /// Clears the progress line before something else is written.
     pub fn clear_progress(&mut self) {
         if let Some(progress) = self
             .progress
@@ -220,7 +220,7 @@ fn probe_line(progress: &ProbeProgress) -> String {
     line
 }
 
-/// As much of the first line as fits the columns.
+/// Returns as much of the first line as fits the columns.
 fn fit(text: &str, columns: usize) -> String {
     let mut used = 0;
     text.chars()

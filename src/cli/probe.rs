@@ -1,4 +1,4 @@
-//! `probe`: train the probe of a generator, and say what a weights file is for and how good it is.
+//! `probe`: trains the probe of a generator, and describes weights files.
 
 use std::path::{Path, PathBuf};
 
@@ -17,40 +17,40 @@ use super::output::Output;
 use super::work::Work;
 use super::{check_folder, demo};
 
-/// The name of the part of a question file that is kept out of training.
+/// The split of a question file that is kept out of training.
 const HELD_OUT: &str = "held_out";
 
-/// What to do with probes.
+/// Subcommands of `probe`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ProbeCommand {
-    /// Train the probe of the generator on questions about a folder
+    /// Train a probe for the generator on questions about a folder
     Train(Training),
-    /// Print what a weights file is for and how good it is; without a file, all that are found
+    /// Describe a weights file and its quality; without a file, every probe found
     Show {
         /// A weights file
         file: Option<PathBuf>,
     },
 }
 
-/// What to train on.
+/// Arguments of `probe train`.
 #[derive(Debug, Clone, Args)]
 pub struct Training {
     /// Folder of documents
     #[arg(required_unless_present = "demo")]
     pub folder: Option<PathBuf>,
-    /// The bundled corpus with its settings
+    /// Use the bundled corpus with its settings
     #[arg(long, conflicts_with = "folder")]
     pub demo: bool,
-    /// Question file as for `eval`, may be repeated; those of the split `held_out` measure the probe. Without one the generator writes
-    /// questions itself
+    /// Question file as for `eval`, may be repeated; questions of the split `held_out` measure the
+    /// probe. Without a file the generator writes the questions
     #[arg(long, value_name = "FILE")]
     pub questions: Vec<PathBuf>,
-    /// Where to write the weights; without it, among your own probes
+    /// Weights file to write; by default one in your probes folder
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
 
-/// Carry out `probe`.
+/// Runs `probe`.
 pub fn run(
     what: &ProbeCommand,
     flags: &Shared,
@@ -112,7 +112,7 @@ fn train(
 struct Shown {
     file: PathBuf,
     probe: Option<ProbeCard>,
-    /// Why it cannot be read.
+    /// The reason that it cannot be read.
     #[serde(flatten)]
     problem: Option<Problem>,
 }
@@ -147,7 +147,7 @@ fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, St
         return Ok(Exit::Done);
     }
     if found.is_empty() {
-        out.text("No probe is here: `ragscope probe train FOLDER` makes one.\n")?;
+        out.text("No probe found: `ragscope probe train FOLDER` trains one.\n")?;
     }
     for (card, file) in &found {
         match card {
@@ -184,7 +184,7 @@ fn described(file: &Path, card: &ProbeCard) -> String {
     };
     let area = |area: Option<f64>| area.map_or("-".to_owned(), |area| format!("{area:.3}"));
     text.push_str(&format!(
-        "  held out: {} sentences of {} questions, {} of them uncertain\n    AUROC   probe {}   token entropy {}   sampled again {}\n    right at 0.5: {:.1} %; one reading takes {:.2} ms\n",
+        "  held out: {} sentences of {} questions, {} of them uncertain\n    AUROC   probe {}   token entropy {}   sampled again {}\n    accuracy at 0.5: {:.1} %; {:.2} ms per reading\n",
         figures.sentences,
         figures.questions,
         figures.uncertain,

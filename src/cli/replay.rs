@@ -1,4 +1,4 @@
-//! `replay` without a screen: the recorded records as they are, or the run as text.
+//! `replay` without a screen: prints the records unchanged, or the run as text.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::failure::{Exit, Stopped};
 use super::output::Output;
 use super::text::RunText;
 
-/// Print a recorded run.
+/// Prints a recorded run.
 pub fn print(file: &Path, out: &mut Output) -> Result<Exit, Stopped> {
     let records = read_run(file)?;
     let mut text = RunText::full();

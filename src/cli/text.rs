@@ -1,4 +1,4 @@
-//! A run as plain text: the answer as it comes, then its sources and what it cost.
+//! A run as plain text: the answer while it is generated, then its sources and its cost.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::output::Output;
 /// Prints a run while it happens. By default the answer alone.
 #[derive(Default)]
 pub struct RunText {
-    /// Prints the question and the lookups too, for runs that the reader did not just ask for.
+    /// Also prints the question and the lookups, for runs that the reader did not just start.
     full: bool,
     run: Run,
     /// True once text of the answer was printed.
@@ -120,14 +120,14 @@ impl RunText {
     }
 }
 
-/// The passages of a context, below the number of those that were found.
+/// Returns the passages of a context, below the number of chunks that were retrieved.
 fn passages(lookup: &Lookup) -> String {
     let Some(context) = &lookup.context else {
         return String::new();
     };
 
     let mut text = format!(
-        "{} found, {} in the prompt:\n",
+        "{} retrieved, {} in the prompt:\n",
         words::counted(lookup.found as u64, "chunk"),
         context.chunks.len()
     );
@@ -151,7 +151,7 @@ fn scores(hit: &Hit) -> String {
     )
 }
 
-/// The labels that the model did not write itself.
+/// Returns the labels that the model did not write itself.
 fn labels(step: &Step) -> String {
     let labels = step.unwritten_labels();
     labels.iter().map(|label| format!(" [{label}]")).collect()
@@ -173,7 +173,7 @@ fn sources(run: &Run) -> String {
     lines.concat()
 }
 
-/// How much the context of each lookup helped: all of it, and each chunk alone.
+/// Returns the utility of each context, as a whole and of each chunk alone.
 fn utilities(run: &Run) -> String {
     let mut text = String::new();
     for utility in &run.utilities {

@@ -17,15 +17,15 @@ use super::observer::Observer;
 use super::output::Output;
 use super::text::RunText;
 
-/// What a question is asked with.
+/// A question for `ask`.
 pub struct Question<'a> {
     pub folder: &'a Path,
     pub text: &'a str,
-    /// How the run is written without `--json`.
+    /// Prints the run when there is no `--json`.
     pub shown: RunText,
 }
 
-/// A worker on this thread, and whoever watches it.
+/// A worker on this thread, and the observer of its records.
 pub struct Work<'a> {
     pub(super) layers: Layers,
     pub(super) worker: Worker,
@@ -34,7 +34,7 @@ pub struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Nothing is loaded or opened yet; ctrl-c stops cleanly from now on.
+    /// Prepares a worker that has loaded and opened nothing yet; ctrl-c stops cleanly from now on.
     pub fn new(layers: Layers, paths: &Paths, out: &'a mut Output) -> Result<Self, Stopped> {
         let interrupt = Interrupt::listen()?;
         let sessions = layers.config()?.record.enabled.then(|| paths.sessions());
@@ -46,7 +46,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Bring the index of a folder up to date and say what was done.
+    /// Updates the index of a folder and prints a summary.
     pub fn index(mut self, folder: &Path, rebuild: bool) -> Result<Exit, Stopped> {
         check_folder(folder)?;
         self.run(|worker, publish| worker.open(folder, rebuild, publish))?;
@@ -59,12 +59,14 @@ impl<'a> Work<'a> {
         Ok(Exit::Done)
     }
 
-    /// Answer one question, over an index that is brought up to date first.
+    /// Updates the index, then answers one question.
     pub fn ask(mut self, question: Question<'_>) -> Result<Exit, Stopped> {
         if question.text.trim().is_empty() {
-            return Err(
-                Failure::usage("the question is empty", "type what you want to know").into(),
-            );
+            return Err(Failure::usage(
+                "the question is empty",
+                "pass it in quotes after the folder",
+            )
+            .into());
         }
         check_folder(question.folder)?;
         self.run(|worker, publish| worker.check_question(question.text, publish))?;
@@ -73,17 +75,17 @@ impl<'a> Work<'a> {
         }
         self.observer.show_as(question.shown);
         let outcome = self.run(|worker, publish| worker.ask(question.text, &[], &[], publish))?;
-        self.observer.tell_recording()?;
+        self.observer.show_recording()?;
         match outcome {
             Outcome::Completed | Outcome::LimitReached => Ok(Exit::Done),
             Outcome::Stopped => Ok(Exit::Interrupted),
-            // the last record said it already
+            // the last record holds the error
             Outcome::Failed { .. } if self.observer.out.json => Ok(Exit::Failed),
             Outcome::Failed(problem) => Err(problem.into()),
         }
     }
 
-    /// Train a probe on questions about a folder.
+    /// Trains a probe on questions about a folder.
     pub fn train_probe(
         mut self,
         folder: &Path,
@@ -94,12 +96,12 @@ impl<'a> Work<'a> {
         self.run(|worker, publish| worker.train_probe(questions, file, publish))
     }
 
-    /// Ask a question and follow the chunks that hold a phrase.
+    /// Asks a question and traces the chunks that contain a phrase.
     pub fn explain(mut self, folder: &Path, question: &str, phrase: &str) -> Result<Exit, Stopped> {
         if phrase.trim().is_empty() {
             return Err(Failure::usage(
-                "the text to expect is empty",
-                "give words of the passage that you miss",
+                "the expected text is empty",
+                "pass a few words of the missing passage with --expect",
             )
             .into());
         }
@@ -129,7 +131,7 @@ impl<'a> Work<'a> {
         Ok(Exit::Done)
     }
 
-    /// Open the folder and bring its index up to date, as far as this process may write it.
+    /// Opens the folder and updates its index, unless another process is writing it.
     pub(super) fn prepare(&mut self, folder: &Path) -> Result<(), Stopped> {
         self.run(|worker, publish| worker.open(folder, false, publish))?;
         let updated = self.run(|worker, publish| match worker.update(publish) {
@@ -137,15 +139,14 @@ impl<'a> Work<'a> {
             other => other.map(Some),
         })?;
         match updated {
-            None => self
-                .observer
-                .out
-                .remark("another ragscope writes this index; answering from what is there"),
+            None => self.observer.out.remark(
+                "another ragscope is writing this index; answering from its last complete state",
+            ),
             Some(None) => return Err(Stopped::Interrupted),
-            Some(Some(report)) => self.tell_skipped(folder, &report),
+            Some(Some(report)) => self.report_skipped(folder, &report),
         }
         if self.observer.documents() == 0 {
-            let error = format!("no document that can be read in {}", folder.display());
+            let error = format!("no readable document in {}", folder.display());
             return Err(Failure::new(
                 error,
                 "add text, Markdown or HTML files, or ask with --preset closed-book",
@@ -155,24 +156,18 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn tell_skipped(&mut self, folder: &Path, report: &IndexReport) {
+    fn report_skipped(&mut self, folder: &Path, report: &IndexReport) {
         let skipped = report.skipped.len();
         if skipped > 0 {
-            let (files, folder) = (
-                if skipped == 1 {
-                    "file was"
-                } else {
-                    "files were"
-                },
-                folder.display(),
-            );
+            let files = words::counted(skipped as u64, "file");
             self.observer.out.remark(&format!(
-                "{skipped} {files} skipped; `ragscope index {folder}` says why"
+                "skipped {files}; `ragscope index {}` lists the reasons",
+                folder.display()
             ));
         }
     }
 
-    /// Let the worker do something while the observer watches.
+    /// Runs a task of the worker while the observer receives its records.
     pub(super) fn run<T>(
         &mut self,
         work: impl FnOnce(&mut Worker, Publish<'_>) -> Result<T, WorkerError>,
@@ -182,26 +177,27 @@ impl<'a> Work<'a> {
         observer.finish()?;
         match result {
             Ok(value) => Ok(value),
-            Err(_) if self.interrupt.seen() => Err(Stopped::Interrupted),
+            Err(_) if self.interrupt.is_seen() => Err(Stopped::Interrupted),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-/// A command that the name of a missing folder looks like; nothing below this likeness is offered.
-const LIKENESS: f64 = 0.8;
+/// Minimum similarity (Jaro-Winkler) of a missing folder's name to a command for the command to be
+/// suggested.
+const MIN_SIMILARITY: f64 = 0.8;
 
-/// Is there such a folder? Asked before any model is loaded and before the screen opens.
+/// Checks that a folder can be opened, before any model is loaded and before the screen opens.
 ///
 /// # Errors
-/// What is there instead, and the command that was perhaps meant.
+/// When it is missing or a file; the advice names a command with a similar name.
 pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     let shown = folder.display();
     match folder.metadata() {
         Ok(about) if about.is_dir() => Ok(()),
         Ok(_) => Err(Failure::new(
             format!("{shown} is a file"),
-            "name the folder that it is in",
+            "pass the folder that contains it",
         )),
         Err(error) => Err(Failure::new(
             format!("cannot open the folder {shown} ({error})"),
@@ -212,13 +208,13 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
 
 fn advice(missing: &Path) -> String {
     let name = missing.to_string_lossy();
-    let alike = |command: &clap::Command| strsim::jaro_winkler(command.get_name(), &name);
+    let similarity = |command: &clap::Command| strsim::jaro_winkler(command.get_name(), &name);
     let declaration = Arguments::declaration();
     match declaration
         .get_subcommands()
-        .max_by(|a, b| alike(a).total_cmp(&alike(b)))
+        .max_by(|a, b| similarity(a).total_cmp(&similarity(b)))
     {
-        Some(command) if alike(command) > LIKENESS => {
+        Some(command) if similarity(command) > MIN_SIMILARITY => {
             format!(
                 "check the path, or did you mean the command `{}`?",
                 command.get_name()
@@ -228,7 +224,7 @@ fn advice(missing: &Path) -> String {
     }
 }
 
-/// The trace of a passage for a terminal.
+/// Returns the trace of a passage as text.
 fn trace_text(run: &Run, trace: &PassageTrace<'_>, folder: &Path) -> String {
     let mut text = String::new();
     if let Some(rewritten) = &run.rewritten {
@@ -272,7 +268,7 @@ fn trace_text(run: &Run, trace: &PassageTrace<'_>, folder: &Path) -> String {
 
 fn summary(folder: &Path, report: &IndexReport) -> String {
     let mut text = format!(
-        "{}: {} documents, {} chunks in {}\n{} added, {} changed, {} removed, {} unchanged; {} chunks embedded, {} known\n",
+        "{}: {} documents, {} chunks in {}\n{} added, {} changed, {} removed, {} unchanged; {} chunks embedded, {} reused\n",
         folder.display(),
         report.corpus.documents,
         report.corpus.chunks,

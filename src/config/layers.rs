@@ -120,7 +120,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Adds the settings of a file beneath all others, so that only the preset and the defaults are
+    /// Adds the settings of a file below all others, so that only the preset and the defaults are
     /// weaker: those that come with a corpus, such as `assets/demo/ragscope.toml`.
     ///
     /// # Errors

@@ -343,7 +343,7 @@ settings! {
         theme: String = "dark".to_owned();
         /// Maximum frames per second.
         frames_per_second: u32 = 30, in 1..=240, for Start;
-        /// Use the mouse: click focuses, wheel scrolls. A key gives it back to the terminal.
+        /// Use the mouse: click focuses, wheel scrolls. A key returns it to the terminal.
         mouse: bool = true;
     }
 

@@ -19,7 +19,7 @@ pub struct Funnel {
     pub links: Vec<DocumentLinks>,
 }
 
-/// What one event said of the texts of a lookup.
+/// The verdicts of one event on the texts of a lookup.
 #[derive(Debug, Clone, PartialEq)]
 enum Pass {
     Linked(Vec<u64>),
@@ -42,7 +42,7 @@ enum Pass {
     Context(Context),
 }
 
-/// What a stage made of the texts before it.
+/// The number of texts that a stage kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Narrowed {
     pub stage: Stage,
@@ -51,7 +51,7 @@ pub struct Narrowed {
     pub fell_back: bool,
 }
 
-/// What happened to a chunk at one stage.
+/// The result of one stage for a chunk.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "mark", rename_all = "snake_case")]
 pub enum Mark {
@@ -214,7 +214,7 @@ impl Funnel {
         })
     }
 
-    /// What happened to a chunk, in order.
+    /// Returns the marks of a chunk, in order.
     #[must_use]
     pub fn marks(&self, chunk: u64) -> Vec<Mark> {
         let holds = |text: u64| self.holds(text, chunk);
@@ -314,7 +314,7 @@ impl Funnel {
     }
 }
 
-/// Why a chunk was dropped: the reason of the first text that holds it.
+/// Returns the reason that a chunk was dropped: that of the first text that contains it.
 fn reason(dropped: &[DroppedChunk], holds: impl Fn(u64) -> bool) -> Option<DropReason> {
     dropped
         .iter()

@@ -25,7 +25,7 @@ pub struct Lookup {
     /// Number of hits of the retriever; the texts that were joined of chunks come after them.
     pub found: usize,
     pub funnel: Funnel,
-    /// How much the context helped, in -1..=1, once that was measured.
+    /// The utility of the context, in -1..=1, once it was measured.
     pub utility: Option<f32>,
     /// True for a lookup among documents that were re-chunked for this question.
     pub rechunked: bool,
@@ -160,7 +160,7 @@ impl Lookup {
         }
     }
 
-    /// Why a chunk is not in the context.
+    /// Returns the reason that a chunk is not in the context.
     #[must_use]
     pub fn dropped(&self, chunk: u64) -> Option<&DropReason> {
         match self.fates.get(&chunk)? {
@@ -169,7 +169,7 @@ impl Lookup {
         }
     }
 
-    /// What happened to a chunk, in order.
+    /// Returns the marks of a chunk, in order.
     #[must_use]
     pub fn marks(&self, chunk: u64) -> Vec<Mark> {
         self.funnel.marks(chunk)

@@ -1,4 +1,4 @@
-//! What the records of a run say: folded once and worded once.
+//! The events of a run, folded once and worded once.
 //!
 //! | module | what it is |
 //! |---|---|

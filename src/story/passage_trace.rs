@@ -1,5 +1,4 @@
-//! Why a passage was found or not: the way of the chunks that hold a phrase through the lookups of
-//! a run.
+//! The trace of a passage: the chunks that contain a phrase, through the lookups of a run.
 
 use serde::Serialize;
 
@@ -45,7 +44,7 @@ pub enum TraceRow {
     Missing(String),
     /// The location of a chunk that holds the phrase.
     Chunk(String),
-    /// What a list or a stage said of the chunk above.
+    /// The result of a list or a stage for the chunk above.
     Fact {
         name: &'static str,
         text: String,

@@ -23,14 +23,14 @@ pub struct Round {
     pub measured: Result<Understanding, Unmeasured>,
     /// The chunks of the context, in the order of their labels.
     pub chunks: Vec<VariedChunk>,
-    /// Whether the model judged the context sufficient, and with which probability.
+    /// The verdict of the model that the context is sufficient, and its probability.
     pub evaluated: Option<(bool, Option<f32>)>,
     pub classes: Vec<ClassifiedChunk>,
     /// The change that made the next context of this one.
     pub change: Option<Change>,
 }
 
-/// What a round dropped from its context, and what it added.
+/// The chunks that a round dropped from its context, and those that it added.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Change {
     pub dropped: Vec<u64>,

@@ -35,7 +35,7 @@ pub struct Run {
     pub answer: String,
     pub citations: Vec<Citation>,
     pub usage: RunUsage,
-    /// How much the context helped, each time that it was measured.
+    /// The utility of the context, each time that it was measured.
     pub utilities: Vec<Utility>,
     decoding: DecodingClock,
 }
@@ -69,7 +69,7 @@ pub struct Call {
     pub label_mass: Option<f32>,
 }
 
-/// What a run is doing.
+/// The phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Nothing has happened yet.
@@ -463,7 +463,7 @@ impl Run {
         self.steps.iter().flat_map(|step| &step.tokens)
     }
 
-    /// How much the context helped, as measured last.
+    /// Returns the utility of the context, as measured last.
     #[must_use]
     pub fn utility(&self) -> Option<&Utility> {
         self.utilities.last()

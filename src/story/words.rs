@@ -196,7 +196,7 @@ pub fn operation(operation: Operation) -> &'static str {
         Operation::Index => "index",
         Operation::Link => "link",
         Operation::OpenSource => "open source",
-        Operation::MeasureUtility => "measure",
+        Operation::MeasureUtility => "measure the utility",
         Operation::TracePassage => "trace a passage",
         Operation::ListModels => "list the models",
         Operation::PullModel => "download",

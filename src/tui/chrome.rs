@@ -25,8 +25,8 @@ const NAMED_FROM: usize = 80;
 /// Minimum cells of the folder beside the preset.
 const MIN_FOLDER: usize = 12;
 
-/// Draws program, folder and preset on the left; model, device and speed on the right. Where not all fits, the least important parts
-/// are left out.
+/// Draws program, folder and preset on the left; model, device and speed on the right. The least important parts are omitted
+/// when they do not fit.
 pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let width = usize::from(area.width);
     let name = scene.span(Tone::Focus, " ragscope ");
@@ -80,7 +80,7 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     ends(left, right, area, buffer);
 }
 
-/// The corpus as it is now, unless the run on the screen was over another folder.
+/// Returns the present corpus, unless the run on the screen used another folder.
 fn shown_corpus<'a>(scene: &Scene<'a>) -> Option<&'a CorpusCard> {
     let now = scene.state.corpus.as_ref();
     let of_run = scene.run.and_then(|run| run.corpus.as_ref());
@@ -284,7 +284,7 @@ fn player_line(scene: &Scene<'_>, player: &Player, area: Rect, buffer: &mut Buff
     (&line).render(area, buffer);
 }
 
-/// Minimum cells for hints: the way to help stays in sight.
+/// Minimum cells for hints: the key of help stays visible.
 const MIN_HINTS: usize = 10;
 
 /// Draws the state of the screen at the left, and the keys to press at the right.
@@ -312,7 +312,7 @@ pub fn status(scene: &Scene<'_>, overlay: Option<&Open>, area: Rect, buffer: &mu
     ends(left, right, area, buffer);
 }
 
-/// A notice, with the way to its end where there is no room for all of it.
+/// Returns a notice; one that does not fit ends with the key of the log.
 fn notice_span(scene: &Scene<'_>, notice: &Notice, room: usize) -> Span<'static> {
     let tone = if notice.failed {
         Tone::Warning
@@ -359,7 +359,7 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
     (&hints).render(hint_area, buffer);
 }
 
-/// Modes that the user must not forget.
+/// Returns the modes that the user must not forget.
 fn banners(scene: &Scene<'_>) -> Vec<String> {
     let mut banners = Vec::new();
     if scene.frozen {
@@ -373,7 +373,7 @@ fn banners(scene: &Scene<'_>) -> Vec<String> {
     banners
 }
 
-/// Changed settings, the search, and the state of the run with its cost.
+/// Returns the changed settings, the search, and the state of the run with its cost.
 fn status_words(scene: &Scene<'_>, overlay: Option<&Open>, width: usize) -> String {
     let mut words = String::new();
     let changed = overlays::changed_settings(scene);
@@ -391,7 +391,7 @@ fn status_words(scene: &Scene<'_>, overlay: Option<&Open>, width: usize) -> Stri
     words
 }
 
-/// Below this width the keys are worth more than the state of the KV cache.
+/// Minimum width for the state of the KV cache: keys are more important.
 const CONTEXT_FROM: usize = 120;
 
 fn run_words(scene: &Scene<'_>, run: &Run, width: usize) -> String {
@@ -421,7 +421,7 @@ fn run_words(scene: &Scene<'_>, run: &Run, width: usize) -> String {
     format!("{state}{reused}{context}")
 }
 
-/// The share of prompt tokens that came from the KV cache.
+/// Returns the share of prompt tokens that came from the KV cache.
 fn reused_words(run: &Run) -> String {
     let (evaluated, reused) = match run.phase() {
         Phase::Done => (
@@ -438,7 +438,7 @@ fn reused_words(run: &Run) -> String {
     format!(", reused {percent:.0} % of prompt tokens")
 }
 
-/// The tokens in the context window after the last call.
+/// Returns the tokens in the context window after the last call.
 fn context_words(run: &Run) -> String {
     let usage = run
         .calls
@@ -464,7 +464,7 @@ fn ended_words(run: &Run) -> &'static str {
     }
 }
 
-/// As many hints as fit, the most important first.
+/// Returns as many hints as fit, the most important first.
 fn hints(scene: &Scene<'_>, overlay: Option<&Open>, cells: usize) -> Line<'static> {
     let mut line = Line::default();
     for (action, what) in useful_keys(scene, overlay) {

@@ -1,6 +1,6 @@
-//! The loop of the screen: wait for anything, take in all there is, draw once.
+//! The loop of the screen: wait for an event, handle all pending ones, draw once.
 //!
-//! Records are drawn at most `screen.frames_per_second` times per second. A key is answered at once: it does not wait for the frame
+//! Records are drawn at most `screen.frames_per_second` times per second. A key is handled at once: it does not wait for the frame
 //! timer. Nothing is drawn when nothing changed.
 
 use std::time::{Duration, Instant};
@@ -15,9 +15,9 @@ use crate::event::{Problem, Record};
 
 use super::app::{App, Effect};
 
-/// Minimum time between frames that answer keys: a key held down repeats faster than anyone reads.
+/// Minimum time between frames after keys: a key held down repeats faster than anyone reads.
 const KEY_FRAME: Duration = Duration::from_millis(8);
-/// Maximum number of records taken in before keys are handled again.
+/// Maximum number of records handled before keys are handled again.
 const MAX_RECORDS: usize = 4_096;
 
 /// Everything that the screen receives.
@@ -134,12 +134,12 @@ where
     Ok(())
 }
 
-/// When to draw next.
+/// The time of the next frame.
 struct Pace {
     frame: Duration,
     last: Option<Instant>,
     dirty: bool,
-    /// Whether the user waits for this frame.
+    /// True when the user waits for this frame.
     urgent: bool,
 }
 

@@ -4,24 +4,24 @@ use ratatui::layout::{Constraint, Layout as Split, Position, Rect};
 
 use super::pane::{Pane, SlotRow};
 
-/// The smallest screen that is drawn.
+/// Minimum size of the screen.
 pub const SMALLEST: (u16, u16) = (60, 16);
 
-/// From this size on all panes are in sight.
+/// From this size on all panes are visible.
 const WIDE: (u16, u16) = (120, 26);
 /// From this height on a narrow screen shows two panes.
 const TALL: u16 = 26;
 /// Maximum rows of the input.
 const MAX_INPUT_ROWS: u16 = 5;
 
-/// Everything that decides the layout.
+/// The input of the layout.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
     pub focused: Pane,
-    /// The pane beside the answer when there is room for two.
+    /// The pane beside the answer when two fit.
     pub beside: Pane,
     pub zoomed: bool,
-    /// Whether progress is shown.
+    /// True when progress is shown.
     pub progress: bool,
     /// Rows that the question takes.
     pub input_rows: u16,
@@ -72,7 +72,7 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
     })
 }
 
-/// Every pane in its slot: two rows, each divided by the widths of its panes.
+/// Returns every pane in its slot: two rows, each divided by the widths of its panes.
 fn all(body: Rect) -> Vec<(Pane, Rect)> {
     let [upper, lower] = Split::vertical([Constraint::Fill(11), Constraint::Fill(10)]).areas(body);
     [(SlotRow::Upper, upper), (SlotRow::Lower, lower)]
@@ -102,7 +102,7 @@ fn two(body: Rect, needs: Needs) -> Vec<(Pane, Rect)> {
 }
 
 impl Layout {
-    /// The pane under a position.
+    /// Returns the pane at a position.
     pub fn pane_at(&self, position: Position) -> Option<(Pane, Rect)> {
         self.panes
             .iter()
@@ -110,7 +110,7 @@ impl Layout {
             .find(|(_, area)| area.contains(position))
     }
 
-    /// The area of a pane, when it is in sight.
+    /// Returns the area of a pane, when it is visible.
     pub fn pane(&self, pane: Pane) -> Option<Rect> {
         self.panes
             .iter()

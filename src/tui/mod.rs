@@ -2,14 +2,14 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`state`] | what the records say |
-//! | [`ui`] | what the user did: focus, positions, typed text, changed settings |
+//! | [`state`] | the fold of all records |
+//! | [`ui`] | the state that the user controls: focus, positions, typed text, changed settings |
 //! | [`keys`] | every action, declared once |
-//! | [`view`] | what panes and overlays have in common, and all that drawing may look at |
-//! | [`pane`], [`panes`], [`overlays`] | what is shown, as rows |
-//! | [`screen`], [`chrome`], [`layout`], [`viewport`] | where it goes |
-//! | [`theme`], [`text`] | how it looks |
-//! | [`app`] | what keys and records do |
+//! | [`view`] | the trait of panes and overlays, and the input of drawing |
+//! | [`pane`], [`panes`], [`overlays`] | the content, as rows |
+//! | [`screen`], [`chrome`], [`layout`], [`viewport`] | its position on the screen |
+//! | [`theme`], [`text`] | its look |
+//! | [`app`] | the reaction to keys and records |
 //! | [`player`], [`save`], [`picture`] | recorded runs, files |
 //! | [`event_loop`], [`terminal`] | the outside |
 //!
@@ -71,7 +71,7 @@ pub enum Ended {
 /// Shows the screen until the user quits. The first frame comes before any record.
 ///
 /// # Errors
-/// A wrong theme or keymap, before the terminal is touched; a terminal that cannot be used.
+/// When the theme or keymap is invalid (before the terminal is touched), or the terminal cannot be used.
 pub fn run(link: Link, options: Options) -> Result<Ended, Problem> {
     let app = App::new(options, Depth::of_environment())?;
     show(app, link.records, |effect| match effect {
@@ -87,7 +87,7 @@ pub fn run(link: Link, options: Options) -> Result<Ended, Problem> {
 /// As [`run`].
 pub fn replay(records: Vec<Record>, options: Options) -> Result<Ended, Problem> {
     let app = App::replaying(records, options, Depth::of_environment())?;
-    let (_nobody, nothing) = unbounded_channel();
+    let (_commands, nothing) = unbounded_channel();
     show(app, nothing, |_| {})
 }
 

@@ -1,4 +1,4 @@
-//! What the program hands to the screen when it opens.
+//! The options of the screen.
 
 use std::path::PathBuf;
 
@@ -6,27 +6,27 @@ use jiff::tz::TimeZone;
 
 use crate::config::{Config, Paths};
 
-/// What the screen needs to know from the program.
+/// The options of the screen.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The settings in force, before anything is changed on the screen.
+    /// The settings at the start of the program.
     pub config: Config,
-    /// Where themes, the keymap, presets and the history of questions are.
+    /// The folders of themes, keymap, presets and history.
     pub paths: Paths,
-    /// Where runs and screens are saved.
+    /// The folder that runs and screens are saved in.
     pub save_folder: PathBuf,
     /// The time zone of dates.
     pub time_zone: TimeZone,
-    /// Questions to offer before the first one.
+    /// The suggested questions.
     pub suggestions: Vec<Suggestion>,
 }
 
-/// A question to offer.
+/// A suggested question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     pub question: String,
     /// The preset that it is meant for.
     pub preset: String,
-    /// What to look at in the answer.
+    /// Points the user to what the run demonstrates.
     pub shows: String,
 }

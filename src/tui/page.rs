@@ -1,4 +1,4 @@
-//! Rows under construction: what a view writes into while it makes its content.
+//! A builder for the rows of a view.
 
 use ratatui::text::{Line, Span};
 
@@ -10,7 +10,7 @@ use super::viewport::{Content, Item};
 /// The indent of a remark.
 const REMARK_INDENT: &str = "   ";
 
-/// The rows of a view so far, with what they are made from.
+/// The rows of a view so far, with the scene that they show.
 pub struct Page<'a> {
     pub scene: &'a Scene<'a>,
     /// Width of the rows.
@@ -27,33 +27,33 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Text in the look of a role.
+    /// Returns text in the style of a role.
     pub fn span(&self, tone: Tone, text: impl Into<String>) -> Span<'static> {
         self.scene.span(tone, text)
     }
 
-    /// A row that cannot be selected.
+    /// Writes a row that cannot be selected.
     pub fn line(&mut self, line: impl Into<Line<'static>>) {
         self.content.line(line);
     }
 
-    /// A row of an item.
+    /// Writes a row of an item.
     pub fn item(&mut self, item: Item, line: impl Into<Line<'static>>) {
         self.content.item(item, line);
     }
 
-    /// An empty row.
+    /// Writes an empty row.
     pub fn gap(&mut self) {
         self.content.gap();
     }
 
-    /// Wrapped text, with `indent` before each row.
+    /// Writes wrapped text, with `indent` before each row.
     pub fn text(&mut self, tone: Tone, indent: &str, words: &str) {
         let style = self.scene.style(tone);
         self.content.paragraph(words, style, indent, self.cells);
     }
 
-    /// Wrapped text that belongs to an item.
+    /// Writes wrapped text that belongs to an item.
     pub fn item_text(&mut self, item: Item, tone: Tone, indent: &str, words: &str) {
         let room = self.cells.saturating_sub(text::width(indent));
         for range in text::wrap(words, room) {
@@ -62,13 +62,13 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// An explanation, set off from what is above it.
+    /// Writes an explanation below an empty row.
     pub fn remark(&mut self, words: &str) {
         self.gap();
         self.text(Tone::Quiet, REMARK_INDENT, words);
     }
 
-    /// A row of one look, clipped to the width.
+    /// Writes a row in one style, clipped to the width.
     pub fn clipped(&mut self, tone: Tone, words: &str) {
         let words = text::clip(words, self.cells).into_owned();
         self.line(self.scene.span(tone, words));

@@ -10,7 +10,7 @@ pub enum Pane {
     Refinement,
 }
 
-/// The place of a pane on a screen that shows all of them.
+/// The slot of a pane on a screen that shows all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
     pub row: SlotRow,
@@ -35,7 +35,7 @@ impl Pane {
         Self::Refinement,
     ];
 
-    /// The title in its frame.
+    /// Returns the title in its frame.
     pub fn title(self) -> &'static str {
         match self {
             Self::Answer => "Answer",
@@ -46,12 +46,12 @@ impl Pane {
         }
     }
 
-    /// Its number, from 1.
+    /// Returns its number, from 1.
     pub fn number(self) -> usize {
         self as usize + 1
     }
 
-    /// Its place on a screen that shows all panes.
+    /// Returns its slot on a screen that shows all panes.
     pub fn slot(self) -> Slot {
         let (row, width) = match self {
             Self::Answer => (SlotRow::Upper, 11),
@@ -62,7 +62,7 @@ impl Pane {
         Slot { row, width }
     }
 
-    /// Returns whether the pane keeps its end in sight while rows are added.
+    /// Returns whether the pane keeps its end visible while rows are added.
     pub fn is_following(self) -> bool {
         self == Self::Answer
     }

@@ -8,7 +8,7 @@ use crate::event::Record;
 #[derive(Debug, Clone)]
 pub struct Player {
     records: Vec<Record>,
-    /// When each record is due, microseconds from the first; never earlier than the one before.
+    /// The time at which each record is due, in microseconds from the first; never decreasing.
     due_us: Vec<u64>,
     position: usize,
     clock_us: f64,
@@ -21,7 +21,7 @@ const MIN_SPEED: f64 = 1.0 / 16.0;
 const MAX_SPEED: f64 = 64.0;
 
 impl Player {
-    /// A player at the beginning, playing.
+    /// Creates a player that plays from the beginning.
     pub fn new(records: Vec<Record>) -> Self {
         let first = records.first().map_or(0, |record| record.t_us);
         let due_us = records
@@ -41,7 +41,7 @@ impl Player {
         }
     }
 
-    /// Lets time pass and returns the records that became due.
+    /// Advances the time and returns the records that became due.
     pub fn advance(&mut self, elapsed: Duration) -> Vec<Record> {
         if !self.playing {
             return Vec::new();
@@ -60,7 +60,7 @@ impl Player {
         self.records[from..self.position].to_vec()
     }
 
-    /// The time until the next record is due; `None` while paused or at the end.
+    /// Returns the time until the next record is due; `None` while paused or at the end.
     pub fn next_due(&self) -> Option<Duration> {
         let due = self.due_us.get(self.position).filter(|_| self.playing)?;
         let wait_us = (*due as f64 - self.clock_us) / self.speed;
@@ -109,17 +109,17 @@ impl Player {
         self.playing
     }
 
-    /// The factor by which it is faster than the recorded time.
+    /// Returns the speed relative to the recorded time.
     pub fn speed(&self) -> f64 {
         self.speed
     }
 
-    /// The number of records returned so far, and of all.
+    /// Returns the number of records returned so far, and of all.
     pub fn position(&self) -> (usize, usize) {
         (self.position, self.records.len())
     }
 
-    /// The milliseconds played so far, and of all.
+    /// Returns the milliseconds played so far, and of all.
     pub fn time_ms(&self) -> (u64, u64) {
         let all = self.due_us.last().copied().unwrap_or(0);
         ((self.clock_us as u64).min(all) / 1_000, all / 1_000)

@@ -1,4 +1,4 @@
-//! A run as Markdown, the screen as text.
+//! A run as Markdown, and the screen as text.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use super::text;
 use crate::story::Run;
 use crate::story::words::{self, LOST};
 
-/// A name that every file system takes.
+/// Returns a name that every file system accepts.
 pub fn file_name(name: &str) -> String {
     name.chars()
         .map(|c| {
@@ -24,16 +24,19 @@ pub fn file_name(name: &str) -> String {
         .collect()
 }
 
-/// The run with its answer, its sentences, what was looked up and what it cost.
+/// Returns the run with its answer, its sentences, its lookups and its cost.
 pub fn markdown(run: &Run, zone: &TimeZone) -> String {
     let mut page = format!("# {}\n\n", run.question.replace('\n', " "));
     if !run.answer.is_empty() {
         let _ = writeln!(page, "**{}**\n", run.answer);
     }
     for step in &run.steps {
-        for doubted in &step.replaced {
-            let measured = doubted.uncertainty.as_ref().map_or(String::new(), measured);
-            let _ = writeln!(page, "{}. ~~{}~~{measured}", step.step, doubted.text);
+        for replaced in &step.replaced {
+            let measured = replaced
+                .uncertainty
+                .as_ref()
+                .map_or(String::new(), measured);
+            let _ = writeln!(page, "{}. ~~{}~~{measured}", step.step, replaced.text);
         }
         let labels = step.unwritten_labels();
         let labels: String = labels.iter().map(|label| format!(" [{label}]")).collect();
@@ -86,10 +89,10 @@ fn lookups(run: &Run, page: &mut String) {
                     format!("{:.3} (#{})", ranked.score, ranked.rank)
                 })
             };
-            let place = words::chunk_location(&hit.chunk);
+            let location = words::chunk_location(&hit.chunk);
             let _ = writeln!(
                 page,
-                "| {sign} | {place} | {} | {} | {:.3} | {} |",
+                "| {sign} | {location} | {} | {} | {:.3} | {} |",
                 score(hit.bm25),
                 score(hit.vector),
                 hit.fused.score,
@@ -135,7 +138,7 @@ fn facts(run: &Run, zone: &TimeZone, page: &mut String) {
     }
 }
 
-/// The text of a buffer, row by row, without the spaces at the ends.
+/// Returns the text of a buffer, row by row, without the spaces at the ends.
 pub fn rows(buffer: &Buffer) -> String {
     let mut page = String::new();
     for y in buffer.area.top()..buffer.area.bottom() {

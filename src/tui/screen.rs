@@ -1,4 +1,4 @@
-//! The whole screen, drawn from what the app is at this moment.
+//! The whole screen, drawn from the present state of the app.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Alignment, Rect};
@@ -23,7 +23,7 @@ pub struct Screen<'a> {
 }
 
 impl Screen<'_> {
-    /// Draws the screen. Nothing changes by it.
+    /// Draws the screen without changing it.
     pub fn draw(&self, buffer: &mut Buffer) {
         let scene = &self.scene;
         buffer.set_style(buffer.area, scene.theme.screen());
@@ -102,7 +102,7 @@ fn too_small(scene: &Scene<'_>, buffer: &mut Buffer) {
 /// The frame of a pane or an overlay.
 struct Frame<'a> {
     title: &'a str,
-    /// Left out where there is no room for it.
+    /// Omitted when it does not fit.
     note: &'a str,
     focused: bool,
 }
@@ -165,7 +165,7 @@ fn draw_overlay(scene: &Scene<'_>, open: &Open, layout: &Layout, buffer: &mut Bu
     .draw(open.rows_area(screen), buffer);
 }
 
-/// The line that is typed above the rows, and a rule below it.
+/// The typed line above the rows, and a rule below it.
 fn draw_overlay_input(scene: &Scene<'_>, open: &Open, area: Rect, buffer: &mut Buffer) {
     let Some(input) = open.view.input() else {
         return;

@@ -1,7 +1,6 @@
-//! What the records say, folded: the whole truth that the screen draws, and nothing about how it is drawn.
+//! The fold of all records: the data that the screen draws, and nothing about how it is drawn.
 //!
-//! [`State::apply`] is a pure fold: the same records give the same state, live or replayed. Text becomes harmless here, once,
-//! on its way in.
+//! [`State::apply`] is a pure fold: the same records give the same state, live or replayed. Text is made harmless here, once.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +13,7 @@ use crate::story::Run;
 use crate::story::text::{self, one_line};
 use crate::story::words;
 
-/// A model on its way or ready.
+/// A model that is being loaded, or is ready.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Model {
     /// The file is being read; `fraction` is in 0..=1.
@@ -53,7 +52,7 @@ pub struct Entry {
 pub struct State {
     pub models: BTreeMap<ModelRole, Model>,
     pub corpus: Option<CorpusCard>,
-    /// What indexing does, while it does.
+    /// The progress of indexing, while it runs.
     pub indexing: Option<IndexProgress>,
     pub report: Option<IndexReport>,
     /// The document that was opened last.
@@ -73,7 +72,7 @@ pub struct State {
 }
 
 impl State {
-    /// Takes one record in.
+    /// Applies one record.
     pub fn apply(&mut self, record: &Record) {
         match &record.event {
             Event::Session(event) => self.apply_to_session(event),
@@ -95,13 +94,7 @@ impl State {
                 role,
                 file,
                 fraction,
-            } => {
-                let loading = Model::Loading {
-                    file: one_line(file),
-                    fraction: *fraction,
-                };
-                self.models.insert(*role, loading);
-            }
+            } => self.model_loading(*role, file, *fraction),
             SessionEvent::ModelLoaded { model, wall_ms } => {
                 self.model_ready(model, Some(*wall_ms));
             }
@@ -124,12 +117,7 @@ impl State {
             }
             SessionEvent::OperationStopped { operation } => self.operation_stopped(*operation),
             SessionEvent::SourceOpened { source } => self.source = Some(harmless_source(source)),
-            SessionEvent::SessionsListed { folder, runs } => {
-                self.sessions = Some(Sessions {
-                    folder: one_line(folder),
-                    runs: runs.iter().map(harmless_summary).collect(),
-                });
-            }
+            SessionEvent::SessionsListed { folder, runs } => self.sessions_listed(folder, runs),
             SessionEvent::OperationFailed { operation, problem } => {
                 if *operation == Operation::PullModel {
                     self.pull = None;
@@ -163,7 +151,7 @@ impl State {
         });
     }
 
-    /// The run at `index`, or the latest one.
+    /// Returns the run at `index`, or the latest one.
     #[must_use]
     pub fn run(&self, index: Option<usize>) -> Option<&Run> {
         self.runs.get(index.or(self.latest)?)
@@ -195,6 +183,18 @@ impl State {
                 .retain(|_, model| matches!(model, Model::Ready { .. }));
         }
         self.warn(&format!("{}: stopped", words::operation(operation)), None);
+    }
+
+    fn sessions_listed(&mut self, folder: &str, runs: &[RunSummary]) {
+        self.sessions = Some(Sessions {
+            folder: one_line(folder),
+            runs: runs.iter().map(harmless_summary).collect(),
+        });
+    }
+
+    fn model_loading(&mut self, role: ModelRole, file: &str, fraction: f32) {
+        let file = one_line(file);
+        self.models.insert(role, Model::Loading { file, fraction });
     }
 
     fn model_ready(&mut self, card: &ModelCard, wall_ms: Option<u64>) {
@@ -229,7 +229,7 @@ impl State {
         self.report = Some(report);
     }
 
-    /// Begins a run. One that is known already (opened from the sessions folder) starts over.
+    /// Starts a run. A known one (opened from the sessions folder) restarts.
     fn begin_run(&mut self, id: &str) {
         match self.runs.iter().position(|known| known.id == id) {
             Some(at) => {
@@ -243,7 +243,7 @@ impl State {
         }
     }
 
-    /// The run with this id: nearly always the latest, so look from the end.
+    /// Returns the run with this id, nearly always the latest: the search starts at the end.
     fn run_mut(&mut self, id: &str) -> Option<&mut Run> {
         self.runs.iter_mut().rev().find(|run| run.id == id)
     }

@@ -1,4 +1,4 @@
-//! The terminal itself: set up when the screen opens, and restored whatever happens.
+//! The terminal: set up when the screen opens, and restored in every case.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -32,7 +32,7 @@ const END_SIGNALS: &[i32] = &[
 /// The terminal while the screen uses it. Dropping the guard restores it.
 pub struct TerminalGuard {
     reading: Arc<AtomicBool>,
-    /// The signal that asked the process to end; 0 while there was none.
+    /// The signal that asked the process to end; 0 for none.
     signal: Arc<AtomicUsize>,
     panics: Arc<Mutex<Vec<String>>>,
 }

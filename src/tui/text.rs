@@ -26,7 +26,7 @@ fn grapheme_width(grapheme: &str) -> usize {
     grapheme.width()
 }
 
-/// Clips a text to `cells`; what is left out at the end becomes `…`.
+/// Clips a text to `cells`; `…` replaces its end.
 pub fn clip(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
@@ -38,7 +38,7 @@ pub fn clip(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", text[..end].trim_end()))
 }
 
-/// Clips a text to `cells`; what is left out at the start becomes `…`. The end of a path matters more than its start.
+/// Clips a text to `cells`; `…` replaces its start. The end of a path matters more than its start.
 pub fn clip_start(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
@@ -197,7 +197,8 @@ pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns the words of a query that are worth highlighting: without punctuation, words of one letter and the most common words.
+/// Returns the words of a query to highlight: without punctuation, words of one letter and the most
+/// common words.
 pub fn content_words(text: &str) -> Vec<String> {
     const COMMON: &[&str] = &[
         "the", "and", "was", "were", "is", "are", "of", "in", "to", "for", "on", "at", "by", "an",

@@ -80,7 +80,7 @@ tones! {
     Banner = "banner",
 }
 
-/// How many colours the terminal can show.
+/// The number of colours that the terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
     /// None at all: attributes only (`NO_COLOR`).
@@ -92,7 +92,7 @@ pub enum Depth {
 }
 
 impl Depth {
-    /// What the environment says, read once at the start: `NO_COLOR`, then `COLORTERM` and `TERM`.
+    /// Reads the environment, once at the start: `NO_COLOR`, then `COLORTERM` and `TERM`.
     pub fn of_environment() -> Self {
         let set = |name: &str| std::env::var(name).unwrap_or_default();
         if !set("NO_COLOR").is_empty() || set("TERM") == "dumb" {

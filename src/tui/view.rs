@@ -1,5 +1,5 @@
-//! What panes and overlays have in common: [`View`], which each implements in its own file, and [`Scene`], all that drawing may
-//! look at. A view changes nothing by itself; what it wants done comes out as a [`Request`].
+//! [`View`], the trait that each pane and overlay implements in its own file, and [`Scene`], the input
+//! of drawing. A view changes nothing itself: it returns a [`Request`].
 
 use ratatui::style::Style;
 use ratatui::text::Span;
@@ -194,11 +194,11 @@ pub enum Request {
     PullModel(String),
     /// Stop the download that is under way.
     StopPull,
-    /// Do what a key of the panes does.
+    /// Run an action of the panes.
     Perform(Action),
 }
 
-/// What an overlay does about an event.
+/// The reaction of an overlay to an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
     Nothing,
@@ -209,7 +209,7 @@ pub enum Reaction {
     Close,
 }
 
-/// All that drawing may look at.
+/// The input of drawing.
 #[derive(Clone, Copy)]
 pub struct Scene<'a> {
     pub state: &'a State,
@@ -219,7 +219,7 @@ pub struct Scene<'a> {
     pub theme: &'a Theme,
     pub keymap: &'a Keymap,
     pub options: &'a Options,
-    /// Whether `state` is that of an earlier moment.
+    /// True when `state` is that of an earlier moment.
     pub frozen: bool,
 }
 

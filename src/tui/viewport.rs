@@ -175,9 +175,9 @@ pub struct Window<'a> {
     pub content: &'a Content,
     pub scroll: &'a Scroll,
     pub theme: &'a Theme,
-    /// Whether this window has the keys.
+    /// True when this window is focused.
     pub focused: bool,
-    /// The text that is searched for; empty for nothing.
+    /// The text to search for; empty for none.
     pub needle: &'a str,
 }
 

@@ -171,11 +171,11 @@ fn an_answer_comes_with_its_sources_and_is_recorded() {
 
     let replayed = program.run(&["replay", file, "--json"]);
     assert_eq!((replayed.code, replayed.records()), (Some(0), run));
-    let told = program.run(&["replay", file]);
+    let replayed = program.run(&["replay", file]);
     assert!(
-        told.stdout.starts_with(QUESTION) && told.stdout.contains("people.md:"),
+        replayed.stdout.starts_with(QUESTION) && replayed.stdout.contains("people.md:"),
         "{}",
-        told.stdout
+        replayed.stdout
     );
 }
 
@@ -283,11 +283,7 @@ fn folders_without_documents_are_said_to_be_so() {
     fs::create_dir(&empty).expect("made");
     let cases: [(&[&str], i32, &str); 5] = [
         (&["index", "empty"], 0, "0 documents"),
-        (
-            &["ask", "empty", QUESTION],
-            1,
-            "no document that can be read",
-        ),
+        (&["ask", "empty", QUESTION], 1, "no readable document"),
         (
             &["ask", "empty", QUESTION, "--preset", "closed-book"],
             0,
@@ -348,7 +344,9 @@ fn the_second_process_on_a_corpus_reads_and_does_not_write() {
     let asked = program.run(&["ask", "notes", QUESTION]);
     assert_eq!(asked.code, Some(0), "{}", asked.stderr);
     assert!(
-        asked.stderr.contains("another ragscope writes this index"),
+        asked
+            .stderr
+            .contains("another ragscope is writing this index"),
         "{}",
         asked.stderr
     );

@@ -308,12 +308,12 @@ fn unknown_folders_and_documents_and_empty_phrases_are_refused() {
         (
             &["links", "notes", "ghost.md", "--preset", "saki-rag"],
             1,
-            "there is no document ghost.md",
+            "no document ghost.md",
         ),
         (
             &["explain", "notes", QUESTION, "--expect", " "],
             2,
-            "the text to expect is empty",
+            "the expected text is empty",
         ),
     ];
     for (arguments, code, expected) in cases {

@@ -25,7 +25,7 @@ const SIZES: [(u16, u16); 3] = [(200, 60), (100, 30), (60, 16)];
 /// that showed the run while it happened.
 #[test]
 fn a_replayed_run_and_the_live_run_give_the_same_screens() {
-    // one written by hand, one recorded from the bundled models over the demo corpus
+    // one composed here, one recorded from the bundled models over the demo corpus
     for name in ["naive.jsonl", "demo.jsonl"] {
         replay_and_live_are_the_same(&run_of(name));
     }
@@ -101,7 +101,7 @@ fn panics_in_the_screen() {
 }
 
 #[test]
-fn a_panic_gives_the_terminal_back_and_is_told() {
+fn a_panic_restores_the_terminal_and_is_reported() {
     let home = tempfile::tempdir().expect("a folder");
     let program = std::env::current_exe().expect("this program");
     let arguments = [

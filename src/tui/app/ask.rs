@@ -14,10 +14,10 @@ use crate::tui::viewport::Item;
 
 use super::{App, Effect};
 
-/// Words of the selected hit that are offered as a passage to look for.
+/// Words of the selected hit that are suggested as the passage to trace.
 const OFFERED_WORDS: usize = 12;
 
-/// A question with what holds for this run alone.
+/// A question with the settings of this run alone.
 #[derive(Default)]
 pub(super) struct Asked {
     pub question: String,
@@ -73,7 +73,7 @@ impl App {
         .into_iter()
         .find_map(|pane| self.ui.scroll(pane).selected);
         let Some((run, selected)) = self.scene().run.zip(selected) else {
-            self.refuse("select the sentence to begin with in Answer or Uncertainty");
+            self.refuse("select the sentence to start from, in Answer or Uncertainty");
             return;
         };
 
@@ -104,7 +104,8 @@ impl App {
         self.scene().run.map(|run| run.question.clone())
     }
 
-    /// Hands a question over, with the settings changed on the screen; one that is being answered gives way.
+    /// Sends a question to the engine with the settings changed on the screen; it replaces one that is
+    /// being answered.
     fn put(&mut self, asked: Asked) {
         if self.ui.work.is_running() {
             self.effects.push(Effect::Stop);
@@ -123,7 +124,7 @@ impl App {
         });
     }
 
-    /// Gives the keys to the question, which takes a selected suggestion.
+    /// Focuses the question line, which takes a selected suggestion.
     pub(super) fn focus_input(&mut self) {
         self.act(super::Action::FocusInput);
         if self.has_engine() {
@@ -148,7 +149,8 @@ impl App {
         self.notify(suggestion.shows);
     }
 
-    /// The suggestion after the one in the question line; `None` when something else is being typed.
+    /// Returns the suggestion after the one in the question line; `None` when the line contains
+    /// something else.
     fn next_suggestion(&self) -> Option<usize> {
         if !self.scene().offers_questions() {
             return None;
@@ -228,7 +230,7 @@ impl App {
         }
     }
 
-    /// Types the path of a folder, beginning with that of the open one.
+    /// Opens the input of a folder's path, filled with that of the open one.
     pub(super) fn open_folder(&mut self) {
         if self.ui.player.is_some() {
             self.refuse("a replay has no folder");
@@ -239,7 +241,7 @@ impl App {
         }
     }
 
-    /// Opens a folder and brings its index up to date. A path may begin with `~`, as in a shell.
+    /// Opens a folder and updates its index. A path may begin with `~`, as in a shell.
     pub(super) fn open_typed_folder(&mut self, typed: &str) {
         if typed.is_empty() {
             return;
@@ -252,14 +254,16 @@ impl App {
         };
         match folder.metadata() {
             Ok(about) if about.is_dir() => self.send(Command::Open { folder }),
-            Ok(_) => self.refuse(format!("{typed} is a file: name the folder that it is in")),
+            Ok(_) => self.refuse(format!(
+                "{typed} is a file: enter the folder that contains it"
+            )),
             Err(error) => {
                 self.refuse(format!("cannot open {typed} ({error}): check the path"));
             }
         }
     }
 
-    /// Opens the measurement of the run; one that was not measured yet is measured now.
+    /// Opens the measurement of the run, and starts it if there is none.
     pub(super) fn open_utility(&mut self) {
         self.open(overlays::Utility);
 
@@ -272,14 +276,14 @@ impl App {
         self.select_first();
     }
 
-    /// Types a reference answer.
+    /// Opens the input of a reference answer.
     pub(super) fn type_reference(&mut self) {
         if self.ui.work.measuring.is_none() && self.has_engine() {
             self.ui.field = Some(Field::new(Purpose::Reference, ""));
         }
     }
 
-    /// Measures against this answer; an empty one stands for the run's own.
+    /// Measures against this answer; without text, against the run's own answer.
     pub(super) fn measure_against(&mut self, answer: &str) {
         let references = if answer.is_empty() {
             Vec::new()
@@ -304,7 +308,7 @@ impl App {
         self.send(command);
     }
 
-    /// Types words of a passage. The beginning of what is selected in Retrieval is offered.
+    /// Opens the input of a passage, filled with the first words of the hit selected in Retrieval.
     pub(super) fn open_passage_trace(&mut self) {
         if self.scene().run.is_none_or(|run| run.lookups.is_empty()) {
             self.refuse("this run retrieved nothing");
@@ -316,7 +320,8 @@ impl App {
         }
     }
 
-    /// Asks the index for the chunks that hold these words, and for their ranks in the lists of this run's queries.
+    /// Searches the index for the chunks that contain these words, and for their ranks in the lists of
+    /// this run's queries.
     pub(super) fn trace_passage(&mut self, phrase: &str) {
         let Some(run) = self.scene().run.filter(|_| !phrase.is_empty()) else {
             return;
@@ -335,7 +340,7 @@ impl App {
             queries,
             overrides,
         });
-        self.open(overlays::Whereabouts);
+        self.open(overlays::PassageTrace);
     }
 }
 

@@ -14,7 +14,7 @@ use crate::tui::ui::{Focus, Purpose};
 use super::App;
 
 impl App {
-    /// Takes an event of the terminal in.
+    /// Handles an event of the terminal.
     pub fn handle(&mut self, event: &Event) {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(key),
@@ -49,7 +49,7 @@ impl App {
         self.is_at_question() && self.ui.question.text.is_empty()
     }
 
-    /// The text that keys go into.
+    /// Returns the text that receives keys.
     fn text_being_typed(&mut self) -> Option<&mut TextArea<'static>> {
         let is_at_question = self.is_at_question();
         if let Some(field) = &mut self.ui.field {

@@ -1,4 +1,4 @@
-//! Looking around: focus, moving, searching, copying, freezing.
+//! Navigation: focus, moving, searching, copying, freezing.
 
 use crate::tui::keys::Action;
 use crate::tui::layout::inside;
@@ -9,10 +9,10 @@ use crate::tui::{panes, text};
 
 use super::{App, Effect};
 
-/// Rows that the wheel moves.
+/// Rows per step of the wheel.
 const WHEEL_ROWS: isize = 3;
 
-/// Which match of the search to go to.
+/// The match to go to.
 #[derive(Clone, Copy)]
 pub(super) enum Match {
     /// The first one at or below the first row in sight.
@@ -26,7 +26,7 @@ impl App {
         self.ui.panes.focus(pane);
     }
 
-    /// Moves the focus around the round of the panes by number and the question.
+    /// Moves the focus through the panes by number and the question.
     pub(super) fn focus_by(&mut self, by: isize) {
         if self.overlay.is_some() || self.ui.field.is_some() {
             return;
@@ -88,12 +88,12 @@ impl App {
         }
     }
 
-    /// Selects the first item of what has the keys.
+    /// Selects the first item of the focused view.
     pub(super) fn select_first(&mut self) {
         self.change_scroll(|scroll, content, _| scroll.selected = content.items().next());
     }
 
-    /// Moves by items where there are items, else by rows.
+    /// Moves by items if there are any, else by rows.
     pub(super) fn select_by(&mut self, steps: isize) {
         self.change_scroll(|scroll, content, height| {
             if content.items().next().is_some() {
@@ -117,7 +117,7 @@ impl App {
         });
     }
 
-    /// Turns the wheel over a pane, or over the overlay.
+    /// Scrolls the pane below the mouse, or the overlay.
     pub(super) fn wheel(&mut self, pane: Option<Pane>, down: bool) {
         let rows = if down { WHEEL_ROWS } else { -WHEEL_ROWS };
         let Some(pane) = pane.filter(|_| self.overlay.is_none()) else {
@@ -139,7 +139,7 @@ impl App {
         }
     }
 
-    /// Changes the scroll position of what has the keys; the change sees its rows and its height.
+    /// Changes the scroll position of the focused view; the change receives its rows and its height.
     pub(super) fn change_scroll(&mut self, change: impl FnOnce(&mut Scroll, &Content, usize)) {
         // the rows depend on what is selected, so they are made again before each change
         self.prepare_overlay();
@@ -271,7 +271,7 @@ impl App {
         self.effects.push(Effect::Quit);
     }
 
-    /// Closes what was opened last; then stops the run; then leaves search, zoom, input and selection.
+    /// Closes the topmost window; then stops the run; then leaves search, zoom, input and selection.
     pub(super) fn back(&mut self) {
         if let Some(field) = self.ui.field.take() {
             if field.purpose == Purpose::Search {

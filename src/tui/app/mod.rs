@@ -1,5 +1,5 @@
-//! The state of the screen, and what keys, the mouse and records do to it. Nothing here touches a terminal: what must happen outside
-//! comes out as an [`Effect`].
+//! The state of the screen, and its reaction to keys, mouse and records. Nothing here touches a
+//! terminal: a change outside is returned as an [`Effect`].
 
 mod ask;
 mod input;
@@ -29,10 +29,10 @@ use super::theme::{Depth, Theme, Tone};
 use super::ui::{Focus, Notice, Ui};
 use super::view::{Reaction, Scene};
 
-/// Something that must happen outside.
+/// A change outside the screen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Hand a command to the engine.
+    /// Send a command to the engine.
     Send(Command),
     /// Stop the operation in progress.
     Stop,
@@ -42,7 +42,7 @@ pub enum Effect {
     Mouse(bool),
     /// Write a file and report the outcome.
     Write { path: PathBuf, text: String },
-    /// Keep a question for the history.
+    /// Add a question to the history.
     Remember(String),
     /// Close the screen.
     Quit,
@@ -65,10 +65,10 @@ pub struct App {
 }
 
 impl App {
-    /// The screen before the first record.
+    /// Creates the screen before the first record.
     ///
     /// # Errors
-    /// A theme or keymap that is unknown, unreadable or wrong.
+    /// When the theme or the keymap is unknown, unreadable or invalid.
     pub fn new(options: Options, depth: Depth) -> Result<Self, Problem> {
         let theme = Theme::load(
             &options.config.screen.theme,
@@ -94,7 +94,7 @@ impl App {
         Ok(app)
     }
 
-    /// The screen of a recorded run.
+    /// Creates the screen of a recorded run.
     ///
     /// # Errors
     /// As [`App::new`].
@@ -110,7 +110,7 @@ impl App {
         Ok(app)
     }
 
-    /// Takes a record in.
+    /// Handles a record.
     pub fn apply(&mut self, record: &Record) {
         self.state.apply(record);
         self.changed |= self.frozen.is_none();
@@ -193,19 +193,19 @@ impl App {
         }
     }
 
-    /// The size of the screen.
+    /// Sets the size of the screen.
     pub fn resize(&mut self, width: u16, height: u16) {
         let size = Rect::new(0, 0, width, height);
         self.changed |= size != self.size;
         self.size = size;
     }
 
-    /// Takes what must happen outside since the last call.
+    /// Returns the effects since the last call.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
 
-    /// Returns whether there is something new to draw. Asking makes it old.
+    /// Returns whether there is something new to draw, and resets that.
     pub fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)
     }
@@ -215,7 +215,7 @@ impl App {
         self.set_notice(text.into(), false);
     }
 
-    /// Reports in the status line that something is not possible or went wrong.
+    /// Reports in the status line that something is impossible or failed.
     pub fn refuse(&mut self, text: impl Into<String>) {
         self.set_notice(text.into(), true);
     }
@@ -225,13 +225,13 @@ impl App {
         self.changed = true;
     }
 
-    /// Brings what depends on size and theme up to date; called before drawing.
+    /// Updates everything that depends on size and theme; called before drawing.
     pub fn prepare(&mut self) {
         self.dress_input();
         self.prepare_overlay();
     }
 
-    /// Gives text being typed the look of the theme.
+    /// Styles the typed text by the theme.
     fn dress_input(&mut self) {
         let plain = self.theme.style(Tone::Text);
         let quiet = self.theme.style(Tone::Quiet);
@@ -257,7 +257,7 @@ impl App {
         }
     }
 
-    /// Draws the screen. Nothing changes by it.
+    /// Draws the screen without changing it.
     pub fn draw(&self, buffer: &mut Buffer) {
         let screen = Screen {
             scene: self.scene(),
@@ -267,7 +267,7 @@ impl App {
         screen.draw(buffer);
     }
 
-    /// The screen as it is.
+    /// Returns the screen in its present state.
     pub(super) fn picture(&self) -> Buffer {
         let mut buffer = Buffer::empty(self.size);
         self.draw(&mut buffer);
@@ -282,7 +282,7 @@ impl App {
         &self.options
     }
 
-    /// All that drawing may look at.
+    /// Returns the input of drawing.
     fn scene(&self) -> Scene<'_> {
         let state = self.shown();
         Scene {
@@ -296,7 +296,7 @@ impl App {
         }
     }
 
-    /// The state on the screen: the live one, or the one it was frozen at.
+    /// Returns the state on the screen: the live one, or the frozen one.
     fn shown(&self) -> &State {
         self.frozen.as_deref().unwrap_or(&self.state)
     }
@@ -312,7 +312,7 @@ impl App {
         layout(self.size, needs)
     }
 
-    /// The contexts of keys that hold now, the nearest first.
+    /// Returns the active contexts of keys, the most specific first.
     fn contexts(&self) -> Vec<Context> {
         let mut contexts = Vec::with_capacity(4);
         if self.ui.field.is_some() {
@@ -355,7 +355,7 @@ impl App {
 macro_rules! dispatch {
     ($($action:ident = $name:literal $context:ident [$($key:literal),*] $doc:literal => $does:expr;)+) => {
         impl Action {
-            /// Does what the list of actions says.
+            /// Runs an action, as the list of actions declares it.
             fn run(self, app: &mut App) {
                 let does: fn(&mut App) = match self { $(Self::$action => $does),+ };
                 does(app);

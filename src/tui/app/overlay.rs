@@ -1,4 +1,4 @@
-//! Opening overlays, carrying out what a view requests, changing settings, saving.
+//! Opening overlays, serving the requests of views, changing settings, saving.
 
 use crate::config::{Location, Part, Setting};
 use crate::event::{ChunkText, Command, RunSummary, Source};
@@ -43,7 +43,7 @@ impl App {
         }
     }
 
-    /// The answer of the overlay or the pane that has the keys to an action.
+    /// Returns the request of the focused overlay or pane for an action.
     pub(super) fn request(&self, action: Action) -> Option<Request> {
         let scene = self.scene();
         match &self.overlay {
@@ -55,14 +55,14 @@ impl App {
         }
     }
 
-    /// Hands an action to what has the keys.
+    /// Passes an action to the focused view.
     pub(super) fn act(&mut self, action: Action) {
         if let Some(request) = self.request(action) {
             self.perform(request);
         }
     }
 
-    /// Hands an action to what has the keys; `otherwise` says what is missing when it means nothing there.
+    /// Passes an action to the focused view; `otherwise` is shown when the view does not handle it.
     pub(super) fn act_or(&mut self, action: Action, otherwise: &str) {
         match self.request(action) {
             Some(request) => self.perform(request),
@@ -102,7 +102,7 @@ impl App {
         }
     }
 
-    /// Accepts the line that is typed, over the status line or above the rows of an overlay.
+    /// Accepts the typed line, in the status line or above the rows of an overlay.
     pub(super) fn accept(&mut self) {
         if let Some(field) = self.ui.field.take() {
             let typed = field.typed().trim();
@@ -123,7 +123,7 @@ impl App {
         }
     }
 
-    /// Moves in the rows below the line that is typed.
+    /// Moves in the rows below the typed line.
     pub(super) fn move_below_input(&mut self, by: isize) {
         if self.ui.field.is_none() && self.has_overlay_input() {
             self.change_scroll(|scroll, content, height| scroll.select_by(by, content, height));
@@ -150,7 +150,8 @@ impl App {
         });
     }
 
-    /// Opens the document of a passage; until it is read, and where it cannot be, the run's record of it.
+    /// Opens the document of a passage; until it is read, and if it cannot be, shows the passage as the
+    /// run recorded it.
     fn open_source(&mut self, passage: Passage) {
         let origin = self
             .why_not_opened()
@@ -168,7 +169,7 @@ impl App {
         self.open(overlays::Source::new(passage, recorded, origin).read_over(corpus.as_ref()));
     }
 
-    /// The reason why the document itself is out of reach; `None` when it can be asked for.
+    /// Returns the reason that the document itself is unavailable; `None` when it can be requested.
     fn why_not_opened(&self) -> Option<&'static str> {
         if self.ui.player.is_some() {
             return Some("a replay does not open documents");
@@ -176,10 +177,10 @@ impl App {
         let of_run = self.scene().run.and_then(|run| run.corpus.as_ref());
         let open = self.state.corpus.as_ref();
         let is_same = of_run.map(|corpus| &corpus.folder) == open.map(|corpus| &corpus.folder);
-        (!is_same).then_some("the run was over another folder than the open one")
+        (!is_same).then_some("the run used a different folder")
     }
 
-    /// The passage as the run recorded it.
+    /// Returns the passage as the run recorded it.
     fn recorded_source(&self, passage: &Passage) -> Option<Source> {
         let hit = self.scene().run?.hit(passage.chunk)?;
         Some(Source {
@@ -193,7 +194,7 @@ impl App {
         })
     }
 
-    /// Adds a chunk to the places that a setting names for the runs to come, or removes it.
+    /// Adds a chunk to the locations that a setting lists for the next runs, or removes it.
     fn toggle_place(&mut self, key: &str, chunk: &ChunkText) {
         let mut locations = self.ui.next_run.locations(key);
         let before = locations.len();
@@ -230,7 +231,7 @@ impl App {
         ));
     }
 
-    /// Changes a setting for the next run, after asking the configuration whether the value is valid.
+    /// Changes a setting for the next run, if the configuration accepts the value.
     pub(super) fn override_setting(&mut self, key: &str, value: &str) {
         if let Err(error) = self.check_setting(key, value) {
             self.refuse(error);

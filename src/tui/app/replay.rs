@@ -9,7 +9,7 @@ use crate::tui::state::State;
 use super::App;
 
 impl App {
-    /// Lets time pass for a replay.
+    /// Advances the time of a replay.
     pub fn advance(&mut self, elapsed: Duration) {
         let due = self
             .ui
@@ -22,7 +22,7 @@ impl App {
         }
     }
 
-    /// The time until a replay has something new; `None` when nothing comes by itself.
+    /// Returns the time until the next record of a replay; `None` when it is paused or over.
     pub fn next_due(&self) -> Option<Duration> {
         self.ui.player.as_ref()?.next_due()
     }

@@ -1,4 +1,4 @@
-//! Keys by name, as keymap files and hints write them.
+//! Keys by name, as in keymap files and hints.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! The actions of the screen. Each is declared once, with its name, its keys, its doc and what it does; the help overlay, the
+//! The actions of the screen. Each is declared once, with its name, its keys, its doc and its effect; the help overlay, the
 //! palette, the hints of the status line, the keymap file and the README's table come from this list.
 
 mod key;
@@ -7,14 +7,14 @@ mod keymap;
 pub use key::Key;
 pub use keymap::Keymap;
 
-/// The part of the screen in which an action is valid.
+/// The part of the screen in which an action is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Context {
     /// Always, even while text is typed.
     Everywhere,
     /// While no text is typed: panes and overlays.
     Reading,
-    /// While a pane has the keys.
+    /// While a pane is focused.
     Panes,
     /// While a recorded run is replayed.
     Replay,
@@ -29,7 +29,7 @@ pub enum Context {
 }
 
 impl Context {
-    /// The title in help.
+    /// Returns the title in help.
     pub fn title(self) -> &'static str {
         match self {
             Self::Everywhere => "Everywhere",
@@ -55,7 +55,7 @@ impl Context {
         Self::Everywhere,
     ];
 
-    /// Contexts that hold at the same time: within one of these sets a key has one meaning.
+    /// Contexts that are active at the same time: within one of these sets a key has one meaning.
     pub(super) const COMBINATIONS: &[&[Self]] = &[
         &[Self::Input, Self::Everywhere],
         &[Self::Field, Self::Everywhere],
@@ -81,8 +81,9 @@ pub struct ActionInfo {
     pub doc: &'static str,
 }
 
-/// The list of all actions: `Name = "name" Context ["key"] "doc" => what it does;`. It is handed to the macro `$then`: here to
-/// declare [`Action`], in `app` to dispatch it, so that this list can name what `App` does and this module need not know it.
+/// The list of all actions: `Name = "name" Context ["key"] "doc" => effect;`. It is passed to the
+/// macro `$then`: here to declare [`Action`], in `app` to dispatch it, so that the list can name
+/// methods of `App` that this module does not know.
 macro_rules! action_list {
     ($then:ident) => {
         $then! {
@@ -132,7 +133,7 @@ macro_rules! action_list {
 
             Choose = "choose" Choosing ["enter", "space"] "choose or change the selected item" => |app| app.act(Action::Choose);
             ChangeBack = "change-back" Settings ["left", "h"] "previous value" => |app| app.act(Action::ChangeBack);
-            ResetSetting = "reset-setting" Settings ["backspace", "delete"] "undo the change of this setting" => |app| app.act(Action::ResetSetting);
+            ResetSetting = "reset-setting" Settings ["backspace", "delete"] "reset this setting" => |app| app.act(Action::ResetSetting);
             RunChanged = "run-changed" Settings ["r"] "run the question again with these settings" => App::again;
 
             Accept = "accept" Field ["enter"] "accept" => App::accept;
@@ -152,10 +153,10 @@ macro_rules! action_list {
             PreviousMatch = "previous-match" Reading ["N"] "previous match" => |app| app.go_to_match(look::Match::Previous);
             Copy = "copy" Reading ["y"] "copy the selection (OSC 52)" => App::copy;
             Freeze = "freeze" Reading ["f"] "freeze or resume the display" => App::freeze;
-            Mouse = "mouse" Reading ["m"] "turn the mouse off or on; off, the terminal selects text with it" => App::toggle_mouse;
+            Mouse = "mouse" Reading ["m"] "turn the mouse off or on (off: select text in the terminal)" => App::toggle_mouse;
             PaletteByColon = "commands" Reading [":"] "find a command by name" => |app| app.open_list(overlays::Palette::default());
             Help = "help" Reading ["?"] "show the keys that work here" => App::open_help;
-            Quit = "quit" Reading ["q"] "quit; in an overlay, close it" => App::quit;
+            Quit = "quit" Reading ["q"] "quit, or close the overlay" => App::quit;
 
             NextPane = "next-pane" Everywhere ["tab"] "next pane" => |app| app.focus_by(1);
             PreviousPane = "previous-pane" Everywhere ["shift-tab"] "previous pane" => |app| app.focus_by(-1);
@@ -170,7 +171,7 @@ pub(super) use action_list;
 
 macro_rules! declare {
     ($($action:ident = $name:literal $context:ident [$($key:literal),*] $doc:literal => $does:expr;)+) => {
-        /// Something the screen can do.
+        /// An action of the screen.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Action { $(#[doc = $doc] $action),+ }
 

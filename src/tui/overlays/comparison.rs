@@ -16,7 +16,7 @@ use crate::tui::view::{Copied, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
 /// Cells of the column of names.
-const NAMES: usize = 11;
+const NAMES: usize = 12;
 /// Minimum cells of a run's column.
 const MIN_COLUMN: usize = 24;
 /// More runs than this cannot be compared at a glance.
@@ -195,7 +195,7 @@ fn table(runs: &[&Run]) -> Vec<Row> {
     for (at, cells) in context_cells(runs).into_iter().enumerate() {
         rows.push(Row::new(if at == 0 { "context" } else { "" }, cells));
     }
-    rows.push(Row::new("unsure", column(uncertainty_cell)));
+    rows.push(Row::new("uncertain", column(uncertainty_cell)));
     if runs.iter().any(|run| run.utility().is_some()) {
         rows.push(Row::new("utility", column(utility_cell)));
     }

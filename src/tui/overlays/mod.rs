@@ -1,30 +1,30 @@
-//! What lies over the panes: one file per overlay, each a [`View`], and [`Open`], which holds the one that is open.
+//! The windows above the panes: one file per overlay, each a [`View`], and [`Open`], the open one.
 
 mod comparison;
 mod help;
 mod log;
 mod models;
 mod palette;
+mod passage_trace;
 mod prompts;
 mod report;
 mod sessions;
 mod settings;
 mod source;
 mod utility;
-mod whereabouts;
 
 pub use comparison::Comparison;
 pub use help::Help;
 pub use log::Log;
 pub use models::Models;
 pub use palette::Palette;
+pub use passage_trace::PassageTrace;
 pub use prompts::Prompts;
 pub use report::Report;
 pub use sessions::Sessions;
 pub use settings::{Settings, changed_settings};
 pub use source::{Origin, Source};
 pub use utility::{Utility, why_not as why_not_measured};
-pub use whereabouts::Whereabouts;
 
 use ratatui::layout::Rect;
 
@@ -35,9 +35,10 @@ use super::state::State;
 use super::view::{Reaction, Scene, View};
 use super::viewport::{Content, Scroll};
 
-/// A strip of screen beside an overlay that is narrower than this on both sides together is of no use: the overlay takes it.
+/// Minimum width of the screen beside an overlay, both sides together; the overlay takes a narrower
+/// strip.
 const MIN_MARGIN: u16 = 24;
-/// Rows that the line above the rows takes, with the rule below it.
+/// Rows of the typed line above the content, with the rule below it.
 const INPUT_ROWS: u16 = 2;
 
 /// The overlay that is open, with its rows and its window onto them.
@@ -45,7 +46,7 @@ pub struct Open {
     pub view: Box<dyn View>,
     pub scroll: Scroll,
     content: Content,
-    /// The width that the rows were made for; `None` when they must be made again.
+    /// The width that the rows were made for; `None` when they must be rebuilt.
     cells: Option<usize>,
 }
 
@@ -59,7 +60,7 @@ impl Open {
         }
     }
 
-    /// Makes its rows for a screen, unless those that are there are still right.
+    /// Builds its rows for a screen, unless they are up to date.
     pub fn prepare(&mut self, scene: &Scene<'_>, screen: Rect) {
         let cells = usize::from(self.columns(screen).saturating_sub(2));
         if self.view.is_live() || self.cells != Some(cells) {
@@ -71,12 +72,12 @@ impl Open {
         self.view.settle(&self.content, height, &mut self.scroll);
     }
 
-    /// Its rows, as they were prepared.
+    /// Returns its rows, as they were prepared.
     pub fn content(&self) -> &Content {
         &self.content
     }
 
-    /// Takes in an event, and says what the overlay does about it.
+    /// Handles an event, and returns the reaction of the overlay.
     pub fn receive(&mut self, event: &Event, state: &State) -> Reaction {
         let reaction = self.view.receive(event, state);
         if reaction != Reaction::Nothing {
@@ -85,7 +86,7 @@ impl Open {
         reaction
     }
 
-    /// Its frame on a screen. An overlay with little to say is as high as that.
+    /// Returns its frame on a screen, no higher than its content.
     pub fn frame(&self, screen: Rect) -> Rect {
         let size = self.view.size();
         let needed = u16::try_from(self.content.rows.len() + 2).unwrap_or(u16::MAX);
@@ -93,7 +94,7 @@ impl Open {
         layout::overlay(body(screen), self.columns(screen), rows)
     }
 
-    /// Its rows on a screen: inside the frame, below the line that is typed.
+    /// Returns the area of its rows: inside the frame, below the typed line.
     pub fn rows_area(&self, screen: Rect) -> Rect {
         let inside = layout::inside(self.frame(screen));
         if self.view.input().is_none() {
@@ -117,7 +118,7 @@ impl Open {
     }
 }
 
-/// The screen without header, input and status, which stay in sight.
+/// Returns the screen without header, input and status, which stay visible.
 fn body(screen: Rect) -> Rect {
     Rect {
         y: screen.y + 1.min(screen.height),

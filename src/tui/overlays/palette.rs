@@ -12,7 +12,7 @@ use crate::tui::theme::Tone;
 use crate::tui::view::{Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
-/// Every command by name, narrowed by what is typed.
+/// Every command by name, filtered by the typed text.
 #[derive(Debug, Default)]
 pub struct Palette {
     typed: TextArea<'static>,
@@ -32,7 +32,7 @@ impl View for Palette {
     }
 
     fn hints(&self) -> &'static [(Action, &'static str)] {
-        &[(Action::Back, "close"), (Action::Choose, "do it")]
+        &[(Action::Back, "close"), (Action::Choose, "run")]
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
@@ -55,7 +55,7 @@ impl View for Palette {
     }
 }
 
-/// Something to choose by name.
+/// An entry that can be chosen by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Entry {
     Action(Action),
@@ -80,7 +80,7 @@ impl Entry {
 }
 
 impl Palette {
-    /// The entries that match what is typed, best match first; with nothing typed, everything in its order.
+    /// Returns the entries that match the typed text, best match first; without text, all in order.
     fn entries(&self, scene: &Scene<'_>) -> Vec<Entry> {
         let typed = self.typed.lines().join(" ");
         let pattern = Pattern::parse(&typed, CaseMatching::Ignore, Normalization::Smart);

@@ -71,7 +71,7 @@ fn head_row(page: &Page<'_>, row: usize, call: &Call) -> Line<'static> {
     ])
 }
 
-/// What a call cost, for itself or with the others of its batch.
+/// Returns the cost of a call, on its own or together with its batch.
 fn usage_words(call: &Call) -> String {
     let Some(usage) = call.usage else {
         return match call.batch {

@@ -13,7 +13,7 @@ use crate::tui::viewport::{Content, Scroll};
 /// Cells of the column of names.
 const NAMES: usize = 11;
 
-/// The report of the last indexing: what was read and what was skipped.
+/// The report of the last indexing: files read and files skipped.
 pub struct Report;
 
 impl View for Report {
@@ -56,10 +56,10 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 
 fn no_report(scene: &Scene<'_>) -> String {
     if scene.state.indexing.is_some() {
-        return "Indexing is in progress; the report follows when it is done.".to_owned();
+        return "Indexing is in progress; the report appears when it is done.".to_owned();
     }
     let update = scene.keymap.sign(Action::Reindex);
-    format!("The folder was not indexed since the screen opened. {update} updates the index.")
+    format!("The folder has not been indexed since the screen opened: {update} updates the index.")
 }
 
 /// The names and values of the report.
@@ -85,7 +85,7 @@ fn figures(report: &IndexReport) -> [(&'static str, String); 6] {
     [
         ("folder", corpus.folder.clone()),
         (
-            "holds",
+            "content",
             format!(
                 "{}, {}",
                 text::counted(corpus.documents, "file"),

@@ -11,7 +11,7 @@ use crate::tui::viewport::{Content, Item, Scroll};
 /// Cells of the column of names.
 const NAMES: usize = 26;
 
-/// Every setting with the value that the next run will have.
+/// Every setting with its value for the next run.
 pub struct Settings;
 
 impl View for Settings {
@@ -63,7 +63,7 @@ fn selected(scroll: &Scroll) -> Option<&'static Setting> {
     SETTINGS.get(scroll.selected?.row)
 }
 
-/// Changes a setting: a choice becomes the one `by` steps further on, anything else is typed.
+/// Changes a setting: a choice advances by `by` steps, any other value is typed.
 fn changed(scene: &Scene<'_>, setting: &Setting, by: isize) -> Request {
     if let Some(when) = setting.read_later() {
         let file = scene.options.paths.config_file();
@@ -179,7 +179,7 @@ fn setting_row(scene: &Scene<'_>, setting: &Setting, value: &str, cells: usize) 
     ])
 }
 
-/// The value of the run on the screen, else of the program as it was started.
+/// Returns the value in the run on the screen; without a run, the value at the start of the program.
 fn value_before(scene: &Scene<'_>, setting: &Setting) -> String {
     match scene.run {
         Some(run) => run.setting(setting),
@@ -187,8 +187,8 @@ fn value_before(scene: &Scene<'_>, setting: &Setting) -> String {
     }
 }
 
-/// The number of settings that differ between the next run and the run on the screen. Settings of
-/// the screen need no run.
+/// Returns the number of settings that differ between the next run and the run on the screen. Settings of
+/// the screen do not count.
 pub fn changed_settings(scene: &Scene<'_>) -> usize {
     if scene.ui.next_run.overrides.is_empty() {
         return 0;

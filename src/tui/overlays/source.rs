@@ -12,7 +12,7 @@ use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Reaction, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
-/// Longer lines are cut here: a file of one line of many megabytes stays readable at its start.
+/// Longer lines are truncated here, so that a file of one line of many megabytes stays readable.
 const LONGEST_LINE: usize = 20_000;
 
 /// The document at a passage.
@@ -23,25 +23,25 @@ pub struct Source {
     origin: Origin,
     /// The generation of the index that the run read.
     generation: Option<u64>,
-    /// Where the window was put; the user moved on when it is elsewhere.
+    /// The position that the window was given; at another one, the user has scrolled.
     put_at: usize,
 }
 
-/// Where the text in the source viewer comes from.
+/// The origin of the text in the source viewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// The passage as the run recorded it, until the document has been read.
     Waiting,
-    /// The passage as the run recorded it: the reason why the document is not opened.
+    /// The passage as the run recorded it, with the reason that the document is not opened.
     Recorded(&'static str),
-    /// The document could not be read: why.
+    /// The document could not be read, for this reason.
     Failed(String),
     /// The document as it is now.
     Document,
 }
 
 impl Source {
-    /// A viewer of a passage; `recorded` is its text as the run recorded it.
+    /// Creates a viewer of a passage; `recorded` is its text as the run recorded it.
     pub fn new(passage: Passage, recorded: Option<Document>, origin: Origin) -> Self {
         Self {
             passage,
@@ -62,7 +62,7 @@ impl Source {
         self.origin == Origin::Waiting
     }
 
-    /// The document was read, if it is the one that was asked for.
+    /// Takes the document, if it is the requested one.
     fn opened(&mut self, state: &State) {
         // the lines may have moved when the folder was indexed again after the run
         let generation = state.corpus.as_ref().map(|corpus| corpus.generation);
@@ -124,12 +124,12 @@ impl View for Source {
         }
     }
 
-    /// A document may be long: its rows are made once per width.
+    /// A document may be long: its rows are built once per width.
     fn is_live(&self) -> bool {
         false
     }
 
-    /// Keeps the cited lines in sight until the user moves.
+    /// Keeps the cited lines visible until the user scrolls.
     fn settle(&mut self, content: &Content, height: usize, scroll: &mut Scroll) {
         if scroll.top != self.put_at {
             return;
@@ -216,7 +216,7 @@ impl NumberedLine<'_> {
     }
 }
 
-/// Where the text comes from, when it is not the document as it was indexed.
+/// Returns the origin of the text, unless it is the document as it was indexed.
 fn remark(view: &Source, scene: &Scene<'_>) -> Option<(Tone, String)> {
     let recorded = if view.document.is_some() {
         "The passage as the run recorded it"

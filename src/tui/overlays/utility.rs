@@ -25,7 +25,7 @@ const INDENT: usize = 12;
 /// The item that changes the reference answer; beliefs follow.
 const REFERENCE: Item = Item { row: 0, part: 0 };
 
-/// How much the context of a run helped the model (ΔSePer).
+/// The utility of a run's context (ΔSePer).
 pub struct Utility;
 
 impl View for Utility {
@@ -90,7 +90,7 @@ fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
     if scene.ui.work.measuring.as_ref() == Some(&run.id) {
         let samples = scene.ui.next_run.config().utility.samples;
         page.remark(&format!(
-            "Sampling {samples} answers without documents, with all chunks of the context, with each alone and without each …"
+            "Sampling {samples} answers per context: without documents, with all chunks, with each chunk alone, and without each chunk …"
         ));
     } else if let Some(utility) = run.utility() {
         let figures = Figures { run, utility };
@@ -100,9 +100,11 @@ fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
     } else if let Some(reason) = why_not(run) {
         page.remark(reason);
     } else if scene.ui.player.is_some() {
-        page.remark("A replay has no models: open the folder and ask again to measure.");
+        page.remark(
+            "A replay has no models. To measure, open the folder and ask the question there.",
+        );
     } else {
-        page.remark("Nothing was measured: see the warnings and errors.");
+        page.remark("The measurement failed: see the warnings and errors.");
     }
     page.content
 }
@@ -125,7 +127,7 @@ struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    /// The reference answer and the utility of the whole context.
+    /// Writes the reference answer and the utility of the whole context.
     fn summary_rows(&self, page: &mut Page<'_>) {
         let utility = self.utility;
         let reference = utility.references.join(" | ");
@@ -161,7 +163,7 @@ impl Figures<'_> {
         page.gap();
     }
 
-    /// The utility of each chunk.
+    /// Writes the utility of each chunk.
     fn chunk_rows(&self, page: &mut Page<'_>) {
         if !self.utility.hits.is_empty() {
             let chunk = text::left("chunk", location_cells(page.cells));
@@ -202,7 +204,7 @@ impl Figures<'_> {
         Line::from(line)
     }
 
-    /// The answers of the model, by context.
+    /// Writes the answers of the model, by context.
     fn belief_rows(&self, page: &mut Page<'_>, scroll: &Scroll) {
         page.line(page.span(Tone::Strong, "  the model's answers, by context"));
         for (at, belief) in self.utility.beliefs.iter().enumerate() {

@@ -22,7 +22,7 @@ use super::ready;
 /// Cells before a sentence: selection, number, space.
 const INDENT: usize = 4;
 
-/// The answer, sentence by sentence, with what each replaced and cites.
+/// The answer, sentence by sentence, with replaced sentences and citations.
 pub struct Answer;
 
 impl View for Answer {
@@ -274,7 +274,7 @@ impl Sentence<'_> {
         page.item_text(self.item(), Tone::Quiet, &indent, &reason);
     }
 
-    /// Why a sentence was regenerated: what was measured, and what was done about it.
+    /// Returns why a sentence was regenerated, and how.
     fn reason_of_replacement(&self, version: usize) -> String {
         let Some(uncertainty) = &self.step.replaced[version].uncertainty else {
             return "uncertain".to_owned();

@@ -1,4 +1,4 @@
-//! The funnel of a lookup: how many texts each stage left, and what it said of one of them.
+//! The funnel of a lookup: the number of texts after each stage, and its results for one of them.
 
 use ratatui::text::Line;
 
@@ -10,7 +10,7 @@ use crate::tui::theme::Tone;
 
 use crate::tui::view::Scene;
 
-/// `20 found → 18 not redundant → 6 graded ≥ .48 → 2 used`, wrapped at `cells`; nothing for a lookup without stages.
+/// Returns `20 found → 18 not redundant → 6 graded ≥ .48 → 2 used`, wrapped at `cells`; nothing for a lookup without stages.
 pub(super) fn lines(scene: &Scene<'_>, lookup: &Lookup, cells: usize) -> Vec<Line<'static>> {
     let funnel = &lookup.funnel;
     if funnel.is_empty() {
@@ -51,7 +51,7 @@ fn stage_words(lookup: &Lookup, narrowed: Narrowed) -> String {
     };
     match narrowed.stage {
         Stage::Linked => format!("{kept} linked"),
-        Stage::SimilarWording => format!("{kept} unlike in words"),
+        Stage::SimilarWording => format!("{kept} worded differently"),
         Stage::Redundant => format!("{kept} not redundant"),
         Stage::Graded => match lookup.funnel.threshold() {
             Some(threshold) => format!("{kept} graded ≥ {}{all}", score(threshold, 2)),
@@ -62,7 +62,7 @@ fn stage_words(lookup: &Lookup, narrowed: Narrowed) -> String {
     }
 }
 
-/// The rows about a chunk below its hit: what each stage said of it.
+/// Returns the rows about a chunk below its hit: the result of each stage.
 pub(super) fn stage_rows(lookup: &Lookup, chunk: u64) -> Vec<String> {
     let mut rows = Vec::new();
     if let Some(graded) = lookup.funnel.grade(chunk) {
@@ -73,7 +73,7 @@ pub(super) fn stage_rows(lookup: &Lookup, chunk: u64) -> Vec<String> {
         ));
     }
 
-    // Without stages the columns of the hit say it all.
+    // Without stages the columns of the hit are complete.
     if lookup.funnel.is_empty() {
         return rows;
     }
@@ -91,17 +91,17 @@ pub(super) fn stage_rows(lookup: &Lookup, chunk: u64) -> Vec<String> {
     rows
 }
 
-/// `keywords Tam Reeve birthplace  cosine .67`.
+/// Returns `keywords Tam Reeve birthplace  cosine .67`.
 pub(super) fn rewritten(scene: &Scene<'_>, rewritten: &Rewritten, cells: usize) -> Line<'static> {
-    let like = rewritten.similarity.map_or_else(String::new, |cosine| {
+    let similarity = rewritten.similarity.map_or_else(String::new, |cosine| {
         format!("  cosine {}", score(cosine, 2))
     });
     let used = if rewritten.used { "" } else { "  ✗ not used" };
-    let room = cells.saturating_sub(text::width(&like) + text::width(used) + 12);
+    let room = cells.saturating_sub(text::width(&similarity) + text::width(used) + 12);
     Line::from(vec![
         scene.span(Tone::Quiet, " keywords "),
         scene.span(Tone::Text, text::clip(&rewritten.text, room).into_owned()),
-        scene.span(Tone::Quiet, like),
+        scene.span(Tone::Quiet, similarity),
         scene.span(Tone::Warning, used),
     ])
 }

@@ -15,12 +15,12 @@ use crate::tui::viewport::{Content, Item, Scroll};
 
 use super::{answer, role_off};
 
-/// Chunks named per sentence; weaker ones would only be noise.
+/// Maximum number of chunks per sentence; weaker ones are noise.
 const CHUNKS_SHOWN: usize = 4;
 /// Cells of a link matrix beside its map: the lines of the chunk.
 const GUTTER: usize = 12;
 
-/// Which chunks belong together, and which of them each sentence attended to.
+/// The links between chunks, and the chunks that each sentence attended to.
 pub struct Links;
 
 impl View for Links {
@@ -52,8 +52,8 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     }
     if !has_links {
         page.remark(
-            "A linker connects sentences by attention: which sentence of a source depends on which other, and which of them an answer \
-             depends on.",
+            "A linker links chunks by attention: which chunks of a document depend on each other, and which chunks each sentence of an \
+             answer attends to.",
         );
     }
     page.content
@@ -230,7 +230,7 @@ fn matrix_rows(page: &mut Page<'_>, document: &DocumentLinks, chosen: usize) {
         "██ {strongest:.2}, the strongest link  ▓▓ ▒▒ ░░ weaker  ·· not among the strongest of its chunk"
     );
     page.text(Tone::Quiet, " ", &key);
-    let caution = "Attention is a hint of what belongs together, not a cause.";
+    let caution = "Attention is a hint, not a cause.";
     page.text(Tone::Quiet, " ", caution);
     page.gap();
 }

@@ -1,4 +1,4 @@
-//! The answer pane before there is an answer: the state of the models and the index, and what to do next.
+//! The answer pane before the first answer: the state of models and index, and the next step.
 
 use ratatui::text::{Line, Span};
 
@@ -31,7 +31,7 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     page.content
 }
 
-/// The last failure, whole: the status line has room for its beginning only.
+/// Writes the last failure in full: the status line shows only its start.
 fn last_failure(page: &mut Page<'_>) {
     let log = &page.scene.state.log;
     let last = log.iter().rev().find(|entry| entry.failed.is_some());
@@ -44,7 +44,7 @@ fn last_failure(page: &mut Page<'_>) {
     }
 }
 
-/// What a question that was asked early waits for.
+/// Returns the reason that an early question waits.
 pub(super) fn waiting_for(scene: &Scene<'_>) -> &'static str {
     if are_models_loaded(scene) {
         "starting …"
@@ -65,7 +65,7 @@ fn is_ready(scene: &Scene<'_>) -> bool {
     are_models_loaded(scene) && scene.state.models.contains_key(&ModelRole::Generator)
 }
 
-/// Returns whether the folder was indexed and holds no document.
+/// Returns whether the folder was indexed and contains no document.
 fn is_empty_folder(scene: &Scene<'_>) -> bool {
     scene.state.indexing.is_none()
         && scene
@@ -127,7 +127,7 @@ fn corpus_row(page: &Page<'_>, corpus: &CorpusCard) -> Line<'static> {
     ])
 }
 
-/// What the user can do next.
+/// Returns the next step of the user.
 fn next_step(scene: &Scene<'_>) -> String {
     let sign = |action| scene.keymap.sign(action);
     if scene.ui.player.is_some() {
@@ -146,18 +146,18 @@ fn next_step(scene: &Scene<'_>) -> String {
         return if has_failed {
             "No generator is loaded: fix the error above, then restart ragscope.".to_owned()
         } else {
-            "The models are being loaded. You can type your question already.".to_owned()
+            "The models are loading. You can already type your question.".to_owned()
         };
     }
 
     match &scene.state.corpus {
         None => format!(
-            "No folder is open: esc and {} open one. Preset closed-book ({}) answers without documents.",
+            "No folder is open: press esc, then {} to open one. Preset closed-book ({}) answers without documents.",
             sign(Action::OpenFolder),
             sign(Action::Settings)
         ),
         Some(corpus) if is_empty_folder(scene) => format!(
-            "{} holds no document that can be read: {} shows what was skipped and why, {} opens another folder.",
+            "{} contains no readable document: {} shows the skipped files and why, {} opens another folder.",
             corpus.folder,
             sign(Action::IndexReport),
             sign(Action::OpenFolder)
@@ -169,7 +169,7 @@ fn next_step(scene: &Scene<'_>) -> String {
     }
 }
 
-/// The suggested questions; what the selected one shows is below it.
+/// Writes the suggested questions, with a note below the selected one.
 fn suggestion_rows(page: &mut Page<'_>) {
     let scene = page.scene;
     if scene.ui.question.suggestions.is_empty() {

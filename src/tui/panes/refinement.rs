@@ -23,7 +23,7 @@ const GUTTER: usize = 8;
 /// Cells of the class of a chunk, or of the reason why it was added.
 const CLASS: usize = 13;
 
-/// How the context was repaired, round by round.
+/// Context refinement, round by round.
 pub struct Refinement;
 
 impl View for Refinement {
@@ -123,8 +123,8 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 
 fn nothing_measured(scene: &Scene<'_>) -> String {
     let Some(run) = scene.run else {
-        return "A refiner repairs the context in rounds: whether the answer changes when a chunk is rephrased, which chunks were \
-                dropped and added for that, and which context was understood best."
+        return "A refiner repairs the context in rounds: it rephrases each chunk, drops and adds chunks depending on whether the answer \
+                changes, and keeps the context that the model understands best."
             .to_owned();
     };
     let is_measuring = run.settings.understanding.kind != UnderstandingKind::Off;
@@ -260,7 +260,7 @@ impl RoundRows<'_> {
         line
     }
 
-    /// Below a selected round: its answers, the judgements of them, and what becomes of its context.
+    /// Writes the rows below a selected round: its answers, their entailments, the change of its context.
     fn head_details(&self, page: &mut Page<'_>) {
         let Ok(understanding) = &self.round.measured else {
             return;
@@ -277,7 +277,7 @@ impl RoundRows<'_> {
         }
     }
 
-    /// The next round's context: chunks that stay, chunks that go, chunks that come.
+    /// Writes the change of the context for the next round: chunks kept, dropped and added.
     fn difference(&self, page: &mut Page<'_>, change: &Change) {
         let head = self.item(0);
         page.item(head, page.span(Tone::Quiet, "  changes to the context"));
@@ -330,7 +330,7 @@ impl RoundRows<'_> {
         ])
     }
 
-    /// What is known of a chunk in this round: its class, else whether its wording mattered.
+    /// Returns the class of a chunk in this round, else whether the answer depends on its wording.
     fn class_span(&self, page: &Page<'_>, chunk: &VariedChunk) -> Span<'static> {
         let class = self.class(chunk.chunk).map(|known| known.class);
         match (class, chunk.certain) {
@@ -366,7 +366,7 @@ impl RoundRows<'_> {
         ])
     }
 
-    /// Below a selected chunk: its text, its rephrasing, the answer with that, and the answer without it.
+    /// Writes the rows below a selected chunk: its text, its rephrasing, the answers with and without it.
     fn chunk_details(&self, page: &mut Page<'_>, item: Item, chunk: &VariedChunk) {
         Detail::text(chunk_text(self.run, chunk.chunk)).write(page, item);
         self.rephrasing_details(page, item, chunk);
@@ -528,12 +528,12 @@ fn shown_reply(reply: &str) -> &str {
     }
 }
 
-/// How much of each answer a matrix shows.
+/// The rows per answer in a matrix.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answers {
     /// One row per answer.
     Clipped,
-    /// As many rows as it takes.
+    /// The whole answer.
     Whole,
 }
 
@@ -647,14 +647,14 @@ fn ended(end: RefinementEnd) -> &'static str {
     match end {
         RefinementEnd::Sufficient => "it passed the sufficiency check",
         RefinementEnd::RoundLimit => "the best of all rounds that the settings allow",
-        RefinementEnd::Unchanged => "nothing was left to drop or to add",
+        RefinementEnd::Unchanged => "no chunk was left to drop or add",
         RefinementEnd::Unmeasured => "the next context could not be measured",
     }
 }
 
 fn unmeasured(reason: Unmeasured) -> &'static str {
     match reason {
-        Unmeasured::NoChunk => "there is no chunk in the context",
+        Unmeasured::NoChunk => "the context contains no chunk",
         Unmeasured::NoVariant => {
             "no chunk could be rephrased (reasons below); try a larger model, or set understanding.check_rephrasings to false"
         }

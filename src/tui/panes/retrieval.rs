@@ -1,7 +1,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::config::{Location, RetrieverKind};
-use crate::event::{ChunkText, Fusion, Hit, Ranked, Retrieval as Retrieved, WordOrigin};
+use crate::event::{ChunkText, Context, Fusion, Hit, Ranked, Retrieval as Retrieved, WordOrigin};
 use crate::story::words::{self, LOST};
 use crate::story::{Lookup, Run};
 use crate::tui::keys::Action;
@@ -13,11 +13,12 @@ use crate::tui::viewport::{Content, Item, Scroll, patched};
 
 use super::{funnel, role_off};
 
-/// Cells before a hit's place: selection, then the label or the sign of a dropped one, then that of a place pinned or excluded.
+/// Cells before the location of a hit: selection, label or sign of a dropped one, sign of a pinned or
+/// excluded one.
 const GUTTER: usize = 6;
 const BAR: usize = 6;
 
-/// What was retrieved: each chunk with its scores, and why it was kept or dropped.
+/// The retrieved chunks with their scores, and why each was kept or dropped.
 pub struct Retrieval;
 
 impl View for Retrieval {
@@ -86,45 +87,50 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     let Some(run) = scene.settled_run() else {
         content.gap();
-        let what = "What was looked up: each chunk that was found, its scores and ranks, and why it was kept or dropped.";
+        let what =
+            "The retrieved chunks: their scores and ranks, and why each was kept or dropped.";
         content.paragraph(what, scene.style(Tone::Quiet), "   ", cells);
         return content;
     };
     if run.lookups.is_empty() {
         content.gap();
         let says = match run.settings.retriever.kind {
-            RetrieverKind::Off => role_off::words(scene, run, "retriever", "Nothing was looked up"),
+            RetrieverKind::Off => role_off::words(scene, run, "retriever", "Nothing was retrieved"),
             _ if run.outcome.is_some() && run.gate.is_some() => {
-                "No sentence was doubted, so nothing was looked up.".to_owned()
+                "No sentence was uncertain, so nothing was retrieved.".to_owned()
             }
-            _ => "Nothing was looked up yet.".to_owned(),
+            _ => "Nothing has been retrieved yet.".to_owned(),
         };
         content.paragraph(&says, scene.style(Tone::Quiet), "   ", cells);
     }
     if let Some(rewritten) = &run.rewritten {
         content.line(funnel::rewritten(scene, rewritten, cells));
     }
-    let (columns, by_hand) = (Columns::at(cells), ByHand::next(scene));
+    let columns = Columns::at(cells);
+    let pins = Pins::of_next_run(scene);
     for (row, lookup) in run.lookups.iter().enumerate() {
         if row > 0 {
             content.gap();
         }
-        lookup_rows(
+        let rows = LookupRows {
             scene,
-            (run, row, lookup),
-            (&columns, &by_hand),
-            &mut content,
-        );
+            run,
+            lookup,
+            row,
+            columns: &columns,
+            pins: &pins,
+        };
+        rows.write(&mut content);
     }
     content
 }
 
-/// Which columns there is room for.
+/// The columns that fit the width.
 struct Columns {
     cells: usize,
     ranks: bool,
     reason: usize,
-    place: usize,
+    location: usize,
 }
 
 impl Columns {
@@ -136,27 +142,27 @@ impl Columns {
             cells,
             ranks,
             reason,
-            place: cells.saturating_sub(GUTTER + numbers + reason + 1),
+            location: cells.saturating_sub(GUTTER + numbers + reason + 1),
         }
     }
 }
 
-/// A chunk that is pinned or excluded.
+/// The mark of a chunk that the user pinned or excluded.
 #[derive(Clone, Copy)]
-struct Decided {
+struct Pinning {
     sign: &'static str,
     tone: Tone,
-    says: &'static str,
+    words: &'static str,
 }
 
-/// The places that a person decided about, for the next run.
-struct ByHand {
+/// The locations that the user pinned or excluded, for the next run.
+struct Pins {
     pinned: Vec<Location>,
     excluded: Vec<Location>,
 }
 
-impl ByHand {
-    fn next(scene: &Scene<'_>) -> Self {
+impl Pins {
+    fn of_next_run(scene: &Scene<'_>) -> Self {
         let retriever = scene.ui.next_run.config().retriever;
         Self {
             pinned: retriever.pinned,
@@ -164,135 +170,270 @@ impl ByHand {
         }
     }
 
-    /// What they decided about a chunk.
-    fn of(&self, chunk: &ChunkText) -> Option<Decided> {
-        let named = |places: &[Location]| places.iter().any(|place| place.covers(chunk));
-        match (named(&self.excluded), named(&self.pinned)) {
-            (true, _) => Some(Decided {
+    /// Returns how the next context treats a chunk; `None` when the user left it alone.
+    fn of(&self, chunk: &ChunkText) -> Option<Pinning> {
+        let covers =
+            |locations: &[Location]| locations.iter().any(|location| location.covers(chunk));
+        if covers(&self.excluded) {
+            return Some(Pinning {
                 sign: "-",
                 tone: Tone::Warning,
-                says: "- excluded from the next context",
-            }),
-            (false, true) => Some(Decided {
-                sign: "+",
-                tone: Tone::Good,
-                says: "+ pinned to the next context",
-            }),
-            (false, false) => None,
+                words: "- excluded from the next context",
+            });
         }
+        covers(&self.pinned).then_some(Pinning {
+            sign: "+",
+            tone: Tone::Good,
+            words: "+ pinned to the next context",
+        })
     }
 }
 
-fn lookup_rows(
-    scene: &Scene<'_>,
-    (run, row, lookup): (&Run, usize, &Lookup),
-    (columns, by_hand): (&Columns, &ByHand),
-    content: &mut Content,
-) {
-    let step = if lookup.step > 0 {
-        format!(" s{} ", lookup.step)
-    } else {
-        " query ".to_owned()
-    };
-    let room = columns.cells.saturating_sub(text::width(&step) + 3);
-    content.line(Line::from(vec![
-        scene.span(Tone::Quiet, step),
-        scene.span(
-            Tone::Strong,
-            format!("\"{}\"", text::clip(&lookup.query, room)),
-        ),
-    ]));
-    origin_rows(scene, lookup, columns.cells, content);
-    let Some(retrieval) = &lookup.retrieval else {
-        content.line(scene.span(Tone::Quiet, "       looking it up …"));
-        return;
-    };
-    let found = text::clip(
-        &fusion_words(run, lookup, retrieval),
-        columns.cells.saturating_sub(1),
-    )
-    .into_owned();
-    content.line(scene.span(Tone::Quiet, format!(" {found}")));
-    if let Some(utility) = lookup.utility {
+/// The rows of one lookup: its query, its funnel and its hits.
+struct LookupRows<'a> {
+    scene: &'a Scene<'a>,
+    run: &'a Run,
+    lookup: &'a Lookup,
+    /// The number of the lookup in the run.
+    row: usize,
+    columns: &'a Columns,
+    pins: &'a Pins,
+}
+
+impl LookupRows<'_> {
+    fn write(&self, content: &mut Content) {
+        let scene = self.scene;
+        let cells = self.columns.cells;
+        content.line(self.query_row());
+        origin_rows(scene, self.lookup, cells, content);
+        let Some(retrieval) = &self.lookup.retrieval else {
+            content.line(scene.span(Tone::Quiet, "       retrieving …"));
+            return;
+        };
+
+        let found = fusion_words(self.run, self.lookup, retrieval);
+        let found = text::clip(&found, cells.saturating_sub(1)).into_owned();
+        content.line(scene.span(Tone::Quiet, format!(" {found}")));
+        if let Some(utility) = self.lookup.utility {
+            content.line(self.utility_row(utility));
+        }
+        if retrieval.hits.is_empty() {
+            content.gap();
+            let words = self.no_hits_words();
+            content.paragraph(&words, scene.style(Tone::Text), "   ", cells);
+            return;
+        }
+
+        for line in funnel::lines(scene, self.lookup, cells) {
+            content.line(line);
+        }
+        self.hit_rows(&retrieval.hits, content);
+        if let Some(context) = &self.lookup.context {
+            content.line(self.context_row(context));
+        }
+    }
+
+    fn query_row(&self) -> Line<'static> {
+        let step = if self.lookup.step > 0 {
+            format!(" s{} ", self.lookup.step)
+        } else {
+            " query ".to_owned()
+        };
+        let room = self.columns.cells.saturating_sub(text::width(&step) + 3);
+        let query = format!("\"{}\"", text::clip(&self.lookup.query, room));
+        Line::from(vec![
+            self.scene.span(Tone::Quiet, step),
+            self.scene.span(Tone::Strong, query),
+        ])
+    }
+
+    fn utility_row(&self, utility: f32) -> Line<'static> {
         let tone = if utility < 0.0 { Tone::Bad } else { Tone::Good };
         let mut line = vec![
-            scene.span(Tone::Quiet, " worth to the model "),
-            scene.span(tone, format!("{utility:+.2}  ")),
+            self.scene.span(Tone::Quiet, " utility "),
+            self.scene.span(tone, format!("{utility:+.2}  ")),
         ];
-        line.extend(scene.hint(Action::Utility, "chunk by chunk"));
-        content.line(Line::from(line));
+        line.extend(self.scene.hint(Action::Utility, "per chunk"));
+        Line::from(line)
     }
-    if retrieval.hits.is_empty() {
-        content.gap();
-        let report = scene.keymap.sign(Action::IndexReport);
-        let again = scene.keymap.sign(Action::Again);
-        let says = match &run.corpus {
-            Some(corpus) if corpus.chunks == 0 => {
-                format!("Nothing was indexed yet: {again} asks again when it is.")
-            }
-            _ => format!(
-                "Nothing in this folder matches. Try other words, or see with {report} what was indexed."
+
+    /// Returns why there is no hit, and what to do next.
+    fn no_hits_words(&self) -> String {
+        let sign = |action| self.scene.keymap.sign(action);
+        match &self.run.corpus {
+            Some(corpus) if corpus.chunks == 0 => format!(
+                "The index was empty: {} runs the question again, {} shows what was indexed.",
+                sign(Action::Again),
+                sign(Action::IndexReport)
             ),
-        };
-        content.paragraph(&says, scene.style(Tone::Text), "   ", columns.cells);
-        return;
-    }
-    for line in funnel::lines(scene, lookup, columns.cells) {
-        content.line(line);
-    }
-    content.line(scene.span(Tone::Quiet, head(columns)));
-    let best = retrieval
-        .hits
-        .iter()
-        .map(|hit| hit.fused.score)
-        .fold(f32::MIN_POSITIVE, f32::max);
-    for (at, hit) in retrieval.hits.iter().enumerate() {
-        if at == lookup.found {
-            content.line(scene.span(Tone::Quiet, " joined with what they are linked with:"));
-        }
-        let item = Item { row, part: at + 1 };
-        let decided = by_hand.of(&hit.chunk);
-        content.item(item, hit_row(scene, lookup, (hit, best, decided), columns));
-        if scene.ui.scroll(Pane::Retrieval).selected == Some(item) {
-            detail_rows(scene, (lookup, hit, item, decided), columns, content);
+            _ => format!(
+                "Nothing in this folder matches. Try other words; {} shows what was indexed.",
+                sign(Action::IndexReport)
+            ),
         }
     }
-    if let Some(context) = &lookup.context {
-        let chunks = text::counted(context.chunks.len() as u64, "chunk");
-        let (used, room) = (
+
+    fn hit_rows(&self, hits: &[Hit], content: &mut Content) {
+        let scene = self.scene;
+        content.line(scene.span(Tone::Quiet, head(self.columns)));
+        let best = hits
+            .iter()
+            .map(|hit| hit.fused.score)
+            .fold(f32::MIN_POSITIVE, f32::max);
+
+        for (at, hit) in hits.iter().enumerate() {
+            if at == self.lookup.found {
+                content.line(scene.span(Tone::Quiet, " merged with linked chunks:"));
+            }
+            let item = Item {
+                row: self.row,
+                part: at + 1,
+            };
+            let pinning = self.pins.of(&hit.chunk);
+            content.item(item, self.hit_row(hit, best, pinning));
+            if scene.ui.scroll(Pane::Retrieval).selected == Some(item) {
+                self.detail_rows(hit, item, pinning, content);
+            }
+        }
+    }
+
+    fn context_row(&self, context: &Context) -> Line<'static> {
+        let words = format!(
+            " context: {}, prompt {} of {} tokens",
+            text::counted(context.chunks.len() as u64, "chunk"),
             text::count(context.prompt_tokens.into()),
-            text::count(context.available_tokens.into()),
+            text::count(context.available_tokens.into())
         );
-        content.line(scene.span(
+        Line::from(self.scene.span(Tone::Quiet, words))
+    }
+
+    fn hit_row(&self, hit: &Hit, best: f32, pinning: Option<Pinning>) -> Line<'static> {
+        let (scene, columns, chunk) = (self.scene, self.columns, &hit.chunk);
+        let dropped = self.lookup.dropped(chunk.id);
+        let tone = if dropped.is_some() {
+            Tone::Dropped
+        } else {
+            Tone::Text
+        };
+
+        let sign = match (self.lookup.label(chunk.id), dropped) {
+            (Some(label), _) => scene.span(Tone::Citation, format!("[{label}]")),
+            (None, Some(_)) => scene.span(Tone::Warning, format!(" {LOST}")),
+            (None, None) => Span::raw(""),
+        };
+        let after = " ".repeat(GUTTER.saturating_sub(2 + sign.width()));
+        let pin = pinning.map_or(Span::raw(" "), |pinning| {
+            scene.span(pinning.tone, pinning.sign)
+        });
+        let location = words::chunk_location(chunk);
+        let location = text::clip_start(&location, columns.location);
+        let location = scene.span(tone, text::left(&location, columns.location));
+        let mut line = Line::from(vec![Span::raw(" "), sign, Span::raw(after), pin, location]);
+
+        let numbers = format!(
+            "{}{}{:>7}",
+            list(hit.bm25, 2, columns),
+            list(hit.vector, 3, columns),
+            words::score(hit.fused.score, 3)
+        );
+        line.push_span(scene.span(tone, numbers));
+        if columns.reason > 14 || dropped.is_none() {
+            line.push_span(Span::raw("  "));
+            for span in scene.bar(hit.fused.score / best, BAR) {
+                line.push_span(span);
+            }
+        }
+        if let Some(reason) = dropped {
+            let reason = format!("  {}", words::drop_reason(reason, self.lookup));
+            line.push_span(scene.span(Tone::Quiet, reason));
+        }
+        line
+    }
+
+    /// Writes the rows below the selected hit: its headings and lines, why it was dropped, its text.
+    fn detail_rows(&self, hit: &Hit, item: Item, pinning: Option<Pinning>, content: &mut Content) {
+        let scene = self.scene;
+        let indent = " ".repeat(GUTTER);
+        let cells = self.columns.cells.saturating_sub(GUTTER + 1);
+        let mut put = |words: &str, tone: Tone, highlighted: &[String]| {
+            for range in text::wrap(words, cells) {
+                let line = highlighted_row(scene, &words[range], tone, highlighted);
+                let mut indented = Line::from(indent.clone());
+                indented.spans.extend(line.spans);
+                content.item(item, indented);
+            }
+        };
+
+        let chunk = &hit.chunk;
+        let headings: String = chunk
+            .headings
+            .iter()
+            .map(|heading| format!("{heading} › "))
+            .collect();
+        let lines = text::lines(chunk.lines[0], chunk.lines[1]);
+        let tokens = text::counted(chunk.tokens.into(), "token");
+        put(
+            &format!("{headings}lines {lines}, {tokens}"),
             Tone::Quiet,
-            format!(" context: {chunks}, prompt {used} of {room} tokens"),
-        ));
+            &[],
+        );
+
+        if let Some(pinning) = pinning {
+            put(pinning.words, pinning.tone, &[]);
+        }
+        for row in funnel::stage_rows(self.lookup, chunk.id) {
+            put(&row, Tone::Quiet, &[]);
+        }
+        if let Some(reason) = self.lookup.dropped(chunk.id) {
+            let reason = words::drop_reason_in_full(reason, chunk.id, self.lookup);
+            put(&format!("{LOST} {reason}"), Tone::Warning, &[]);
+        }
+
+        let query_words = text::content_words(&self.lookup.query);
+        put(chunk.text.trim_end(), Tone::Text, &query_words);
     }
 }
 
-/// Who wrote the query of a doubted sentence, and where its words came from.
+/// Returns a row of text with its highlighted words.
+fn highlighted_row(
+    scene: &Scene<'_>,
+    row: &str,
+    tone: Tone,
+    highlighted: &[String],
+) -> Line<'static> {
+    let line = Line::from(scene.span(tone, row.to_owned()));
+    highlighted
+        .iter()
+        .flat_map(|word| text::matches(row, word))
+        .filter(|range| is_word_start(row, range))
+        .fold(line, |line, range| {
+            patched(line, range, scene.style(Tone::Highlight))
+        })
+}
+
+/// Writes the author of an uncertain sentence's query, and the origin of its words.
 fn origin_rows(scene: &Scene<'_>, lookup: &Lookup, cells: usize, content: &mut Content) {
     if lookup.step == 0 || lookup.words.is_empty() {
         return;
     }
-    let mut says = lookup.writer.clone();
+    let mut words = format!("query: {}", lookup.writer);
     for group in lookup.words.chunk_by(|a, b| a.origin == b.origin) {
-        let from = match group[0].origin {
-            WordOrigin::Question => "from the question",
-            WordOrigin::Sentence => "from the answer so far",
-            WordOrigin::UncertainRegion => "uncertain",
+        let origin = match group[0].origin {
+            WordOrigin::Question => "question words",
+            WordOrigin::Sentence => "answer words",
+            WordOrigin::UncertainRegion => "uncertain words",
         };
-        let words: Vec<&str> = group.iter().map(|word| word.text.as_str()).collect();
-        says.push_str(&format!(" · {from}: {}", words.join(" ")));
+        let text: Vec<&str> = group.iter().map(|word| word.text.as_str()).collect();
+        words.push_str(&format!(" · {origin}: {}", text.join(" ")));
     }
-    content.paragraph(&says, scene.style(Tone::Quiet), " ", cells);
+    content.paragraph(&words, scene.style(Tone::Quiet), " ", cells);
 }
 
 fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {
     if lookup.rechunked {
         let hits = text::counted(lookup.found as u64, "hit");
         return format!(
-            "{hits} by meaning, among chunks cut again · {:.1} ms",
+            "{hits} by vector search over re-chunked documents · {:.1} ms",
             retrieval.wall_us as f64 / 1e3
         );
     }
@@ -305,7 +446,7 @@ fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {
         Fusion::Rrf => format!("reciprocal ranks, k {:?}", settings.rrf_k),
     };
     format!(
-        "{} · {fusion} · {} by words, {} by meaning · {:.1} ms",
+        "{} · {fusion} · {} BM25, {} vector · {:.1} ms",
         text::counted(lookup.found as u64, "hit"),
         retrieval.bm25_found,
         retrieval.vector_found,
@@ -317,62 +458,14 @@ fn head(columns: &Columns) -> String {
     let rank = if columns.ranks { "  # " } else { "" };
     format!(
         "{}{:>7}{rank}{:>7}{rank}{:>7}",
-        " ".repeat(GUTTER + columns.place),
+        " ".repeat(GUTTER + columns.location),
         "bm25",
         "cosine",
         "fused"
     )
 }
 
-fn hit_row(
-    scene: &Scene<'_>,
-    lookup: &Lookup,
-    (hit, best, decided): (&Hit, f32, Option<Decided>),
-    columns: &Columns,
-) -> Line<'static> {
-    let chunk = &hit.chunk;
-    let dropped = lookup.dropped(chunk.id);
-    let tone = if dropped.is_some() {
-        Tone::Dropped
-    } else {
-        Tone::Text
-    };
-    let sign = match (lookup.label(chunk.id), dropped) {
-        (Some(label), _) => scene.span(Tone::Citation, format!("[{label}]")),
-        (None, Some(_)) => scene.span(Tone::Warning, format!(" {LOST}")),
-        (None, None) => Span::raw(""),
-    };
-    let after = " ".repeat(GUTTER.saturating_sub(2 + sign.width()));
-    let by_hand = decided.map_or(Span::raw(" "), |decided| {
-        scene.span(decided.tone, decided.sign)
-    });
-    let place = words::chunk_location(chunk);
-    let place = text::clip_start(&place, columns.place).into_owned();
-    let place = scene.span(tone, text::left(&place, columns.place));
-    let mut line = Line::from(vec![Span::raw(" "), sign, Span::raw(after), by_hand, place]);
-    let numbers = format!(
-        "{}{}{:>7}",
-        list(hit.bm25, 2, columns),
-        list(hit.vector, 3, columns),
-        words::score(hit.fused.score, 3)
-    );
-    line.push_span(scene.span(tone, numbers));
-    if columns.reason > 14 || dropped.is_none() {
-        line.push_span(Span::raw("  "));
-        for span in scene.bar(hit.fused.score / best, BAR) {
-            line.push_span(span);
-        }
-    }
-    if let Some(reason) = dropped {
-        line.push_span(scene.span(
-            Tone::Quiet,
-            format!("  {}", words::drop_reason(reason, lookup)),
-        ));
-    }
-    line
-}
-
-/// Score and rank in one list; a dot where the list did not hold the chunk.
+/// Returns score and rank in one list; a dot where the list does not contain the chunk.
 fn list(ranked: Option<Ranked>, digits: usize, columns: &Columns) -> String {
     let score = ranked.map_or("·".to_owned(), |ranked| words::score(ranked.score, digits));
     let rank = ranked.map_or(String::new(), |ranked| ranked.rank.to_string());
@@ -383,64 +476,7 @@ fn list(ranked: Option<Ranked>, digits: usize, columns: &Columns) -> String {
     }
 }
 
-/// Below the selected hit: where it stands in its document, why it was dropped, its text.
-fn detail_rows(
-    scene: &Scene<'_>,
-    (lookup, hit, item, decided): (&Lookup, &Hit, Item, Option<Decided>),
-    columns: &Columns,
-    content: &mut Content,
-) {
-    let indent = " ".repeat(GUTTER);
-    let cells = columns.cells.saturating_sub(GUTTER + 1);
-    let mut put = |words: &str, tone: Tone, highlighted: &[String]| {
-        for range in text::wrap(words, cells) {
-            let row = words[range].to_owned();
-            let mut found: Vec<_> = highlighted
-                .iter()
-                .flat_map(|word| text::matches(&row, word))
-                .collect();
-            found.retain(|range| is_word(&row, range));
-            let line = Line::from(scene.span(tone, row));
-            let mut line = found.into_iter().fold(line, |line, range| {
-                patched(line, range, scene.style(Tone::Highlight))
-            });
-            line.spans.insert(0, Span::raw(indent.clone()));
-            content.item(item, line);
-        }
-    };
-    let headings = hit
-        .chunk
-        .headings
-        .iter()
-        .map(|heading| format!("{heading} › "))
-        .collect::<String>();
-    let tokens = text::counted(hit.chunk.tokens.into(), "token");
-    put(
-        &format!(
-            "{headings}lines {}, {tokens}",
-            text::lines(hit.chunk.lines[0], hit.chunk.lines[1])
-        ),
-        Tone::Quiet,
-        &[],
-    );
-    if let Some(decided) = decided {
-        put(decided.says, decided.tone, &[]);
-    }
-    for row in funnel::stage_rows(lookup, hit.chunk.id) {
-        put(&row, Tone::Quiet, &[]);
-    }
-    if let Some(reason) = lookup.dropped(hit.chunk.id) {
-        let reason = words::drop_reason_in_full(reason, hit.chunk.id, lookup);
-        put(&format!("{LOST} {reason}"), Tone::Warning, &[]);
-    }
-    put(
-        hit.chunk.text.trim_end(),
-        Tone::Text,
-        &text::content_words(&lookup.query),
-    );
-}
-
-/// Does the range begin a word and not merely lie in one?
-fn is_word(text: &str, range: &std::ops::Range<usize>) -> bool {
+/// Returns whether a range begins at the start of a word.
+fn is_word_start(text: &str, range: &std::ops::Range<usize>) -> bool {
     !text[..range.start].ends_with(char::is_alphanumeric)
 }

@@ -17,12 +17,12 @@ use super::answer;
 
 /// A full bar of an entropy, unless a value or a threshold is higher; nats. A uniform choice among seven tokens has 1.95.
 const FULL_BAR: f32 = 2.0;
-/// From this width on the measure is named.
-const NAMED_FROM: usize = 56;
+/// Minimum width for the name of the measure.
+const NAMED_FROM: usize = 68;
 /// The highest sign of the sparkline, unless a token is higher; nats.
 const FULL_SPARK: f32 = 3.0;
 
-/// How uncertain the model was of each sentence, and of which word.
+/// The uncertainty of each sentence and of its words.
 pub struct Uncertainty;
 
 impl View for Uncertainty {
@@ -47,9 +47,7 @@ impl View for Uncertainty {
 fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut page = Page::new(scene, cells);
     let Some(run) = scene.settled_run() else {
-        page.remark(
-            "For each sentence of an answer: how uncertain the model was, and of which word.",
-        );
+        page.remark("The uncertainty of each sentence of an answer, and of its words.");
         return page.content;
     };
 
@@ -80,7 +78,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     page.content
 }
 
-/// What other measures say of the whole answer: of its tokens, of its context, and of sampled answers.
+/// Writes the measures of the whole answer: of its tokens, of its context, and of sampled answers.
 fn whole_answer_rows(page: &mut Page<'_>, run: &Run) {
     if run.outcome.is_none() {
         return;
@@ -145,10 +143,10 @@ fn name_span(page: &Page<'_>, name: &str) -> Span<'static> {
     page.span(Tone::Strong, format!(" {name:<4}"))
 }
 
-/// A sentence of which nothing is known yet.
+/// Returns the row of a sentence that was not measured.
 fn open_row(page: &Page<'_>, name: &str, run: &Run, step: &Step) -> Line<'static> {
     let state = if step.given {
-        "reused from the run before"
+        "reused from the previous run"
     } else if page.scene.ui.is_in_progress(run) {
         "being written"
     } else {
@@ -215,7 +213,7 @@ fn shown_step<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Step> {
         .into_iter()
         .find_map(|pane| scene.ui.scroll(pane).selected)
         .and_then(|item| run.steps.get(item.row));
-    let telling = if scene.ui.is_in_progress(run) {
+    let in_progress = if scene.ui.is_in_progress(run) {
         run.steps.last()
     } else {
         run.steps
@@ -223,7 +221,7 @@ fn shown_step<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Step> {
             .max_by(|a, b| highest(a).total_cmp(&highest(b)))
     };
     selected
-        .or(telling)
+        .or(in_progress)
         .filter(|step| !step.first_tokens().is_empty())
 }
 
@@ -332,7 +330,7 @@ fn gate_rows(page: &mut Page<'_>, run: &Run, full_bar: f32) {
     page.text(Tone::Quiet, " ", &format!("{gate}{bar}"));
 
     if let Some(reason) = run.gate.as_ref().and_then(|gate| gate.fallback.as_ref()) {
-        page.text(Tone::Warning, " ", &format!("not the probe: {reason}"));
+        page.text(Tone::Warning, " ", &format!("probe not used: {reason}"));
     }
 }
 

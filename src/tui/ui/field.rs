@@ -1,4 +1,4 @@
-//! A line of text being typed, and what it is for.
+//! A line of text being typed, with its purpose.
 
 use ratatui_textarea::{CursorMove, TextArea};
 
@@ -9,7 +9,7 @@ pub struct Field {
     pub text: TextArea<'static>,
 }
 
-/// What a typed line is for.
+/// The purpose of a typed line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Purpose {
     Search,
@@ -24,7 +24,7 @@ pub enum Purpose {
 }
 
 impl Field {
-    /// A field that holds a text, the cursor at its end.
+    /// Creates a field that contains a text, the cursor at its end.
     pub fn new(purpose: Purpose, text: &str) -> Self {
         Self {
             purpose,
@@ -32,12 +32,12 @@ impl Field {
         }
     }
 
-    /// The line as typed.
+    /// Returns the line as typed.
     pub fn typed(&self) -> &str {
         self.text.lines().first().map_or("", String::as_str)
     }
 
-    /// What to type, before the line.
+    /// Returns the label before the line.
     pub fn label(&self) -> String {
         match &self.purpose {
             Purpose::Search => " search: ".to_owned(),
@@ -49,7 +49,7 @@ impl Field {
     }
 }
 
-/// A text area that holds a text, the cursor at its end.
+/// Returns a text area that contains a text, the cursor at its end.
 pub fn line(text: &str) -> TextArea<'static> {
     let mut area = TextArea::new(text.lines().map(str::to_owned).collect());
     area.move_cursor(CursorMove::Bottom);

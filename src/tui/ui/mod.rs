@@ -1,5 +1,5 @@
-//! What the user did to the screen: focus, positions, text being typed, settings changed. One struct per job; none of them
-//! draws, and none of them knows the engine.
+//! The state that the user controls: focus, positions, typed text, changed settings. One struct per
+//! job; none of them draws, and none of them knows the engine.
 
 mod field;
 mod next_run;
@@ -29,7 +29,7 @@ pub struct Notice {
     pub failed: bool,
 }
 
-/// What the user did to the screen.
+/// The state that the user controls.
 #[derive(Debug, Clone)]
 pub struct Ui {
     pub panes: Panes,
@@ -40,7 +40,7 @@ pub struct Ui {
     pub work: Work,
     pub next_run: NextRun,
     pub notice: Option<Notice>,
-    /// Whether the screen has the mouse.
+    /// True while the screen captures the mouse.
     pub mouse: bool,
     /// The player of a recorded run; without one there is an engine behind the screen.
     pub player: Option<Player>,
@@ -64,12 +64,12 @@ impl Ui {
         }
     }
 
-    /// The scroll position of a pane.
+    /// Returns the scroll position of a pane.
     pub fn scroll(&self, pane: Pane) -> &Scroll {
         self.panes.scroll(pane)
     }
 
-    /// Returns whether more of this run is to come, from the engine or from the player.
+    /// Returns whether this run is in progress, in the engine or in the player.
     pub fn is_in_progress(&self, run: &Run) -> bool {
         let is_played = self
             .player

@@ -1,4 +1,4 @@
-//! The settings of the next run: as the program was started, with what was changed on the screen.
+//! The settings of the next run: those at the start of the program, with the changes on the screen.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub struct NextRun {
     pub settings: Config,
     /// The settings by which the documents of the index were chunked.
     chunker: ChunkerSettings,
-    /// Every preset with its settings; `None` for one that cannot be read, as choosing it reports.
+    /// Every preset with its settings; `None` for one that cannot be read (choosing it reports why).
     presets: Vec<(String, Option<Config>)>,
 }
 
@@ -87,7 +87,7 @@ impl NextRun {
         self.overrides.push((key.to_owned(), value.to_owned()));
     }
 
-    /// Takes back what was changed of a setting.
+    /// Undoes the change of a setting.
     pub fn reset(&mut self, key: &str) {
         self.overrides.retain(|(changed, _)| changed != key);
     }
@@ -108,7 +108,7 @@ impl NextRun {
         self.config().chunker.of_index() != self.chunker
     }
 
-    /// The index is being brought up to date with the settings as they are now.
+    /// Notes that the index is being updated with the current settings.
     pub fn indexed(&mut self) {
         self.chunker = self.config().chunker.of_index();
     }

@@ -1,9 +1,9 @@
-//! Which pane has the keys, and how far each is scrolled.
+//! The focused pane, and the scroll positions of all.
 
 use crate::tui::pane::Pane;
 use crate::tui::viewport::Scroll;
 
-/// Who has the keys when no overlay is open.
+/// The receiver of keys when no overlay is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Focus {
     Input,
@@ -15,7 +15,7 @@ pub enum Focus {
 pub struct Panes {
     pub focus: Focus,
     pub focused: Pane,
-    /// The pane below the answer where there is room for two.
+    /// The pane below the answer when two fit.
     pub beside: Pane,
     pub zoomed: bool,
     scrolls: [Scroll; Pane::ALL.len()],
@@ -34,7 +34,7 @@ impl Default for Panes {
 }
 
 impl Panes {
-    /// The scroll position of a pane.
+    /// Returns the scroll position of a pane.
     pub fn scroll(&self, pane: Pane) -> &Scroll {
         &self.scrolls[pane as usize]
     }
@@ -43,7 +43,7 @@ impl Panes {
         &mut self.scrolls[pane as usize]
     }
 
-    /// Gives the keys to a pane.
+    /// Focuses a pane.
     pub fn focus(&mut self, pane: Pane) {
         self.focus = Focus::Panes;
         self.focused = pane;
@@ -52,13 +52,13 @@ impl Panes {
         }
     }
 
-    /// Gives the keys to the question, which a zoomed pane would hide.
+    /// Focuses the question, which a zoomed pane would hide.
     pub fn focus_input(&mut self) {
         self.focus = Focus::Input;
         self.zoomed = false;
     }
 
-    /// Scrolls every pane back to its start, as a new run wants it.
+    /// Scrolls every pane to its start, for a new run.
     pub fn reset_scrolls(&mut self) {
         self.scrolls = Pane::ALL.map(start_of);
     }

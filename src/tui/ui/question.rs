@@ -1,4 +1,4 @@
-//! The line that questions are typed into, with the questions before and the questions on offer.
+//! The question line, with its history and the suggested questions.
 
 use std::path::Path;
 
@@ -12,25 +12,25 @@ use super::field::line;
 
 /// The label before the question.
 pub const PROMPT: &str = " ask> ";
-/// Questions kept for the input line.
+/// Maximum number of questions in the history.
 const MAX_HISTORY: usize = 500;
 
 /// The question being typed.
 #[derive(Debug, Clone)]
 pub struct QuestionLine {
     pub text: TextArea<'static>,
-    /// Questions to offer before the first one.
+    /// Suggested questions.
     pub suggestions: Vec<Suggestion>,
     /// The questions asked before, oldest first.
     history: Vec<String>,
     recalled: Option<Recalled>,
 }
 
-/// A question of the history that is in the line.
+/// The position in the history of the question in the line.
 #[derive(Debug, Clone)]
 struct Recalled {
     at: usize,
-    /// What was typed before.
+    /// The text that was typed before.
     draft: String,
 }
 
@@ -44,17 +44,17 @@ impl QuestionLine {
         }
     }
 
-    /// The question as typed so far.
+    /// Returns the question as typed so far.
     pub fn typed(&self) -> String {
         self.text.lines().join("\n")
     }
 
-    /// Replaces what is typed.
+    /// Replaces the typed text.
     pub fn set(&mut self, question: &str) {
         self.text = line(question);
     }
 
-    /// Empties the line, and keeps the question for the history. Returns whether it is new there.
+    /// Clears the line, and adds the question to the history. Returns whether it is new there.
     pub fn submit(&mut self, question: &str) -> bool {
         self.text = TextArea::default();
         self.recalled = None;
@@ -66,7 +66,7 @@ impl QuestionLine {
         is_new
     }
 
-    /// The text was edited: it is no longer a question of the history.
+    /// Leaves the history, because the text was edited.
     pub fn edited(&mut self) {
         self.recalled = None;
     }
@@ -113,7 +113,7 @@ impl QuestionLine {
         }
     }
 
-    /// Rows that the question takes on a screen of this width.
+    /// Returns the rows that the question takes on a screen of this width.
     pub fn rows(&self, columns: u16) -> u16 {
         let cells = usize::from(columns).saturating_sub(text::width(PROMPT) + 1);
         let rows: usize = self
@@ -125,7 +125,7 @@ impl QuestionLine {
         u16::try_from(rows).unwrap_or(u16::MAX)
     }
 
-    /// Gives the line its look, with a cursor only where the keys go.
+    /// Styles the line, with a cursor only while it is focused.
     pub fn dress(&mut self, plain: Style, quiet: Style, is_active: bool) {
         self.text.set_style(plain);
         self.text.set_cursor_line_style(Style::default());

@@ -1,9 +1,9 @@
-//! The search in what has the keys.
+//! The search in the focused view.
 
 /// A search, from the first letter until it is cleared.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
-    /// What is searched for; empty for nothing.
+    /// The text to search for; empty for none.
     pub needle: String,
     /// The row of the last match.
     pub match_row: Option<usize>,

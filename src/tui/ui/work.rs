@@ -1,17 +1,17 @@
-//! What was asked of the engine and is not done yet, and which run is on the screen.
+//! The pending requests to the engine, and the run on the screen.
 
-/// Work under way, as far as the screen knows.
+/// The pending work, as far as the screen knows.
 #[derive(Debug, Clone, Default)]
 pub struct Work {
     /// The run on the screen; `None` for the latest.
     pub turn: Option<usize>,
-    /// The run that is being answered now; a recording that was opened never is.
+    /// The run that is being answered; never a recording.
     pub live: Option<String>,
-    /// Recorded runs that were asked for, by their names.
+    /// The ids of recorded runs that were requested.
     pub opened: Vec<String>,
     /// The run whose context is being measured.
     pub measuring: Option<String>,
-    /// A question that was handed over and has not begun.
+    /// A question that was sent and has not started.
     pub pending: Option<String>,
     /// The file of a model that is to be loaded although it is larger than the free memory.
     pub confirmed_model: Option<String>,
@@ -23,7 +23,7 @@ impl Work {
         self.pending.is_some() || self.live.is_some() || self.measuring.is_some()
     }
 
-    /// Nothing is under way any more.
+    /// Forgets all pending work.
     pub fn clear(&mut self) {
         self.pending = None;
         self.live = None;

@@ -77,7 +77,7 @@ fn presets_are_compared_on_a_question_file() {
         ended.stderr
     );
     assert!(
-        ended.stderr.contains("every question is answered already"),
+        ended.stderr.contains("every question is already answered"),
         "a page costs no answer: {}",
         ended.stderr
     );
@@ -122,7 +122,7 @@ fn presets_are_compared_on_a_question_file() {
     assert_eq!(
         report["presets"][1]["context"],
         Value::Null,
-        "nothing was looked up"
+        "nothing was retrieved"
     );
     assert_eq!(report["comparisons"][0]["questions"], 2);
 }
@@ -160,7 +160,7 @@ fn an_evaluation_continues_after_a_kill() {
     assert!(
         ended
             .stderr
-            .contains(&format!("going on after {kept} answers")),
+            .contains(&format!("continuing after {kept} answers")),
         "{}",
         ended.stderr
     );
@@ -187,7 +187,7 @@ fn wrong_usage_says_what_to_do() {
         (
             &["eval", file, "--corpus", "notes", "--split", "test"],
             2,
-            "the splits of this file are: even, odd",
+            "this file has the splits: even, odd",
         ),
         (&["eval", file], 2, "--corpus"),
         (
@@ -203,7 +203,7 @@ fn wrong_usage_says_what_to_do() {
         (
             &["eval", file, "--corpus", "notes", "--preset", ","],
             2,
-            "no preset is named",
+            "--preset names no preset",
         ),
         (
             &["eval", file, "--make-questions", "notes"],

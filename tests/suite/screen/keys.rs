@@ -6,7 +6,9 @@ use ragscope::event::{
 };
 use ragscope::tui::app::Effect;
 
-use super::scenes::{closed_book, doubted, listed_sessions, opened_source, replayed, streaming};
+use super::scenes::{
+    closed_book, listed_sessions, opened_source, regenerated, replayed, streaming,
+};
 use super::stage::*;
 use crate::program::SMALL_GENERATOR;
 
@@ -52,8 +54,8 @@ fn keys_do_what_they_say() {
 }
 
 #[test]
-fn a_run_goes_on_from_the_selected_sentence() {
-    let mut screen = doubted();
+fn a_run_continues_from_the_selected_sentence() {
+    let mut screen = regenerated();
     screen.press("R").shows("select the sentence");
     screen.press("2 j j R");
     let confirmed = vec!["Mira Oakes was a student of Tam Reeve.".to_owned()];
@@ -66,7 +68,7 @@ fn a_run_goes_on_from_the_selected_sentence() {
             overrides: Vec::new()
         }]
     );
-    // what was taken over stands there before anything is written
+    // reused sentences are shown before anything is written
     let mut records = renamed(&run_of("searag.jsonl"), "again");
     if let Event::Run(RunEvent::RunStarted { confirmed, .. }) = &mut records[0].event {
         confirmed.push("Mira Oakes was a student of Tam Reeve.".to_owned());
@@ -75,11 +77,11 @@ fn a_run_goes_on_from_the_selected_sentence() {
     screen
         .apply(&records)
         .shows("Mira Oakes was a student")
-        .shows("reused from the run before");
+        .shows("reused from the previous run");
 }
 
 #[test]
-fn suggestions_fill_the_input_and_bring_their_preset() {
+fn suggestions_fill_the_input_and_set_their_preset() {
     let ask = |question: &str, overrides: &[(&str, &str)]| Command::Ask {
         question: question.to_owned(),
         confirmed: Vec::new(),
@@ -145,7 +147,7 @@ fn a_changed_setting_goes_with_the_next_question() {
 }
 
 #[test]
-fn a_preset_that_cuts_otherwise_says_that_the_chunks_stay_until_they_are_cut_anew() {
+fn a_preset_with_another_chunker_reports_that_it_applies_after_indexing() {
     let presets = ragscope::config::preset_names(std::path::Path::new(""));
     let place = |name: &str| {
         presets
@@ -280,7 +282,7 @@ fn the_mouse_focuses_selects_and_scrolls() {
 }
 
 #[test]
-fn a_frozen_screen_stays_while_the_run_goes_on() {
+fn a_frozen_screen_stays_while_the_run_continues() {
     let mut screen = ready();
     screen
         .apply(&recorded()[..15])
@@ -340,7 +342,7 @@ fn only_what_happens_now_can_be_stopped() {
         .shows("the recording ends here")
         .press("esc");
     assert!(!stopped(&mut screen));
-    // a finished recording hides no run that goes on
+    // a finished recording does not hide a run in progress
     screen
         .apply(&renamed(&recorded()[..15], "live"))
         .press("S")
@@ -401,7 +403,7 @@ fn a_source_comes_from_the_run_until_it_comes_from_the_file() {
     });
     screen
         .press("3 j o")
-        .shows("another folder")
+        .shows("a different folder")
         .shows("12 ┃ Mira Oakes");
     assert!(screen.commands().is_empty());
 }

@@ -1,4 +1,4 @@
-//! States of the screen that are worth looking at.
+//! States of the screen for snapshots.
 
 use ragscope::event::{
     CorpusCard, Event, ModelRole, Operation, Outcome, Problem, Record, RunEvent, RunUsage,
@@ -9,7 +9,7 @@ use ragscope::tui::theme::Depth;
 
 use super::stage::*;
 
-/// Every pane and overlay in a state worth looking at.
+/// Every pane and overlay in a state with content.
 pub fn scenes() -> Vec<(&'static str, Screen)> {
     let at = |screen: Screen, keys: &str| {
         let mut screen = screen;
@@ -37,14 +37,14 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("funnel_joined", at(funnel(), "3 z G")),
         ("links_relatives", at(funnel(), "3 j j 4")),
         ("links_matrix", at(funnel(), "4 z")),
-        ("whereabouts", traced()),
+        ("passage_trace", traced()),
         ("refinement", at(answered(), "5")),
         ("refinement_rounds", at(repaired(), "5")),
         ("refinement_round", at(repaired(), "5 z j j j j j")),
         ("refinement_chunk", at(repaired(), "5 z j j j j j j j")),
-        ("doubted", doubted()),
-        ("doubted_uncertainty", at(doubted(), "2 j j")),
-        ("doubted_query", at(doubted(), "3")),
+        ("regenerated", regenerated()),
+        ("regenerated_uncertainty", at(regenerated(), "2 j j")),
+        ("regenerated_query", at(regenerated(), "3")),
         ("closed_book", closed_book()),
         ("stopped", ended(Outcome::Stopped)),
         ("limit", ended(Outcome::LimitReached)),
@@ -162,8 +162,8 @@ pub fn ended(outcome: Outcome) -> Screen {
     screen
 }
 
-/// A run whose second sentence was looked up and written again.
-pub fn doubted() -> Screen {
+/// A run whose second sentence was uncertain and regenerated.
+pub fn regenerated() -> Screen {
     let mut screen = ready();
     screen.apply(&run_of("searag.jsonl")).press("esc");
     screen
@@ -196,7 +196,7 @@ pub fn closed_book() -> Screen {
     screen
 }
 
-/// A run whose context was cut again and repaired.
+/// A run whose context was re-chunked and repaired.
 pub fn repaired() -> Screen {
     let mut screen = ready();
     let record = |(seq, event)| Record {
@@ -267,7 +267,7 @@ pub fn logged() -> Screen {
         })
         .session(SessionEvent::OperationFailed {
             operation: Operation::OpenSource,
-            problem: Problem::new("people/oakes.md is gone", "bring the index up to date"),
+            problem: Problem::new("people/oakes.md is gone", "update the index"),
         })
         .press("L");
     screen

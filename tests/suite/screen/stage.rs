@@ -172,7 +172,7 @@ fn key_event(name: &str) -> KeyEvent {
     KeyEvent::new(code, modifiers)
 }
 
-/// A run written by hand, with all that a run of this kind may hold.
+/// A composed run with everything that a run of this kind may contain.
 pub fn recorded() -> Vec<Record> {
     run_of("naive.jsonl")
 }
@@ -234,7 +234,7 @@ pub fn answered() -> Screen {
     screen
 }
 
-/// A run whose hits were linked, graded, ordered anew and merged.
+/// A run whose hits were linked, graded, reranked and merged.
 pub fn funnel() -> Screen {
     let mut screen = ready();
     screen.apply(&run_of("funnel.jsonl")).press("esc");
@@ -380,7 +380,8 @@ pub fn sessions() -> SessionEvent {
     }
 }
 
-/// What the three chunks of the recorded run were worth: the first misled, the second holds the answer.
+/// The utility of the three chunks of the recorded run: the first misled the model, the second
+/// contains the answer.
 pub fn utility(run: &str) -> SessionEvent {
     let context = recorded()
         .into_iter()
@@ -437,18 +438,18 @@ pub fn utility(run: &str) -> SessionEvent {
         .iter()
         .map(|(chunks, right)| belief(chunks, *right))
         .collect();
-    let worth = |(place, chunk): (usize, &u64)| HitUtility {
-        label: place as u32 + 1,
+    let utility_of = |(position, chunk): (usize, &u64)| HitUtility {
+        label: position as u32 + 1,
         chunk: *chunk,
-        alone: beliefs[2 + place].soft - beliefs[0].soft,
-        left_out: beliefs[1].soft - beliefs[5 + place].soft,
+        alone: beliefs[2 + position].soft - beliefs[0].soft,
+        left_out: beliefs[1].soft - beliefs[5 + position].soft,
     };
     let utility = Utility {
         form: SePerForm::Soft,
         references: vec!["Aldmouth".to_owned()],
         own_answer: true,
         delta: beliefs[1].soft - beliefs[0].soft,
-        hits: chunks.iter().enumerate().map(worth).collect(),
+        hits: chunks.iter().enumerate().map(utility_of).collect(),
         beliefs,
     };
     SessionEvent::UtilityMeasured {

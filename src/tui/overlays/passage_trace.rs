@@ -2,7 +2,7 @@ use ratatui::text::Line;
 
 use crate::event::{Event, Operation, SessionEvent};
 use crate::story::words::LOST;
-use crate::story::{PassageTrace, TraceRow};
+use crate::story::{self, TraceRow};
 use crate::tui::keys::Action;
 use crate::tui::state::State;
 use crate::tui::text;
@@ -10,10 +10,10 @@ use crate::tui::theme::Tone;
 use crate::tui::view::{Reaction, Scene, View};
 use crate::tui::viewport::{Content, Scroll};
 
-/// The way of the chunks that hold a phrase: their rank in each list, and what each stage did.
-pub struct Whereabouts;
+/// The chunks that contain a phrase: their rank in each list, and the result of each stage.
+pub struct PassageTrace;
 
-impl View for Whereabouts {
+impl View for PassageTrace {
     fn title(&self, _scene: &Scene<'_>) -> String {
         "Trace a passage".to_owned()
     }
@@ -48,7 +48,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 
     let phrase = text::clip(&traced.phrase, cells.saturating_sub(6)).into_owned();
     content.line(scene.span(Tone::Strong, format!(" “{phrase}”")));
-    for row in PassageTrace::new(run, &traced.phrase, &traced.lookups).rows() {
+    for row in story::PassageTrace::new(run, &traced.phrase, &traced.lookups).rows() {
         trace_row(scene, row, cells, &mut content);
     }
     content
