@@ -27,7 +27,7 @@ impl Downloads {
                 "another model is being downloaded",
                 "wait for it, or stop it in the list of models",
             );
-            tee.tell(failed(Operation::PullModel, problem));
+            tee.emit(failed(Operation::PullModel, problem));
             return;
         }
 
@@ -40,7 +40,7 @@ impl Downloads {
             .spawn(move || {
                 let pulled = download(&reference, &asked, &events);
                 *slot.lock().unwrap_or_else(PoisonError::into_inner) = None;
-                events.tell(outcome(pulled));
+                events.emit(outcome(pulled));
                 // a screen that is closed needs no list
                 let _ = library.send(Command::ListModels);
             });
@@ -48,7 +48,7 @@ impl Downloads {
             Ok(_) => *current = Some(stop),
             Err(error) => {
                 let problem = Problem::new(error.to_string(), "close other programs");
-                tee.tell(failed(Operation::PullModel, problem));
+                tee.emit(failed(Operation::PullModel, problem));
             }
         }
     }
@@ -72,7 +72,7 @@ fn download(reference: &str, stop: &AtomicBool, tee: &Tee) -> Result<PulledModel
     let reference = reference.parse()?;
     let settings = PullSettings::of_process();
     pull::pull(&reference, &settings, &mut |progress| {
-        tee.tell(SessionEvent::PullProgressed {
+        tee.emit(SessionEvent::PullProgressed {
             progress: progress.clone(),
         });
         if stop.load(Ordering::Relaxed) {

@@ -208,9 +208,9 @@ mod tests {
             &["Dr. Ames wrote it.", "It cost 3.50 pounds!", "Why?"],
         );
         check(
-            "A line\nthat goes on. And\nanother.",
+            "A line\nthat continues. And\nanother.",
             "en",
-            &["A line\nthat goes on.", "And\nanother."],
+            &["A line\nthat continues.", "And\nanother."],
         );
         check(
             "# Title\nText. More.\n\nLast",
@@ -219,9 +219,9 @@ mod tests {
         );
         check("Title\n=====\nText.", "en", &["Title\n=====", "Text."]);
         check(
-            "- one\n- two. Three\n  goes on\n1. four",
+            "- one\n- two. Three\n  continues\n1. four",
             "en",
-            &["- one", "- two.", "Three\n  goes on", "1. four"],
+            &["- one", "- two.", "Three\n  continues", "1. four"],
         );
         // an item without text, and white space behind it
         check("1. \t", "en", &["1."]);

@@ -14,9 +14,9 @@ pub enum Command {
         confirmed: Vec<String>,
         overrides: Vec<(String, String)>,
     },
-    /// Open a folder: use its index and bring it up to date.
+    /// Open a folder: use its index and update it.
     Open { folder: PathBuf },
-    /// Bring the index of the open corpus up to date; `rebuild` deletes the old one first.
+    /// Update the index of the open corpus; `rebuild` deletes the old one first.
     /// `overrides` are the settings of chunking from now on.
     Reindex {
         rebuild: bool,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// The engine thread itself: nothing more comes of what was in progress.
+    /// The engine thread itself: everything in progress has ended.
     Engine,
     /// Loading the models that the settings name.
     LoadModels,
@@ -12,7 +12,7 @@ pub enum Operation {
     Ask,
     /// Opening the index of a folder.
     Open,
-    /// Bringing the index up to date.
+    /// Updating the index.
     Index,
     /// Linking the chunks of the corpus.
     Link,

@@ -201,7 +201,7 @@ fn cache_type(kind: KvCacheType) -> sys::ggml_type {
 }
 
 impl Context {
-    /// Creates a context. `None` if llama.cpp refuses (mostly for lack of memory); the reason is in
+    /// Creates a context. `None` if llama.cpp refuses (mostly because memory is exhausted); the reason is in
     /// its log.
     pub fn new(model: &Arc<LlamaModel>, params: ContextParams, stop: &StopFlag) -> Option<Self> {
         let stop = Box::new(stop.clone());

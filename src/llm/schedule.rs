@@ -371,7 +371,7 @@ impl Schedule<'_> {
         }
     }
 
-    /// Passes on the rows of a node. Jobs that go on to generate are added to `generating`, with
+    /// Passes on the rows of a node. Jobs that continue to generate are added to `generating`, with
     /// their first token.
     fn read_prefill(
         &mut self,

@@ -55,7 +55,7 @@ impl Threads {
         Self::Measured(Box::new(Measured::new(max)))
     }
 
-    /// Returns the number of threads for a decode of so many tokens.
+    /// Returns the number of threads for a decode of this number of tokens.
     pub fn for_batch(&self, tokens: usize) -> u32 {
         match self {
             Self::Fixed(threads) => *threads,

@@ -1,5 +1,5 @@
 //! Downloads models: from Hugging Face and from Ollama's registry, into the caches of their own
-//! tools, so that a model is on the disk once, whoever fetched it.
+//! tools, so that a model is on the disk once, whichever tool downloaded it.
 //!
 //! A file is written under a temporary name, continued where an earlier attempt ended, and gets its
 //! name only when its sha256 is the listed one. A name that a server sends is checked before it

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_torn_line_is_dropped_and_the_rest_goes_on() {
+    fn a_torn_line_is_dropped_and_the_journal_continues() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("deep/journal.jsonl");
         let open = || Journal::<String>::open(&path, "work").expect("opened");

@@ -322,7 +322,7 @@ fn the_recorded_runs_belong_to_the_prepared_questions() {
             ("searag", Event::Run(RunEvent::StepFinished { uncertainty, .. })) => {
                 uncertainty.decision == Decision::Retrieve
             }
-            // The first context was doubted, and a repaired one was better.
+            // The first context was uncertain, and a repaired one was better.
             ("dense-rag", Event::Run(RunEvent::RefinementFinished { best, .. })) => *best > 1,
             ("chunkrag", Event::Run(RunEvent::ChunksGraded { .. }))
             | ("saki-rag", Event::Run(RunEvent::ChunksMerged { .. })) => true,
@@ -337,7 +337,7 @@ fn the_recorded_runs_belong_to_the_prepared_questions() {
     }
 }
 
-/// Writes the recorded runs anew: `cargo test --test suite demo::record -- --ignored`.
+/// Records the prepared runs again: `cargo test --test suite demo::record -- --ignored`.
 #[test]
 #[ignore = "writes into assets/demo/runs"]
 fn record_the_prepared_questions() {

@@ -1,4 +1,4 @@
-//! The run, told by its events, with scripted models and a corpus of a few lines.
+//! Runs, checked by their events, with scripted models and a corpus of a few lines.
 
 mod funnel;
 mod utility;
@@ -330,7 +330,7 @@ fn hits_below_k_and_beyond_the_context_are_dropped_with_the_reason() {
     );
     assert!(
         dropped.first().is_some_and(|first| first.1),
-        "a whole chunk went for want of room: {dropped:?}"
+        "a whole chunk was dropped by the token budget: {dropped:?}"
     );
 }
 
@@ -606,20 +606,20 @@ mod worker {
             });
         });
         outbox.send(Command::Open { folder });
-        let mut told = Vec::new();
-        let until = |told: &mut Vec<Record>, wanted: &dyn Fn(&Event) -> bool| {
-            while !told
+        let mut records = Vec::new();
+        let until = |records: &mut Vec<Record>, wanted: &dyn Fn(&Event) -> bool| {
+            while !records
                 .last()
                 .is_some_and(|record: &Record| wanted(&record.event))
             {
                 let record = seen
                     .recv_timeout(std::time::Duration::from_secs(60))
                     .expect("a record in time");
-                told.push(record);
+                records.push(record);
             }
         };
         until(
-            &mut told,
+            &mut records,
             &|event| matches!(event, Event::Session(SessionEvent::IndexFinished { report }) if report.added == 2),
         );
         outbox.send(Command::Ask {
@@ -627,7 +627,7 @@ mod worker {
             confirmed: Vec::new(),
             overrides: Vec::new(),
         });
-        until(&mut told, &|event| {
+        until(&mut records, &|event| {
             matches!(event, Event::Run(RunEvent::RunFinished { .. }))
         });
         outbox.send(Command::OpenSource {
@@ -635,7 +635,7 @@ mod worker {
             first_line: 3,
             last_line: 3,
         });
-        until(&mut told, &|event| {
+        until(&mut records, &|event| {
             matches!(event, Event::Session(SessionEvent::SourceOpened { .. }))
         });
         outbox.send(Command::Ask {
@@ -643,15 +643,15 @@ mod worker {
             confirmed: Vec::new(),
             overrides: Vec::new(),
         });
-        until(&mut told, &|event| {
+        until(&mut records, &|event| {
             matches!(event, Event::Session(SessionEvent::OperationFailed { .. }))
         });
         drop(outbox);
         thread
             .join()
-            .expect("the worker ends when nobody sends any more");
+            .expect("the worker ends when the sender is dropped");
 
-        let finished = events(&told).find_map(|event| match event {
+        let finished = events(&records).find_map(|event| match event {
             Event::Run(RunEvent::RunFinished {
                 outcome,
                 answer,
@@ -671,7 +671,7 @@ mod worker {
             Some(("ships.txt", 1))
         );
         assert!(usage.prompt_tokens_evaluated > 0 && usage.tokens_generated > 0);
-        for run in told
+        for run in records
             .chunk_by(|a, b| a.run == b.run)
             .filter(|run| run[0].run != ragscope::event::SESSION)
         {

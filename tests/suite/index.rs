@@ -119,7 +119,7 @@ fn only_changed_files_are_indexed_again() {
 #[test]
 fn changed_settings_rebuild_what_depends_on_them() {
     let long: String = (0..40)
-        .map(|i| format!("Sentence number {i} tells of thing {i}. "))
+        .map(|i| format!("Sentence number {i} describes thing {i}. "))
         .collect();
     let corpus = Corpus::with(&[("a.txt", &long), ("b.txt", "Bob teaches physics.")]);
     let mut index = corpus.open();
@@ -408,7 +408,7 @@ fn an_index_inside_its_folder_is_not_part_of_it() {
         ("a.md", "Ann grows apples."),
         ("sub/b.md", "Bob teaches physics."),
     ]);
-    // by another way to the same place
+    // by another path to the same folder
     let indexes = corpus.folder().join("sub/../indexes");
     let mut index = Index::open(&corpus.folder(), &indexes).expect("opened");
     let mut embedder = WordEmbedder::new("one");

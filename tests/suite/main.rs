@@ -11,6 +11,7 @@
 
 mod support;
 mod layers;
+mod english;
 mod llm;
 mod corpus;
 mod index;

@@ -1,4 +1,4 @@
-//! The probe: training on sentences made by hand, weights that fit and weights that do not, a collection that is stopped.
+//! The probe: training on composed sentences, weights that fit and weights that do not, an interrupted collection.
 
 use std::path::Path;
 
@@ -290,7 +290,7 @@ fn a_damaged_weights_file_is_an_error_that_names_it() {
 }
 
 #[test]
-fn a_stopped_collection_goes_on_and_weights_that_do_not_fit_fall_back() {
+fn a_stopped_collection_continues_and_weights_that_do_not_fit_fall_back() {
     let home = tempfile::tempdir().expect("a folder");
     let folder = home.path().join("notes");
     std::fs::create_dir_all(&folder).expect("a folder");

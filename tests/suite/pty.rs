@@ -1,4 +1,4 @@
-//! A real terminal around the real program: keys go in, and the screen is read as a person would read it.
+//! The real program in a real terminal: types keys, and reads the screen as a user does.
 
 use std::io::{Read, Write};
 use std::num::NonZero;

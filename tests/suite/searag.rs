@@ -129,7 +129,7 @@ const SEARAG: [(&str, &str); 3] = [
     ("gate.token_entropy_threshold", "0.5"),
 ];
 
-fn doubtful() -> ScriptedGenerator {
+fn uncertain() -> ScriptedGenerator {
     ScriptedGenerator::new()
         .when("Context:", " Tam Reeve was born in Aldmouth. So nothing.")
         .when(
@@ -160,8 +160,8 @@ fn steps(events: &[RunEvent]) -> Vec<(u32, &str, Decision)> {
 }
 
 #[test]
-fn a_doubted_sentence_is_looked_up_and_written_again() {
-    let mut generator = doubtful();
+fn an_uncertain_sentence_retrieves_and_is_regenerated() {
+    let mut generator = uncertain();
     let question = "Where was the teacher of Mira Oakes born?";
     let (outcome, events) = run(&config(&SEARAG), &mut generator, question, usize::MAX);
     assert_eq!(outcome.expect("it ran"), Outcome::Completed);
@@ -201,7 +201,7 @@ fn a_doubted_sentence_is_looked_up_and_written_again() {
         Some(WordOrigin::UncertainRegion)
     );
     assert_eq!(region.and_then(|region| region.first_word), Some(5));
-    // every prompt of the loop goes on from what is confirmed
+    // every prompt of the loop starts with the confirmed sentences
     let replies: Vec<&str> = generator
         .seen
         .iter()
@@ -225,7 +225,7 @@ fn a_doubted_sentence_is_looked_up_and_written_again() {
 }
 
 #[test]
-fn the_gate_of_a_run_is_told_with_the_reason_of_a_fallback() {
+fn the_gate_of_a_run_is_emitted_with_the_reason_of_a_fallback() {
     let gates = [
         ("off", None),
         (
@@ -246,15 +246,15 @@ fn the_gate_of_a_run_is_told_with_the_reason_of_a_fallback() {
     ];
     for (kind, expected) in gates {
         let settings = [("preset", "searag"), ("gate.kind", kind)];
-        let (_, events) = run(&config(&settings), &mut doubtful(), "Where?", usize::MAX);
-        let told = events.iter().find_map(|event| match event {
+        let (_, events) = run(&config(&settings), &mut uncertain(), "Where?", usize::MAX);
+        let emitted = events.iter().find_map(|event| match event {
             RunEvent::GateChosen { gate } => {
                 let fallback = gate.fallback.as_ref();
                 Some((gate.measure, fallback.map(|problem| problem.error.as_str())))
             }
             _ => None,
         });
-        assert_eq!(told, expected, "{kind}");
+        assert_eq!(emitted, expected, "{kind}");
         let warned = names(&events).contains(&"warned".to_owned());
         assert_eq!(
             warned,
@@ -280,7 +280,7 @@ fn each_query_writer_writes_its_own_query() {
         let settings: Vec<_> = SEARAG.into_iter().chain([("query.kind", kind)]).collect();
         let (_, events) = run(
             &config(&settings),
-            &mut doubtful(),
+            &mut uncertain(),
             "Where was he born?",
             usize::MAX,
         );
@@ -296,7 +296,7 @@ fn each_query_writer_writes_its_own_query() {
 }
 
 #[test]
-fn rising_doubt_takes_more_passages_once_and_the_reranker_orders_them() {
+fn rising_uncertainty_takes_more_passages_once_and_the_reranker_orders_them() {
     let script = || {
         ScriptedGenerator::new()
             .when(
@@ -389,7 +389,7 @@ fn the_loop_ends_by_its_rules() {
         let generator = ScriptedGenerator::new()
             .when(". So the answer is", " X")
             .when("step by step", reply);
-        // one gate has to be asked about every sentence, the other lets the stream go on
+        // one gate has to be asked about every sentence, the other does not interrupt the stream
         for gate in ["semantic_entropy", "token_entropy"] {
             let mut generator = generator.clone();
             let mut settings = vec![
@@ -434,16 +434,16 @@ fn a_reply_in_paragraphs_goes_on_where_it_stopped() {
 #[test]
 fn a_stop_anywhere_in_the_loop_keeps_what_was_written() {
     let question = "Where was the teacher of Mira Oakes born?";
-    let (_, all) = run(&config(&SEARAG), &mut doubtful(), question, usize::MAX);
+    let (_, all) = run(&config(&SEARAG), &mut uncertain(), question, usize::MAX);
     for stop_at in 0..all.len() - 1 {
-        let (outcome, events) = run(&config(&SEARAG), &mut doubtful(), question, stop_at);
+        let (outcome, events) = run(&config(&SEARAG), &mut uncertain(), question, stop_at);
         assert_eq!(
             outcome.expect("it ran"),
             Outcome::Stopped,
             "stopped at {stop_at}"
         );
         let text = finished(&events).0;
-        let told: String = all[..=stop_at]
+        let emitted: String = all[..=stop_at]
             .iter()
             .filter_map(|event| match event {
                 RunEvent::TokenGenerated { text, .. } => Some(text.as_str()),
@@ -451,14 +451,14 @@ fn a_stop_anywhere_in_the_loop_keeps_what_was_written() {
             })
             .collect();
         let last = text.rsplit(". ").next().unwrap_or_default();
-        assert!(told.contains(last), "stopped at {stop_at}: `{text}`");
+        assert!(emitted.contains(last), "stopped at {stop_at}: `{text}`");
     }
 }
 
 #[test]
-fn a_run_goes_on_from_the_sentences_that_it_is_given() {
+fn a_run_continues_from_the_sentences_that_it_is_given() {
     let confirmed = ["Mira Oakes was a student of Tam Reeve.".to_owned()];
-    let mut generator = doubtful();
+    let mut generator = uncertain();
     let (_, events) = run_from(
         &config(&SEARAG),
         &mut generator,
@@ -466,12 +466,12 @@ fn a_run_goes_on_from_the_sentences_that_it_is_given() {
         usize::MAX,
     );
     let Some(RunEvent::RunStarted {
-        confirmed: told, ..
+        confirmed: emitted, ..
     }) = events.first()
     else {
         panic!("no start")
     };
-    assert_eq!(*told, confirmed);
+    assert_eq!(*emitted, confirmed);
     assert_eq!(
         steps(&events).first().map(|(step, text, _)| (*step, *text)),
         Some((2, "Tam Reeve was born in Lorby."))

@@ -55,7 +55,7 @@ impl Run<'_> {
         let first = self.emit_model_calls(call.purpose, prompts)?;
 
         // the caller may end the completion, but only the observer of the run stops the run
-        let (tools, mut emit) = self.lend();
+        let (tools, mut emit) = self.split();
         let mut observe = |_branch: usize, token: &Token| observe(&mut emit, token);
         let tapped = if taps == Taps::default() {
             // reading attention takes flash attention off: without taps, the plain call is faster

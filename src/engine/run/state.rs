@@ -174,8 +174,8 @@ impl<'a> Run<'a> {
         outcome
     }
 
-    /// Lends the way of the events to a call of the generator, which holds the tools meanwhile.
-    pub(super) fn lend(&mut self) -> (&mut Tools<'a>, impl FnMut(RunEvent) -> Flow) {
+    /// Splits the run into its tools, for a call of the generator, and the sender of its events.
+    pub(super) fn split(&mut self) -> (&mut Tools<'a>, impl FnMut(RunEvent) -> Flow) {
         let publish = &mut *self.publish;
         let is_stopped = &mut self.is_stopped;
         let emit = move |event| {

@@ -46,7 +46,7 @@ impl Corpus<'_> {
 }
 
 impl Tools<'_> {
-    /// Lends the same tools for a shorter time.
+    /// Borrows the same tools for a shorter time.
     pub fn reborrow(&mut self) -> Tools<'_> {
         Tools {
             config: self.config,

@@ -10,7 +10,7 @@ pub type Overrides = Vec<(String, String)>;
 pub struct BackgroundTasks {
     /// Load the models, so that the first question does not wait for them.
     pub load: bool,
-    /// Bring the index up to date.
+    /// Update the index.
     pub update: bool,
     /// Link the documents that have no links, with these settings.
     pub link: Option<Overrides>,

@@ -74,7 +74,7 @@ impl Inbox {
         self.take_up(next)
     }
 
-    /// Returns whether a command waits, or no sender is left: then background work gives way.
+    /// Returns whether a command waits, or no sender is left: then background work yields.
     pub(super) fn is_waiting(&self) -> bool {
         let mut seen = self.seen.borrow_mut();
         let next = seen.take().unwrap_or_else(|| self.look());

@@ -72,7 +72,7 @@ impl Worker {
     }
 
     /// Opens the index of a folder; `rebuild` deletes it first. Questions can be asked about what it
-    /// holds; [`Worker::update`] brings it up to date.
+    /// holds; [`Worker::update`] updates it.
     ///
     /// # Errors
     /// No such folder; a damaged index; a rebuild while another process writes the index.
@@ -114,7 +114,7 @@ impl Worker {
         }
     }
 
-    /// Brings the index of the open corpus up to date. Returns `None` when it was interrupted; the
+    /// Updates the index of the open corpus. Returns `None` when it was interrupted; the
     /// next call continues from there.
     ///
     /// # Errors
@@ -266,7 +266,7 @@ impl Worker {
         overrides: &[(String, String)],
         publish: Publish<'_>,
     ) -> Result<(), WorkerError> {
-        let utility = self.lend(overrides, publish, |tools, ignore| {
+        let utility = self.with_tools(overrides, publish, |tools, ignore| {
             utility::of_finished_run(tools, finished, ignore)
         })?;
         let utility = utility.ok_or(WorkerError::NothingToMeasure)?;
@@ -280,7 +280,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Lends the generator and the entailment judge to a method outside of any run: its calls are
+    /// Passes the generator and the entailment judge to a method outside of any run: its calls are
     /// not emitted, but a stop still ends them.
     ///
     /// # Errors
@@ -290,12 +290,12 @@ impl Worker {
         publish: Publish<'_>,
         work: impl FnOnce(&mut dyn ModelCalls) -> Result<T, MethodError>,
     ) -> Result<T, WorkerError> {
-        self.lend(&[], publish, |tools, ignore| {
+        self.with_tools(&[], publish, |tools, ignore| {
             Ok(work(&mut Run::new(tools, "", ignore))?)
         })
     }
 
-    fn lend<T>(
+    fn with_tools<T>(
         &mut self,
         overrides: &[(String, String)],
         publish: Publish<'_>,

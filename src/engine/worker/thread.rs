@@ -10,7 +10,7 @@ use super::operations::Worker;
 use super::stamp::Publish;
 
 impl Worker {
-    /// Serves commands until the sender is gone. Background tasks give way to a command within one
+    /// Serves commands until the sender is gone. Background tasks yield to a command within one
     /// batch.
     pub fn serve(&mut self, commands: &Inbox, publish: Publish<'_>) {
         let mut tasks = BackgroundTasks::load();

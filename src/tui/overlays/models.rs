@@ -141,7 +141,7 @@ fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
         page.text(
             Tone::Quiet,
             "  ",
-            &format!("{back} stops the download, {quit} closes this list and lets it go on"),
+            &format!("{back} stops the download, {quit} closes this list while it continues"),
         );
         page.gap();
     }

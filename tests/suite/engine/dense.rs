@@ -10,7 +10,7 @@ use crate::support::scripted::ScriptedGenerator;
 
 const QUESTION: &str = "Where was the teacher of Mira born?";
 
-/// Says each chunk of the shelf another way, and replies with the questions' own words to nothing else.
+/// Rephrases each chunk of the shelf, and replies with the questions' own words to nothing else.
 fn rephrasing() -> ScriptedGenerator {
     ScriptedGenerator::new()
         .when("Text: Mira Oakes", "A student of Tam Reeve was Mira Oakes.")
@@ -208,13 +208,13 @@ fn what_the_answer_does_not_need_is_pruned_and_the_better_context_wins() {
         .dropped
         .iter()
         .find(|dropped| dropped.chunk == 30)
-        .expect("it is told");
+        .expect("it is emitted");
     assert_eq!(pruned.reason, DropReason::Unnecessary { round: 1 });
     assert_eq!(finished(&events).1, "Aldmouth");
 }
 
 #[test]
-fn a_necessary_chunk_brings_its_nearest_candidate() {
+fn a_necessary_chunk_adds_its_nearest_candidate() {
     // the fourth chunk of the shelf comes in for the second, without which the answer is another
     let mut generator = rephrasing()
         .when("In Aldmouth Tam", "a place")
@@ -248,8 +248,8 @@ fn a_necessary_chunk_brings_its_nearest_candidate() {
 }
 
 #[test]
-fn documents_are_cut_again_only_for_a_question_that_is_not_understood() {
-    let recut = |events: &[RunEvent]| {
+fn documents_are_rechunked_only_for_a_question_that_is_not_understood() {
+    let is_rechunked = |events: &[RunEvent]| {
         events
             .iter()
             .any(|event| matches!(event, RunEvent::DocumentsRechunked { .. }))
@@ -260,7 +260,7 @@ fn documents_are_cut_again_only_for_a_question_that_is_not_understood() {
         QUESTION,
         usize::MAX,
     );
-    assert!(recut(&events));
+    assert!(is_rechunked(&events));
     assert_eq!(measured(&events)[1].origin, ContextOrigin::Rechunked);
     assert!(
         measured(&events)[1]
@@ -275,11 +275,11 @@ fn documents_are_cut_again_only_for_a_question_that_is_not_understood() {
         QUESTION,
         usize::MAX,
     );
-    assert!(!recut(&events));
+    assert!(!is_rechunked(&events));
     // without a meter the chunker measures for itself
     let alone = settings(&[("understanding.kind", "off"), ("refiner.kind", "off")]);
     let (_, events) = run(&config(&alone), &mut never_agreeing(), QUESTION, usize::MAX);
-    assert!(recut(&events) && refined(&events).is_none());
+    assert!(is_rechunked(&events) && refined(&events).is_none());
 }
 
 #[test]
@@ -395,7 +395,7 @@ fn contexts_that_cannot_be_measured_say_so_and_are_answered_from() {
         assert_eq!(
             reasons,
             [expected],
-            "{what}: told once, and neither chunker nor refiner tries again"
+            "{what}: emitted once, and neither chunker nor refiner tries again"
         );
         assert!(
             measured(&events).is_empty() && refined(&events).is_none(),
@@ -455,7 +455,7 @@ fn empty_replies_agree_with_nothing() {
     );
     assert!(
         understanding.judgements.is_empty(),
-        "nobody is asked about nothing"
+        "without answers no judge is asked"
     );
     assert!(refined(&events).is_some());
 }
@@ -537,7 +537,8 @@ fn numbers_of_events_are_finite_and_events_are_read_back() {
     }
 }
 
-/// A run whose context is cut again, then repaired: one chunk goes, another comes, and the answer no longer depends on the wording.
+/// A run whose context is re-chunked, then repaired: one chunk is dropped, another added, and the
+/// answer no longer depends on the wording.
 pub fn repaired_run() -> Vec<RunEvent> {
     let shelf = [
         "Mira Oakes was a student of Tam Reeve. Ropes hold.",
@@ -569,7 +570,7 @@ pub fn repaired_run() -> Vec<RunEvent> {
 }
 
 #[test]
-fn a_context_is_cut_again_then_pruned_and_refilled() {
+fn a_context_is_rechunked_then_pruned_and_refilled() {
     let events = repaired_run();
     let rounds: Vec<(ContextOrigin, bool, usize)> = measured(&events)
         .iter()

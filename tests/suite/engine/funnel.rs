@@ -72,23 +72,23 @@ fn chunks_below_the_threshold_of_their_grades_are_dropped_with_it() {
 }
 
 #[test]
-fn all_grades_equal_keep_everything_and_judges_without_a_heart_keep_the_candidates() {
+fn equal_grades_keep_everything_and_the_filter_falls_back_when_every_chunk_is_rejected() {
     let equal = events(
         &[("filter.kind", "graded"), ("retriever.k", "4")],
         ScriptedGenerator::new(),
     );
     assert_eq!(context(&equal).0.len(), SHELF.len());
     let heartless = ScriptedGenerator::new().judging("Knowledge", "0", 0.99);
-    let told = events(
+    let emitted = events(
         &[("filter.kind", "binary"), ("retriever.k", "4")],
         heartless,
     );
     assert_eq!(
-        context(&told).0.len(),
+        context(&emitted).0.len(),
         SHELF.len(),
         "a context is never empty"
     );
-    let fell_back = told.iter().any(|event| {
+    let fell_back = emitted.iter().any(|event| {
         matches!(
             event,
             RunEvent::ChunksJudged {
@@ -97,7 +97,7 @@ fn all_grades_equal_keep_everything_and_judges_without_a_heart_keep_the_candidat
             }
         )
     });
-    assert!(fell_back, "and the fallback is told");
+    assert!(fell_back, "and the fallback is emitted");
 }
 
 #[test]
@@ -167,11 +167,11 @@ fn a_rewrite_is_used_when_it_says_something_of_the_question() {
             ("rewriter.min_similarity", least),
         ];
         let events = events(&settings, ScriptedGenerator::new().when("keywords", reply));
-        let told = events.iter().find_map(|event| match event {
+        let emitted = events.iter().find_map(|event| match event {
             RunEvent::QuestionRewritten { used, .. } => Some(*used),
             _ => None,
         });
-        assert_eq!(told, Some(used), "{reply:?}");
+        assert_eq!(emitted, Some(used), "{reply:?}");
         let asked = events.iter().find_map(|event| match event {
             RunEvent::QueryWritten { query, .. } => Some(query.clone()),
             _ => None,
@@ -202,7 +202,7 @@ fn hits_are_joined_with_their_relatives_and_texts_with_a_chunk_in_common_are_mer
         .iter()
         .filter(|event| matches!(event, RunEvent::LinksRead { .. }))
         .count();
-    assert_eq!(links, 1, "the links of a document are told once");
+    assert_eq!(links, 1, "the links of a document are emitted once");
     let all = [
         ("linker.join", "all"),
         ("linker.relatives", "3"),
@@ -340,19 +340,19 @@ fn a_pinned_place_is_in_every_context_and_an_excluded_one_in_none() {
             "{settings:?}"
         );
     }
-    let told = events(
+    let emitted = events(
         &[("retriever.pinned", r#"["people.md:9"]"#)],
         ScriptedGenerator::new(),
     );
     let warned = |event: &RunEvent| matches!(event, RunEvent::Warned { text, .. } if text.contains("people.md:9"));
     assert!(
-        told.iter().any(warned),
-        "a place that is not in the index is told"
+        emitted.iter().any(warned),
+        "a location that is not in the index is reported"
     );
 }
 
 #[test]
-fn a_chunk_that_a_person_decided_about_comes_with_no_other() {
+fn a_pinned_or_excluded_chunk_is_not_joined_with_others() {
     for decision in ["retriever.excluded", "retriever.pinned"] {
         let settings = [
             ("linker.join", "all"),

@@ -1,4 +1,4 @@
-//! What a lookup was worth, with scripted replies.
+//! The utility of a context, with scripted replies.
 
 use ragscope::event::{HitUtility, RunEvent, SePerForm, Utility};
 
@@ -61,7 +61,7 @@ fn near(found: f32, wanted: f32) {
 
 /// Table 5 of the paper: one document holds the answer, or it does not.
 #[test]
-fn one_document_that_holds_the_answer_is_worth_everything() {
+fn one_document_that_contains_the_answer_has_the_whole_utility() {
     let question = ("Who sings does he love me with reba?", "Linda Davis");
     for (said, delta) in [("Linda Davis", 1.0), ("Reba McEntire", 0.0)] {
         let contexts: [&[(&str, usize)]; 2] = [&[("Reba McEntire", 10)], &[(said, 10)]];
@@ -88,7 +88,7 @@ fn one_document_that_holds_the_answer_is_worth_everything() {
 /// Table 6 of the paper: each of two documents holds half of the answer. The paper prints how often the model said what and the delta
 /// (0.15, 0.1, 0.7), from which the likelihood of its "No" against its "Yes" follows: 0.41, 0.44 and 1.
 #[test]
-fn half_of_the_evidence_is_worth_a_part() {
+fn half_of_the_evidence_has_a_part_of_the_utility() {
     let question = (
         "Are the Laleli Mosque and Esma Sultan Mansion located in the same neighborhood?",
         "No",

@@ -173,7 +173,7 @@ fn areas_match_the_reference_code() {
             near(found, &case["auarc_uq_nlg"], name);
             continue;
         }
-        // the reference takes ties in whatever order they come; here their order does not matter
+        // the reference takes ties in any order; here their order does not matter
         let share = |value: &f64| {
             let tied = uncertainty
                 .iter()

@@ -77,7 +77,7 @@ fn every_damaged_file_is_detected() {
                 "{problem:?}"
             );
             assert!(health(&corpus.indexes())[0].problem.is_some());
-            fs::write(&file, &whole).expect("mended");
+            fs::write(&file, &whole).expect("restored");
         }
     }
     assert_eq!(corpus.open().card().documents, 2);

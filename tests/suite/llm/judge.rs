@@ -163,7 +163,7 @@ fn readings_agree_with_what_an_instruct_model_replies() {
 }
 
 #[test]
-fn labels_are_told_apart_and_the_likeliest_is_the_reply() {
+fn labels_are_distinguished_and_the_likeliest_is_the_reply() {
     let mut generator = generator();
     let prompts = [grade(CONTEXT), grade("A harbour has boats.")];
     let rows = shares(&mut generator, &prompts, &GRADES);

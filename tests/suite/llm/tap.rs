@@ -119,7 +119,7 @@ fn attention_says_which_passage_each_token_looked_at() {
         );
     }
     assert_eq!(tapped.hidden.len(), 1);
-    // attention in the open writes the same text
+    // unfused attention generates the same text
     let plain = one(&mut generator, &prompt, &greedy(30));
     assert_eq!(tapped.completion.text, plain.text);
     // and again from the cache, with the same shares

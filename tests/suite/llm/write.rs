@@ -119,7 +119,7 @@ fn greedy_text_streams_with_the_numbers_of_each_token() {
 }
 
 #[test]
-fn a_reply_goes_on_where_it_was_left() {
+fn a_reply_continues_where_it_stopped() {
     let mut generator = generator();
     let prompt = question("Who keeps the lighthouse?");
     let whole = one(&mut generator, &prompt, &greedy(60));

@@ -44,7 +44,7 @@ impl ModelCalls for Script {
             .or_default()
             .push(prompts.len());
         let text = |at: usize, prompt: &Prompt| match prompt.user.strip_prefix("rephrase t=") {
-            Some(chunk) => format!("{chunk}, said another way"),
+            Some(chunk) => format!("{chunk}, rephrased"),
             None => self.replies[at].clone(),
         };
         let complete = |(at, prompt)| Completion {

@@ -71,7 +71,7 @@ fn related_units_are_those_of_the_attention_matrix() {
 }
 
 #[test]
-fn both_directions_take_the_stronger_share_and_tie_a_unit_to_what_comes_after_it() {
+fn both_directions_take_the_stronger_share_and_link_a_unit_to_later_ones() {
     let rows =
         matrix(&vectors("attention_linker.json")["token_to_sentence"]["row_mean_of_block_sum"]);
     let back = links(&rows, 8, LinkDirection::Backward);

@@ -121,7 +121,7 @@ fn samples(case: &Value) -> Vec<Completion> {
 }
 
 #[test]
-fn seper_is_that_of_the_reference_code_with_its_faults_mended() {
+fn seper_matches_the_reference_implementation_without_its_bugs() {
     for case in list(&vectors("seper.json")["cases"]) {
         let (name, expected) = (case["name"].as_str().expect("a name"), &case["expected"]);
         let (references, samples) = (texts(&case["gold_answers"]), samples(case));

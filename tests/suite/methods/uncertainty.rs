@@ -205,7 +205,7 @@ fn a_reply_without_a_word_weighs_nothing() {
 }
 
 #[test]
-fn answers_of_stop_words_are_told_apart_by_them() {
+fn answers_of_stop_words_are_compared_by_them() {
     let cases = [
         ("No", "Yes", false),
         ("No.", "no", true),
