@@ -114,6 +114,7 @@ pub fn load_generator(
     };
     generator.learn_reply_start().map_err(|error| match error {
         LlmError::Backend(reason) => unusable(reason),
+        LlmError::Settings(problem) => unusable(problem.error),
         other => other,
     })?;
     Ok(generator)

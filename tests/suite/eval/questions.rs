@@ -136,7 +136,8 @@ fn a_file_without_questions_is_an_error_that_names_the_formats() {
     ] {
         let file = folder.path().join(name);
         std::fs::write(&file, bytes).expect("written");
-        let error = QuestionSet::read(&file).expect_err(name).to_string();
+        let error = QuestionSet::read(&file).expect_err(name);
+        let error = crate::support::shown(&error);
         assert!(error.contains(reason), "{name}: {error}");
         assert!(
             error.contains("give JSON lines with `question` and `answers`"),

@@ -48,7 +48,7 @@ fn child() {
         Flow::Continue
     }) {
         Ok(_) => println!("done {}", index.card().chunks),
-        Err(error) => println!("failed {error}"),
+        Err(error) => println!("failed {}", crate::support::shown(&error)),
     }
 }
 
