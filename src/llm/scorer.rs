@@ -84,7 +84,7 @@ impl LlamaGenerator {
                 if text.trim().is_empty() || tokens.is_empty() {
                     return Err(no_token(text));
                 }
-                // one that goes on from another one is counted with it
+                // one that continues another one is counted with it
                 let is_counted = found[known..]
                     .iter()
                     .any(|other| tokens.starts_with(&other.tokens));

@@ -24,7 +24,7 @@ impl Stream {
         self.unfinished = rest;
 
         // What was taken holds no part of a stop text, and neither does the white space in front of
-        // the first word: a reply that begins with line breaks goes on behind them.
+        // the first word: a reply that begins with line breaks continues after them.
         let leading = self.text.len() - self.text.trim_start().len();
         let from = self.taken.max(leading);
         let stop = stops

@@ -359,8 +359,8 @@ fn a_complete_answer_is_not_replaced_by_another_completion() {
         (" Paris", "Paris", 1),
         // led to the answer, but the model has nothing to add
         (
-            " Tam left the town. He went on to live in Lorby",
-            "He went on to live in Lorby",
+            " Tam left the town. He moved to Lorby",
+            "He moved to Lorby",
             2,
         ),
     ];

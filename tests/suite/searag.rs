@@ -405,7 +405,7 @@ fn the_loop_ends_by_its_rules() {
 }
 
 #[test]
-fn a_reply_in_paragraphs_goes_on_where_it_stopped() {
+fn a_reply_in_paragraphs_continues_where_it_stopped() {
     let reply = "**Steps:**\n\n1. One is one.\n\n---\n\n2. Two is two.\n\n---\n\nThe answer to the question is: Z. Torres";
     for gate in ["semantic_entropy", "token_entropy"] {
         let mut generator = ScriptedGenerator::new().when("step by step", reply);

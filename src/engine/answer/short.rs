@@ -14,7 +14,7 @@ const CONCLUSIONS: [&str; 4] = ["Therefore,", "Thus,", "Hence,", "So,"];
 /// Markup and quotation marks around an answer.
 const MARKUP: [char; 7] = ['*', '_', '`', '"', '“', '”', '$'];
 
-/// Returns the answer that a text states in so many words: behind "the answer is", "the answer to
+/// Returns the answer that a text states explicitly: behind "the answer is", "the answer to
 /// the question is:" or "Answer:", or in a box. The last one counts.
 pub fn stated(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
@@ -66,9 +66,9 @@ pub fn last_sentence(text: &str) -> String {
     last.map_or_else(String::new, |range| tidy(&text[range]))
 }
 
-/// Returns whether `text` ends with the initial of a name that goes on with `next`: "by Z." with
+/// Returns whether `text` ends with the initial of a name that continues with `next`: "by Z." with
 /// "Torres", and not "is B." with "The".
-pub fn is_name_going_on(text: &str, next: &str) -> bool {
+pub fn is_name_continued(text: &str, next: &str) -> bool {
     let last_word = text.trim_end().rsplit(char::is_whitespace).next();
     let last_word = last_word.unwrap_or_default().trim_start_matches(MARKUP);
     let mut letters = last_word.split_terminator('.');
@@ -86,7 +86,7 @@ pub fn is_name_going_on(text: &str, next: &str) -> bool {
 
 /// Returns whether a sentence says something that a repetition of it would say again: it is whole,
 /// and has a content word. Headings, list marks, rules and lines of code are repeated in answers
-/// that go on.
+/// that continue.
 pub fn is_repeatable(sentence: &str) -> bool {
     let is_whole = sentence
         .trim_end_matches(MARKUP)
@@ -107,7 +107,7 @@ fn is_statement(before: &str) -> bool {
     is_word && !["no", "an", "any"].contains(&last_word)
 }
 
-/// Returns where the phrase ends that goes on behind "answer": " is", ":", or " to ... is".
+/// Returns where the phrase ends that follows "answer": " is", ":", or " to ... is".
 fn phrase_end(behind: &str) -> Option<usize> {
     let markup = behind.len() - behind.trim_start_matches(['*', '_']).len();
     let behind = &behind[markup..];
@@ -180,7 +180,7 @@ fn first_sentence(line: &str) -> &str {
     let ranges = sentences(line, "");
     let mut end = line.len();
     for pair in ranges.windows(2) {
-        if !is_name_going_on(&line[..pair[0].end], &line[pair[1].start..]) {
+        if !is_name_continued(&line[..pair[0].end], &line[pair[1].start..]) {
             end = pair[0].end;
             break;
         }

@@ -7,7 +7,7 @@ use crate::llm::Token;
 
 use super::attribution::Attribution;
 use super::citations::Supports;
-use super::short::is_name_going_on;
+use super::short::is_name_continued;
 
 /// Decides about a sentence from its tokens alone; `None` if the gate must be called.
 pub type EarlyDecision<'a> = &'a dyn Fn(&[Token]) -> Option<Uncertainty>;
@@ -147,7 +147,7 @@ impl<'a> Steps<'a> {
             return false;
         }
 
-        if is_name_going_on(&self.raw, next) {
+        if is_name_continued(&self.raw, next) {
             return false;
         }
 

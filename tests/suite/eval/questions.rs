@@ -144,9 +144,8 @@ fn a_file_without_questions_is_an_error_that_names_the_formats() {
             "{name}: {error}"
         );
     }
-    let missing = QuestionSet::read(&folder.path().join("gone.jsonl"))
-        .expect_err("gone")
-        .to_string();
+    let missing = QuestionSet::read(&folder.path().join("gone.jsonl")).expect_err("gone");
+    let missing = crate::support::shown(&missing);
     assert!(
         missing.contains("No such file") && missing.ends_with("check the path"),
         "{missing}"
