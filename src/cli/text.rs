@@ -162,7 +162,7 @@ fn sources(run: &Run) -> String {
         .citations
         .iter()
         .map(|cited| {
-            let location = words::location(&cited.file, [cited.first_line, cited.last_line]);
+            let location = words::citation_location(cited);
             format!("  [{}] {location}\n", cited.label)
         })
         .collect();

@@ -4,47 +4,46 @@
 use std::ops::Range;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::decode::decode;
-use super::format::Format;
+use super::formats::{Extract, Format, Metadata, Reader};
 use super::language::language;
 use super::offsets::Offsets;
 use super::walk::{FoundFile, unreadable};
-use super::{html, markdown};
-use crate::event::{SkippedFile, saturating_u32};
+use crate::event::{Place, PlaceFrom, SkippedFile, saturating_u32};
 
 /// A document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     /// Path inside the corpus.
     pub path: String,
-    pub format: Format,
+    pub format: &'static Format,
     /// ISO 639-1 code; `en` when the text is too short to detect it.
     pub language: &'static str,
-    /// The text that is split into chunks: all of Markdown and plain text, and the text between the
-    /// tags of HTML.
+    /// The text that is split into chunks.
     pub text: String,
     /// A remark for the index report.
     pub note: Option<String>,
-    pub(super) outline: Outline,
+    pub metadata: Metadata,
+    headings: Vec<Heading>,
+    pub(super) front_matter_end: usize,
+    /// Where in the text each place begins; empty where the lines of the file are the places.
+    places: Vec<(usize, Place)>,
+    /// Where in the text a new message, sheet or member begins.
+    parts: Vec<usize>,
     /// The lowest level of a heading.
     outermost: u8,
-    /// From the text to the decoded file, and from there to its bytes.
+    /// From the text to the decoded file, and from there to its bytes. The text of a binary file
+    /// stands for itself.
     extracted: Offsets,
     decoded: Offsets,
     /// The starts of the lines of the decoded file.
     line_starts: Vec<u64>,
 }
 
-/// The structure of a document.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Outline {
-    pub(super) headings: Vec<Heading>,
-    /// The end of the front matter; 0 when there is none.
-    pub(super) front_matter_end: usize,
-}
-
 /// A heading of a document.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Heading {
     /// Its range in the text, with its marks.
     pub(super) range: Range<usize>,
@@ -86,40 +85,52 @@ impl Document {
     /// # Errors
     /// The reason why the file is not a document.
     pub fn new(path: &str, bytes: Vec<u8>) -> Result<Self, String> {
-        let decoded = decode(bytes)?;
-        let line_starts = line_starts(&decoded.traced.text);
         let format = Format::of(path);
-        let text = decoded.traced.text;
-
-        let mut outline = Outline::default();
-        let (text, extracted) = match format {
-            Format::Text => (text, Offsets::default()),
-            Format::Markdown => {
-                outline = markdown::outline(&text);
-                (text, Offsets::default())
+        match format.reader {
+            Reader::Text(extract) => {
+                let decoded = decode(bytes)?;
+                let line_starts = line_starts(&decoded.traced.text);
+                let extract = extract(decoded.traced.text);
+                let document = Self::of(path, format, extract, line_starts)?;
+                Ok(Self {
+                    note: decoded.note.or(document.note),
+                    decoded: decoded.traced.origin,
+                    ..document
+                })
             }
-            Format::Html => {
-                let page = html::extract(&text);
-                outline.headings = page.headings;
-                (page.traced.text, page.traced.origin)
+            Reader::Binary(extract) => {
+                let extract = extract(&bytes)?;
+                let line_starts = line_starts(&extract.text);
+                Self::of(path, format, extract, line_starts)
             }
-        };
-        if text.trim().is_empty() {
-            return Err("it holds no text".to_owned());
         }
+    }
 
-        let levels = outline.headings.iter().map(|heading| heading.level);
+    fn of(
+        path: &str,
+        format: &'static Format,
+        extract: Extract,
+        line_starts: Vec<u64>,
+    ) -> Result<Self, String> {
+        if extract.text.trim().is_empty() {
+            return Err(extract.note.unwrap_or("it holds no text".to_owned()));
+        }
+        let levels = extract.headings.iter().map(|heading| heading.level);
         Ok(Self {
             path: path.to_owned(),
             format,
-            language: language(&text),
-            text,
-            note: decoded.note,
+            language: language(&extract.text),
+            note: extract.note,
+            metadata: extract.metadata,
             outermost: levels.min().unwrap_or(0),
-            outline,
-            extracted,
-            decoded: decoded.traced.origin,
+            headings: extract.headings,
+            front_matter_end: extract.front_matter_end,
+            places: extract.places,
+            parts: extract.parts,
+            extracted: extract.origin,
+            decoded: Offsets::default(),
             line_starts,
+            text: extract.text,
         })
     }
 
@@ -138,15 +149,37 @@ impl Document {
         [self.line(decoded.start as u64), self.line(last as u64)]
     }
 
+    /// Returns the places that a part of the text is on, with the lines of the text where they begin;
+    /// none where the lines of the file are the places.
+    pub fn places(&self, part: Range<usize>) -> Vec<PlaceFrom> {
+        let after_start = self.places.partition_point(|(at, _)| *at <= part.start);
+        let from = after_start.saturating_sub(1);
+        let until = self.places.partition_point(|(at, _)| *at < part.end);
+        let places = self.places.get(from..until).unwrap_or_default();
+        places
+            .iter()
+            .map(|(at, place)| PlaceFrom {
+                line: self.line(*at as u64),
+                place: place.clone(),
+            })
+            .collect()
+    }
+
+    /// Returns whether a new message, sheet or member begins after the start of a part of the text and
+    /// up to its end.
+    pub(super) fn begins_part(&self, between: Range<usize>) -> bool {
+        let first = self.parts.partition_point(|at| *at < between.start);
+        self.parts.get(first).is_some_and(|at| *at <= between.end)
+    }
+
     /// Returns the titles of the headings above a position of the text, outermost first. On a heading
     /// its own title is among them.
     pub fn headings_at(&self, at: usize) -> Vec<String> {
         let above = self
-            .outline
             .headings
             .partition_point(|heading| heading.range.start <= at);
         let mut path: Vec<&Heading> = Vec::new();
-        for heading in self.outline.headings[..above].iter().rev() {
+        for heading in self.headings[..above].iter().rev() {
             if path.last().is_none_or(|inner| heading.level < inner.level) {
                 path.push(heading);
             }
@@ -163,10 +196,9 @@ impl Document {
     /// Returns the heading that contains a position of the text.
     pub(super) fn heading_at(&self, at: usize) -> Option<&Heading> {
         let after = self
-            .outline
             .headings
             .partition_point(|heading| heading.range.start <= at);
-        self.outline.headings[..after]
+        self.headings[..after]
             .last()
             .filter(|heading| at < heading.range.end)
     }

@@ -8,12 +8,10 @@
 //! never ends the program.
 
 mod walk;
-mod format;
+mod formats;
 mod document;
 mod offsets;
 mod decode;
-mod markdown;
-mod html;
 mod language;
 mod sentence;
 mod tokens;
@@ -23,7 +21,7 @@ pub use chunk::{
     Chunk, FixedSplit, SemanticSplit, Sentences, SplitMethod, chunks_at, fixed_chunks,
 };
 pub use document::{Document, read, source_lines};
-pub use format::Format;
+pub use formats::{FORMATS, Format, Metadata};
 pub use language::language;
 pub use sentence::{fold_white_space, sentences};
 pub use tokens::TokenCounter;

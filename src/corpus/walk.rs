@@ -9,7 +9,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
 use super::CorpusError;
-use super::format::unread_kind;
+use super::formats::unread_kind;
 use crate::config::CorpusSettings;
 use crate::event::{Flow, IndexPhase, IndexProgress, SessionEvent, SkippedFile};
 

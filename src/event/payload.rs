@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Problem;
+use super::{Place, PlaceFrom, Problem, place_of_lines};
 
 /// The models by role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -242,8 +242,12 @@ pub struct ChunkText {
     pub headings: Vec<String>,
     /// Bytes of the file: start, and one past the end.
     pub bytes: [u64; 2],
-    /// Lines of the file, from 1, both inclusive.
+    /// Lines of the document's text, from 1, both inclusive: those of the file where the file is
+    /// text.
     pub lines: [u32; 2],
+    /// The pages, slides or rows that it is on, where the file is not text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<PlaceFrom>,
     /// Tokens by the embedder's vocabulary.
     pub tokens: u32,
     pub text: String,
@@ -251,6 +255,22 @@ pub struct ChunkText {
     /// from the first to the last. Empty for a chunk of the index.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<ChunkPart>,
+}
+
+impl ChunkText {
+    /// Returns the place of lines of the chunk; `None` where the lines are the place.
+    #[must_use]
+    pub fn place(&self, lines: [u32; 2]) -> Option<Place> {
+        place_of_lines(&self.places, lines)
+    }
+}
+
+impl Citation {
+    /// Returns the cited lines, from 1, both inclusive.
+    #[must_use]
+    pub fn lines(&self) -> [u32; 2] {
+        [self.first_line, self.last_line]
+    }
 }
 
 /// A chunk inside a joined text.
@@ -421,6 +441,9 @@ pub struct Citation {
     pub file: String,
     pub first_line: u32,
     pub last_line: u32,
+    /// The page, slide or row, where the file is not text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     pub evidence: Evidence,
 }
 

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ChunkText, CorpusCard, Hit, Ranked, SkippedFile};
+use super::{ChunkText, CorpusCard, Hit, Place, Ranked, SkippedFile};
 
 /// A weighted connection to another chunk of the same document.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub struct LinkedChunk {
     pub chunk: u64,
     /// Lines of the file, from 1, both inclusive.
     pub lines: [u32; 2],
+    /// The page, slide or row, where the file is not text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     /// Strongest first.
     pub links: Vec<Link>,
 }

@@ -91,6 +91,7 @@ impl Draft {
             let Chunk {
                 bytes,
                 lines,
+                places,
                 headings,
                 tokens,
                 text,
@@ -101,6 +102,7 @@ impl Draft {
                 headings,
                 bytes,
                 lines,
+                places,
                 tokens,
                 text,
                 parts: Vec::new(),

@@ -162,6 +162,7 @@ fn embedded(
         let corpus::Chunk {
             bytes,
             lines,
+            places,
             headings,
             tokens,
             text,
@@ -172,6 +173,7 @@ fn embedded(
             headings,
             bytes,
             lines,
+            places,
             tokens,
             text,
             parts: Vec::new(),

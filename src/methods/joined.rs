@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::event::{ChunkPart, ChunkText, Hit};
+use crate::event::{ChunkPart, ChunkText, Hit, PlaceFrom};
 
 /// Ids of joined texts have this bit set. Chunk ids are smaller, and both are below 2^53, so that
 /// every JSON reader holds them exactly.
@@ -39,6 +39,7 @@ pub fn join(chunks: &[&ChunkText]) -> Option<ChunkText> {
         tokens: chunks.iter().map(|chunk| chunk.tokens).sum(),
         bytes: [first.bytes[0], end_byte],
         lines: [first.lines[0], end_line],
+        places: places(chunks),
         text: String::new(),
         parts: Vec::new(),
         ..(*first).clone()
@@ -51,6 +52,17 @@ pub fn join(chunks: &[&ChunkText]) -> Option<ChunkText> {
         append(&mut whole, &piece, overlaps);
     }
     Some(whole)
+}
+
+/// Returns the places of all chunks, in the order of their lines.
+fn places(chunks: &[&ChunkText]) -> Vec<PlaceFrom> {
+    let mut places: Vec<PlaceFrom> = chunks
+        .iter()
+        .flat_map(|chunk| chunk.places.iter().cloned())
+        .collect();
+    places.sort_by_key(|from| from.line);
+    places.dedup();
+    places
 }
 
 /// Appends a chunk to a text, without what it repeats of the text's end if the two overlap.
@@ -214,6 +226,7 @@ mod tests {
             headings: vec![format!("H{id}")],
             bytes,
             lines,
+            places: Vec::new(),
             tokens: 4,
             text: text.to_owned(),
             parts: Vec::new(),

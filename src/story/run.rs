@@ -495,6 +495,7 @@ mod tests {
             headings: Vec::new(),
             bytes: [0, 1],
             lines: [1, 1],
+            places: Vec::new(),
             tokens: 1,
             text: "x".to_owned(),
             parts: Vec::new(),

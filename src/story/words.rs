@@ -1,8 +1,8 @@
 //! Numbers, reasons and states of a run as text: each is worded here and nowhere else.
 
 use crate::event::{
-    ChunkText, DropReason, IndexPhase, IndexProgress, MemoryNeed, Operation, Outcome, PullPhase,
-    PullProgress, Stage, UncertaintyMeasure, Utility,
+    ChunkText, Citation, DropReason, IndexPhase, IndexProgress, MemoryNeed, Operation, Outcome,
+    Place, PlaceUnit, PullPhase, PullProgress, Stage, UncertaintyMeasure, Utility,
 };
 
 use super::text::one_line;
@@ -128,16 +128,62 @@ pub fn lines(first: u32, last: u32) -> String {
     }
 }
 
-/// Returns a location in a document as `people/oakes.md:12-14`.
+/// Returns a location in a document as `people/oakes.md:12-14`, or as `report.pdf p. 12` where the
+/// file is not text.
 #[must_use]
-pub fn location(document: &str, [first, last]: [u32; 2]) -> String {
-    format!("{}:{}", one_line(document), lines(first, last))
+pub fn location(document: &str, [first, last]: [u32; 2], place: Option<&Place>) -> String {
+    let document = one_line(document);
+    match place {
+        None => format!("{document}:{}", lines(first, last)),
+        Some(place) => {
+            let member = place.member.as_deref();
+            let member = member.map_or_else(String::new, |member| format!("/{}", one_line(member)));
+            format!("{document}{member}{}", within(place))
+        }
+    }
+}
+
+/// Returns the location of a citation.
+#[must_use]
+pub fn citation_location(citation: &Citation) -> String {
+    location(&citation.file, citation.lines(), citation.place.as_ref())
+}
+
+/// Returns a place inside a file: ` p. 12-13`, ` Hours!2-4`, `:7`.
+fn within(place: &Place) -> String {
+    let numbers = lines(place.first, place.last);
+    let name = place.name.as_deref().map(one_line);
+    let name = name.filter(|name| !name.is_empty());
+    match (place.unit, name) {
+        (PlaceUnit::Page, _) => format!(" p. {numbers}"),
+        (PlaceUnit::Slide, _) => format!(" slide {numbers}"),
+        (PlaceUnit::Row, Some(sheet)) => format!(" {sheet}!{numbers}"),
+        (PlaceUnit::Row, None) => format!(" row {numbers}"),
+        (PlaceUnit::Chapter, Some(title)) if place.first == place.last => format!(" “{title}”"),
+        (PlaceUnit::Chapter, _) => format!(" chapter {numbers}"),
+        (PlaceUnit::Message, _) => format!(" message {numbers}"),
+        (PlaceUnit::Cell, _) => format!(" cell {numbers}"),
+        (PlaceUnit::Line, _) => format!(":{numbers}"),
+    }
+}
+
+/// Returns where a chunk is in its document: `lines 12-14`, `p. 12`.
+#[must_use]
+pub fn chunk_place(chunk: &ChunkText) -> String {
+    match chunk.place(chunk.lines) {
+        None => format!("lines {}", lines(chunk.lines[0], chunk.lines[1])),
+        Some(place) => within(&place).trim_start_matches([' ', ':']).to_owned(),
+    }
 }
 
 /// Returns the location of a chunk.
 #[must_use]
 pub fn chunk_location(chunk: &ChunkText) -> String {
-    location(&chunk.document, chunk.lines)
+    location(
+        &chunk.document,
+        chunk.lines,
+        chunk.place(chunk.lines).as_ref(),
+    )
 }
 
 /// Returns the activity of an indexing phase.
@@ -381,7 +427,7 @@ mod tests {
             ["0.9 kB", "11.7 MB", "4.5 GB"]
         );
         assert_eq!(
-            [location("a\tb.md", [12, 14]), lines(3, 3)],
+            [location("a\tb.md", [12, 14], None), lines(3, 3)],
             ["a    b.md:12-14", "3"]
         );
     }

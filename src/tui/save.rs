@@ -64,7 +64,7 @@ fn sources(run: &Run, page: &mut String) {
     }
     page.push_str("\n## Sources\n\n");
     for citation in &run.citations {
-        let location = words::location(&citation.file, [citation.first_line, citation.last_line]);
+        let location = words::citation_location(citation);
         let _ = writeln!(page, "- [{}] {location}", citation.label);
     }
 }

@@ -5,7 +5,7 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 use ratatui_textarea::TextArea;
 
-use crate::event::{ChunkText, Event, Hit, LocalModel, RunSummary};
+use crate::event::{ChunkText, Event, Hit, LocalModel, Place, RunSummary};
 
 use super::keys::{Action, Context, Keymap};
 use super::options::Options;
@@ -140,6 +140,8 @@ pub struct Passage {
     pub document: String,
     pub first_line: u32,
     pub last_line: u32,
+    /// The page, slide or row, where the file is not text.
+    pub place: Option<Place>,
     /// The chunk that the run recorded of it.
     pub chunk: u64,
 }
@@ -151,6 +153,7 @@ impl Passage {
             document: hit.chunk.document.clone(),
             first_line,
             last_line,
+            place: hit.chunk.place(hit.chunk.lines),
             chunk: hit.chunk.id,
         }
     }

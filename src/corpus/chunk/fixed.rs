@@ -90,6 +90,10 @@ impl<'a> FixedChunker<'a> {
         let mut sentences = 0;
 
         for (next, piece) in pieces.iter().enumerate().skip(first + 1) {
+            if piece.before == Break::Part {
+                return self.checked(pieces, first, start, next);
+            }
+
             // a heading stays with what is below it
             let is_under_heading = pieces[next - 1].before == Break::Section;
             let ends_sentence = !is_under_heading && piece.before >= Break::Sentence;
@@ -131,7 +135,7 @@ impl<'a> FixedChunker<'a> {
     /// to where the previous chunk began.
     fn overlap_start(&self, pieces: &[Piece], first: usize, previous: &Range<usize>) -> usize {
         let new = &pieces[first];
-        if new.before == Break::Section {
+        if new.before >= Break::Section {
             return new.range.start;
         }
 
@@ -146,7 +150,7 @@ impl<'a> FixedChunker<'a> {
                 break;
             }
             start = piece.range.start;
-            if piece.before == Break::Section {
+            if piece.before >= Break::Section {
                 break;
             }
         }

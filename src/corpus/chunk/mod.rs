@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::document::Document;
 use super::tokens::TokenCounter;
 use crate::config::{ChunkerKind, ChunkerSettings};
+use crate::event::PlaceFrom;
 
 pub use fixed::{FixedSplit, fixed_chunks};
 pub use semantic::{SemanticSplit, Sentences};
@@ -21,8 +22,11 @@ pub use semantic::{SemanticSplit, Sentences};
 pub struct Chunk {
     /// The bytes of the file: start, and one past the end.
     pub bytes: [u64; 2],
-    /// The lines of the file, from 1, both inclusive.
+    /// The lines of the document's text, from 1, both inclusive: those of the file where the file is
+    /// text.
     pub lines: [u32; 2],
+    /// The pages, slides or rows that it is on, where the file is not text.
+    pub places: Vec<PlaceFrom>,
     /// The titles of the headings above it, outermost first, with those that it begins with.
     pub headings: Vec<String>,
     /// The number of tokens of `text`.
@@ -67,6 +71,7 @@ fn chunk(document: &Document, part: Range<usize>, counter: &TokenCounter) -> Chu
     Chunk {
         bytes: document.bytes(part.clone()),
         lines: document.lines(part.clone()),
+        places: document.places(part.clone()),
         headings: document.headings_at(body(document, &part)),
         tokens: counter.count(text),
         text: text.to_owned(),
@@ -82,7 +87,7 @@ fn body(document: &Document, part: &Range<usize>) -> usize {
                 .trim_start()
                 .len()
     };
-    let mut at = words_from(document.outline.front_matter_end);
+    let mut at = words_from(document.front_matter_end);
     while let Some(heading) = document.heading_at(at) {
         let after = words_from(heading.range.end);
         if after >= part.end || after <= at {

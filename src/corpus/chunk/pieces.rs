@@ -22,6 +22,8 @@ pub(super) enum Break {
     Line,
     Paragraph,
     Section,
+    /// Between two messages, sheets or members of one file.
+    Part,
 }
 
 /// The smallest part of a text that a chunker moves. Pieces follow one another with only white space
@@ -78,6 +80,9 @@ impl<'a> Splitter<'a> {
     }
 
     fn break_before(&self, from: usize, to: usize) -> Break {
+        if self.document.begins_part(from..to) {
+            return Break::Part;
+        }
         let heading = self.document.heading_at(to);
         if heading.is_some_and(|heading| heading.range.start >= from) {
             return Break::Section;

@@ -119,6 +119,9 @@ impl Joiner<'_> {
 
     /// Returns whether a piece joins the chunk of the one before.
     fn joins(&self, at: usize) -> bool {
+        if self.pieces[at].before == Break::Part {
+            return false;
+        }
         let is_under_heading = self.pieces[at - 1].before == Break::Section;
         let similarity = self.similarities.get(at - 1);
         let is_similar = similarity.is_some_and(|similarity| *similarity >= self.split.similarity);

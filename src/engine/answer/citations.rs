@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::corpus::sentences;
 use crate::engine::run::Passages;
-use crate::event::{ChunkPart, Citation, Evidence, Hit, saturating_u32};
+use crate::event::{ChunkPart, Citation, Evidence, Hit, Place, saturating_u32};
 
 /// Minimum share of a sentence's weighted words that the source sentence must hold to support it.
 const MIN_SHARE: f32 = 0.6;
@@ -23,6 +23,7 @@ struct SourceSentence {
     /// Its passage, as an index into `passages`.
     passage: usize,
     lines: [u32; 2],
+    place: Option<Place>,
     words: HashSet<String>,
 }
 
@@ -40,9 +41,11 @@ impl Supports {
                 for word in &words {
                     *supports.sources_with.entry(word.clone()).or_default() += 1;
                 }
+                let lines = lines(hit, range);
                 supports.sources.push(SourceSentence {
                     passage: supports.passages.len(),
-                    lines: lines(hit, range),
+                    lines,
+                    place: hit.chunk.place(lines),
                     words,
                 });
             }
@@ -85,6 +88,7 @@ impl Supports {
         Some(Citation {
             first_line: source.lines[0],
             last_line: source.lines[1],
+            place: source.place.clone(),
             evidence: Evidence::Overlap { share },
             ..passage
         })
@@ -105,6 +109,7 @@ fn citation(label: u32, hit: &Hit) -> Citation {
         file: hit.chunk.document.clone(),
         first_line: hit.chunk.lines[0],
         last_line: hit.chunk.lines[1],
+        place: hit.chunk.place(hit.chunk.lines),
         evidence: Evidence::Marked,
     }
 }
@@ -160,6 +165,7 @@ mod tests {
             headings: Vec::new(),
             bytes: [0, text.len() as u64],
             lines,
+            places: Vec::new(),
             tokens: 1,
             text: text.to_owned(),
             parts: Vec::new(),

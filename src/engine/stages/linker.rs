@@ -174,6 +174,7 @@ impl LinkedDocument {
             .map(|(chunk, links)| LinkedChunk {
                 chunk: chunk.id,
                 lines: chunk.lines,
+                place: chunk.place(chunk.lines),
                 links: links.clone(),
             })
             .collect();

@@ -385,6 +385,7 @@ impl Retriever for Supporting {
                     headings: Vec::new(),
                     bytes: [0, text.len() as u64],
                     lines: [1, 1],
+                    places: Vec::new(),
                     tokens: 0,
                     text: text.clone(),
                     parts: Vec::new(),

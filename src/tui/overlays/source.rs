@@ -147,7 +147,8 @@ impl View for Source {
 impl Source {
     fn location(&self) -> String {
         let passage = &self.passage;
-        words::location(&passage.document, [passage.first_line, passage.last_line])
+        let lines = [passage.first_line, passage.last_line];
+        words::location(&passage.document, lines, passage.place.as_ref())
     }
 }
 

@@ -78,6 +78,7 @@ pub(super) fn cited(scene: &Scene<'_>) -> Option<Passage> {
         document: citation.file.clone(),
         first_line: citation.first_line,
         last_line: citation.last_line,
+        place: citation.place.clone(),
         chunk: citation.chunk,
     })
 }
@@ -102,7 +103,7 @@ pub(super) fn copied(scene: &Scene<'_>) -> Option<Copied> {
     let citation = step.citations.get(citation)?;
     Some(Copied::new(
         format!("citation [{}]", citation.label),
-        words::location(&citation.file, [citation.first_line, citation.last_line]),
+        words::citation_location(citation),
     ))
 }
 
@@ -346,7 +347,7 @@ fn citation_row(page: &Page<'_>, citation: &Citation) -> Line<'static> {
     };
 
     let room = page.cells.saturating_sub(INDENT + 2 + label.len());
-    let location = words::location(&citation.file, [citation.first_line, citation.last_line]);
+    let location = words::citation_location(citation);
     let location = text::clip_start(&location, room).into_owned();
     let rest = room.saturating_sub(text::width(&location) + 2);
     let evidence = text::clip(&evidence, rest);

@@ -148,7 +148,7 @@ impl Linked<'_> {
             .lookup
             .label(chunk.chunk)
             .map_or_else(String::new, |label| format!("[{label}] "));
-        let location = words::location(&self.document.document, chunk.lines);
+        let location = words::location(&self.document.document, chunk.lines, chunk.place.as_ref());
 
         let mut line = Line::from(page.span(Tone::Strong, before));
         line.push_span(page.span(Tone::Citation, label));

@@ -370,13 +370,9 @@ impl LookupRows<'_> {
             .iter()
             .map(|heading| format!("{heading} › "))
             .collect();
-        let lines = text::lines(chunk.lines[0], chunk.lines[1]);
+        let place = words::chunk_place(chunk);
         let tokens = text::counted(chunk.tokens.into(), "token");
-        put(
-            &format!("{headings}lines {lines}, {tokens}"),
-            Tone::Quiet,
-            &[],
-        );
+        put(&format!("{headings}{place}, {tokens}"), Tone::Quiet, &[]);
 
         if let Some(pinning) = pinning {
             put(pinning.words, pinning.tone, &[]);

@@ -81,6 +81,7 @@ fn hostile(text: &str) -> Screen {
                     file: words("c"),
                     first_line: 0,
                     last_line: u32::MAX,
+                    place: None,
                     evidence: Evidence::Marked,
                 });
             }

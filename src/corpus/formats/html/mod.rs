@@ -9,17 +9,29 @@ mod page;
 
 use html5gum::Tokenizer;
 
-pub(super) use page::Page;
+use super::{Extract, Format, Reader};
+use page::Page;
 use scanner::Scanner;
 
+pub(super) const FORMAT: Format = Format {
+    name: "HTML",
+    extensions: &["html", "htm", "xhtml", "xht"],
+    library: "html5gum",
+    reader: Reader::Text(|source| extract(&source)),
+};
+
 /// Returns the text and the headings of a page.
-pub(super) fn extract(source: &str) -> Page {
+pub(super) fn extract(source: &str) -> Extract {
     let mut page = Page::default();
     let scanner = Scanner::new(source, &mut page);
     let Ok(()) = Tokenizer::new_with_emitter(source, scanner).finish();
 
     page.end_heading();
-    page
+    Extract {
+        headings: page.headings,
+        origin: page.traced.origin,
+        ..Extract::verbatim(page.traced.text)
+    }
 }
 
 #[cfg(test)]
@@ -73,7 +85,7 @@ mod tests {
             ("a&é&#59;\r\nb", "a&é; b"),
         ];
         for (page, text) in cases {
-            assert_eq!(extract(page).traced.text, text, "{page}");
+            assert_eq!(extract(page).text, text, "{page}");
         }
     }
 
@@ -88,7 +100,7 @@ mod tests {
             .collect();
         assert_eq!(found, [(0, "Page"), (1, "One"), (2, "Two x")]);
         let two = &page.headings[2];
-        assert_eq!(&page.traced.text[two.range.clone()], "Two x");
+        assert_eq!(&page.text[two.range.clone()], "Two x");
     }
 
     #[test]
@@ -96,12 +108,12 @@ mod tests {
         let source = "<html>\n<p>Caf&eacute; <b>noir</b>\n and   tea</p>";
         let page = extract(source);
         for word in ["Caf", "noir", "tea", "and"] {
-            let at = page.traced.text.find(word).expect(word);
-            let origin = page.traced.origin.source_range(at..at + word.len());
+            let at = page.text.find(word).expect(word);
+            let origin = page.origin.source_range(at..at + word.len());
             assert_eq!(&source[origin.start as usize..origin.end as usize], word);
         }
-        let at = page.traced.text.find('é').expect("é");
-        let origin = page.traced.origin.source_range(at..at + 2);
+        let at = page.text.find('é').expect("é");
+        let origin = page.origin.source_range(at..at + 2);
         assert_eq!(
             &source[origin.start as usize..origin.end as usize],
             "&eacute;"

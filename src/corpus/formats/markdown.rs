@@ -1,18 +1,29 @@
-//! The structure of a Markdown text.
+//! Markdown as it is in the file, with its headings.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::document::{Heading, Outline};
+use super::{Extract, Format, Reader};
+use crate::corpus::document::Heading;
 
-/// Returns the headings in order, and the front matter, which is not a heading.
-pub(super) fn outline(text: &str) -> Outline {
+pub(super) const FORMAT: Format = Format {
+    name: "Markdown",
+    extensions: &[
+        "md", "markdown", "mdown", "mkd", "mkdn", "mdx", "qmd", "rmd",
+    ],
+    library: "pulldown-cmark",
+    reader: Reader::Text(extract),
+};
+
+/// Finds the headings and the front matter, which is not a heading.
+fn extract(text: String) -> Extract {
     let options = Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
         | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
         | Options::ENABLE_TABLES
         | Options::ENABLE_HEADING_ATTRIBUTES;
-    let mut outline = Outline::default();
+    let mut headings = Vec::new();
+    let mut front_matter_end = 0;
     let mut open: Option<Heading> = None;
-    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+    for (event, range) in Parser::new_ext(&text, options).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
                 open = Some(Heading {
@@ -21,11 +32,11 @@ pub(super) fn outline(text: &str) -> Outline {
                     title: String::new(),
                 });
             }
-            Event::End(TagEnd::Heading(_)) => outline
-                .headings
-                .extend(open.take().filter(|heading| !heading.title.is_empty())),
-            Event::Start(Tag::MetadataBlock(_)) if outline.headings.is_empty() => {
-                outline.front_matter_end = range.end;
+            Event::End(TagEnd::Heading(_)) => {
+                headings.extend(open.take().filter(|heading| !heading.title.is_empty()));
+            }
+            Event::Start(Tag::MetadataBlock(_)) if headings.is_empty() => {
+                front_matter_end = range.end;
             }
             Event::Text(words) | Event::Code(words) => {
                 if let Some(heading) = &mut open {
@@ -35,7 +46,11 @@ pub(super) fn outline(text: &str) -> Outline {
             _ => {}
         }
     }
-    outline
+    Extract {
+        headings,
+        front_matter_end,
+        ..Extract::verbatim(text)
+    }
 }
 
 #[cfg(test)]
@@ -45,7 +60,7 @@ mod tests {
     #[test]
     fn headings_of_both_kinds() {
         let text = "---\ntitle: Front\n---\n# One *and* `two` {#id}\n\ntext\n\nThree\n-----\n\n```\n# no\n```\n\n- ## In a list\n";
-        let found: Vec<_> = outline(text)
+        let found: Vec<_> = extract(text.to_owned())
             .headings
             .into_iter()
             .map(|heading| (heading.level, heading.title))

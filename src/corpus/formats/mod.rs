@@ -1,0 +1,211 @@
+//! File formats: how the files of each become text. A format is one file of this folder and one line
+//! of [`FORMATS`].
+
+pub(super) mod html;
+mod markdown;
+mod text;
+
+use serde::{Deserialize, Serialize};
+
+use super::document::Heading;
+use super::offsets::Offsets;
+use crate::event::Place;
+
+/// The formats that are read.
+pub static FORMATS: &[&Format] = &[&text::FORMAT, &markdown::FORMAT, &html::FORMAT];
+
+/// A file format.
+#[derive(Debug)]
+pub struct Format {
+    /// The name for users, as in `PDF`.
+    pub name: &'static str,
+    /// Extensions of its file names, in lower case.
+    pub extensions: &'static [&'static str],
+    /// What reads it, for users: `ragscope`, or a library with its version.
+    pub library: &'static str,
+    pub(super) reader: Reader,
+}
+
+/// The function that extracts the text of a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Reader {
+    /// Of a file that is text itself, once it is decoded. Runs in this process, so any input gives
+    /// some text within linear time.
+    Text(fn(String) -> Extract),
+    /// Of any other file. The error is the reason for users why the file is skipped.
+    #[expect(dead_code, reason = "the first binary format takes it")]
+    Binary(fn(&[u8]) -> Result<Extract, String>),
+}
+
+/// What a reader extracts from a file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Extract {
+    /// The text that is split into chunks.
+    pub text: String,
+    /// In the order of the text.
+    pub headings: Vec<Heading>,
+    /// The end of the front matter in the text; 0 when there is none.
+    pub front_matter_end: usize,
+    /// Where in the text each place begins; empty where the lines of the file are the places.
+    pub places: Vec<(usize, Place)>,
+    /// Where in the text a new message, sheet or member begins: no chunk reaches across.
+    pub parts: Vec<usize>,
+    pub metadata: Metadata,
+    /// A remark for the index report: what could not be read.
+    pub note: Option<String>,
+    /// From the text to the decoded file; the reader of a binary file leaves it out.
+    #[serde(skip)]
+    pub origin: Offsets,
+}
+
+/// What a file says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metadata {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// The date that the document gives itself, as `2024-01-31`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+}
+
+impl Format {
+    /// Returns the format of a file by its name; plain text when no format has its extension.
+    pub fn of(path: &str) -> &'static Self {
+        let extension = extension(path);
+        FORMATS
+            .iter()
+            .find(|format| format.extensions.contains(&extension.as_str()))
+            .copied()
+            .unwrap_or(&text::FORMAT)
+    }
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Format {}
+
+impl Extract {
+    /// Returns text that is its source, byte for byte.
+    pub fn verbatim(text: String) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
+}
+
+/// Kinds of files without text, or whose text is not read, with their extensions.
+const UNREAD: &[(&str, &[&str])] = &[
+    ("a PDF document", &["pdf"]),
+    (
+        "an office document",
+        &[
+            "doc", "docx", "odt", "rtf", "xls", "xlsx", "ods", "ppt", "pptx", "odp", "pages",
+            "numbers",
+        ],
+    ),
+    ("an e-book", &["epub", "mobi", "azw", "azw3", "djvu"]),
+    (
+        "an image",
+        &[
+            "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "ico", "svg", "heic",
+            "avif", "psd", "xcf",
+        ],
+    ),
+    (
+        "a sound file",
+        &["mp3", "wav", "flac", "ogg", "opus", "m4a", "aac", "mid"],
+    ),
+    (
+        "a video",
+        &[
+            "mp4", "mkv", "avi", "mov", "webm", "wmv", "m4v", "mpg", "mpeg",
+        ],
+    ),
+    (
+        "an archive",
+        &[
+            "zip", "gz", "tgz", "bz2", "xz", "zst", "7z", "rar", "tar", "lz4", "br", "jar", "whl",
+            "deb", "rpm", "iso", "dmg",
+        ],
+    ),
+    (
+        "a program or library",
+        &[
+            "exe", "dll", "so", "dylib", "a", "o", "obj", "lib", "class", "pyc", "wasm", "bin",
+            "rlib", "rmeta",
+        ],
+    ),
+    ("a font", &["ttf", "otf", "woff", "woff2", "eot"]),
+    (
+        "a model",
+        &["gguf", "safetensors", "onnx", "pt", "pth", "ckpt", "h5"],
+    ),
+    (
+        "a database",
+        &[
+            "sqlite", "sqlite3", "db", "mdb", "parquet", "arrow", "feather", "npy", "npz", "pkl",
+            "pickle",
+        ],
+    ),
+];
+
+/// Returns the kind of a file whose name says that it is not read.
+pub(super) fn unread_kind(path: &str) -> Option<&'static str> {
+    let extension = extension(path);
+    UNREAD
+        .iter()
+        .find(|(_, extensions)| extensions.contains(&extension.as_str()))
+        .map(|(kind, _)| *kind)
+}
+
+fn extension(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.')
+        .map_or_else(String::new, |(_, extension)| extension.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn format_of_file_names() {
+        let cases = [
+            ("a/README.MD", "Markdown", None),
+            ("page.html", "HTML", None),
+            ("notes", "text", None),
+            ("dir.md/notes", "text", None),
+            ("x/photo.JPEG", "text", Some("an image")),
+        ];
+        for (path, format, unread) in cases {
+            let found = (Format::of(path).name, unread_kind(path));
+            assert_eq!(found, (format, unread), "{path}");
+        }
+    }
+
+    #[test]
+    fn an_extension_belongs_to_one_format() {
+        let mut extensions: Vec<&str> = FORMATS
+            .iter()
+            .flat_map(|format| format.extensions)
+            .copied()
+            .chain(
+                UNREAD
+                    .iter()
+                    .flat_map(|(_, extensions)| *extensions)
+                    .copied(),
+            )
+            .collect();
+        let all = extensions.len();
+        extensions.sort_unstable();
+        extensions.dedup();
+        assert_eq!(extensions.len(), all);
+    }
+}

@@ -1,0 +1,10 @@
+//! Plain text: also every file of no other format whose bytes are text.
+
+use super::{Extract, Format, Reader};
+
+pub(super) const FORMAT: Format = Format {
+    name: "text",
+    extensions: &["txt", "text"],
+    library: "ragscope",
+    reader: Reader::Text(Extract::verbatim),
+};

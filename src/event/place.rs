@@ -1,0 +1,120 @@
+//! Places in documents that have no lines of their own: pages, slides, rows, chapters, messages.
+
+use serde::{Deserialize, Serialize};
+
+/// The place of a text in a document without lines of its own, as users count there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    pub unit: PlaceUnit,
+    /// From 1, both inclusive.
+    pub first: u32,
+    pub last: u32,
+    /// The name of the sheet, or the title of the chapter or message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The path of the member of an archive, or of an attachment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
+}
+
+/// What a place counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlaceUnit {
+    Page,
+    Slide,
+    /// A row of a sheet.
+    Row,
+    Chapter,
+    Message,
+    /// A cell of a notebook.
+    Cell,
+    /// A line of a member of an archive.
+    Line,
+}
+
+impl Place {
+    /// Returns the place of one unit.
+    #[must_use]
+    pub fn new(unit: PlaceUnit, number: u32) -> Self {
+        Self {
+            unit,
+            first: number,
+            last: number,
+            name: None,
+            member: None,
+        }
+    }
+
+    /// Returns the place with the name of its sheet, or the title of its chapter or message.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self {
+            name: Some(name.into()),
+            ..self
+        }
+    }
+
+    /// Returns the place from here to `end`; this place alone where the two are not of one sheet or
+    /// member.
+    #[must_use]
+    pub fn to(mut self, end: &Self) -> Self {
+        let is_same_kind = self.unit == end.unit && self.member == end.member;
+        let is_same_sheet = self.unit != PlaceUnit::Row || self.name == end.name;
+        if is_same_kind && is_same_sheet {
+            self.last = end.last.max(self.last);
+        }
+        self
+    }
+}
+
+/// A place from a line of the document's text on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceFrom {
+    /// From 1.
+    pub line: u32,
+    pub place: Place,
+}
+
+/// Returns the place of lines, from 1 and both inclusive; `None` in a document whose places are its
+/// lines. `places` are in the order of their lines.
+#[must_use]
+pub fn place_of_lines(places: &[PlaceFrom], [first, last]: [u32; 2]) -> Option<Place> {
+    let at = |line: u32| {
+        let after = places.partition_point(|from| from.line <= line);
+        places.get(after.saturating_sub(1)).map(|from| &from.place)
+    };
+    Some(at(first)?.clone().to(at(last)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_lines() {
+        let page = |line, number| PlaceFrom {
+            line,
+            place: Place::new(PlaceUnit::Page, number),
+        };
+        let places = [page(1, 4), page(11, 5), page(30, 6)];
+        let cases = [
+            ([1, 1], [4, 4]),
+            ([3, 12], [4, 5]),
+            ([29, 31], [5, 6]),
+            ([30, 99], [6, 6]),
+        ];
+        for (lines, [first, last]) in cases {
+            let place = place_of_lines(&places, lines).expect("a place");
+            assert_eq!((place.first, place.last), (first, last), "{lines:?}");
+        }
+        assert_eq!(place_of_lines(&[], [1, 2]), None);
+    }
+
+    #[test]
+    fn places_of_two_sheets_do_not_join() {
+        let row = |sheet: &str, number| Place::new(PlaceUnit::Row, number).named(sheet);
+        assert_eq!(row("Hours", 2).to(&row("Hours", 4)).last, 4);
+        assert_eq!(row("Hours", 2).to(&row("Rates", 4)).last, 2);
+    }
+}
