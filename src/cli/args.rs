@@ -122,6 +122,9 @@ pub enum Subcommands {
         /// Delete the old index first
         #[arg(long)]
         rebuild: bool,
+        /// Keep updating the index when the folder changes, until ctrl-c
+        #[arg(long)]
+        watch: bool,
     },
     /// Answer one question over a folder
     Ask {

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::config::{Layers, Paths};
+use crate::config::{Layers, Paths, Watch};
+use crate::corpus::Watcher;
 use crate::engine::{Outbox, Worker, mailbox};
 use crate::event::{
     Advice, Command, Event, Operation, Outcome, Problem, Record, RunEvent, RunUsage, SESSION,
@@ -39,6 +40,9 @@ pub struct Commands {
     library: Sender<Command>,
     downloads: Downloads,
     tee: Tee,
+    watch: Watch,
+    /// Follows the open folder.
+    watcher: Mutex<Option<Watcher>>,
 }
 
 impl Hub {
@@ -53,11 +57,8 @@ impl Hub {
         sink: Sink,
     ) -> Result<(Self, Commands), Problem> {
         let sessions = paths.sessions();
-        let recorder = layers
-            .config()?
-            .record
-            .enabled
-            .then(|| Recorder::new(&sessions));
+        let config = layers.config()?;
+        let recorder = config.record.enabled.then(|| Recorder::new(&sessions));
         let tee = Tee::new(recorder, sink);
         let (engine, inbox) = mailbox(stop);
         let (end, ended) = channel();
@@ -88,6 +89,8 @@ impl Hub {
                 library,
                 downloads: Downloads::default(),
                 tee,
+                watch: config.corpus.watch,
+                watcher: Mutex::default(),
             },
         ))
     }
@@ -107,6 +110,9 @@ impl Commands {
     /// Sends a command. One for the engine is counted here, before anything else can happen, so that a
     /// stop that follows at once reaches it.
     pub fn send(&self, command: Command) {
+        if let Command::Open { folder } = &command {
+            self.follow(folder);
+        }
         let taken = match command {
             Command::ListSessions | Command::OpenRun { .. } | Command::ListModels => {
                 self.library.send(command).is_ok()
@@ -123,6 +129,7 @@ impl Commands {
             Command::Ask { .. }
             | Command::Open { .. }
             | Command::Reindex { .. }
+            | Command::Refresh
             | Command::TracePassage { .. }
             | Command::OpenSource { .. }
             | Command::MeasureUtility { .. }
@@ -132,6 +139,28 @@ impl Commands {
             self.tee
                 .emit(failed(Operation::Engine, ended("the engine has ended")));
         }
+    }
+
+    /// Has the index follow this folder from now on, and no longer the one before.
+    fn follow(&self, folder: &Path) {
+        let engine = self.engine.clone();
+        let watcher = Watcher::start(folder, self.watch, move || engine.send(Command::Refresh));
+        let problem = match &watcher {
+            Ok(watcher) => watcher
+                .as_ref()
+                .and_then(|watcher| watcher.fallback.clone()),
+            Err(error) => Some(Problem::new(
+                format!("the folder is not watched ({error})"),
+                "index it again after a change",
+            )),
+        };
+        if let Some(Problem { error, advice }) = problem {
+            self.tee.emit(SessionEvent::Warned {
+                text: error,
+                advice,
+            });
+        }
+        *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = watcher.ok().flatten();
     }
 }
 
@@ -178,6 +207,7 @@ fn serve_runs(requests: &Receiver<Command>, paths: &Paths, tee: &Tee) {
             Command::Ask { .. }
             | Command::Open { .. }
             | Command::Reindex { .. }
+            | Command::Refresh
             | Command::TracePassage { .. }
             | Command::OpenSource { .. }
             | Command::MeasureUtility { .. }

@@ -101,8 +101,17 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
         Some(Subcommands::Paths) => inspect::paths(&paths, out),
         Some(Subcommands::Config { effective }) => inspect::config(*effective, layers, out),
         Some(Subcommands::Completions { shell }) => inspect::completions(*shell, out),
-        Some(Subcommands::Index { folder, rebuild }) => {
-            Work::new(layers()?, &paths, out)?.index(folder, *rebuild)
+        Some(Subcommands::Index {
+            folder,
+            rebuild,
+            watch,
+        }) => {
+            let work = Work::new(layers()?, &paths, out)?;
+            if *watch {
+                work.watch(folder, *rebuild)
+            } else {
+                work.index(folder, *rebuild)
+            }
         }
         Some(Subcommands::Ask { folder, question }) => {
             Work::new(layers()?, &paths, out)?.ask(Question {

@@ -1,10 +1,13 @@
 //! Commands that work on a corpus: index, ask, and the demo without a screen.
 
 use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
-use crate::config::{Layers, Paths, RetrieverKind};
+use crate::config::{Layers, Paths, RetrieverKind, Watch};
+use crate::corpus::Watcher;
 use crate::engine::{ProbeQuestion, Publish, TrainedProbe, Worker, WorkerError};
-use crate::event::{Event, IndexReport, Outcome, harmless};
+use crate::event::{Event, IndexReport, Outcome, SessionEvent, harmless};
 use crate::index::IndexError;
 use crate::story::text::one_line;
 use crate::story::words::{self, LOST};
@@ -16,6 +19,9 @@ use super::interrupt::Interrupt;
 use super::observer::Observer;
 use super::output::Output;
 use super::text::RunText;
+
+/// Time between two looks at ctrl-c while a folder is watched.
+const INTERRUPT_EVERY: Duration = Duration::from_millis(100);
 
 /// A question for `ask`.
 pub struct Question<'a> {
@@ -48,6 +54,66 @@ impl<'a> Work<'a> {
 
     /// Updates the index of a folder and prints a summary.
     pub fn index(mut self, folder: &Path, rebuild: bool) -> Result<Exit, Stopped> {
+        self.index_once(folder, rebuild)?;
+        Ok(Exit::Done)
+    }
+
+    /// Updates the index of a folder whenever it changes, until ctrl-c, and prints a line for each
+    /// change.
+    pub fn watch(mut self, folder: &Path, rebuild: bool) -> Result<Exit, Stopped> {
+        let watch = match self.layers.config()?.corpus.watch {
+            Watch::Off => Watch::Auto,
+            chosen => chosen,
+        };
+        let (sender, changes) = channel();
+        // started first: a change while the folder is being indexed is not lost
+        let watcher = Watcher::start(folder, watch, move || sender.send(()).is_ok())?;
+        self.index_once(folder, rebuild)?;
+        if let Some(problem) = watcher
+            .as_ref()
+            .and_then(|watcher| watcher.fallback.as_ref())
+        {
+            self.observer.out.remark(&problem.to_string());
+        }
+
+        while !self.interrupt.is_seen() {
+            match changes.recv_timeout(INTERRUPT_EVERY) {
+                Ok(()) => self.follow_change()?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        Ok(Exit::Interrupted)
+    }
+
+    /// Updates the index after a change of its folder. A folder that cannot be read for now (a drive
+    /// that went away) is reported; the next change is tried again.
+    fn follow_change(&mut self) -> Result<(), Stopped> {
+        let mut report = None;
+        let followed = self.run(|worker, publish| {
+            worker.refresh(&mut |record| {
+                if let Event::Session(SessionEvent::IndexFinished { report: new }) = &record.event {
+                    report = Some(new.clone());
+                }
+                publish(record)
+            })
+        });
+        match followed {
+            Ok(_) => {}
+            Err(Stopped::Failure(failure)) => {
+                self.observer.out.remark(&failure.problem.to_string());
+            }
+            Err(stopped @ (Stopped::Interrupted | Stopped::OutputClosed)) => return Err(stopped),
+        }
+
+        let change = report.as_ref().and_then(words::index_change);
+        if let Some(change) = change.filter(|_| !self.observer.out.json) {
+            self.observer.out.text(&harmless(&format!("{change}\n")))?;
+        }
+        Ok(())
+    }
+
+    fn index_once(&mut self, folder: &Path, rebuild: bool) -> Result<(), Stopped> {
         check_folder(folder)?;
         self.run(|worker, publish| worker.open(folder, rebuild, publish))?;
         let report = self.run(Worker::update)?.ok_or(Stopped::Interrupted)?;
@@ -56,7 +122,7 @@ impl<'a> Work<'a> {
                 .out
                 .text(&harmless(&summary(folder, &report)))?;
         }
-        Ok(Exit::Done)
+        Ok(())
     }
 
     /// Updates the index, then answers one question.

@@ -46,6 +46,15 @@ choices! {
         /// It thinks first; its thoughts are shown, and are no part of the answer.
         On = "on",
     }
+    /// Whether the index follows the folder while the program is open.
+    Watch {
+        /// By the events of the system; on network drives the folder is compared every 30 seconds.
+        Auto = "auto",
+        /// The folder is compared every 30 seconds.
+        Poll = "poll",
+        /// It does not.
+        Off = "off",
+    }
     /// How documents are split into chunks.
     ChunkerKind {
         /// At a fixed number of tokens, with an overlap.

@@ -73,17 +73,19 @@ settings! {
     }
 
     /// Which files become documents.
-    corpus: CorpusSettings, for Index {
+    corpus: CorpusSettings {
         /// Maximum file size; larger files are skipped and reported.
-        max_file_bytes: u64 = 67_108_864;
+        max_file_bytes: u64 = 67_108_864, for Index;
         /// Read hidden files and folders.
-        hidden: bool = false;
+        hidden: bool = false, for Index;
         /// Follow symbolic links (loops are detected).
-        follow_symlinks: bool = false;
+        follow_symlinks: bool = false, for Index;
         /// Skip what .gitignore and .ignore files exclude.
-        gitignore: bool = true;
+        gitignore: bool = true, for Index;
         /// Globs of the files to read; empty reads every known format.
-        include: Vec<String> = Vec::new();
+        include: Vec<String> = Vec::new(), for Index;
+        /// Whether the index follows the folder while the screen is open.
+        watch: Watch = Watch::Auto;
     }
 
     /// Splitting of documents into chunks.

@@ -8,6 +8,7 @@
 //! never ends the program.
 
 mod walk;
+mod watch;
 mod formats;
 mod document;
 mod offsets;
@@ -26,6 +27,7 @@ pub use language::language;
 pub use sentence::{fold_white_space, sentences};
 pub use tokens::TokenCounter;
 pub use walk::{FoundFile, Walked, locate, walk};
+pub use watch::Watcher;
 
 use std::borrow::Cow;
 

@@ -22,6 +22,8 @@ pub enum Command {
         rebuild: bool,
         overrides: Vec<(String, String)>,
     },
+    /// Update the index of the open corpus if its folder changed; nothing is emitted if it did not.
+    Refresh,
     /// Read a document of the corpus for the source viewer. `document` is the path inside the
     /// corpus.
     OpenSource {
@@ -65,7 +67,7 @@ impl Command {
         match self {
             Self::Ask { .. } => Operation::Ask,
             Self::Open { .. } => Operation::Open,
-            Self::Reindex { .. } => Operation::Index,
+            Self::Reindex { .. } | Self::Refresh => Operation::Index,
             Self::OpenSource { .. } => Operation::OpenSource,
             Self::MeasureUtility { .. } => Operation::MeasureUtility,
             Self::TracePassage { .. } => Operation::TracePassage,

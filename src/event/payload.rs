@@ -138,6 +138,10 @@ pub struct IndexReport {
     pub changed: u64,
     pub unchanged: u64,
     pub removed: u64,
+    /// Paths of the documents that were added, changed or removed; the first ones, at most
+    /// [`IndexReport::MAX_UPDATED`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub updated: Vec<String>,
     /// Chunks whose vector was computed in this update.
     pub embedded: u64,
     /// Chunks whose vector was known already.
@@ -145,6 +149,11 @@ pub struct IndexReport {
     /// Files that are not in the index and why.
     pub skipped: Vec<SkippedFile>,
     pub wall_ms: u64,
+}
+
+impl IndexReport {
+    /// Maximum number of paths in `updated`.
+    pub const MAX_UPDATED: usize = 1000;
 }
 
 /// The text of a document, for the source viewer.

@@ -14,8 +14,8 @@ use super::progress::{Position, Progress};
 use super::reading::{Candidate, Outcome, Reader};
 use super::vectors::VectorStore;
 use super::{Index, IndexError, Update};
-use crate::config::Config;
-use crate::corpus::{self, CorpusError, FoundFile, SplitMethod, TokenCounter};
+use crate::config::{Config, CorpusSettings};
+use crate::corpus::{self, CorpusError, FoundFile, SplitMethod, TokenCounter, Walked};
 use crate::event::{Flow, IndexPhase, IndexReport, SessionEvent, SkippedFile, elapsed_ms};
 use crate::llm::{Embedder, LlmError};
 
@@ -110,6 +110,21 @@ impl Index {
         Ok(Update::Finished(self.report(report, started)))
     }
 
+    /// Returns whether the index agrees with its folder, by the sizes and times of the files.
+    ///
+    /// # Errors
+    /// A folder that cannot be walked.
+    pub fn is_current(&self, settings: &CorpusSettings) -> Result<bool, IndexError> {
+        if self
+            .manifest()
+            .is_none_or(|manifest| manifest.recipe.is_none())
+        {
+            return Ok(false);
+        }
+        let walked = corpus::walk(&self.canonical, settings, &mut |_| Flow::Continue)?;
+        Ok(self.compare(true, walked).is_empty())
+    }
+
     /// Walks the folder and compares it with the index.
     fn plan(
         &self,
@@ -118,14 +133,13 @@ impl Index {
         publish: &mut dyn FnMut(SessionEvent) -> Flow,
     ) -> Result<Plan, CorpusError> {
         let walked = corpus::walk(&self.canonical, &config.corpus, publish)?;
+        Ok(self.compare(self.can_extend(recipe), walked))
+    }
+
+    fn compare(&self, can_extend: bool, walked: Walked) -> Plan {
         let indexes = self.layout.root.parent();
         let indexes = indexes.and_then(|indexes| indexes.canonicalize().ok());
-        Ok(Plan::compare(
-            self.manifest(),
-            self.can_extend(recipe),
-            walked,
-            indexes.as_deref(),
-        ))
+        Plan::compare(self.manifest(), can_extend, walked, indexes.as_deref())
     }
 
     /// Returns whether the next generation can share files with the one in use.
@@ -141,6 +155,7 @@ impl Index {
             changed,
             unchanged,
             removed,
+            updated,
             embedded,
             reused,
             mut skipped,
@@ -161,6 +176,7 @@ impl Index {
             changed,
             unchanged,
             removed,
+            updated,
             embedded,
             reused,
             skipped,
@@ -176,9 +192,19 @@ struct Counts {
     changed: u64,
     unchanged: u64,
     removed: u64,
+    updated: Vec<String>,
     embedded: u64,
     reused: u64,
     skipped: Vec<SkippedFile>,
+}
+
+impl Counts {
+    /// Notes a document that was added, changed or removed.
+    fn note(&mut self, path: &str) {
+        if self.updated.len() < IndexReport::MAX_UPDATED {
+            self.updated.push(path.to_owned());
+        }
+    }
 }
 
 /// An update that is running.
@@ -215,6 +241,7 @@ impl UpdateRun<'_> {
     fn change(&mut self, plan: Plan, vectors: &mut VectorStore) -> Result<(), Halt> {
         self.report.removed = plan.removed.len() as u64;
         for path in plan.removed {
+            self.report.note(&path);
             self.draft()?.remove(&path);
         }
         for path in plan.forgotten {
@@ -287,6 +314,7 @@ impl UpdateRun<'_> {
             .is_some_and(|manifest| manifest.documents.contains_key(&skipped.path))
         {
             self.report.removed += 1;
+            self.report.note(&skipped.path);
             self.draft()?.remove(&skipped.path);
         }
         self.report.skipped.push(skipped);
@@ -318,14 +346,18 @@ impl UpdateRun<'_> {
         } = document;
         let before = self.index.manifest();
         let same_recipe = before.is_some_and(|before| before.recipe.as_ref() == Some(&self.recipe));
-        let count = match before.and_then(|before| before.documents.get(&path)) {
-            None => &mut self.report.added,
+        match before.and_then(|before| before.documents.get(&path)) {
             Some(known) if same_recipe && known.blake3 == entry.blake3 => {
-                &mut self.report.unchanged
+                self.report.unchanged += 1;
             }
-            Some(_) => &mut self.report.changed,
-        };
-        *count += 1;
+            known => {
+                *match known {
+                    Some(_) => &mut self.report.changed,
+                    None => &mut self.report.added,
+                } += 1;
+                self.report.note(&path);
+            }
+        }
         Ok(self.draft()?.put(&path, entry, chunks, rows)?)
     }
 

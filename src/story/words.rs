@@ -1,8 +1,8 @@
 //! Numbers, reasons and states of a run as text: each is worded here and nowhere else.
 
 use crate::event::{
-    ChunkText, Citation, DropReason, IndexPhase, IndexProgress, MemoryNeed, Operation, Outcome,
-    Place, PlaceUnit, PullPhase, PullProgress, Stage, UncertaintyMeasure, Utility,
+    ChunkText, Citation, DropReason, IndexPhase, IndexProgress, IndexReport, MemoryNeed, Operation,
+    Outcome, Place, PlaceUnit, PullPhase, PullProgress, Stage, UncertaintyMeasure, Utility,
 };
 
 use super::text::one_line;
@@ -184,6 +184,43 @@ pub fn chunk_location(chunk: &ChunkText) -> String {
         chunk.lines,
         chunk.place(chunk.lines).as_ref(),
     )
+}
+
+/// Returns what an update of the index changed, as `2 documents changed, 1 added: notes.md, …`; `None`
+/// when nothing did.
+#[must_use]
+pub fn index_change(report: &IndexReport) -> Option<String> {
+    let kinds = [
+        (report.changed, "changed"),
+        (report.added, "added"),
+        (report.removed, "removed"),
+    ];
+    let mut parts: Vec<String> = Vec::new();
+    for (number, done) in kinds.into_iter().filter(|(number, _)| *number > 0) {
+        let number = if parts.is_empty() {
+            counted(number, "document")
+        } else {
+            count(number)
+        };
+        parts.push(format!("{number} {done}"));
+    }
+    if parts.is_empty() {
+        return None;
+    }
+
+    let named: Vec<String> = report
+        .updated
+        .iter()
+        .take(3)
+        .map(|path| one_line(path))
+        .collect();
+    let more = if report.updated.len() > named.len() {
+        ", …"
+    } else {
+        ""
+    };
+    let names = named.join(", ");
+    Some(format!("{}: {names}{more}", parts.join(", ")))
 }
 
 /// Returns the activity of an indexing phase.

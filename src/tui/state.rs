@@ -2,7 +2,7 @@
 //!
 //! [`State::apply`] is a pure fold: the same records give the same state, live or replayed. Text is made harmless here, once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{
     CorpusCard, Event, IndexProgress, IndexReport, LocalModel, ModelCard, ModelList, ModelRole,
@@ -12,6 +12,9 @@ use crate::event::{
 use crate::story::Run;
 use crate::story::text::{self, one_line};
 use crate::story::words;
+
+/// Maximum number of updated documents that are remembered.
+const MAX_UPDATED: usize = 10_000;
 
 /// A model that is being loaded, or is ready.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +58,8 @@ pub struct State {
     /// The progress of indexing, while it runs.
     pub indexing: Option<IndexProgress>,
     pub report: Option<IndexReport>,
+    /// The documents that an update added, changed or removed, with the generation that it wrote.
+    updated: Vec<(u64, String)>,
     /// The document that was opened last.
     pub source: Option<Source>,
     pub sessions: Option<Sessions>,
@@ -224,9 +229,35 @@ impl State {
             file.path = one_line(&file.path);
             file.reason = one_line(&file.reason);
         }
+        let generation = report.corpus.generation;
+        let updated = report.updated.iter().cloned();
+        self.updated.extend(updated.map(|path| (generation, path)));
+        let too_many = self.updated.len().saturating_sub(MAX_UPDATED);
+        self.updated.drain(..too_many);
+
         self.corpus = Some(report.corpus.clone());
         self.indexing = None;
         self.report = Some(report);
+    }
+
+    /// Returns the documents in the context of a run that changed after it.
+    #[must_use]
+    pub fn changed_since(&self, run: &Run) -> BTreeSet<&str> {
+        let open = self.corpus.as_ref().map(|corpus| &corpus.folder);
+        let Some(corpus) = run
+            .corpus
+            .as_ref()
+            .filter(|of_run| Some(&of_run.folder) == open)
+        else {
+            return BTreeSet::new();
+        };
+        let hits = run.context_hits();
+        let later = self.updated.iter();
+        later
+            .filter(|(generation, _)| *generation > corpus.generation)
+            .map(|(_, path)| path.as_str())
+            .filter(|path| hits.iter().any(|hit| hit.chunk.document == *path))
+            .collect()
     }
 
     /// Starts a run. A known one (opened from the sessions folder) restarts.

@@ -26,6 +26,7 @@ mod pull;
 mod cli;
 mod errors;
 mod hub;
+mod watch;
 mod models;
 mod readme;
 mod demo;

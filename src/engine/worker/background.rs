@@ -12,6 +12,8 @@ pub struct BackgroundTasks {
     pub load: bool,
     /// Update the index.
     pub update: bool,
+    /// Update the index if the folder changed.
+    pub refresh: bool,
     /// Link the documents that have no links, with these settings.
     pub link: Option<Overrides>,
 }
@@ -21,6 +23,7 @@ pub struct BackgroundTasks {
 pub enum Task {
     Load,
     Update,
+    Refresh,
     Link(Overrides),
 }
 
@@ -41,21 +44,31 @@ impl BackgroundTasks {
         }
     }
 
+    /// The index is to be updated if the folder changed.
+    pub fn refresh() -> Self {
+        Self {
+            refresh: true,
+            ..Self::default()
+        }
+    }
+
     /// Returns whether any task is pending.
     pub fn is_pending(&self) -> bool {
-        self.load || self.update || self.link.is_some()
+        self.load || self.update || self.refresh || self.link.is_some()
     }
 
     /// Adds the tasks that follow from a command.
     pub fn add(&mut self, others: Self) {
         self.load |= others.load;
         self.update |= others.update;
+        self.refresh |= others.refresh;
         self.link = others.link.or(self.link.take());
     }
 
     /// Removes the tasks that need an open corpus.
     pub fn without_corpus(&mut self) {
         self.update = false;
+        self.refresh = false;
         self.link = None;
     }
 
@@ -64,7 +77,11 @@ impl BackgroundTasks {
         if std::mem::take(&mut self.load) {
             Some(Task::Load)
         } else if std::mem::take(&mut self.update) {
+            // it compares the folder, too
+            self.refresh = false;
             Some(Task::Update)
+        } else if std::mem::take(&mut self.refresh) {
+            Some(Task::Refresh)
         } else {
             self.link.take().map(Task::Link)
         }
@@ -75,6 +92,7 @@ impl BackgroundTasks {
         match task {
             Task::Load => self.load = true,
             Task::Update => self.update = true,
+            Task::Refresh => self.refresh = true,
             Task::Link(overrides) => self.link = Some(overrides),
         }
     }
@@ -85,7 +103,7 @@ impl Task {
     pub fn operation(&self) -> Operation {
         match self {
             Self::Load => Operation::LoadModels,
-            Self::Update => Operation::Index,
+            Self::Update | Self::Refresh => Operation::Index,
             Self::Link(_) => Operation::Link,
         }
     }

@@ -15,7 +15,7 @@ use crate::event::{
     Advice, ChunkText, Flow, IndexReport, Link, LinkReport, Outcome, Problem, RunEvent, SESSION,
     SessionEvent, StopFlag, TracedLookup,
 };
-use crate::index::{Index, LinkRecipe, Search, Update};
+use crate::index::{Index, IndexError, LinkRecipe, Search, Update};
 use crate::llm::{Embedder as _, EntailmentJudge, Generator as _, LlmError, Reranker};
 use crate::methods::{MethodError, ModelCalls};
 
@@ -141,6 +141,23 @@ impl Worker {
                 });
                 Ok(Some(report))
             }
+        }
+    }
+
+    /// Updates the index of the open corpus if its folder changed since; emits nothing if it did not.
+    /// Returns `false` when it was interrupted.
+    ///
+    /// # Errors
+    /// As [`Worker::update`]. Another process that writes the index is none: its update serves as well.
+    pub fn refresh(&mut self, publish: Publish<'_>) -> Result<bool, WorkerError> {
+        let config = self.layers.with(&self.index_overrides)?.config()?;
+        let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
+        if index.is_current(&config.corpus)? {
+            return Ok(true);
+        }
+        match self.update(publish) {
+            Err(WorkerError::Index(IndexError::InUse { .. })) => Ok(true),
+            updated => Ok(updated?.is_some()),
         }
     }
 

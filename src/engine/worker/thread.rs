@@ -78,6 +78,7 @@ impl Worker {
                 self.reopen(rebuild, publish)?;
                 Ok(BackgroundTasks::update())
             }
+            Command::Refresh => Ok(BackgroundTasks::refresh()),
             Command::OpenSource {
                 document,
                 first_line,
@@ -134,6 +135,7 @@ impl Worker {
         let done = match &task {
             Task::Load => self.load(&[], &mut publish),
             Task::Update => self.update(&mut publish).map(|report| report.is_some()),
+            Task::Refresh => self.refresh(&mut publish),
             Task::Link(overrides) => {
                 let linked = self.link(overrides, false, &mut publish);
                 linked.map(|report| report.is_some())
@@ -150,7 +152,10 @@ impl Worker {
                 &mut publish,
             ),
             // new chunks have no links yet
-            Ok(true) if matches!(task, Task::Update) && self.wants_links(&[]).unwrap_or(false) => {
+            Ok(true)
+                if task.operation() == Operation::Index
+                    && self.wants_links(&[]).unwrap_or(false) =>
+            {
                 tasks.link = Some(Overrides::new());
             }
             Ok(true) => {}

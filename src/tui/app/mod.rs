@@ -14,7 +14,9 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::event::{Command, Event, Operation, Problem, Record, RunEvent, SessionEvent};
+use crate::event::{
+    Command, Event, IndexReport, Operation, Problem, Record, RunEvent, SessionEvent,
+};
 use crate::story::words;
 
 use super::keys::{Action, Context, Keymap, action_list};
@@ -120,6 +122,7 @@ impl App {
             Event::Run(RunEvent::RunFinished { .. }) => self.run_ended(&record.run),
             Event::Session(SessionEvent::UtilityMeasured { .. }) => self.ui.work.measuring = None,
             Event::Session(SessionEvent::ModelPulled { model }) => self.model_pulled(model),
+            Event::Session(SessionEvent::IndexFinished { report }) => self.folder_changed(report),
             Event::Session(SessionEvent::OperationFailed { operation, .. }) => {
                 self.operation_failed(*operation);
             }
@@ -155,6 +158,13 @@ impl App {
         }
         work.turn = None;
         self.ui.panes.reset_scrolls();
+    }
+
+    /// Says what an update of a folder changed, unless it is the first one.
+    fn folder_changed(&mut self, report: &IndexReport) {
+        if let Some(change) = words::index_change(report).filter(|_| report.corpus.generation > 1) {
+            self.notify(change);
+        }
     }
 
     fn run_ended(&mut self, run: &str) {

@@ -127,6 +127,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         Some(outcome) => {
             answer_rows(&mut page, run);
             outcome_rows(&mut page, outcome);
+            changed_rows(&mut page, run);
         }
         None if !scene.ui.is_in_progress(run) => {
             note(&mut page, Tone::Quiet, "■ the recording ends here");
@@ -403,6 +404,22 @@ fn outcome_rows(page: &mut Page<'_>, outcome: &Outcome) {
             }
         }
     }
+}
+
+/// The documents of the answer that changed after it.
+fn changed_rows(page: &mut Page<'_>, run: &Run) {
+    let changed = page.scene.state.changed_since(run);
+    let Some(first) = changed.first() else {
+        return;
+    };
+    let again = page.scene.keymap.sign(Action::Again);
+    let others = match changed.len() - 1 {
+        0 => String::new(),
+        others => format!(" and {}", text::counted(others as u64, "other document")),
+    };
+    let first = text::one_line(first);
+    let words = format!("{first}{others} changed after this answer: {again} asks again");
+    note(page, Tone::Warning, &words);
 }
 
 fn note(page: &mut Page<'_>, tone: Tone, words: &str) {

@@ -317,6 +317,7 @@ pub fn report() -> SessionEvent {
             changed: 3,
             unchanged: 397,
             removed: 1,
+            updated: vec!["tides.md".to_owned()],
             embedded: 301,
             reused: 8_817,
             skipped: skipped
