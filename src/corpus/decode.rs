@@ -1,22 +1,28 @@
-//! Decodes bytes: UTF-8, UTF-16 with a byte order mark, and Western 8-bit text. Bytes that are not
-//! text are refused.
+//! Decodes bytes: UTF-8, UTF-16 and UTF-32 with and without a byte order mark, and the legacy encodings
+//! of the WHATWG standard, as the file names them or as chardetng guesses. Bytes that are not text are
+//! refused.
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{DecoderResult, Encoding, ISO_2022_JP};
 
 use super::offsets::{Offsets, Traced};
+use super::terminal::without_controls;
 
 /// A longer line is data, not text: nobody reads it, and every tool that shows it is slow.
 const MAX_LINE_BYTES: usize = 8 << 20;
 /// Maximum share of control characters in text, besides white space and escape sequences.
 const MAX_CONTROL_SHARE: f64 = 0.02;
-/// Maximum share of bytes beyond ASCII in Western text; other 8-bit encodings and compressed data
-/// have more.
+/// With a higher share of bytes beyond ASCII, most of them have to be letters: compressed data
+/// decodes to signs.
 const MAX_HIGH_SHARE: f64 = 0.3;
-
-/// Windows-1252 from 0x80 to 0x9f; elsewhere it is Latin-1. The WHATWG encoding standard keeps the
-/// five bytes that it leaves out as control characters.
-const WINDOWS_1252: [char; 32] = [
-    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
-    '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
-];
+/// Minimum share of letters beyond ASCII in such text.
+const MIN_LETTER_SHARE: f64 = 0.7;
+/// Maximum share of faults in text of a legacy encoding.
+const MAX_FAULT_SHARE: f64 = 0.02;
+/// Bytes that show whether a file without a mark is UTF-16 or UTF-32.
+const SAMPLE_BYTES: usize = 4096;
+/// Bytes in which a file names its encoding: HTML and XML ask for 1,024.
+const LABEL_BYTES: usize = 1024;
 
 /// The text of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,27 +38,166 @@ impl From<Traced> for Decoded {
     }
 }
 
-/// Decodes a file, without its byte order mark.
+/// An encoding of two or four bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wide {
+    Utf16Le,
+    Utf16Be,
+    Utf32Le,
+    Utf32Be,
+}
+
+impl Wide {
+    const ALL: [Self; 4] = [Self::Utf32Le, Self::Utf32Be, Self::Utf16Le, Self::Utf16Be];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Utf16Le => "UTF-16 LE",
+            Self::Utf16Be => "UTF-16 BE",
+            Self::Utf32Le => "UTF-32 LE",
+            Self::Utf32Be => "UTF-32 BE",
+        }
+    }
+
+    /// Returns the encoding that the byte order mark of a file names.
+    fn of_mark(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [0xff, 0xfe, 0, 0, ..] => Some(Self::Utf32Le),
+            [0, 0, 0xfe, 0xff, ..] => Some(Self::Utf32Be),
+            [0xff, 0xfe, ..] => Some(Self::Utf16Le),
+            [0xfe, 0xff, ..] => Some(Self::Utf16Be),
+            _ => None,
+        }
+    }
+
+    /// Returns the encoding of a file without a mark, from its zero bytes: where they are, and whether
+    /// the characters are those of text.
+    fn of_zeros(bytes: &[u8]) -> Option<Self> {
+        let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
+        if !sample.contains(&0) {
+            return None;
+        }
+        Self::ALL.into_iter().find(|wide| wide.is_plausible(sample))
+    }
+
+    fn is_plausible(self, sample: &[u8]) -> bool {
+        let width = self.width();
+        let is_whole = sample.len() >= 2 * width && sample.len().is_multiple_of(width);
+        // UTF-16 text of any script has spaces, digits or line ends, and never a zero character
+        let zeros = sample.chunks_exact(width).filter(|unit| match self {
+            Self::Utf16Le => unit[1] == 0,
+            Self::Utf16Be => unit[0] == 0,
+            Self::Utf32Le => unit[3] == 0 && unit[2] <= 0x10,
+            Self::Utf32Be => unit[0] == 0 && unit[1] <= 0x10,
+        });
+        let needed = match self {
+            Self::Utf16Le | Self::Utf16Be => sample.len() / width / 64,
+            Self::Utf32Le | Self::Utf32Be => sample.len() / width,
+        };
+        if !is_whole || zeros.count() < needed.max(1) {
+            return false;
+        }
+
+        let mut characters = 0;
+        let mut odd = 0;
+        self.decode(sample, |character, _| {
+            characters += 1;
+            odd += usize::from(!character.is_some_and(is_of_text));
+        });
+        // a sample may end between two halves of a character
+        odd <= 1 + characters / 50 && odd * 4 <= characters
+    }
+
+    fn width(self) -> usize {
+        match self {
+            Self::Utf16Le | Self::Utf16Be => 2,
+            Self::Utf32Le | Self::Utf32Be => 4,
+        }
+    }
+
+    /// Calls `each` with every character and its width in bytes; `None` is a fault.
+    fn decode(self, bytes: &[u8], mut each: impl FnMut(Option<char>, u32)) {
+        match self {
+            Self::Utf16Le | Self::Utf16Be => {
+                let units = bytes.chunks_exact(2).map(|pair| {
+                    let pair = [pair[0], pair[1]];
+                    if self == Self::Utf16Le {
+                        u16::from_le_bytes(pair)
+                    } else {
+                        u16::from_be_bytes(pair)
+                    }
+                });
+                for decoded in char::decode_utf16(units) {
+                    let is_pair = decoded.as_ref().is_ok_and(|c| u32::from(*c) > 0xffff);
+                    each(decoded.ok(), if is_pair { 4 } else { 2 });
+                }
+            }
+            Self::Utf32Le | Self::Utf32Be => {
+                for unit in bytes.chunks_exact(4) {
+                    let unit = [unit[0], unit[1], unit[2], unit[3]];
+                    let code = if self == Self::Utf32Le {
+                        u32::from_le_bytes(unit)
+                    } else {
+                        u32::from_be_bytes(unit)
+                    };
+                    each(char::from_u32(code), 4);
+                }
+            }
+        }
+    }
+}
+
+/// Returns whether a character is one of text, and not one of those that random bytes decode to.
+fn is_of_text(c: char) -> bool {
+    let is_sign = matches!(c,
+        ' '..='~' | '\t' | '\n' | '\r' | '\u{c}' | '\u{1b}' | '\u{a0}'..='\u{bf}'
+        | '\u{300}'..='\u{36f}' | '\u{900}'..='\u{dff}' | '\u{2000}'..='\u{206f}'
+        | '\u{2190}'..='\u{27bf}' | '\u{3000}'..='\u{303f}' | '\u{fe00}'..='\u{fe6f}'
+        | '\u{feff}'..='\u{ffef}' | '\u{1f000}'..='\u{1faff}');
+    is_sign || c.is_alphanumeric()
+}
+
+/// Decodes a file, without its byte order mark and without the control sequences of terminals.
 ///
 /// # Errors
 /// The reason why it is not read as text.
 pub(super) fn decode(bytes: Vec<u8>) -> Result<Decoded, String> {
-    let decoded = match bytes.as_slice() {
-        [0xef, 0xbb, 0xbf, ..] => utf8(bytes, 3)?,
-        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => {
-            return Err("UTF-32 text is not read: convert it to UTF-8".to_owned());
+    let decoded = if bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
+        utf8(bytes, 3)?
+    } else if let Some(encoding) = Wide::of_mark(&bytes) {
+        wide(&bytes, encoding, encoding.width())
+    } else if let Some(encoding) = Wide::of_zeros(&bytes) {
+        let decoded = wide(&bytes, encoding, 0);
+        let guess = format!("read as {}: guessed, it has no mark", encoding.name());
+        Decoded {
+            note: Some(join_notes(guess, decoded.note)),
+            ..decoded
         }
-        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
-        _ => utf8(bytes, 0)?,
+    } else {
+        utf8(bytes, 0)?
     };
+
     check_text(&decoded.traced.text)?;
-    Ok(decoded)
+    Ok(Decoded {
+        traced: without_controls(decoded.traced),
+        ..decoded
+    })
+}
+
+fn join_notes(one: String, other: Option<String>) -> String {
+    match other {
+        Some(other) => format!("{one}; {other}"),
+        None => one,
+    }
 }
 
 fn utf8(bytes: Vec<u8>, skip: usize) -> Result<Decoded, String> {
     if bytes.contains(&0) {
         return Err("binary content".to_owned());
+    }
+    // 7-bit Japanese is valid UTF-8, but no text
+    if bytes.is_ascii() && bytes.windows(3).any(is_japanese_escape) {
+        return legacy(&bytes);
     }
     match String::from_utf8(bytes) {
         Ok(mut text) if skip > 0 => {
@@ -72,8 +217,12 @@ fn utf8(bytes: Vec<u8>, skip: usize) -> Result<Decoded, String> {
     }
 }
 
+fn is_japanese_escape(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x1b, b'$', b'B' | b'@'])
+}
+
 /// Decodes bytes that are not UTF-8: as UTF-8 with faults when most of what is beyond ASCII is valid,
-/// otherwise as Western 8-bit text.
+/// otherwise as text of a legacy encoding.
 fn not_utf8(bytes: &[u8], skip: usize) -> Result<Decoded, String> {
     let mut valid = 0;
     let mut faults = 0;
@@ -84,14 +233,7 @@ fn not_utf8(bytes: &[u8], skip: usize) -> Result<Decoded, String> {
     if skip > 0 || valid > faults {
         return Ok(utf8_with_faults(bytes, skip, faults));
     }
-
-    let high = bytes.iter().filter(|byte| !byte.is_ascii()).count();
-    if high as f64 > bytes.len() as f64 * MAX_HIGH_SHARE {
-        return Err(
-            "neither UTF-8 nor Western 8-bit text: convert it to UTF-8 when it is text".to_owned(),
-        );
-    }
-    Ok(western(bytes))
+    legacy(bytes)
 }
 
 /// Decodes UTF-8; each fault becomes one replacement character.
@@ -115,55 +257,144 @@ fn utf8_with_faults(bytes: &[u8], skip: usize, faults: usize) -> Decoded {
     }
 }
 
-/// Decodes Windows-1252, which contains Latin-1.
-fn western(bytes: &[u8]) -> Decoded {
-    let mut traced = Traced::with_capacity(bytes.len() + bytes.len() / 8);
-    let mut at = 0_usize;
-    for run in bytes.chunk_by(|one, other| one.is_ascii() == other.is_ascii()) {
-        match std::str::from_utf8(run) {
-            Ok(ascii) => traced.copy(ascii, at as u64),
-            Err(_) => {
-                for (offset, &byte) in run.iter().enumerate() {
-                    let mut buffer = [0; 4];
-                    traced.stand_for(
-                        windows_1252(byte).encode_utf8(&mut buffer),
-                        (at + offset) as u64,
-                        1,
-                    );
-                }
-            }
+/// Decodes text of a legacy encoding: the one that the file names, or else the most probable one.
+fn legacy(bytes: &[u8]) -> Result<Decoded, String> {
+    if let Some(encoding) = named_encoding(bytes) {
+        let (traced, faults) = decode_as(bytes, encoding);
+        if is_plausible(bytes, &traced, faults) {
+            let note = format!("read as {}, as it says", encoding.name());
+            return Ok(with_faults(traced, note, faults));
         }
-        at += run.len();
     }
+
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
+    detector.feed(bytes, true);
+    let encoding = detector.guess(None, Utf8Detection::Deny);
+    let (traced, faults) = decode_as(bytes, encoding);
+    if !is_plausible(bytes, &traced, faults) {
+        return Err(
+            "neither UTF-8 nor text of a known encoding: convert it to UTF-8 when it is text"
+                .to_owned(),
+        );
+    }
+    let note = format!("read as {}: guessed, it is not UTF-8", encoding.name());
+    Ok(with_faults(traced, note, faults))
+}
+
+fn with_faults(traced: Traced, note: String, faults: usize) -> Decoded {
+    let faults = (faults > 0).then(|| format!("{faults} faults"));
     Decoded {
         traced,
-        note: Some("read as Windows-1252: it is not UTF-8".to_owned()),
+        note: Some(join_notes(note, faults)),
     }
 }
 
-fn windows_1252(byte: u8) -> char {
-    let high = byte.checked_sub(0x80).map(usize::from);
-    let replaced = high.and_then(|index| WINDOWS_1252.get(index));
-    replaced.copied().unwrap_or(char::from(byte))
+/// Returns the encoding that a file names in its first lines, as HTML, XML, Python and Emacs do.
+fn named_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head = bytes[..bytes.len().min(LABEL_BYTES)].to_ascii_lowercase();
+    let head = String::from_utf8_lossy(&head);
+    for mark in ["charset=", "encoding=", "coding:", "coding="] {
+        let Some((_, after)) = head.split_once(mark) else {
+            continue;
+        };
+        let label: &str = after.trim_start_matches([' ', '"', '\'']);
+        let end = label.find(|c: char| !c.is_ascii_alphanumeric() && !"-_:.".contains(c));
+        let label = &label[..end.unwrap_or(label.len())];
+        let encoding = Encoding::for_label_no_replacement(label.as_bytes());
+        // a file that is UTF-8 or UTF-16 has been read as such
+        if let Some(encoding) = encoding.filter(|encoding| !encoding.name().starts_with("UTF")) {
+            return Some(encoding);
+        }
+    }
+    None
 }
 
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Decoded {
-    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+/// Decodes text and counts its faults. Each character stands for the bytes that it was decoded from.
+fn decode_as(bytes: &[u8], encoding: &'static Encoding) -> (Traced, usize) {
+    let mut decoder = encoding.new_decoder_without_bom_handling();
+    let mut traced = Traced::with_capacity(bytes.len() + bytes.len() / 2);
+    let mut faults = 0;
+    let mut buffer = [0; 32];
+    // the first byte that is not decoded yet, and the first that the decoder has not read
+    let mut start = 0;
+    let mut at = 0;
+    loop {
+        let is_between_characters = start == at && encoding != ISO_2022_JP;
+        if is_between_characters {
+            let ascii = ascii_run(&bytes[at..]);
+            traced.copy(ascii, at as u64);
+            at += ascii.len();
+            start = at;
+        }
+
+        let next = bytes.get(at..=at).unwrap_or_default();
+        let is_last = next.is_empty();
+        let (result, read, written) =
+            decoder.decode_to_utf8_without_replacement(next, &mut buffer, is_last);
+        at += read;
+        let width = u32::try_from(at - start).unwrap_or(u32::MAX);
+        let is_fault = matches!(result, DecoderResult::Malformed(..));
+        if written > 0 {
+            let decoded = String::from_utf8_lossy(&buffer[..written]);
+            traced.stand_for(&decoded, start as u64, width);
+        } else if is_fault {
+            traced.stand_for("\u{fffd}", start as u64, width);
+        }
+        faults += usize::from(is_fault);
+        if written > 0 || is_fault {
+            start = at;
+        }
+        if is_last && !is_fault {
+            return (traced, faults);
+        }
+    }
+}
+
+fn ascii_run(bytes: &[u8]) -> &str {
+    let end = bytes.iter().position(|byte| !byte.is_ascii());
+    let run = &bytes[..end.unwrap_or(bytes.len())];
+    std::str::from_utf8(run).unwrap_or_default()
+}
+
+/// Returns whether decoded bytes are text: with few faults and, where much is beyond ASCII, with
+/// letters there.
+fn is_plausible(bytes: &[u8], traced: &Traced, faults: usize) -> bool {
+    let mut characters = 0;
+    let mut beyond = 0;
+    let mut letters = 0;
+    for c in traced.text.chars() {
+        characters += 1;
+        beyond += usize::from(!c.is_ascii());
+        let is_letter = c.is_alphabetic()
+            || matches!(c, '\u{300}'..='\u{36f}' | '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ffef}');
+        letters += usize::from(!c.is_ascii() && is_letter);
+    }
+
+    let high = bytes.iter().filter(|byte| !byte.is_ascii()).count();
+    let is_mostly_high = high as f64 > bytes.len() as f64 * MAX_HIGH_SHARE;
+    let has_letters = letters as f64 >= beyond as f64 * MIN_LETTER_SHARE;
+    faults as f64 <= f64::from(characters) * MAX_FAULT_SHARE && (!is_mostly_high || has_letters)
+}
+
+fn wide(bytes: &[u8], encoding: Wide, skip: usize) -> Decoded {
     let mut traced = Traced::with_capacity(bytes.len());
-    let mut at = 2_u64;
-    let mut faults = bytes.len() % 2;
-    for decoded in char::decode_utf16(units) {
-        let character = decoded.unwrap_or_else(|_| {
-            faults += 1;
-            char::REPLACEMENT_CHARACTER
-        });
-        let width = if u32::from(character) > 0xffff { 4 } else { 2 };
+    let mut at = skip as u64;
+    let mut faults = usize::from(!bytes.len().is_multiple_of(encoding.width()));
+    encoding.decode(&bytes[skip..], |character, width| {
+        faults += usize::from(character.is_none());
+        let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
         traced.stand_for(character.encode_utf8(&mut [0; 4]), at, width);
         at += u64::from(width);
+    });
+    Decoded {
+        traced,
+        note: (faults > 0).then(|| {
+            format!(
+                "read with {faults} faults: not everything in it is {}",
+                encoding.name()
+            )
+        }),
     }
-    let note =
-        (faults > 0).then(|| format!("read with {faults} faults: not everything in it is UTF-16"));
-    Decoded { traced, note }
 }
 
 fn check_text(text: &str) -> Result<(), String> {
@@ -218,6 +449,8 @@ mod tests {
         check(b"\xef\xbb\xbfmark", "mark", 6..7);
         check(b"\xff\xfea\0\xe9\0b\0", "aéb", 6..8);
         check(b"\xfe\xff\0a\xd8\x3d\xde\x00", "a😀", 4..8);
+        check(b"\xff\xfe\0\0a\0\0\0\x00\xf6\x01\0", "a😀", 8..12);
+        check(b"\0\0\xfe\xff\0\0\0a\0\0\0b", "ab", 8..12);
         check(
             b"caf\xe9 cr\xe8me, as they said then",
             "café crème, as they said then",
@@ -232,6 +465,103 @@ mod tests {
         let mut faulty = "äöü and so on ".as_bytes().to_vec();
         faulty.extend(b"\xff.");
         check(&faulty, "äöü and so on \u{fffd}.", 18..19);
+        check(b"\x1b[1mbold\x1b[0m", "bold", 7..8);
+    }
+
+    /// Checks that text of an encoding is read back, with the bytes of its last character.
+    #[track_caller]
+    fn check_encoding(label: &str, text: &str) {
+        let encoding = Encoding::for_label(label.as_bytes()).expect(label);
+        let (bytes, _, has_faults) = encoding.encode(text);
+        assert!(!has_faults, "{label} cannot write {text}");
+        let decoded = decode(bytes.to_vec()).expect(label);
+        assert_eq!(decoded.traced.text, text, "{label}: {:?}", decoded.note);
+        let note = decoded.note.unwrap_or_default();
+        assert!(note.contains("guessed"), "{label}: {note}");
+
+        let last = text.char_indices().last().map_or(0, |(at, _)| at);
+        let origin = decoded.traced.origin.source_range(last..text.len());
+        let width = encoding.encode(&text[last..]).0.len() as u64;
+        let end = bytes.len() as u64;
+        assert_eq!(origin, end - width..end, "{label}");
+    }
+
+    #[test]
+    fn legacy_encodings_are_guessed() {
+        let russian = "Маяк стоит на мысе с прошлого века. Смотритель зажигает лампу каждый вечер.";
+        let japanese = "灯台は岬の上にあります。毎晩、灯台守がランプに火をつけます。";
+        let chinese =
+            "灯塔建在海角上。守塔人每天晚上点亮灯，为船只指引方向。这座灯塔已有一百年的历史。";
+        let taiwanese =
+            "燈塔建在海角上。守塔人每天晚上點亮燈，為船隻指引方向。這座燈塔已有一百年的歷史。";
+        let korean = "등대는 곶 위에 서 있습니다. 등대지기는 매일 저녁 등불을 켭니다.";
+        let czech = "Příliš žluťoučký kůň úpěl ďábelské ódy, řekl strážce majáku.";
+        let greek = "Ο φάρος στέκεται στο ακρωτήριο και ο φύλακας ανάβει τη λάμπα κάθε βράδυ.";
+        let cases = [
+            ("windows-1251", russian),
+            ("koi8-r", russian),
+            ("iso-8859-5", russian),
+            ("ibm866", russian),
+            ("shift_jis", japanese),
+            ("euc-jp", japanese),
+            ("gbk", chinese),
+            ("big5", taiwanese),
+            ("euc-kr", korean),
+            ("windows-1250", czech),
+            ("iso-8859-2", czech),
+            ("windows-1253", greek),
+        ];
+        for (label, text) in cases {
+            check_encoding(label, text);
+        }
+    }
+
+    #[test]
+    fn wide_encodings_without_mark_are_guessed() {
+        let texts = [
+            "The lamp burns until dawn.\r\nThen it is put out.",
+            "Маяк стоит на мысе. Лампа горит до утра.",
+            "灯台は岬の上にあります。\n毎晩 8 時に火をつけます。",
+        ];
+        for text in texts {
+            let utf16 = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect();
+            let utf32 =
+                |bytes: fn(u32) -> [u8; 4]| text.chars().map(u32::from).flat_map(bytes).collect();
+            let cases: [(Vec<u8>, &str); 4] = [
+                (utf16(u16::to_le_bytes), "UTF-16 LE"),
+                (utf16(u16::to_be_bytes), "UTF-16 BE"),
+                (utf32(u32::to_le_bytes), "UTF-32 LE"),
+                (utf32(u32::to_be_bytes), "UTF-32 BE"),
+            ];
+            for (bytes, name) in cases {
+                let decoded = decode(bytes).expect(name);
+                assert_eq!(decoded.traced.text, text, "{name}");
+                let note = decoded.note.unwrap_or_default();
+                assert!(note.contains(name) && note.contains("guessed"), "{note}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_can_name_its_encoding() {
+        let cases: [(&[u8], &str, &str); 3] = [
+            (
+                b"<meta charset=\"iso-8859-7\">\xe1",
+                "<meta charset=\"iso-8859-7\">α",
+                "ISO-8859-7, as it says",
+            ),
+            (
+                b"# -*- coding: koi8-r -*-\n# \xcd",
+                "# -*- coding: koi8-r -*-\n# м",
+                "KOI8-R, as it says",
+            ),
+            (b"\x1b$B$\"\x1b(B!", "あ!", "ISO-2022-JP"),
+        ];
+        for (bytes, text, note) in cases {
+            let decoded = decode(bytes.to_vec()).expect(note);
+            assert_eq!(decoded.traced.text, text);
+            assert!(decoded.note.unwrap_or_default().contains(note), "{note}");
+        }
     }
 
     #[test]
@@ -242,19 +572,25 @@ mod tests {
                 .note
                 .unwrap_or_default()
         };
-        assert!(note(b"caf\xe9 noir, please").contains("Windows-1252"));
+        assert!(note(b"caf\xe9 noir, please").contains("windows-1252: guessed"));
         assert!(note("äöü\u{fc}".as_bytes()).is_empty());
         assert!(note(b"\xff\xfea\0\x00\xd8b\0").contains("1 faults"));
     }
 
     #[test]
     fn bytes_that_are_not_text_are_refused() {
-        let cases: [(Vec<u8>, &str); 5] = [
+        let noise: Vec<u8> = (0..5000_u32)
+            .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8 | 0x80)
+            .collect();
+        let samples = (0..9000_u32).flat_map(|n| ((n % 251 * 7) as u16).to_le_bytes());
+        let cases: [(Vec<u8>, &str); 7] = [
             (b"PK\x03\x04\0\0data".to_vec(), "binary"),
             ((1..=31).collect(), "binary"),
             ((128..=255).cycle().take(900).collect(), "neither UTF-8"),
-            (b"\xff\xfe\0\0a\0\0\0".to_vec(), "UTF-32"),
+            (noise, "neither UTF-8"),
+            (samples.collect(), "binary"),
             (vec![b'a'; 50_000_000], "a single line of 47 MiB"),
+            (vec![0; 4096], "binary"),
         ];
         for (bytes, expected) in cases {
             let reason = decode(bytes).expect_err(expected);

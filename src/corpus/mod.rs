@@ -13,6 +13,7 @@ mod formats;
 mod document;
 mod offsets;
 mod decode;
+mod terminal;
 mod language;
 mod sentence;
 mod tokens;

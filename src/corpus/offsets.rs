@@ -71,6 +71,29 @@ impl Traced {
         );
     }
 
+    /// Adds a part of another text, with the origin that it has there.
+    pub(super) fn copy_part(&mut self, from: &Self, part: Range<usize>) {
+        let runs = &from.origin.runs;
+        let after = runs.partition_point(|run| run.text_start <= part.start);
+        let Some(mut index) = after.checked_sub(1) else {
+            return self.copy(&from.text[part.clone()], part.start as u64);
+        };
+
+        let mut at = part.start;
+        while at < part.end {
+            let next = runs.get(index + 1).map_or(part.end, |run| run.text_start);
+            let end = next.min(part.end);
+            let run = Run {
+                text_start: self.text.len(),
+                source_start: runs[index].source(at),
+                ..runs[index]
+            };
+            self.add(&from.text[at..end], run);
+            at = end;
+            index += 1;
+        }
+    }
+
     fn add(&mut self, text: &str, run: Run) {
         if text.is_empty() {
             return;
@@ -163,6 +186,22 @@ mod tests {
         for (part, source) in cases {
             assert_eq!(traced.origin.source_range(part.clone()), source, "{part:?}");
         }
+    }
+
+    #[test]
+    fn parts_keep_their_origin() {
+        let mut source = Traced::default();
+        source.copy("ab", 10);
+        source.stand_for("é", 12, 1);
+        source.stand_for("é", 13, 1);
+        source.copy("cd", 20);
+
+        let mut parts = Traced::default();
+        parts.copy_part(&source, 1..4);
+        parts.copy_part(&source, 6..8);
+        assert_eq!(parts.text, "bécd");
+        let origins: Vec<_> = [0, 1, 3, 4].map(|at| parts.origin.source(at)).to_vec();
+        assert_eq!(origins, [11, 12, 20, 21]);
     }
 
     #[test]
