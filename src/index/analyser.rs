@@ -1,5 +1,6 @@
 //! Splits text into the words of the lexical index: by the document's language, with pairs of
-//! characters where a script writes without spaces.
+//! characters where a script writes without spaces. An identifier (`parseHeader`, `parse_header`) is a
+//! word as a whole, and so is each of its parts.
 
 use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, LowerCaser, RemoveLongFilter, Stemmer, StopWordFilter,
@@ -112,6 +113,7 @@ enum Kind {
     Word,
     Dense,
     Apostrophe,
+    Underscore,
     Other,
 }
 
@@ -128,6 +130,7 @@ fn kind(c: char) -> Kind {
         | '\u{ff66}'..='\u{ff9f}'
         | '\u{20000}'..='\u{3ffff}' => Kind::Dense,
         '\'' | '\u{2019}' => Kind::Apostrophe,
+        '_' => Kind::Underscore,
         // signs that belong to the previous letter: combining accents, Arabic and Hebrew points,
         // Indic vowels
         '\u{0300}'..='\u{036f}' | '\u{0591}'..='\u{05bd}' | '\u{064b}'..='\u{0652}' => Kind::Word,
@@ -147,10 +150,10 @@ impl Tokenizer for Splitter {
         let mut before = None;
         for (at, c) in text.char_indices() {
             let mut kind = kind(c);
-            if kind == Kind::Apostrophe {
+            if matches!(kind, Kind::Apostrophe | Kind::Underscore) {
                 let next = text[at + c.len_utf8()..].chars().next().map(self::kind);
                 let is_inside = run.0 == Kind::Word && before.is_some() && next == Some(Kind::Word);
-                kind = if is_inside && self.keeps_apostrophes {
+                kind = if is_inside && (self.keeps_apostrophes || kind == Kind::Underscore) {
                     Kind::Word
                 } else {
                     Kind::Other
@@ -179,11 +182,23 @@ struct Words {
 impl Words {
     fn add_run(&mut self, text: &str, kind: Kind, run: std::ops::Range<usize>, pairs: Pairs) {
         match kind {
-            Kind::Word => self.add(text, run, self.positions),
-            Kind::Dense => return self.add_dense(text, run, pairs),
-            Kind::Apostrophe | Kind::Other => return,
+            Kind::Word => self.add_word(text, run),
+            Kind::Dense => self.add_dense(text, run, pairs),
+            Kind::Apostrophe | Kind::Underscore | Kind::Other => {}
         }
-        self.positions += 1;
+    }
+
+    /// Adds a word. An identifier has the position of its first part.
+    fn add_word(&mut self, text: &str, run: std::ops::Range<usize>) {
+        let parts = identifier_parts(text, run.clone());
+        if parts.first() != Some(&run) {
+            self.add(text, run, self.positions);
+        }
+        for part in &parts {
+            self.add(text, part.clone(), self.positions);
+            self.positions += 1;
+        }
+        self.positions += usize::from(parts.is_empty());
     }
 
     fn add_dense(&mut self, text: &str, run: std::ops::Range<usize>, pairs: Pairs) {
@@ -213,6 +228,48 @@ impl Words {
             position_length: 1,
         });
     }
+}
+
+/// Returns the parts of an identifier that are words of their own: between underscores, and where
+/// capitals begin a part, as in `parse|Http` and `HTTP|Header2`. Digits belong to the part before them.
+/// A word that is no identifier is its only part. Single letters between capitals are left out.
+fn identifier_parts(text: &str, run: std::ops::Range<usize>) -> Vec<std::ops::Range<usize>> {
+    let mut parts = Vec::new();
+    let mut start = run.start;
+    for name in text[run].split('_') {
+        let end = start + name.len();
+        let mut part_start = start;
+        for capital in capitals(name) {
+            parts.push(part_start..start + capital);
+            part_start = start + capital;
+        }
+
+        let has_capitals = part_start > start;
+        parts.push(part_start..end);
+        if has_capitals {
+            parts.retain(|part| part.start < start || part.len() > 1);
+        }
+        start = end + 1;
+    }
+    parts
+}
+
+/// Returns where inside a name a capital begins a part.
+fn capitals(name: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut before: Option<char> = None;
+    let mut rest = name.char_indices().peekable();
+    while let Some((at, c)) = rest.next() {
+        let next_is_lower = rest.peek().is_some_and(|(_, next)| next.is_lowercase());
+        let begins = before.is_some_and(|before| {
+            let after_lower = before.is_lowercase();
+            let ends_capitals = (before.is_uppercase() || before.is_numeric()) && next_is_lower;
+            c.is_uppercase() && (after_lower || ends_capitals)
+        });
+        found.extend(begins.then_some(at));
+        before = Some(c);
+    }
+    found
 }
 
 impl TokenStream for Words {
@@ -271,11 +328,46 @@ mod tests {
         );
         check(
             "",
-            "The word, as-is snake_case v1.2",
-            &["the", "word", "as", "is", "snake", "case", "v1", "2"],
-            &["the", "word", "as", "is", "snake", "case", "v1", "2"],
+            "The word, as-is v1.2 __init__",
+            &["the", "word", "as", "is", "v1", "2", "init"],
+            &["the", "word", "as", "is", "v1", "2", "init"],
         );
         check("hi", "हिन्दी भाषा।", &["हिन्दी", "भाषा"], &["हिन्दी", "भाषा"]);
+    }
+
+    #[test]
+    fn identifiers_are_words_and_so_are_their_parts() {
+        let cases: [(&str, &[&str]); 9] = [
+            (
+                "parseHttpHeader",
+                &["parsehttpheader", "parse", "http", "header"],
+            ),
+            (
+                "parse_http_header",
+                &["parse_http_header", "parse", "http", "header"],
+            ),
+            ("HTTPHeader2", &["httpheader2", "http", "header2"]),
+            (
+                "MAX_LINE_BYTES",
+                &["max_line_bytes", "max", "line", "bytes"],
+            ),
+            ("utf8Decoder", &["utf8decoder", "utf8", "decoder"]),
+            ("getX_of", &["getx_of", "get", "of"]),
+            ("GPU H2O MP3 Ann", &["gpu", "h2o", "mp3", "ann"]),
+            ("x_1", &["x_1", "x", "1"]),
+            (
+                "iOS ÉtatMajor",
+                &["ios", "os", "etatmajor", "etat", "major"],
+            ),
+        ];
+        for (text, words) in cases {
+            check("", text, words, words);
+        }
+        let positions: Vec<_> = chunk_words("a bC_de f", "")
+            .iter()
+            .map(|token| token.position)
+            .collect();
+        assert_eq!(positions, [0, 1, 1, 2]);
     }
 
     #[test]

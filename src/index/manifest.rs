@@ -12,7 +12,7 @@ use crate::corpus::SplitMethod;
 
 /// Increases when older files can no longer be read, or would be searched wrongly (the analyser
 /// counts).
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// The manifest of a generation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -202,7 +202,7 @@ fn a_source_is_read_from_its_file_and_marked_when_changed() {
             "# One",
             "",
             "Ann grows apples in a garden behind the house by the river.",
-            "␛[31mred␇",
+            "red␇",
             ""
         ]
     );
