@@ -32,8 +32,8 @@ pub struct Document {
     places: Vec<(usize, Place)>,
     /// Where in the text a new message, sheet or member begins.
     parts: Vec<usize>,
-    /// The lowest level of a heading.
-    outermost: u8,
+    /// The heading that each heading is under.
+    above: Vec<Option<usize>>,
     /// From the text to the decoded file, and from there to its bytes. The text of a binary file
     /// stands for itself.
     extracted: Offsets,
@@ -49,6 +49,7 @@ pub(super) struct Heading {
     pub(super) range: Range<usize>,
     /// 1 is outermost, 0 the title of a page.
     pub(super) level: u8,
+    /// Empty where the section of the headings of this level ends.
     pub(super) title: String,
 }
 
@@ -115,14 +116,13 @@ impl Document {
         if extract.text.trim().is_empty() {
             return Err(extract.note.unwrap_or("it holds no text".to_owned()));
         }
-        let levels = extract.headings.iter().map(|heading| heading.level);
         Ok(Self {
             path: path.to_owned(),
             format,
             language: language(&extract.text),
             note: extract.note,
             metadata: extract.metadata,
-            outermost: levels.min().unwrap_or(0),
+            above: above(&extract.headings),
             headings: extract.headings,
             front_matter_end: extract.front_matter_end,
             places: extract.places,
@@ -175,21 +175,19 @@ impl Document {
     /// Returns the titles of the headings above a position of the text, outermost first. On a heading
     /// its own title is among them.
     pub fn headings_at(&self, at: usize) -> Vec<String> {
-        let above = self
+        let before = self
             .headings
             .partition_point(|heading| heading.range.start <= at);
-        let mut path: Vec<&Heading> = Vec::new();
-        for heading in self.headings[..above].iter().rev() {
-            if path.last().is_none_or(|inner| heading.level < inner.level) {
-                path.push(heading);
-            }
-            if heading.level == self.outermost {
-                break;
-            }
+        let mut path = Vec::new();
+        let mut next = before.checked_sub(1);
+        while let Some(index) = next {
+            path.push(self.headings[index].title.as_str());
+            next = self.above[index];
         }
-        path.iter()
+        path.into_iter()
             .rev()
-            .map(|heading| heading.title.clone())
+            .filter(|title| !title.is_empty())
+            .map(str::to_owned)
             .collect()
     }
 
@@ -213,6 +211,23 @@ impl Document {
     fn line(&self, at: u64) -> u32 {
         saturating_u32(self.line_starts.partition_point(|start| *start <= at))
     }
+}
+
+/// Returns the heading that each heading is under: the last one before it whose level is lower.
+fn above(headings: &[Heading]) -> Vec<Option<usize>> {
+    let mut path: Vec<usize> = Vec::new();
+    let mut above = Vec::with_capacity(headings.len());
+    for (index, heading) in headings.iter().enumerate() {
+        while path
+            .last()
+            .is_some_and(|last| headings[*last].level >= heading.level)
+        {
+            path.pop();
+        }
+        above.push(path.last().copied());
+        path.push(index);
+    }
+    above
 }
 
 fn line_starts(text: &str) -> Vec<u64> {

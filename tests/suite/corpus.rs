@@ -3,6 +3,7 @@
 mod files;
 mod tokens;
 mod chunks;
+mod textual;
 
 use std::path::{Path, PathBuf};
 

@@ -4,6 +4,7 @@
 pub(super) mod html;
 mod markdown;
 mod text;
+mod code;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,24 @@ use super::offsets::Offsets;
 use crate::event::Place;
 
 /// The formats that are read.
-pub static FORMATS: &[&Format] = &[&text::FORMAT, &markdown::FORMAT, &html::FORMAT];
+pub static FORMATS: &[&Format] = &[
+    &text::FORMAT,
+    &markdown::FORMAT,
+    &html::FORMAT,
+    &code::RUST,
+    &code::PYTHON,
+    &code::JAVASCRIPT,
+    &code::TYPESCRIPT,
+    &code::GO,
+    &code::JAVA,
+    &code::KOTLIN,
+    &code::C,
+    &code::CPP,
+    &code::C_SHARP,
+    &code::RUBY,
+    &code::PHP,
+    &code::SHELL,
+];
 
 /// A file format.
 #[derive(Debug)]

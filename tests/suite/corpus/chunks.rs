@@ -268,7 +268,7 @@ fn any_text() -> impl Strategy<Value = String> {
         1 => "\\PC{0,20}",
         1 => "\\s{1,5}",
         1 => prop::sample::select(vec![
-            ". ", "\n", "\n\n", "# ", "- ", "1. ", "```\n", "| ", "---\n", "。", "\r\n", "\u{301}", "<p>", "</", "&amp;", "\"", "(", "…",
+            ". ", "\n", "\n\n", "# ", "def f(", "fn f() {", "}", "/*", "*/", "//", "'", "@x\n", "() {", ";", "- ", "1. ", "```\n", "| ", "---\n", "。", "\r\n", "\u{301}", "<p>", "</", "&amp;", "\"", "(", "…",
         ]).prop_map(str::to_owned),
         1 => "[a-z0-9]{30,200}",
     ];
@@ -281,7 +281,7 @@ proptest! {
     #[test]
     fn any_text_is_covered_in_order_and_within_the_limit(text in any_text(), tokens in 1_u32..200, overlap in 0_u32..100) {
         prop_assume!(!text.trim().is_empty());
-        for path in ["a.txt", "a.md"] {
+        for path in ["a.txt", "a.md", "a.rs", "a.py", "a.sh"] {
             if let Ok(document) = Document::new(path, text.clone().into_bytes()) {
                 check(text.as_bytes(), &document, tokens, overlap);
             }
@@ -318,7 +318,7 @@ proptest! {
 
     #[test]
     fn any_bytes_give_chunks_or_a_reason(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
-        for path in ["a.txt", "a.md", "a.html"] {
+        for path in ["a.txt", "a.md", "a.html", "a.cpp", "a.js", "a.py", "a.php"] {
             if let Ok(document) = Document::new(path, bytes.clone()) {
                 for chunk in chunks(&document, 50, 10) {
                     prop_assert!(chunk.bytes[1] <= bytes.len() as u64);

@@ -342,7 +342,11 @@ fn bad_content_gives_a_reason_and_never_a_panic() {
             b"<html><script>x()</script></html>".to_vec(),
             "it holds no text",
         ),
-        ("utf32.txt", b"\xff\xfe\0\0a\0\0\0".to_vec(), "UTF-32"),
+        (
+            "utf32.txt",
+            [&b"\xff\xfe\0\0"[..], &b"\n\0\0\0".repeat(8)].concat(),
+            "it holds no text",
+        ),
         (
             "noise.txt",
             (128_u8..=255).cycle().take(5000).collect(),

@@ -1,0 +1,114 @@
+//! Formats that are text themselves: bad input gives some text in linear time.
+
+use std::time::{Duration, Instant};
+
+use ragscope::corpus::{Document, FORMATS};
+
+/// Extensions that this program reads as text itself: any text is a document.
+fn extensions() -> impl Iterator<Item = &'static str> {
+    let binary = ["ipynb"];
+    FORMATS
+        .iter()
+        .filter(|format| format.library == "ragscope")
+        .map(|format| format.extensions[0])
+        .filter(move |extension| !binary.contains(extension))
+}
+
+#[test]
+fn bad_input_gives_some_text_in_linear_time() {
+    let long = 200_000;
+    let cases: Vec<(&str, String)> = vec![
+        ("open brackets", "[{(".repeat(long / 2)),
+        ("open objects", "{\"a\":[".repeat(long / 4)),
+        ("closed brackets", "]})".repeat(long / 2)),
+        ("open tags", "<a>".repeat(long / 2)),
+        ("half tags", "<a b='".repeat(long / 2)),
+        ("open comments", "/* <!-- ".repeat(long / 4)),
+        (
+            "quotes never closed",
+            format!("\"a{}", "x, y\n".repeat(long / 4)),
+        ),
+        ("many quotes", "'\"`".repeat(long / 2)),
+        ("raw strings", "r#\"".repeat(long / 2)),
+        ("here-documents", "<<a\n".repeat(long / 4)),
+        ("regular expressions", "=/[".repeat(long / 2)),
+        ("one line", "fn x ( ".repeat(long)),
+        ("definitions", "fn f() {".repeat(long / 8)),
+        (
+            "indentation",
+            (0..800).map(|n| " ".repeat(n) + "def f(\n").collect(),
+        ),
+        ("spaces", " ".repeat(long) + "#" + &" ".repeat(long) + "/"),
+        ("commands", "\\a{\\b[".repeat(long / 4)),
+        ("dollars", "$".repeat(long) + "x"),
+        ("dashes", "a: \n- ".repeat(long / 4)),
+        ("separators", ",;\t|".repeat(long / 2) + "x"),
+        (
+            "signs",
+            "=-*~#".repeat(long / 4) + "\n" + &"=\nx\n".repeat(long / 4),
+        ),
+        (
+            "times",
+            "1\n00:00:01,000 --> 00:00:02,000\n".repeat(long / 8) + "x",
+        ),
+        ("entities", "&lol;&#x110000;&amp".repeat(long / 8)),
+    ];
+    for extension in extensions() {
+        for (name, text) in &cases {
+            let started = Instant::now();
+            let document = Document::new(&format!("a.{extension}"), text.clone().into_bytes());
+            if let Ok(document) = document {
+                let all = document.bytes(0..document.text.len());
+                assert!(all[1] <= text.len() as u64, "{name} as {extension}");
+            }
+            assert!(
+                started.elapsed() < Duration::from_secs(5),
+                "{name} as {extension} took {:?}",
+                started.elapsed()
+            );
+        }
+    }
+}
+
+#[test]
+fn files_that_end_anywhere_are_read() {
+    let sources = [
+        (
+            "rs",
+            "/// é\npub fn a<'x>(b: &'x str) -> u8 { r#\"}\"#; 'é' }\nimpl A { fn c() {} }",
+        ),
+        (
+            "cpp",
+            "#define A \\\n 1\ntemplate<class T> class B { B() : x(1) {} };\nint C::d() { return R\"(é)\"[0]; }",
+        ),
+        (
+            "ts",
+            "class A { get b() { return `é${/[/]\\//}` } }\nconst c = async () => { }",
+        ),
+        (
+            "py",
+            "@a\nasync def b(\n  c='é'):\n  \"\"\"d\"\"\"\nclass E: pass",
+        ),
+        (
+            "php",
+            "é<?php #[A]\nclass B { function c() { return \"é\"; } } ?>é",
+        ),
+        ("sh", "a() {\n cat <<'é'\né\n}\n"),
+    ];
+    for (extension, source) in sources {
+        for end in 1..=source.len() {
+            let bytes = source.as_bytes()[..end].to_vec();
+            let document = Document::new(&format!("a.{extension}"), bytes).expect("a document");
+            let all = document.bytes(0..document.text.len());
+            assert!(all[1] <= end as u64, "{extension} until {end}");
+            for (at, _) in document.text.char_indices() {
+                assert!(
+                    document
+                        .headings_at(at)
+                        .iter()
+                        .all(|title| !title.is_empty())
+                );
+            }
+        }
+    }
+}
