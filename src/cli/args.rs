@@ -7,6 +7,8 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::eval::Evaluation;
 use super::probe::ProbeCommand;
+use crate::config::{DocumentFilter, Layers};
+use crate::event::Problem;
 
 /// Ask a local model about your documents, and see how it arrives at its answers.
 ///
@@ -110,6 +112,55 @@ impl Shared {
     }
 }
 
+/// The documents to retrieve from.
+#[derive(Debug, Clone, Default, Args)]
+pub struct DocumentFlags {
+    /// Retrieve from these paths only, e.g. `reports/**` (repeatable)
+    #[arg(long, value_name = "GLOB", help_heading = "Documents")]
+    pub only: Vec<String>,
+    /// Retrieve from documents of this format or extension only, e.g. pdf (repeatable)
+    #[arg(long = "type", value_name = "NAME", help_heading = "Documents")]
+    pub types: Vec<String>,
+    /// Retrieve from documents of this day or later, e.g. 2024-01-31 or 2024
+    #[arg(long, value_name = "DATE", help_heading = "Documents")]
+    pub after: Option<String>,
+    /// Retrieve from documents up to this day, month or year
+    #[arg(long, value_name = "DATE", help_heading = "Documents")]
+    pub before: Option<String>,
+}
+
+impl DocumentFlags {
+    /// Returns the flags as a value of `retriever.filter`; `None` when there are none.
+    fn filter(&self) -> Option<String> {
+        let term = |name: &str, value: &String| format!("\"{name}:{value}\"");
+        let only = self.only.iter().map(|glob| term("only", glob));
+        let types = self.types.iter().map(|name| term("type", name));
+        let after = self.after.iter().map(|day| term("after", day));
+        let before = self.before.iter().map(|day| term("before", day));
+        let terms: Vec<String> = only.chain(types).chain(after).chain(before).collect();
+        (!terms.is_empty()).then(|| terms.join(" "))
+    }
+
+    /// Sets the filter of a configuration, if there are any flags.
+    ///
+    /// # Errors
+    /// A glob or a date that is none.
+    pub fn limit(&self, layers: &mut Layers) -> Result<(), Problem> {
+        let Some(filter) = self.filter() else {
+            return Ok(());
+        };
+        let parsed = filter.parse::<DocumentFilter>();
+        let parsed = parsed
+            .map_err(|error| Problem::new(error, "see `ragscope ask --help` for examples"))?;
+        layers.set(
+            "flags",
+            "retriever.filter",
+            &toml::Value::from(parsed.to_string()).to_string(),
+        )?;
+        Ok(())
+    }
+}
+
 /// The commands of ragscope.
 #[derive(Debug, Subcommand)]
 pub enum Subcommands {
@@ -132,6 +183,8 @@ pub enum Subcommands {
         folder: PathBuf,
         /// Your question
         question: String,
+        #[command(flatten)]
+        documents: DocumentFlags,
     },
     /// Link related chunks within each document by attention, and print the links (--json: of every document)
     Links {
@@ -152,6 +205,8 @@ pub enum Subcommands {
         /// Words of the expected passage, exactly as in the document
         #[arg(long, value_name = "TEXT")]
         expect: String,
+        #[command(flatten)]
+        documents: DocumentFlags,
     },
     /// Evaluate presets (`--preset a,b`) on a file of questions, and compare them
     Eval(Evaluation),

@@ -113,8 +113,14 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
                 work.index(folder, *rebuild)
             }
         }
-        Some(Subcommands::Ask { folder, question }) => {
-            Work::new(layers()?, &paths, out)?.ask(Question {
+        Some(Subcommands::Ask {
+            folder,
+            question,
+            documents,
+        }) => {
+            let mut layers = layers()?;
+            documents.limit(&mut layers)?;
+            Work::new(layers, &paths, out)?.ask(Question {
                 folder,
                 text: question,
                 shown: RunText::default(),
@@ -136,7 +142,12 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
             folder,
             question,
             expect,
-        }) => Work::new(layers()?, &paths, out)?.explain(folder, question, expect),
+            documents,
+        }) => {
+            let mut layers = layers()?;
+            documents.limit(&mut layers)?;
+            Work::new(layers, &paths, out)?.explain(folder, question, expect)
+        }
         Some(Subcommands::Eval(what)) => eval::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Probe(what)) => probe::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Demo) => demo::print(&arguments.shared, &paths, out),

@@ -11,6 +11,7 @@ mod declare;
 mod settings;
 mod manual;
 mod presets;
+mod filter;
 mod layers;
 mod names;
 mod location;
@@ -19,6 +20,7 @@ pub mod prompts;
 
 pub use choices::*;
 pub use declare::{Reader, Setting};
+pub use filter::{DocumentFilter, FilteredDocument, Matcher};
 pub use layers::{ConfigError, Layers};
 pub use location::{Location, Part};
 pub use manual::defaults_toml;

@@ -4,10 +4,10 @@
 use serde::{Serialize, Serializer};
 use toml::{Table, Value};
 
-use super::Location;
 use super::choices::*;
 use super::declare::{Reader, Setting, settings};
 use super::value::SettingType;
+use super::{DocumentFilter, Location};
 use crate::event::{Fusion, StatePosition};
 
 settings! {
@@ -120,6 +120,9 @@ settings! {
         /// Retrieve for the question before anything is written; otherwise only for sentences that
         /// the gate finds uncertain.
         at_start: bool = true;
+        /// The documents to retrieve from, such as "reports/** type:pdf after:2024-01-31"; empty takes
+        /// all.
+        filter: DocumentFilter = DocumentFilter::default();
         /// Number of chunks in the context.
         k: u32 = 3, in 1..=1000;
         /// Number of chunks taken from each list before fusion.

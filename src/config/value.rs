@@ -2,7 +2,7 @@
 
 use toml::Value;
 
-use super::Location;
+use super::{DocumentFilter, Location};
 use crate::event::{Fusion, StatePosition};
 
 /// A name that a setting may have.
@@ -119,6 +119,22 @@ impl SettingType for String {
 
     fn to_value(&self) -> Value {
         Value::String(self.clone())
+    }
+}
+
+impl SettingType for DocumentFilter {
+    fn takes() -> String {
+        "globs, type:NAME, after:DATE and before:DATE, with blanks between them, such as \
+         \"reports/** type:pdf after:2024-01-31\""
+            .to_owned()
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        value.as_str()?.parse().ok()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::String(self.to_string())
     }
 }
 

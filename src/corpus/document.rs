@@ -7,11 +7,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::decode::decode;
-use super::formats::{Extract, Format, Metadata, Reader};
+use super::formats::{Extract, Format, Reader};
 use super::language::language;
 use super::offsets::Offsets;
 use super::walk::{FoundFile, unreadable};
-use crate::event::{Place, PlaceFrom, SkippedFile, saturating_u32};
+use crate::event::{Metadata, Place, PlaceFrom, SkippedFile, saturating_u32};
 
 /// A document.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,7 @@ mod run;
 mod session;
 mod command;
 mod flow;
+mod metadata;
 mod number;
 mod operation;
 mod payload;
@@ -24,6 +25,7 @@ mod utility;
 
 pub use command::Command;
 pub use flow::{Flow, StopFlag};
+pub use metadata::Metadata;
 pub use number::{elapsed_ms, elapsed_us, saturating_u32};
 pub use operation::Operation;
 pub use payload::*;

@@ -1,8 +1,10 @@
 //! The values that events carry.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Place, PlaceFrom, Problem, place_of_lines};
+use super::{Metadata, Place, PlaceFrom, Problem, place_of_lines};
 
 /// The models by role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -228,6 +230,22 @@ pub struct Retrieval {
     pub bm25_found: u32,
     pub vector_found: u32,
     pub wall_us: u64,
+    /// The documents that the query was limited to; `None` when it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<Filtered>,
+    /// What the documents of the hits say of themselves, by path.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub documents: BTreeMap<String, Metadata>,
+}
+
+/// The documents that a query was limited to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filtered {
+    /// The filter as the user wrote it.
+    pub filter: String,
+    /// Number of documents that it lets through, of those in the index.
+    pub documents: u64,
+    pub of: u64,
 }
 
 /// How the BM25 list and the vector list are fused.

@@ -117,12 +117,13 @@ fn shares(list: &[ScoredChunk], settings: &RetrieverSettings) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::RetrieverKind;
+    use crate::config::{DocumentFilter, RetrieverKind};
 
     fn settings(fusion: Fusion) -> RetrieverSettings {
         RetrieverSettings {
             kind: RetrieverKind::Hybrid,
             at_start: true,
+            filter: DocumentFilter::default(),
             k: 3,
             pool: 10,
             keep: 20,

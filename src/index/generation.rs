@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::error::FileError;
+use super::filter::Filter;
 use super::graph::Graph;
 use super::layout::{Layout, Pointer};
 use super::lexical::{Lexical, StoredChunk};
@@ -13,6 +14,9 @@ use super::vectors::{ScoredRow, VectorStore};
 /// The folder of tantivy's files inside a generation, and the file of the graph.
 pub(super) const LEXICAL: &str = "lexical";
 pub(super) const GRAPH: &str = "graph";
+
+/// Maximum number of rows of a filter that are searched one by one: about as long as without a graph.
+const MAX_NARROW_ROWS: usize = 65_536;
 
 /// A generation with its parts in memory.
 pub(super) struct Generation {
@@ -28,6 +32,15 @@ pub(super) struct Generation {
     is_used: Vec<bool>,
     used_rows: u32,
     graph: Option<Graph>,
+}
+
+/// The chunks that are wanted of a search by vector.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub count: usize,
+    /// Size of the candidate list of the graph.
+    pub ef: usize,
+    pub filter: Option<&'a Filter>,
 }
 
 impl Generation {
@@ -101,20 +114,27 @@ impl Generation {
         Some(self.chunks[at.ok()?])
     }
 
-    /// Returns the `count` chunks nearest to a query, with their cosine similarity, best first. Rows
-    /// that no graph covers are searched exactly.
+    /// Returns the chunks nearest to a query, with their cosine similarity, best first. Rows that no
+    /// graph covers are searched exactly, and so are few rows that a filter leaves.
     pub fn nearest(
         &self,
         vectors: &VectorStore,
         query: &[f32],
-        count: usize,
-        ef: usize,
+        wanted: Wanted<'_>,
     ) -> Vec<(f32, u64)> {
+        let Wanted { count, ef, filter } = wanted;
         let rows = self.manifest.vectors.rows;
-        let is_used = |row: u32| self.is_used[row as usize];
-        let covered = self.graph.as_ref().map_or(0, Graph::rows);
+        let is_used = |row: u32| {
+            let row = row as usize;
+            self.is_used[row] && filter.is_none_or(|filter| filter.rows[row])
+        };
+
+        // a walk through a graph meets too few of them
+        let is_narrow = filter.is_some_and(|filter| filter.row_count <= MAX_NARROW_ROWS);
+        let graph = self.graph.as_ref().filter(|_| !is_narrow);
+        let covered = graph.map_or(0, Graph::rows);
         let mut near = vectors.nearest(query, covered..rows, count, &is_used);
-        if let Some(graph) = &self.graph {
+        if let Some(graph) = graph {
             near.extend(graph.nearest(vectors, query, count, ef, &is_used));
             near = super::vectors::sorted(near);
         }

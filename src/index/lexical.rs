@@ -6,7 +6,7 @@ use std::path::Path;
 use tantivy::collector::{DocSetCollector, TopDocs};
 use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::indexer::NoMergePolicy;
-use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
+use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, Query, TermQuery, TermSetQuery};
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
     Value as _,
@@ -19,6 +19,7 @@ use tantivy::{
 
 use super::analyser;
 use super::error::FileError;
+use super::filter::Filter;
 use crate::event::ChunkText;
 
 /// Memory for words before they are written.
@@ -107,7 +108,12 @@ impl Lexical {
 
     /// Returns the best chunks for any of the words, with their BM25 scores, best first; at most
     /// `count`.
-    pub fn search(&self, words: &[String], count: usize) -> tantivy::Result<Vec<(f32, u64)>> {
+    pub fn search(
+        &self,
+        words: &[String],
+        count: usize,
+        filter: Option<&Filter>,
+    ) -> tantivy::Result<Vec<(f32, u64)>> {
         if words.is_empty() || count == 0 {
             return Ok(Vec::new());
         }
@@ -117,7 +123,16 @@ impl Lexical {
             let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
             (Occur::Should, Box::new(query) as Box<dyn Query>)
         });
-        let query = BooleanQuery::new(clauses.collect());
+        let mut query = BooleanQuery::new(clauses.collect());
+        if let Some(filter) = filter {
+            // it must match, and adds nothing to the score
+            let documents = ConstScoreQuery::new(self.in_documents(&filter.documents), 0.0);
+            let clauses: Vec<(Occur, Box<dyn Query>)> = vec![
+                (Occur::Must, Box::new(query)),
+                (Occur::Must, Box::new(documents)),
+            ];
+            query = BooleanQuery::new(clauses);
+        }
         let found = self
             .searcher
             .search(&query, &TopDocs::with_limit(count).order_by_score())?;
@@ -133,6 +148,28 @@ impl Lexical {
         }
         listed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         Ok(listed)
+    }
+
+    /// Returns the query of the chunks of these documents.
+    fn in_documents(&self, documents: &[String]) -> Box<dyn Query> {
+        let field = self.fields.document;
+        let terms = documents
+            .iter()
+            .map(|path| Term::from_field_text(field, path));
+        Box::new(TermSetQuery::new(terms))
+    }
+
+    /// Returns the ids of the chunks of these documents.
+    pub fn ids_in(&self, documents: &[String]) -> tantivy::Result<Vec<u64>> {
+        let found = self
+            .searcher
+            .search(&*self.in_documents(documents), &DocSetCollector)?;
+        let mut ids = Vec::with_capacity(found.len());
+        for address in found {
+            let reader = self.searcher.segment_reader(address.segment_ord);
+            ids.extend(reader.fast_fields().u64("id")?.first(address.doc_id));
+        }
+        Ok(ids)
     }
 
     /// Returns the chunks of a document, by id.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::FileError;
 use crate::corpus::SplitMethod;
+use crate::event::Metadata;
 
 /// Increases when older files can no longer be read, or would be searched wrongly (the analyser
 /// counts).
@@ -82,6 +83,11 @@ pub(super) struct DocumentEntry {
     pub blake3: String,
     pub language: String,
     pub chunks: u32,
+    /// Name of its format.
+    #[serde(default)]
+    pub format: String,
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
     /// A remark on how the file was read: faults, a guessed encoding.
     pub note: Option<String>,
 }

@@ -27,6 +27,7 @@ mod generation;
 mod analyser;
 mod lexical;
 mod graph;
+mod filter;
 mod fusion;
 mod search;
 mod rechunk;
@@ -46,14 +47,16 @@ pub use rechunk::Rechunked;
 pub use search::Search;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use draft::Draft;
 use error::FileError;
+use filter::Filter;
 use fusion::ScoredChunk;
-use generation::Generation;
+use generation::{Generation, Wanted};
 use layout::{Layout, Lock, Pointer};
 use link_store::LinkStore;
 use manifest::{Manifest, Recipe};
@@ -62,7 +65,9 @@ use similarity_cache::SimilarityCache;
 use vectors::VectorStore;
 
 use crate::config::RetrieverSettings;
-use crate::event::{ChunkText, CorpusCard, Hit, IndexReport, Retrieval, elapsed_us};
+use crate::event::{
+    ChunkText, CorpusCard, Filtered, Hit, IndexReport, Metadata, Retrieval, elapsed_us,
+};
 use crate::llm::Random;
 
 /// Up to this many vectors of chunks that are gone are not worth a new file.
@@ -368,6 +373,8 @@ impl Index {
             hits: lists.hits,
             bm25_found: lists.bm25_found,
             vector_found: lists.vector_found,
+            filter: lists.filtered,
+            documents: lists.documents,
             wall_us: elapsed_us(started),
         })
     }
@@ -380,13 +387,19 @@ impl Index {
         settings: &RetrieverSettings,
     ) -> tantivy::Result<RankedLists> {
         let pool = settings.pool as usize;
+        let filter = Filter::new(generation, &settings.filter)?;
         let words = analyser::query_words(query, generation.languages.iter().map(String::as_str));
-        let bm25 = scored_chunks(generation.lexical.search(&words, pool)?);
+        let bm25 = scored_chunks(generation.lexical.search(&words, pool, filter.as_ref())?);
 
         let ef = settings.ef_search as usize;
         let vector = self.comparable_vectors(generation, query_vector);
         let vector = vector.map_or_else(Vec::new, |vectors| {
-            scored_chunks(generation.nearest(vectors, query_vector.vector, pool, ef))
+            let wanted = Wanted {
+                count: pool,
+                ef,
+                filter: filter.as_ref(),
+            };
+            scored_chunks(generation.nearest(vectors, query_vector.vector, wanted))
         });
 
         let mut hits = Vec::new();
@@ -403,7 +416,20 @@ impl Index {
                 });
             }
         }
+        let documents = &generation.manifest.documents;
+        let filtered = filter.map(|filter| Filtered {
+            filter: settings.filter.to_string(),
+            documents: filter.documents.len() as u64,
+            of: documents.len() as u64,
+        });
+        let metadata = |hit: &Hit| {
+            let entry = documents.get(&hit.chunk.document)?;
+            (!entry.metadata.is_empty())
+                .then(|| (hit.chunk.document.clone(), entry.metadata.clone()))
+        };
         Ok(RankedLists {
+            documents: hits.iter().filter_map(metadata).collect(),
+            filtered,
             hits,
             bm25_found: bm25.len() as u32,
             vector_found: vector.len() as u32,
@@ -433,6 +459,8 @@ struct QueryVector<'a> {
 #[derive(Debug, Default)]
 struct RankedLists {
     hits: Vec<Hit>,
+    filtered: Option<Filtered>,
+    documents: BTreeMap<String, Metadata>,
     bm25_found: u32,
     vector_found: u32,
 }

@@ -42,7 +42,7 @@ impl Index {
 
         let words = analyser::query_words(query, generation.languages.iter().map(String::as_str));
         let all = (generation.manifest.chunks as usize).max(1);
-        let bm25 = generation.lexical.search(&words, all);
+        let bm25 = generation.lexical.search(&words, all, None);
         let bm25 = scored_chunks(bm25.map_err(|error| self.damaged(error))?);
         let vectors = self.comparable_vectors(generation, QueryVector { vector, embedder });
         let vector = vectors.map_or_else(Vec::new, |vectors| {

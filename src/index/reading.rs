@@ -166,6 +166,8 @@ fn split(
         blake3,
         language: document.language.to_owned(),
         chunks: 0,
+        format: document.format.name.to_owned(),
+        metadata: document.metadata.clone(),
         note: document.note.clone(),
     };
     let body = match method {

@@ -76,6 +76,7 @@ impl Lookup {
         let retrieval = Retrieval {
             query: one_line(&retrieval.query),
             hits: retrieval.hits.iter().map(text::hit).collect(),
+            documents: text::documents(&retrieval.documents),
             ..retrieval.clone()
         };
         if self.query.is_empty() {

@@ -516,6 +516,8 @@ mod tests {
             bm25_found: 3,
             vector_found: 3,
             wall_us: 1,
+            filter: None,
+            documents: std::collections::BTreeMap::new(),
         };
         RunEvent::RetrievalFinished { step: 0, retrieval }
     }

@@ -1,6 +1,8 @@
 //! Text of documents, files and models, made harmless: nothing in it steers the terminal.
 
-use crate::event::{ChunkText, CorpusCard, Hit, Utility, harmless};
+use std::collections::BTreeMap;
+
+use crate::event::{ChunkText, CorpusCard, Hit, Metadata, Utility, harmless};
 
 const TAB: &str = "    ";
 
@@ -51,6 +53,19 @@ pub(super) fn hit(hit: &Hit) -> Hit {
         *heading = one_line(heading);
     }
     hit
+}
+
+/// Returns what documents say of themselves on one line each.
+pub(super) fn documents(documents: &BTreeMap<String, Metadata>) -> BTreeMap<String, Metadata> {
+    let harmless = |metadata: &Metadata| Metadata {
+        title: metadata.title.as_deref().map(one_line),
+        author: metadata.author.as_deref().map(one_line),
+        date: metadata.date.as_deref().map(one_line),
+    };
+    documents
+        .iter()
+        .map(|(path, metadata)| (path.clone(), harmless(metadata)))
+        .collect()
 }
 
 /// Returns a utility whose answers are on one line each.

@@ -1,8 +1,9 @@
 //! Numbers, reasons and states of a run as text: each is worded here and nowhere else.
 
 use crate::event::{
-    ChunkText, Citation, DropReason, IndexPhase, IndexProgress, IndexReport, MemoryNeed, Operation,
-    Outcome, Place, PlaceUnit, PullPhase, PullProgress, Stage, UncertaintyMeasure, Utility,
+    ChunkText, Citation, DropReason, Filtered, IndexPhase, IndexProgress, IndexReport, MemoryNeed,
+    Metadata, Operation, Outcome, Place, PlaceUnit, PullPhase, PullProgress, Stage,
+    UncertaintyMeasure, Utility,
 };
 
 use super::text::one_line;
@@ -147,6 +148,37 @@ pub fn location(document: &str, [first, last]: [u32; 2], place: Option<&Place>) 
 #[must_use]
 pub fn citation_location(citation: &Citation) -> String {
     location(&citation.file, citation.lines(), citation.place.as_ref())
+}
+
+/// Returns what a document says of itself, as `Tide tables, by R. Holm, 2024-01-31`; empty when it says
+/// nothing.
+#[must_use]
+pub fn metadata(metadata: &Metadata) -> String {
+    let author = metadata
+        .author
+        .as_ref()
+        .map(|author| format!("by {author}"));
+    let parts: Vec<String> = [metadata.title.clone(), author, metadata.date.clone()]
+        .into_iter()
+        .flatten()
+        .collect();
+    parts.join(", ")
+}
+
+/// Returns the documents that a search was limited to, as `reports/**: 12 of 140 documents`.
+#[must_use]
+pub fn filtered(filtered: &Filtered) -> String {
+    let Filtered {
+        filter,
+        documents,
+        of,
+    } = filtered;
+    format!(
+        "{}: {} of {}",
+        one_line(filter),
+        count(*documents),
+        counted(*of, "document")
+    )
 }
 
 /// Returns a place inside a file: ` p. 12-13`, ` Hours!2-4`, `:7`.

@@ -115,6 +115,43 @@ fn bad_settings_in_the_users_file_are_named() {
 }
 
 #[test]
+fn a_question_is_limited_to_some_documents() {
+    let program = Program::new();
+    fs::create_dir(program.corpus().join("reports")).expect("made");
+    let report = program.corpus().join("reports/reeve.txt");
+    fs::write(report, "Tam Reeve was born in Harwenby, the report says.").expect("written");
+    let documents = |flags: &[&str]| -> Vec<String> {
+        let asked = program.run(&[&["ask", "notes", QUESTION, "--json"], flags].concat());
+        assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+        let mut documents: Vec<String> = asked
+            .records()
+            .into_iter()
+            .filter_map(|record| match record.event {
+                Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) => Some(retrieval.hits),
+                _ => None,
+            })
+            .flatten()
+            .map(|hit| hit.chunk.document)
+            .collect();
+        documents.sort();
+        documents
+    };
+
+    assert_eq!(documents(&[]), ["people.md", "reports/reeve.txt"]);
+    assert_eq!(documents(&["--only", "reports/**"]), ["reports/reeve.txt"]);
+    assert_eq!(documents(&["--type", "md"]), ["people.md"]);
+    assert!(documents(&["--before", "1999"]).is_empty());
+
+    let refused = program.run(&["ask", "notes", QUESTION, "--after", "soon"]);
+    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("`soon` is not a date"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn an_answer_comes_with_its_sources_and_is_recorded() {
     let program = Program::new();
     let text = program.run(&["ask", "notes", QUESTION]);

@@ -70,6 +70,8 @@ impl Search for Shelf {
             bm25_found: 1,
             vector_found: 0,
             wall_us: 1,
+            filter: None,
+            documents: std::collections::BTreeMap::new(),
         })
     }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::Heading;
 use super::offsets::Offsets;
-use crate::event::Place;
+use crate::event::{Metadata, Place};
 
 /// The formats that are read.
 pub static FORMATS: &[&Format] = &[
@@ -74,18 +74,6 @@ pub(super) struct Extract {
     /// From the text to the decoded file; the reader of a binary file leaves it out.
     #[serde(skip)]
     pub origin: Offsets,
-}
-
-/// What a file says of itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Metadata {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub author: Option<String>,
-    /// The date that the document gives itself, as `2024-01-31`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub date: Option<String>,
 }
 
 impl Format {

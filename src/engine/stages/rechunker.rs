@@ -50,6 +50,8 @@ impl Rechunker for Adaptive {
                 vector_found: saturating_u32(hits.len()),
                 hits: hits.clone(),
                 wall_us: elapsed_us(started),
+                filter: None,
+                documents: std::collections::BTreeMap::new(),
             },
         });
 

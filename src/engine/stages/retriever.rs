@@ -13,6 +13,18 @@ impl Retriever for Hybrid {
             return Ok(Passages::default());
         };
 
+        if let Some(filtered) = retrieval
+            .filter
+            .as_ref()
+            .filter(|limit| limit.documents == 0)
+        {
+            run.emit(RunEvent::Warned {
+                text: format!("no document is let through by `{}`", filtered.filter),
+                advice: Some(
+                    "change retriever.filter (--only, --type, --after, --before)".to_owned(),
+                ),
+            });
+        }
         retrieval.hits = pins::keep(run, retrieval.hits)?;
         run.emit(RunEvent::RetrievalFinished {
             step: run.step,

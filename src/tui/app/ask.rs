@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::config::{Reader, SETTINGS};
+use crate::config::{DocumentFilter, Reader, SETTINGS};
 use crate::event::{Command, Hit};
 use crate::story::PassageTrace;
+use crate::tui::keys::Action;
 use crate::tui::overlays;
 use crate::tui::pane::Pane;
 use crate::tui::text;
@@ -238,6 +239,32 @@ impl App {
             let corpus = self.state.corpus.as_ref();
             let folder = corpus.map_or("", |corpus| &corpus.folder);
             self.ui.field = Some(Field::new(Purpose::Folder, folder));
+        }
+    }
+
+    /// Opens the input of the filter of documents, filled with the one in force.
+    pub(super) fn type_filter(&mut self) {
+        if self.has_engine() {
+            let filter = self.ui.next_run.config().retriever.filter;
+            self.ui.field = Some(Field::new(Purpose::Filter, &filter.to_string()));
+        }
+    }
+
+    /// Limits the next runs to these documents; an empty filter lifts the limit.
+    pub(super) fn filter_documents(&mut self, typed: &str) {
+        match typed.parse::<DocumentFilter>() {
+            Err(error) => self.refuse(error),
+            Ok(filter) => {
+                let text = filter.to_string();
+                self.override_setting("retriever.filter", &toml::Value::from(text).to_string());
+                let again = self.keymap.sign(Action::Again);
+                let which = if filter.is_empty() {
+                    "all documents".to_owned()
+                } else {
+                    filter.to_string()
+                };
+                self.notify(format!("{which}: {again} runs the question again"));
+            }
         }
     }
 

@@ -112,6 +112,7 @@ impl App {
                 Purpose::Reference => self.measure_against(typed),
                 Purpose::Passage => self.trace_passage(typed),
                 Purpose::Folder => self.open_typed_folder(typed),
+                Purpose::Filter => self.filter_documents(typed),
             }
         } else if self.has_overlay_input() {
             // the entries depend on what is typed, so they are asked for before the overlay goes

@@ -99,6 +99,7 @@ macro_rules! action_list {
             AgainFrom = "again-from" Panes ["R"] "run it again from the selected sentence on" => App::again_from;
             Pin = "pin" Panes ["a"] "pin the selected hit to every context, or unpin it" => |app| app.act_or(Action::Pin, "select a hit in Retrieval");
             Exclude = "exclude" Panes ["x"] "exclude the selected hit from every context, or allow it again" => |app| app.act_or(Action::Exclude, "select a hit in Retrieval");
+            Filter = "filter" Panes ["f"] "choose the documents to retrieve from" => App::type_filter;
             OpenSource = "open-source" Panes ["o"] "open the source of the selected hit or citation" => |app| app.act_or(Action::OpenSource, "nothing to open: select a hit or a sentence with a citation");
             OpenFolder = "open-folder" Panes ["O"] "open another folder of documents" => App::open_folder;
             Zoom = "zoom" Panes ["z"] "zoom the pane in or out" => App::zoom;
@@ -152,7 +153,7 @@ macro_rules! action_list {
             NextMatch = "next-match" Reading ["n"] "next match" => |app| app.go_to_match(look::Match::Next);
             PreviousMatch = "previous-match" Reading ["N"] "previous match" => |app| app.go_to_match(look::Match::Previous);
             Copy = "copy" Reading ["y"] "copy the selection (OSC 52)" => App::copy;
-            Freeze = "freeze" Reading ["f"] "freeze or resume the display" => App::freeze;
+            Freeze = "freeze" Reading ["F"] "freeze or resume the display" => App::freeze;
             Mouse = "mouse" Reading ["m"] "turn the mouse off or on (off: select text in the terminal)" => App::toggle_mouse;
             PaletteByColon = "commands" Reading [":"] "find a command by name" => |app| app.open_list(overlays::Palette::default());
             Help = "help" Reading ["?"] "show the keys that work here" => App::open_help;

@@ -214,6 +214,11 @@ impl LookupRows<'_> {
         let found = fusion_words(self.run, self.lookup, retrieval);
         let found = text::clip(&found, cells.saturating_sub(1)).into_owned();
         content.line(scene.span(Tone::Quiet, format!(" {found}")));
+        if let Some(filtered) = &retrieval.filter {
+            let filtered = format!(" only {}", words::filtered(filtered));
+            let filtered = text::clip(&filtered, cells.saturating_sub(1)).into_owned();
+            content.line(scene.span(Tone::Warning, filtered));
+        }
         if let Some(utility) = self.lookup.utility {
             content.line(self.utility_row(utility));
         }
@@ -266,11 +271,20 @@ impl LookupRows<'_> {
                 sign(Action::Again),
                 sign(Action::IndexReport)
             ),
+            _ if self.is_filtered() => format!(
+                "None of the chosen documents matches: {} chooses others.",
+                sign(Action::Filter)
+            ),
             _ => format!(
                 "Nothing in this folder matches. Try other words; {} shows what was indexed.",
                 sign(Action::IndexReport)
             ),
         }
+    }
+
+    fn is_filtered(&self) -> bool {
+        let retrieval = self.lookup.retrieval.as_ref();
+        retrieval.is_some_and(|retrieval| retrieval.filter.is_some())
     }
 
     fn hit_rows(&self, hits: &[Hit], content: &mut Content) {
@@ -373,6 +387,11 @@ impl LookupRows<'_> {
         let place = words::chunk_place(chunk);
         let tokens = text::counted(chunk.tokens.into(), "token");
         put(&format!("{headings}{place}, {tokens}"), Tone::Quiet, &[]);
+        let retrieval = self.lookup.retrieval.as_ref();
+        let metadata = retrieval.and_then(|of_lookup| of_lookup.documents.get(&chunk.document));
+        if let Some(metadata) = metadata {
+            put(&words::metadata(metadata), Tone::Quiet, &[]);
+        }
 
         if let Some(pinning) = pinning {
             put(pinning.words, pinning.tone, &[]);

@@ -21,6 +21,8 @@ pub enum Purpose {
     Passage,
     /// The path of a folder of documents.
     Folder,
+    /// The documents to retrieve from.
+    Filter,
 }
 
 impl Field {
@@ -45,6 +47,7 @@ impl Field {
             Purpose::Reference => " reference answer: ".to_owned(),
             Purpose::Passage => " text you expected to be found: ".to_owned(),
             Purpose::Folder => " folder: ".to_owned(),
+            Purpose::Filter => " documents (reports/** type:pdf): ".to_owned(),
         }
     }
 }

@@ -245,3 +245,54 @@ fn a_source_is_read_from_its_file_and_marked_when_changed() {
         "{gone:?}"
     );
 }
+
+#[test]
+fn a_filter_limits_both_lists_to_its_documents() {
+    let corpus = Corpus::new();
+    for number in 0..60 {
+        let text = format!("The lamp of buoy {number} burns green above the old harbour.");
+        corpus.write(&format!("buoys/{number:02}.md"), &text);
+    }
+    corpus.write("reports/lamps.md", "The lamp burns. A report on lamps.");
+    corpus.write(
+        "reports/2024/lamps.html",
+        "<p>The green lamp burns in 2024.</p>",
+    );
+    let mut index = corpus.open();
+    let mut embedder = WordEmbedder::new("one");
+    update(&mut index, &mut embedder);
+
+    let question = "Which green lamp burns?";
+    let vector = embedder.embed(&[question]).expect("a vector").remove(0);
+    let this_year = format!("after:{}", jiff::Zoned::now().year());
+    let cases: [(&str, usize, &str); 7] = [
+        ("reports", 2, "reports/"),
+        ("reports/*", 1, "reports/lamps.md"),
+        ("type:html", 1, "reports/2024/lamps.html"),
+        ("buoys/0* buoys/11.md", 11, "buoys/"),
+        (&this_year, 62, ""),
+        ("before:1999", 0, ""),
+        ("nowhere", 0, ""),
+    ];
+    for (filter, documents, start) in cases {
+        let settings = RetrieverSettings {
+            filter: filter.parse().expect(filter),
+            pool: 100,
+            ..config().retriever
+        };
+        let found = index
+            .search(question, &vector, "one", &settings)
+            .expect("an answer");
+        let filtered = found.filter.as_ref().expect("it is limited");
+        assert_eq!(
+            (filtered.documents, filtered.of),
+            (documents as u64, 62),
+            "{filter}"
+        );
+        assert_eq!(found.hits.len(), documents, "{filter}");
+        assert_eq!(found.vector_found as usize, documents, "{filter}");
+        for hit in &found.hits {
+            assert!(hit.chunk.document.starts_with(start), "{filter}: {hit:?}");
+        }
+    }
+}

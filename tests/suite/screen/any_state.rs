@@ -150,6 +150,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         "y",
         "z",
         "f",
+        "F",
         "o",
         "i",
         "s",

@@ -286,12 +286,12 @@ fn a_frozen_screen_stays_while_the_run_continues() {
     let mut screen = ready();
     screen
         .apply(&recorded()[..15])
-        .press("tab f")
+        .press("tab F")
         .apply(&recorded()[15..]);
     screen
-        .shows("frozen (f resumes)")
+        .shows("frozen (F resumes)")
         .hides("So the answer is")
-        .press("f")
+        .press("F")
         .shows("So the answer is");
 }
 

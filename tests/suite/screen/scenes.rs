@@ -75,7 +75,7 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("comparison", compared()),
         ("search", at(answered(), "3 / a l d")),
         ("search_taken", at(answered(), "3 / a l d enter n")),
-        ("banners", at(answered(), "f m")),
+        ("banners", at(answered(), "F m")),
         ("replay", replayed(12)),
         ("typing", typing()),
     ]

@@ -1,0 +1,258 @@
+//! A filter of documents: `reports/** type:pdf after:2024-01-01`, as a question is limited to some of
+//! a folder's documents.
+
+use std::fmt;
+use std::str::FromStr;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// The documents that a search is limited to: those that satisfy every kind of condition. An empty
+/// filter lets all through.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DocumentFilter {
+    /// Globs of paths inside the corpus, one of which must match.
+    globs: Vec<String>,
+    /// Names or extensions of formats, in lower case, one of which must be the document's.
+    types: Vec<String>,
+    /// The first and the last day, as `2024-01-31`, `2024-01` or `2024`.
+    after: Option<String>,
+    before: Option<String>,
+}
+
+/// What a filter looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct FilteredDocument<'a> {
+    /// Path inside the corpus.
+    pub path: &'a str,
+    /// Name of its format.
+    pub format: &'a str,
+    /// Its date, as `2024-01-31`.
+    pub date: &'a str,
+}
+
+/// A filter whose globs are compiled.
+pub struct Matcher<'a> {
+    filter: &'a DocumentFilter,
+    globs: GlobSet,
+}
+
+impl DocumentFilter {
+    /// Returns whether it lets every document through.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Compiles the globs.
+    pub fn matcher(&self) -> Matcher<'_> {
+        let mut globs = GlobSetBuilder::new();
+        for text in &self.globs {
+            // parsing has checked it
+            if let Ok(glob) = glob(text) {
+                globs.add(glob);
+            }
+        }
+        Matcher {
+            filter: self,
+            globs: globs.build().unwrap_or_default(),
+        }
+    }
+
+    fn add(&mut self, term: &str) -> Result<(), String> {
+        match term.split_once(':') {
+            Some(("type", name)) if !name.is_empty() => {
+                self.types.push(name.trim_start_matches('.').to_lowercase());
+            }
+            Some(("after", day)) => self.after = Some(date(day)?),
+            Some(("before", day)) => self.before = Some(date(day)?),
+            Some(("only", text)) => self.add_glob(text)?,
+            Some(_) | None => self.add_glob(term)?,
+        }
+        Ok(())
+    }
+
+    fn add_glob(&mut self, text: &str) -> Result<(), String> {
+        glob(text).map_err(|error| format!("`{text}` is not a glob ({error})"))?;
+        self.globs.push(text.to_owned());
+        Ok(())
+    }
+}
+
+impl Matcher<'_> {
+    /// Returns whether a document is let through.
+    pub fn lets_through(&self, document: FilteredDocument<'_>) -> bool {
+        let DocumentFilter {
+            globs,
+            types,
+            after,
+            before,
+        } = self.filter;
+        let extension = document.path.rsplit_once('.').map_or("", |(_, end)| end);
+        let is_of_type = |name: &String| {
+            document.format.eq_ignore_ascii_case(name) || extension.eq_ignore_ascii_case(name)
+        };
+
+        // a shorter date stands for every day in it
+        let up_to =
+            |day: &String| &document.date[..day.len().min(document.date.len())] <= day.as_str();
+        (globs.is_empty() || self.globs.is_match(document.path))
+            && (types.is_empty() || types.iter().any(is_of_type))
+            && after
+                .as_ref()
+                .is_none_or(|day| document.date >= day.as_str())
+            && before.as_ref().is_none_or(up_to)
+    }
+}
+
+/// A glob of paths; `reports` and `reports/` stand for everything below that folder as well.
+fn glob(text: &str) -> Result<globset::Glob, globset::Error> {
+    let text = match text.strip_suffix('/') {
+        Some(folder) => format!("{folder}/**"),
+        None if text.contains(['*', '?', '[', '{']) => text.to_owned(),
+        None => format!("{{{text},{text}/**}}"),
+    };
+    GlobBuilder::new(&text).literal_separator(true).build()
+}
+
+/// Returns a day, month or year in its usual form.
+fn date(text: &str) -> Result<String, String> {
+    let is_number = |part: &str, digits: usize| {
+        part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let parts: Vec<&str> = text.split('-').collect();
+    let is_date = match parts.as_slice() {
+        [year] => is_number(year, 4),
+        [year, month] => is_number(year, 4) && is_number(month, 2),
+        [_, _, _] => text.parse::<jiff::civil::Date>().is_ok(),
+        _ => false,
+    };
+    if is_date {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "`{text}` is not a date like 2024-01-31, 2024-01 or 2024"
+        ))
+    }
+}
+
+impl FromStr for DocumentFilter {
+    type Err = String;
+
+    /// Reads terms with blanks between them; a glob with a blank in it is quoted.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut filter = Self::default();
+        let mut term = String::new();
+        let mut is_quoted = false;
+        for character in text.chars().chain([' ']) {
+            match character {
+                '"' => is_quoted = !is_quoted,
+                blank if blank.is_whitespace() && !is_quoted => {
+                    if !term.is_empty() {
+                        filter.add(&term)?;
+                        term.clear();
+                    }
+                }
+                other => term.push(other),
+            }
+        }
+        if is_quoted {
+            return Err(format!("`{text}` has a quotation mark without its end"));
+        }
+        Ok(filter)
+    }
+}
+
+impl fmt::Display for DocumentFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted = |glob: &String| {
+            if glob.contains(char::is_whitespace) {
+                format!("\"{glob}\"")
+            } else if glob.contains(':') {
+                format!("only:{glob}")
+            } else {
+                glob.clone()
+            }
+        };
+        let terms: Vec<String> = self
+            .globs
+            .iter()
+            .map(quoted)
+            .chain(self.types.iter().map(|name| format!("type:{name}")))
+            .chain(self.after.iter().map(|day| format!("after:{day}")))
+            .chain(self.before.iter().map(|day| format!("before:{day}")))
+            .collect();
+        f.write_str(&terms.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(text: &str) -> DocumentFilter {
+        text.parse().expect(text)
+    }
+
+    #[test]
+    fn documents_that_are_let_through() {
+        let report = FilteredDocument {
+            path: "reports/2024/q1.pdf",
+            format: "PDF",
+            date: "2024-03-31",
+        };
+        let cases = [
+            ("", true),
+            ("reports/**", true),
+            ("reports", true),
+            ("reports/", true),
+            ("reports/*", false),
+            ("report", false),
+            ("notes reports/2024", true),
+            ("**/*.pdf", true),
+            ("*.pdf", false),
+            ("type:pdf", true),
+            ("type:PDF", true),
+            ("type:.pdf", true),
+            ("type:docx type:pdf", true),
+            ("type:docx", false),
+            ("after:2024", true),
+            ("after:2024-03-31 before:2024-03-31", true),
+            ("after:2024-04", false),
+            ("before:2024", true),
+            ("before:2024-03", true),
+            ("before:2024-03-30", false),
+            ("before:2023", false),
+            ("reports/** type:md", false),
+        ];
+        for (text, expected) in cases {
+            let filter = filter(text);
+            assert_eq!(filter.matcher().lets_through(report), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_filter_reads_what_it_writes() {
+        for text in [
+            "",
+            "reports/** type:pdf after:2024-01-31 before:2025",
+            "\"my notes/**\" only:a:b.md",
+        ] {
+            assert_eq!(filter(text).to_string(), text);
+            assert_eq!(filter(&filter(text).to_string()), filter(text));
+        }
+        assert!(filter("  ").is_empty());
+    }
+
+    #[test]
+    fn what_is_no_filter_is_named() {
+        for (text, named) in [
+            ("after:soon", "`soon` is not a date"),
+            ("before:2024-13-01", "2024-13-01"),
+            ("after:24", "`24`"),
+            ("[", "`[` is not a glob"),
+            ("\"open", "quotation mark"),
+        ] {
+            let error = text.parse::<DocumentFilter>().expect_err(text);
+            assert!(error.contains(named), "{error}");
+        }
+    }
+}
