@@ -23,7 +23,7 @@ pub use chunk::{
     Chunk, FixedSplit, SemanticSplit, Sentences, SplitMethod, chunks_at, fixed_chunks,
 };
 pub use document::{Document, read, source_lines};
-pub use formats::{FORMATS, Format};
+pub use formats::{FORMATS, Format, UNREAD, Unread};
 pub use language::language;
 pub use sentence::{fold_white_space, sentences};
 pub use tokens::TokenCounter;

@@ -9,7 +9,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
 use super::CorpusError;
-use super::formats::unread_kind;
+use super::formats::Unread;
 use crate::config::CorpusSettings;
 use crate::event::{Flow, IndexPhase, IndexProgress, SessionEvent, SkippedFile};
 
@@ -166,8 +166,8 @@ fn visit(
 }
 
 fn found(path: &str, entry: &DirEntry, settings: &CorpusSettings) -> Result<FoundFile, String> {
-    if let Some(kind) = unread_kind(path) {
-        return Err(format!("{kind}: not a text format that is read"));
+    if let Some(unread) = Unread::of(path) {
+        return Err(unread.reason());
     }
     let about = entry.metadata().map_err(|error| reason(&error))?;
     if about.len() > settings.max_file_bytes {

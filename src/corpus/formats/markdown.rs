@@ -11,6 +11,7 @@ pub(super) const FORMAT: Format = Format {
         "md", "markdown", "mdown", "mkd", "mkdn", "mdx", "qmd", "rmd",
     ],
     library: "pulldown-cmark",
+    place: "line",
     reader: Reader::Text(extract),
 };
 

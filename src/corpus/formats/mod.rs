@@ -1,12 +1,22 @@
 //! File formats: how the files of each become text. A format is one file of this folder and one line
 //! of [`FORMATS`].
 
-pub(super) mod html;
+mod builder;
+mod html;
 mod markdown;
+mod office;
+mod open_document;
+mod package;
+mod rtf;
 mod text;
 mod code;
+mod unread;
+mod xlsx;
+mod xml;
 
 use serde::{Deserialize, Serialize};
+
+pub use unread::{UNREAD, Unread};
 
 use super::document::Heading;
 use super::offsets::Offsets;
@@ -30,6 +40,13 @@ pub static FORMATS: &[&Format] = &[
     &code::RUBY,
     &code::PHP,
     &code::SHELL,
+    &office::WORD,
+    &office::POWERPOINT,
+    &office::EXCEL,
+    &open_document::TEXT,
+    &open_document::SHEETS,
+    &open_document::SLIDES,
+    &rtf::FORMAT,
 ];
 
 /// A file format.
@@ -41,6 +58,8 @@ pub struct Format {
     pub extensions: &'static [&'static str],
     /// What reads it, for users: `ragscope`, or a library with its version.
     pub library: &'static str,
+    /// What a place in such a file is, for users, as in `page`.
+    pub place: &'static str,
     pub(super) reader: Reader,
 }
 
@@ -51,7 +70,6 @@ pub(super) enum Reader {
     /// some text within linear time.
     Text(fn(String) -> Extract),
     /// Of any other file. The error is the reason for users why the file is skipped.
-    #[expect(dead_code, reason = "the first binary format takes it")]
     Binary(fn(&[u8]) -> Result<Extract, String>),
 }
 
@@ -106,71 +124,6 @@ impl Extract {
     }
 }
 
-/// Kinds of files without text, or whose text is not read, with their extensions.
-const UNREAD: &[(&str, &[&str])] = &[
-    ("a PDF document", &["pdf"]),
-    (
-        "an office document",
-        &[
-            "doc", "docx", "odt", "rtf", "xls", "xlsx", "ods", "ppt", "pptx", "odp", "pages",
-            "numbers",
-        ],
-    ),
-    ("an e-book", &["epub", "mobi", "azw", "azw3", "djvu"]),
-    (
-        "an image",
-        &[
-            "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "ico", "svg", "heic",
-            "avif", "psd", "xcf",
-        ],
-    ),
-    (
-        "a sound file",
-        &["mp3", "wav", "flac", "ogg", "opus", "m4a", "aac", "mid"],
-    ),
-    (
-        "a video",
-        &[
-            "mp4", "mkv", "avi", "mov", "webm", "wmv", "m4v", "mpg", "mpeg",
-        ],
-    ),
-    (
-        "an archive",
-        &[
-            "zip", "gz", "tgz", "bz2", "xz", "zst", "7z", "rar", "tar", "lz4", "br", "jar", "whl",
-            "deb", "rpm", "iso", "dmg",
-        ],
-    ),
-    (
-        "a program or library",
-        &[
-            "exe", "dll", "so", "dylib", "a", "o", "obj", "lib", "class", "pyc", "wasm", "bin",
-            "rlib", "rmeta",
-        ],
-    ),
-    ("a font", &["ttf", "otf", "woff", "woff2", "eot"]),
-    (
-        "a model",
-        &["gguf", "safetensors", "onnx", "pt", "pth", "ckpt", "h5"],
-    ),
-    (
-        "a database",
-        &[
-            "sqlite", "sqlite3", "db", "mdb", "parquet", "arrow", "feather", "npy", "npz", "pkl",
-            "pickle",
-        ],
-    ),
-];
-
-/// Returns the kind of a file whose name says that it is not read.
-pub(super) fn unread_kind(path: &str) -> Option<&'static str> {
-    let extension = extension(path);
-    UNREAD
-        .iter()
-        .find(|(_, extensions)| extensions.contains(&extension.as_str()))
-        .map(|(kind, _)| *kind)
-}
-
 fn extension(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.')
@@ -191,7 +144,10 @@ mod tests {
             ("x/photo.JPEG", "text", Some("an image")),
         ];
         for (path, format, unread) in cases {
-            let found = (Format::of(path).name, unread_kind(path));
+            let found = (
+                Format::of(path).name,
+                Unread::of(path).map(|unread| unread.kind),
+            );
             assert_eq!(found, (format, unread), "{path}");
         }
     }
@@ -202,12 +158,7 @@ mod tests {
             .iter()
             .flat_map(|format| format.extensions)
             .copied()
-            .chain(
-                UNREAD
-                    .iter()
-                    .flat_map(|(_, extensions)| *extensions)
-                    .copied(),
-            )
+            .chain(UNREAD.iter().flat_map(|unread| unread.extensions).copied())
             .collect();
         let all = extensions.len();
         extensions.sort_unstable();

@@ -6,5 +6,6 @@ pub(super) const FORMAT: Format = Format {
     name: "text",
     extensions: &["txt", "text"],
     library: "ragscope",
+    place: "line",
     reader: Reader::Text(Extract::verbatim),
 };

@@ -296,6 +296,7 @@ macro_rules! formats {
             name: $name,
             extensions: &[$($extension),+],
             library: "ragscope",
+            place: "line",
             reader: Reader::Text(|text| extract(text, &$rules)),
         };)+
     };

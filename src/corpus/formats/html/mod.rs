@@ -17,6 +17,7 @@ pub(super) const FORMAT: Format = Format {
     name: "HTML",
     extensions: &["html", "htm", "xhtml", "xht"],
     library: "html5gum",
+    place: "line",
     reader: Reader::Text(|source| extract(&source)),
 };
 

@@ -1,0 +1,378 @@
+//! Builds the text of a document from its headings, paragraphs, rows and members.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::Extract;
+use crate::corpus::document::Heading;
+use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
+
+/// Maximum size of the text of one file.
+const MAX_TEXT_BYTES: usize = 64 << 20;
+/// The header of a table is among its first rows.
+const MAX_ROWS_ABOVE_HEADER: usize = 10;
+/// A longer cell is text, not the name of a column.
+const MAX_COLUMN_NAME_CHARS: usize = 80;
+
+/// The text of a document while it grows. Control characters are left out, and what exceeds 64 MiB.
+#[derive(Debug, Default)]
+pub(in crate::corpus) struct Builder {
+    extract: Extract,
+    notes: Vec<String>,
+    /// The place and the part that begin with the next text.
+    next_place: Option<Place>,
+    begins_part: bool,
+    ends_in_line: bool,
+    is_full: bool,
+}
+
+/// The rows of a table, which become one line each: `Name: Ann; Age: 7`.
+#[derive(Debug, Default)]
+pub(in crate::corpus) struct Rows {
+    /// The names of the columns, once their row was found.
+    columns: Vec<String>,
+    rows: usize,
+}
+
+/// A sheet of a workbook, whose places are its rows.
+#[derive(Debug)]
+pub(super) struct Sheet {
+    name: String,
+    rows: Rows,
+}
+
+impl Builder {
+    /// Begins a place with the next text.
+    pub fn place(&mut self, place: Place) {
+        self.next_place = Some(place);
+    }
+
+    /// Begins a part with the next text: no chunk contains text of two parts.
+    pub fn part(&mut self) {
+        self.begins_part = true;
+    }
+
+    /// Adds a heading. Level 1 is outermost.
+    pub fn heading(&mut self, level: u8, title: &str) {
+        let title = one_line(title);
+        if let Some(range) = self.add(&title, false) {
+            self.extract.headings.push(Heading {
+                range,
+                level,
+                title,
+            });
+        }
+    }
+
+    /// Adds a paragraph, with a blank line before it.
+    pub fn paragraph(&mut self, text: &str) {
+        self.add(&clean(text), false);
+    }
+
+    /// Adds a line, directly below the line before it: a row, an item of a list.
+    pub fn line(&mut self, text: &str) {
+        self.add(&clean(text), true);
+    }
+
+    /// Adds a remark for the index report.
+    pub fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
+    pub fn metadata(&mut self, metadata: Metadata) {
+        self.extract.metadata = metadata;
+    }
+
+    /// Returns whether no more text fits.
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Adds what a reader extracted from a member: a chapter, an attachment.
+    #[cfg_attr(not(test), expect(dead_code, reason = "mail and books use it"))]
+    pub fn append(&mut self, member: Extract) {
+        self.notes.extend(member.note);
+        if member.text.trim().is_empty() {
+            return;
+        }
+        let Some(range) = self.add(&member.text, false) else {
+            return;
+        };
+
+        let shift = range.start;
+        let headings = member.headings.into_iter().map(|heading| Heading {
+            range: heading.range.start + shift..heading.range.end + shift,
+            ..heading
+        });
+        self.extract.headings.extend(headings);
+        let places = member.places.into_iter();
+        let places = places.map(|(at, place)| (at + shift, place));
+        self.extract.places.extend(places);
+        let parts = member.parts.into_iter().map(|at| at + shift);
+        self.extract.parts.extend(parts);
+    }
+
+    pub fn finish(mut self) -> Extract {
+        if self.is_full {
+            let mib = MAX_TEXT_BYTES >> 20;
+            self.note(format!("its text exceeds {mib} MiB: the rest is left out"));
+        }
+        if !self.notes.is_empty() {
+            self.extract.note = Some(self.notes.join("; "));
+        }
+        self.extract
+    }
+
+    /// Adds text and returns its range; `None` when there is none, or no more fits.
+    fn add(&mut self, text: &str, is_line: bool) -> Option<Range<usize>> {
+        self.is_full |= self.extract.text.len() + text.len() + 2 > MAX_TEXT_BYTES;
+        if text.is_empty() || self.is_full {
+            return None;
+        }
+
+        let is_directly_below = is_line && self.ends_in_line && !self.begins_part;
+        let to = &mut self.extract.text;
+        if !to.is_empty() {
+            to.push_str(if is_directly_below { "\n" } else { "\n\n" });
+        }
+        let start = to.len();
+        to.push_str(text);
+        let end = to.len();
+        self.ends_in_line = is_line;
+
+        if let Some(place) = self.next_place.take() {
+            self.extract.places.push((start, place));
+        }
+        if std::mem::take(&mut self.begins_part) {
+            self.extract.parts.push(start);
+        }
+        Some(start..end)
+    }
+}
+
+impl Rows {
+    /// Adds a row as a line: its cells with their columns, from 0. The first row that names columns is
+    /// the header, and is repeated with each row below it.
+    pub fn add(&mut self, cells: impl IntoIterator<Item = (usize, String)>, builder: &mut Builder) {
+        let cells: Vec<(usize, String)> = cells
+            .into_iter()
+            .map(|(column, cell)| (column, one_line(&cell)))
+            .filter(|(_, cell)| !cell.is_empty())
+            .collect();
+        builder.line(&self.line(&cells));
+
+        let can_be_header = self.columns.is_empty() && self.rows < MAX_ROWS_ABOVE_HEADER;
+        if can_be_header && is_header(&cells) {
+            let width = cells.iter().map(|(column, _)| column + 1).max();
+            self.columns.resize(width.unwrap_or(0), String::new());
+            for (column, name) in cells {
+                name.trim_end_matches(':')
+                    .clone_into(&mut self.columns[column]);
+            }
+        }
+        self.rows += 1;
+    }
+
+    fn line(&self, cells: &[(usize, String)]) -> String {
+        let parts: Vec<String> = cells
+            .iter()
+            .map(|(column, cell)| match self.columns.get(*column) {
+                Some(name) if !name.is_empty() && name != cell => format!("{name}: {cell}"),
+                _ => cell.clone(),
+            })
+            .collect();
+        parts.join("; ")
+    }
+}
+
+impl Sheet {
+    /// Begins a sheet, which is a part.
+    pub fn begin(name: &str, builder: &mut Builder) -> Self {
+        builder.part();
+        Self {
+            name: name.to_owned(),
+            rows: Rows::default(),
+        }
+    }
+
+    /// Adds a row by its number, from 1, with the columns of its cells, from 0.
+    pub fn row(
+        &mut self,
+        number: u32,
+        cells: impl IntoIterator<Item = (usize, String)>,
+        builder: &mut Builder,
+    ) {
+        builder.place(Place::new(PlaceUnit::Row, number).named(&self.name));
+        if self.rows.rows == 0 {
+            builder.heading(1, &self.name);
+        }
+        self.rows.add(cells, builder);
+    }
+
+    /// Adds a remark on a row.
+    pub fn remark(&mut self, row: u32, text: &str, builder: &mut Builder) {
+        builder.place(Place::new(PlaceUnit::Row, row).named(&self.name));
+        builder.line(text);
+    }
+}
+
+impl Extract {
+    /// Returns what was extracted from a member of a file: its places are in the member.
+    #[cfg_attr(not(test), expect(dead_code, reason = "mail uses it"))]
+    pub fn of_member(mut self, path: &str) -> Self {
+        if self.places.is_empty() {
+            self.places = line_places(&self.text);
+        }
+        for (_, place) in &mut self.places {
+            place.member = Some(match place.member.take() {
+                Some(inner) => format!("{path}/{inner}"),
+                None => path.to_owned(),
+            });
+        }
+        self.note = self.note.map(|note| format!("{path}: {note}"));
+        self
+    }
+}
+
+/// Returns the places of the lines of a text.
+fn line_places(text: &str) -> Vec<(usize, Place)> {
+    let mut start = 0;
+    let mut places = Vec::new();
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let number = saturating_u32(index + 1);
+        places.push((start, Place::new(PlaceUnit::Line, number)));
+        start += line.len();
+    }
+    places
+}
+
+/// Returns whether the cells are the names of columns: at least two, short, not all of them numbers.
+fn is_header(cells: &[(usize, String)]) -> bool {
+    let is_short = |name: &str| name.chars().count() <= MAX_COLUMN_NAME_CHARS;
+    let is_number = |name: &str| name.parse::<f64>().is_ok();
+    cells.len() >= 2
+        && cells.iter().all(|(_, name)| is_short(name))
+        && !cells.iter().all(|(_, name)| is_number(name))
+}
+
+/// Returns text without control characters and without white space at its ends. Every kind of line
+/// end becomes a line feed.
+fn clean(text: &str) -> Cow<'_, str> {
+    let text = text.trim();
+    if !text.contains(|c: char| c.is_control() && c != '\n' && c != '\t') {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\r\n", "\n");
+    let lines = text.replace(['\r', '\u{b}', '\u{c}', '\u{85}'], "\n");
+    let kept: String = lines
+        .chars()
+        .filter(|c| !c.is_control() || *c == '\n' || *c == '\t')
+        .collect();
+    Cow::Owned(kept.trim().to_owned())
+}
+
+/// Returns text as one line, with single spaces.
+pub(in crate::corpus) fn one_line(text: &str) -> String {
+    let text = clean(text);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
+}
+
+/// Returns a title or a name as one line; `None` when it is empty.
+pub(in crate::corpus) fn named(text: &str) -> Option<String> {
+    let text = one_line(text);
+    (!text.is_empty()).then_some(text)
+}
+
+/// Returns the day of an ISO 8601 date.
+pub(in crate::corpus) fn day(date: &str) -> Option<String> {
+    let day = date.trim().get(..10)?;
+    day.parse::<jiff::civil::Date>()
+        .is_ok()
+        .then(|| day.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(table: &[&[&str]]) -> String {
+        let mut builder = Builder::default();
+        let mut rows = Rows::default();
+        for row in table {
+            let cells = row.iter().map(|&cell| cell.to_owned());
+            rows.add(cells.enumerate(), &mut builder);
+        }
+        builder.finish().text
+    }
+
+    #[test]
+    fn rows_repeat_their_header() {
+        let cases: [(&[&[&str]], &str); 5] = [
+            (
+                &[&["Name", "Age"], &["Ann", "7"], &["", "8"]],
+                "Name; Age\nName: Ann; Age: 7\nAge: 8",
+            ),
+            (
+                &[&["Prices of May"], &["Item", "Price:"], &["Tea", "2\n3"]],
+                "Prices of May\nItem; Price:\nItem: Tea; Price: 2 3",
+            ),
+            (&[&["1", "2"], &["3", "4"]], "1; 2\n3; 4"),
+            (&[&["a", "b"], &["c", "d", "e"]], "a; b\na: c; b: d; e"),
+            (&[&["", ""], &["only"]], "only"),
+        ];
+        for (table, text) in cases {
+            assert_eq!(rows(table), text, "{table:?}");
+        }
+    }
+
+    #[test]
+    fn places_and_parts_begin_with_the_next_text() {
+        let mut builder = Builder::default();
+        builder.place(Place::new(PlaceUnit::Slide, 1));
+        builder.place(Place::new(PlaceUnit::Slide, 2));
+        builder.part();
+        builder.heading(1, "One\r\ntwo");
+        builder.line("a\u{b}b\u{1b}");
+        builder.line(" c ");
+        builder.part();
+        builder.line("d");
+        builder.paragraph("");
+        let extract = builder.finish();
+
+        assert_eq!(extract.text, "One two\n\na\nb\nc\n\nd");
+        assert_eq!(extract.places, [(0, Place::new(PlaceUnit::Slide, 2))]);
+        assert_eq!(extract.parts, [0, 16]);
+        assert_eq!(extract.headings[0].range, 0..7);
+        assert_eq!(extract.note, None);
+    }
+
+    #[test]
+    fn members_are_named_by_their_places() {
+        let mut inner = Builder::default();
+        inner.paragraph("one\ntwo");
+        let mut builder = Builder::default();
+        builder.paragraph("mail");
+        builder.append(inner.finish().of_member("a.txt").of_member("b.zip"));
+        let extract = builder.finish();
+
+        assert_eq!(extract.text, "mail\n\none\ntwo");
+        let (at, place) = &extract.places[1];
+        assert_eq!(*at, 10);
+        assert_eq!((place.unit, place.first), (PlaceUnit::Line, 2));
+        assert_eq!(place.member.as_deref(), Some("b.zip/a.txt"));
+    }
+
+    #[test]
+    fn text_beyond_the_limit_is_left_out() {
+        let mut builder = Builder::default();
+        let long = "x".repeat(MAX_TEXT_BYTES - 4);
+        builder.paragraph(&long);
+        builder.paragraph("more");
+        builder.paragraph("");
+        assert!(builder.is_full());
+        let extract = builder.finish();
+        assert_eq!(extract.text.len(), long.len());
+        assert!(extract.note.is_some_and(|note| note.contains("64 MiB")));
+    }
+}

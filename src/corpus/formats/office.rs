@@ -1,0 +1,270 @@
+//! Word and PowerPoint files, and Excel files before 2007, read by undoc. Macros are never run, and
+//! formulas give the values that were stored with them.
+
+use undoc::model::{Block, Document, Paragraph, Section, Table};
+
+use super::builder::{Builder, Rows, Sheet, day, named};
+use super::package::{Package, encrypted};
+use super::xml::{Node, walk};
+use super::{Extract, Format, Reader, rtf, xlsx};
+use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
+
+pub(super) const WORD: Format = Format {
+    name: "Word",
+    extensions: &["docx", "docm", "dotx", "dotm", "doc", "dot"],
+    library: "undoc",
+    place: "heading",
+    reader: Reader::Binary(word),
+};
+
+pub(super) const POWERPOINT: Format = Format {
+    name: "PowerPoint",
+    extensions: &["pptx", "pptm", "ppsx", "ppsm", "potx", "ppt", "pps"],
+    library: "undoc",
+    place: "slide",
+    reader: Reader::Binary(powerpoint),
+};
+
+pub(super) const EXCEL: Format = Format {
+    name: "Excel",
+    extensions: &["xlsx", "xlsm", "xltx", "xltm", "xls", "xlt"],
+    library: "ragscope, undoc",
+    place: "sheet and row",
+    reader: Reader::Binary(excel),
+};
+
+/// Tables in cells of tables beyond this depth are left out.
+const MAX_TABLE_DEPTH: u8 = 8;
+const ZIP: &[u8] = b"PK";
+
+fn word(bytes: &[u8]) -> Result<Extract, String> {
+    // Programs save RTF under the name of a Word file.
+    if bytes.starts_with(b"{\\rtf") {
+        return rtf::extract(bytes);
+    }
+    let document = parse(bytes)?;
+    let mut builder = Builder::default();
+    builder.metadata(metadata(&document.metadata));
+    for section in &document.sections {
+        blocks(section, &mut builder);
+    }
+    Ok(builder.finish())
+}
+
+fn powerpoint(bytes: &[u8]) -> Result<Extract, String> {
+    let document = parse(bytes)?;
+    let notes = if bytes.starts_with(ZIP) {
+        slide_notes(&mut Package::open(bytes)?)?
+    } else {
+        document.sections.iter().map(stored_notes).collect()
+    };
+
+    let mut builder = Builder::default();
+    builder.metadata(metadata(&document.metadata));
+    for (index, section) in document.sections.iter().enumerate() {
+        builder.part();
+        builder.place(Place::new(PlaceUnit::Slide, saturating_u32(index + 1)));
+        blocks(section, &mut builder);
+        let notes = notes.get(index).filter(|notes| !notes.trim().is_empty());
+        if let Some(notes) = notes {
+            builder.paragraph(&format!("Notes: {}", notes.trim()));
+        }
+    }
+    Ok(builder.finish())
+}
+
+fn excel(bytes: &[u8]) -> Result<Extract, String> {
+    if bytes.starts_with(ZIP) {
+        return xlsx::extract(bytes);
+    }
+    let document = parse(bytes)?;
+    let mut builder = Builder::default();
+    builder.metadata(metadata(&document.metadata));
+    for section in &document.sections {
+        sheet(section, &mut builder);
+    }
+    Ok(builder.finish())
+}
+
+/// Adds a sheet. undoc leaves empty rows out, so rows are counted without them.
+fn sheet(section: &Section, builder: &mut Builder) {
+    let mut sheet = Sheet::begin(section.name.as_deref().unwrap_or("Sheet"), builder);
+    let mut number = 0;
+    for block in &section.content {
+        let Block::Table(table) = block else { continue };
+        for cells in grid(table) {
+            number += 1;
+            sheet.row(number, cells, builder);
+        }
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Document, String> {
+    if bytes.starts_with(ZIP) {
+        Package::open(bytes)?.check()?;
+    }
+    undoc::parse_bytes(bytes).map_err(|error| match error.kind() {
+        undoc::ErrorKind::Encrypted => encrypted(),
+        undoc::ErrorKind::UnknownFormat => "its content is not that of an Office file".to_owned(),
+        _ => format!("it is damaged ({error})"),
+    })
+}
+
+fn metadata(of: &undoc::Metadata) -> Metadata {
+    let date = of.modified.as_ref().or(of.created.as_ref());
+    Metadata {
+        title: of.title.as_deref().and_then(named),
+        author: of.author.as_deref().and_then(named),
+        date: date.and_then(|date| day(date)),
+    }
+}
+
+fn blocks(section: &Section, builder: &mut Builder) {
+    for block in &section.content {
+        match block {
+            Block::Paragraph(paragraph) => add_paragraph(paragraph, builder),
+            Block::Table(table) => add_table(table, 0, builder),
+            Block::Note { content, .. } => {
+                content
+                    .iter()
+                    .for_each(|paragraph| builder.paragraph(&text(paragraph)));
+            }
+            Block::Image { alt_text, .. } => {
+                builder.paragraph(alt_text.as_deref().unwrap_or_default());
+            }
+            Block::PageBreak | Block::SectionBreak => {}
+        }
+    }
+}
+
+fn add_paragraph(paragraph: &Paragraph, builder: &mut Builder) {
+    let text = text(paragraph);
+    if paragraph.is_heading() {
+        builder.heading(paragraph.heading.level(), &text);
+    } else if let Some(list) = &paragraph.list_info {
+        let mark = list.number.map_or("-".to_owned(), |n| format!("{n}."));
+        if !text.trim().is_empty() {
+            builder.line(&format!("{mark} {}", text.trim()));
+        }
+    } else {
+        builder.paragraph(&text);
+    }
+    for image in &paragraph.images {
+        builder.paragraph(image.alt_text.as_deref().unwrap_or_default());
+    }
+}
+
+/// Returns the text of a paragraph, without the numbers of its notes.
+fn text(paragraph: &Paragraph) -> String {
+    let mut text = String::new();
+    for run in &paragraph.runs {
+        text.push_str(&run.text);
+        if run.line_break || run.page_break {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn add_table(table: &Table, depth: u8, builder: &mut Builder) {
+    if depth > MAX_TABLE_DEPTH {
+        return;
+    }
+    builder.paragraph(table.caption.as_deref().unwrap_or_default());
+    let is_layout = table.rows.iter().all(|row| row.cells.len() < 2);
+    let mut rows = Rows::default();
+    for (cells, row) in grid(table).into_iter().zip(&table.rows) {
+        if is_layout {
+            let cells = row.cells.iter();
+            cells
+                .flat_map(|cell| &cell.content)
+                .for_each(|paragraph| add_paragraph(paragraph, builder));
+        } else {
+            rows.add(cells, builder);
+        }
+        for nested in row.cells.iter().flat_map(|cell| &cell.nested_tables) {
+            add_table(nested, depth + 1, builder);
+        }
+    }
+}
+
+/// Returns the text of the cells of a table, each with its column.
+fn grid(table: &Table) -> Vec<Vec<(usize, String)>> {
+    let columns = table.cell_columns();
+    columns
+        .iter()
+        .zip(&table.rows)
+        .map(|(columns, row)| {
+            let cells = columns.iter().zip(&row.cells);
+            cells
+                .map(|(&column, cell)| {
+                    let lines: Vec<String> = cell.content.iter().map(text).collect();
+                    (column, lines.join("\n"))
+                })
+                .collect()
+        })
+        .collect()
+}
+
+fn stored_notes(section: &Section) -> String {
+    let notes = section.notes.iter().flatten().map(text);
+    notes.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the notes of the slides in their order. undoc assumes that notes have the number of their
+/// slide; their relationships say which slide they belong to.
+fn slide_notes(package: &mut Package<'_>) -> Result<Vec<String>, String> {
+    let Some(presentation) = package.xml("ppt/presentation.xml")? else {
+        return Ok(Vec::new());
+    };
+    let slides = package.relationships("ppt/presentation.xml")?;
+    let mut ids = Vec::new();
+    walk(presentation.as_bytes(), &mut |node| {
+        if let Node::Open(tag) = node
+            && tag.name() == "sldId"
+        {
+            ids.extend(tag.attribute("r:id"));
+        }
+        true
+    })?;
+
+    let mut notes = Vec::new();
+    for id in &ids {
+        let slide = slides.iter().find(|part| part.id == *id);
+        let of_slide = match slide {
+            Some(slide) => package.relationships(&slide.path)?,
+            None => Vec::new(),
+        };
+        let page = of_slide.iter().find(|part| part.is("notesSlide"));
+        let xml = match page {
+            Some(page) => package.xml(&page.path)?.unwrap_or_default(),
+            None => String::new(),
+        };
+        notes.push(notes_text(&xml)?);
+    }
+    Ok(notes)
+}
+
+/// Returns the text of the body of a notes page, without its header, footer, date and number.
+fn notes_text(xml: &str) -> Result<String, String> {
+    let mut text = String::new();
+    let mut is_body = false;
+    let mut is_text = false;
+    walk(xml.as_bytes(), &mut |node| {
+        match node {
+            Node::Open(tag) => match tag.name() {
+                "sp" => is_body = false,
+                "ph" => is_body = tag.attribute("type").as_deref() == Some("body"),
+                "t" => is_text = is_body,
+                "br" if is_body => text.push('\n'),
+                _ => {}
+            },
+            Node::Close("t") => is_text = false,
+            Node::Close("p") if is_body => text.push('\n'),
+            Node::Text(part) if is_text => text.push_str(part),
+            Node::Close(_) | Node::Text(_) => {}
+        }
+        true
+    })?;
+    Ok(text)
+}

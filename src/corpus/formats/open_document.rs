@@ -1,0 +1,362 @@
+//! OpenDocument: texts, sheets and slides, from the XML of their package.
+
+use super::builder::{Builder, Rows, Sheet};
+use super::package::{Package, encrypted};
+use super::xml::{Node, Tag, walk};
+use super::{Extract, Format, Reader};
+use crate::event::{Place, PlaceUnit};
+
+pub(super) const TEXT: Format = Format {
+    name: "OpenDocument text",
+    extensions: &["odt", "ott", "fodt"],
+    library: "ragscope",
+    place: "heading",
+    reader: Reader::Binary(extract),
+};
+
+pub(super) const SHEETS: Format = Format {
+    name: "OpenDocument sheets",
+    extensions: &["ods", "ots", "fods"],
+    library: "ragscope",
+    place: "sheet and row",
+    reader: Reader::Binary(extract),
+};
+
+pub(super) const SLIDES: Format = Format {
+    name: "OpenDocument slides",
+    extensions: &["odp", "otp", "fodp"],
+    library: "ragscope",
+    place: "slide",
+    reader: Reader::Binary(extract),
+};
+
+/// Repeated cells beyond this are not text that somebody wrote.
+const MAX_REPEATED_CELLS: usize = 1_000;
+const MAX_REPEATED_ROWS: u32 = 1_000;
+const MAX_COLUMNS: usize = 16_384;
+/// Maximum number of spaces that one element stands for.
+const MAX_SPACES: usize = 100;
+
+fn extract(bytes: &[u8]) -> Result<Extract, String> {
+    let mut document = Content::default();
+    if bytes.starts_with(b"PK") {
+        let mut package = Package::open(bytes)?;
+        let manifest = package.xml("META-INF/manifest.xml")?.unwrap_or_default();
+        if manifest.contains("encryption-data") {
+            return Err(encrypted());
+        }
+        let Some(content) = package.xml("content.xml")? else {
+            return Err("its content is not that of an OpenDocument file".to_owned());
+        };
+        document.builder.metadata(package.metadata("meta.xml")?);
+        document.read(&content);
+    } else {
+        document.read(&super::xml::decode(bytes));
+    }
+    Ok(document.builder.finish())
+}
+
+/// The content of a document while it is read.
+#[derive(Default)]
+struct Content {
+    builder: Builder,
+    /// The paragraphs that are open, the innermost last: notes and text boxes are inside others.
+    paragraphs: Vec<Paragraph>,
+    /// The tables that are open, the innermost last.
+    tables: Vec<Table>,
+    /// Notes of the paragraph that is open.
+    notes: Vec<String>,
+    slides: u32,
+    list_depth: u32,
+    is_first_of_item: bool,
+    notes_page: u32,
+    is_spreadsheet: bool,
+    /// Depth inside an element whose text is left out.
+    skipped: u32,
+}
+
+#[derive(Default)]
+struct Paragraph {
+    /// 0 is no heading.
+    level: u8,
+    text: String,
+    is_note: bool,
+    is_item: bool,
+}
+
+#[derive(Default)]
+struct Table {
+    rows: Rows,
+    sheet: Option<Sheet>,
+    cells: Vec<(usize, String)>,
+    /// The text of the cell that is open, and how often it repeats.
+    cell: Option<(String, usize)>,
+    column: usize,
+    /// The number of the row that is open, and how often it repeats.
+    row: u32,
+    repeated: u32,
+}
+
+impl Content {
+    fn read(&mut self, xml: &str) {
+        let result = walk(xml.as_bytes(), &mut |node| {
+            match node {
+                Node::Open(tag) => self.open(tag),
+                Node::Close(name) => self.close(name),
+                Node::Text(text) => self.text(text),
+            }
+            !self.builder.is_full()
+        });
+        if let Err(reason) = result {
+            self.builder.note(reason);
+        }
+        while !self.paragraphs.is_empty() {
+            self.end_paragraph();
+        }
+    }
+
+    fn open(&mut self, tag: &Tag<'_>) {
+        let name = tag.name();
+        if self.skipped > 0 || is_skipped(name) || self.is_about_note(name) {
+            self.skipped += 1;
+            return;
+        }
+        match name {
+            "spreadsheet" => self.is_spreadsheet = true,
+            "h" => self.paragraphs.push(Paragraph {
+                level: count(tag, "outline-level").clamp(1, 9) as u8,
+                is_note: false,
+                ..Paragraph::default()
+            }),
+            "p" => {
+                let is_item = std::mem::take(&mut self.is_first_of_item);
+                self.paragraphs.push(Paragraph {
+                    is_item,
+                    ..Paragraph::default()
+                });
+            }
+            "s" => self.push(&" ".repeat(count(tag, "c").clamp(1, MAX_SPACES))),
+            "tab" => self.push("\t"),
+            "line-break" => self.push("\n"),
+            // the alternative text of a picture
+            "title" | "desc" => self.push(" "),
+            "note" | "annotation" => self.paragraphs.push(Paragraph {
+                is_note: true,
+                ..Paragraph::default()
+            }),
+            "list-item" => {
+                self.list_depth += 1;
+                self.is_first_of_item = true;
+            }
+            "page" => self.slide(),
+            "notes" => self.notes_page += 1,
+            "table" => self.begin_table(tag),
+            "table-row" => {
+                if let Some(table) = self.tables.last_mut() {
+                    table.begin_row(count(tag, "number-rows-repeated"));
+                }
+            }
+            "table-cell" | "covered-table-cell" => {
+                if let Some(table) = self.tables.last_mut() {
+                    table.begin_cell(tag);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, name: &str) {
+        if self.skipped > 0 {
+            self.skipped -= 1;
+            return;
+        }
+        match name {
+            "h" | "p" | "note" | "annotation" => self.end_paragraph(),
+            "list-item" => {
+                self.list_depth = self.list_depth.saturating_sub(1);
+                self.is_first_of_item = false;
+            }
+            "notes" => self.notes_page = self.notes_page.saturating_sub(1),
+            "table-cell" | "covered-table-cell" => {
+                if let Some(table) = self.tables.last_mut() {
+                    table.end_cell();
+                }
+            }
+            "table-row" => {
+                if let Some(table) = self.tables.last_mut() {
+                    table.end_row(&mut self.builder);
+                }
+            }
+            "table" => {
+                self.tables.pop();
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds text with single spaces: others are elements of their own (ODF 1.3, 6.1.2).
+    fn text(&mut self, text: &str) {
+        if self.skipped > 0 {
+            return;
+        }
+        let mut single = String::with_capacity(text.len());
+        for c in text.chars() {
+            if !c.is_ascii_whitespace() {
+                single.push(c);
+            } else if !single.ends_with(' ') {
+                single.push(' ');
+            }
+        }
+        self.push(&single);
+    }
+
+    fn push(&mut self, text: &str) {
+        if let Some(paragraph) = self.paragraphs.last_mut() {
+            paragraph.text.push_str(text);
+        }
+    }
+
+    /// Returns whether an element says who wrote a comment, and when.
+    fn is_about_note(&self, name: &str) -> bool {
+        let is_note = self.paragraphs.last().is_some_and(|open| open.is_note);
+        is_note
+            && matches!(
+                name,
+                "creator" | "date" | "sender-initials" | "creator-initials"
+            )
+    }
+
+    fn slide(&mut self) {
+        self.slides += 1;
+        self.builder.part();
+        self.builder
+            .place(Place::new(PlaceUnit::Slide, self.slides));
+    }
+
+    fn begin_table(&mut self, tag: &Tag<'_>) {
+        let mut table = Table::default();
+        if self.is_spreadsheet && self.tables.is_empty() {
+            let name = tag.attribute("name").unwrap_or_default();
+            table.sheet = Some(Sheet::begin(&name, &mut self.builder));
+        }
+        self.tables.push(table);
+    }
+
+    /// Ends the innermost paragraph. One inside a note, a cell or a text box becomes part of it.
+    fn end_paragraph(&mut self) {
+        let Some(paragraph) = self.paragraphs.pop() else {
+            return;
+        };
+        let text = paragraph.text.trim();
+        if paragraph.is_note {
+            self.notes.push(text.to_owned());
+            return;
+        }
+        if let Some(outer) = self.paragraphs.last_mut().filter(|outer| outer.is_note) {
+            outer.text.push_str(text);
+            outer.text.push('\n');
+            return;
+        }
+        let cell = self.tables.last_mut().and_then(|table| table.cell.as_mut());
+        if let Some((cell, _)) = cell {
+            cell.push_str(text);
+            cell.push('\n');
+            return;
+        }
+        self.add(&paragraph, text);
+        if self.paragraphs.is_empty() {
+            let notes = std::mem::take(&mut self.notes);
+            notes.iter().for_each(|note| self.builder.paragraph(note));
+        }
+    }
+
+    fn add(&mut self, paragraph: &Paragraph, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        if paragraph.level > 0 {
+            self.builder.heading(paragraph.level, text);
+        } else if self.notes_page > 0 {
+            self.builder.paragraph(&format!("Notes: {text}"));
+        } else if paragraph.is_item {
+            self.builder.line(&format!("- {text}"));
+        } else if self.list_depth > 0 {
+            self.builder.line(text);
+        } else {
+            self.builder.paragraph(text);
+        }
+    }
+}
+
+impl Table {
+    fn begin_row(&mut self, repeated: usize) {
+        self.row += 1;
+        self.repeated = u32::try_from(repeated.max(1)).unwrap_or(u32::MAX);
+        self.column = 0;
+        self.cells.clear();
+    }
+
+    fn begin_cell(&mut self, tag: &Tag<'_>) {
+        let repeated = count(tag, "number-columns-repeated").max(1);
+        self.cell = Some((String::new(), repeated));
+    }
+
+    fn end_cell(&mut self) {
+        let Some((text, repeated)) = self.cell.take() else {
+            return;
+        };
+        let copies = repeated.min(MAX_REPEATED_CELLS);
+        if !text.trim().is_empty() {
+            let columns = (self.column..self.column.saturating_add(copies))
+                .take_while(|at| *at < MAX_COLUMNS);
+            self.cells.extend(columns.map(|at| (at, text.clone())));
+        }
+        self.column = self.column.saturating_add(repeated);
+    }
+
+    /// Adds the row as often as it repeats. Empty rows only count.
+    fn end_row(&mut self, builder: &mut Builder) {
+        let cells = std::mem::take(&mut self.cells);
+        let copies = if cells.is_empty() {
+            0
+        } else {
+            self.repeated.min(MAX_REPEATED_ROWS)
+        };
+        for copy in 0..copies {
+            match &mut self.sheet {
+                Some(sheet) => sheet.row(self.row.saturating_add(copy), cells.clone(), builder),
+                None => self.rows.add(cells.clone(), builder),
+            }
+        }
+        self.row = self.row.saturating_add(self.repeated - 1);
+    }
+}
+
+/// Returns whether the text of an element is no text of the document: what changed, the mark of a
+/// note, the place of a picture.
+fn is_skipped(name: &str) -> bool {
+    matches!(
+        name,
+        "tracked-changes"
+            | "note-citation"
+            | "page-number"
+            | "scripts"
+            | "font-face-decls"
+            | "automatic-styles"
+            | "styles"
+            | "master-styles"
+            | "settings"
+            | "forms"
+            | "binary-data"
+            | "sequence-decls"
+            | "meta"
+            | "index-title-template"
+            | "table-of-content-source"
+            | "date-time-decl"
+    )
+}
+
+fn count(tag: &Tag<'_>, attribute: &str) -> usize {
+    let count = tag.attribute(attribute);
+    count.and_then(|count| count.parse().ok()).unwrap_or(0)
+}

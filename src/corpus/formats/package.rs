@@ -1,0 +1,209 @@
+//! A document that is a zip archive of XML. What it may unpack to is bounded.
+
+use std::io::{BufReader, Cursor, Read};
+
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use super::builder::{day, named};
+use super::xml::{self, Node, walk};
+use crate::event::Metadata;
+
+/// Maximum size of a member, unpacked.
+const MAX_MEMBER_BYTES: u64 = 64 << 20;
+/// Maximum size of all members together, unpacked.
+const MAX_TOTAL_BYTES: u64 = 1 << 30;
+/// Maximum size of a member over its packed size, for members of more than [`RATIO_FROM_BYTES`].
+const MAX_RATIO: u64 = 200;
+const RATIO_FROM_BYTES: u64 = 1 << 20;
+
+/// A document that is a zip archive.
+pub(super) struct Package<'a> {
+    archive: ZipArchive<Cursor<&'a [u8]>>,
+}
+
+/// A relationship of a part of an Office file to another of its parts.
+pub(super) struct Relationship {
+    pub id: String,
+    /// The path of the other part.
+    pub path: String,
+    kind: String,
+}
+
+impl Relationship {
+    /// Returns whether the other part is of this kind, as in `notesSlide`.
+    pub fn is(&self, kind: &str) -> bool {
+        self.kind.rsplit('/').next() == Some(kind)
+    }
+}
+
+impl<'a> Package<'a> {
+    /// Opens a package.
+    ///
+    /// # Errors
+    /// The reason why it cannot be read.
+    pub fn open(bytes: &'a [u8]) -> Result<Self, String> {
+        let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| reason(&error))?;
+        Ok(Self { archive })
+    }
+
+    /// Unpacks every member into nothing, for readers without limits of their own.
+    ///
+    /// # Errors
+    /// A member that is damaged or exceeds the limits.
+    pub fn check(&mut self) -> Result<(), String> {
+        let mut total = 0;
+        for index in 0..self.archive.len() {
+            let member = self.archive.by_index(index).map_err(|e| reason(&e))?;
+            let packed = member.compressed_size();
+            let unpacked = unpack(member, packed, &mut std::io::sink())?;
+            total += unpacked;
+            if total > MAX_TOTAL_BYTES {
+                return Err(too_large(MAX_TOTAL_BYTES));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.archive.index_for_name(name).is_some()
+    }
+
+    /// Returns the XML of a member; `None` when there is no such member.
+    ///
+    /// # Errors
+    /// A member that is damaged, encrypted or exceeds the limits.
+    pub fn xml(&mut self, name: &str) -> Result<Option<String>, String> {
+        let bytes = self.bytes(name)?;
+        Ok(bytes.map(|bytes| xml::decode(&bytes).into_owned()))
+    }
+
+    /// Returns the XML of a member as a stream, which ends where it exceeds `limit` bytes.
+    ///
+    /// # Errors
+    /// A member that is missing or encrypted.
+    pub fn stream(&mut self, name: &str, limit: u64) -> Result<impl std::io::BufRead, String> {
+        let member = self.archive.by_name(name).map_err(|error| reason(&error))?;
+        let most = limit.min(member.compressed_size().saturating_mul(MAX_RATIO));
+        Ok(BufReader::with_capacity(
+            1 << 16,
+            member.take(most.max(RATIO_FROM_BYTES)),
+        ))
+    }
+
+    /// Returns the relationships of a part of an Office file to its other parts. Those to other files
+    /// are left out.
+    ///
+    /// # Errors
+    /// A member that is damaged, encrypted or exceeds the limits.
+    pub fn relationships(&mut self, part: &str) -> Result<Vec<Relationship>, String> {
+        let (folder, name) = part.rsplit_once('/').unwrap_or(("", part));
+        let Some(xml) = self.xml(&resolve(folder, &format!("_rels/{name}.rels")))? else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        walk(xml.as_bytes(), &mut |node| {
+            if let Node::Open(tag) = node
+                && tag.name() == "Relationship"
+                && tag.attribute("TargetMode").as_deref() != Some("External")
+            {
+                found.push(Relationship {
+                    id: tag.attribute("Id").unwrap_or_default(),
+                    path: resolve(folder, &tag.attribute("Target").unwrap_or_default()),
+                    kind: tag.attribute("Type").unwrap_or_default(),
+                });
+            }
+            true
+        })?;
+        Ok(found)
+    }
+
+    /// Returns the metadata in a member with the elements of Dublin Core.
+    ///
+    /// # Errors
+    /// A member that is damaged, encrypted or exceeds the limits.
+    pub fn metadata(&mut self, name: &str) -> Result<Metadata, String> {
+        let xml = self.xml(name)?.unwrap_or_default();
+        let mut metadata = Metadata::default();
+        let mut created = None;
+        let mut text = String::new();
+        walk(xml.as_bytes(), &mut |node| {
+            match node {
+                Node::Open(_) => text.clear(),
+                Node::Text(part) => text.push_str(part),
+                Node::Close("title") => metadata.title = named(&text),
+                Node::Close("creator") => metadata.author = named(&text),
+                Node::Close("modified" | "date") => metadata.date = day(&text),
+                Node::Close("created" | "creation-date") => created = day(&text),
+                Node::Close(_) => {}
+            }
+            true
+        })?;
+        metadata.date = metadata.date.or(created);
+        Ok(metadata)
+    }
+
+    fn bytes(&mut self, name: &str) -> Result<Option<Vec<u8>>, String> {
+        let member = match self.archive.by_name(name) {
+            Ok(member) => member,
+            Err(ZipError::FileNotFound) => return Ok(None),
+            Err(error) => return Err(reason(&error)),
+        };
+        let packed = member.compressed_size();
+        let mut bytes = Vec::new();
+        let unpacked = unpack(member, packed, &mut bytes)?;
+        if unpacked > MAX_MEMBER_BYTES {
+            return Err(too_large(MAX_MEMBER_BYTES));
+        }
+        Ok(Some(bytes))
+    }
+}
+
+/// Unpacks a member of `packed` bytes until it exceeds a limit.
+fn unpack(member: impl Read, packed: u64, to: &mut dyn std::io::Write) -> Result<u64, String> {
+    let by_ratio = packed.saturating_mul(MAX_RATIO).max(RATIO_FROM_BYTES);
+    let most = by_ratio.min(MAX_TOTAL_BYTES);
+    let unpacked = std::io::copy(&mut member.take(most + 1), to)
+        .map_err(|error| format!("it is damaged ({error})"))?;
+    if unpacked > by_ratio {
+        return Err(format!(
+            "a part of it unpacks to more than {MAX_RATIO} times its size"
+        ));
+    }
+    Ok(unpacked)
+}
+
+/// Returns the path of a target that is relative to a folder of the package, or begins at its root.
+fn resolve(folder: &str, target: &str) -> String {
+    let from_root = match target.strip_prefix('/') {
+        Some(target) => target.to_owned(),
+        None => format!("{folder}/{target}"),
+    };
+    let mut path = Vec::new();
+    for step in from_root.split('/') {
+        match step {
+            "" | "." => {}
+            ".." => {
+                path.pop();
+            }
+            _ => path.push(step),
+        }
+    }
+    path.join("/")
+}
+
+fn too_large(limit: u64) -> String {
+    format!("it unpacks to more than {} MiB", limit >> 20)
+}
+
+pub(super) fn encrypted() -> String {
+    "it is encrypted: save it without a password".to_owned()
+}
+
+fn reason(error: &ZipError) -> String {
+    match error {
+        ZipError::InvalidPassword => encrypted(),
+        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => encrypted(),
+        _ => format!("it is damaged ({error})"),
+    }
+}

@@ -1,0 +1,128 @@
+//! Kinds of files that are not read, and the way out.
+
+/// A kind of files without text, or whose text is not read.
+#[derive(Debug)]
+pub struct Unread {
+    /// As in `an image`.
+    pub kind: &'static str,
+    /// How its text becomes readable; `None` where it holds no text.
+    pub way_out: Option<&'static str>,
+    /// Extensions of the file names, in lower case.
+    pub extensions: &'static [&'static str],
+}
+
+/// The kinds that are not read.
+pub static UNREAD: &[Unread] = &[
+    Unread {
+        kind: "a PDF document",
+        way_out: Some("convert it to text (pdftotext)"),
+        extensions: &["pdf"],
+    },
+    Unread {
+        kind: "an iWork document",
+        way_out: Some("export it as PDF or as an Office file"),
+        extensions: &["pages", "numbers", "key"],
+    },
+    Unread {
+        kind: "a binary workbook",
+        way_out: Some("save it as XLSX"),
+        extensions: &["xlsb"],
+    },
+    Unread {
+        kind: "a Works, WordPerfect or Publisher document",
+        way_out: Some("convert it to ODT (LibreOffice)"),
+        extensions: &["wps", "wpd", "pub"],
+    },
+    Unread {
+        kind: "an e-book",
+        way_out: Some("convert it to EPUB (Calibre)"),
+        extensions: &["epub", "mobi", "azw", "azw3", "kfx", "lit", "prc"],
+    },
+    Unread {
+        kind: "a scanned document",
+        way_out: Some("convert it to text (djvutxt)"),
+        extensions: &["djvu", "djv"],
+    },
+    Unread {
+        kind: "an Outlook mailbox",
+        way_out: Some("convert it to MBOX (readpst)"),
+        extensions: &["pst", "ost"],
+    },
+    Unread {
+        kind: "an Outlook message",
+        way_out: Some("save it as EML"),
+        extensions: &["msg"],
+    },
+    Unread {
+        kind: "an image",
+        way_out: Some("read its text into a file (tesseract)"),
+        extensions: &[
+            "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "ico", "svg", "heic",
+            "avif", "psd", "xcf",
+        ],
+    },
+    Unread {
+        kind: "a sound file",
+        way_out: Some("transcribe it into a file (whisper.cpp)"),
+        extensions: &["mp3", "wav", "flac", "ogg", "opus", "m4a", "aac", "mid"],
+    },
+    Unread {
+        kind: "a video",
+        way_out: Some("transcribe it into a file (whisper.cpp)"),
+        extensions: &[
+            "mp4", "mkv", "avi", "mov", "webm", "wmv", "m4v", "mpg", "mpeg",
+        ],
+    },
+    Unread {
+        kind: "an archive",
+        way_out: Some("unpack it into the folder"),
+        extensions: &[
+            "zip", "gz", "tgz", "bz2", "xz", "zst", "7z", "rar", "tar", "lz4", "br", "jar", "whl",
+            "deb", "rpm", "iso", "dmg",
+        ],
+    },
+    Unread {
+        kind: "a program or library",
+        way_out: None,
+        extensions: &[
+            "exe", "dll", "so", "dylib", "a", "o", "obj", "lib", "class", "pyc", "wasm", "bin",
+            "rlib", "rmeta",
+        ],
+    },
+    Unread {
+        kind: "a font",
+        way_out: None,
+        extensions: &["ttf", "otf", "woff", "woff2", "eot"],
+    },
+    Unread {
+        kind: "a model",
+        way_out: None,
+        extensions: &["gguf", "safetensors", "onnx", "pt", "pth", "ckpt", "h5"],
+    },
+    Unread {
+        kind: "a database",
+        way_out: Some("export its tables as CSV"),
+        extensions: &[
+            "sqlite", "sqlite3", "db", "mdb", "accdb", "parquet", "arrow", "feather", "npy", "npz",
+            "pkl", "pickle",
+        ],
+    },
+];
+
+impl Unread {
+    /// Returns the kind of a file whose name says that it is not read.
+    pub(in crate::corpus) fn of(path: &str) -> Option<&'static Self> {
+        let extension = super::extension(path);
+        UNREAD
+            .iter()
+            .find(|unread| unread.extensions.contains(&extension.as_str()))
+    }
+
+    /// Returns the reason for users why such a file is skipped.
+    pub(in crate::corpus) fn reason(&self) -> String {
+        match self.way_out {
+            Some(way_out) => format!("{} is not read: {way_out}", self.kind),
+            None => format!("{} holds no text to read", self.kind),
+        }
+    }
+}
