@@ -106,6 +106,45 @@ impl Run {
     /// Takes in an event that happened `t_us` microseconds after the run started.
     pub fn apply(&mut self, event: &RunEvent, t_us: u64) {
         match event {
+            RunEvent::RunStarted { .. }
+            | RunEvent::GateChosen { .. }
+            | RunEvent::QuestionRewritten { .. } => self.apply_to_start(event),
+            RunEvent::QueryWritten { .. }
+            | RunEvent::RetrievalFinished { .. }
+            | RunEvent::LinksRead { .. }
+            | RunEvent::ChunksLinked { .. }
+            | RunEvent::ChunksGraded { .. }
+            | RunEvent::ChunksJudged { .. }
+            | RunEvent::StageFinished { .. }
+            | RunEvent::ChunksMerged { .. }
+            | RunEvent::ChunksReranked { .. }
+            | RunEvent::ContextBuilt { .. } => self.apply_to_lookups(event),
+            RunEvent::DocumentsRechunked { .. }
+            | RunEvent::UnderstandingMeasured { .. }
+            | RunEvent::UnderstandingSkipped { .. }
+            | RunEvent::ContextEvaluated { .. }
+            | RunEvent::ChunksClassified { .. }
+            | RunEvent::ContextRefined { .. }
+            | RunEvent::RefinementFinished { .. } => self.apply_to_refinement(event),
+            RunEvent::ModelCalled { .. }
+            | RunEvent::ModelCallFinished { .. }
+            | RunEvent::JudgementsRead { .. } => self.apply_to_calls(event),
+            RunEvent::StepStarted { .. }
+            | RunEvent::ThoughtGenerated { .. }
+            | RunEvent::TokenGenerated { .. }
+            | RunEvent::StepFinished { .. }
+            | RunEvent::StepAttributed { .. } => self.apply_to_steps(event, t_us),
+            RunEvent::UtilityMeasured { .. } | RunEvent::RunFinished { .. } => {
+                self.apply_to_end(event)
+            }
+            // Warnings are the session's to show.
+            RunEvent::Warned { .. } | RunEvent::Unknown => {}
+        }
+    }
+
+    /// Applies an event of the start: the question, the settings, the gate.
+    fn apply_to_start(&mut self, event: &RunEvent) {
+        match event {
             RunEvent::RunStarted {
                 question,
                 preset,
@@ -145,7 +184,13 @@ impl Run {
                     used: *used,
                 });
             }
+            _ => {}
+        }
+    }
 
+    /// Applies an event of a lookup: its query, its hits and what each stage made of them.
+    fn apply_to_lookups(&mut self, event: &RunEvent) {
+        match event {
             RunEvent::QueryWritten {
                 step,
                 query,
@@ -191,7 +236,13 @@ impl Run {
                 }
                 self.lookup(*step).context_built(context);
             }
+            _ => {}
+        }
+    }
 
+    /// Applies an event of the rounds that repair the context.
+    fn apply_to_refinement(&mut self, event: &RunEvent) {
+        match event {
             RunEvent::DocumentsRechunked {
                 step, documents, ..
             } => {
@@ -245,7 +296,13 @@ impl Run {
             RunEvent::RefinementFinished { best, end, .. } => {
                 self.refinement.finished = Some((*best, *end));
             }
+            _ => {}
+        }
+    }
 
+    /// Applies an event of a model call.
+    fn apply_to_calls(&mut self, event: &RunEvent) {
+        match event {
             RunEvent::ModelCalled {
                 call,
                 purpose,
@@ -270,14 +327,19 @@ impl Run {
             RunEvent::ModelCallFinished { call, calls, usage } => {
                 self.calls_finished(*call, *calls, *usage);
             }
-
             RunEvent::JudgementsRead { call, masses, .. } => {
                 let judged = self.calls.iter_mut().filter(|known| known.call >= *call);
                 for (known, mass) in judged.zip(masses) {
                     known.label_mass = Some(*mass);
                 }
             }
+            _ => {}
+        }
+    }
 
+    /// Applies an event of a sentence of the answer.
+    fn apply_to_steps(&mut self, event: &RunEvent, t_us: u64) {
+        match event {
             RunEvent::StepStarted { step } => self.step(*step).begin(),
             RunEvent::ThoughtGenerated { step, text } => {
                 self.step(*step).thoughts.push_str(&many_lines(text));
@@ -302,7 +364,13 @@ impl Run {
                 citations,
             } => self.step(*step).finish(text, uncertainty, citations),
             RunEvent::StepAttributed { step, chunks } => self.step(*step).attribute(chunks),
+            _ => {}
+        }
+    }
 
+    /// Applies an event of the end: the answer, and how much its context helped.
+    fn apply_to_end(&mut self, event: &RunEvent) {
+        match event {
             RunEvent::UtilityMeasured { step, utility } => {
                 let of_step = self.lookups.iter_mut().rfind(|lookup| lookup.step == *step);
                 if let Some(lookup) = of_step {
@@ -323,8 +391,7 @@ impl Run {
                 self.citations = citations.clone();
                 self.usage = *usage;
             }
-            // Warnings are the session's to show.
-            RunEvent::Warned { .. } | RunEvent::Unknown => {}
+            _ => {}
         }
     }
 
