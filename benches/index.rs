@@ -414,6 +414,7 @@ impl Synthetic {
             context_tokens: 512,
             chat_template: String::new(),
             template_fallback: String::new(),
+            practice: false,
         };
         Self {
             card,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use ragscope::cli::{self, Arguments, Exit, Hub, Output, Stopped, Subcommands, demo};
-use ragscope::config::{Layers, Paths};
+use ragscope::config::{Layers, Paths, demo_corpus};
 use ragscope::event::{Command, StopFlag};
 use ragscope::{llm, trace, tui};
 
@@ -45,7 +45,7 @@ fn show(arguments: &Arguments) -> Result<Exit, Stopped> {
         Some(Subcommands::Demo) => {
             let layers = demo::layers(&arguments.shared, &paths)?;
             let suggestions = demo::questions()?.into_iter().map(suggestion).collect();
-            open(layers, &paths, Some(demo::corpus()), suggestions)?
+            open(layers, &paths, Some(demo_corpus()), suggestions)?
         }
         _ => {
             let folder = arguments.folder.clone();

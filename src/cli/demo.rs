@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::config::{Layers, Paths, assets_folder};
+use crate::config::{Layers, Paths, demo_corpus, demo_folder};
 use crate::event::harmless;
 
 use super::args::Shared;
@@ -25,20 +25,10 @@ pub struct Prepared {
     pub shows: String,
 }
 
-fn folder() -> PathBuf {
-    assets_folder().join("demo")
-}
-
-/// Returns the folder of the bundled corpus.
-#[must_use]
-pub fn corpus() -> PathBuf {
-    folder().join("corpus")
-}
-
 /// Returns the file of the questions about it, with their answers.
 #[must_use]
 pub fn question_file() -> PathBuf {
-    folder().join("questions.jsonl")
+    demo_folder().join("questions.jsonl")
 }
 
 /// Returns the settings: those of the demo, then those of the user, then the flags.
@@ -48,7 +38,7 @@ pub fn question_file() -> PathBuf {
 pub fn layers(flags: &Shared, paths: &Paths) -> Result<Layers, Stopped> {
     let mut layers = Layers::load(paths)?;
     layers
-        .add_base_layer(&folder().join("ragscope.toml"))
+        .add_base_layer(&demo_folder().join("ragscope.toml"))
         .map_err(not_found)?;
     super::with_flags(layers, flags)
 }
@@ -62,7 +52,7 @@ pub fn questions() -> Result<Vec<Prepared>, Stopped> {
     struct File {
         question: Vec<Prepared>,
     }
-    let file = folder().join("prepared.toml");
+    let file = demo_folder().join("prepared.toml");
     let text = std::fs::read_to_string(&file)
         .map_err(|error| not_found(format!("{}: {error}", file.display())))?;
     let file: File =
@@ -91,7 +81,7 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
     if flags.preset.is_none() {
         layers.set("demo", "preset", &prepared.preset)?;
     }
-    let (corpus, question) = (corpus(), prepared.question.as_str());
+    let (corpus, question) = (demo_corpus(), prepared.question.as_str());
     let exit = Work::new(layers, paths, out)?.ask(Question {
         folder: &corpus,
         text: question,

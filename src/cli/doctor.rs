@@ -282,11 +282,23 @@ fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
         .as_ref()
         .ok()
         .map(|(card, _)| probe(config, paths, card));
+    let is_practice = generator.as_ref().is_ok_and(|(card, _)| card.practice);
+    let practice = is_practice.then(|| {
+        Check::poor(
+            "generator",
+            words::PRACTICE,
+            "`ragscope models recommend` lists models for this machine",
+        )
+    });
     let models = [
         model(ModelRole::Generator, generator),
         model(ModelRole::Embedder, embedder),
     ];
-    models.into_iter().chain(of_generator).collect()
+    models
+        .into_iter()
+        .chain(practice)
+        .chain(of_generator)
+        .collect()
 }
 
 /// Checks the probe. The gate falls back to the token entropy, so a missing probe is not a failure.

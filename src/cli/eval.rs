@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::config::{Config, ConfigError, Layers, Paths, RetrieverKind, assets_folder};
+use crate::config::{
+    Config, ConfigError, Layers, Paths, RetrieverKind, assets_folder, demo_corpus,
+};
 use crate::corpus::{self, Document, FoundFile};
 use crate::engine::{Worker, WorkerError};
 use crate::eval::{
@@ -70,7 +72,7 @@ pub fn run(
     let interrupt = Interrupt::listen()?;
     let layers = evaluated_layers(what, flags, paths)?;
     let presets = presets(flags.preset.as_deref(), &layers)?;
-    let folder = what.corpus.clone().unwrap_or_else(demo::corpus);
+    let folder = what.corpus.clone().unwrap_or_else(demo_corpus);
     check_folder(&folder)?;
 
     let file = what.questions.clone().unwrap_or_else(demo::question_file);

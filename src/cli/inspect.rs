@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::config::{Layers, Paths, assets_folder, defaults_toml};
 use crate::event::{ModelRole, harmless};
-use crate::llm::{FoundModel, LlmError, discover, resolve};
+use crate::llm::{FoundModel, LlmError, ModelSource, discover, resolve};
 use crate::story::words;
 
 use super::args::Arguments;
@@ -57,6 +57,10 @@ pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, 
     Ok(Exit::Done)
 }
 
+fn is_practice(model: &FoundModel) -> bool {
+    model.source == ModelSource::Bundled && model.role == Some(ModelRole::Generator)
+}
+
 fn model_table(listed: &[ListedModel]) -> String {
     let rows: Vec<[String; 6]> = listed
         .iter()
@@ -74,6 +78,9 @@ fn model_table(listed: &[ListedModel]) -> String {
                 words::bytes(model.bytes),
                 match &model.problem {
                     Some(problem) => problem.line(),
+                    None if is_practice(model) => {
+                        format!("{}, {}", model.source.name(), words::PRACTICE)
+                    }
                     None => model.source.name().to_owned(),
                 },
             ]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::config::Paths;
+use crate::config::{Paths, demo_corpus};
 use crate::engine::ProbeQuestion;
 use crate::eval::QuestionSet;
 use crate::event::{Advice, ProbeCard, Problem, StatePosition, harmless};
@@ -74,7 +74,7 @@ fn train(
     } else {
         super::layers(flags, paths)?
     };
-    let folder = what.folder.clone().unwrap_or_else(demo::corpus);
+    let folder = what.folder.clone().unwrap_or_else(demo_corpus);
     check_folder(&folder)?;
     let mut questions: Vec<ProbeQuestion> = Vec::new();
     for file in &what.questions {

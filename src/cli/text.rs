@@ -116,7 +116,14 @@ impl RunText {
         }
         out.text(&sources(&self.run))?;
         out.dim(&utilities(&self.run))?;
-        out.dim(&footer(&self.run))
+        out.dim(&footer(&self.run))?;
+        if self.run.is_practice() {
+            out.dim(&format!(
+                "{}; `ragscope models recommend` lists others\n",
+                words::PRACTICE
+            ))?;
+        }
+        Ok(())
     }
 }
 

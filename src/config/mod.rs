@@ -27,7 +27,7 @@ pub use manual::defaults_toml;
 pub use names::{names_with_own, nearest};
 #[cfg(feature = "portable")]
 pub use paths::libraries_folder;
-pub use paths::{Paths, assets_folder};
+pub use paths::{Paths, assets_folder, demo_corpus, demo_folder};
 pub use presets::{preset_names, presets_table};
 pub use settings::*;
 pub use value::Choice;

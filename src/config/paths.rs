@@ -105,6 +105,16 @@ pub fn assets_folder() -> PathBuf {
         .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("assets"))
 }
 
+/// Returns the folder of the demo, with its corpus, its questions and its settings.
+pub fn demo_folder() -> PathBuf {
+    assets_folder().join("demo")
+}
+
+/// Returns the folder of the documents of the demo.
+pub fn demo_corpus() -> PathBuf {
+    demo_folder().join("corpus")
+}
+
 /// Returns the folder of ggml's libraries that came with a portable build: `PREFIX/lib/ragscope`
 /// or, on Windows, where the program is.
 #[cfg(feature = "portable")]

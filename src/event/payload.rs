@@ -76,6 +76,10 @@ pub struct ModelCard {
     /// Why another template stands in for the model's own; empty when none does.
     #[serde(default)]
     pub template_fallback: String,
+    /// Whether it is a generator that comes with the program: made for its demo, and often wrong
+    /// about other documents.
+    #[serde(default)]
+    pub practice: bool,
 }
 
 /// A corpus and the state of its index.
@@ -89,6 +93,9 @@ pub struct CorpusCard {
     pub generation: u64,
     /// Whether another process writes this index and this one only reads.
     pub read_only: bool,
+    /// Whether it is the corpus of the demo.
+    #[serde(default)]
+    pub demo: bool,
 }
 
 /// A phase of indexing.

@@ -64,7 +64,7 @@ use rechunk::RechunkCache;
 use similarity_cache::SimilarityCache;
 use vectors::VectorStore;
 
-use crate::config::RetrieverSettings;
+use crate::config::{RetrieverSettings, demo_corpus};
 use crate::event::{
     ChunkText, CorpusCard, Filtered, Hit, IndexReport, Metadata, Retrieval, elapsed_us,
 };
@@ -88,6 +88,8 @@ pub struct Index {
     /// The folder as the user named it.
     name: String,
     canonical: PathBuf,
+    /// Whether it is the corpus of the demo.
+    is_demo: bool,
     layout: Layout,
     /// The writer lock; `None` when another process has it.
     lock: Option<File>,
@@ -147,8 +149,10 @@ impl Index {
             Lock::Refused(_) if layout.has_generation() => None,
             Lock::Refused(error) => return Err(error.of(&name)),
         };
+        let demo = demo_corpus().canonicalize();
         let similarity_cache = SimilarityCache::new(layout.similarity_cache());
         Ok(Self {
+            is_demo: demo.is_ok_and(|demo| demo == canonical),
             name,
             canonical,
             layout,
@@ -314,6 +318,7 @@ impl Index {
             chunks: manifest.map_or(0, |manifest| manifest.chunks),
             generation: manifest.map_or(0, |manifest| manifest.generation),
             read_only: self.lock.is_none(),
+            demo: self.is_demo,
         }
     }
 

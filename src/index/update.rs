@@ -483,6 +483,7 @@ mod tests {
             context_tokens: 512,
             chat_template: text(),
             template_fallback: text(),
+            practice: false,
         };
         Directions { card, calls: 0 }
     }

@@ -11,7 +11,7 @@ use llama_cpp_2::model::params::LlamaModelParams;
 
 use super::gguf::Metadata;
 use super::runtime::{Device, Runtime, available_memory_bytes};
-use super::{LlmError, ffi, log};
+use super::{LlmError, bundled, ffi, log};
 use crate::config::{GpuLayers, KvCacheType};
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
 
@@ -168,6 +168,9 @@ fn card(
 ) -> Result<ModelCard, LlmError> {
     let file_name = file.file_name().unwrap_or_default();
     let file_name = file_name.to_string_lossy().into_owned();
+    let is_bundled = bundled::listed()
+        .iter()
+        .any(|listed| listed.file == file_name);
     let fingerprint =
         fingerprint(file, metadata.file_bytes).map_err(|error| LlmError::Unusable {
             path: file.display().to_string(),
@@ -190,6 +193,7 @@ fn card(
         context_tokens: 0,
         chat_template: String::new(),
         template_fallback: String::new(),
+        practice: is_bundled && role == ModelRole::Generator,
     })
 }
 

@@ -7,7 +7,7 @@ use crate::event::{
 };
 
 use super::text::{self, many_lines, one_line};
-use super::{Change, Lookup, Refinement, Step, Token};
+use super::{Change, Lookup, Refinement, Step, Token, words};
 
 /// One question and everything that happened to it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -135,7 +135,7 @@ impl Run {
             | RunEvent::StepFinished { .. }
             | RunEvent::StepAttributed { .. } => self.apply_to_steps(event, t_us),
             RunEvent::UtilityMeasured { .. } | RunEvent::RunFinished { .. } => {
-                self.apply_to_end(event)
+                self.apply_to_end(event);
             }
             // Warnings are the session's to show.
             RunEvent::Warned { .. } | RunEvent::Unknown => {}
@@ -503,6 +503,13 @@ impl Run {
             .iter()
             .rev()
             .find_map(|lookup| lookup.hit(chunk))
+    }
+
+    /// Returns whether the generator answered about documents that it was not made for.
+    #[must_use]
+    pub fn is_practice(&self) -> bool {
+        let generator = self.model(ModelRole::Generator);
+        generator.is_some_and(|model| words::is_for_practice(model, self.corpus.as_ref()))
     }
 
     /// The chunks of the last context, in the order of their labels.

@@ -1,9 +1,9 @@
 //! Numbers, reasons and states of a run as text: each is worded here and nowhere else.
 
 use crate::event::{
-    ChunkText, Citation, DropReason, Filtered, IndexPhase, IndexProgress, IndexReport, MemoryNeed,
-    Metadata, Operation, Outcome, Place, PlaceUnit, PullPhase, PullProgress, Stage,
-    UncertaintyMeasure, Utility,
+    ChunkText, Citation, CorpusCard, DropReason, Filtered, IndexPhase, IndexProgress, IndexReport,
+    MemoryNeed, Metadata, ModelCard, Operation, Outcome, Place, PlaceUnit, PullPhase, PullProgress,
+    Stage, UncertaintyMeasure, Utility,
 };
 
 use super::text::one_line;
@@ -148,6 +148,15 @@ pub fn location(document: &str, [first, last]: [u32; 2], place: Option<&Place>) 
 #[must_use]
 pub fn citation_location(citation: &Citation) -> String {
     location(&citation.file, citation.lines(), citation.place.as_ref())
+}
+
+/// What a bundled generator is, on documents other than the demo's.
+pub const PRACTICE: &str = "practice model: often wrong about your own documents";
+
+/// Returns whether a generator answers about documents that it was not made for.
+#[must_use]
+pub fn is_for_practice(generator: &ModelCard, corpus: Option<&CorpusCard>) -> bool {
+    generator.practice && corpus.is_none_or(|corpus| !corpus.demo)
 }
 
 /// Returns what a document says of itself, as `Tide tables, by R. Holm, 2024-01-31`; empty when it says

@@ -106,8 +106,15 @@ fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {
     let Some(card) = of_run.or(of_session) else {
         return Vec::new();
     };
+    let corpus = shown_corpus(scene);
+    let practice = if words::is_for_practice(card, corpus) {
+        "  practice"
+    } else {
+        ""
+    };
     let mut spans = vec![
         scene.span(Tone::Text, model_name(card)),
+        scene.span(Tone::Warning, practice),
         scene.span(Tone::Quiet, format!("  {}", device(card))),
     ];
     if let Some(speed) = scene.run.and_then(Run::tokens_per_second) {

@@ -115,6 +115,27 @@ fn bad_settings_in_the_users_file_are_named() {
 }
 
 #[test]
+fn a_bundled_generator_is_marked_on_documents_of_the_user() {
+    let program = Program::new();
+    let mark = "practice model";
+    let cases: [(&[&str], bool); 4] = [
+        (&["ask", "notes", QUESTION], true),
+        (&["demo"], false),
+        (&["models"], true),
+        (&["doctor"], true),
+    ];
+    for (arguments, is_marked) in cases {
+        let ended = program.run(arguments);
+        assert_eq!(
+            ended.stdout.contains(mark),
+            is_marked,
+            "{arguments:?}: {}",
+            ended.stdout
+        );
+    }
+}
+
+#[test]
 fn a_question_is_limited_to_some_documents() {
     let program = Program::new();
     fs::create_dir(program.corpus().join("reports")).expect("made");

@@ -134,6 +134,7 @@ impl Search for Shelf {
             chunks: 3,
             generation: 1,
             read_only: false,
+            demo: false,
         }
     }
 }

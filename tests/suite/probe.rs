@@ -40,6 +40,7 @@ fn generator() -> ModelCard {
         context_tokens: 64,
         chat_template: "gguf".to_owned(),
         template_fallback: String::new(),
+        practice: false,
     }
 }
 

@@ -128,6 +128,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
             answer_rows(&mut page, run);
             outcome_rows(&mut page, outcome);
             changed_rows(&mut page, run);
+            practice_row(&mut page, run);
         }
         None if !scene.ui.is_in_progress(run) => {
             note(&mut page, Tone::Quiet, "■ the recording ends here");
@@ -403,6 +404,15 @@ fn outcome_rows(page: &mut Page<'_>, outcome: &Outcome) {
                 page.text(Tone::Text, "      ", &text::many_lines(advice));
             }
         }
+    }
+}
+
+/// Says that the answer is of a model for practice.
+fn practice_row(page: &mut Page<'_>, run: &Run) {
+    if run.is_practice() {
+        let models = page.scene.keymap.sign(Action::Models);
+        let words = format!("{}; {models} chooses another", words::PRACTICE);
+        note(page, Tone::Quiet, &words);
     }
 }
 

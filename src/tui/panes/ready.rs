@@ -3,6 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::event::{CorpusCard, ModelRole, Operation};
+use crate::story::words;
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
@@ -21,6 +22,7 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
     if let Some(corpus) = &scene.state.corpus {
         page.line(corpus_row(&page, corpus));
     }
+    practice_row(&mut page);
     page.gap();
 
     last_failure(&mut page);
@@ -29,6 +31,19 @@ pub(super) fn content(scene: &Scene<'_>, cells: usize) -> Content {
         suggestion_rows(&mut page);
     }
     page.content
+}
+
+/// Says that the generator is for practice, with the way to another one.
+fn practice_row(page: &mut Page<'_>) {
+    let state = &page.scene.state;
+    let Some(Model::Ready { card, .. }) = state.models.get(&ModelRole::Generator) else {
+        return;
+    };
+    if words::is_for_practice(card, state.corpus.as_ref()) && page.scene.ui.player.is_none() {
+        let models = page.scene.keymap.sign(Action::Models);
+        let words = format!("{}; {models} chooses another", words::PRACTICE);
+        page.text(Tone::Warning, "   ", &words);
+    }
 }
 
 /// Writes the last failure in full: the status line shows only its start.

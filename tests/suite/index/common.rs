@@ -108,6 +108,7 @@ impl WordEmbedder {
             context_tokens: 512,
             chat_template: String::new(),
             template_fallback: String::new(),
+            practice: false,
         };
         Self {
             card,

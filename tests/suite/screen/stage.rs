@@ -212,6 +212,7 @@ pub fn corpus() -> CorpusCard {
         chunks: 9_118,
         generation: 3,
         read_only: false,
+        demo: false,
     }
 }
 

@@ -431,5 +431,6 @@ fn card(role: ModelRole, width: u32, context_tokens: u32) -> ModelCard {
             String::new()
         },
         template_fallback: String::new(),
+        practice: false,
     }
 }
