@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::{Extract, Format, Reader};
+use super::{Extract, Format, Metadata, Reader};
 use crate::corpus::document::Heading;
 
 pub(super) const FORMAT: Format = Format {
@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// Finds the headings and the front matter, which is not a heading.
-fn extract(text: String) -> Extract {
+pub(super) fn extract(text: String) -> Extract {
     let options = Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
         | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
         | Options::ENABLE_TABLES
@@ -47,9 +47,12 @@ fn extract(text: String) -> Extract {
             _ => {}
         }
     }
+    let mut metadata = Metadata::default();
+    metadata.set_front_matter(&text[..front_matter_end]);
     Extract {
         headings,
         front_matter_end,
+        metadata,
         ..Extract::verbatim(text)
     }
 }
@@ -61,7 +64,9 @@ mod tests {
     #[test]
     fn headings_of_both_kinds() {
         let text = "---\ntitle: Front\n---\n# One *and* `two` {#id}\n\ntext\n\nThree\n-----\n\n```\n# no\n```\n\n- ## In a list\n";
-        let found: Vec<_> = extract(text.to_owned())
+        let found = extract(text.to_owned());
+        assert_eq!(found.metadata.title.as_deref(), Some("Front"));
+        let found: Vec<_> = found
             .headings
             .into_iter()
             .map(|heading| (heading.level, heading.title))

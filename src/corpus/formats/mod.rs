@@ -13,6 +13,16 @@ mod code;
 mod unread;
 mod xlsx;
 mod xml;
+mod elements;
+mod json;
+mod latex;
+mod lines;
+mod markup_lines;
+mod metadata;
+mod notebook;
+mod settings;
+mod subtitles;
+mod table;
 
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +57,18 @@ pub static FORMATS: &[&Format] = &[
     &open_document::SHEETS,
     &open_document::SLIDES,
     &rtf::FORMAT,
+    &table::FORMAT,
+    &json::FORMAT,
+    &settings::YAML,
+    &settings::TOML,
+    &settings::INI,
+    &elements::FORMAT,
+    &markup_lines::ASCIIDOC,
+    &markup_lines::RESTRUCTURED_TEXT,
+    &markup_lines::ORG,
+    &latex::FORMAT,
+    &notebook::FORMAT,
+    &subtitles::FORMAT,
 ];
 
 /// A file format.

@@ -3,6 +3,7 @@
 
 use super::{end_of_section, with_comments_above};
 use crate::corpus::document::Heading;
+use crate::corpus::formats::lines::lines;
 
 /// Maximum number of definitions inside one another.
 const MAX_LEVEL: usize = 12;
@@ -158,14 +159,4 @@ fn shell_function(code: &str) -> Option<&str> {
     let is_name = end > 0 && !rest[..end].contains(['=', '$', ';', '|', '&', '"']);
     let is_function = has_parentheses || (by_keyword.is_some() && after.starts_with('{'));
     (is_name && is_function).then(|| &rest[..end])
-}
-
-/// Returns the lines with their starts.
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut at = 0;
-    text.split_inclusive('\n').map(move |line| {
-        let start = at;
-        at += line.len();
-        (start, line.trim_end_matches(['\n', '\r']))
-    })
 }

@@ -4,6 +4,7 @@
 //! open at its line: every piece of text keeps the bytes of the page that it stands for. Any input
 //! gives some text; nothing is an error.
 
+mod head;
 mod scanner;
 mod page;
 
@@ -29,6 +30,7 @@ pub(super) fn extract(source: &str) -> Extract {
 
     page.end_heading();
     Extract {
+        metadata: head::metadata(source, &page.headings),
         headings: page.headings,
         origin: page.traced.origin,
         ..Extract::verbatim(page.traced.text)
@@ -102,6 +104,24 @@ mod tests {
         assert_eq!(found, [(0, "Page"), (1, "One"), (2, "Two x")]);
         let two = &page.headings[2];
         assert_eq!(&page.text[two.range.clone()], "Two x");
+    }
+
+    #[test]
+    fn the_head_names_title_author_and_date() {
+        let cases = [
+            (
+                "<title>A &amp; B</title><META content='Ann > Bob' name=author><meta property=\"article:published_time\" content=\"2024-01-31T10:00\">",
+                "A & B|Ann > Bob|2024-01-31",
+            ),
+            ("<h1>No title</h1><meta name=date content=x>", "||"),
+            ("<meta name=\"author\" content=\"never closed", "||"),
+        ];
+        for (source, expected) in cases {
+            let metadata = extract(source).metadata;
+            let found = [metadata.title, metadata.author, metadata.date];
+            let found = found.map(Option::unwrap_or_default).join("|");
+            assert_eq!(found, expected, "{source}");
+        }
     }
 
     #[test]

@@ -1,0 +1,549 @@
+//! XML: what is between the tags, with the names of the elements above it as headings. An element that
+//! holds one value is a line `name: value`, and so are attributes; mixed content stays together.
+//!
+//! Only the five entities of XML and numbers of characters are decoded: nothing that a file declares
+//! is expanded, and nothing is fetched. Any input gives some text.
+
+use std::ops::Range;
+
+use super::{Extract, Format, Metadata, Reader};
+use crate::corpus::document::Heading;
+use crate::corpus::fold_white_space;
+use crate::corpus::offsets::Traced;
+use crate::event::saturating_u32;
+
+pub(super) const FORMAT: Format = Format {
+    name: "XML",
+    extensions: &[
+        "xml", "rss", "atom", "opml", "dbk", "docbook", "xsd", "xsl", "plist", "csproj", "props",
+        "targets", "tei",
+    ],
+    library: "ragscope",
+    place: "line",
+    reader: Reader::Text(|source| extract(&source)),
+};
+
+/// Elements this deep are headings.
+const HEADING_LEVELS: usize = 3;
+/// Maximum size of a value that is shown with its name; a longer one is prose.
+const MAX_VALUE_BYTES: usize = 200;
+/// Maximum size of a name, of a title and of an attribute.
+const MAX_TITLE_BYTES: usize = 120;
+/// Elements whose lines stay as they are.
+const VERBATIM: &[&str] = &["programlisting", "screen", "literallayout", "pre", "code"];
+/// Attributes that name or lay out an element, and say nothing of its content.
+const UNREAD_ATTRIBUTES: &[&str] = &[
+    "id", "class", "style", "role", "lang", "space", "base", "xmlns",
+];
+
+fn extract(source: &str) -> Extract {
+    let mut text = Text::new(source);
+    let mut at = 0;
+    while at < source.len() {
+        let next = source[at..]
+            .find('<')
+            .map_or(source.len(), |next| at + next);
+        text.run(at..next);
+        if next == source.len() {
+            break;
+        }
+        at = match markup(source, next) {
+            Some(markup) => {
+                let end = markup.range.end;
+                text.markup(&markup);
+                end
+            }
+            None => {
+                text.run(next..next + 1);
+                next + 1
+            }
+        };
+    }
+    Extract {
+        headings: text.headings,
+        origin: text.traced.origin,
+        metadata: text.metadata,
+        ..Extract::verbatim(text.traced.text)
+    }
+}
+
+/// A tag or another mark.
+struct Markup {
+    kind: Kind,
+    range: Range<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Open,
+    Empty,
+    Close,
+    /// `<![CDATA[text]]>`
+    Data,
+    /// A comment, an instruction or a declaration.
+    Other,
+}
+
+/// Returns the markup that begins with a `<`; `None` when it is a character.
+fn markup(source: &str, at: usize) -> Option<Markup> {
+    let rest = &source[at..];
+    let until = |mark: &str| rest.find(mark).map_or(rest.len(), |end| end + mark.len());
+    let (kind, length) = if rest.starts_with("<!--") {
+        (Kind::Other, until("-->"))
+    } else if rest.starts_with("<![CDATA[") {
+        (Kind::Data, until("]]>"))
+    } else if rest.starts_with("<?") {
+        (Kind::Other, until("?>"))
+    } else if rest.starts_with("<!") {
+        (Kind::Other, declaration_length(rest))
+    } else if rest.starts_with("</") {
+        (Kind::Close, tag_length(rest)?)
+    } else {
+        rest[1..]
+            .starts_with(|c: char| c.is_alphabetic() || c == '_')
+            .then_some(())?;
+        let length = tag_length(rest)?;
+        let is_empty = rest[..length].ends_with("/>");
+        (if is_empty { Kind::Empty } else { Kind::Open }, length)
+    };
+    Some(Markup {
+        kind,
+        range: at..at + length,
+    })
+}
+
+/// Returns the length of a tag. No `<` can be in one, not even in an attribute.
+fn tag_length(rest: &str) -> Option<usize> {
+    let mut quote = None;
+    for (at, byte) in rest.bytes().enumerate().skip(1) {
+        match (byte, quote) {
+            (b'<', _) => return None,
+            (b'>', None) => return Some(at + 1),
+            (b'"' | b'\'', None) => quote = Some(byte),
+            (byte, Some(open)) if byte == open => quote = None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Returns the length of a declaration, with the declarations inside its brackets.
+fn declaration_length(rest: &str) -> usize {
+    let mut depth = 0_usize;
+    for (at, byte) in rest.bytes().enumerate() {
+        match byte {
+            b'[' => depth += 1,
+            b']' => depth = depth.saturating_sub(1),
+            b'>' if depth == 0 => return at + 1,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// An open element.
+struct Element<'a> {
+    name: &'a str,
+    /// The title of its heading: its name, or the text of its `<title>`.
+    title: String,
+    /// Whether it has text of its own, so that the elements inside it are part of a sentence.
+    has_text: bool,
+    /// Whether there is an element in it.
+    has_elements: bool,
+    /// Whether its heading is written.
+    has_heading: bool,
+}
+
+/// The text of a file so far.
+struct Text<'a> {
+    source: &'a str,
+    traced: Traced,
+    headings: Vec<Heading>,
+    metadata: Metadata,
+    open: Vec<Element<'a>>,
+    /// Number of open elements whose lines stay as they are.
+    verbatim: usize,
+    /// Number of open elements that have text of their own.
+    inline: usize,
+    line_ends: &'static str,
+    /// Whether white space is due before the next word of the line.
+    space: bool,
+}
+
+impl<'a> Text<'a> {
+    fn new(source: &'a str) -> Self {
+        Self {
+            source,
+            traced: Traced::with_capacity(source.len()),
+            headings: Vec::new(),
+            metadata: Metadata::default(),
+            open: Vec::new(),
+            verbatim: 0,
+            inline: 0,
+            line_ends: "",
+            space: false,
+        }
+    }
+
+    fn markup(&mut self, markup: &Markup) {
+        match markup.kind {
+            Kind::Open => self.open(markup.range.clone()),
+            Kind::Empty => {
+                self.break_line();
+                self.attributes(markup.range.clone());
+            }
+            Kind::Close => self.close(markup.range.clone()),
+            Kind::Data => {
+                let inner = markup.range.start + "<![CDATA[".len()..markup.range.end;
+                let text = &self.source[inner.clone()];
+                let length = text.strip_suffix("]]>").unwrap_or(text).len();
+                self.words(inner.start..inner.start + length, false);
+            }
+            Kind::Other => {}
+        }
+    }
+
+    fn open(&mut self, tag: Range<usize>) {
+        let name = local_name(&self.source[tag.start + 1..tag.end - 1]);
+        self.break_line();
+        if let Some(parent) = self.open.last_mut() {
+            parent.has_elements = true;
+        }
+        self.verbatim += usize::from(VERBATIM.contains(&name));
+        self.open.push(Element {
+            name,
+            title: bounded(name),
+            has_text: false,
+            has_elements: false,
+            has_heading: false,
+        });
+        self.attributes(tag);
+    }
+
+    /// Closes the innermost element of a name, with those that were left open inside it. A tag that
+    /// closes nothing is left out.
+    fn close(&mut self, tag: Range<usize>) {
+        self.break_line();
+        let name = local_name(&self.source[tag.start + 2..tag.end - 1]);
+        let nearest = self
+            .open
+            .iter()
+            .rev()
+            .take(50)
+            .position(|element| element.name == name);
+        for _ in 0..nearest.map_or(0, |depth| depth + 1) {
+            let Some(element) = self.open.pop() else {
+                break;
+            };
+            self.verbatim -= usize::from(VERBATIM.contains(&element.name));
+            self.inline -= usize::from(element.has_text);
+            if element.has_heading {
+                self.headings.push(Heading {
+                    range: self.traced.text.len()..self.traced.text.len(),
+                    level: self.open.len() as u8 + 1,
+                    title: String::new(),
+                });
+            }
+        }
+    }
+
+    /// Ends the line, unless an element is part of a sentence.
+    fn break_line(&mut self) {
+        if self.inline == 0 && !self.traced.text.is_empty() && self.line_ends.is_empty() {
+            self.line_ends = "\n";
+        }
+    }
+
+    /// Adds text between two tags.
+    fn run(&mut self, part: Range<usize>) {
+        if self.source[part.clone()].trim().is_empty() {
+            self.space |= !part.is_empty();
+            return;
+        }
+        if self.is_value(&part) {
+            self.value(part);
+            return;
+        }
+
+        // the words after an element that stands at the start of a sentence
+        let parent = self.open.last_mut();
+        if let Some(parent) = parent.filter(|parent| !parent.has_text) {
+            parent.has_text = true;
+            self.inline += 1;
+        }
+        self.words(part, true);
+    }
+
+    /// Returns whether text is all that an element holds, and no part of a sentence.
+    fn is_value(&self, part: &Range<usize>) -> bool {
+        let after = &self.source[part.end..];
+        let is_alone = self
+            .open
+            .last()
+            .is_some_and(|element| !element.has_text && !element.has_elements)
+            && after.starts_with("</");
+        let is_short = part.len() <= MAX_VALUE_BYTES && self.verbatim == 0 && self.inline == 0;
+        if !is_alone || !is_short || !self.source[..part.start].ends_with('>') {
+            return false;
+        }
+        let closed = after.find('>').map_or("", |end| &after[end + 1..]);
+        let next = closed.trim_start_matches([' ', '\t', '\r', '\n']);
+        next.is_empty() || next.starts_with('<')
+    }
+
+    /// Adds the value of an element as a line with its name. A title is the heading of its parent.
+    fn value(&mut self, part: Range<usize>) {
+        let Some(element) = self.open.last() else {
+            return;
+        };
+        let name = element.name;
+        let depth = self.open.len();
+        let value = bounded(&fold_white_space(&self.source[part.clone()]));
+        if depth <= HEADING_LEVELS + 1 {
+            self.metadata.set(name, &value);
+        }
+        if name == "title"
+            && let Some(parent) = depth.checked_sub(2).and_then(|at| self.open.get_mut(at))
+        {
+            parent.title = value;
+        }
+
+        self.begin_line(part.start);
+        if name != "title" {
+            self.traced
+                .stand_for(&format!("{}: ", bounded(name)), part.start as u64, 0);
+        }
+        self.words(part, true);
+    }
+
+    /// Adds the attributes of an element as a line with its name.
+    fn attributes(&mut self, tag: Range<usize>) {
+        if self.inline > 0 || self.verbatim > 0 {
+            return;
+        }
+        let inner = &self.source[tag.start + 1..tag.end];
+        let name = local_name(inner);
+        let mut is_first = true;
+        for (attribute, value) in attributes(self.source, tag.clone()) {
+            let is_read = !UNREAD_ATTRIBUTES.contains(&attribute) && !value.is_empty();
+            if !is_read || value.len() > MAX_VALUE_BYTES * 5 {
+                continue;
+            }
+            let label = if is_first {
+                self.begin_line(value.start);
+                format!("{} {}: ", bounded(name), bounded(attribute))
+            } else {
+                format!("; {}: ", bounded(attribute))
+            };
+            self.traced.stand_for(&label, value.start as u64, 0);
+            self.space = false;
+            self.words(value, true);
+            is_first = false;
+        }
+        if !is_first {
+            self.break_line();
+        }
+    }
+
+    /// Adds words, with references decoded where there are some.
+    fn words(&mut self, part: Range<usize>, has_references: bool) {
+        let mut at = part.start;
+        while at < part.end {
+            let rest = &self.source[at..part.end];
+            let c = rest.chars().next().unwrap_or(' ');
+            if c.is_whitespace() && self.verbatim == 0 {
+                self.space = true;
+                at += c.len_utf8();
+            } else if let Some((character, length)) = reference(rest).filter(|_| has_references) {
+                self.begin_word(at);
+                self.traced.stand_for(
+                    character.encode_utf8(&mut [0; 4]),
+                    at as u64,
+                    saturating_u32(length),
+                );
+                at += length;
+            } else {
+                let is_end = |c: char| c == '&' || (c.is_whitespace() && self.verbatim == 0);
+                let first = c.len_utf8();
+                let end = rest[first..]
+                    .find(is_end)
+                    .map_or(rest.len(), |end| first + end);
+                self.begin_word(at);
+                self.traced.copy(&rest[..end], at as u64);
+                at += end;
+            }
+        }
+    }
+
+    fn begin_word(&mut self, at: usize) {
+        if !self.line_ends.is_empty() || self.traced.text.is_empty() {
+            self.begin_line(at);
+        }
+        let needs_space = std::mem::take(&mut self.space)
+            && !self.traced.text.is_empty()
+            && !self.traced.text.ends_with(['\n', ' ']);
+        if needs_space {
+            self.traced.stand_for(" ", at as u64, 0);
+        }
+    }
+
+    /// Begins a line, with the headings of the elements that it is the first of.
+    fn begin_line(&mut self, at: usize) {
+        self.space = false;
+        let outer = self.open.len().saturating_sub(1).min(HEADING_LEVELS);
+        let begins_section = self.open[..outer]
+            .iter()
+            .any(|element| !element.has_heading);
+        if !self.traced.text.is_empty() {
+            let line_ends = if begins_section { "\n\n" } else { "\n" };
+            self.traced.stand_for(line_ends, at as u64, 0);
+        }
+        self.line_ends = "";
+
+        let start = self.traced.text.len();
+        for (index, element) in self.open[..outer].iter_mut().enumerate() {
+            if !element.has_heading {
+                element.has_heading = true;
+                self.headings.push(Heading {
+                    range: start..start,
+                    level: index as u8 + 1,
+                    title: element.title.clone(),
+                });
+            }
+        }
+    }
+}
+
+/// Returns the name that a tag begins with, without its namespace.
+fn local_name(tag: &str) -> &str {
+    let end = tag.find(|c: char| c.is_whitespace() || c == '/' || c == '>');
+    let name = &tag[..end.unwrap_or(tag.len())];
+    name.rsplit(':').next().unwrap_or(name)
+}
+
+/// Returns the attributes of a tag: their names without namespace, and where their values are.
+fn attributes(source: &str, tag: Range<usize>) -> Vec<(&str, Range<usize>)> {
+    let mut found = Vec::new();
+    let mut at = tag.start;
+    while let Some(equals) = source[at..tag.end].find('=').map(|equals| at + equals) {
+        let before = source[at..equals].trim_end();
+        let name = before
+            .rsplit(|c: char| c.is_whitespace())
+            .next()
+            .unwrap_or_default();
+        let is_namespace = name.starts_with("xmlns");
+        let name = name.rsplit(':').next().unwrap_or(name);
+        let rest = source[equals + 1..tag.end].trim_start();
+        let begin = tag.end - rest.len();
+        let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
+        let Some(length) = quote.and_then(|quote| rest[1..].find(quote)) else {
+            return found;
+        };
+        if !is_namespace {
+            found.push((name, begin + 1..begin + 1 + length));
+        }
+        at = begin + length + 2;
+    }
+    found
+}
+
+/// Returns the character that a reference stands for, and the length of the reference.
+fn reference(text: &str) -> Option<(char, usize)> {
+    let inner = text.strip_prefix('&')?;
+    let length = inner.bytes().take(12).position(|byte| byte == b';')?;
+    let name = &inner[..length];
+    let character = match name {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "apos" => '\'',
+        _ => {
+            let number = name.strip_prefix('#')?;
+            let code = match number.strip_prefix(['x', 'X']) {
+                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+                None => number.parse().ok()?,
+            };
+            char::from_u32(code).filter(|c| !c.is_control() || c.is_whitespace())?
+        }
+    };
+    Some((character, length + 2))
+}
+
+fn bounded(text: &str) -> String {
+    text[..text.floor_char_boundary(MAX_TITLE_BYTES)].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_and_prose() {
+        let cases = [
+            (
+                "<?xml version=\"1.0\"?><!DOCTYPE a [<!ENTITY x \"y\">]><a><b>1</b><c d=\"2\" xmlns=\"z\" e='3'/></a>",
+                "b: 1\nc d: 2; e: 3",
+            ),
+            (
+                "<book><chapter><title>Lamps</title><para>Use <command>ls</command>, or\n <b>not</b>.</para><para>More text.</para></chapter></book>",
+                "Lamps\nUse ls, or not.\npara: More text.",
+            ),
+            (
+                "<a>&lt;x&gt; &amp; &#233;&#xe9; &undefined; &#0;</a>",
+                "a: <x> & éé &undefined; &#0;",
+            ),
+            ("<a><![CDATA[1 < 2 &amp;]]></a>", "1 < 2 &amp;"),
+            (
+                "<!-- <no> --><a><programlisting>x\n  y &lt;\n</programlisting>z</a>",
+                "x\n  y <\nz",
+            ),
+            ("<a>never closed <b", "never closed <b"),
+            ("1 < 2 </x> > 3", "1 < 2\n> 3"),
+            ("<a:b c:d=\"e\"><a:f>g</a:f></a:b>", "b d: e\n\nf: g"),
+            ("plain", "plain"),
+        ];
+        for (source, text) in cases {
+            assert_eq!(extract(source).text, text, "{source}");
+        }
+    }
+
+    #[test]
+    fn entities_of_a_file_are_not_expanded() {
+        let mut source = "<!DOCTYPE lolz [<!ENTITY lol \"lol\">".to_owned();
+        for n in 0..9 {
+            source += &format!(
+                "<!ENTITY lol{} \"{}\">",
+                n + 1,
+                format!("&lol{n};").repeat(10)
+            );
+        }
+        source += "<!ENTITY file SYSTEM \"file:///etc/passwd\">]><lolz>&lol9; &file;</lolz>";
+        assert_eq!(extract(&source).text, "lolz: &lol9; &file;");
+    }
+
+    #[test]
+    fn elements_are_headings_and_words_are_traced() {
+        let source = "<project><name>x</name><dependencies><dependency><id>tokio</id></dependency></dependencies><end>1</end></project>";
+        let found = extract(source);
+        let titles: Vec<_> = found
+            .headings
+            .iter()
+            .map(|h| (h.level, h.title.as_str()))
+            .collect();
+        assert_eq!(
+            titles,
+            [
+                (1, "project"),
+                (2, "dependencies"),
+                (3, "dependency"),
+                (3, ""),
+                (2, ""),
+                (1, "")
+            ]
+        );
+        let at = found.text.find("tokio").expect("a value");
+        let origin = found.origin.source_range(at..at + 5);
+        assert_eq!(&source[origin.start as usize..origin.end as usize], "tokio");
+    }
+}

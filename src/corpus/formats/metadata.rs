@@ -1,0 +1,120 @@
+//! What a text file says of itself: fields of front matter, of a document's header, of a page's head.
+
+use jiff::civil::Date;
+
+use super::{Metadata, builder};
+use crate::corpus::fold_white_space;
+
+/// Spellings of a day, besides `2024-01-31`.
+const DAYS: &[&str] = &[
+    "%B %d, %Y",
+    "%B %d %Y",
+    "%d %B %Y",
+    "%d. %B %Y",
+    "%d %b %Y",
+    "%b %d, %Y",
+    "%Y/%m/%d",
+    "%Y%m%d",
+];
+/// Maximum size of a field.
+const MAX_FIELD_BYTES: usize = 300;
+
+impl Metadata {
+    /// Takes a field by its usual names; the first of each kind counts.
+    pub(super) fn set(&mut self, name: &str, value: &str) {
+        let value = fold_white_space(value.trim().trim_matches(['"', '\'']));
+        let value = &value[..value.floor_char_boundary(MAX_FIELD_BYTES)];
+        if value.is_empty() {
+            return;
+        }
+        match name.trim().to_ascii_lowercase().as_str() {
+            "title" => {
+                self.title.get_or_insert_with(|| value.to_owned());
+            }
+            "author" | "authors" | "creator" | "dc.creator" => {
+                self.author.get_or_insert_with(|| value.to_owned());
+            }
+            "date" | "dc.date" | "revdate" | "pubdate" | "published" | "article:published_time" => {
+                self.date = self.date.take().or_else(|| day(value));
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the fields of front matter, as `name: value` or `name = value`. A list of authors is
+    /// joined.
+    pub(super) fn set_front_matter(&mut self, front_matter: &str) {
+        let mut lines = front_matter.lines().peekable();
+        while let Some(line) = lines.next() {
+            let Some((name, value)) = line.split_once([':', '=']) else {
+                continue;
+            };
+            let mut value = value.trim().trim_matches(['[', ']']).to_owned();
+            while let Some(item) = lines.next_if(|next| {
+                value.is_empty() && is_item(next)
+                    || !value.is_empty() && value.ends_with(';') && is_item(next)
+            }) {
+                value = format!("{value} {};", item.trim_start().trim_start_matches("- "));
+            }
+            self.set(name, value.trim_matches([' ', ';']));
+        }
+    }
+}
+
+fn is_item(line: &str) -> bool {
+    line.trim_start().starts_with("- ")
+}
+
+/// Returns a day as `2024-01-31`.
+fn day(value: &str) -> Option<String> {
+    let spelled = |format: &&str| Date::strptime(format, value).ok();
+    builder::day(value).or_else(|| {
+        let day = DAYS.iter().find_map(spelled)?;
+        Some(day.to_string())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_in_many_spellings() {
+        let cases = [
+            ("2024-01-31", Some("2024-01-31")),
+            ("2024-01-31T10:00:00Z", Some("2024-01-31")),
+            ("January 31, 2024", Some("2024-01-31")),
+            ("31 Jan 2024", Some("2024-01-31")),
+            ("2024/01/31", Some("2024-01-31")),
+            ("2024-13-31", None),
+            ("yesterday", None),
+            ("é", None),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(day(value).as_deref(), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn fields_of_front_matter() {
+        let cases = [
+            (
+                "title: \"A: b\"\nauthor: Ann\ndate: 2024-01-31 10:00",
+                "A: b|Ann|2024-01-31",
+            ),
+            (
+                "title = 'A'\nauthors = [\"Ann\", \"Bob\"]\ndate = 31 January 2024",
+                "A|Ann\", \"Bob|2024-01-31",
+            ),
+            ("authors:\n  - Ann\n  - Bob\ntitle: x", "x|Ann; Bob|"),
+            ("title:\ntags: [a]\n", "||"),
+        ];
+        for (text, expected) in cases {
+            let mut metadata = Metadata::default();
+            metadata.set_front_matter(text);
+            let found = [metadata.title, metadata.author, metadata.date];
+            let found = found.map(Option::unwrap_or_default).join("|");
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}

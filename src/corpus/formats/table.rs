@@ -1,0 +1,270 @@
+//! Tables as text: CSV, TSV and their relatives. A row is a paragraph with the names of its columns
+//! (`Name: Ann; Age: 7`), so that a chunk of rows says what its values are.
+
+use std::collections::HashSet;
+
+use csv::{ByteRecord, Reader as CsvReader, ReaderBuilder};
+
+use super::{Extract, Format, Reader};
+use crate::corpus::fold_white_space;
+use crate::corpus::offsets::Traced;
+use crate::event::saturating_u32;
+
+pub(super) const FORMAT: Format = Format {
+    name: "table",
+    extensions: &["csv", "tsv", "tab", "psv"],
+    library: "csv",
+    place: "line",
+    reader: Reader::Text(|source| extract(&source)),
+};
+
+const SEPARATORS: &[u8] = b",;\t|";
+/// Lines that show the separator, and rows that show whether the first one names the columns.
+const SAMPLE_ROWS: usize = 50;
+/// A longer row over several lines is a quote that was never closed.
+const MAX_ROW_BYTES: usize = 64 << 10;
+/// Maximum size of the name of a column, and of all names in a row: the values count.
+const MAX_NAME_BYTES: usize = 40;
+const MAX_NAMES_BYTES: usize = 600;
+
+fn extract(source: &str) -> Extract {
+    let separator = separator(source);
+    let has_quotes = Rows::new(source, separator, true).all(|row| !row.is_unclosed(source));
+    let rows = || Rows::new(source, separator, has_quotes);
+    let sample: Vec<Vec<String>> = rows().take(SAMPLE_ROWS).map(|row| row.cells).collect();
+    let names = header(&sample);
+
+    let mut traced = Traced::with_capacity(source.len() * 2);
+    for row in rows().skip(usize::from(names.is_some() && sample.len() > 1)) {
+        let line = line(&row.cells, names.as_deref().filter(|_| sample.len() > 1));
+        if line.is_empty() {
+            continue;
+        }
+        if !traced.text.is_empty() {
+            traced.stand_for("\n\n", row.start as u64, 0);
+        }
+        traced.stand_for(&line, row.start as u64, saturating_u32(row.end - row.start));
+    }
+    Extract {
+        origin: traced.origin,
+        ..Extract::verbatim(traced.text)
+    }
+}
+
+/// A row of a table, with its part of the file.
+struct Row {
+    start: usize,
+    end: usize,
+    cells: Vec<String>,
+}
+
+impl Row {
+    fn is_unclosed(&self, source: &str) -> bool {
+        self.end - self.start > MAX_ROW_BYTES && source[self.start..self.end].contains('\n')
+    }
+}
+
+/// The rows of a table, one after another.
+struct Rows<'a> {
+    source: &'a str,
+    reader: CsvReader<&'a [u8]>,
+    record: ByteRecord,
+}
+
+impl<'a> Rows<'a> {
+    fn new(source: &'a str, separator: u8, has_quotes: bool) -> Self {
+        let reader = ReaderBuilder::new()
+            .delimiter(separator)
+            .has_headers(false)
+            .flexible(true)
+            .quoting(has_quotes)
+            .from_reader(source.as_bytes());
+        Self {
+            source,
+            reader,
+            record: ByteRecord::new(),
+        }
+    }
+
+    fn source_position(&self) -> usize {
+        let at = usize::try_from(self.reader.position().byte()).unwrap_or(usize::MAX);
+        self.source.floor_char_boundary(at.min(self.source.len()))
+    }
+}
+
+impl Iterator for Rows<'_> {
+    type Item = Row;
+
+    fn next(&mut self) -> Option<Row> {
+        let start = self.source_position();
+        let is_read = self.reader.read_byte_record(&mut self.record);
+        if !is_read.is_ok_and(|is_read| is_read) {
+            return None;
+        }
+
+        // the reader skips empty lines before a row
+        let part = &self.source[start..self.source_position().max(start)];
+        let skipped = part.len() - part.trim_start_matches(['\n', '\r']).len();
+        let end = start + part.trim_end_matches(['\n', '\r']).len();
+        let cells = self
+            .record
+            .iter()
+            .map(|cell| fold_white_space(&String::from_utf8_lossy(cell)));
+        Some(Row {
+            start: (start + skipped).min(end),
+            end,
+            cells: cells.collect(),
+        })
+    }
+}
+
+/// Returns the separator that most of the first lines have equally often.
+fn separator(source: &str) -> u8 {
+    let lines: Vec<&str> = source
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .take(SAMPLE_ROWS)
+        .collect();
+    let score = |separator: u8| {
+        let mut counts: Vec<usize> = lines
+            .iter()
+            .map(|line| outside_quotes(line, separator))
+            .collect();
+        counts.sort_unstable();
+        let median = counts.get(counts.len() / 2).copied().unwrap_or(0);
+        let alike = counts.iter().filter(|count| **count == median).count();
+        if median == 0 { (0, 0) } else { (alike, median) }
+    };
+    let best = SEPARATORS
+        .iter()
+        .rev()
+        .max_by_key(|separator| score(**separator));
+    best.copied().unwrap_or(b',')
+}
+
+fn outside_quotes(line: &str, separator: u8) -> usize {
+    let mut is_quoted = false;
+    let mut count = 0;
+    for byte in line.bytes() {
+        is_quoted ^= byte == b'"';
+        count += usize::from(byte == separator && !is_quoted);
+    }
+    count
+}
+
+/// Returns the names of the columns, when the first row is no row of data: its cells are words, each
+/// different, and none is a value of its column.
+fn header(sample: &[Vec<String>]) -> Option<Vec<String>> {
+    let (first, rest) = sample.split_first()?;
+    let named = first.iter().filter(|cell| !cell.is_empty()).count();
+    let distinct: HashSet<&String> = first.iter().filter(|cell| !cell.is_empty()).collect();
+    let are_words = first
+        .iter()
+        .all(|cell| !is_number(cell) && cell.len() <= 200);
+    let is_repeated = rest.iter().any(|row| {
+        row.iter()
+            .zip(first)
+            .any(|(cell, name)| cell == name && !cell.is_empty())
+    });
+    let is_header = named * 2 > first.len() && distinct.len() == named && are_words && !is_repeated;
+    is_header.then(|| {
+        let bounded = |name: &String| name[..name.floor_char_boundary(MAX_NAME_BYTES)].to_owned();
+        first.iter().map(bounded).collect()
+    })
+}
+
+fn is_number(cell: &str) -> bool {
+    let digits = cell.bytes().filter(u8::is_ascii_digit).count();
+    digits * 2 >= cell.len().max(1) && digits > 0
+}
+
+/// Returns a row in one line, without its empty cells.
+fn line(cells: &[String], names: Option<&[String]>) -> String {
+    let mut line = String::new();
+    let mut names_bytes = 0;
+    for (index, cell) in cells
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| !cell.is_empty())
+    {
+        if !line.is_empty() {
+            line.push_str("; ");
+        }
+        let name = names
+            .and_then(|names| names.get(index))
+            .filter(|name| !name.is_empty());
+        if let Some(name) = name.filter(|name| names_bytes + name.len() <= MAX_NAMES_BYTES) {
+            names_bytes += name.len();
+            line.push_str(name);
+            line.push_str(": ");
+        }
+        line.push_str(cell);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_the_names_of_their_columns() {
+        let cases = [
+            ("name,age\nAnn,7\nBob,\n", "name: Ann; age: 7\n\nname: Bob"),
+            ("a;b\r\n\"x; y\";2\r\n", "a: x; y; b: 2"),
+            (
+                "id\ttext\n1\t\"two\nlines \"\"q\"\"\"\n",
+                "id: 1; text: two lines \"q\"",
+            ),
+            ("a|b\n1|2\n", "a: 1; b: 2"),
+            ("1,2\n3,4\n", "1; 2\n\n3; 4"),
+            (
+                "Ann,Berlin\nBob,Paris\nAnn,Rome\n",
+                "Ann; Berlin\n\nBob; Paris\n\nAnn; Rome",
+            ),
+            ("only,names\n", "only; names"),
+            ("a,b\n1,2,3\n\n4\n", "a: 1; b: 2; 3\n\na: 4"),
+            ("word\nred\ngreen\n", "word: red\n\nword: green"),
+        ];
+        for (source, text) in cases {
+            assert_eq!(extract(source).text, text, "{source:?}");
+        }
+    }
+
+    #[test]
+    fn a_row_opens_at_its_lines() {
+        let source = "name,note\n\nAnn,\"one\ntwo\"\r\nBob,three\n";
+        let found = extract(source);
+        for (words, part) in [("Ann", "Ann,\"one\ntwo\""), ("three", "Bob,three")] {
+            let at = found.text.find(words).expect(words);
+            let origin = found.origin.source_range(at..at + words.len());
+            assert_eq!(&source[origin.start as usize..origin.end as usize], part);
+        }
+    }
+
+    #[test]
+    fn a_quote_that_is_never_closed_is_a_character() {
+        let source = format!(
+            "name,size\nAnn,5\" pipe\n\"Bob,7\n{}",
+            "Cara,8\n".repeat(20_000)
+        );
+        let text = extract(&source).text;
+        assert!(
+            text.starts_with("name: Ann; size: 5\" pipe\n\nname: \"Bob; size: 7\n\nname: Cara")
+        );
+    }
+
+    #[test]
+    fn names_of_a_wide_table_are_bounded() {
+        let row =
+            |cell: &dyn Fn(usize) -> String| (0..4000).map(cell).collect::<Vec<_>>().join(",");
+        let source = format!(
+            "{}\n{}\n",
+            row(&|n| format!("column{n}")),
+            row(&|n| n.to_string())
+        );
+        let text = extract(&source).text;
+        assert!(text.contains("column10: 10; ") && text.ends_with("; 3998; 3999"));
+        assert!(text.len() < source.len() * 2);
+    }
+}
