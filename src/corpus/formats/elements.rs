@@ -33,7 +33,15 @@ const MAX_TITLE_BYTES: usize = 120;
 const VERBATIM: &[&str] = &["programlisting", "screen", "literallayout", "pre", "code"];
 /// Attributes that name or lay out an element, and say nothing of its content.
 const UNREAD_ATTRIBUTES: &[&str] = &[
-    "id", "class", "style", "role", "lang", "space", "base", "xmlns",
+    "id",
+    "class",
+    "style",
+    "role",
+    "lang",
+    "space",
+    "base",
+    "xmlns",
+    "schemaLocation",
 ];
 
 fn extract(source: &str) -> Extract {

@@ -92,10 +92,9 @@ impl Spoken {
                 rest += tag;
                 continue;
             }
-            let text_end = line[rest + 1..]
-                .find(['<', '{', '&'])
-                .map_or(line.len(), |end| rest + 1 + end);
-            let text_end = line.ceil_char_boundary(text_end);
+            let first = line[rest..].chars().next().map_or(1, char::len_utf8);
+            let next_mark = line[rest + first..].find(['<', '{', '&']);
+            let text_end = next_mark.map_or(line.len(), |end| rest + first + end);
             pieces.push(rest..text_end);
             rest = text_end;
         }

@@ -68,7 +68,7 @@ fn bad_input_gives_some_text_in_linear_time() {
 }
 
 #[test]
-fn files_that_end_anywhere_are_read() {
+fn files_that_end_anywhere_or_have_any_letter_are_read() {
     let sources = [
         (
             "rs",
@@ -120,6 +120,15 @@ fn files_that_end_anywhere_are_read() {
         ("sh", "a() {\n cat <<'é'\né\n}\n"),
     ];
     for (extension, source) in sources {
+        for (at, _) in source.char_indices() {
+            let (before, after) = source.split_at(at);
+            for between in ["é", "\u{1f600}"] {
+                let _ = Document::new(
+                    &format!("a.{extension}"),
+                    format!("{before}{between}{after}").into_bytes(),
+                );
+            }
+        }
         for end in 1..=source.len() {
             let bytes = source.as_bytes()[..end].to_vec();
             let Ok(document) = Document::new(&format!("a.{extension}"), bytes) else {
