@@ -1,6 +1,8 @@
 //! A report as tables: what Markdown and the page of HTML have in common. The columns are the metrics
 //! of the table's section.
 
+use crate::story::words;
+
 use super::metrics::{
     AnswerMetric, CostMetric, DEPTHS, DepthMetric, ListMetric, Metric, Section, SeparationMetric,
     UnderstandingMetric,
@@ -41,7 +43,7 @@ pub fn tables(report: &Report) -> Vec<Table> {
 
 /// Returns how many questions were asked.
 pub fn headline(report: &Report) -> String {
-    let mut text = format!("{} questions", report.questions);
+    let mut text = words::counted(report.questions as u64, "question");
     if report.unanswerable > 0 {
         text.push_str(&format!(
             ", {} of them without an answer in the corpus",

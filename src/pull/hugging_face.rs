@@ -431,7 +431,13 @@ impl Cache {
         let refs = self.folder.join("refs");
         make_folder(&refs)?;
         let file = refs.join(REVISION);
-        fs::write(&file, commit).map_err(|error| PullError::of_write(&file, error))
+
+        // Another download of the repository may read or write it at this moment.
+        let writer = (std::process::id(), std::thread::current().id());
+        let part = self.folder.join(format!(".{REVISION}-{writer:?}"));
+        fs::write(&part, commit)
+            .and_then(|()| fs::rename(&part, &file))
+            .map_err(|error| PullError::of_write(&file, error))
     }
 }
 
