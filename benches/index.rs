@@ -415,6 +415,7 @@ impl Synthetic {
             chat_template: String::new(),
             template_fallback: String::new(),
             practice: false,
+            prefixes: ragscope::event::Prefixes::default(),
         };
         Self {
             card,

@@ -8,12 +8,14 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::config::{Config, Layers, Paths, assets_folder};
+use crate::engine::{LINKER_ADVICE, sentence_model};
 use crate::event::{Flow, ModelCard, ModelRole, Problem, StopFlag, harmless};
 use crate::index::{Health, health};
 use crate::llm::bundled::listed;
 use crate::llm::memory::{machine_memory, shortage};
 use crate::llm::{
-    Embedder, Generator, LlmError, Runtime, TEMPLATE_ADVICE, load_embedder, load_generator, resolve,
+    Embedder, Generator, LlmError, Runtime, TEMPLATE_ADVICE, linker_misfit, load_embedder,
+    load_generator, resolve,
 };
 use crate::probe::Probe;
 use crate::story::words;
@@ -290,6 +292,10 @@ fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
             "`ragscope models recommend` lists models for this machine",
         )
     });
+    let of_linker = embedder
+        .as_ref()
+        .ok()
+        .and_then(|(card, _)| linker(config, paths, card));
     let models = [
         model(ModelRole::Generator, generator),
         model(ModelRole::Embedder, embedder),
@@ -298,7 +304,28 @@ fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
         .into_iter()
         .chain(practice)
         .chain(of_generator)
+        .chain(of_linker)
         .collect()
+}
+
+/// Checks that the sentence-level linker reads the vectors of this embedder. The generator links
+/// otherwise, so that it is not a failure.
+fn linker(config: &Config, paths: &Paths, embedder: &ModelCard) -> Option<Check> {
+    let what = ModelRole::Linker.name();
+    let model = sentence_model(&config.linker.model);
+    let file = resolve(model, paths).ok()?;
+    match linker_misfit(&file, embedder) {
+        Ok(None) => Some(Check::good(
+            what,
+            format!("{model} reads the vectors of {}", embedder.file),
+        )),
+        Ok(Some(reason)) => Some(Check::poor(
+            what,
+            format!("{reason}; with linker.kind = \"sentence\" the generator links instead"),
+            LINKER_ADVICE,
+        )),
+        Err(error) => Some(Check::wrong(what, error)),
+    }
 }
 
 /// Checks the probe. The gate falls back to the token entropy, so a missing probe is not a failure.
@@ -337,13 +364,14 @@ fn model(role: ModelRole, loaded: Result<(ModelCard, u128), LlmError>) -> Check 
     match loaded {
         Ok((card, ms)) => {
             let found = format!(
-                "{} ({} {}, {}), loaded on {} in {ms} ms, {} tokens of context",
+                "{} ({} {}, {}), loaded on {} in {ms} ms, {} tokens of context{}",
                 card.file,
                 card.architecture,
                 card.quantisation,
                 words::bytes(card.file_bytes),
                 card.device,
-                card.context_tokens
+                card.context_tokens,
+                words::prefixes(&card.prefixes)
             );
             if card.template_fallback.is_empty() {
                 Check::good(role.name(), found)

@@ -235,7 +235,8 @@ fn make(
     for question in &made {
         out.json_line(question)?;
     }
-    out.remark(&format!("{} questions written", made.len()));
+    let written = words::counted(made.len() as u64, "question");
+    out.remark(&format!("{written} written"));
     if interrupt.is_seen() {
         Err(Stopped::Interrupted)
     } else {

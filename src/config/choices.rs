@@ -76,6 +76,10 @@ choices! {
     RetrieverKind {
         /// No retrieval: answers come from the model's memory.
         Off = "off",
+        /// BM25 search alone, which needs no vectors: none is computed for the index.
+        Bm25 = "bm25",
+        /// Vector search alone.
+        Vectors = "vectors",
         /// BM25 and vector search, fused.
         Hybrid = "hybrid",
     }
@@ -225,6 +229,23 @@ choices! {
         BestFirst = "best_first",
         /// Best ones first and last: models read the middle least (ChunkRAG).
         Edges = "edges",
+    }
+}
+
+impl RetrieverKind {
+    /// Returns whether it searches at all.
+    pub fn is_on(self) -> bool {
+        self != Self::Off
+    }
+
+    /// Returns whether it searches by words.
+    pub fn has_words(self) -> bool {
+        matches!(self, Self::Bm25 | Self::Hybrid)
+    }
+
+    /// Returns whether it needs an index with vectors; one without retrieval keeps those it has.
+    pub fn has_vectors(self) -> bool {
+        self != Self::Bm25
     }
 }
 

@@ -355,7 +355,7 @@ mod tests {
             (
                 "retriever.kind",
                 "hybird",
-                "--set: retriever.kind takes `off` or `hybrid`, not `hybird`, did you mean `hybrid`?",
+                "--set: retriever.kind takes `off`, `bm25`, `vectors` or `hybrid`, not `hybird`, did you mean `hybrid`?",
             ),
             (
                 "retriever.k",

@@ -64,6 +64,12 @@ settings! {
     embedder: EmbedderSettings {
         /// GGUF file: a path, or the name of a bundled or discovered model.
         model: String = "all-MiniLM-L6-v2.Q8_0.gguf".to_owned(), for Index Ranking;
+        /// Text in front of each query: auto takes the one that the model was trained with; empty for
+        /// none.
+        query_prefix: String = "auto".to_owned(), for Ranking;
+        /// Text in front of each document: auto takes the one that the model was trained with; empty for
+        /// none.
+        document_prefix: String = "auto".to_owned(), for Index Ranking;
         /// As in [generator].
         gpu_layers: GpuLayers = GpuLayers::Auto;
         /// As in [generator].
@@ -197,9 +203,13 @@ settings! {
     reranker: RerankerSettings {
         /// Whether to rerank the hits by how well each fits the question.
         kind: RerankerKind = RerankerKind::Off;
-        /// GGUF file of a sequence-classification model; generator asks the generator about each
-        /// hit, embedder compares vectors.
+        /// GGUF file of a sequence-classification model, or of a generator that replies with yes or
+        /// no, such as Qwen3-Reranker; generator asks the generator about each hit, embedder compares
+        /// vectors.
         model: RerankerModel = RerankerModel::File("ragscope-reranker.Q5_0.gguf".to_owned());
+        /// Text that the model reads: auto takes the one that it was trained with; otherwise a file that
+        /// holds {query} and {document}.
+        template: String = "auto".to_owned();
     }
 
     /// The judge of entailment between answers.
@@ -360,6 +370,18 @@ settings! {
 }
 
 impl Config {
+    /// Returns whether something compares vectors: the retriever, or another role.
+    pub fn needs_embedder(&self) -> bool {
+        let reranks = self.reranker.kind != RerankerKind::Off || self.gate.kind != GateKind::Off;
+        self.retriever.kind.has_vectors()
+            || self.chunker.kind != ChunkerKind::Fixed
+            || self.rewriter.kind != RewriterKind::Off
+            || self.filter.kind == FilterKind::Graded
+            || self.refiner.kind != RefinerKind::Off
+            || self.query.kind == QueryKind::UncertaintyAware
+            || reranks && self.reranker.model == RerankerModel::Embedder
+    }
+
     /// Reads the settings of a recorded run. What this version does not know is ignored, and what
     /// the recording lacks has its default.
     pub fn from_recording(settings: &serde_json::Value) -> Self {

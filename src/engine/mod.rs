@@ -22,4 +22,7 @@ mod worker;
 pub use answer::ask;
 pub use error::{AskError, WorkerError};
 pub use run::{Corpus, Tools};
-pub use worker::{Inbox, Outbox, ProbeQuestion, Publish, Stamp, TrainedProbe, Worker, mailbox};
+pub use worker::{
+    Inbox, LINKER_ADVICE, Outbox, ProbeQuestion, Publish, Stamp, TrainedProbe, Worker, mailbox,
+    sentence_model,
+};

@@ -80,6 +80,24 @@ pub struct ModelCard {
     /// about other documents.
     #[serde(default)]
     pub practice: bool,
+    /// What an embedder reads in front of each text.
+    #[serde(default, skip_serializing_if = "Prefixes::is_empty")]
+    pub prefixes: Prefixes,
+}
+
+/// The texts in front of queries and documents that an embedder was trained with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prefixes {
+    pub query: String,
+    pub document: String,
+}
+
+impl Prefixes {
+    /// Returns whether the model reads texts as they are.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.query.is_empty() && self.document.is_empty()
+    }
 }
 
 /// A corpus and the state of its index.

@@ -24,6 +24,8 @@ const CALL_TOKENS: std::ops::RangeInclusive<u32> = 256..=1 << 17;
 pub(super) struct BatchEmbedder<'a> {
     embedder: &'a mut dyn Embedder,
     pub progress: Progress<'a>,
+    /// Whether chunks get vectors. Otherwise their rows are empty, and only a chunker embeds.
+    pub keeps_vectors: bool,
     /// Maximum number of tokens of one call.
     call_tokens: u32,
     files: Amount,
@@ -71,6 +73,7 @@ impl<'a> BatchEmbedder<'a> {
         Self {
             embedder,
             progress,
+            keeps_vectors: true,
             call_tokens: FIRST_CALL_TOKENS,
             files: Amount {
                 done: 0,
@@ -91,9 +94,13 @@ impl<'a> BatchEmbedder<'a> {
         }
     }
 
-    /// Returns the width of a vector.
+    /// Returns the width of a row.
     pub fn width(&self) -> usize {
-        self.embedder.card().width as usize
+        if self.keeps_vectors {
+            self.embedder.card().width as usize
+        } else {
+            0
+        }
     }
 
     /// Returns the fingerprint of the model.
@@ -146,8 +153,13 @@ impl<'a> BatchEmbedder<'a> {
             self.count_file(document.entry.bytes);
         }
         self.chunks += chunks;
-        self.reused += chunks - new.texts.len() as u64;
-        self.embed(&new, vectors)?;
+        if self.keeps_vectors {
+            self.reused += chunks - new.texts.len() as u64;
+            self.embed(&new, vectors)?;
+        } else {
+            let rows = new.origins.iter().map(|origin| (origin.key, Vec::new()));
+            vectors.append(&rows.collect::<Vec<_>>())?;
+        }
 
         // a stop is noticed by the next step: these documents are done
         let _ = self.report(documents.last().map(|document| document.path.as_str()));
@@ -225,7 +237,7 @@ impl<'a> BatchEmbedder<'a> {
     }
 
     fn report(&mut self, file: Option<&str>) -> Result<(), Halt> {
-        let is_reading = self.embedded == 0 && self.chunks == self.reused;
+        let is_reading = !self.keeps_vectors || self.embedded == 0 && self.chunks == self.reused;
         let position = if is_reading {
             Position {
                 phase: IndexPhase::Reading,

@@ -27,6 +27,9 @@ pub(super) struct Manifest {
     /// Number of chunks.
     pub chunks: u64,
     pub vectors: VectorsCard,
+    /// The file of the vectors that an index without vectors had before.
+    #[serde(default)]
+    pub set_aside: Option<String>,
     /// Number of rows that the graph covers; 0 without a graph.
     pub graph_rows: u32,
     /// Every other file of the generation.
@@ -53,8 +56,15 @@ pub(super) struct SkippedEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Recipe {
     pub chunker: SplitMethod,
-    /// Fingerprint of the embedder.
+    /// Fingerprint of the embedder; empty for an index without vectors.
     pub embedder: String,
+}
+
+impl Recipe {
+    /// Returns whether each chunk has a vector.
+    pub fn has_vectors(&self) -> bool {
+        !self.embedder.is_empty()
+    }
 }
 
 /// The part of a vector file that a generation uses.

@@ -229,11 +229,26 @@ impl Index {
     /// the same until a generation is published, so that the work of a stopped update is reused.
     fn vectors_name(&self, recipe: &Recipe) -> String {
         let embedder = &blake3::hash(recipe.embedder.as_bytes()).to_hex()[..12];
+        let start = format!("vectors-{embedder}-");
+        let set_aside = self.manifest().and_then(|now| now.set_aside.as_ref());
         match self.manifest() {
             Some(now) if now.embedder() == recipe.embedder && !self.is_wasteful() => {
                 now.vectors.file.clone()
             }
-            now => format!("vectors-{embedder}-{}", now.map_or(0, |now| now.generation)),
+            now => match set_aside.filter(|file| file.starts_with(&start)) {
+                Some(file) => file.clone(),
+                None => format!("{start}{}", now.map_or(0, |now| now.generation)),
+            },
+        }
+    }
+
+    /// Returns the file of vectors that an index with this recipe leaves alone: an index without
+    /// vectors keeps those of the one before, so that no text is embedded twice.
+    fn set_aside(&self, recipe: &Recipe) -> Option<String> {
+        let now = self.manifest().filter(|_| !recipe.has_vectors())?;
+        match now.vectors.width {
+            0 => now.set_aside.clone(),
+            _ => Some(now.vectors.file.clone()),
         }
     }
 
@@ -304,9 +319,22 @@ impl Index {
             .replace(generation)
             .map(|before| before.manifest)
             .unwrap_or_default();
-        self.layout
-            .sweep(&[number, before.generation], &[&file, &before.vectors.file]);
+        let set_aside = self.manifest().and_then(|now| now.set_aside.clone());
+        let set_aside = set_aside.unwrap_or_default();
+        self.layout.sweep(
+            &[number, before.generation],
+            &[&file, &before.vectors.file, &set_aside],
+        );
         Ok(())
+    }
+
+    /// Returns whether there is an index and it has no vectors: only its words can be searched.
+    pub fn lacks_vectors(&self) -> bool {
+        self.manifest().is_some_and(|now| {
+            now.recipe
+                .as_ref()
+                .is_some_and(|recipe| !recipe.has_vectors())
+        })
     }
 
     /// Returns the corpus and the state of its index.
@@ -394,10 +422,16 @@ impl Index {
         let pool = settings.pool as usize;
         let filter = Filter::new(generation, &settings.filter)?;
         let words = analyser::query_words(query, generation.languages.iter().map(String::as_str));
-        let bm25 = scored_chunks(generation.lexical.search(&words, pool, filter.as_ref())?);
+        let bm25 = if settings.kind.has_words() {
+            scored_chunks(generation.lexical.search(&words, pool, filter.as_ref())?)
+        } else {
+            Vec::new()
+        };
 
         let ef = settings.ef_search as usize;
-        let vector = self.comparable_vectors(generation, query_vector);
+        let vector = self
+            .comparable_vectors(generation, query_vector)
+            .filter(|_| settings.kind.has_vectors());
         let vector = vector.map_or_else(Vec::new, |vectors| {
             let wanted = Wanted {
                 count: pool,
@@ -449,7 +483,8 @@ impl Index {
     ) -> Option<&VectorStore> {
         let has_same_embedder = generation.manifest.embedder() == query.embedder;
         let vectors = self.vectors.as_ref().filter(|_| has_same_embedder)?;
-        (vectors.width() == query.vector.len()).then_some(vectors)
+        let is_comparable = vectors.width() == query.vector.len() && !query.vector.is_empty();
+        is_comparable.then_some(vectors)
     }
 }
 

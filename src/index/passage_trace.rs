@@ -43,8 +43,13 @@ impl Index {
         let words = analyser::query_words(query, generation.languages.iter().map(String::as_str));
         let all = (generation.manifest.chunks as usize).max(1);
         let bm25 = generation.lexical.search(&words, all, None);
-        let bm25 = scored_chunks(bm25.map_err(|error| self.damaged(error))?);
-        let vectors = self.comparable_vectors(generation, QueryVector { vector, embedder });
+        let mut bm25 = scored_chunks(bm25.map_err(|error| self.damaged(error))?);
+        if !settings.kind.has_words() {
+            bm25.clear();
+        }
+        let vectors = self
+            .comparable_vectors(generation, QueryVector { vector, embedder })
+            .filter(|_| settings.kind.has_vectors());
         let vector = vectors.map_or_else(Vec::new, |vectors| {
             scored_chunks(generation.all_nearest(vectors, vector))
         });

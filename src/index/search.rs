@@ -73,7 +73,7 @@ impl Search for Index {
 
     fn vectors(&self, chunks: &[u64]) -> Vec<Option<Vec<f32>>> {
         let generation = self.generation.as_ref();
-        let vectors = self.vectors.as_ref();
+        let vectors = self.vectors.as_ref().filter(|vectors| vectors.width() > 0);
         let vector = |chunk: &u64| Some(vectors?.row(generation?.chunk(*chunk)?.row).to_vec());
         chunks.iter().map(vector).collect()
     }

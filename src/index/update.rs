@@ -16,7 +16,9 @@ use super::vectors::VectorStore;
 use super::{Index, IndexError, Update};
 use crate::config::{Config, CorpusSettings};
 use crate::corpus::{self, CorpusError, FoundFile, SplitMethod, TokenCounter, Walked};
-use crate::event::{Flow, IndexPhase, IndexReport, SessionEvent, SkippedFile, elapsed_ms};
+use crate::event::{
+    Flow, IndexPhase, IndexReport, ModelCard, SessionEvent, SkippedFile, elapsed_ms,
+};
 use crate::llm::{Embedder, LlmError};
 
 /// Maximum number of rows that are searched one by one; when no graph covers more, one over all rows
@@ -67,11 +69,8 @@ impl Index {
         publish: &mut dyn FnMut(SessionEvent) -> Flow,
     ) -> Result<Update, IndexError> {
         let started = Instant::now();
-        let recipe = Recipe {
-            chunker: SplitMethod::for_index(&config.chunker),
-            embedder: embedder.card().fingerprint.clone(),
-        };
         self.take_lock()?;
+        let recipe = self.recipe(config, embedder.card())?;
 
         let plan = match self.plan(&recipe, config, publish) {
             Ok(plan) => plan,
@@ -80,7 +79,8 @@ impl Index {
         };
 
         let before = self.card().generation;
-        let embedding = BatchEmbedder::new(embedder, Progress::new(publish), &plan.candidates);
+        let mut embedding = BatchEmbedder::new(embedder, Progress::new(publish), &plan.candidates);
+        embedding.keeps_vectors = recipe.has_vectors();
         let mut run = UpdateRun {
             index: self,
             recipe,
@@ -108,6 +108,25 @@ impl Index {
         report.embedded = run.embedding.embedded();
         report.reused = run.embedding.reused();
         Ok(Update::Finished(self.report(report, started)))
+    }
+
+    /// Returns the recipe of these settings. BM25 search leaves an index with vectors as it is while
+    /// the folder does not change.
+    fn recipe(&self, config: &Config, embedder: &ModelCard) -> Result<Recipe, IndexError> {
+        let chunker = SplitMethod::for_index(&config.chunker);
+        if config.retriever.kind.has_vectors() {
+            let embedder = embedder.fingerprint.clone();
+            return Ok(Recipe { chunker, embedder });
+        }
+
+        let present = self.manifest().and_then(|now| now.recipe.clone());
+        match present.filter(|present| present.chunker == chunker) {
+            Some(present) if self.is_current(&config.corpus)? => Ok(present),
+            Some(_) | None => Ok(Recipe {
+                chunker,
+                embedder: String::new(),
+            }),
+        }
     }
 
     /// Returns whether the index agrees with its folder, by the sizes and times of the files.
@@ -384,6 +403,7 @@ impl UpdateRun<'_> {
             let next_chunk = before.map_or(0, |before| before.next_chunk);
             let mut draft = Draft::begin(&self.index.layout, number, self.recipe.clone(), base)?;
             draft.manifest.next_chunk = next_chunk;
+            draft.manifest.set_aside = self.index.set_aside(&self.recipe);
             self.draft = Some(draft);
         }
         self.draft
@@ -401,6 +421,7 @@ impl UpdateRun<'_> {
     fn is_graph_due(&self) -> bool {
         self.index
             .manifest()
+            .filter(|now| now.vectors.width > 0)
             .is_some_and(|now| now.vectors.rows - now.graph_rows > MAX_EXACT_ROWS)
     }
 
@@ -484,6 +505,7 @@ mod tests {
             chat_template: text(),
             template_fallback: text(),
             practice: false,
+            prefixes: crate::event::Prefixes::default(),
         };
         Directions { card, calls: 0 }
     }

@@ -362,7 +362,7 @@ const ENCODERS: &[&str] = &[
 ];
 
 /// Returns the role that the metadata suggests.
-fn role(metadata: &Metadata) -> ModelRole {
+pub(super) fn role(metadata: &Metadata) -> ModelRole {
     // The sentence-level model has the architecture of a generator, but writes nothing.
     if metadata.text(ROLE_KEY) == Some(ModelRole::Linker.name()) {
         return ModelRole::Linker;

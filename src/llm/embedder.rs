@@ -8,7 +8,7 @@ use super::ffi::Pooling;
 use super::load::LoadRequest;
 use super::pool::{Pool, Required};
 use super::runtime::Runtime;
-use super::{Embedder, LlmError, template};
+use super::{Embedder, LlmError, prefixes, template};
 use crate::config::EmbedderSettings;
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
 
@@ -46,18 +46,27 @@ pub fn load_embedder(
     };
     let (pool, card) = Pool::load(request, REQUIRED, settings)?;
     let width = u32::try_from(pool.context.width()).unwrap_or(0);
+    let prefixes = prefixes::prefixes(&card, settings);
     Ok(LlamaEmbedder {
         pool,
-        card: ModelCard { width, ..card },
+        card: ModelCard {
+            width,
+            fingerprint: prefixes::fingerprint(&card.fingerprint, &prefixes),
+            prefixes,
+            ..card
+        },
     })
 }
 
 impl Embedder for LlamaEmbedder {
     fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
-        let tokens: Vec<Vec<i32>> = texts.iter().map(|text| self.tokens(text)).collect();
-        let width = self.pool.context.width();
-        let rows = self.pool.rows(&tokens, width)?;
-        rows.into_iter().map(unit).collect()
+        let prefix = self.card.prefixes.document.clone();
+        self.vectors(&prefix, texts)
+    }
+
+    fn embed_queries(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+        let prefix = self.card.prefixes.query.clone();
+        self.vectors(&prefix, texts)
     }
 
     fn card(&self) -> &ModelCard {
@@ -66,6 +75,16 @@ impl Embedder for LlamaEmbedder {
 }
 
 impl LlamaEmbedder {
+    fn vectors(&mut self, prefix: &str, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+        let tokens: Vec<Vec<i32>> = texts
+            .iter()
+            .map(|text| self.tokens(&format!("{prefix}{text}")))
+            .collect();
+        let width = self.pool.context.width();
+        let rows = self.pool.rows(&tokens, width)?;
+        rows.into_iter().map(unit).collect()
+    }
+
     /// Returns the tokens of a text, truncated to the model's context before the closing token.
     fn tokens(&self, text: &str) -> Vec<i32> {
         let vocabulary = self.pool.context.model().vocab();

@@ -8,8 +8,10 @@ use std::path::Path;
 use llama_cpp_2::token::LlamaToken;
 
 use super::ffi::{Pooling, class_label};
+use super::gguf::Metadata;
 use super::load::LoadRequest;
 use super::pool::{Pool, Required};
+use super::reranker::{Part, parts};
 use super::runtime::Runtime;
 use super::{LlmError, template};
 use crate::config::EmbedderSettings;
@@ -86,32 +88,40 @@ pub struct LlamaClassifier {
     classes: usize,
     /// Classes of entailment, neutral and contradiction, if the model names its classes so.
     judgements: Option<[usize; 3]>,
+    /// The text around a pair, where the model was trained on one.
+    template: Option<String>,
 }
+
+/// The metadata key with the text that a reranker was trained on, for one question and one document.
+const TEMPLATE_KEY: &str = "tokenizer.chat_template.rerank";
 
 /// Loads a reranker from a sequence-classification GGUF.
 ///
 /// # Errors
 /// As [`super::load_embedder`]; [`LlmError::Unusable`] for a model that does not classify.
-pub fn load_reranker(
-    runtime: &Runtime,
-    file: &Path,
+pub(super) fn load_classifying_reranker(
+    request: LoadRequest,
     settings: &EmbedderSettings,
-    stop: &StopFlag,
-    progress: &mut dyn FnMut(f32) -> Flow,
+    template: Option<String>,
 ) -> Result<LlamaClassifier, LlmError> {
-    let request = LoadRequest {
-        runtime,
-        file,
-        stop,
-        progress,
+    let own = Metadata::read(request.file)?
+        .text(TEMPLATE_KEY)
+        .map(str::to_owned);
+    let mut classifier = LlamaClassifier::load(request, ModelRole::Reranker, settings)?;
+    let name = match (&template, &own) {
+        (Some(_), _) => "file",
+        (None, Some(_)) => "gguf",
+        (None, None) => "",
     };
-    LlamaClassifier::load(request, ModelRole::Reranker, settings)
+    name.clone_into(&mut classifier.card.chat_template);
+    classifier.template = template.or(own);
+    Ok(classifier)
 }
 
 /// Loads an entailment judge from a sequence-classification GGUF.
 ///
 /// # Errors
-/// As [`load_reranker`]; also [`LlmError::Unusable`] for a model without classes of entailment,
+/// As [`super::load_embedder`]; also [`LlmError::Unusable`] for a model without classes of entailment,
 /// neutral and contradiction in its metadata.
 pub fn load_entailment_judge(
     runtime: &Runtime,
@@ -164,6 +174,7 @@ impl LlamaClassifier {
         let mut classifier = Self {
             classes: pool.context.model().n_cls_out() as usize,
             judgements: None,
+            template: None,
             pool,
             card,
         };
@@ -197,6 +208,9 @@ impl LlamaClassifier {
     /// separator, second text, end. If both texts are too long, both are truncated.
     fn tokens(&self, first: &str, second: &str) -> Vec<i32> {
         let model = self.pool.context.model();
+        if let Some(template) = &self.template {
+            return self.in_template(template, first, second);
+        }
         let vocabulary = model.vocab();
 
         // Vocabularies of the BERT family have no end of text: the separator closes a text.
@@ -219,6 +233,42 @@ impl LlamaClassifier {
         tokens.truncate(self.pool.max_tokens - end.iter().len());
         tokens.extend(end);
         tokens
+    }
+}
+
+impl LlamaClassifier {
+    /// Returns a pair in the text that the model was trained on. Only the template writes special
+    /// tokens; a document that is too long is truncated.
+    fn in_template(&self, template: &str, query: &str, document: &str) -> Vec<i32> {
+        let model = self.pool.context.model();
+        let mut before = Vec::new();
+        let mut cut = Vec::new();
+        let mut after = Vec::new();
+        for part in parts(template) {
+            let tokens = match part {
+                Part::Text(text) => template::tokenize(model, text, false, true),
+                Part::Query => template::tokenize(model, query, false, false),
+                Part::Document => {
+                    cut = template::tokenize(model, document, false, false);
+                    continue;
+                }
+            };
+            if cut.is_empty() {
+                before.extend(tokens);
+            } else {
+                after.extend(tokens);
+            }
+        }
+
+        let room = self
+            .pool
+            .max_tokens
+            .saturating_sub(before.len() + after.len());
+        cut.truncate(room);
+        before.extend(cut);
+        before.extend(after);
+        before.truncate(self.pool.max_tokens);
+        before
     }
 }
 

@@ -13,7 +13,7 @@ use super::gguf::Metadata;
 use super::runtime::{Device, Runtime, available_memory_bytes};
 use super::{LlmError, bundled, ffi, log};
 use crate::config::{GpuLayers, KvCacheType};
-use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
+use crate::event::{Flow, ModelCard, ModelRole, Prefixes, StopFlag};
 
 /// Bytes at the start of a file that its fingerprint covers: all metadata.
 const HEAD_BYTES: u64 = 8 << 20;
@@ -194,6 +194,7 @@ fn card(
         chat_template: String::new(),
         template_fallback: String::new(),
         practice: is_bundled && role == ModelRole::Generator,
+        prefixes: Prefixes::default(),
     })
 }
 

@@ -27,17 +27,22 @@ pub mod labels;
 mod scorer;
 mod tap;
 mod pool;
+mod prefixes;
 mod embedder;
+mod no_embedder;
 mod judge;
+mod reranker;
+mod linker;
 mod vocabulary;
 
 pub use discover::{CacheFolders, FoundModel, ModelSource, discover, resolve};
 pub use embedder::{LlamaEmbedder, load_embedder};
 pub use generator::{LlamaGenerator, load_generator};
-pub use judge::{
-    Entailment, EntailmentJudge, LlamaClassifier, Reranker, load_entailment_judge, load_reranker,
-};
+pub use judge::{Entailment, EntailmentJudge, LlamaClassifier, Reranker, load_entailment_judge};
+pub use linker::linker_misfit;
+pub use no_embedder::NoEmbedder;
 pub use numbers::Random;
+pub use reranker::{LlamaReranker, RerankerLoad, load_reranker};
 pub use runtime::{Device, Runtime};
 pub use template::{TEMPLATE_ADVICE, jinja};
 pub use threads::limit_spinning;
@@ -322,6 +327,14 @@ pub trait Embedder {
     /// # Errors
     /// [`LlmError::Stopped`] if the stop flag is set; failures of llama.cpp.
     fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError>;
+
+    /// Returns the vectors of queries, which some models read with another prefix than documents.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed`].
+    fn embed_queries(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+        self.embed(texts)
+    }
 
     /// Describes the model.
     fn card(&self) -> &ModelCard;

@@ -2,8 +2,8 @@
 
 use crate::event::{
     ChunkText, Citation, CorpusCard, DropReason, Filtered, IndexPhase, IndexProgress, IndexReport,
-    MemoryNeed, Metadata, ModelCard, Operation, Outcome, Place, PlaceUnit, PullPhase, PullProgress,
-    Stage, UncertaintyMeasure, Utility,
+    MemoryNeed, Metadata, ModelCard, Operation, Outcome, Place, PlaceUnit, Prefixes, PullPhase,
+    PullProgress, Stage, UncertaintyMeasure, Utility,
 };
 
 use super::text::one_line;
@@ -297,6 +297,21 @@ pub fn rate(per_s: f32) -> String {
     } else {
         format!("{}/s", count(per_s as u64))
     }
+}
+
+/// Returns what an embedder reads in front of each text, as `, queries begin with "query: "`; empty for
+/// nothing.
+#[must_use]
+pub fn prefixes(prefixes: &Prefixes) -> String {
+    let texts = [
+        ("queries", &prefixes.query),
+        ("documents", &prefixes.document),
+    ];
+    texts
+        .into_iter()
+        .filter(|(_, prefix)| !prefix.is_empty())
+        .map(|(what, prefix)| format!(", {what} begin with {prefix:?}"))
+        .collect()
 }
 
 /// Returns the name of an uncertainty measure.

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{
     CorpusCard, Event, IndexProgress, IndexReport, LocalModel, ModelCard, ModelList, ModelRole,
-    Operation, Outcome, Problem, PullProgress, Record, RunEvent, RunSummary, SessionEvent, Source,
-    TracedLookup,
+    Operation, Outcome, Prefixes, Problem, PullProgress, Record, RunEvent, RunSummary,
+    SessionEvent, Source, TracedLookup,
 };
 use crate::story::Run;
 use crate::story::text::{self, one_line};
@@ -211,6 +211,10 @@ impl State {
             architecture: one_line(&card.architecture),
             chat_template: one_line(&card.chat_template),
             template_fallback: one_line(&card.template_fallback),
+            prefixes: Prefixes {
+                query: one_line(&card.prefixes.query),
+                document: one_line(&card.prefixes.document),
+            },
             ..card.clone()
         };
         self.models.insert(

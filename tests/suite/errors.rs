@@ -251,7 +251,7 @@ fn settings() {
     check(
         |_| set("retriever.kind", "a: b"),
         (
-            "--set: retriever.kind takes `off` or `hybrid`, not `a: b`",
+            "--set: retriever.kind takes `off`, `bm25`, `vectors` or `hybrid`, not `a: b`",
             "",
         ),
         every,

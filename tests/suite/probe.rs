@@ -41,6 +41,7 @@ fn generator() -> ModelCard {
         chat_template: "gguf".to_owned(),
         template_fallback: String::new(),
         practice: false,
+        prefixes: ragscope::event::Prefixes::default(),
     }
 }
 

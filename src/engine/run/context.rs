@@ -1,7 +1,7 @@
 //! The context: as many whole chunks as the prompt holds beside the question and the answer.
 
 use crate::config::prompts::{PromptName, Prompts};
-use crate::config::{AnswerPrompt, Config, ConfigError, PassageOrder, RetrieverKind};
+use crate::config::{AnswerPrompt, Config, ConfigError, PassageOrder};
 use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
 use crate::event::{
@@ -16,10 +16,7 @@ use super::values::Passages;
 
 /// Returns whether runs with these settings retrieve anything.
 pub fn needs_corpus(config: &Config) -> bool {
-    match config.retriever.kind {
-        RetrieverKind::Off => false,
-        RetrieverKind::Hybrid => true,
-    }
+    config.retriever.kind.is_on()
 }
 
 /// Builds the context from the candidates and emits it: the pinned chunks and the best others, up

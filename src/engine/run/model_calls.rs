@@ -358,11 +358,16 @@ impl ModelCalls for Run<'_> {
         }
 
         if self.tools.config.reranker.model == RerankerModel::Embedder && !texts.is_empty() {
-            let vectors = self.embed(&[&[question], texts].concat())?;
+            let query = match self.tools.corpus.as_mut() {
+                Some(corpus) => corpus.embedder.embed_queries(&[question])?,
+                None => return Err(MethodError::NoEmbedder),
+            };
+            let query = query.first().map(Vec::as_slice).unwrap_or_default();
+            let vectors = self.embed(texts)?;
             // a cosine in -1..=1 becomes a score in 0..=1
-            return Ok(vectors[1..]
+            return Ok(vectors
                 .iter()
-                .map(|text| ((cosine(&vectors[0], text) + 1.0) / 2.0).clamp(0.0, 1.0))
+                .map(|text| ((cosine(query, text) + 1.0) / 2.0).clamp(0.0, 1.0))
                 .collect());
         }
 

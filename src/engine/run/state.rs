@@ -68,7 +68,8 @@ impl<'a> Run<'a> {
         let tools = &self.tools;
         let mut models = vec![tools.generator.card().clone()];
         if let Some(corpus) = &tools.corpus {
-            models.push(corpus.embedder.card().clone());
+            let embedder = corpus.embedder.card();
+            models.extend((embedder.width > 0).then(|| embedder.clone()));
         }
         if let Some(reranker) = &tools.reranker {
             models.push(reranker.card().clone());
@@ -90,12 +91,16 @@ impl<'a> Run<'a> {
         let Some(corpus) = self.tools.corpus.as_mut() else {
             return Ok(None);
         };
-        let vectors = corpus.embedder.embed(&[query])?;
+        let settings = &self.tools.config.retriever;
+        let vectors = if settings.kind.has_vectors() {
+            corpus.embedder.embed_queries(&[query])?
+        } else {
+            Vec::new()
+        };
         let vector = vectors.first().map(Vec::as_slice).unwrap_or_default();
         let embedder = &corpus.embedder.card().fingerprint;
 
         self.usage.retrievals += 1;
-        let settings = &self.tools.config.retriever;
         let retrieval = corpus.index.search(query, vector, embedder, settings)?;
         Ok(Some(retrieval))
     }

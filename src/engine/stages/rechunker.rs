@@ -11,7 +11,7 @@ use crate::event::{
     saturating_u32,
 };
 use crate::index::Rechunked;
-use crate::methods::{ModelCalls as _, cosine};
+use crate::methods::cosine;
 
 use super::understanding;
 
@@ -111,7 +111,11 @@ fn to_event(document: &Rechunked) -> RechunkedDocument {
 
 /// Returns the chunks nearest to the question, best first, as many as a retrieval keeps.
 fn nearest(run: &mut Run<'_>, chunks: Vec<NewChunk>) -> Result<Vec<Hit>, RunError> {
-    let query = run.embed(&[run.question])?.pop().unwrap_or_default();
+    let query = match run.tools.corpus.as_mut() {
+        Some(corpus) => corpus.embedder.embed_queries(&[run.question])?.pop(),
+        None => None,
+    };
+    let query = query.unwrap_or_default();
     let mut scored: Vec<(f32, NewChunk)> = chunks
         .into_iter()
         .map(|new| (cosine(&query, &new.vector), new))

@@ -1,13 +1,13 @@
-//! The retriever: BM25 and vector search, fused.
+//! The retriever: BM25 search, vector search, or both, fused.
 
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Retriever, Run, pins};
 use crate::event::RunEvent;
 
 /// Searches the index of the open corpus; the stages after it choose among the hits that it keeps.
-pub struct Hybrid;
+pub struct ByIndex;
 
-impl Retriever for Hybrid {
+impl Retriever for ByIndex {
     fn retrieve(&mut self, run: &mut Run<'_>, query: &str) -> Result<Passages, RunError> {
         let Some(mut retrieval) = run.search(query)? else {
             return Ok(Passages::default());

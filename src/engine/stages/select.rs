@@ -13,7 +13,7 @@ use super::query_writer::ByKind;
 use super::rechunker::Adaptive;
 use super::refiner::Rounds;
 use super::reranker::ByModel;
-use super::retriever::Hybrid;
+use super::retriever::ByIndex;
 use super::rewriter::ByGenerator;
 use super::understanding::Dense;
 use super::utility::SePer;
@@ -29,11 +29,15 @@ pub fn select(tools: &Tools<'_>) -> Roles {
         // without a retriever there is no query to emit
         query_writer: match config.retriever.kind {
             RetrieverKind::Off => Box::new(Off),
-            RetrieverKind::Hybrid => Box::new(ByKind(config.query.kind)),
+            RetrieverKind::Bm25 | RetrieverKind::Vectors | RetrieverKind::Hybrid => {
+                Box::new(ByKind(config.query.kind))
+            }
         },
         retriever: match config.retriever.kind {
             RetrieverKind::Off => Box::new(Off),
-            RetrieverKind::Hybrid => Box::new(Hybrid),
+            RetrieverKind::Bm25 | RetrieverKind::Vectors | RetrieverKind::Hybrid => {
+                Box::new(ByIndex)
+            }
         },
         linker: match config.linker.kind {
             LinkerKind::Off => Box::new(Off),

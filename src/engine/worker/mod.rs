@@ -11,6 +11,7 @@ mod probing;
 mod thread;
 
 pub use inbox::{Inbox, Outbox, mailbox};
+pub use models::{LINKER_ADVICE, sentence_model};
 pub use operations::Worker;
 pub use probe_questions::ProbeQuestion;
 pub use probing::TrainedProbe;

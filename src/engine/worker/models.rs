@@ -10,7 +10,8 @@ use crate::config::{
 use crate::corpus::TokenCounter;
 use crate::event::{Flow, MemoryNeed, ModelCard, ModelRole, SessionEvent, StopFlag, elapsed_ms};
 use crate::llm::{
-    self, Embedder, Generator, LlamaClassifier, LlamaEmbedder, LlamaGenerator, LlmError, Runtime,
+    self, Embedder, Generator, LlamaClassifier, LlamaGenerator, LlamaReranker, LlmError,
+    NoEmbedder, Reranker as _, RerankerLoad, Runtime,
 };
 use crate::probe::{Probe, ProbeError};
 
@@ -23,8 +24,8 @@ pub struct Models {
     stop: StopFlag,
     runtime: Option<Runtime>,
     generator: Option<(GeneratorSettings, LlamaGenerator)>,
-    embedder: Option<(EmbedderSettings, LoadedEmbedder)>,
-    reranker: Option<(EmbedderSettings, LlamaClassifier)>,
+    embedder: Option<(EmbedderLoad, LoadedEmbedder)>,
+    reranker: Option<(RerankerLoad, LlamaReranker)>,
     judge: Option<(EmbedderSettings, LlamaClassifier)>,
     linker: Option<(GeneratorSettings, LlamaGenerator)>,
 }
@@ -34,15 +35,32 @@ pub struct Models {
 pub struct Loaded<'a> {
     pub generator: &'a mut LlamaGenerator,
     pub embedder: Option<&'a mut LoadedEmbedder>,
-    pub reranker: Option<&'a mut LlamaClassifier>,
+    pub reranker: Option<&'a mut LlamaReranker>,
     pub judge: Option<&'a mut LlamaClassifier>,
     pub linker: Option<&'a mut LlamaGenerator>,
 }
 
 /// The embedder, and the counter of its tokens.
 pub struct LoadedEmbedder {
-    pub model: LlamaEmbedder,
+    pub model: Box<dyn Embedder + Send>,
     pub counter: TokenCounter,
+}
+
+/// The settings that an embedder is loaded with.
+#[derive(Debug, Clone, PartialEq)]
+struct EmbedderLoad {
+    settings: EmbedderSettings,
+    /// Whether something compares vectors. Otherwise the file only counts tokens.
+    is_needed: bool,
+}
+
+impl EmbedderLoad {
+    fn new(config: &Config) -> Self {
+        Self {
+            settings: config.embedder.clone(),
+            is_needed: config.needs_embedder(),
+        }
+    }
 }
 
 impl Models {
@@ -81,20 +99,12 @@ impl Models {
         };
 
         let embedder = if with_embedder {
-            Some(loader.embedder(&mut self.embedder, &config.embedder)?)
+            Some(loader.embedder(&mut self.embedder, EmbedderLoad::new(config))?)
         } else {
             None
         };
-        let reranker = loader.classifier(
-            &mut self.reranker,
-            ModelRole::Reranker,
-            reranker_settings(config),
-        )?;
-        let judge = loader.classifier(
-            &mut self.judge,
-            ModelRole::EntailmentJudge,
-            judge_settings(config),
-        )?;
+        let reranker = loader.reranker(&mut self.reranker, reranker_settings(config))?;
+        let judge = loader.judge(&mut self.judge, judge_settings(config))?;
         let linker = match linker_settings(config) {
             Some(settings) => {
                 Some(loader.generator(&mut self.linker, ModelRole::Linker, &settings)?)
@@ -127,8 +137,55 @@ impl Models {
             stop: &self.stop,
             publish,
         };
-        loader.embedder(&mut self.embedder, &config.embedder)
+        loader.embedder(&mut self.embedder, EmbedderLoad::new(config))
     }
+
+    /// Lets the generator link documents where the sentence-level model cannot read the vectors of the
+    /// embedder, and says so.
+    pub fn fit_linker(
+        &mut self,
+        config: &mut Config,
+        publish: &mut dyn FnMut(SessionEvent) -> Flow,
+    ) -> Result<(), LlmError> {
+        let Some(reason) = self.linker_misfit(config, publish)? else {
+            return Ok(());
+        };
+
+        config.linker.kind = LinkerKind::Tokens;
+        config.linker.model = LinkerModel::Auto;
+        let _ = publish(SessionEvent::Warned {
+            text: format!("{reason}: the generator links instead (linker.kind = \"tokens\")"),
+            advice: Some(LINKER_ADVICE.to_owned()),
+        });
+        Ok(())
+    }
+
+    /// Returns why the sentence-level linker of these settings cannot be used; `None` where it can, or
+    /// none is set.
+    fn linker_misfit(
+        &mut self,
+        config: &Config,
+        publish: &mut dyn FnMut(SessionEvent) -> Flow,
+    ) -> Result<Option<String>, LlmError> {
+        if config.linker.kind != LinkerKind::Sentence {
+            return Ok(None);
+        }
+        if !config.retriever.kind.has_vectors() {
+            let reason = "the sentence-level linker reads vectors, and BM25 search keeps none";
+            return Ok(Some(reason.to_owned()));
+        }
+        let file = llm::discover::resolve(sentence_model(&config.linker.model), &self.paths)?;
+        let embedder = self.embedder(config, publish)?.model.card().clone();
+        llm::linker_misfit(&file, &embedder)
+    }
+}
+
+/// How to have the links that were asked for.
+pub const LINKER_ADVICE: &str = "set linker.kind to tokens, embedder.model to the embedder that the linker was trained on, or linker.model to one for this embedder";
+
+/// Returns the file of the sentence-level model.
+pub fn sentence_model(model: &LinkerModel) -> &str {
+    model.file().unwrap_or(SENTENCE_MODEL)
 }
 
 /// Returns the probe that the settings name for this generator.
@@ -152,28 +209,24 @@ pub fn loaded_probe(
 
 /// Returns the settings of the reranker's own model; `None` where the generator or the embedder
 /// reranks, or no stage does.
-fn reranker_settings(config: &Config) -> Option<EmbedderSettings> {
+fn reranker_settings(config: &Config) -> Option<RerankerLoad> {
     // a gate that finds a sentence uncertain adds passages and reranks them
     let gate_reranks = config.gate.kind != GateKind::Off && config.gate.expand_by > 0;
     if config.reranker.kind != RerankerKind::Model && !gate_reranks {
         return None;
     }
     let model = config.reranker.model.file()?;
-    Some(classifier_settings(config, model))
+    Some(RerankerLoad::new(config, model))
 }
 
 /// Returns the settings of the entailment judge's own model; `None` where the generator or word
 /// overlap judges.
 fn judge_settings(config: &Config) -> Option<EmbedderSettings> {
     let model = config.judge.model.file()?;
-    Some(classifier_settings(config, model))
-}
-
-fn classifier_settings(config: &Config, model: &str) -> EmbedderSettings {
-    EmbedderSettings {
+    Some(EmbedderSettings {
         model: model.to_owned(),
         ..config.embedder.clone()
-    }
+    })
 }
 
 /// Returns the settings of the linker's own model; `None` where the generator links, or the linker
@@ -181,8 +234,8 @@ fn classifier_settings(config: &Config, model: &str) -> EmbedderSettings {
 fn linker_settings(config: &Config) -> Option<GeneratorSettings> {
     let model = match (config.linker.kind, &config.linker.model) {
         (LinkerKind::Off, _) | (LinkerKind::Tokens, LinkerModel::Auto) => return None,
-        (LinkerKind::Sentence, LinkerModel::Auto) => SENTENCE_MODEL,
-        (LinkerKind::Tokens | LinkerKind::Sentence, LinkerModel::File(file)) => file,
+        (LinkerKind::Sentence, model) => sentence_model(model),
+        (LinkerKind::Tokens, LinkerModel::File(file)) => file,
     };
     Some(GeneratorSettings {
         model: model.to_owned(),
@@ -270,35 +323,67 @@ impl Loader<'_> {
 
     fn embedder<'s>(
         &mut self,
-        slot: &'s mut Option<(EmbedderSettings, LoadedEmbedder)>,
-        settings: &EmbedderSettings,
+        slot: &'s mut Option<(EmbedderLoad, LoadedEmbedder)>,
+        load: EmbedderLoad,
     ) -> Result<&'s mut LoadedEmbedder, LlmError> {
-        let current = slot.take().filter(|(loaded, _)| loaded == settings);
+        let current = slot.take().filter(|(loaded, _)| *loaded == load);
         let embedder = match current {
             Some((_, embedder)) => embedder,
-            None => {
-                let file = llm::discover::resolve(&settings.model, self.paths)?;
-                let mut watch = Watch::new(ModelRole::Embedder, &file, self.publish);
-                let model = llm::load_embedder(
-                    self.runtime,
-                    &file,
-                    settings,
-                    self.stop,
-                    &mut |fraction| watch.progress(fraction),
-                )?;
-                let counter = TokenCounter::from_gguf(&file, self.runtime)?;
-                watch.loaded(model.card());
-                LoadedEmbedder { model, counter }
-            }
+            None => self.new_embedder(&load)?,
         };
-        Ok(&mut slot.insert((settings.clone(), embedder)).1)
+        Ok(&mut slot.insert((load, embedder)).1)
     }
 
-    /// Loads the classifier of these settings; without settings the slot is emptied.
-    fn classifier<'s>(
+    fn new_embedder(&mut self, load: &EmbedderLoad) -> Result<LoadedEmbedder, LlmError> {
+        let EmbedderLoad {
+            settings,
+            is_needed,
+        } = load;
+        let file = llm::discover::resolve(&settings.model, self.paths)?;
+        let counter = TokenCounter::from_gguf(&file, self.runtime)?;
+        if !is_needed {
+            let model = Box::new(NoEmbedder::new(&settings.model));
+            return Ok(LoadedEmbedder { model, counter });
+        }
+
+        let mut watch = Watch::new(ModelRole::Embedder, &file, self.publish);
+        let mut progress = |fraction| watch.progress(fraction);
+        let model = llm::load_embedder(self.runtime, &file, settings, self.stop, &mut progress)?;
+        watch.loaded(model.card());
+        let model = Box::new(model);
+        Ok(LoadedEmbedder { model, counter })
+    }
+
+    /// Loads the reranker of these settings; without settings the slot is emptied.
+    fn reranker<'s>(
+        &mut self,
+        slot: &'s mut Option<(RerankerLoad, LlamaReranker)>,
+        settings: Option<RerankerLoad>,
+    ) -> Result<Option<&'s mut LlamaReranker>, LlmError> {
+        let Some(settings) = settings else {
+            *slot = None;
+            return Ok(None);
+        };
+        let current = slot.take().filter(|(loaded, _)| *loaded == settings);
+        let reranker = match current {
+            Some((_, reranker)) => reranker,
+            None => {
+                let file = llm::discover::resolve(&settings.model.model, self.paths)?;
+                let mut watch = Watch::new(ModelRole::Reranker, &file, self.publish);
+                let mut progress = |fraction| watch.progress(fraction);
+                let reranker =
+                    llm::load_reranker(self.runtime, &file, &settings, self.stop, &mut progress)?;
+                watch.loaded(reranker.card());
+                reranker
+            }
+        };
+        Ok(Some(&mut slot.insert((settings, reranker)).1))
+    }
+
+    /// Loads the entailment judge of these settings; without settings the slot is emptied.
+    fn judge<'s>(
         &mut self,
         slot: &'s mut Option<(EmbedderSettings, LlamaClassifier)>,
-        role: ModelRole,
         settings: Option<EmbedderSettings>,
     ) -> Result<Option<&'s mut LlamaClassifier>, LlmError> {
         let Some(settings) = settings else {
@@ -306,25 +391,24 @@ impl Loader<'_> {
             return Ok(None);
         };
         let current = slot.take().filter(|(loaded, _)| *loaded == settings);
-        let classifier = match current {
-            Some((_, classifier)) => classifier,
+        let judge = match current {
+            Some((_, judge)) => judge,
             None => {
                 let file = llm::discover::resolve(&settings.model, self.paths)?;
-                let mut watch = Watch::new(role, &file, self.publish);
-                let load = if role == ModelRole::EntailmentJudge {
-                    llm::load_entailment_judge
-                } else {
-                    llm::load_reranker
-                };
-                let classifier =
-                    load(self.runtime, &file, &settings, self.stop, &mut |fraction| {
-                        watch.progress(fraction)
-                    })?;
-                watch.loaded(classifier.card());
-                classifier
+                let mut watch = Watch::new(ModelRole::EntailmentJudge, &file, self.publish);
+                let mut progress = |fraction| watch.progress(fraction);
+                let judge = llm::load_entailment_judge(
+                    self.runtime,
+                    &file,
+                    &settings,
+                    self.stop,
+                    &mut progress,
+                )?;
+                watch.loaded(judge.card());
+                judge
             }
         };
-        Ok(Some(&mut slot.insert((settings, classifier)).1))
+        Ok(Some(&mut slot.insert((settings, judge)).1))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::event::{
     SessionEvent, StopFlag, TracedLookup,
 };
 use crate::index::{Index, IndexError, LinkRecipe, Search, Update};
-use crate::llm::{Embedder as _, EntailmentJudge, Generator as _, LlmError, Reranker};
+use crate::llm::{EntailmentJudge, Generator as _, LlmError, Reranker};
 use crate::methods::{MethodError, ModelCalls};
 
 use super::link_corpus::link_corpus;
@@ -130,7 +130,7 @@ impl Worker {
             embedder => embedder?,
         };
 
-        match index.update(&config, model, counter, &mut emit)? {
+        match index.update(&config, &mut **model, counter, &mut emit)? {
             Update::Interrupted => Ok(None),
             Update::Finished(report) => {
                 let _ = emit(SessionEvent::IndexFinished {
@@ -174,11 +174,14 @@ impl Worker {
         overrides: &[(String, String)],
         publish: Publish<'_>,
     ) -> Result<Outcome, WorkerError> {
-        let config = self.layers.with(overrides)?.config()?;
+        let mut config = self.layers.with(overrides)?.config()?;
         let prompts = Prompts::new(&self.paths.config.join("prompts"));
         let searches = needs_corpus(&config) && self.index.is_some();
         let session = &mut self.session;
         let mut emit = |event| publish(session.record(event));
+        if searches {
+            self.models.fit_linker(&mut config, &mut emit)?;
+        }
         let loaded = self.models.load(&config, searches, &mut emit)?;
 
         if let (Some(index), Some(recipe)) = (self.index.as_mut(), link_recipe(&config, &loaded)) {
@@ -187,11 +190,22 @@ impl Worker {
         let corpus = match (self.index.as_ref(), loaded.embedder) {
             (Some(index), Some(embedder)) => Some(Corpus {
                 index: index as &dyn Search,
-                embedder: &mut embedder.model,
+                embedder: &mut *embedder.model,
                 counter: &embedder.counter,
             }),
             (Some(_), None) | (None, _) => None,
         };
+        let lacks_vectors = self.index.as_ref().is_some_and(Index::lacks_vectors);
+        if corpus.is_some() && lacks_vectors && config.retriever.kind.has_vectors() {
+            let _ = emit(SessionEvent::Warned {
+                text: "the index of this folder has no vectors: only its words are searched"
+                    .to_owned(),
+                advice: Some(
+                    "index it with retriever.kind = \"hybrid\", or set retriever.kind to bm25"
+                        .to_owned(),
+                ),
+            });
+        }
         let is_empty = |corpus: &Corpus<'_>| corpus.card().chunks == 0;
         if corpus.as_ref().is_some_and(is_empty) {
             let _ = emit(SessionEvent::Warned {
@@ -235,10 +249,14 @@ impl Worker {
         rebuild: bool,
         publish: Publish<'_>,
     ) -> Result<Option<LinkReport>, WorkerError> {
-        let config = self.layers.with(overrides)?.config()?;
+        let mut config = self.layers.with(overrides)?.config()?;
         let index = self.index.as_mut().ok_or(WorkerError::NoCorpus)?;
         let session = &mut self.session;
         let mut emit = |event| publish(session.record(event));
+        match self.models.fit_linker(&mut config, &mut emit) {
+            Err(LlmError::Stopped) => return Ok(None),
+            fitted => fitted?,
+        }
         let loaded = match self.models.load(&config, true, &mut emit) {
             Err(LlmError::Stopped) => return Ok(None),
             loaded => loaded?,
@@ -380,7 +398,11 @@ impl Worker {
         let mut emit = |event| publish(session.record(event));
         let embedder = self.models.embedder(&config, &mut emit)?;
         let texts: Vec<&str> = queries.iter().map(|(_, query)| query.as_str()).collect();
-        let vectors = embedder.model.embed(&texts)?;
+        let vectors = if config.retriever.kind.has_vectors() {
+            embedder.model.embed_queries(&texts)?
+        } else {
+            vec![Vec::new(); texts.len()]
+        };
         let fingerprint = embedder.model.card().fingerprint.clone();
 
         let mut lookups = Vec::new();

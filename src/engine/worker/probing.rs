@@ -79,7 +79,7 @@ impl Worker {
             generator: loaded.generator,
             corpus: Some(Corpus {
                 index: index as &dyn Search,
-                embedder: &mut embedder.model,
+                embedder: &mut *embedder.model,
                 counter: &embedder.counter,
             }),
             reranker: loaded.reranker.map(|model| model as &mut dyn Reranker),
@@ -118,7 +118,9 @@ impl Worker {
 fn for_collecting(mut config: Config) -> Config {
     config.generator.temperature = LOW_TEMPERATURE;
     config.rewriter.kind = RewriterKind::Off;
-    config.retriever.kind = RetrieverKind::Hybrid;
+    if !config.retriever.kind.is_on() {
+        config.retriever.kind = RetrieverKind::Hybrid;
+    }
     config.linker.kind = LinkerKind::Off;
     config.filter.kind = FilterKind::Off;
     config.reranker.kind = RerankerKind::Off;

@@ -109,6 +109,7 @@ impl WordEmbedder {
             chat_template: String::new(),
             template_fallback: String::new(),
             practice: false,
+            prefixes: ragscope::event::Prefixes::default(),
         };
         Self {
             card,

@@ -1,11 +1,11 @@
 //! Search by words in the document's language, by vectors, and by both; and the source of a hit.
 
-use ragscope::config::RetrieverSettings;
+use ragscope::config::{RetrieverKind, RetrieverSettings};
 use ragscope::event::Fusion;
-use ragscope::index::IndexError;
-use ragscope::llm::Embedder as _;
+use ragscope::index::{Index, IndexError};
+use ragscope::llm::{Embedder as _, NoEmbedder};
 
-use super::common::{Corpus, WordEmbedder, config, update};
+use super::common::{Corpus, WordEmbedder, config, update, update_with};
 
 const DOCUMENTS: &[(&str, &str)] = &[
     (
@@ -295,4 +295,68 @@ fn a_filter_limits_both_lists_to_its_documents() {
             assert!(hit.chunk.document.starts_with(start), "{filter}: {hit:?}");
         }
     }
+}
+
+#[test]
+fn an_index_for_bm25_has_no_vectors_and_gets_them_when_they_are_wanted() {
+    let corpus = Corpus::with(&[
+        ("a.md", "The lighthouse keeper is Mara Voss."),
+        ("b.md", "Boats are made of wood."),
+    ]);
+    let with = |kind| {
+        let mut config = config();
+        config.retriever.kind = kind;
+        config
+    };
+    let found = |index: &Index, embedder: &mut WordEmbedder, kind| {
+        let config = with(kind);
+        let vector = embedder.embed(&["lighthouse"]).expect("a vector").remove(0);
+        let found = index
+            .search(
+                "lighthouse",
+                &vector,
+                &embedder.card().fingerprint,
+                &config.retriever,
+            )
+            .expect("an answer");
+        (found.bm25_found, found.vector_found)
+    };
+    let mut none = NoEmbedder::new("an embedder");
+    let mut embedder = WordEmbedder::new("words");
+    let mut index = corpus.open();
+
+    // no model is asked, and only words are found
+    let report = update_with(&mut index, &with(RetrieverKind::Bm25), &mut none);
+    assert_eq!((report.embedded, report.corpus.chunks), (0, 2));
+    assert!(index.lacks_vectors());
+    let kinds = [
+        RetrieverKind::Bm25,
+        RetrieverKind::Vectors,
+        RetrieverKind::Hybrid,
+    ];
+    let counts = kinds.map(|kind| found(&index, &mut embedder, kind));
+    assert_eq!(counts, [(1, 0), (0, 0), (1, 0)]);
+
+    // hybrid search embeds then
+    let report = update_with(&mut index, &with(RetrieverKind::Hybrid), &mut embedder);
+    assert_eq!((report.embedded, index.lacks_vectors()), (2, false));
+    let counts = kinds.map(|kind| found(&index, &mut embedder, kind));
+    assert_eq!(counts, [(1, 0), (0, 2), (1, 2)]);
+
+    // BM25 leaves an index as it is that agrees with its folder
+    update_with(&mut index, &with(RetrieverKind::Bm25), &mut none);
+    assert!(!index.lacks_vectors());
+
+    // and otherwise sets the vectors aside, over more than one generation
+    for name in ["c.md", "d.md", "e.md"] {
+        corpus.write(name, &format!("Wool is spun in {name}."));
+        update_with(&mut index, &with(RetrieverKind::Bm25), &mut none);
+        assert!(index.lacks_vectors());
+    }
+    drop(index);
+    let mut index = corpus.open();
+    assert!(index.lacks_vectors());
+    let report = update_with(&mut index, &with(RetrieverKind::Hybrid), &mut embedder);
+    assert_eq!((report.embedded, report.reused), (3, 2));
+    assert!(!index.lacks_vectors());
 }

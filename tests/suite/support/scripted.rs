@@ -432,5 +432,6 @@ fn card(role: ModelRole, width: u32, context_tokens: u32) -> ModelCard {
         },
         template_fallback: String::new(),
         practice: false,
+        prefixes: ragscope::event::Prefixes::default(),
     }
 }

@@ -1,0 +1,219 @@
+//! The texts that embedders expect in front of queries and documents.
+//!
+//! Models for retrieval are trained with them, and recall drops without them. The table has them as
+//! the model cards print them.
+
+use crate::config::EmbedderSettings;
+use crate::event::{ModelCard, Prefixes};
+
+/// The setting that takes the prefix of the model.
+const AUTO: &str = "auto";
+
+const SEARCH: &str = "Represent this sentence for searching relevant passages: ";
+const SEARCH_CHINESE: &str = "为这个句子生成表示以用于检索相关文章：";
+/// Without a space behind `Query:`, as Qwen3-Embedding has it.
+const INSTRUCTED: &str =
+    "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:";
+const INSTRUCTED_E5: &str =
+    "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: ";
+
+/// The models whose names hold all of `parts`, with their prefixes.
+struct Known {
+    parts: &'static [&'static str],
+    query: &'static str,
+    document: &'static str,
+}
+
+const fn known(
+    parts: &'static [&'static str],
+    query: &'static str,
+    document: &'static str,
+) -> Known {
+    Known {
+        parts,
+        query,
+        document,
+    }
+}
+
+/// The first that fits counts, so that the more specific names come first.
+const KNOWN: &[Known] = &[
+    known(&["qwen3-embedding"], INSTRUCTED, ""),
+    known(
+        &["embeddinggemma"],
+        "task: search result | query: ",
+        "title: none | text: ",
+    ),
+    known(
+        &["nomic-embed-code"],
+        "Represent this query for searching relevant code: ",
+        "",
+    ),
+    known(&["nomic-embed"], "search_query: ", "search_document: "),
+    known(&["e5", "instruct"], INSTRUCTED_E5, ""),
+    known(&["e5-mistral"], INSTRUCTED_E5, ""),
+    known(&["e5-small"], "query: ", "passage: "),
+    known(&["e5-base"], "query: ", "passage: "),
+    known(&["e5-large"], "query: ", "passage: "),
+    known(&["bge-m3"], "", ""),
+    known(&["bge-", "-zh"], SEARCH_CHINESE, ""),
+    known(&["bge-", "-en"], SEARCH, ""),
+    known(&["mxbai-embed"], SEARCH, ""),
+    known(&["uae-large"], SEARCH, ""),
+    known(&["arctic-embed", "v2"], "query: ", ""),
+    known(&["arctic-embed2"], "query: ", ""),
+    known(&["arctic-embed"], SEARCH, ""),
+    known(
+        &["jina-embeddings-v3"],
+        "Represent the query for retrieving evidence documents: ",
+        "Represent the document for retrieval: ",
+    ),
+    known(&["jina-embeddings-v4"], "Query: ", "Passage: "),
+];
+
+/// Architectures that a single family has, with a name of that family: their files may be named
+/// after anything, as Ollama's are.
+const FAMILIES: &[[&str; 2]] = &[
+    ["gemma-embedding", "embeddinggemma"],
+    ["nomic-bert", "nomic-embed"],
+    ["nomic-bert-moe", "nomic-embed"],
+];
+
+/// Returns the prefixes of a model: those of the settings, or else those that it is known to expect.
+pub(super) fn prefixes(card: &ModelCard, settings: &EmbedderSettings) -> Prefixes {
+    let known = of_model(card);
+    let chosen = |setting: &str, known: String| {
+        if setting == AUTO {
+            known
+        } else {
+            setting.to_owned()
+        }
+    };
+    Prefixes {
+        query: chosen(&settings.query_prefix, known.query),
+        document: chosen(&settings.document_prefix, known.document),
+    }
+}
+
+fn of_model(card: &ModelCard) -> Prefixes {
+    let names = [normalised(&card.name), normalised(&card.file)];
+    let by_name = |name: &String| {
+        KNOWN
+            .iter()
+            .find(|known| known.parts.iter().all(|part| name.contains(part)))
+    };
+    let by_family = || {
+        let [_, name] = FAMILIES
+            .iter()
+            .find(|[architecture, _]| *architecture == card.architecture)?;
+        by_name(&(*name).to_owned())
+    };
+    let known = names.iter().find_map(by_name).or_else(by_family);
+    known.map_or_else(Prefixes::default, |known| Prefixes {
+        query: known.query.to_owned(),
+        document: known.document.to_owned(),
+    })
+}
+
+/// Returns a name as the table has it: `Bge Small En v1.5` is `bge-small-en-v1.5`.
+fn normalised(name: &str) -> String {
+    name.to_lowercase().replace([' ', '_'], "-")
+}
+
+/// Returns the fingerprint of vectors: that of the model, and with a prefix another one, since the same
+/// text then has another vector.
+pub(super) fn fingerprint(model: &str, prefixes: &Prefixes) -> String {
+    if prefixes.document.is_empty() {
+        return model.to_owned();
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher
+        .update(model.as_bytes())
+        .update(&[0])
+        .update(prefixes.document.as_bytes());
+    hasher.finalize().to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::event::ModelRole;
+
+    fn card(name: &str, architecture: &str) -> ModelCard {
+        ModelCard {
+            role: ModelRole::Embedder,
+            name: name.to_owned(),
+            file: "sha256-6b86b273".to_owned(),
+            file_bytes: 1,
+            fingerprint: "f".to_owned(),
+            architecture: architecture.to_owned(),
+            quantisation: String::new(),
+            parameters: 1,
+            layers: 1,
+            gpu_layers: 0,
+            device: "CPU".to_owned(),
+            width: 1,
+            context_tokens: 1,
+            chat_template: String::new(),
+            template_fallback: String::new(),
+            practice: false,
+            prefixes: Prefixes::default(),
+        }
+    }
+
+    #[test]
+    fn prefixes_are_those_of_the_model_card() {
+        let cases = [
+            ("all-MiniLM-L6-v2", "bert", "", ""),
+            ("Bge Small En v1.5", "bert", SEARCH, ""),
+            ("bge-large-zh-v1.5", "bert", SEARCH_CHINESE, ""),
+            ("bge-m3", "bert", "", ""),
+            ("multilingual-e5-base", "bert", "query: ", "passage: "),
+            ("Multilingual E5 Large Instruct", "bert", INSTRUCTED_E5, ""),
+            ("Qwen3 Embedding 0.6B", "qwen3", INSTRUCTED, ""),
+            (
+                "a",
+                "gemma-embedding",
+                "task: search result | query: ",
+                "title: none | text: ",
+            ),
+            ("b", "nomic-bert-moe", "search_query: ", "search_document: "),
+            ("snowflake-arctic-embed-m", "bert", SEARCH, ""),
+            ("Snowflake Arctic Embed L v2.0", "bert", "query: ", ""),
+            ("Qwen3 4B Instruct", "qwen3", "", ""),
+        ];
+        let settings = Config::default().embedder;
+        for (name, architecture, query, document) in cases {
+            let found = prefixes(&card(name, architecture), &settings);
+            assert_eq!(
+                (found.query.as_str(), found.document.as_str()),
+                (query, document),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_setting_counts_more_than_the_model() {
+        let settings = EmbedderSettings {
+            query_prefix: String::new(),
+            document_prefix: "text: ".to_owned(),
+            ..Config::default().embedder
+        };
+        let found = prefixes(&card("nomic-embed-text-v1.5", "nomic-bert"), &settings);
+        assert_eq!(
+            (found.query.as_str(), found.document.as_str()),
+            ("", "text: ")
+        );
+
+        let none = Prefixes::default();
+        assert_eq!(fingerprint("f", &none), "f");
+        assert_ne!(fingerprint("f", &found), "f");
+        let query_alone = Prefixes {
+            query: "q: ".to_owned(),
+            ..Prefixes::default()
+        };
+        assert_eq!(fingerprint("f", &query_alone), "f");
+    }
+}
