@@ -166,7 +166,7 @@ impl DocumentFlags {
 pub enum Subcommands {
     /// Open the bundled corpus with the bundled models; without a terminal, print one run
     Demo,
-    /// Update the index of a folder
+    /// Update the index of a folder (`ragscope formats` lists the files that are read)
     Index {
         /// Folder of documents
         folder: PathBuf,
@@ -223,6 +223,8 @@ pub enum Subcommands {
         #[command(subcommand)]
         command: Option<ModelsCommand>,
     },
+    /// List the file formats that are read, and the way out for the others
+    Formats,
     /// Check devices, models, folders and indexes, and report how to fix problems
     Doctor,
     /// Print every folder and file that ragscope uses

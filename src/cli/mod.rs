@@ -11,6 +11,7 @@ mod text;
 mod observer;
 mod work;
 mod replay;
+mod formats;
 mod inspect;
 mod links;
 mod pull;
@@ -98,6 +99,7 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
         Some(Subcommands::Models {
             command: Some(ModelsCommand::Recommend { memory }),
         }) => pull::recommend(*memory, &paths, out),
+        Some(Subcommands::Formats) => formats::run(out),
         Some(Subcommands::Paths) => inspect::paths(&paths, out),
         Some(Subcommands::Config { effective }) => inspect::config(*effective, layers, out),
         Some(Subcommands::Completions { shell }) => inspect::completions(*shell, out),

@@ -14,7 +14,7 @@ use super::program::{Program, QUESTION};
 
 #[test]
 fn commands_that_only_look_say_what_they_see() {
-    let cases: [(&[&str], &str); 15] = [
+    let cases: [(&[&str], &str); 18] = [
         (&["--version"], "ragscope 0."),
         (&["--help"], "Answer one question over a folder"),
         (&["ask", "--help"], "--set <ROLE.KEY=VALUE>"),
@@ -33,6 +33,9 @@ fn commands_that_only_look_say_what_they_see() {
             "preset = \"closed-book\"",
         ),
         (&["completions", "bash"], "_ragscope()"),
+        (&["formats"], "sheet and row"),
+        (&["formats"], "an e-book: convert it to EPUB (Calibre)"),
+        (&["formats", "--json"], "\"way_out\": null"),
         (&["man"], ".TH ragscope 1"),
         (&["man"], "ragscope\\-ask"),
         (&["doctor"], "ok    generator"),

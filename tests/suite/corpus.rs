@@ -1,6 +1,7 @@
 //! Reading a folder as documents, sentences and chunks; bad files are counted and the rest is read.
 
 mod files;
+mod office;
 mod tokens;
 mod chunks;
 mod textual;

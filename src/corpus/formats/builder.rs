@@ -89,7 +89,6 @@ impl Builder {
     }
 
     /// Adds what a reader extracted from a member: a chapter, an attachment.
-    #[cfg_attr(not(test), expect(dead_code, reason = "mail and books use it"))]
     pub fn append(&mut self, member: Extract) {
         self.notes.extend(member.note);
         if member.text.trim().is_empty() {
@@ -218,7 +217,6 @@ impl Sheet {
 
 impl Extract {
     /// Returns what was extracted from a member of a file: its places are in the member.
-    #[cfg_attr(not(test), expect(dead_code, reason = "mail uses it"))]
     pub fn of_member(mut self, path: &str) -> Self {
         if self.places.is_empty() {
             self.places = line_places(&self.text);

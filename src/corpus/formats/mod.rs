@@ -2,8 +2,12 @@
 //! of [`FORMATS`].
 
 mod builder;
+mod epub;
+mod fiction_book;
 mod html;
+mod mail;
 mod markdown;
+mod member;
 mod office;
 mod open_document;
 mod package;
@@ -57,6 +61,10 @@ pub static FORMATS: &[&Format] = &[
     &open_document::SHEETS,
     &open_document::SLIDES,
     &rtf::FORMAT,
+    &epub::FORMAT,
+    &fiction_book::FORMAT,
+    &mail::MESSAGE,
+    &mail::MAILBOX,
     &table::FORMAT,
     &json::FORMAT,
     &settings::YAML,

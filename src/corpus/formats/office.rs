@@ -63,7 +63,10 @@ fn powerpoint(bytes: &[u8]) -> Result<Extract, String> {
     builder.metadata(metadata(&document.metadata));
     for (index, section) in document.sections.iter().enumerate() {
         builder.part();
-        builder.place(Place::new(PlaceUnit::Slide, saturating_u32(index + 1)));
+        builder.place(Place {
+            name: title(section),
+            ..Place::new(PlaceUnit::Slide, saturating_u32(index + 1))
+        });
         blocks(section, &mut builder);
         let notes = notes.get(index).filter(|notes| !notes.trim().is_empty());
         if let Some(notes) = notes {
@@ -204,6 +207,15 @@ fn grid(table: &Table) -> Vec<Vec<(usize, String)>> {
                 .collect()
         })
         .collect()
+}
+
+/// Returns the title of a slide: its first heading.
+fn title(slide: &Section) -> Option<String> {
+    let mut blocks = slide.content.iter();
+    blocks.find_map(|block| match block {
+        Block::Paragraph(paragraph) if paragraph.is_heading() => named(&text(paragraph)),
+        _ => None,
+    })
 }
 
 fn stored_notes(section: &Section) -> String {

@@ -67,6 +67,8 @@ struct Content {
     /// Notes of the paragraph that is open.
     notes: Vec<String>,
     slides: u32,
+    /// Whether the frame that is open holds the title of a slide.
+    is_title: bool,
     list_depth: u32,
     is_first_of_item: bool,
     notes_page: u32,
@@ -128,6 +130,13 @@ impl Content {
                 is_note: false,
                 ..Paragraph::default()
             }),
+            "frame" => {
+                self.is_title = tag.attribute("presentation:class").as_deref() == Some("title");
+            }
+            "p" if self.is_title => self.paragraphs.push(Paragraph {
+                level: 1,
+                ..Paragraph::default()
+            }),
             "p" => {
                 let is_item = std::mem::take(&mut self.is_first_of_item);
                 self.paragraphs.push(Paragraph {
@@ -176,6 +185,7 @@ impl Content {
                 self.list_depth = self.list_depth.saturating_sub(1);
                 self.is_first_of_item = false;
             }
+            "frame" => self.is_title = false,
             "notes" => self.notes_page = self.notes_page.saturating_sub(1),
             "table-cell" | "covered-table-cell" => {
                 if let Some(table) = self.tables.last_mut() {
@@ -275,6 +285,10 @@ impl Content {
             return;
         }
         if paragraph.level > 0 {
+            if std::mem::take(&mut self.is_title) {
+                let slide = Place::new(PlaceUnit::Slide, self.slides);
+                self.builder.place(slide.named(text));
+            }
             self.builder.heading(paragraph.level, text);
         } else if self.notes_page > 0 {
             self.builder.paragraph(&format!("Notes: {text}"));

@@ -1,6 +1,6 @@
 //! A document that is a zip archive of XML. What it may unpack to is bounded.
 
-use std::io::{BufReader, Cursor, Read};
+use std::io::{BufReader, Cursor, ErrorKind, Read};
 
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -52,15 +52,13 @@ impl<'a> Package<'a> {
     /// # Errors
     /// A member that is damaged or exceeds the limits.
     pub fn check(&mut self) -> Result<(), String> {
-        let mut total = 0;
+        let mut left = MAX_TOTAL_BYTES;
         for index in 0..self.archive.len() {
             let member = self.archive.by_index(index).map_err(|e| reason(&e))?;
             let packed = member.compressed_size();
-            let unpacked = unpack(member, packed, &mut std::io::sink())?;
-            total += unpacked;
-            if total > MAX_TOTAL_BYTES {
-                return Err(too_large(MAX_TOTAL_BYTES));
-            }
+            let mut member = Bounded::new(member, packed, left);
+            let unpacked = std::io::copy(&mut member, &mut std::io::sink());
+            left -= unpacked.map_err(|error| unreadable(&error))?;
         }
         Ok(())
     }
@@ -78,17 +76,14 @@ impl<'a> Package<'a> {
         Ok(bytes.map(|bytes| xml::decode(&bytes).into_owned()))
     }
 
-    /// Returns the XML of a member as a stream, which ends where it exceeds `limit` bytes.
+    /// Returns the XML of a member as a stream, which fails where it exceeds `limit` bytes.
     ///
     /// # Errors
     /// A member that is missing or encrypted.
     pub fn stream(&mut self, name: &str, limit: u64) -> Result<impl std::io::BufRead, String> {
         let member = self.archive.by_name(name).map_err(|error| reason(&error))?;
-        let most = limit.min(member.compressed_size().saturating_mul(MAX_RATIO));
-        Ok(BufReader::with_capacity(
-            1 << 16,
-            member.take(most.max(RATIO_FROM_BYTES)),
-        ))
+        let packed = member.compressed_size();
+        Ok(BufReader::new(Bounded::new(member, packed, limit)))
     }
 
     /// Returns the relationships of a part of an Office file to its other parts. Those to other files
@@ -151,26 +146,61 @@ impl<'a> Package<'a> {
         };
         let packed = member.compressed_size();
         let mut bytes = Vec::new();
-        let unpacked = unpack(member, packed, &mut bytes)?;
-        if unpacked > MAX_MEMBER_BYTES {
-            return Err(too_large(MAX_MEMBER_BYTES));
-        }
+        Bounded::new(member, packed, MAX_MEMBER_BYTES)
+            .read_to_end(&mut bytes)
+            .map_err(|error| unreadable(&error))?;
         Ok(Some(bytes))
     }
 }
 
-/// Unpacks a member of `packed` bytes until it exceeds a limit.
-fn unpack(member: impl Read, packed: u64, to: &mut dyn std::io::Write) -> Result<u64, String> {
-    let by_ratio = packed.saturating_mul(MAX_RATIO).max(RATIO_FROM_BYTES);
-    let most = by_ratio.min(MAX_TOTAL_BYTES);
-    let unpacked = std::io::copy(&mut member.take(most + 1), to)
-        .map_err(|error| format!("it is damaged ({error})"))?;
-    if unpacked > by_ratio {
-        return Err(format!(
-            "a part of it unpacks to more than {MAX_RATIO} times its size"
-        ));
+/// A member that fails where it exceeds its limits.
+struct Bounded<R> {
+    member: R,
+    left: u64,
+    limit: u64,
+    packed: u64,
+}
+
+impl<R: Read> Bounded<R> {
+    fn new(member: R, packed: u64, limit: u64) -> Self {
+        let by_ratio = packed.saturating_mul(MAX_RATIO).max(RATIO_FROM_BYTES);
+        Self {
+            member,
+            left: limit.min(by_ratio),
+            limit,
+            packed,
+        }
     }
-    Ok(unpacked)
+
+    fn too_large(&self) -> std::io::Error {
+        let by_ratio = self.packed.saturating_mul(MAX_RATIO) < self.limit;
+        let reason = if by_ratio {
+            format!("a part of it unpacks to more than {MAX_RATIO} times its size")
+        } else {
+            format!("it unpacks to more than {} MiB", self.limit >> 20)
+        };
+        std::io::Error::new(ErrorKind::FileTooLarge, reason)
+    }
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.member.read(to)?;
+        self.left = self
+            .left
+            .checked_sub(read as u64)
+            .ok_or_else(|| self.too_large())?;
+        Ok(read)
+    }
+}
+
+/// Returns the reason for users why reading a member failed.
+pub(super) fn unreadable(error: &std::io::Error) -> String {
+    if error.kind() == ErrorKind::FileTooLarge {
+        error.to_string()
+    } else {
+        format!("it is damaged ({error})")
+    }
 }
 
 /// Returns the path of a target that is relative to a folder of the package, or begins at its root.
@@ -190,10 +220,6 @@ fn resolve(folder: &str, target: &str) -> String {
         }
     }
     path.join("/")
-}
-
-fn too_large(limit: u64) -> String {
-    format!("it unpacks to more than {} MiB", limit >> 20)
 }
 
 pub(super) fn encrypted() -> String {

@@ -36,7 +36,7 @@ pub static UNREAD: &[Unread] = &[
     Unread {
         kind: "an e-book",
         way_out: Some("convert it to EPUB (Calibre)"),
-        extensions: &["epub", "mobi", "azw", "azw3", "kfx", "lit", "prc"],
+        extensions: &["mobi", "azw", "azw3", "kfx", "lit", "prc"],
     },
     Unread {
         kind: "a scanned document",

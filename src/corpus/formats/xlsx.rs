@@ -15,6 +15,9 @@ const MAX_COLUMNS: usize = 16_384;
 /// Excel's last row.
 const MAX_ROWS: u32 = 1_048_576;
 
+/// Excel's maximum number of decimals.
+const MAX_DECIMALS: usize = 30;
+
 /// What the cells of all sheets refer to.
 struct Workbook {
     strings: Vec<String>,
@@ -26,8 +29,11 @@ struct Workbook {
 /// The meaning of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Number {
-    Plain,
-    Percent,
+    /// With all of its digits.
+    General,
+    /// With this number of decimals.
+    Fixed(usize),
+    Percent(usize),
     Date,
 }
 
@@ -164,9 +170,12 @@ fn styles(package: &mut Package<'_>, path: Option<String>) -> Result<Vec<Number>
 /// Returns what a number is by its built-in format (ECMA-376 part 1, 18.8.30).
 fn built_in(id: &str) -> Number {
     match id.parse().unwrap_or(0_u32) {
-        9 | 10 => Number::Percent,
+        1 | 3 | 37 | 38 => Number::Fixed(0),
+        2 | 4 | 39 | 40 => Number::Fixed(2),
+        9 => Number::Percent(0),
+        10 => Number::Percent(2),
         14..=22 | 27..=36 | 45..=47 | 50..=58 => Number::Date,
-        _ => Number::Plain,
+        _ => Number::General,
     }
 }
 
@@ -189,12 +198,23 @@ fn number(code: &str) -> Number {
             _ => letters.push(c.to_ascii_lowercase()),
         }
     }
-    if letters.contains('%') {
-        Number::Percent
-    } else if !letters.contains("general") && letters.contains(['y', 'd', 'h', 's']) {
+    let positive = letters.split(';').next().unwrap_or_default();
+    let digits = |part: &str| {
+        part.chars()
+            .filter(|c| matches!(c, '0' | '#' | '?'))
+            .count()
+    };
+    let decimals = positive.split_once('.').map_or(0, |(_, part)| digits(part));
+    if positive.contains("general") || positive.contains(['@', 'e']) {
+        Number::General
+    } else if positive.contains('%') {
+        Number::Percent(decimals)
+    } else if positive.contains(['y', 'd', 'h', 's']) {
         Number::Date
+    } else if digits(positive) > 0 {
+        Number::Fixed(decimals)
     } else {
-        Number::Plain
+        Number::General
     }
 }
 
@@ -294,10 +314,11 @@ impl Workbook {
         let Ok(number) = value.trim().parse::<f64>() else {
             return value.to_owned();
         };
-        let style = self.styles.get(style).copied().unwrap_or(Number::Plain);
-        match style {
-            Number::Plain => decimal(number),
-            Number::Percent => format!("{}%", decimal(number * 100.0)),
+        let style = self.styles.get(style).copied();
+        match style.unwrap_or(Number::General) {
+            Number::General => decimal(number),
+            Number::Fixed(decimals) => fixed(number, decimals),
+            Number::Percent(decimals) => format!("{}%", fixed(number * 100.0, decimals)),
             Number::Date => {
                 date_time(number, self.counts_from_1904).unwrap_or_else(|| decimal(number))
             }
@@ -309,6 +330,11 @@ impl Workbook {
 fn decimal(number: f64) -> String {
     let rounded = format!("{number:.14e}").parse().unwrap_or(number);
     rounded.to_string()
+}
+
+fn fixed(number: f64, decimals: usize) -> String {
+    let decimals = decimals.min(MAX_DECIMALS);
+    format!("{number:.decimals$}")
 }
 
 /// Returns the date, the time or both that a count of days stands for.
@@ -388,7 +414,7 @@ mod tests {
                 "0.0%",
                 "yyyy\\-mm\\-dd",
                 "h:mm",
-                "#,##0.00 \"days\"",
+                "#,##0.00 \"days\";[Red]-0",
                 "[$-409]#,##0",
             ]
             .map(number)
@@ -405,8 +431,10 @@ mod tests {
             ("59", 2, "1900-02-28"),
             ("61", 2, "1900-03-01"),
             ("0.75", 3, "18:00:00"),
-            ("3", 4, "3"),
+            ("3.14159", 4, "3.14"),
             ("3", 5, "3"),
+            ("43831", 6, "2020-01-01"),
+            ("12", 7, "12"),
             ("1e300", 2, &decimal(1e300)),
             ("-4", 2, "1899-12-26"),
             ("n/a", 2, "n/a"),

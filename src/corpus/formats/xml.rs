@@ -9,6 +9,8 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
+use super::package::unreadable;
+
 /// An XML declaration names its encoding within this many bytes.
 const DECLARATION_BYTES: usize = 200;
 
@@ -58,7 +60,7 @@ pub(super) fn walk(
     loop {
         buffer.clear();
         let event = reader.read_event_into(&mut buffer);
-        let goes_on = match event {
+        let has_more = match event {
             Ok(Event::Start(start)) => visit(Node::Open(&Tag(start))),
             Ok(Event::Empty(start)) => {
                 let tag = Tag(start);
@@ -73,9 +75,10 @@ pub(super) fn walk(
             },
             Ok(Event::Eof) => false,
             Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => true,
+            Err(quick_xml::Error::Io(error)) => return Err(unreadable(&error)),
             Err(error) => return Err(format!("its XML is damaged ({error})")),
         };
-        if !goes_on {
+        if !has_more {
             return Ok(());
         }
     }

@@ -1,0 +1,125 @@
+//! EPUB books: rbook gives the spine, and each of its pages is read as HTML.
+
+use std::collections::HashMap;
+use std::io::Cursor;
+
+use rbook::Epub;
+
+use super::builder::{Builder, day, named};
+use super::package::Package;
+use super::xml::{Node, walk};
+use super::{Extract, Format, Reader, html};
+use crate::event::{Metadata, Place, PlaceUnit};
+
+pub(super) const FORMAT: Format = Format {
+    name: "EPUB",
+    extensions: &["epub"],
+    library: "rbook",
+    place: "chapter",
+    reader: Reader::Binary(extract),
+};
+
+/// Encryption of fonts, which hides no text.
+const FONT_ENCRYPTION: [&str; 2] = [
+    "http://www.idpf.org/2008/embedding",
+    "http://ns.adobe.com/pdf/enc#RC",
+];
+
+fn extract(bytes: &[u8]) -> Result<Extract, String> {
+    let mut package = Package::open(bytes)?;
+    package.check()?;
+    if is_protected(&mut package)? {
+        return Err(
+            "it is protected against copying (DRM): only its own reader opens it".to_owned(),
+        );
+    }
+    let book = Epub::read(Cursor::new(bytes.to_vec()))
+        .map_err(|error| format!("it is damaged ({error})"))?;
+
+    let mut builder = Builder::default();
+    builder.metadata(metadata(&book));
+    let titles = titles(&book);
+    let mut unread = 0;
+    let mut number = 0;
+    for entry in book.spine() {
+        let Some(page) = entry.manifest_entry() else {
+            unread += 1;
+            continue;
+        };
+        let is_contents = page.properties().iter().any(|property| property == "nav");
+        if is_contents || !page.media_type().contains("html") {
+            continue;
+        }
+        let Ok(source) = page.read_str() else {
+            unread += 1;
+            continue;
+        };
+
+        let text = html::extract(&source);
+        number += 1;
+        let own_title = text.headings.iter().find(|heading| heading.level > 0);
+        let title = titles
+            .get(page.href().path().as_str())
+            .cloned()
+            .or_else(|| own_title.map(|heading| heading.title.clone()));
+        builder.part();
+        builder.place(Place {
+            name: title,
+            ..Place::new(PlaceUnit::Chapter, number)
+        });
+        builder.append(text);
+    }
+    if unread > 0 {
+        builder.note(format!("{unread} of its pages could not be read"));
+    }
+    Ok(builder.finish())
+}
+
+/// Returns whether more than the fonts of a book is encrypted.
+fn is_protected(package: &mut Package<'_>) -> Result<bool, String> {
+    if package.has("META-INF/license.lcpl") {
+        return Ok(true);
+    }
+    let xml = package.xml("META-INF/encryption.xml")?.unwrap_or_default();
+    let mut is_protected = false;
+    walk(xml.as_bytes(), &mut |node| {
+        if let Node::Open(tag) = node
+            && tag.name() == "EncryptionMethod"
+        {
+            let algorithm = tag.attribute("Algorithm").unwrap_or_default();
+            is_protected |= !FONT_ENCRYPTION.contains(&algorithm.as_str());
+        }
+        true
+    })?;
+    Ok(is_protected)
+}
+
+/// Returns the first title that the table of contents gives each page, by the path of the page.
+fn titles(book: &Epub) -> HashMap<String, String> {
+    let mut titles = HashMap::new();
+    let contents = book.toc().contents();
+    for entry in contents
+        .iter()
+        .flat_map(rbook::epub::toc::EpubTocEntry::flatten)
+    {
+        if let (Some(href), Some(title)) = (entry.href(), named(entry.label())) {
+            let path = href.path().as_str().to_owned();
+            titles.entry(path).or_insert(title);
+        }
+    }
+    titles
+}
+
+fn metadata(book: &Epub) -> Metadata {
+    let about = book.metadata();
+    let authors: Vec<String> = about
+        .creators()
+        .filter_map(|creator| named(creator.value()))
+        .collect();
+    let date = about.published_entry().or_else(|| about.modified_entry());
+    Metadata {
+        title: about.title().and_then(|title| named(title.value())),
+        author: named(&authors.join(", ")),
+        date: date.and_then(|date| day(date.value())),
+    }
+}

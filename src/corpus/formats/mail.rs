@@ -1,0 +1,304 @@
+//! Mail: single messages and mailboxes, read by mail-parser. The headers that people search for come
+//! first; quoted text that an earlier message of the file holds is left out; attachments are read by
+//! the readers of their formats.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Cursor;
+
+use mail_parser::mailbox::mbox::MessageIterator;
+use mail_parser::{Address, DateTime, Message, MessageParser, MessagePart, MimeHeaders, PartType};
+
+use super::builder::{Builder, named, one_line};
+use super::member::read_member;
+use super::{Extract, Format, Reader, html};
+use crate::event::{Metadata, Place, PlaceUnit};
+
+pub(super) const MESSAGE: Format = Format {
+    name: "mail",
+    extensions: &["eml", "emlx", "mht", "mhtml"],
+    library: "mail-parser",
+    place: "message",
+    reader: Reader::Binary(message),
+};
+
+pub(super) const MAILBOX: Format = Format {
+    name: "mailbox",
+    extensions: &["mbox", "mbx"],
+    library: "mail-parser",
+    place: "message",
+    reader: Reader::Binary(mailbox),
+};
+
+/// Attachments of one file beyond this are counted only.
+const MAX_ATTACHMENTS: usize = 100;
+/// Attachments that are not read and named in the note.
+const MAX_NAMED: usize = 3;
+/// Messages attached to messages beyond this depth are not read.
+const MAX_DEPTH: u8 = 3;
+
+fn message(bytes: &[u8]) -> Result<Extract, String> {
+    // Apple Mail writes the size of the message into a line before it.
+    let first_line = bytes.split(|byte| *byte == b'\n').next().unwrap_or(bytes);
+    let is_size = first_line.trim_ascii().iter().all(u8::is_ascii_digit);
+    let bytes = if is_size {
+        bytes.get(first_line.len() + 1..).unwrap_or_default()
+    } else {
+        bytes
+    };
+
+    let message = MessageParser::default().parse(bytes);
+    let message = message.filter(|message| {
+        message.from().is_some() || message.date().is_some() || message.subject().is_some()
+    });
+    let Some(message) = message else {
+        return Err("its content is not a message".to_owned());
+    };
+    let mut mail = Mail::default();
+    mail.builder.metadata(Metadata {
+        title: message.subject().and_then(named),
+        author: named(&addresses(message.from())),
+        date: message.date().map(day),
+    });
+    mail.message(&message, 1, 0);
+    Ok(mail.finish())
+}
+
+fn mailbox(bytes: &[u8]) -> Result<Extract, String> {
+    let mut mail = Mail::default();
+    let mut number = 0;
+    // Reading from memory has no errors.
+    for entry in MessageIterator::new(Cursor::new(bytes)).flatten() {
+        number += 1;
+        match MessageParser::default().parse(entry.contents()) {
+            Some(message) => mail.message(&message, number, 0),
+            None => mail.unread.push(format!("message {number}")),
+        }
+        if mail.builder.is_full() {
+            break;
+        }
+    }
+    if number == 0 {
+        return Err("its content is not a mailbox: no line begins a message".to_owned());
+    }
+    Ok(mail.finish())
+}
+
+/// The messages of a file while they are read.
+#[derive(Default)]
+struct Mail {
+    builder: Builder,
+    /// Hashes of the lines of all messages so far.
+    lines: HashSet<u64>,
+    attachments: usize,
+    /// Names of attachments that are not read, with the reason.
+    unread: Vec<String>,
+}
+
+impl Mail {
+    fn message(&mut self, message: &Message<'_>, number: u32, depth: u8) {
+        let subject = message.subject().and_then(named);
+        self.builder.part();
+        self.builder.place(Place {
+            name: subject.clone(),
+            ..Place::new(PlaceUnit::Message, number)
+        });
+        self.builder
+            .heading(1, subject.as_deref().unwrap_or("No subject"));
+        self.headers(message);
+        for body in message.text_bodies() {
+            self.body(body);
+        }
+        for part in message.attachments() {
+            self.attachment(part, depth);
+        }
+    }
+
+    fn headers(&mut self, message: &Message<'_>) {
+        let lines = [
+            ("From", addresses(message.from())),
+            ("To", addresses(message.to())),
+            ("Cc", addresses(message.cc())),
+            ("Date", message.date().map(date_time).unwrap_or_default()),
+            ("Attachments", attached(message)),
+        ];
+        for (name, value) in lines {
+            if !value.is_empty() {
+                self.builder.line(&format!("{name}: {value}"));
+            }
+        }
+    }
+
+    fn body(&mut self, part: &MessagePart<'_>) {
+        match &part.body {
+            PartType::Text(text) => {
+                let text = self.without_known_quotes(text);
+                self.builder.paragraph(&text);
+            }
+            PartType::Html(page) => self.builder.append(Extract {
+                // Headings of mails are for looks.
+                headings: Vec::new(),
+                ..html::extract(page)
+            }),
+            PartType::Binary(_)
+            | PartType::InlineBinary(_)
+            | PartType::Message(_)
+            | PartType::Multipart(_) => {}
+        }
+    }
+
+    /// Returns the text of a message without the quoted lines that an earlier message holds, and
+    /// without the line that introduces a quotation of which nothing is left.
+    fn without_known_quotes(&mut self, text: &str) -> String {
+        let mut kept: Vec<&str> = Vec::new();
+        let mut hashes = Vec::new();
+        let mut is_quotation_gone = false;
+        for line in text.lines() {
+            let words = line.trim_start_matches(['>', ' ', '\t']).trim_end();
+            let is_quoted = line.trim_start().starts_with('>');
+            if is_quoted && (words.is_empty() || self.lines.contains(&hash(words))) {
+                if words.is_empty() {
+                    continue;
+                }
+                if !is_quotation_gone {
+                    drop_introduction(&mut kept);
+                }
+                is_quotation_gone = true;
+                continue;
+            }
+            is_quotation_gone &= words.is_empty();
+            hashes.push(hash(words));
+            kept.push(line);
+        }
+        self.lines.extend(hashes);
+        kept.join("\n")
+    }
+
+    fn attachment(&mut self, part: &MessagePart<'_>, depth: u8) {
+        self.attachments += 1;
+        if self.attachments > MAX_ATTACHMENTS {
+            return;
+        }
+        let name = attachment_name(part);
+        let read = match &part.body {
+            PartType::Message(_) if depth >= MAX_DEPTH => {
+                Err(format!("a message inside more than {MAX_DEPTH} others"))
+            }
+            PartType::Message(message) => {
+                let mut inner = Self {
+                    attachments: self.attachments,
+                    ..Self::default()
+                };
+                inner.message(message, 1, depth + 1);
+                self.attachments = inner.attachments;
+                Ok(inner.finish_member().of_member(&name))
+            }
+            PartType::Multipart(_) => return,
+            PartType::Text(_)
+            | PartType::Html(_)
+            | PartType::Binary(_)
+            | PartType::InlineBinary(_) => read_member(&name, part.contents()),
+        };
+        match read {
+            Ok(extract) => {
+                self.builder.part();
+                self.builder.append(extract);
+            }
+            Err(reason) => {
+                let unread = format!("{name} ({reason})");
+                if !self.unread.contains(&unread) {
+                    self.unread.push(unread);
+                }
+            }
+        }
+    }
+
+    fn finish_member(mut self) -> Extract {
+        if !self.unread.is_empty() {
+            let named = self.unread.iter().take(MAX_NAMED).cloned();
+            let more = self.unread.len().saturating_sub(MAX_NAMED);
+            let mut note = format!("not read: {}", named.collect::<Vec<_>>().join(", "));
+            if more > 0 {
+                note.push_str(&format!(" and {more} more"));
+            }
+            self.builder.note(note);
+        }
+        self.builder.finish()
+    }
+
+    fn finish(mut self) -> Extract {
+        let more = self.attachments.saturating_sub(MAX_ATTACHMENTS);
+        if more > 0 {
+            self.builder.note(format!(
+                "only the first {MAX_ATTACHMENTS} attachments are read, {more} are not"
+            ));
+        }
+        self.finish_member()
+    }
+}
+
+/// Drops the line before a quotation that says who wrote it, and the blank lines between.
+fn drop_introduction(kept: &mut Vec<&str>) {
+    let is_blank = |line: &&str| line.trim().is_empty();
+    let last = kept.iter().rposition(|line| !is_blank(line));
+    if let Some(last) = last.filter(|last| kept[*last].trim_end().ends_with(':')) {
+        kept.truncate(last);
+        // long introductions break into two lines
+        if kept.last().is_some_and(|line| line.starts_with("On ")) {
+            kept.pop();
+        }
+    }
+}
+
+fn hash(line: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    line.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Returns the names of the attachments of a message.
+fn attached(message: &Message<'_>) -> String {
+    let names = message.attachments().take(MAX_ATTACHMENTS);
+    let names: Vec<String> = names
+        .filter_map(|part| part.attachment_name())
+        .filter_map(named)
+        .collect();
+    names.join(", ")
+}
+
+/// Returns the name of an attachment; one of its type for those without a name.
+fn attachment_name(part: &MessagePart<'_>) -> String {
+    if let Some(name) = part.attachment_name().and_then(named) {
+        return name.replace('\\', "/");
+    }
+    if let PartType::Message(message) = &part.body {
+        let subject = message.subject().map(one_line).unwrap_or_default();
+        return format!("{subject}.eml").replace('/', "-");
+    }
+    let kind = part.content_type().and_then(|kind| kind.subtype());
+    match kind {
+        None | Some("plain") => "attachment.txt".to_owned(),
+        Some(kind) => format!("attachment.{kind}"),
+    }
+}
+
+fn addresses(of: Option<&Address<'_>>) -> String {
+    let all: Vec<String> = of
+        .iter()
+        .flat_map(|addresses| addresses.iter())
+        .map(|address| match (address.name(), address.address()) {
+            (Some(name), Some(address)) => format!("{name} <{address}>"),
+            (Some(name), None) => name.to_owned(),
+            (None, address) => address.unwrap_or_default().to_owned(),
+        })
+        .collect();
+    one_line(&all.join(", "))
+}
+
+fn day(date: &DateTime) -> String {
+    format!("{:04}-{:02}-{:02}", date.year, date.month, date.day)
+}
+
+fn date_time(date: &DateTime) -> String {
+    format!("{} {:02}:{:02}", day(date), date.hour, date.minute)
+}

@@ -1,0 +1,585 @@
+//! Office files, books and mail: text, places and metadata, and bad input.
+
+use std::io::{Cursor, Read, Write};
+use std::time::{Duration, Instant};
+
+use ragscope::corpus::Document;
+use ragscope::event::{Place, PlaceUnit};
+use zip::write::SimpleFileOptions;
+
+/// A file and what is expected of its document.
+struct Case {
+    name: &'static str,
+    bytes: Vec<u8>,
+    text: &'static str,
+    /// Units, numbers and names of the places.
+    places: &'static [(PlaceUnit, u32, &'static str)],
+    /// Title, author and date, with `|` between them.
+    metadata: &'static str,
+}
+
+fn zipped(members: &[(&str, &str)]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in members {
+        zip.start_file(*name, SimpleFileOptions::default())
+            .expect("a member");
+        zip.write_all(content.as_bytes()).expect("a member");
+    }
+    zip.finish().expect("an archive").into_inner()
+}
+
+/// Returns an Office file whose main part is `main`.
+fn office(main: &str, kind: &str, members: &[(&str, &str)]) -> Vec<u8> {
+    let types = format!(
+        "<Types xmlns='http://schemas.openxmlformats.org/package/2006/content-types'>\
+         <Default Extension='rels' ContentType='application/vnd.openxmlformats-package.relationships+xml'/>\
+         <Override PartName='/{main}' ContentType='application/vnd.openxmlformats-officedocument.{kind}.main+xml'/>\
+         </Types>"
+    );
+    let root = relationships(&[("rId1", "officeDocument", main)]);
+    let core = "<cp:coreProperties xmlns:cp='c' xmlns:dc='d' xmlns:dcterms='t'>\
+                <dc:title>A title</dc:title><dc:creator>Ann</dc:creator>\
+                <dcterms:modified>2024-01-31T08:00:00Z</dcterms:modified></cp:coreProperties>";
+    let mut all = vec![
+        ("[Content_Types].xml", types.as_str()),
+        ("_rels/.rels", root.as_str()),
+        ("docProps/core.xml", core),
+    ];
+    all.extend(members);
+    zipped(&all)
+}
+
+fn relationships(parts: &[(&str, &str, &str)]) -> String {
+    let parts: String = parts
+        .iter()
+        .map(|(id, kind, target)| {
+            format!(
+                "<Relationship Id='{id}' Target='{target}' \
+                 Type='http://schemas.openxmlformats.org/officeDocument/2006/relationships/{kind}'/>"
+            )
+        })
+        .collect();
+    format!(
+        "<Relationships xmlns='http://schemas.openxmlformats.org/package/2006/relationships'>{parts}</Relationships>"
+    )
+}
+
+fn docx(body: &str) -> Vec<u8> {
+    let document = format!(
+        "<!DOCTYPE d [<!ENTITY a 'lol'><!ENTITY b '&a;&a;&a;'><!ENTITY x SYSTEM 'file:///etc/passwd'>]>\
+         <w:document xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'>\
+         <w:body>{body}</w:body></w:document>"
+    );
+    office(
+        "word/document.xml",
+        "wordprocessingml.document",
+        &[("word/document.xml", &document)],
+    )
+}
+
+/// Returns a workbook with these sheets, one shared string `shared`, and styles for percentages and
+/// dates.
+fn xlsx(sheets: &[(&str, &str)]) -> Vec<u8> {
+    let mut listed = String::new();
+    let mut parts = vec![
+        ("s", "sharedStrings", "sharedStrings.xml".to_owned()),
+        ("t", "styles", "styles.xml".to_owned()),
+    ];
+    let ids: Vec<String> = (0..sheets.len())
+        .map(|index| format!("rId{index}"))
+        .collect();
+    let mut members: Vec<(String, String)> = Vec::new();
+    for (id, (name, rows)) in ids.iter().zip(sheets) {
+        listed.push_str(&format!("<sheet name='{name}' sheetId='1' r:id='{id}'/>"));
+        parts.push((id, "worksheet", format!("worksheets/{id}.xml")));
+        members.push((
+            format!("xl/worksheets/{id}.xml"),
+            format!("<worksheet><sheetData>{rows}</sheetData></worksheet>"),
+        ));
+    }
+    let parts: Vec<(&str, &str, &str)> = parts
+        .iter()
+        .map(|(id, kind, target)| (*id, *kind, target.as_str()))
+        .collect();
+    let relationships = relationships(&parts);
+    let workbook = format!("<workbook xmlns:r='r'><sheets>{listed}</sheets></workbook>");
+    let mut all = vec![
+        ("xl/workbook.xml", workbook.as_str()),
+        ("xl/_rels/workbook.xml.rels", relationships.as_str()),
+        (
+            "xl/sharedStrings.xml",
+            "<sst><si><r><t>sha</t></r><r><t>red</t></r><rPh><t>no</t></rPh></si></sst>",
+        ),
+        (
+            "xl/styles.xml",
+            "<styleSheet><numFmts><numFmt numFmtId='170' formatCode='yyyy\\-mm\\-dd'/></numFmts>\
+             <cellXfs><xf numFmtId='0'/><xf numFmtId='9'/><xf numFmtId='170'/></cellXfs></styleSheet>",
+        ),
+    ];
+    all.extend(
+        members
+            .iter()
+            .map(|(name, xml)| (name.as_str(), xml.as_str())),
+    );
+    office("xl/workbook.xml", "spreadsheetml.sheet", &all)
+}
+
+fn pptx() -> Vec<u8> {
+    let slide = |title: &str, body: &str| {
+        format!(
+            "<p:sld xmlns:p='http://schemas.openxmlformats.org/presentationml/2006/main' \
+             xmlns:a='http://schemas.openxmlformats.org/drawingml/2006/main'><p:cSld><p:spTree>\
+             <p:sp><p:nvSpPr><p:nvPr><p:ph type='title'/></p:nvPr></p:nvSpPr>\
+             <p:txBody><a:p><a:r><a:t>{title}</a:t></a:r></a:p></p:txBody></p:sp>\
+             <p:sp><p:txBody><a:p><a:r><a:t>{body}</a:t></a:r></a:p></p:txBody></p:sp>\
+             </p:spTree></p:cSld></p:sld>"
+        )
+    };
+    let notes = "<p:notes><p:sp><p:ph type='sldNum'/><a:p><a:t>2</a:t></a:p></p:sp>\
+                 <p:sp><p:ph type='body'/><a:p><a:t>Ask about Phobos.</a:t></a:p></p:sp></p:notes>";
+    office(
+        "ppt/presentation.xml",
+        "presentationml.presentation",
+        &[
+            (
+                "ppt/presentation.xml",
+                "<p:presentation xmlns:p='http://schemas.openxmlformats.org/presentationml/2006/main' \
+                 xmlns:r='http://schemas.openxmlformats.org/officeDocument/2006/relationships'>\
+                 <p:sldIdLst><p:sldId id='256' r:id='rId1'/><p:sldId id='257' r:id='rId2'/></p:sldIdLst></p:presentation>",
+            ),
+            (
+                "ppt/_rels/presentation.xml.rels",
+                &relationships(&[
+                    ("rId1", "slide", "slides/slide1.xml"),
+                    ("rId2", "slide", "slides/slide2.xml"),
+                ]),
+            ),
+            ("ppt/slides/slide1.xml", &slide("Earth", "One moon.")),
+            ("ppt/slides/slide2.xml", &slide("Mars", "Two moons.")),
+            // the number of the notes is not that of their slide
+            (
+                "ppt/slides/_rels/slide2.xml.rels",
+                &relationships(&[("rId1", "notesSlide", "../notesSlides/notesSlide1.xml")]),
+            ),
+            ("ppt/notesSlides/notesSlide1.xml", notes),
+        ],
+    )
+}
+
+/// Returns an OpenDocument file.
+fn open_document(body: &str) -> Vec<u8> {
+    let content = format!(
+        "<!DOCTYPE d [<!ENTITY a 'lol'><!ENTITY b '&a;&a;&a;'><!ENTITY x SYSTEM 'file:///etc/passwd'>]>\
+         <office:document-content xmlns:office='o' xmlns:text='t' xmlns:table='b' xmlns:draw='d' \
+         xmlns:presentation='p'><office:body>{body}</office:body></office:document-content>"
+    );
+    zipped(&[
+        (
+            "meta.xml",
+            "<office:meta xmlns:dc='d' xmlns:meta='m'><dc:title>A title</dc:title><dc:creator>Ann</dc:creator>\
+             <meta:creation-date>2020-05-05T00:00:00</meta:creation-date><dc:date>2024-01-31T08:00:00</dc:date></office:meta>",
+        ),
+        ("content.xml", &content),
+    ])
+}
+
+fn epub(extra: &[(&str, &str)]) -> Vec<u8> {
+    let page = |title: &str, text: &str| {
+        format!(
+            "<html xmlns='http://www.w3.org/1999/xhtml'><body><h1>{title}</h1><p>{text}</p></body></html>"
+        )
+    };
+    let one = page("Dawn", "The sun rises.");
+    let two = page("Dusk", "The sun sets.");
+    let mut members = vec![
+        ("mimetype", "application/epub+zip"),
+        (
+            "META-INF/container.xml",
+            "<container version='1.0' xmlns='urn:oasis:names:tc:opendocument:xmlns:container'><rootfiles>\
+             <rootfile full-path='OPS/book.opf' media-type='application/oebps-package+xml'/></rootfiles></container>",
+        ),
+        (
+            "OPS/book.opf",
+            "<package xmlns='http://www.idpf.org/2007/opf' version='3.0' unique-identifier='id'>\
+             <metadata xmlns:dc='http://purl.org/dc/elements/1.1/'><dc:identifier id='id'>x</dc:identifier>\
+             <dc:title>A title</dc:title><dc:creator>Ann</dc:creator><dc:language>en</dc:language>\
+             <dc:date>2024-01-31</dc:date></metadata>\
+             <manifest><item id='nav' href='nav.xhtml' media-type='application/xhtml+xml' properties='nav'/>\
+             <item id='b' href='two.xhtml' media-type='application/xhtml+xml'/>\
+             <item id='a' href='one.xhtml' media-type='application/xhtml+xml'/></manifest>\
+             <spine><itemref idref='nav'/><itemref idref='a'/><itemref idref='b'/></spine></package>",
+        ),
+        (
+            "OPS/nav.xhtml",
+            "<html xmlns='http://www.w3.org/1999/xhtml' xmlns:epub='http://www.idpf.org/2007/ops'><body>\
+             <nav epub:type='toc'><ol><li><a href='one.xhtml'>Chapter of dawn</a></li></ol></nav></body></html>",
+        ),
+        ("OPS/one.xhtml", &one),
+        ("OPS/two.xhtml", &two),
+    ];
+    members.extend(extra);
+    zipped(&members)
+}
+
+fn mail(headers: &str, body: &str) -> Vec<u8> {
+    format!("{headers}\r\n\r\n{body}").into_bytes()
+}
+
+/// Returns a message with attachments: names and base64 or plain content.
+fn with_attachments(attachments: &[(String, String)]) -> Vec<u8> {
+    let mut text = "From: ann@example.org\r\nSubject: Files\r\nMIME-Version: 1.0\r\n\
+                    Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nSee below.\r\n"
+        .to_owned();
+    for (name, content) in attachments {
+        text.push_str(&format!(
+            "--b\r\nContent-Disposition: attachment; filename=\"{name}\"\r\n\r\n{content}\r\n"
+        ));
+    }
+    text.push_str("--b--\r\n");
+    text.into_bytes()
+}
+
+fn data(name: &str) -> Vec<u8> {
+    let bytes = std::fs::read(super::data("office").join(name)).expect("a file");
+    if !name.ends_with(".gz") {
+        return bytes;
+    }
+    let mut unpacked = Vec::new();
+    flate2::read::GzDecoder::new(bytes.as_slice())
+        .read_to_end(&mut unpacked)
+        .expect("a gzip file");
+    unpacked
+}
+
+fn places(document: &Document) -> Vec<(PlaceUnit, u32, String)> {
+    let all = document.places(0..document.text.len());
+    all.into_iter()
+        .map(|from| {
+            let Place {
+                unit, first, name, ..
+            } = from.place;
+            (unit, first, name.unwrap_or_default())
+        })
+        .collect()
+}
+
+#[test]
+fn text_places_and_metadata() {
+    const SAME: &str = "A title|Ann|2024-01-31";
+    let cases = [
+        Case {
+            name: "a.docx",
+            bytes: docx(
+                "<w:p><w:pPr><w:outlineLvl w:val='0'/></w:pPr><w:r><w:t>Rain</w:t></w:r></w:p>\
+                 <w:p><w:r><w:t>It &amp; wind.&b;&x;</w:t></w:r></w:p>\
+                 <w:tbl><w:tr><w:tc><w:p><w:r><w:t>Town</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>mm</w:t></w:r></w:p></w:tc></w:tr>\
+                 <w:tr><w:tc><w:p><w:r><w:t>Oslo</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>7</w:t></w:r></w:p></w:tc></w:tr></w:tbl>",
+            ),
+            text: "Rain\n\nIt & wind.&b;&x;\n\nTown; mm\nTown: Oslo; mm: 7",
+            places: &[],
+            metadata: SAME,
+        },
+        Case {
+            name: "a.pptx",
+            bytes: pptx(),
+            text: "Earth\n\nOne moon.\n\nMars\n\nTwo moons.\n\nNotes: Ask about Phobos.",
+            places: &[(PlaceUnit::Slide, 1, "Earth"), (PlaceUnit::Slide, 2, "Mars")],
+            metadata: SAME,
+        },
+        Case {
+            name: "a.xlsx",
+            bytes: xlsx(&[
+                (
+                    "Hours",
+                    "<row r='2'><c r='A2' t='inlineStr'><is><t>Who</t></is></c><c r='C2' t='s'><v>0</v></c></row>\
+                     <row r='3'/><row r='5'><c r='A5' t='str'><f>EXEC(\"calc\")</f><v>Ann</v></c>\
+                     <c r='B5' s='1'><v>0.25</v></c><c r='C5' s='2'><v>45322</v></c></row>",
+                ),
+                ("Empty", ""),
+                ("Rates", "<row><c><v>0.1</v></c><c t='b'><v>1</v></c></row>"),
+            ]),
+            text: "Hours\n\nWho; shared\nWho: Ann; 25%; shared: 2024-01-31\n\nRates\n\n0.1; TRUE",
+            places: &[
+                (PlaceUnit::Row, 2, "Hours"),
+                (PlaceUnit::Row, 5, "Hours"),
+                (PlaceUnit::Row, 1, "Rates"),
+            ],
+            metadata: SAME,
+        },
+        Case {
+            name: "a.doc",
+            bytes: data("sky.doc"),
+            text: "Constellations\n\nOrion rises in the east.\n\nStar; Magnitude\nStar: Rigel; Magnitude: 0.13",
+            places: &[],
+            metadata: "Night sky|Ann Example|",
+        },
+        Case {
+            name: "a.xls",
+            bytes: data("stars.xls"),
+            text: "Stars\n\nStar; Magnitude\nStar: Rigel; Magnitude: 0.13\nStar: Vega; Magnitude: 0.03\nStar: Sum",
+            places: &[
+                (PlaceUnit::Row, 1, "Stars"),
+                (PlaceUnit::Row, 2, "Stars"),
+                (PlaceUnit::Row, 3, "Stars"),
+                (PlaceUnit::Row, 4, "Stars"),
+            ],
+            metadata: "||",
+        },
+        Case {
+            name: "a.ppt",
+            bytes: data("planets.ppt.gz"),
+            text: "Planets\n\nMars has two moons.\n\nNotes: Ask about Phobos.",
+            places: &[(PlaceUnit::Slide, 1, "Planets")],
+            metadata: "||",
+        },
+        Case {
+            name: "a.odt",
+            bytes: open_document(
+                "<office:text><text:h text:outline-level='1'>Rain</text:h>\
+                 <text:p>It<text:s/>&amp; wind<text:note><text:note-citation>1</text:note-citation>\
+                 <text:note-body><text:p>In May.</text:p></text:note-body></text:note>.&b;&x;</text:p>\
+                 <text:list><text:list-item><text:p>one</text:p></text:list-item><text:list-item><text:p>two</text:p></text:list-item></text:list>\
+                 <text:tracked-changes><text:p>deleted</text:p></text:tracked-changes></office:text>",
+            ),
+            text: "Rain\n\nIt & wind.\n\nIn May.\n\n- one\n- two",
+            places: &[],
+            metadata: SAME,
+        },
+        Case {
+            name: "a.ods",
+            bytes: open_document(
+                "<office:spreadsheet><table:table table:name='Hours'>\
+                 <table:table-row><table:table-cell><text:p>Who</text:p></table:table-cell><table:table-cell><text:p>Days</text:p></table:table-cell></table:table-row>\
+                 <table:table-row table:number-rows-repeated='3'><table:table-cell/></table:table-row>\
+                 <table:table-row><table:table-cell table:formula='of:=WEBSERVICE(1)'><text:p>Ann</text:p></table:table-cell>\
+                 <table:table-cell table:number-columns-repeated='2'><text:p>7</text:p></table:table-cell></table:table-row>\
+                 <table:table-row table:number-rows-repeated='1048571'><table:table-cell table:number-columns-repeated='16384'/></table:table-row>\
+                 </table:table></office:spreadsheet>",
+            ),
+            text: "Hours\n\nWho; Days\nWho: Ann; Days: 7; 7",
+            places: &[(PlaceUnit::Row, 1, "Hours"), (PlaceUnit::Row, 5, "Hours")],
+            metadata: SAME,
+        },
+        Case {
+            name: "a.odp",
+            bytes: open_document(
+                "<office:presentation><draw:page><draw:frame presentation:class='title'><draw:text-box><text:p>Earth</text:p></draw:text-box></draw:frame>\
+                 <draw:frame><draw:text-box><text:p>One moon.</text:p></draw:text-box></draw:frame></draw:page>\
+                 <draw:page><draw:frame><draw:text-box><text:p>Two moons.</text:p></draw:text-box></draw:frame>\
+                 <presentation:notes><draw:frame><draw:text-box><text:p>Phobos.</text:p></draw:text-box></draw:frame></presentation:notes></draw:page></office:presentation>",
+            ),
+            text: "Earth\n\nOne moon.\n\nTwo moons.\n\nNotes: Phobos.",
+            places: &[(PlaceUnit::Slide, 1, "Earth"), (PlaceUnit::Slide, 2, "")],
+            metadata: SAME,
+        },
+        Case {
+            name: "a.epub",
+            bytes: epub(&[]),
+            text: "Dawn\n\nThe sun rises.\n\nDusk\n\nThe sun sets.",
+            places: &[
+                (PlaceUnit::Chapter, 1, "Chapter of dawn"),
+                (PlaceUnit::Chapter, 2, "Dusk"),
+            ],
+            metadata: SAME,
+        },
+        Case {
+            name: "a.fb2",
+            bytes: "<?xml version='1.0' encoding='utf-8'?><!DOCTYPE d [<!ENTITY a 'lol'>]><FictionBook><description><title-info>\
+                    <author><first-name>Ann</first-name></author><book-title>A title</book-title>\
+                    <date value='2024-01-31'>2024</date></title-info></description>\
+                    <body><section><title><p>Dawn</p></title><p>The <b>sun</b> rises.&a;</p></section>\
+                    <section><p>It sets.</p><poem><v>One</v><v>Two</v></poem></section></body>\
+                    <binary id='x'>AAAA</binary></FictionBook>"
+                .into(),
+            text: "Dawn\n\nThe sun rises.\n\nIt sets.\n\nOne\nTwo",
+            places: &[(PlaceUnit::Chapter, 1, "Dawn"), (PlaceUnit::Chapter, 2, "")],
+            metadata: SAME,
+        },
+        Case {
+            name: "a.eml",
+            bytes: mail(
+                "From: Ann <ann@example.org>\r\nTo: bob@example.org\r\nSubject: =?utf-8?q?A_title?=\r\n\
+                 Date: Wed, 31 Jan 2024 08:00:00 +0000\r\nContent-Type: text/html",
+                "<p>Hello <b>Bob</b></p>",
+            ),
+            text: "A title\n\nFrom: Ann <ann@example.org>\nTo: bob@example.org\nDate: 2024-01-31 08:00\n\nHello Bob",
+            places: &[(PlaceUnit::Message, 1, "A title")],
+            metadata: "A title|Ann <ann@example.org>|2024-01-31",
+        },
+        Case {
+            name: "a.mbox",
+            bytes: "From ann Wed Jan 31 08:00:00 2024\nFrom: ann@example.org\nSubject: Plan\n\nWe meet at noon.\n\n\
+                    From bob Wed Jan 31 09:00:00 2024\nFrom: bob@example.org\nSubject: Re: Plan\n\nFine.\n\n\
+                    On Wed, Jan 31, Ann wrote:\n> We meet at noon.\n> And this is new.\n>\n\n\
+                    From ann Wed Jan 31 10:00:00 2024\nFrom: ann@example.org\nSubject: Re: Re: Plan\n\nGood.\n\n\
+                    Bob wrote:\n> Fine.\n"
+                .into(),
+            text: "Plan\n\nFrom: ann@example.org\n\nWe meet at noon.\n\nRe: Plan\n\nFrom: bob@example.org\n\nFine.\n\n\
+                   > And this is new.\n\nRe: Re: Plan\n\nFrom: ann@example.org\n\nGood.",
+            places: &[
+                (PlaceUnit::Message, 1, "Plan"),
+                (PlaceUnit::Message, 2, "Re: Plan"),
+                (PlaceUnit::Message, 3, "Re: Re: Plan"),
+            ],
+            metadata: "||",
+        },
+    ];
+    for case in cases {
+        check(case);
+    }
+}
+
+#[track_caller]
+fn check(case: Case) {
+    let name = case.name;
+    let document = Document::new(name, case.bytes).unwrap_or_else(|why| panic!("{name}: {why}"));
+    assert_eq!(document.text, case.text, "{name}");
+
+    let expected: Vec<_> = case
+        .places
+        .iter()
+        .map(|(unit, first, name)| (*unit, *first, (*name).to_owned()))
+        .collect();
+    assert_eq!(places(&document), expected, "{name}");
+
+    let about = &document.metadata;
+    let about = [&about.title, &about.author, &about.date].map(Clone::clone);
+    let about = about.map(Option::unwrap_or_default).join("|");
+    if name.ends_with("doc") {
+        assert!(about.starts_with(case.metadata), "{name}: {about}");
+    } else if !case.metadata.starts_with("||") {
+        assert_eq!(about, case.metadata, "{name}");
+    }
+}
+
+/// Asserts that a file is skipped, with a reason that holds this text.
+#[track_caller]
+fn check_skipped(name: &str, bytes: Vec<u8>, expected: &str) {
+    let started = Instant::now();
+    let reason = Document::new(name, bytes).expect_err(name);
+    assert!(reason.contains(expected), "{name}: {reason}");
+    assert!(started.elapsed() < Duration::from_secs(60), "{name}");
+}
+
+#[test]
+fn bad_files_are_skipped_with_a_reason() {
+    let bomb = " ".repeat(16 << 20);
+    let bomb = bomb.as_str();
+    let drm = "<encryption><EncryptionMethod Algorithm='http://www.w3.org/2001/04/xmlenc#aes256-cbc'/></encryption>";
+    let locked = "<manifest><file-entry><encryption-data/></file-entry></manifest>";
+    let cases = [
+        ("a.docx", Vec::new(), "its content is not"),
+        ("a.docx", docx("")[..200].to_vec(), "it is damaged"),
+        ("a.docx", b"plain text".to_vec(), "its content is not"),
+        ("a.docx", data("locked.docx"), "it is encrypted"),
+        ("a.docx", docx(bomb), "200 times"),
+        ("a.docx", docx(""), "it holds no text"),
+        ("a.pptx", data("sky.doc")[..900].to_vec(), "it is damaged"),
+        ("a.xlsx", data("locked.docx"), "it is encrypted"),
+        ("a.xlsx", zipped(&[("a.txt", "b")]), "its content is not"),
+        ("a.xlsx", xlsx(&[("S", bomb)]), "200 times"),
+        ("a.odt", open_document(bomb), "200 times"),
+        ("a.odt", zipped(&[("a.txt", "b")]), "its content is not"),
+        (
+            "a.ods",
+            zipped(&[("META-INF/manifest.xml", locked), ("content.xml", "x")]),
+            "it is encrypted",
+        ),
+        ("a.odp", b"PK".to_vec(), "it is damaged"),
+        ("a.epub", epub(&[("OPS/big.css", bomb)]), "200 times"),
+        ("a.epub", epub(&[("META-INF/encryption.xml", drm)]), "DRM"),
+        ("a.epub", b"no zip".to_vec(), "it is damaged"),
+        ("a.fb2", b"<html/>".to_vec(), "its content is not"),
+        ("a.rtf", b"plain text".to_vec(), "its content is not RTF"),
+        ("a.eml", b"plain text".to_vec(), "not a message"),
+        ("a.mbox", b"plain text".to_vec(), "not a mailbox"),
+    ];
+    for (name, bytes, reason) in cases {
+        check_skipped(name, bytes, reason);
+    }
+}
+
+#[test]
+fn files_that_end_early_give_a_text_or_a_reason() {
+    let files = [
+        ("a.docx", docx("<w:p><w:r><w:t>x</w:t></w:r></w:p>")),
+        ("a.xlsx", xlsx(&[("S", "<row><c><v>1</v></c></row>")])),
+        ("a.pptx", pptx()),
+        ("a.doc", data("sky.doc")),
+        ("a.xls", data("stars.xls")),
+        ("a.odt", open_document("<text:p>x</text:p>")),
+        ("a.epub", epub(&[])),
+        (
+            "a.eml",
+            with_attachments(&[("a.txt".to_owned(), "b".to_owned())]),
+        ),
+    ];
+    for (name, bytes) in files {
+        for part in 0..24 {
+            let end = bytes.len() * part / 24;
+            let document = Document::new(name, bytes[..end].to_vec());
+            let says = document.map_or_else(|reason| reason, |document| document.text);
+            assert!(!says.trim().is_empty(), "{name} up to {end}");
+        }
+    }
+}
+
+#[test]
+fn a_sheet_of_all_rows() {
+    let mut rows = String::new();
+    for row in 1..=1_048_576 {
+        rows.push_str(&format!("<row r='{row}'><c r='XFD{row}' s='1'/></row>"));
+    }
+    rows.push_str("<row r='1048576'><c r='XFD1048576'><v>7</v></c></row>");
+    let started = Instant::now();
+    let document = Document::new("a.xlsx", xlsx(&[("S", &rows)])).expect("a workbook");
+    assert_eq!(document.text, "S\n\n7");
+    assert_eq!(places(&document)[0].1, 1_048_576);
+    assert!(started.elapsed() < Duration::from_secs(120));
+}
+
+#[test]
+fn attachments_are_read_by_their_formats() {
+    let text = |name: &str, content: &str| (name.to_owned(), content.to_owned());
+    let bytes = with_attachments(&[
+        text("notes.txt", "first\nsecond"),
+        text("page.html", "<p>a page</p>"),
+        text("photo.png", "x"),
+        text(
+            "inner.eml",
+            "From: bob@example.org\nSubject: Inner\n\nInside.",
+        ),
+    ]);
+    let document = Document::new("a.eml", bytes).expect("a mail");
+    let second = document.text.find("second").expect("the attachment");
+    let at = &document.places(second..second + 6)[0].place;
+    assert_eq!((at.unit, at.first), (PlaceUnit::Line, 2));
+    assert_eq!(at.member.as_deref(), Some("notes.txt"));
+    for part in [
+        "See below.",
+        "a page",
+        "Inside.",
+        "Attachments: notes.txt, page.html",
+    ] {
+        assert!(document.text.contains(part), "{part}: {}", document.text);
+    }
+    assert_eq!(
+        document.note.as_deref(),
+        Some("not read: photo.png (an image)")
+    );
+}
+
+#[test]
+fn a_mail_with_500_attachments() {
+    let attachments: Vec<_> = (0..500)
+        .map(|index| (format!("{index}.txt"), format!("attached {index}.")))
+        .collect();
+    let document = Document::new("a.eml", with_attachments(&attachments)).expect("a mail");
+    assert!(document.text.contains("attached 99."));
+    assert!(!document.text.contains("attached 100."));
+    let note = document.note.expect("a note");
+    assert!(
+        note.contains("first 100 attachments are read, 400 are not"),
+        "{note}"
+    );
+}
