@@ -8,6 +8,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use super::eval::Evaluation;
 use super::probe::ProbeCommand;
 use crate::config::{DocumentFilter, Layers};
+use crate::corpus;
 use crate::event::Problem;
 
 /// Ask a local model about your documents, and see how it arrives at its answers.
@@ -242,6 +243,9 @@ pub enum Subcommands {
     },
     /// Print the manual page, e.g. `ragscope man | man -l -`
     Man,
+    /// Extract the text of binary files for the program that starts it
+    #[command(name = corpus::SUBCOMMAND, hide = true)]
+    Extract,
 }
 
 /// What `models` can do besides listing them.

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::config::{
     Config, ConfigError, Layers, Paths, RetrieverKind, assets_folder, demo_corpus,
 };
-use crate::corpus::{self, Document, FoundFile};
+use crate::corpus::{self, Document, FoundFile, ReadOptions};
 use crate::engine::{Worker, WorkerError};
 use crate::eval::{
     self, Answers, Ended, EvidenceCheck, Plan, Progress, Question, QuestionSet, Report, Row,
@@ -78,8 +78,9 @@ pub fn run(
     let file = what.questions.clone().unwrap_or_else(demo::question_file);
     let set = QuestionSet::read(&file)?;
     let questions = chosen(set.questions, what)?;
-    let files = files(&folder, &layers.config()?)?;
-    let missing = EvidenceCheck::run(&questions, &documents(&files))
+    let config = layers.config()?;
+    let files = files(&folder, &config)?;
+    let missing = EvidenceCheck::run(&questions, &documents(&files, &config))
         .missing()
         .to_vec();
     warn(out, &set.remarks, "of the question file");
@@ -198,7 +199,7 @@ fn make(
     check_folder(folder)?;
     let interrupt = Interrupt::listen()?;
     let config = layers.config()?;
-    let documents = documents(&files(folder, &config)?);
+    let documents = documents(&files(folder, &config)?, &config);
     let mut worker = Worker::new(layers.clone(), paths.clone(), interrupt.stop_flag());
     let wanted = limit.unwrap_or(DEFAULT_QUESTIONS);
 
@@ -315,10 +316,11 @@ fn files(folder: &Path, config: &Config) -> Result<Vec<FoundFile>, Stopped> {
 }
 
 /// Returns the readable documents; indexing reports the others.
-fn documents(files: &[FoundFile]) -> Vec<Document> {
+fn documents(files: &[FoundFile], config: &Config) -> Vec<Document> {
+    let options = ReadOptions::from(&config.corpus);
     files
         .iter()
-        .filter_map(|file| corpus::read(file).ok())
+        .filter_map(|file| corpus::read(file, &options).ok())
         .collect()
 }
 

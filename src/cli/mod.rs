@@ -29,6 +29,7 @@ pub use interrupt::Interrupt;
 pub use output::Output;
 
 use crate::config::{ConfigError, Layers, LinkerKind, Paths};
+use crate::corpus;
 use crate::event::Problem;
 use args::ModelsCommand;
 use text::RunText;
@@ -155,6 +156,11 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
         Some(Subcommands::Demo) => demo::print(&arguments.shared, &paths, out),
         Some(Subcommands::Doctor) => doctor::run(layers(), &paths, out),
         Some(Subcommands::Man) => inspect::manual(out),
+        Some(Subcommands::Extract) => {
+            // the program that started it is gone: nobody is left to report it to
+            let _ = corpus::serve();
+            Ok(Exit::Done)
+        }
     }
 }
 

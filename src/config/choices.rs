@@ -55,6 +55,27 @@ choices! {
         /// It does not.
         Off = "off",
     }
+    /// What reads PDFs.
+    PdfReader {
+        /// A library in the program: keeps tables and headings.
+        Builtin = "builtin",
+        /// The program of poppler, where it is installed.
+        Pdftotext = "pdftotext",
+    }
+    /// Lines that repeat at the top or bottom of most pages of a PDF.
+    PageHeaders {
+        /// Kept where they are first; page numbers are left out.
+        Drop = "drop",
+        /// Kept on every page.
+        Keep = "keep",
+    }
+    /// Whether text is recognised in the pages of a PDF that are pictures.
+    Ocr {
+        /// Such pages are reported.
+        Off = "off",
+        /// By ocrmypdf, or else tesseract, where they are installed. It takes seconds per page.
+        On = "on",
+    }
     /// How documents are split into chunks.
     ChunkerKind {
         /// At a fixed number of tokens, with an overlap.

@@ -7,10 +7,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::decode::decode;
-use super::formats::{Extract, Format, Reader};
+use super::formats::{Extract, Format, Input, Reader, recognise};
 use super::language::language;
 use super::offsets::Offsets;
+use super::options::ReadOptions;
 use super::walk::{FoundFile, unreadable};
+use super::worker;
 use crate::event::{Metadata, Place, PlaceFrom, SkippedFile, saturating_u32};
 
 /// A document.
@@ -57,36 +59,82 @@ pub(super) struct Heading {
 ///
 /// # Errors
 /// The reason why it does not become a document: unreadable, missing, not text, empty.
-pub fn read(found: &FoundFile) -> Result<Document, SkippedFile> {
+pub fn read(found: &FoundFile, options: &ReadOptions) -> Result<Document, SkippedFile> {
     let skipped = |reason| SkippedFile {
         path: found.path.clone(),
         reason,
     };
     let bytes = std::fs::read(&found.file).map_err(|error| skipped(unreadable(&error)))?;
-    Document::new(&found.path, bytes).map_err(skipped)
+    Document::read(&found.path, bytes, options).map_err(skipped)
 }
 
-/// Returns the lines of a file, without line ends, as the line numbers of chunks and citations count
-/// them.
+/// The lines of a document, without line ends, as the line numbers of chunks and citations count them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceLines {
+    pub lines: Vec<String>,
+    /// The places of a document that is not text, with the lines where they begin.
+    pub places: Vec<PlaceFrom>,
+}
+
+/// Returns the lines of a file.
 ///
 /// # Errors
 /// The reason why the file cannot be shown.
-pub fn source_lines(file: &Path) -> Result<Vec<String>, String> {
+pub fn source_lines(file: &Path) -> Result<SourceLines, String> {
     let bytes = std::fs::read(file).map_err(|error| unreadable(&error))?;
-    let text = decode(bytes)?.traced.text;
-    Ok(text
-        .split('\n')
+    let path = file.to_string_lossy();
+    match recognise(&path, &bytes)?.format.reader {
+        Reader::Text(_) => Ok(SourceLines {
+            lines: lines_of(&decode(bytes)?.traced.text),
+            places: Vec::new(),
+        }),
+        Reader::Binary(_) | Reader::Configured(_) => {
+            Ok(Document::read(&path, bytes, &ReadOptions::default())?.source_lines())
+        }
+    }
+}
+
+fn lines_of(text: &str) -> Vec<String> {
+    text.split('\n')
         .map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned())
-        .collect())
+        .collect()
+}
+
+/// A binary document as it is kept with the index.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    format: String,
+    extract: Extract,
 }
 
 impl Document {
-    /// Creates the document of a file with these bytes.
+    /// Creates the document of a file with these bytes, with the settings as by default.
     ///
     /// # Errors
     /// The reason why the file is not a document.
     pub fn new(path: &str, bytes: Vec<u8>) -> Result<Self, String> {
-        let format = Format::of(path);
+        Self::read(path, bytes, &ReadOptions::default())
+    }
+
+    /// Creates the document of a file with these bytes.
+    ///
+    /// # Errors
+    /// The reason why the file is not a document.
+    pub fn read(path: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<Self, String> {
+        let recognised = recognise(path, &bytes)?;
+        let document = Self::of_format(recognised.format, path, bytes, options)?;
+        Ok(Self {
+            note: joined(recognised.note, document.note),
+            ..document
+        })
+    }
+
+    fn of_format(
+        format: &'static Format,
+        path: &str,
+        bytes: Vec<u8>,
+        options: &ReadOptions,
+    ) -> Result<Self, String> {
         match format.reader {
             Reader::Text(extract) => {
                 let decoded = decode(bytes)?;
@@ -94,13 +142,18 @@ impl Document {
                 let extract = extract(decoded.traced.text);
                 let document = Self::of(path, format, extract, line_starts)?;
                 Ok(Self {
-                    note: decoded.note.or(document.note),
+                    note: joined(decoded.note, document.note),
                     decoded: decoded.traced.origin,
                     ..document
                 })
             }
-            Reader::Binary(extract) => {
-                let extract = extract(&bytes)?;
+            Reader::Binary(_) | Reader::Configured(_) => {
+                let input = Input {
+                    path,
+                    bytes: &bytes,
+                    options,
+                };
+                let extract = worker::extract(format, &input)?;
                 let line_starts = line_starts(&extract.text);
                 Self::of(path, format, extract, line_starts)
             }
@@ -132,6 +185,40 @@ impl Document {
             line_starts,
             text: extract.text,
         })
+    }
+
+    /// Returns the lines of a document that is not text.
+    pub fn source_lines(&self) -> SourceLines {
+        SourceLines {
+            lines: lines_of(&self.text),
+            places: self.places(0..self.text.len()),
+        }
+    }
+
+    /// Returns a binary document to keep with the index; `None` for text, whose file is the text.
+    pub fn kept(&self) -> Option<Vec<u8>> {
+        if matches!(self.format.reader, Reader::Text(_)) {
+            return None;
+        }
+        let extract = Extract {
+            text: self.text.clone(),
+            headings: self.headings.clone(),
+            front_matter_end: self.front_matter_end,
+            places: self.places.clone(),
+            parts: self.parts.clone(),
+            metadata: self.metadata.clone(),
+            note: self.note.clone(),
+            origin: Offsets::default(),
+        };
+        let format = self.format.name.to_owned();
+        serde_json::to_vec(&Kept { format, extract }).ok()
+    }
+
+    /// Returns the document that [`Self::kept`] gave; `None` when it is damaged.
+    pub fn of_kept(path: &str, kept: &[u8]) -> Option<Self> {
+        let Kept { format, extract } = serde_json::from_slice(kept).ok()?;
+        let line_starts = line_starts(&extract.text);
+        Self::of(path, Format::named(&format)?, extract, line_starts).ok()
     }
 
     /// Returns the bytes of the file that a part of the text stands for: start, and one past the
@@ -228,6 +315,14 @@ fn above(headings: &[Heading]) -> Vec<Option<usize>> {
         path.push(index);
     }
     above
+}
+
+/// Returns both remarks as one.
+fn joined(first: Option<String>, second: Option<String>) -> Option<String> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(format!("{first}; {second}")),
+        (first, second) => first.or(second),
+    }
 }
 
 fn line_starts(text: &str) -> Vec<u64> {

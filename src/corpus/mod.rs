@@ -1,7 +1,7 @@
 //! Reads a folder as documents, and splits documents into sentences and chunks.
 //!
-//! In reading order: [`walk()`] lists the files, [`read`] makes a [`Document`] of one, [`sentences`]
-//! and a [`SplitMethod`] split it, and a [`TokenCounter`] counts the tokens of a text for the embedder.
+//! In reading order: [`walk()`] lists the files, [`read`] makes a [`Document`] of one (of a binary one
+//! in a worker process, which [`serve`] runs), [`sentences`] and a [`SplitMethod`] split it, and a [`TokenCounter`] counts the tokens of a text for the embedder.
 //!
 //! This module knows nothing of vectors or of generation. Document text is data: it is kept as it is
 //! in the file, and made harmless where it is shown. A document that cannot be read gives a reason and
@@ -10,6 +10,8 @@
 mod walk;
 mod watch;
 mod formats;
+mod options;
+mod worker;
 mod document;
 mod offsets;
 mod decode;
@@ -22,13 +24,15 @@ mod chunk;
 pub use chunk::{
     Chunk, FixedSplit, SemanticSplit, Sentences, SplitMethod, chunks_at, fixed_chunks,
 };
-pub use document::{Document, read, source_lines};
+pub use document::{Document, SourceLines, read, source_lines};
 pub use formats::{FORMATS, Format, UNREAD, Unread};
 pub use language::language;
+pub use options::ReadOptions;
 pub use sentence::{fold_white_space, sentences};
 pub use tokens::TokenCounter;
 pub use walk::{FoundFile, Walked, locate, walk};
 pub use watch::Watcher;
+pub use worker::{SUBCOMMAND, serve};
 
 use std::borrow::Cow;
 

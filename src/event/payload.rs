@@ -194,6 +194,9 @@ pub struct Source {
     pub lines: Vec<String>,
     /// Line number of the first of `lines`, from 1.
     pub from_line: u32,
+    /// The places of a document that is not text (pages, sheets), with the lines where they begin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<PlaceFrom>,
     /// The lines to highlight, from 1, both inclusive.
     pub first_line: u32,
     pub last_line: u32,

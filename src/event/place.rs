@@ -29,7 +29,7 @@ pub enum PlaceUnit {
     Message,
     /// A cell of a notebook.
     Cell,
-    /// A line of a member of an archive.
+    /// A line of a member of an archive; the lines after it are counted on from there.
     Line,
 }
 
@@ -82,9 +82,15 @@ pub struct PlaceFrom {
 pub fn place_of_lines(places: &[PlaceFrom], [first, last]: [u32; 2]) -> Option<Place> {
     let at = |line: u32| {
         let after = places.partition_point(|from| from.line <= line);
-        places.get(after.saturating_sub(1)).map(|from| &from.place)
+        let from = places.get(after.saturating_sub(1))?;
+        let mut place = from.place.clone();
+        if place.unit == PlaceUnit::Line {
+            place.first += line.saturating_sub(from.line);
+            place.last = place.first;
+        }
+        Some(place)
     };
-    Some(at(first)?.clone().to(at(last)?))
+    Some(at(first)?.to(&at(last)?))
 }
 
 #[cfg(test)]
@@ -109,6 +115,20 @@ mod tests {
             assert_eq!((place.first, place.last), (first, last), "{lines:?}");
         }
         assert_eq!(place_of_lines(&[], [1, 2]), None);
+    }
+
+    #[test]
+    fn lines_of_a_member_are_counted_on() {
+        let member = |line, name: &str| {
+            let mut place = Place::new(PlaceUnit::Line, 1);
+            place.member = Some(name.to_owned());
+            PlaceFrom { line, place }
+        };
+        let places = [member(1, "a.txt"), member(11, "b.txt")];
+        for (lines, expected) in [([3, 5], [3, 5]), ([12, 15], [2, 5])] {
+            let place = place_of_lines(&places, lines).expect("a place");
+            assert_eq!([place.first, place.last], expected, "{lines:?}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //!   corpus          the canonical path of the folder
 //!   current         name of the generation in use, checksum of its manifest; changed by one rename
 //!   vectors-*       append-only vectors by content, shared by generations
+//!   extracts/       the texts of binary documents, by content and reader
 //!   similarity-cache   the chunks of documents that were chunked by similarity
 //!   links-*         append-only links by content, one file per recipe of a linker
 //!   gen-<n>/        manifest.json, graph, lexical/ (tantivy)
@@ -16,6 +17,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::error::FileError;
+use super::extracts::Extracts;
 use super::similarity_cache::SimilarityCache;
 
 /// The folder of one index.
@@ -156,6 +158,7 @@ impl Layout {
         }
         // only a cache: what cannot be deleted is still valid
         let _ = fs::remove_file(self.similarity_cache());
+        self.extracts().sweep(std::iter::empty());
         let remove =
             |file: &PathBuf| fs::remove_file(file).map_err(|error| FileError::write(file, error));
         super::link_store::files(self).iter().try_for_each(remove)
@@ -164,6 +167,11 @@ impl Layout {
     /// Returns the file of the similarity cache.
     pub fn similarity_cache(&self) -> PathBuf {
         self.root.join(SimilarityCache::FILE)
+    }
+
+    /// Returns the texts of binary documents.
+    pub fn extracts(&self) -> Extracts {
+        Extracts::new(self.root.join("extracts"))
     }
 
     fn current_file(&self) -> PathBuf {

@@ -50,6 +50,9 @@ pub(super) struct SkippedEntry {
     pub bytes: u64,
     pub modified_ns: u64,
     pub reason: String,
+    /// The settings of reading it; with others it may have text.
+    #[serde(default)]
+    pub reading: String,
 }
 
 /// The chunker and the embedder of an index. Another recipe makes other chunks.
@@ -100,6 +103,9 @@ pub(super) struct DocumentEntry {
     pub metadata: Metadata,
     /// A remark on how the file was read: faults, a guessed encoding.
     pub note: Option<String>,
+    /// The library and the settings that read a binary file; empty for text.
+    #[serde(default)]
+    pub reading: String,
 }
 
 impl Manifest {

@@ -2,7 +2,7 @@
 //! generations.
 //!
 //! In reading order: a folder's index has a `layout`; [`Index::update`] plans (`plan`, `update`), reads
-//! ahead (`reading`), chunks by similarity where the settings say so (`chunking`, `similarity_cache`),
+//! ahead (`reading`), keeps the texts of binary documents (`extracts`), chunks by similarity where the settings say so (`chunking`, `similarity_cache`),
 //! embeds what is new (`batch_embedder`, `vectors`) and writes a `draft`, which becomes a `generation` by one
 //! atomic rename; [`Index::rechunk`] re-chunks documents for one question; [`Index::search`] searches
 //! the words (`lexical`, `analyser`) and the vectors (`vectors`, `graph`) and fuses both lists
@@ -17,6 +17,7 @@ mod manifest;
 mod update;
 mod plan;
 mod reading;
+mod extracts;
 mod similarity_cache;
 mod chunking;
 mod batch_embedder;
@@ -65,6 +66,7 @@ use similarity_cache::SimilarityCache;
 use vectors::VectorStore;
 
 use crate::config::{RetrieverSettings, demo_corpus};
+use crate::corpus::{self, Document, ReadOptions};
 use crate::event::{
     ChunkText, CorpusCard, Filtered, Hit, IndexReport, Metadata, Retrieval, elapsed_us,
 };
@@ -211,6 +213,20 @@ impl Index {
         Ok(())
     }
 
+    /// Reads a document: a binary one as it was indexed, if that was kept.
+    fn read_document(&self, path: &str) -> Result<Document, String> {
+        let entry = self
+            .manifest()
+            .and_then(|manifest| manifest.documents.get(path));
+        let kept = entry.and_then(|entry| self.layout.extracts().read(path, entry));
+        if let Some(document) = kept {
+            return Ok(document);
+        }
+        let file = corpus::locate(&self.canonical, path);
+        let bytes = std::fs::read(file).map_err(|error| error.to_string())?;
+        Document::read(path, bytes, &ReadOptions::default())
+    }
+
     fn manifest(&self) -> Option<&Manifest> {
         self.generation
             .as_ref()
@@ -325,6 +341,11 @@ impl Index {
             &[number, before.generation],
             &[&file, &before.vectors.file, &set_aside],
         );
+        let now = self.manifest().into_iter();
+        let documents = now.flat_map(|now| now.documents.values());
+        self.layout
+            .extracts()
+            .sweep(documents.chain(before.documents.values()));
         Ok(())
     }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::manifest::{Manifest, SkippedEntry};
+use super::manifest::{DocumentEntry, Manifest, SkippedEntry};
 use super::reading::Candidate;
-use crate::corpus::Walked;
+use crate::corpus::{Format, ReadOptions, Walked};
 use crate::event::SkippedFile;
 
 /// The work of an update.
@@ -30,13 +30,14 @@ impl Plan {
         can_extend: bool,
         walked: Walked,
         indexes: Option<&Path>,
+        options: &ReadOptions,
     ) -> Self {
         let mut gone = before
             .map(|before| before.documents.clone())
             .unwrap_or_default();
         let mut unread = before
             .filter(|_| can_extend)
-            .map(Manifest::skipped)
+            .map(|before| before.skipped(options))
             .unwrap_or_default();
         let mut plan = Self {
             candidates: Vec::new(),
@@ -54,7 +55,10 @@ impl Plan {
             let skipped = unread
                 .remove(&file.path)
                 .filter(|skipped| (skipped.bytes, skipped.modified_ns) == now);
-            match (gone.remove(&file.path).filter(|_| can_extend), skipped) {
+            let known = gone
+                .remove(&file.path)
+                .filter(|entry| can_extend && entry.is_read_with(options));
+            match (known, skipped) {
                 (Some(entry), _) if (entry.bytes, entry.modified_ns) == now => plan.unchanged += 1,
                 (Some(entry), _) if entry.bytes == file.bytes => {
                     plan.candidates.push(Candidate {
@@ -85,12 +89,21 @@ impl Plan {
 
 impl Manifest {
     /// Returns the files that are not read again while they are unchanged: those that this version of
-    /// the program skipped.
-    fn skipped(&self) -> BTreeMap<String, SkippedEntry> {
-        if self.program == Self::PROGRAM {
-            self.skipped.clone()
-        } else {
-            BTreeMap::new()
+    /// the program skipped with these settings.
+    fn skipped(&self, options: &ReadOptions) -> BTreeMap<String, SkippedEntry> {
+        if self.program != Self::PROGRAM {
+            return BTreeMap::new();
         }
+        let mut skipped = self.skipped.clone();
+        skipped.retain(|_, entry| entry.reading == options.key());
+        skipped
+    }
+}
+
+impl DocumentEntry {
+    /// Returns whether a binary document was read by this version of its reader, with these settings.
+    fn is_read_with(&self, options: &ReadOptions) -> bool {
+        let reading = Format::named(&self.format).map(|format| format.reading(options));
+        reading.unwrap_or_default() == self.reading
     }
 }

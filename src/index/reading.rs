@@ -7,9 +7,11 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use rayon::prelude::*;
 
+use super::extracts::Extracts;
 use super::manifest::DocumentEntry;
 use crate::corpus::{
-    self, Chunk, Document, FoundFile, SemanticSplit, Sentences, SplitMethod, TokenCounter,
+    self, Chunk, Document, FoundFile, ReadOptions, SemanticSplit, Sentences, SplitMethod,
+    TokenCounter,
 };
 use crate::event::SkippedFile;
 
@@ -23,6 +25,16 @@ pub(super) struct Candidate {
     pub file: FoundFile,
     /// Checksum of the file when it was indexed with the same recipe.
     pub indexed_blake3: Option<String>,
+}
+
+/// How files are read and split.
+#[derive(Clone)]
+pub(super) struct How {
+    pub options: ReadOptions,
+    pub method: SplitMethod,
+    pub counter: TokenCounter,
+    /// Keeps the texts of binary documents.
+    pub extracts: Extracts,
 }
 
 /// The result of reading a candidate.
@@ -57,7 +69,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Starts to read.
-    pub fn start(candidates: Vec<Candidate>, method: SplitMethod, counter: TokenCounter) -> Self {
+    pub fn start(candidates: Vec<Candidate>, how: How) -> Self {
         let (sender, batches) = sync_channel(1);
         let stop = Arc::new(AtomicBool::new(false));
         let is_stopped = Arc::clone(&stop);
@@ -66,8 +78,7 @@ impl Reader {
         std::thread::spawn(move || {
             for batch in batches_of(&candidates) {
                 let outcome = |candidate: &Candidate| {
-                    (!is_stopped.load(Ordering::Relaxed))
-                        .then(|| outcome(candidate, method, &counter))
+                    (!is_stopped.load(Ordering::Relaxed)).then(|| outcome(candidate, &how))
                 };
                 let Some(outcomes) = batch
                     .par_iter()
@@ -115,9 +126,9 @@ fn batches_of(candidates: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
     })
 }
 
-fn outcome(candidate: &Candidate, method: SplitMethod, counter: &TokenCounter) -> Outcome {
+fn outcome(candidate: &Candidate, how: &How) -> Outcome {
     // a fault in a parser costs one document, not the run
-    let read = catch_unwind(AssertUnwindSafe(|| read(candidate, method, counter)));
+    let read = catch_unwind(AssertUnwindSafe(|| read(candidate, how)));
     read.unwrap_or_else(|_| {
         let reason = "ragscope failed on it: please report this file".to_owned();
         Ok(Outcome::Unreadable(SkippedFile {
@@ -128,17 +139,13 @@ fn outcome(candidate: &Candidate, method: SplitMethod, counter: &TokenCounter) -
     .unwrap_or_else(Outcome::Unreadable)
 }
 
-fn read(
-    candidate: &Candidate,
-    method: SplitMethod,
-    counter: &TokenCounter,
-) -> Result<Outcome, SkippedFile> {
+fn read(candidate: &Candidate, how: &How) -> Result<Outcome, SkippedFile> {
     let file = &candidate.file;
     let Ok(bytes) = std::fs::read(&file.file) else {
         // reads again to get the reason; if it succeeds now, the next update indexes the file again,
         // since it has no checksum
-        let document = corpus::read(file)?;
-        return Ok(split(file, document, String::new(), method, counter));
+        let document = corpus::read(file, &how.options)?;
+        return Ok(split(file, document, String::new(), how));
     };
 
     let blake3 = blake3::hash(&bytes).to_hex().to_string();
@@ -146,20 +153,14 @@ fn read(
         return Ok(Outcome::Unchanged(file.clone()));
     }
 
-    Ok(match Document::new(&file.path, bytes) {
-        Ok(document) => split(file, document, blake3, method, counter),
+    Ok(match Document::read(&file.path, bytes, &how.options) {
+        Ok(document) => split(file, document, blake3, how),
         Err(reason) => Outcome::NotText(file.clone(), reason),
     })
 }
 
 /// Splits a document into chunks, or into the sentences that become chunks.
-fn split(
-    file: &FoundFile,
-    document: Document,
-    blake3: String,
-    method: SplitMethod,
-    counter: &TokenCounter,
-) -> Outcome {
+fn split(file: &FoundFile, document: Document, blake3: String, how: &How) -> Outcome {
     let entry = DocumentEntry {
         bytes: file.bytes,
         modified_ns: file.modified_ns,
@@ -169,8 +170,13 @@ fn split(
         format: document.format.name.to_owned(),
         metadata: document.metadata.clone(),
         note: document.note.clone(),
+        reading: document.format.reading(&how.options),
     };
-    let body = match method {
+    // what is not kept is read from the file again
+    let _ = how.extracts.write(&entry, &document);
+
+    let counter = &how.counter;
+    let body = match how.method {
         SplitMethod::Fixed(split) => Body::Chunks(corpus::fixed_chunks(&document, split, counter)),
         SplitMethod::Semantic(split) => {
             let sentences = Sentences::of(&document, split, counter);

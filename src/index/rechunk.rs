@@ -51,7 +51,7 @@ impl RechunkCache {
 }
 
 impl Index {
-    /// Re-chunks documents of the index, as their files are now. The ranges are cached by text and
+    /// Re-chunks documents of the index: text as its file is now, others as they were indexed. The ranges are cached by text and
     /// settings, the chunks with their vectors in memory. A document that cannot be read gives the
     /// reason.
     ///
@@ -66,9 +66,7 @@ impl Index {
     ) -> Result<Vec<Rechunked>, LlmError> {
         let mut rechunked = Vec::new();
         for path in documents {
-            let read = std::fs::read(corpus::locate(&self.canonical, path))
-                .map_err(|error| error.to_string());
-            rechunked.push(match read.and_then(|bytes| Document::new(path, bytes)) {
+            rechunked.push(match self.read_document(path) {
                 Ok(document) => self.rechunk_one(&document, split, embedder, counter)?,
                 Err(reason) => Rechunked {
                     document: (*path).to_owned(),

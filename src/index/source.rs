@@ -1,9 +1,11 @@
-//! Reads the text of a document for the source viewer from its file.
+//! Reads the text of a document for the source viewer: text from its file, others as indexed.
 
+use std::path::Path;
 use std::time::UNIX_EPOCH;
 
+use super::manifest::DocumentEntry;
 use super::{Index, IndexError};
-use crate::corpus;
+use crate::corpus::{self, SourceLines};
 use crate::event::{Source, harmless, saturating_u32};
 
 /// A larger file is shown in part, around the cited lines.
@@ -30,15 +32,13 @@ impl Index {
             reason,
         };
 
-        let all = corpus::source_lines(&file).map_err(unreadable)?;
-        let now = std::fs::metadata(&file).map_err(|error| unreadable(error.to_string()))?;
-        let modified = now
-            .modified()
-            .ok()
-            .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let is_touched = now.len() != entry.bytes
-            || modified.is_none_or(|at| at.as_nanos() != u128::from(entry.modified_ns));
-        let is_changed = is_touched && checksum(&file).is_none_or(|blake3| blake3 != entry.blake3);
+        let kept = self.layout.extracts().read(document, entry);
+        let SourceLines { lines: all, places } = match kept {
+            Some(kept) => kept.source_lines(),
+            None => corpus::source_lines(&file).map_err(unreadable)?,
+        };
+        let is_changed =
+            is_touched(&file, entry) && checksum(&file).is_none_or(|blake3| blake3 != entry.blake3);
 
         let [first, last] = clamped(lines, all.len());
         let shown = window(&all, first as usize - 1..last as usize);
@@ -46,6 +46,7 @@ impl Index {
             document: document.to_owned(),
             path: file.display().to_string(),
             from_line: shown.start as u32 + 1,
+            places,
             lines: all[shown]
                 .iter()
                 .map(|line| harmless(shortened(line)).into_owned())
@@ -55,6 +56,19 @@ impl Index {
             changed: is_changed,
         })
     }
+}
+
+/// Returns whether the size or the time of a file changed since it was indexed, or it is gone.
+fn is_touched(file: &Path, entry: &DocumentEntry) -> bool {
+    let Ok(now) = std::fs::metadata(file) else {
+        return true;
+    };
+    let modified = now
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    now.len() != entry.bytes
+        || modified.is_none_or(|at| at.as_nanos() != u128::from(entry.modified_ns))
 }
 
 fn checksum(file: &std::path::Path) -> Option<String> {

@@ -11,11 +11,11 @@ use super::graph::Graph;
 use super::manifest::{Recipe, SkippedEntry};
 use super::plan::Plan;
 use super::progress::{Position, Progress};
-use super::reading::{Candidate, Outcome, Reader};
+use super::reading::{Candidate, How, Outcome, Reader};
 use super::vectors::VectorStore;
 use super::{Index, IndexError, Update};
 use crate::config::{Config, CorpusSettings};
-use crate::corpus::{self, CorpusError, FoundFile, SplitMethod, TokenCounter, Walked};
+use crate::corpus::{self, CorpusError, FoundFile, ReadOptions, SplitMethod, TokenCounter, Walked};
 use crate::event::{
     Flow, IndexPhase, IndexReport, ModelCard, SessionEvent, SkippedFile, elapsed_ms,
 };
@@ -84,6 +84,7 @@ impl Index {
         let mut run = UpdateRun {
             index: self,
             recipe,
+            options: ReadOptions::from(&config.corpus),
             counter,
             embedding,
             draft: None,
@@ -141,7 +142,8 @@ impl Index {
             return Ok(false);
         }
         let walked = corpus::walk(&self.canonical, settings, &mut |_| Flow::Continue)?;
-        Ok(self.compare(true, walked).is_empty())
+        let options = ReadOptions::from(settings);
+        Ok(self.compare(true, walked, &options).is_empty())
     }
 
     /// Walks the folder and compares it with the index.
@@ -152,13 +154,20 @@ impl Index {
         publish: &mut dyn FnMut(SessionEvent) -> Flow,
     ) -> Result<Plan, CorpusError> {
         let walked = corpus::walk(&self.canonical, &config.corpus, publish)?;
-        Ok(self.compare(self.can_extend(recipe), walked))
+        let options = ReadOptions::from(&config.corpus);
+        Ok(self.compare(self.can_extend(recipe), walked, &options))
     }
 
-    fn compare(&self, can_extend: bool, walked: Walked) -> Plan {
+    fn compare(&self, can_extend: bool, walked: Walked, options: &ReadOptions) -> Plan {
         let indexes = self.layout.root.parent();
         let indexes = indexes.and_then(|indexes| indexes.canonicalize().ok());
-        Plan::compare(self.manifest(), can_extend, walked, indexes.as_deref())
+        Plan::compare(
+            self.manifest(),
+            can_extend,
+            walked,
+            indexes.as_deref(),
+            options,
+        )
     }
 
     /// Returns whether the next generation can share files with the one in use.
@@ -230,6 +239,7 @@ impl Counts {
 struct UpdateRun<'a> {
     index: &'a mut Index,
     recipe: Recipe,
+    options: ReadOptions,
     counter: &'a TokenCounter,
     embedding: BatchEmbedder<'a>,
     /// Begun with the first change.
@@ -290,7 +300,13 @@ impl UpdateRun<'_> {
 
     fn read(&mut self, candidates: Vec<Candidate>, vectors: &mut VectorStore) -> Result<(), Halt> {
         let mut left = candidates.len();
-        for batch in Reader::start(candidates, self.recipe.chunker, self.counter.clone()) {
+        let how = How {
+            options: self.options.clone(),
+            method: self.recipe.chunker,
+            counter: self.counter.clone(),
+            extracts: self.index.layout.extracts(),
+        };
+        for batch in Reader::start(candidates, how) {
             left -= batch.len();
             let mut documents = Vec::new();
             for outcome in batch {
@@ -345,6 +361,7 @@ impl UpdateRun<'_> {
             bytes: file.bytes,
             modified_ns: file.modified_ns,
             reason: reason.clone(),
+            reading: self.options.key(),
         };
         self.embedding.count_file(file.bytes);
         self.draft()?
@@ -366,7 +383,11 @@ impl UpdateRun<'_> {
         let before = self.index.manifest();
         let same_recipe = before.is_some_and(|before| before.recipe.as_ref() == Some(&self.recipe));
         match before.and_then(|before| before.documents.get(&path)) {
-            Some(known) if same_recipe && known.blake3 == entry.blake3 => {
+            Some(known)
+                if same_recipe
+                    && known.blake3 == entry.blake3
+                    && known.reading == entry.reading =>
+            {
                 self.report.unchanged += 1;
             }
             known => {

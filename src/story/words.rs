@@ -208,6 +208,28 @@ fn within(place: &Place) -> String {
     }
 }
 
+/// Returns the caption of a place in the text of a document, where one begins: `p. 12`, the name of a
+/// sheet or a member. `None` where the place before it has the same.
+#[must_use]
+pub fn place_caption(place: &Place, before: Option<&Place>) -> Option<String> {
+    let caption = |place: &Place| {
+        let member = place.member.as_deref().map(one_line).unwrap_or_default();
+        let inside = match place.unit {
+            PlaceUnit::Line => String::new(),
+            PlaceUnit::Row => place.name.as_deref().map(one_line).unwrap_or_default(),
+            PlaceUnit::Page
+            | PlaceUnit::Slide
+            | PlaceUnit::Chapter
+            | PlaceUnit::Message
+            | PlaceUnit::Cell => within(place),
+        };
+        format!("{member} {}", inside.trim()).trim().to_owned()
+    };
+    let words = caption(place);
+    let is_new = before.is_none_or(|before| caption(before) != words);
+    (is_new && !words.is_empty()).then_some(words)
+}
+
 /// Returns where a chunk is in its document: `lines 12-14`, `p. 12`.
 #[must_use]
 pub fn chunk_place(chunk: &ChunkText) -> String {

@@ -5,6 +5,7 @@ mod office;
 mod tokens;
 mod chunks;
 mod textual;
+mod binary;
 
 use std::path::{Path, PathBuf};
 

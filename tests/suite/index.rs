@@ -3,6 +3,7 @@
 
 pub mod common;
 mod damage;
+mod extracts;
 mod kills;
 mod real;
 mod search;

@@ -2,8 +2,9 @@
 
 use std::cell::Cell;
 
-use super::{Extract, Format, Reader, Unread};
+use super::{Extract, Format, Input, Reader, Unread};
 use crate::corpus::decode::decode;
+use crate::corpus::options::ReadOptions;
 
 /// Members inside members beyond this depth are not read.
 const MAX_DEPTH: u8 = 3;
@@ -32,15 +33,28 @@ pub(in crate::corpus) fn read_member(path: &str, bytes: &[u8]) -> Result<Extract
 }
 
 fn read(path: &str, bytes: &[u8]) -> Result<Extract, String> {
-    match Format::of(path).reader {
+    let input = Input {
+        path,
+        bytes,
+        options: &ReadOptions::default(),
+    };
+    extract_as(Format::of(path), &input)
+}
+
+/// Returns the text of a member of this format, in this process.
+///
+/// # Errors
+/// The reason why the member is not read.
+pub(super) fn extract_as(format: &Format, input: &Input<'_>) -> Result<Extract, String> {
+    match format.reader {
         Reader::Text(extract) => {
-            let decoded = decode(bytes.to_vec())?;
+            let decoded = decode(input.bytes.to_vec())?;
             let extract = extract(decoded.traced.text);
             Ok(Extract {
                 note: decoded.note.or(extract.note),
                 ..extract
             })
         }
-        Reader::Binary(extract) => extract(bytes),
+        Reader::Binary(_) | Reader::Configured(_) => format.extract_binary(input),
     }
 }

@@ -1,6 +1,7 @@
 //! File formats: how the files of each become text. A format is one file of this folder and one line
 //! of [`FORMATS`].
 
+mod archive;
 mod builder;
 mod epub;
 mod fiction_book;
@@ -11,6 +12,8 @@ mod member;
 mod office;
 mod open_document;
 mod package;
+mod pdf;
+mod recognise;
 mod rtf;
 mod text;
 mod code;
@@ -28,12 +31,15 @@ mod settings;
 mod subtitles;
 mod table;
 
+pub(super) use recognise::recognise;
+
 use serde::{Deserialize, Serialize};
 
 pub use unread::{UNREAD, Unread};
 
 use super::document::Heading;
 use super::offsets::Offsets;
+use super::options::ReadOptions;
 use crate::event::{Metadata, Place};
 
 /// The formats that are read.
@@ -77,6 +83,10 @@ pub static FORMATS: &[&Format] = &[
     &latex::FORMAT,
     &notebook::FORMAT,
     &subtitles::FORMAT,
+    &pdf::FORMAT,
+    &archive::ZIP,
+    &archive::GZIP,
+    &archive::TAR,
 ];
 
 /// A file format.
@@ -99,8 +109,19 @@ pub(super) enum Reader {
     /// Of a file that is text itself, once it is decoded. Runs in this process, so any input gives
     /// some text within linear time.
     Text(fn(String) -> Extract),
-    /// Of any other file. The error is the reason for users why the file is skipped.
+    /// Of any other file. Runs in a worker process. The error is the reason for users why the file is
+    /// skipped.
     Binary(fn(&[u8]) -> Result<Extract, String>),
+    /// As `Binary`, for formats whose text depends on settings or on the name of the file.
+    Configured(fn(&Input<'_>) -> Result<Extract, String>),
+}
+
+/// A binary file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Input<'a> {
+    pub path: &'a str,
+    pub bytes: &'a [u8],
+    pub options: &'a ReadOptions,
 }
 
 /// What a reader extracts from a file.
@@ -133,6 +154,30 @@ impl Format {
             .find(|format| format.extensions.contains(&extension.as_str()))
             .copied()
             .unwrap_or(&text::FORMAT)
+    }
+
+    /// Returns the format with this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.name == name).copied()
+    }
+
+    /// Extracts the text of a file of a binary format, in this process.
+    pub(super) fn extract_binary(&self, input: &Input<'_>) -> Result<Extract, String> {
+        match self.reader {
+            Reader::Text(_) => Err(format!("{} is text", self.name)),
+            Reader::Binary(extract) => extract(input.bytes),
+            Reader::Configured(extract) => extract(input),
+        }
+    }
+
+    /// Returns the library and the settings that the text of a binary file depends on; empty for
+    /// text, which is read from the file whenever it is needed.
+    pub fn reading(&self, options: &ReadOptions) -> String {
+        match self.reader {
+            Reader::Text(_) => String::new(),
+            Reader::Binary(_) => self.library.to_owned(),
+            Reader::Configured(_) => format!("{} {}", self.library, options.key()),
+        }
     }
 }
 

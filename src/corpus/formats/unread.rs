@@ -14,11 +14,6 @@ pub struct Unread {
 /// The kinds that are not read.
 pub static UNREAD: &[Unread] = &[
     Unread {
-        kind: "a PDF document",
-        way_out: Some("convert it to text (pdftotext)"),
-        extensions: &["pdf"],
-    },
-    Unread {
         kind: "an iWork document",
         way_out: Some("export it as PDF or as an Office file"),
         extensions: &["pages", "numbers", "key"],
@@ -77,8 +72,7 @@ pub static UNREAD: &[Unread] = &[
         kind: "an archive",
         way_out: Some("unpack it into the folder"),
         extensions: &[
-            "zip", "gz", "tgz", "bz2", "xz", "zst", "7z", "rar", "tar", "lz4", "br", "jar", "whl",
-            "deb", "rpm", "iso", "dmg",
+            "bz2", "xz", "zst", "7z", "rar", "lz4", "br", "jar", "whl", "deb", "rpm", "iso", "dmg",
         ],
     },
     Unread {

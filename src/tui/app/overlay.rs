@@ -189,6 +189,7 @@ impl App {
             path: passage.document.clone(),
             lines: hit.chunk.text.lines().map(str::to_owned).collect(),
             from_line: hit.chunk.lines[0],
+            places: hit.chunk.places.clone(),
             first_line: passage.first_line,
             last_line: passage.last_line,
             changed: false,

@@ -166,6 +166,10 @@ fn rows(view: &Source, scene: &Scene<'_>, cells: usize) -> Content {
     let last = document.from_line as usize + document.lines.len();
     let digits = last.to_string().len().max(3);
     for (line, number) in document.lines.iter().zip(document.from_line..) {
+        if let Some(caption) = caption(document, number) {
+            let words = format!("  {:>digits$} ── {caption} ──", "");
+            page.line(page.span(Tone::Quiet, words));
+        }
         let numbered = NumberedLine {
             line,
             number,
@@ -175,6 +179,16 @@ fn rows(view: &Source, scene: &Scene<'_>, cells: usize) -> Content {
         numbered.rows(&mut page);
     }
     page.content
+}
+
+/// Returns the caption of the place that begins at a line.
+fn caption(document: &Document, line: u32) -> Option<String> {
+    let places = &document.places;
+    let at = places
+        .binary_search_by_key(&line, |place| place.line)
+        .ok()?;
+    let before = at.checked_sub(1).map(|before| &places[before].place);
+    words::place_caption(&places[at].place, before)
 }
 
 /// A line of the document with its number.

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ragscope::config::CorpusSettings;
-use ragscope::corpus::{CorpusError, FoundFile, Walked, locate, read, source_lines, walk};
+use ragscope::corpus::{
+    CorpusError, FoundFile, ReadOptions, Walked, locate, read, source_lines, walk,
+};
 use ragscope::event::{Flow, IndexPhase, SessionEvent};
 use tempfile::TempDir;
 
@@ -111,7 +113,7 @@ fn skipped_files_are_listed_with_their_reason() {
         ("big.txt", &[b'x'; 2000]),
         ("movie.mp4", b"m"),
         ("ok.txt", b"fine"),
-        ("paper.PDF", b"%PDF"),
+        ("paper.DJVU", b"AT&T"),
         ("src/lib.so", b"\x7fELF"),
     ]);
     let walked = walk_quietly(
@@ -130,7 +132,7 @@ fn skipped_files_are_listed_with_their_reason() {
                 "2000 bytes, more than corpus.max_file_bytes (1000)",
             ),
             ("movie.mp4", "a video"),
-            ("paper.PDF", "a PDF document"),
+            ("paper.DJVU", "a scanned document"),
             ("src/lib.so", "a program"),
         ],
     );
@@ -192,8 +194,8 @@ fn a_file_that_vanishes_is_reported_and_the_rest_is_found() {
     check_skipped(&walked, &[("b.txt", "it is gone")]);
 
     std::fs::remove_file(folder.path().join("c.txt")).expect("removed");
-    assert!(read(&walked.files[0]).is_ok());
-    let gone = read(&walked.files[1]).expect_err("gone");
+    assert!(read(&walked.files[0], &ReadOptions::default()).is_ok());
+    let gone = read(&walked.files[1], &ReadOptions::default()).expect_err("gone");
     assert_eq!(
         (gone.path.as_str(), gone.reason.contains("gone")),
         ("c.txt", true),
@@ -250,7 +252,7 @@ mod unix {
             found(&walked),
             ["\u{1b}[31m.txt", "100%.txt", "caf%E9 %41.txt"]
         );
-        assert!(read(&walked.files[2]).is_ok());
+        assert!(read(&walked.files[2], &ReadOptions::default()).is_ok());
         assert_eq!(
             locate(folder.path(), "100%.txt"),
             folder.path().join("100%.txt")
@@ -282,7 +284,7 @@ mod unix {
         let readable: Vec<_> = walked
             .files
             .iter()
-            .filter(|file| read(file).is_ok())
+            .filter(|file| read(file, &ReadOptions::default()).is_ok())
             .collect();
         assert!(readable.iter().any(|file| file.path == "open.txt"));
         // root reads everything
@@ -295,7 +297,7 @@ mod unix {
                 .find(|file| file.path == "closed.txt")
                 .expect("listed");
             assert!(
-                read(file)
+                read(file, &ReadOptions::default())
                     .expect_err("closed")
                     .reason
                     .contains("no permission")
@@ -365,7 +367,7 @@ fn bad_content_gives_a_reason_and_never_a_panic() {
             modified_ns: 0,
         };
         let started = Instant::now();
-        let skipped = read(&found).expect_err(name);
+        let skipped = read(&found, &ReadOptions::default()).expect_err(name);
         assert_eq!(skipped.path, name);
         assert!(
             skipped.reason.contains(expected),
@@ -385,7 +387,7 @@ fn bad_content_gives_a_reason_and_never_a_panic() {
         modified_ns: 0,
     };
     assert!(
-        read(&not_a_file)
+        read(&not_a_file, &ReadOptions::default())
             .expect_err("a folder")
             .reason
             .contains("cannot be read")
@@ -433,7 +435,11 @@ fn source_lines_are_the_lines_that_chunks_count() {
         ("crlf.txt", b"\xef\xbb\xbfone\r\ntwo\r\n\r\nfour"),
         ("utf16.txt", b"\xff\xfea\0\n\0b\0"),
     ]);
-    let lines = |name: &str| source_lines(&folder.path().join(name)).expect("lines");
+    let lines = |name: &str| {
+        source_lines(&folder.path().join(name))
+            .expect("lines")
+            .lines
+    };
     assert_eq!(lines("crlf.txt"), ["one", "two", "", "four"]);
     assert_eq!(lines("utf16.txt"), ["a", "b"]);
     assert!(

@@ -66,7 +66,7 @@ fn documents(texts: &[(&str, &str)]) -> Vec<Document> {
     walked
         .files
         .iter()
-        .map(|file| ragscope::corpus::read(file).expect("read"))
+        .map(|file| ragscope::corpus::read(file, &Default::default()).expect("read"))
         .collect()
 }
 

@@ -176,7 +176,7 @@ fn evidence_that_no_document_holds_is_listed() {
         .expect("walked")
         .files
         .iter()
-        .map(|file| ragscope::corpus::read(file).expect("read"))
+        .map(|file| ragscope::corpus::read(file, &Default::default()).expect("read"))
         .collect();
     assert_eq!(
         EvidenceCheck::run(&set.questions, &documents).missing(),

@@ -347,6 +347,7 @@ pub fn source() -> SessionEvent {
             path: "/home/me/notes/people/oakes.md".to_owned(),
             lines: lines.collect(),
             from_line: 1,
+            places: Vec::new(),
             first_line: 12,
             last_line: 14,
             changed: false,

@@ -1,5 +1,6 @@
 //! What several modules of the suite share.
 
+pub mod pdf;
 pub mod scripted;
 
 /// What a user reads of an error: what happened, and what to do next.

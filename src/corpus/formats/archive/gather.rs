@@ -1,0 +1,215 @@
+//! The members of an archive as one text, within limits.
+
+use std::io::Read;
+
+use super::super::member::extract_as;
+use super::super::{Extract, Input, Unread as UnreadKind, recognise};
+use super::Archive;
+use crate::corpus::document::Heading;
+use crate::corpus::options::ReadOptions;
+use crate::event::{Place, PlaceUnit};
+
+/// Archives in archives.
+const MAX_DEPTH: usize = 3;
+const MAX_MEMBERS: usize = 10_000;
+/// Unpacked, of all members together.
+const MAX_BYTES: u64 = 256 << 20;
+/// A member that unpacks to more than this share of its packed size is made to fill memory. Small
+/// ones may.
+const MAX_RATIO: u64 = 200;
+const FREE_BYTES: u64 = 1 << 20;
+/// Members that a remark names.
+const MAX_NAMED: usize = 3;
+
+/// The text of the members that were read so far.
+pub(super) struct Gathered<'a> {
+    options: &'a ReadOptions,
+    extract: Extract,
+    /// The archives around the member that is read.
+    around: Vec<String>,
+    members: usize,
+    unpacked: u64,
+    skipped: Vec<String>,
+    skipped_count: usize,
+    /// The limit that ended the reading.
+    ended: Option<String>,
+}
+
+/// The reason why a member is not read.
+pub(super) enum Unread {
+    /// It is of a kind that holds no text: nobody misses it.
+    Kind(&'static str),
+    Other(String),
+}
+
+impl<'a> Gathered<'a> {
+    pub fn new(options: &'a ReadOptions) -> Self {
+        Self {
+            options,
+            extract: Extract::default(),
+            around: Vec::new(),
+            members: 0,
+            unpacked: 0,
+            skipped: Vec::new(),
+            skipped_count: 0,
+            ended: None,
+        }
+    }
+
+    /// Returns whether another member may be read, and notes the limit where not.
+    pub fn has_room(&mut self) -> bool {
+        if self.members >= MAX_MEMBERS {
+            self.ended = Some(format!("only the first {MAX_MEMBERS} members are read"));
+        }
+        self.ended.is_none()
+    }
+
+    /// Notes a member that is not read.
+    pub fn skip(&mut self, name: &str, why: Unread) {
+        self.skipped_count += 1;
+        if self.skipped.len() < MAX_NAMED {
+            let reason = match why {
+                Unread::Kind(kind) => kind.to_owned(),
+                Unread::Other(reason) => reason,
+            };
+            self.skipped
+                .push(format!("{} ({reason})", self.label(name)));
+        }
+    }
+
+    /// Unpacks a member and reads it.
+    pub fn unpack(&mut self, name: &str, packed: u64, content: &mut dyn Read) {
+        self.members += 1;
+        if let Some(unread) = UnreadKind::of(name) {
+            return self.skip(name, Unread::Kind(unread.kind));
+        }
+
+        let by_ratio = packed.saturating_mul(MAX_RATIO).max(FREE_BYTES);
+        let room = MAX_BYTES - self.unpacked;
+        let most = by_ratio.min(room);
+        let mut bytes = Vec::new();
+        let read = content.take(most + 1).read_to_end(&mut bytes);
+        self.unpacked += (bytes.len() as u64).min(most);
+        if let Err(error) = read {
+            return self.skip(
+                name,
+                Unread::Other(format!("it cannot be unpacked: {error}")),
+            );
+        }
+        if bytes.len() as u64 > most {
+            if by_ratio <= room {
+                let why = format!("it unpacks to more than {MAX_RATIO} times its size");
+                return self.skip(name, Unread::Other(why));
+            }
+            let mib = MAX_BYTES >> 20;
+            self.ended = Some(format!("the archive unpacks to more than {mib} MiB"));
+            return self.skip(name, Unread::Other("too large".to_owned()));
+        }
+        if let Err(reason) = self.read(name, bytes) {
+            self.skip(name, Unread::Other(reason));
+        }
+    }
+
+    fn read(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), String> {
+        let format = recognise(name, &bytes)?.format;
+        if let Some(archive) = Archive::of(format) {
+            if self.around.len() + 1 >= MAX_DEPTH {
+                return Err(format!("archives are read {MAX_DEPTH} deep"));
+            }
+            self.around.push(name.to_owned());
+            let read = super::open(archive, name, &bytes, self);
+            self.around.pop();
+            return read;
+        }
+
+        let extract = extract_as(
+            format,
+            &Input {
+                path: name,
+                bytes: &bytes,
+                options: self.options,
+            },
+        )?;
+        if extract.text.trim().is_empty() {
+            return Err(extract.note.unwrap_or("it holds no text".to_owned()));
+        }
+        self.add(name, extract);
+        Ok(())
+    }
+
+    /// Adds the text of a member behind the others.
+    fn add(&mut self, name: &str, member: Extract) {
+        let label = self.label(name);
+        let all = &mut self.extract;
+        if !all.text.is_empty() {
+            all.text.push_str("\n\n");
+        }
+        let start = all.text.len();
+        all.text.push_str(&member.text);
+
+        // the headings of the member before end here
+        all.headings.push(Heading {
+            range: start..start,
+            level: 0,
+            title: label.clone(),
+        });
+        all.headings
+            .extend(member.headings.into_iter().map(|heading| Heading {
+                range: heading.range.start + start..heading.range.end + start,
+                // level 0 is the member
+                level: heading.level.max(1),
+                ..heading
+            }));
+        all.parts.push(start);
+        all.parts
+            .extend(member.parts.into_iter().map(|at| at + start));
+        if member.places.is_empty() {
+            all.places.push((start, Place::new(PlaceUnit::Line, 1)));
+        }
+        all.places.extend(
+            member
+                .places
+                .into_iter()
+                .map(|(at, place)| (at + start, place)),
+        );
+        for (_, place) in all.places.iter_mut().filter(|(at, _)| *at >= start) {
+            place.member = Some(match place.member.take() {
+                Some(inner) => format!("{label}/{inner}"),
+                None => label.clone(),
+            });
+        }
+    }
+
+    /// Returns the text of all members.
+    ///
+    /// # Errors
+    /// No member with text.
+    pub fn finish(mut self) -> Result<Extract, String> {
+        let more = self.skipped_count.saturating_sub(self.skipped.len());
+        let mut remarks: Vec<String> = self.ended.into_iter().collect();
+        if self.skipped_count > 0 {
+            let mut named = self.skipped.join(", ");
+            if more > 0 {
+                named.push_str(&format!(" and {more} more"));
+            }
+            remarks.push(format!("not read in it: {named}"));
+        }
+        let note = (!remarks.is_empty()).then(|| remarks.join("; "));
+        if self.extract.text.is_empty() {
+            return Err(note.unwrap_or_else(|| "an empty archive".to_owned()));
+        }
+        self.extract.note = note;
+        Ok(self.extract)
+    }
+
+    /// Returns the path of a member with those of the archives around it. It names no file: what leads
+    /// out of an archive is left out.
+    fn label(&self, name: &str) -> String {
+        let around = self.around.iter().map(String::as_str);
+        let steps = around
+            .chain([name])
+            .flat_map(|path| path.split(['/', '\\']))
+            .filter(|step| !matches!(*step, "" | "." | ".."));
+        steps.collect::<Vec<_>>().join("/")
+    }
+}

@@ -1,0 +1,135 @@
+//! Archives: each member that can be read becomes a part of one document. Nothing is written to disk,
+//! and the name of a member is only ever a label.
+
+mod gather;
+mod tar;
+
+use std::borrow::Cow;
+use std::io::{Cursor, Read};
+
+use flate2::read::MultiGzDecoder;
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use super::{Extract, Format, Input, Reader};
+use gather::{Gathered, Unread};
+
+pub(super) const ZIP: Format = Format {
+    name: "zip",
+    extensions: &["zip"],
+    library: "zip 9",
+    place: "member",
+    reader: Reader::Configured(extract),
+};
+
+pub(super) const GZIP: Format = Format {
+    name: "gzip",
+    extensions: &["gz", "tgz"],
+    library: "flate2 1",
+    place: "member",
+    reader: Reader::Configured(extract),
+};
+
+pub(super) const TAR: Format = Format {
+    name: "tar",
+    extensions: &["tar"],
+    library: "ragscope",
+    place: "member",
+    reader: Reader::Configured(extract),
+};
+
+/// The kinds of archives.
+#[derive(Debug, Clone, Copy)]
+enum Archive {
+    Zip,
+    Gzip,
+    Tar,
+}
+
+impl Archive {
+    fn of(format: &Format) -> Option<Self> {
+        let archives = [(&ZIP, Self::Zip), (&GZIP, Self::Gzip), (&TAR, Self::Tar)];
+        archives
+            .into_iter()
+            .find_map(|(known, archive)| (known == format).then_some(archive))
+    }
+}
+
+fn extract(input: &Input<'_>) -> Result<Extract, String> {
+    let archive = super::recognise(input.path, input.bytes)
+        .ok()
+        .and_then(|recognised| Archive::of(recognised.format));
+    let archive = archive.ok_or("it is not an archive that can be read")?;
+    let mut gathered = Gathered::new(input.options);
+    open(archive, input.path, input.bytes, &mut gathered)?;
+    gathered.finish()
+}
+
+/// Reads the members of an archive. `path` is its own, for the name of a member without one.
+fn open(
+    archive: Archive,
+    path: &str,
+    bytes: &[u8],
+    gathered: &mut Gathered<'_>,
+) -> Result<(), String> {
+    match archive {
+        Archive::Zip => open_zip(bytes, gathered),
+        Archive::Gzip => open_gzip(path, bytes, gathered),
+        Archive::Tar => tar::open(bytes, gathered),
+    }
+}
+
+fn open_zip(bytes: &[u8], gathered: &mut Gathered<'_>) -> Result<(), String> {
+    let archive = ZipArchive::new(Cursor::new(bytes));
+    let mut archive = archive.map_err(|error| format!("it cannot be unpacked: {error}"))?;
+    for at in 0..archive.len() {
+        if !gathered.has_room() {
+            break;
+        }
+        let label = archive.name_for_index(at).and_then(Result::ok);
+        let label = label.map_or_else(|| format!("member {}", at + 1), Cow::into_owned);
+        let mut member = match archive.by_index(at) {
+            Ok(member) if member.is_dir() => continue,
+            Ok(member) => member,
+            Err(error) => {
+                gathered.skip(&label, reason(&error));
+                continue;
+            }
+        };
+        if member.is_symlink() {
+            gathered.skip(&label, Unread::Other("a symbolic link".to_owned()));
+            continue;
+        }
+        let packed = member.compressed_size();
+        gathered.unpack(&label, packed, &mut member);
+    }
+    Ok(())
+}
+
+fn reason(error: &ZipError) -> Unread {
+    match error {
+        // the library has no variant of its own for a member that needs one
+        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) | ZipError::InvalidPassword => {
+            Unread::Other("it needs a password".to_owned())
+        }
+        other => Unread::Other(other.to_string()),
+    }
+}
+
+fn open_gzip(path: &str, bytes: &[u8], gathered: &mut Gathered<'_>) -> Result<(), String> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let lower = name.to_lowercase();
+    let name = if lower.ends_with(".tgz") {
+        format!("{}.tar", &name[..name.len() - 4])
+    } else if lower.ends_with(".gz") {
+        name[..name.len() - 3].to_owned()
+    } else {
+        name.to_owned()
+    };
+    gathered.unpack(
+        &name,
+        bytes.len() as u64,
+        &mut MultiGzDecoder::new(bytes) as &mut dyn Read,
+    );
+    Ok(())
+}

@@ -1,0 +1,473 @@
+//! Pages become a text: what repeats on most of them is dropped, headings are found, and each page
+//! keeps its place.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::corpus::document::Heading;
+use crate::corpus::formats::Extract;
+use crate::corpus::options::ReadOptions;
+use crate::event::{Metadata, Place, PlaceUnit};
+
+/// Blocks at the top and at the bottom of a page that can be its header or footer.
+const EDGE_BLOCKS: usize = 2;
+/// A longer block is text of the page.
+const MAX_HEADER_CHARS: usize = 120;
+/// Fewer pages have nothing that repeats.
+const MIN_PAGES: usize = 4;
+/// Share of the pages on which a header is: left and right pages may have different ones.
+const MIN_SHARE: f64 = 0.4;
+/// More of the blocks cannot be headings: then the sizes of the letters mean something else.
+const MAX_HEADING_SHARE: f64 = 0.2;
+const MAX_HEADING_CHARS: usize = 160;
+/// Titles of the outline that may be missing on the pages before the next that is there.
+const MAX_MISSING_TITLES: usize = 8;
+/// Words after a hyphen that stands for the end of the word before.
+const AFTER_HYPHEN: [&str; 12] = [
+    "and", "or", "to", "und", "oder", "bis", "sowie", "et", "ou", "y", "o", "e",
+];
+
+/// The pages of a PDF.
+#[derive(Debug, Default)]
+pub(super) struct Pages {
+    pub pages: Vec<Page>,
+    pub metadata: Metadata,
+    /// The outline, in the order of the document; often empty.
+    pub outline: Vec<Title>,
+    /// What could not be read.
+    pub remarks: Vec<String>,
+}
+
+/// A page with its text in reading order.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    /// From 1.
+    pub number: u32,
+    pub blocks: Vec<Block>,
+    /// Whether it holds a picture and no text.
+    pub is_scanned: bool,
+}
+
+/// A paragraph, a heading, a table or a listing.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub text: String,
+    /// The level of a heading, by the size of its letters.
+    pub level: Option<u8>,
+}
+
+/// A title of the outline.
+#[derive(Debug)]
+pub(super) struct Title {
+    pub text: String,
+    /// `None` where the outline names no page that is there.
+    pub page: Option<u32>,
+    pub level: u8,
+}
+
+impl Pages {
+    /// Returns the number of pages that hold a picture and no text.
+    pub fn scanned(&self) -> usize {
+        self.pages.iter().filter(|page| page.is_scanned).count()
+    }
+
+    /// Returns the text of all pages.
+    ///
+    /// # Errors
+    /// No pages, or no text on any.
+    pub fn extract(mut self, options: &ReadOptions) -> Result<Extract, String> {
+        if self.pages.is_empty() {
+            self.remarks.insert(0, "it has no pages".to_owned());
+            return Err(self.remarks.join("; "));
+        }
+        let scanned = self.scanned();
+        if scanned > 0 {
+            self.remarks
+                .insert(0, scans(scanned, self.pages.len(), options));
+        }
+        let note = (!self.remarks.is_empty()).then(|| self.remarks.join("; "));
+        if self.pages.iter().all(|page| page.blocks.is_empty()) {
+            return Err(note.unwrap_or_else(|| "it holds no text".to_owned()));
+        }
+
+        for block in self.pages.iter_mut().flat_map(|page| &mut page.blocks) {
+            block.text = clean(&block.text);
+        }
+        if !options.keep_page_headers {
+            drop_repeated(&mut self.pages);
+        }
+        let extract = joined(&self.pages, &self.outline);
+        Ok(Extract {
+            metadata: self.metadata,
+            note,
+            ..extract
+        })
+    }
+}
+
+/// Returns the remark on pages without text, with the way out.
+fn scans(scanned: usize, pages: usize, options: &ReadOptions) -> String {
+    let count = format!("{scanned} of {pages} pages hold no text: scanned?");
+    if options.ocr {
+        count
+    } else {
+        format!("{count} Run `ocrmypdf in.pdf out.pdf`, or set corpus.ocr = on")
+    }
+}
+
+/// Returns text with ligatures as letters and words that were hyphenated at the end of a line joined,
+/// without soft hyphens and control characters.
+fn clean(text: &str) -> String {
+    rejoined(&without_marks(text))
+}
+
+/// Joins `light- house`, unless the hyphen stands for the end of a word, as in `pre- and postwar`.
+fn rejoined(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("- ") {
+        let (before, after) = rest.split_at(at);
+        let next = after["- ".len()..]
+            .split(|c: char| !c.is_alphabetic())
+            .next();
+        let next = next.unwrap_or_default();
+        let is_hyphenated = before.ends_with(char::is_lowercase)
+            && next.starts_with(char::is_lowercase)
+            && !AFTER_HYPHEN.contains(&next);
+        joined.push_str(before);
+        joined.push_str(if is_hyphenated { "" } else { "- " });
+        rest = &after["- ".len()..];
+    }
+    joined.push_str(rest);
+    joined
+}
+
+fn without_marks(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            'ﬀ' => clean.push_str("ff"),
+            'ﬁ' => clean.push_str("fi"),
+            'ﬂ' => clean.push_str("fl"),
+            'ﬃ' => clean.push_str("ffi"),
+            'ﬄ' => clean.push_str("ffl"),
+            'ﬅ' | 'ﬆ' => clean.push_str("st"),
+            '\u{ad}' => {}
+            '\n' | '\t' => clean.push(c),
+            c if c.is_control() => {}
+            c => clean.push(c),
+        }
+    }
+    clean
+}
+
+/// Drops blocks at the edges of pages that are the same on most of them but for their numbers. The
+/// first of each is kept, unless it is a number: it may hold the only title of the document.
+fn drop_repeated(pages: &mut [Page]) {
+    let with_text = pages.iter().filter(|page| !page.blocks.is_empty()).count();
+    if with_text < MIN_PAGES {
+        return;
+    }
+
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for page in pages.iter() {
+        let edges: HashSet<String> = edges(page.blocks.len())
+            .filter_map(|at| pattern(&page.blocks[at].text))
+            .collect();
+        for pattern in edges {
+            *counts.entry(pattern).or_default() += 1;
+        }
+    }
+    let least = ((with_text as f64 * MIN_SHARE).ceil() as usize).max(MIN_PAGES);
+    counts.retain(|_, count| *count >= least);
+
+    let mut kept = HashSet::new();
+    for page in pages {
+        let mut dropped = HashSet::new();
+        for at in edges(page.blocks.len()) {
+            let Some(pattern) = pattern(&page.blocks[at].text) else {
+                continue;
+            };
+            let has_letters = pattern.chars().any(char::is_alphabetic);
+            if counts.contains_key(&pattern) && !(has_letters && kept.insert(pattern)) {
+                dropped.insert(at);
+            }
+        }
+        let mut at = 0;
+        page.blocks.retain(|_| {
+            at += 1;
+            !dropped.contains(&(at - 1))
+        });
+    }
+}
+
+/// Returns the blocks at the top and at the bottom of a page of `count` blocks.
+fn edges(count: usize) -> impl Iterator<Item = usize> {
+    let top = 0..count.min(EDGE_BLOCKS);
+    let bottom = count.saturating_sub(EDGE_BLOCKS).max(top.end)..count;
+    top.chain(bottom)
+}
+
+/// Returns the text of a possible header, the same for every page number.
+fn pattern(text: &str) -> Option<String> {
+    if text.chars().count() > MAX_HEADER_CHARS {
+        return None;
+    }
+    let mut pattern = String::new();
+    for c in text.to_lowercase().chars() {
+        if c.is_numeric() {
+            if !pattern.ends_with('#') {
+                pattern.push('#');
+            }
+        } else if !c.is_whitespace() {
+            pattern.push(c);
+        }
+    }
+    Some(pattern)
+}
+
+/// Joins pages to a text. A paragraph that continues on the next page stays one.
+fn joined(pages: &[Page], outline: &[Title]) -> Extract {
+    let mut extract = Extract::default();
+    let sizes = heading_sizes(pages);
+    let mut titles = outline;
+    for page in pages {
+        let continues = page
+            .blocks
+            .first()
+            .is_some_and(|first| is_continued(&extract.text, first));
+        for (at, block) in page.blocks.iter().enumerate() {
+            if !extract.text.is_empty() {
+                let is_continued = at == 0 && continues;
+                extract
+                    .text
+                    .push_str(if is_continued { "\n" } else { "\n\n" });
+            }
+            let start = extract.text.len();
+            if at == 0 {
+                let place = Place::new(PlaceUnit::Page, page.number);
+                extract.places.push((start, place));
+            }
+            extract.text.push_str(&block.text);
+
+            let level = if outline.is_empty() {
+                block.level.filter(|_| sizes.contains(block.text.trim()))
+            } else {
+                next_title(&mut titles, page.number, &block.text).map(|title| title.level)
+            };
+            if let Some(level) = level {
+                extract.headings.push(Heading {
+                    range: start..extract.text.len(),
+                    level,
+                    title: block.text.split_whitespace().collect::<Vec<_>>().join(" "),
+                });
+            }
+        }
+    }
+    extract
+}
+
+/// Returns whether a paragraph continues on the next page.
+fn is_continued(before: &str, first: &Block) -> bool {
+    let ended = before.trim_end().ends_with([
+        '.', '!', '?', ':', ';', '"', '”', '»', ')', '。', '！', '？',
+    ]);
+    let is_begun = first.text.chars().next().is_some_and(char::is_lowercase);
+    !before.is_empty() && !ended && is_begun && first.level.is_none()
+}
+
+/// Returns the title of the outline that a block of a page is, and drops the titles up to it.
+fn next_title<'t>(titles: &mut &'t [Title], page: u32, block: &str) -> Option<&'t Title> {
+    let near = titles.iter().take(MAX_MISSING_TITLES);
+    let at = near
+        .enumerate()
+        .find_map(|(at, title)| is_title(title, page, block).then_some(at))?;
+    let title = &titles[at];
+    *titles = &titles[at + 1..];
+    Some(title)
+}
+
+/// Returns whether a block of a page is a title of the outline, which may lack its number.
+fn is_title(title: &Title, page: u32, block: &str) -> bool {
+    let letters = |text: &str| -> String {
+        let lower = text.to_lowercase();
+        lower.chars().filter(|c| c.is_alphanumeric()).collect()
+    };
+    if title.page.is_some_and(|number| number != page) || !is_short(block) {
+        return false;
+    }
+    let title = letters(&title.text);
+    let block = letters(block);
+    !title.is_empty() && (block.ends_with(&title) || title.ends_with(&block) && block.len() > 3)
+}
+
+/// Returns the headings by the size of their letters; none where too much would be one. A line of a
+/// table of contents is a heading with a page number behind it.
+fn heading_sizes(pages: &[Page]) -> HashSet<&str> {
+    let blocks = || pages.iter().flat_map(|page| &page.blocks);
+    let count = blocks().filter(|block| block.level.is_some()).count();
+    if count as f64 > blocks().count() as f64 * MAX_HEADING_SHARE {
+        return HashSet::new();
+    }
+
+    let mut headings: HashSet<&str> = blocks()
+        .filter(|block| block.level.is_some() && is_short(&block.text))
+        .map(|block| block.text.trim())
+        .collect();
+    let all = headings.clone();
+    headings.retain(|heading| {
+        let words = heading.trim_end_matches(|c: char| c.is_numeric());
+        let words = words.trim_end_matches(|c: char| c == '.' || c.is_whitespace());
+        words.len() == heading.len() || !all.contains(words)
+    });
+    headings
+}
+
+fn is_short(text: &str) -> bool {
+    text.chars().count() <= MAX_HEADING_CHARS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(number: u32, blocks: &[&str]) -> Page {
+        let block = |text: &&str| Block {
+            text: (*text).to_owned(),
+            level: None,
+        };
+        Page {
+            number,
+            blocks: blocks.iter().map(block).collect(),
+            is_scanned: false,
+        }
+    }
+
+    fn extracted(pages: Vec<Page>, options: &ReadOptions) -> Extract {
+        let pages = Pages {
+            pages,
+            ..Pages::default()
+        };
+        pages.extract(options).expect("text")
+    }
+
+    #[test]
+    fn headers_and_page_numbers_are_dropped() {
+        let pages = || {
+            let bodies = ["Apples.", "Pears.", "Plums.", "Quinces.", "Figs."];
+            (1..)
+                .zip(bodies)
+                .map(|(number, body)| {
+                    let footer = format!("- {number} -");
+                    page(number, &["Fruit report 2024", body, &footer])
+                })
+                .collect::<Vec<_>>()
+        };
+        let dropped = extracted(pages(), &ReadOptions::default());
+        assert_eq!(
+            dropped.text,
+            "Fruit report 2024\n\nApples.\n\nPears.\n\nPlums.\n\nQuinces.\n\nFigs."
+        );
+        let keep = ReadOptions {
+            keep_page_headers: true,
+            ..ReadOptions::default()
+        };
+        assert_eq!(extracted(pages(), &keep).text.matches("report").count(), 5);
+    }
+
+    #[test]
+    fn pages_keep_their_places_and_paragraphs_stay_whole() {
+        let pages = vec![
+            page(1, &["The keeper walked to the"]),
+            page(2, &["lamp and lit it.", "Then he slept."]),
+            page(4, &["The ofﬁce opened."]),
+        ];
+        let extract = extracted(pages, &ReadOptions::default());
+        assert_eq!(
+            extract.text,
+            "The keeper walked to the\nlamp and lit it.\n\nThen he slept.\n\nThe office opened."
+        );
+        let places: Vec<(&str, u32)> = extract
+            .places
+            .iter()
+            .map(|(at, place)| (&extract.text[*at..*at + 3], place.first))
+            .collect();
+        assert_eq!(places, [("The", 1), ("lam", 2), ("The", 4)]);
+    }
+
+    #[test]
+    fn words_across_lines_are_joined() {
+        let cases = [
+            ("a light- house", "a lighthouse"),
+            ("pre- and postwar", "pre- and postwar"),
+            ("Ein- und Ausgabe", "Ein- und Ausgabe"),
+            ("a dash - like this", "a dash - like this"),
+            ("of\u{ad}fice ﬂag", "office flag"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(clean(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_table_of_contents_has_no_headings() {
+        let sized = |text: &str, level| Block {
+            text: text.to_owned(),
+            level,
+        };
+        let mut blocks = vec![sized("Harbour 7", Some(2)), sized("Harbour", Some(2))];
+        blocks.extend((0..9).map(|at| sized(&format!("Ship {at} came."), None)));
+        let pages = [Page {
+            number: 1,
+            blocks,
+            is_scanned: false,
+        }];
+        assert_eq!(heading_sizes(&pages), HashSet::from(["Harbour"]));
+    }
+
+    #[test]
+    fn scanned_pages_are_counted() {
+        let scan = |number| Page {
+            number,
+            is_scanned: true,
+            ..Page::default()
+        };
+        let all = Pages {
+            pages: vec![scan(1), scan(2)],
+            ..Pages::default()
+        };
+        let reason = all.extract(&ReadOptions::default()).expect_err("no text");
+        assert!(
+            reason.starts_with("2 of 2 pages hold no text: scanned?"),
+            "{reason}"
+        );
+        assert!(reason.contains("ocrmypdf"), "{reason}");
+
+        let some = extracted(vec![page(1, &["Words."]), scan(2)], &ReadOptions::default());
+        let note = some.note.expect("a note");
+        assert!(note.starts_with("1 of 2 pages"), "{note}");
+    }
+
+    #[test]
+    fn headings_come_from_the_outline() {
+        let title = |text: &str, page, level| Title {
+            text: text.to_owned(),
+            page: Some(page),
+            level,
+        };
+        let pages = Pages {
+            pages: vec![
+                page(1, &["1 Harbour", "Ships came."]),
+                page(2, &["1.1 Quay", "Ropes lay there."]),
+            ],
+            outline: vec![title("Harbour", 1, 1), title("Quay", 2, 2)],
+            ..Pages::default()
+        };
+        let extract = pages.extract(&ReadOptions::default()).expect("text");
+        let headings: Vec<(&str, u8)> = extract
+            .headings
+            .iter()
+            .map(|heading| (heading.title.as_str(), heading.level))
+            .collect();
+        assert_eq!(headings, [("1 Harbour", 1), ("1.1 Quay", 2)]);
+    }
+}

@@ -1,0 +1,271 @@
+//! Reading of binary formats in worker processes: this program again, started with a hidden
+//! subcommand.
+//!
+//! A parser of a binary format can panic, abort, hang or allocate without bound. Here that costs the
+//! file, with its reason, and never the run: the worker has a limit of memory and one of time per
+//! file, and the next file gets another worker. There is at most one per thread that reads, started
+//! with the first binary file and ended with the program.
+
+mod frame;
+mod serve;
+
+pub use serve::serve;
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::formats::{Extract, Format, Input};
+use super::options::ReadOptions;
+
+/// The hidden subcommand of a worker.
+pub const SUBCOMMAND: &str = "__extract";
+
+/// A worker that read a larger file is not used again, so that no memory stays taken.
+const MAX_REUSED_BYTES: usize = 16 << 20;
+/// The end of what a worker wrote to stderr, which says why it ended.
+const MAX_STDERR_BYTES: usize = 4 << 10;
+
+/// The workers that wait for a file.
+static IDLE: Mutex<Vec<Worker>> = Mutex::new(Vec::new());
+
+/// A file to read; its bytes follow in a frame of their own.
+#[derive(Debug, Serialize, Deserialize)]
+struct Request {
+    /// Name of the format.
+    format: String,
+    path: String,
+    options: ReadOptions,
+    memory_bytes: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Answer {
+    Text(Box<Extract>),
+    /// The reason for users.
+    Refused(String),
+    /// The reader panicked.
+    Failed,
+}
+
+/// The reason why a worker did not answer.
+#[derive(Debug)]
+enum Ended {
+    Memory,
+    Time,
+    Nesting,
+    /// It panicked, or was ended from outside.
+    Died,
+    NotStarted(io::Error),
+}
+
+/// A process that reads one file at a time.
+struct Worker {
+    child: Child,
+    requests: ChildStdin,
+    answers: Receiver<io::Result<Vec<u8>>>,
+    stderr: Arc<Mutex<Vec<u8>>>,
+}
+
+/// Extracts the text of a file in a worker process.
+///
+/// # Errors
+/// The reason for users why it has no text.
+pub(super) fn extract(format: &Format, input: &Input<'_>) -> Result<Extract, String> {
+    let limits = input.options.limits(input.bytes.len() as u64);
+    let request = Request {
+        format: format.name.to_owned(),
+        path: input.path.to_owned(),
+        options: input.options.clone(),
+        memory_bytes: limits.memory_bytes,
+    };
+
+    let answer = ask(&request, input.bytes, limits.time).map_err(|ended| {
+        let reader = format!("the {} reader", format.name);
+        match ended {
+            Ended::Memory => format!(
+                "{reader} ran out of memory on it: it may take {} MiB",
+                limits.memory_bytes >> 20
+            ),
+            Ended::Time => {
+                let seconds = limits.time.as_secs_f32();
+                format!("{reader} did not finish within {seconds:.0} s")
+            }
+            Ended::Nesting => format!("{reader} failed on it: it nests too deeply"),
+            Ended::Died => format!("{reader} failed on it: the file may be damaged"),
+            Ended::NotStarted(error) => format!("{reader} cannot be started ({error})"),
+        }
+    })?;
+    match answer {
+        Answer::Text(extract) => Ok(*extract),
+        Answer::Refused(reason) => Err(reason),
+        Answer::Failed => Err(format!(
+            "the {} reader failed on it: the file may be damaged",
+            format.name
+        )),
+    }
+}
+
+/// Asks a worker. One that waited may be gone, or hold memory of the files before: then a new one is
+/// asked again.
+fn ask(request: &Request, bytes: &[u8], time: Duration) -> Result<Answer, Ended> {
+    let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    if let Some(mut worker) = idle {
+        match worker.ask(request, bytes, time) {
+            Ok(answer) => {
+                worker.rest(bytes.len());
+                return Ok(answer);
+            }
+            Err(Ended::Time) => return Err(Ended::Time),
+            Err(Ended::Memory | Ended::Nesting | Ended::Died | Ended::NotStarted(_)) => {}
+        }
+    }
+
+    let mut worker = Worker::start().map_err(Ended::NotStarted)?;
+    let answer = worker.ask(request, bytes, time)?;
+    worker.rest(bytes.len());
+    Ok(answer)
+}
+
+impl Worker {
+    fn start() -> io::Result<Self> {
+        let mut command = Command::new(program()?);
+        command
+            .arg(SUBCOMMAND)
+            // a backtrace would push the reason out of what is kept of stderr
+            .env("RUST_BACKTRACE", "0")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        group::lead(&mut command);
+        let mut child = command.spawn()?;
+
+        let pipe = || io::Error::other("no pipe");
+        let requests = child.stdin.take().ok_or_else(pipe)?;
+        let mut stdout = child.stdout.take().ok_or_else(pipe)?;
+        let mut stderr = child.stderr.take().ok_or_else(pipe)?;
+
+        let (sender, answers) = sync_channel(1);
+        std::thread::spawn(move || {
+            loop {
+                let answer = frame::read(&mut stdout);
+                let is_last = answer.is_err();
+                if sender.send(answer).is_err() || is_last {
+                    return;
+                }
+            }
+        });
+
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let tail = Arc::clone(&kept);
+        std::thread::spawn(move || {
+            let mut part = [0; 1024];
+            while let Ok(count @ 1..) = stderr.read(&mut part) {
+                let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+                tail.extend_from_slice(&part[..count]);
+                let excess = tail.len().saturating_sub(MAX_STDERR_BYTES);
+                tail.drain(..excess);
+            }
+        });
+        Ok(Self {
+            child,
+            requests,
+            answers,
+            stderr: kept,
+        })
+    }
+
+    fn ask(&mut self, request: &Request, bytes: &[u8], time: Duration) -> Result<Answer, Ended> {
+        let header = serde_json::to_vec(request).map_err(|_| Ended::Died)?;
+        let sent = frame::write(&mut self.requests, &header)
+            .and_then(|()| frame::write(&mut self.requests, bytes));
+        if sent.is_err() {
+            return Err(self.ended());
+        }
+
+        match self.answers.recv_timeout(time) {
+            Ok(Ok(answer)) => serde_json::from_slice(&answer).map_err(|_| Ended::Died),
+            Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => Err(self.ended()),
+            Err(RecvTimeoutError::Timeout) => Err(Ended::Time),
+        }
+    }
+
+    /// Returns why the process ended, by the last words of Rust's runtime.
+    fn ended(&mut self) -> Ended {
+        group::end(self.child.id());
+        let _ = self.child.wait();
+        let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = String::from_utf8_lossy(&stderr);
+        if words.contains("memory allocation of") {
+            Ended::Memory
+        } else if words.contains("overflowed its stack") {
+            Ended::Nesting
+        } else {
+            Ended::Died
+        }
+    }
+
+    /// Waits for the next file.
+    fn rest(self, file_bytes: usize) {
+        if file_bytes <= MAX_REUSED_BYTES {
+            IDLE.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(self);
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        group::end(self.child.id());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns the program to start: this one. Tests and benches are programs of their own; cargo puts
+/// them into the folder `deps` beside it.
+fn program() -> io::Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let above = own
+        .parent()
+        .filter(|folder| folder.ends_with("deps"))
+        .and_then(Path::parent);
+    let beside =
+        above.map(|folder| folder.join(format!("ragscope{}", std::env::consts::EXE_SUFFIX)));
+    Ok(beside.filter(|file| file.is_file()).unwrap_or(own))
+}
+
+/// A worker leads a process group, so that it ends with the programs that it starts.
+#[cfg(unix)]
+mod group {
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+
+    use nix::sys::signal::{Signal, killpg};
+    use nix::unistd::Pid;
+
+    pub fn lead(command: &mut Command) {
+        command.process_group(0);
+    }
+
+    pub fn end(leader: u32) {
+        if let Ok(leader) = i32::try_from(leader) {
+            let _ = killpg(Pid::from_raw(leader), Signal::SIGKILL);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod group {
+    use std::process::Command;
+
+    pub fn lead(_command: &mut Command) {}
+
+    pub fn end(_leader: u32) {}
+}
