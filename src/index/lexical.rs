@@ -11,7 +11,7 @@ use tantivy::schema::{
     FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
     Value as _,
 };
-use tantivy::tokenizer::PreTokenizedString;
+use tantivy::tokenizer::{PreTokenizedString, Token};
 use tantivy::{
     DocAddress, Index, IndexWriter, ReloadPolicy, Searcher, SegmentMeta, TantivyDocument,
     TantivyError, Term,
@@ -20,6 +20,7 @@ use tantivy::{
 use super::analyser;
 use super::error::FileError;
 use super::filter::Filter;
+use crate::corpus::Format;
 use crate::event::ChunkText;
 
 /// Memory for words before they are written.
@@ -238,7 +239,7 @@ impl LexicalWriter {
     pub fn add(&mut self, chunk: &ChunkText, row: u32, language: &str) -> Result<(), FileError> {
         let stored =
             serde_json::to_string(chunk).map_err(|error| FileError::write(&self.folder, error))?;
-        let tokens = analyser::chunk_words(&chunk.text, language);
+        let tokens = words(chunk, language);
         let mut document = TantivyDocument::default();
         document.add_u64(self.fields.id, chunk.id);
         document.add_u64(self.fields.row, u64::from(row));
@@ -278,6 +279,25 @@ impl LexicalWriter {
             .and_then(|()| self.writer.wait_merging_threads())
             .map_err(|error| writing(&folder, &error))
     }
+}
+
+/// Returns the words by which a chunk is found. Code says in its path, and not in the function itself,
+/// what it is part of; prose repeats it.
+fn words(chunk: &ChunkText, language: &str) -> Vec<Token> {
+    let mut words = analyser::chunk_words(&chunk.text, language);
+    if Format::of(&chunk.document).is_source_code() {
+        let path = format!("{} {}", chunk.document, chunk.headings.join(" "));
+        let after = words.last().map_or(0, |word| word.position + 1);
+        words.extend(
+            analyser::chunk_words(&path, language)
+                .into_iter()
+                .map(|word| Token {
+                    position: word.position + after,
+                    ..word
+                }),
+        );
+    }
+    words
 }
 
 /// Returns the error of reading files whose checksums were right.

@@ -179,6 +179,11 @@ impl Format {
             Reader::Configured(_) => format!("{} {}", self.library, options.key()),
         }
     }
+
+    /// Returns whether its files are source code.
+    pub fn is_source_code(&self) -> bool {
+        code::is_language(self)
+    }
 }
 
 impl PartialEq for Format {

@@ -78,6 +78,36 @@ fn words_are_found_in_the_language_of_the_document() {
 }
 
 #[test]
+fn code_is_found_by_the_path_of_its_symbols() {
+    let corpus = Corpus::with(&[
+        (
+            "net/lamp.rs",
+            "impl HttpLamp {\n    /// Burns.\n    fn lit(&self) -> bool { self.0 }\n}\n",
+        ),
+        ("lamp.md", "# Net\n\nA keeper has a lamp, and it burns.\n"),
+    ]);
+    let mut index = corpus.open();
+    let mut embedder = WordEmbedder::new("one");
+    update(&mut index, &mut embedder);
+    let cases = [
+        ("http", vec!["net/lamp.rs"]),
+        ("net", vec!["net/lamp.rs", "lamp.md"]),
+        ("md", vec![]),
+    ];
+    for (question, mut documents) in cases {
+        let vector = embedder.embed(&[question]).expect("a vector").remove(0);
+        let found = index
+            .search(question, &vector, "one", &words_only())
+            .expect("an answer");
+        let hits = found.hits.iter().filter(|hit| hit.bm25.is_some());
+        let mut found: Vec<&str> = hits.map(|hit| hit.chunk.document.as_str()).collect();
+        found.sort_unstable();
+        documents.sort_unstable();
+        assert_eq!(found, documents, "{question}");
+    }
+}
+
+#[test]
 fn a_question_is_plain_text() {
     let corpus = Corpus::with(DOCUMENTS);
     let mut index = corpus.open();

@@ -290,6 +290,11 @@ static SHELL_RULES: Language = Language {
     structure: Structure::Shell,
 };
 
+/// Returns whether a format is one of a programming language.
+pub(super) fn is_language(format: &Format) -> bool {
+    NAMES.contains(&format.name)
+}
+
 macro_rules! formats {
     ($($constant:ident $name:literal $rules:ident [$($extension:literal),+];)+) => {
         $(pub(super) const $constant: Format = Format {
@@ -299,6 +304,8 @@ macro_rules! formats {
             place: "line",
             reader: Reader::Text(|text| extract(text, &$rules)),
         };)+
+
+        const NAMES: &[&str] = &[$($name),+];
     };
 }
 
