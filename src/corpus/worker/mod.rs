@@ -28,6 +28,9 @@ pub const SUBCOMMAND: &str = "__extract";
 
 /// A worker that read a larger file is not used again, so that no memory stays taken.
 const MAX_REUSED_BYTES: usize = 16 << 20;
+/// Time by the clock per limit of processor time: other programs take their share of the machine, and a
+/// reader may wait for a program that it started.
+const CLOCK_PER_TIME: u32 = 4;
 /// The end of what a worker wrote to stderr, which says why it ended.
 const MAX_STDERR_BYTES: usize = 4 << 10;
 
@@ -42,6 +45,8 @@ struct Request {
     path: String,
     options: ReadOptions,
     memory_bytes: u64,
+    /// Processor time: on a machine that is busy the file has longer by the clock.
+    time: Duration,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -83,9 +88,10 @@ pub(super) fn extract(format: &Format, input: &Input<'_>) -> Result<Extract, Str
         path: input.path.to_owned(),
         options: input.options.clone(),
         memory_bytes: limits.memory_bytes,
+        time: limits.time,
     };
 
-    let answer = ask(&request, input.bytes, limits.time).map_err(|ended| {
+    let answer = ask(&request, input.bytes).map_err(|ended| {
         let reader = format!("the {} reader", format.name);
         match ended {
             Ended::Memory => format!(
@@ -113,10 +119,10 @@ pub(super) fn extract(format: &Format, input: &Input<'_>) -> Result<Extract, Str
 
 /// Asks a worker. One that waited may be gone, or hold memory of the files before: then a new one is
 /// asked again.
-fn ask(request: &Request, bytes: &[u8], time: Duration) -> Result<Answer, Ended> {
+fn ask(request: &Request, bytes: &[u8]) -> Result<Answer, Ended> {
     let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
     if let Some(mut worker) = idle {
-        match worker.ask(request, bytes, time) {
+        match worker.ask(request, bytes) {
             Ok(answer) => {
                 worker.rest(bytes.len());
                 return Ok(answer);
@@ -127,7 +133,7 @@ fn ask(request: &Request, bytes: &[u8], time: Duration) -> Result<Answer, Ended>
     }
 
     let mut worker = Worker::start().map_err(Ended::NotStarted)?;
-    let answer = worker.ask(request, bytes, time)?;
+    let answer = worker.ask(request, bytes)?;
     worker.rest(bytes.len());
     Ok(answer)
 }
@@ -180,7 +186,7 @@ impl Worker {
         })
     }
 
-    fn ask(&mut self, request: &Request, bytes: &[u8], time: Duration) -> Result<Answer, Ended> {
+    fn ask(&mut self, request: &Request, bytes: &[u8]) -> Result<Answer, Ended> {
         let header = serde_json::to_vec(request).map_err(|_| Ended::Died)?;
         let sent = frame::write(&mut self.requests, &header)
             .and_then(|()| frame::write(&mut self.requests, bytes));
@@ -188,7 +194,7 @@ impl Worker {
             return Err(self.ended());
         }
 
-        match self.answers.recv_timeout(time) {
+        match self.answers.recv_timeout(request.time * CLOCK_PER_TIME) {
             Ok(Ok(answer)) => serde_json::from_slice(&answer).map_err(|_| Ended::Died),
             Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => Err(self.ended()),
             Err(RecvTimeoutError::Timeout) => Err(Ended::Time),
@@ -198,7 +204,10 @@ impl Worker {
     /// Returns why the process ended, by the last words of Rust's runtime.
     fn ended(&mut self) -> Ended {
         group::end(self.child.id());
-        let _ = self.child.wait();
+        let status = self.child.wait();
+        if status.is_ok_and(group::is_out_of_time) {
+            return Ended::Time;
+        }
         let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let words = String::from_utf8_lossy(&stderr);
         if words.contains("memory allocation of") {
@@ -245,10 +254,16 @@ fn program() -> io::Result<PathBuf> {
 #[cfg(unix)]
 mod group {
     use std::os::unix::process::CommandExt;
-    use std::process::Command;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, ExitStatus};
 
     use nix::sys::signal::{Signal, killpg};
     use nix::unistd::Pid;
+
+    /// Returns whether the limit of processor time ended a process.
+    pub fn is_out_of_time(status: ExitStatus) -> bool {
+        status.signal() == Some(Signal::SIGXCPU as i32)
+    }
 
     pub fn lead(command: &mut Command) {
         command.process_group(0);
@@ -263,7 +278,11 @@ mod group {
 
 #[cfg(not(unix))]
 mod group {
-    use std::process::Command;
+    use std::process::{Command, ExitStatus};
+
+    pub fn is_out_of_time(_status: ExitStatus) -> bool {
+        false
+    }
 
     pub fn lead(_command: &mut Command) {}
 

@@ -18,7 +18,8 @@ pub fn serve() -> io::Result<()> {
     let base_bytes = limit::mapped_bytes();
     let mut out = stdout().lock();
     for (request, bytes) in requests {
-        limit::set(base_bytes, request.memory_bytes);
+        limit::memory(base_bytes, request.memory_bytes);
+        limit::time(request.time);
         let answer = serde_json::to_vec(&answer(&request, &bytes))?;
         frame::write(&mut out, &answer)?;
     }
@@ -63,7 +64,9 @@ fn answer(request: &Request, bytes: &[u8]) -> Answer {
 
 #[cfg(target_os = "linux")]
 mod limit {
-    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    use std::time::Duration;
+
+    use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
 
     /// Returns the address space that the process has mapped: with libraries for a GPU this is more
     /// than the largest limit.
@@ -77,12 +80,26 @@ mod limit {
     }
 
     /// Limits the memory of the process. Only the soft limit changes, so the next file may have more.
-    pub fn set(base_bytes: u64, bytes: u64) {
+    pub fn memory(base_bytes: u64, bytes: u64) {
         if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_AS) {
             let _ = setrlimit(Resource::RLIMIT_AS, (base_bytes + bytes).min(hard), hard);
         }
         // a file that ends the worker leaves no core dump
         let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+    }
+
+    /// Limits the processor time of the process from now on.
+    pub fn time(time: Duration) {
+        let (Ok(used), Ok((_, hard))) = (
+            getrusage(UsageWho::RUSAGE_SELF),
+            getrlimit(Resource::RLIMIT_CPU),
+        ) else {
+            return;
+        };
+        let used_s = used.user_time().tv_sec() + used.system_time().tv_sec();
+        // the limit counts whole seconds, and those used are rounded down
+        let until_s = u64::try_from(used_s).unwrap_or(0) + time.as_secs() + 2;
+        let _ = setrlimit(Resource::RLIMIT_CPU, until_s.min(hard), hard);
     }
 
     /// Ends this process and the programs that it started.
@@ -99,7 +116,10 @@ mod limit {
     }
 
     /// Does nothing: macOS does not enforce the limit, and Windows has none for a process alone.
-    pub fn set(_base_bytes: u64, _bytes: u64) {}
+    pub fn memory(_base_bytes: u64, _bytes: u64) {}
+
+    /// Does nothing: the program ends the worker by the clock.
+    pub fn time(_time: std::time::Duration) {}
 
     pub fn end_group() {
         super::super::group::end(std::process::id());
