@@ -274,11 +274,12 @@ fn read_sheet(
 
 impl Cell {
     fn begin(tag: &Tag<'_>, next_column: usize) -> Self {
-        let column = tag.attribute("r").and_then(|reference| column(&reference));
-        let style = tag.attribute("s").and_then(|style| style.parse().ok());
+        let [reference, style, kind] = tag.attributes(["r", "s", "t"]);
+        let column = reference.and_then(|reference| column(&reference));
+        let style = style.and_then(|style| style.parse().ok());
         Self {
             column: column.unwrap_or(next_column),
-            kind: tag.attribute("t").unwrap_or_default(),
+            kind: kind.unwrap_or_default(),
             style: style.unwrap_or(usize::MAX),
             text: String::new(),
         }
@@ -416,6 +417,8 @@ mod tests {
                 "h:mm",
                 "#,##0.00 \"days\";[Red]-0",
                 "[$-409]#,##0",
+                "d/m/yyyy",
+                "0.00E+00",
             ]
             .map(number)
             .to_vec(),

@@ -33,12 +33,25 @@ impl Tag<'_> {
 
     /// Returns an attribute by its local name, or by its whole name when `name` has a prefix.
     pub fn attribute(&self, name: &str) -> Option<String> {
-        let found = self.0.attributes().flatten().find(|attribute| {
+        let [value] = self.attributes([name]);
+        value
+    }
+
+    /// Returns several attributes at once, as [`attribute`](Self::attribute) does.
+    pub fn attributes<const N: usize>(&self, names: [&str; N]) -> [Option<String>; N] {
+        let mut values = [const { None }; N];
+        for attribute in self.0.attributes().flatten() {
             let key = attribute.key;
-            key.as_ref() == name || (!name.contains(':') && key.local_name().as_ref() == name)
-        })?;
-        let value = found.normalized_value(quick_xml::XmlVersion::Implicit1_0);
-        Some(value.map_or_else(|_| found.value.to_string(), Cow::into_owned))
+            let index = names.iter().position(|name| {
+                key.as_ref() == *name || (!name.contains(':') && key.local_name().as_ref() == *name)
+            });
+            if let Some(index) = index {
+                let value = attribute.normalized_value(quick_xml::XmlVersion::Implicit1_0);
+                let value = value.map_or_else(|_| attribute.value.to_string(), Cow::into_owned);
+                values[index].get_or_insert(value);
+            }
+        }
+        values
     }
 }
 
