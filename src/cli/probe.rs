@@ -6,13 +6,14 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::config::{Paths, demo_corpus};
-use crate::engine::ProbeQuestion;
+use crate::engine::{Calibration, ProbeQuestion};
 use crate::eval::QuestionSet;
 use crate::event::{Advice, ProbeCard, Problem, StatePosition, harmless};
 use crate::probe::{self, ProbeError};
+use crate::story::words;
 
 use super::args::Shared;
-use super::failure::{Exit, Stopped};
+use super::failure::{Exit, Failure, Stopped};
 use super::output::Output;
 use super::work::Work;
 use super::{check_folder, demo};
@@ -25,6 +26,8 @@ const HELD_OUT: &str = "held_out";
 pub enum ProbeCommand {
     /// Train a probe for the generator on questions about a folder
     Train(Training),
+    /// Set the gate's thresholds for a generator without a probe, from its own sentences; takes minutes
+    Calibrate(Calibrating),
     /// Describe a weights file and its quality; without a file, every probe found
     Show {
         /// A weights file
@@ -50,6 +53,23 @@ pub struct Training {
     pub out: Option<PathBuf>,
 }
 
+/// Arguments of `probe calibrate`.
+#[derive(Debug, Clone, Args)]
+pub struct Calibrating {
+    /// Folder of documents
+    #[arg(required_unless_present = "demo")]
+    pub folder: Option<PathBuf>,
+    /// Use the bundled corpus with its settings
+    #[arg(long, conflicts_with = "folder")]
+    pub demo: bool,
+    /// Question file as for `eval`, may be repeated. Without a file the generator writes the questions
+    #[arg(long, value_name = "FILE")]
+    pub questions: Vec<PathBuf>,
+    /// Answer at most this number of questions
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+}
+
 /// Runs `probe`.
 pub fn run(
     what: &ProbeCommand,
@@ -59,6 +79,7 @@ pub fn run(
 ) -> Result<Exit, Stopped> {
     match what {
         ProbeCommand::Train(training) => train(training, flags, paths, out),
+        ProbeCommand::Calibrate(calibrating) => calibrate(calibrating, flags, paths, out),
         ProbeCommand::Show { file } => show(file.as_deref(), paths, out),
     }
 }
@@ -76,8 +97,19 @@ fn train(
     };
     let folder = what.folder.clone().unwrap_or_else(demo_corpus);
     check_folder(&folder)?;
+    let questions = read_questions(&what.questions, out)?;
+    let trained =
+        Work::new(layers, paths, out)?.train_probe(&folder, questions, what.out.as_deref())?;
+    if !out.json {
+        out.text(&harmless(&described(&trained.file, &trained.card)))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Reads the questions of these files, each question once.
+fn read_questions(files: &[PathBuf], out: &mut Output) -> Result<Vec<ProbeQuestion>, Stopped> {
     let mut questions: Vec<ProbeQuestion> = Vec::new();
-    for file in &what.questions {
+    for file in files {
         let set = QuestionSet::read(file)?;
         for remark in &set.remarks {
             out.remark(&format!("{}: {remark}", file.display()));
@@ -99,12 +131,92 @@ fn train(
             }
         }
     }
-    let trained =
-        Work::new(layers, paths, out)?.train_probe(&folder, questions, what.out.as_deref())?;
-    if !out.json {
-        out.text(&harmless(&described(&trained.file, &trained.card)))?;
+    Ok(questions)
+}
+
+fn calibrate(
+    what: &Calibrating,
+    flags: &Shared,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Exit, Stopped> {
+    let mut layers = if what.demo {
+        demo::layers(flags, paths)?
+    } else {
+        super::layers(flags, paths)?
+    };
+    layers.set("--limit", "probe.questions", &what.limit.to_string())?;
+    let folder = what.folder.clone().unwrap_or_else(demo_corpus);
+    check_folder(&folder)?;
+    let mut questions = read_questions(&what.questions, out)?;
+    questions.truncate(what.limit as usize);
+
+    let found = Work::new(layers, paths, out)?.calibrate(&folder, questions)?;
+    let preset = preset_name(&found.generator);
+    let file = paths.config.join("presets").join(format!("{preset}.toml"));
+    write_preset(&file, &preset_text(&found))?;
+    if out.json {
+        out.json_pretty(&serde_json::json!({
+            "calibration": found,
+            "preset": preset,
+            "file": file,
+        }))?;
+    } else {
+        out.text(&harmless(&calibrated(&found, &preset, &file)))?;
     }
     Ok(Exit::Done)
+}
+
+/// Returns the name of the preset for a generator: `searag-` and its file name.
+fn preset_name(generator: &str) -> String {
+    let stem = generator.trim_end_matches(".gguf").to_lowercase();
+    format!("searag-{stem}")
+}
+
+/// Returns SEARAG with these thresholds.
+fn preset_text(found: &Calibration) -> String {
+    format!(
+        "# SEARAG for {}: the gate compares the token entropy with a threshold from {} of its own sentences.\n[retriever]\nkind = \"hybrid\"\nat_start = false\n\n[gate]\nkind = \"token_entropy\"\ntoken_entropy_threshold = {:.3}\nsemantic_entropy_threshold = {:.3}\n\n[query]\nkind = \"uncertainty_aware\"\n",
+        found.generator,
+        found.sentences,
+        found.token_entropy_threshold,
+        found.semantic_entropy_threshold
+    )
+}
+
+fn write_preset(file: &Path, text: &str) -> Result<(), Failure> {
+    let part = file.with_extension("part");
+    let folder = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder
+        .and_then(|()| std::fs::write(&part, text))
+        .and_then(|()| std::fs::rename(&part, file))
+        .map_err(|error| {
+            Failure::new(
+                format!("cannot write {} ({error})", file.display()),
+                "grant yourself write permission, or free some space",
+            )
+        })
+}
+
+fn calibrated(found: &Calibration, preset: &str, file: &Path) -> String {
+    let agreement = found.agreement.map_or_else(
+        || "all of one kind, so the threshold is the median".to_owned(),
+        |agreement| {
+            format!(
+                "agreement with the semantic entropy {:.0} %",
+                agreement * 100.0
+            )
+        },
+    );
+    format!(
+        "{}: {}, {} of them uncertain (semantic entropy above {:.2} nats)\n  uncertain above a token entropy of {:.3} nats ({agreement})\n  written to {}: use it with --preset {preset}\n",
+        found.generator,
+        words::counted(found.sentences as u64, "sentence"),
+        found.uncertain,
+        found.semantic_entropy_threshold,
+        found.token_entropy_threshold,
+        file.display(),
+    )
 }
 
 /// A weights file as `probe show --json` prints it.

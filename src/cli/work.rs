@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::config::{Layers, Paths, RetrieverKind, Watch};
 use crate::corpus::Watcher;
-use crate::engine::{ProbeQuestion, Publish, TrainedProbe, Worker, WorkerError};
+use crate::engine::{Calibration, ProbeQuestion, Publish, TrainedProbe, Worker, WorkerError};
 use crate::event::{Event, IndexReport, Outcome, SessionEvent, harmless};
 use crate::index::IndexError;
 use crate::story::text::one_line;
@@ -160,6 +160,16 @@ impl<'a> Work<'a> {
     ) -> Result<TrainedProbe, Stopped> {
         self.prepare(folder)?;
         self.run(|worker, publish| worker.train_probe(questions, file, publish))
+    }
+
+    /// Sets the thresholds of the gate for the generator by its own sentences.
+    pub fn calibrate(
+        mut self,
+        folder: &Path,
+        questions: Vec<ProbeQuestion>,
+    ) -> Result<Calibration, Stopped> {
+        self.prepare(folder)?;
+        self.run(|worker, publish| worker.calibrate(questions, publish))
     }
 
     /// Asks a question and traces the chunks that contain a phrase.

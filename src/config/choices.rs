@@ -244,6 +244,15 @@ choices! {
         /// The answer alone, from the documents only; for larger models.
         QaGrounded = "qa_grounded",
     }
+    /// The wording of the prompts.
+    PromptSet {
+        /// The bundled one for the bundled models, the papers' for others.
+        Auto = "auto",
+        /// As the papers print them, complete with scale, form and worked examples.
+        Paper = "paper",
+        /// Short, as the bundled models were trained on them.
+        Bundled = "bundled",
+    }
     /// Order of the passages in the prompt.
     PassageOrder {
         /// Best first.

@@ -1,13 +1,17 @@
 //! Prompts are files: `assets/prompts/<name>.md`, overridden by files of the same name in the user's
 //! prompts folder.
+//!
+//! The bundled models were trained on these words. For other models some prompts have a second file in
+//! `assets/prompts/paper`: as a paper prints it, with the scale and the form of the reply.
 
 use std::path::{Path, PathBuf};
 
-use super::ConfigError;
+use super::{ConfigError, PromptSet};
+use crate::event::ModelCard;
 
 /// Declares the prompts, one file each.
 macro_rules! prompts {
-    ($($(#[$doc:meta])* $prompt:ident = $name:literal),+ $(,)?) => {
+    ($($(#[$doc:meta])* $prompt:ident = $name:literal $(or $paper:literal)?),+ $(,)?) => {
         /// A prompt by its purpose.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum PromptName { $($(#[$doc])* $prompt),+ }
@@ -21,8 +25,16 @@ macro_rules! prompts {
                 match self { $(Self::$prompt => $name),+ }
             }
 
-            fn built_in(self) -> &'static str {
+            fn bundled(self) -> &'static str {
                 match self { $(Self::$prompt => include_str!(concat!("../../assets/prompts/", $name, ".md"))),+ }
+            }
+
+            /// Returns the text for models that are not bundled, where it is another one.
+            fn of_paper(self) -> Option<&'static str> {
+                const NONE: Option<&str> = None;
+                match self {
+                    $(Self::$prompt => NONE$(.or(Some(include_str!(concat!("../../assets/prompts/", $paper, ".md")))))?),+
+                }
             }
         }
     };
@@ -33,10 +45,12 @@ prompts! {
     QaShort = "qa_short",
     /// The answer alone, from passages only.
     QaGrounded = "qa_grounded",
+    /// The answer alone, from passages, in the words of the one from memory: the two are compared.
+    QaDocuments = "qa_documents" or "paper/qa_documents",
     /// The answer alone, from memory.
-    QaClosed = "qa_closed",
+    QaClosed = "qa_closed" or "paper/qa_closed",
     /// One short sentence at a time, with or without passages.
-    StepByStep = "step_by_step",
+    StepByStep = "step_by_step" or "paper/step_by_step",
     /// A text rephrased.
     Rephrase = "rephrase",
     /// Whether one answer entails another.
@@ -44,15 +58,15 @@ prompts! {
     /// Whether the context suffices for the question.
     SelfEvaluate = "self_evaluate",
     /// The relevance of a passage, from 0 to 10.
-    Grade = "grade",
+    Grade = "grade" or "paper/grade",
     /// A first rating of the relevance, checked.
-    GradeReflect = "grade_reflect",
+    GradeReflect = "grade_reflect" or "paper/grade_reflect",
     /// Two ratings of the relevance, checked by a critic of names, dates and numbers.
-    GradeCritic = "grade_critic",
+    GradeCritic = "grade_critic" or "paper/grade_critic",
     /// Whether a text is relevant to the question, 1 or 0.
     JudgeRelevant = "judge_relevant",
     /// The question as a short search query.
-    RewriteQuery = "rewrite_query",
+    RewriteQuery = "rewrite_query" or "paper/rewrite_query",
     /// A question whose answer is given.
     MakeQuestion = "make_question",
     /// A question that a passage answers.
@@ -63,13 +77,34 @@ prompts! {
 #[derive(Debug, Clone)]
 pub struct Prompts {
     folder: PathBuf,
+    /// Whether the model was trained on the bundled prompts.
+    is_bundled: bool,
 }
 
 impl Prompts {
-    /// The built-in prompts, overridden by the user's files in `folder`.
+    /// The prompts of the bundled models, overridden by the user's files in `folder`.
     pub fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
+            is_bundled: true,
+        }
+    }
+
+    /// The prompts of this set; `auto` chooses by the generator.
+    #[must_use]
+    pub fn for_model(self, set: PromptSet, generator: &ModelCard) -> Self {
+        let is_bundled = match set {
+            PromptSet::Auto => generator.practice,
+            PromptSet::Bundled => true,
+            PromptSet::Paper => false,
+        };
+        Self { is_bundled, ..self }
+    }
+
+    fn built_in(&self, prompt: PromptName) -> &'static str {
+        match prompt.of_paper() {
+            Some(text) if !self.is_bundled => text,
+            Some(_) | None => prompt.bundled(),
         }
     }
 
@@ -90,7 +125,7 @@ impl Prompts {
                 });
             }
         };
-        let template = own.as_deref().unwrap_or(prompt.built_in());
+        let template = own.as_deref().unwrap_or(self.built_in(prompt));
         Ok(fill(template.trim_end_matches('\n'), values))
     }
 }
@@ -133,6 +168,28 @@ mod tests {
             fill("Q {q} C {c} {x} {", &[("q", "{c}"), ("c", "text")]),
             "Q {c} C text {x} {"
         );
+    }
+
+    #[test]
+    fn prompts_of_both_sets_take_the_same_values() {
+        let names = |text: &'static str| {
+            let mut names: Vec<&str> = text
+                .split('{')
+                .skip(1)
+                .filter_map(|rest| Some(rest.split_once('}')?.0))
+                .collect();
+            names.sort_unstable();
+            names
+        };
+        let with_paper = PromptName::ALL
+            .iter()
+            .filter_map(|prompt| Some((prompt, prompt.of_paper()?)));
+        let mut count = 0;
+        for (prompt, paper) in with_paper {
+            assert_eq!(names(prompt.bundled()), names(paper), "{prompt:?}");
+            count += 1;
+        }
+        assert!(count > 5);
     }
 
     #[test]

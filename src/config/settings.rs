@@ -347,6 +347,8 @@ settings! {
     answer: AnswerSettings, for ProbeJournal {
         /// Prompt of the answer.
         prompt: AnswerPrompt = AnswerPrompt::StepByStep;
+        /// The wording of all prompts; your own files in the prompts folder count more.
+        prompt_set: PromptSet = PromptSet::Auto, for ProbeJournal;
         /// Order of the chunks in the prompt.
         order: PassageOrder = PassageOrder::BestFirst;
         /// Maximum sentences of an answer.

@@ -104,6 +104,9 @@ pub enum WorkerError {
     Probe(#[from] ProbeError),
     #[error("no corpus is open")]
     NoCorpus,
+    /// The answers of the generator had no sentence to measure.
+    #[error("the generator wrote no sentence to calibrate the gate with")]
+    NoSentences,
     #[error("no linker is enabled")]
     NoLinker,
     #[error("the run gave no answer to measure toward")]
@@ -133,6 +136,7 @@ impl Advice for WorkerError {
             Self::Run(error) => return error.advice(),
             Self::Probe(error) => return error.advice(),
             Self::NoCorpus => "name a folder",
+            Self::NoSentences => "ask other questions with --questions FILE",
             Self::NoLinker => "set linker.kind to tokens or sentence",
             Self::NothingToMeasure => "type the right answer",
         };

@@ -262,6 +262,22 @@ pub fn prompt_of(
     Ok(Prompt::user(text))
 }
 
+/// Returns the prompt whose answers show the utility of passages: with and without them it has the
+/// same words, so that the answers differ by the passages alone (SePer, appendix A.4.5).
+pub fn utility_prompt(
+    prompts: &Prompts,
+    question: &str,
+    passages: &[&str],
+) -> Result<Prompt, ConfigError> {
+    let text = if passages.is_empty() {
+        prompts.fill(PromptName::QaClosed, &[("q", question)])?
+    } else {
+        let lines = context_lines(passages).join("\n");
+        prompts.fill(PromptName::QaDocuments, &[("c", &lines), ("q", question)])?
+    };
+    Ok(Prompt::user(text))
+}
+
 /// Returns the number of tokens of a prompt, chat template included.
 pub fn count(generator: &dyn Generator, prompt: &Prompt) -> Result<u32, LlmError> {
     Ok(saturating_u32(generator.render(prompt)?.tokens.len()))

@@ -1,6 +1,6 @@
 //! The utility meter: measures with SePer how much a context moved the model toward the answer.
 
-use crate::config::{AnswerPrompt, UtilityKind};
+use crate::config::UtilityKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Meter, Passages, Run, Tools, context};
 use crate::event::{
@@ -181,7 +181,7 @@ fn beliefs(
                 .iter()
                 .map(|at| hits[*at].chunk.text.as_str())
                 .collect();
-            context::prompt_of(AnswerPrompt::QaShort, run.tools.prompts, question, &texts)
+            context::utility_prompt(run.tools.prompts, question, &texts)
         })
         .collect::<Result<Vec<Prompt>, _>>()?;
 

@@ -8,8 +8,10 @@ mod link_corpus;
 mod operations;
 mod probe_questions;
 mod probing;
+mod calibration;
 mod thread;
 
+pub use calibration::Calibration;
 pub use inbox::{Inbox, Outbox, mailbox};
 pub use models::{LINKER_ADVICE, sentence_model};
 pub use operations::Worker;

@@ -175,7 +175,6 @@ impl Worker {
         publish: Publish<'_>,
     ) -> Result<Outcome, WorkerError> {
         let mut config = self.layers.with(overrides)?.config()?;
-        let prompts = Prompts::new(&self.paths.config.join("prompts"));
         let searches = needs_corpus(&config) && self.index.is_some();
         let session = &mut self.session;
         let mut emit = |event| publish(session.record(event));
@@ -183,6 +182,7 @@ impl Worker {
             self.models.fit_linker(&mut config, &mut emit)?;
         }
         let loaded = self.models.load(&config, searches, &mut emit)?;
+        let prompts = prompts(&self.paths, &config, &loaded);
 
         if let (Some(index), Some(recipe)) = (self.index.as_mut(), link_recipe(&config, &loaded)) {
             index.use_links(&recipe)?;
@@ -285,10 +285,10 @@ impl Worker {
         publish: Publish<'_>,
     ) -> Result<(), WorkerError> {
         let config = self.layers.config()?;
-        let prompts = Prompts::new(&self.paths.config.join("prompts"));
         let session = &mut self.session;
         let mut emit = |event| publish(session.record(event));
         let loaded = self.models.load(&config, false, &mut emit)?;
+        let prompts = prompts(&self.paths, &config, &loaded);
         check_question(&config, &prompts, loaded.generator, question)?;
         Ok(())
     }
@@ -337,10 +337,10 @@ impl Worker {
         work: impl for<'t> FnOnce(Tools<'t>, &'t mut dyn FnMut(RunEvent) -> Flow) -> Result<T, RunError>,
     ) -> Result<T, WorkerError> {
         let config = self.layers.with(overrides)?.config()?;
-        let prompts = Prompts::new(&self.paths.config.join("prompts"));
         let session = &mut self.session;
         let mut emit = |event| publish(session.record(event));
         let loaded = self.models.load(&config, false, &mut emit)?;
+        let prompts = prompts(&self.paths, &config, &loaded);
 
         let tools = Tools {
             config: &config,
@@ -434,6 +434,12 @@ impl Worker {
         self.emit(SessionEvent::SourceOpened { source }, publish);
         Ok(())
     }
+}
+
+/// Returns the prompts for the generator.
+pub(super) fn prompts(paths: &Paths, config: &Config, loaded: &Loaded<'_>) -> Prompts {
+    Prompts::new(&paths.config.join("prompts"))
+        .for_model(config.answer.prompt_set, loaded.generator.card())
 }
 
 /// Returns the recipe of the links of these settings; `None` where no linker is enabled.

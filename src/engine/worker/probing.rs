@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::config::prompts::Prompts;
 use crate::config::{
     AnswerPrompt, ChunkerKind, Config, FilterKind, LinkerKind, ProbePassages, Reader, RefinerKind,
     RerankerKind, RetrieverKind, RewriterKind, SETTINGS, UnderstandingKind, UtilityKind,
@@ -26,7 +25,7 @@ use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_sema
 use crate::probe::{self, Epoch, Probe, ProbeError, Sample, SampledQuestion, features, position};
 use crate::trace::Journal;
 
-use super::operations::Worker;
+use super::operations::{Worker, prompts};
 use super::probe_questions::{Observer, ProbeQuestion, written_questions};
 use super::stamp::Publish;
 
@@ -34,7 +33,7 @@ use super::stamp::Publish;
 const LOW_TEMPERATURE: f32 = 0.1;
 /// The threshold before there is a sample to derive it from: the entropy of two meanings of equal
 /// weight.
-const FIRST_THRESHOLD: f64 = std::f64::consts::LN_2;
+pub(super) const FIRST_THRESHOLD: f64 = std::f64::consts::LN_2;
 /// The number of questions after which the running threshold is updated.
 const QUESTIONS_PER_UPDATE: usize = 10;
 /// Where no question is marked as held out, one in this many is.
@@ -65,16 +64,47 @@ impl Worker {
     ) -> Result<TrainedProbe, WorkerError> {
         let started = Instant::now();
         let config = for_collecting(self.layers.config()?);
-        let prompts = Prompts::new(&self.paths.config.join("prompts"));
+        let probes = self.paths.probes();
+        self.with_sentences(&config, questions, publish, |collected, observer| {
+            let generator = &collected.generator;
+            let trained = fitted(collected.journal.rows(), generator, &config, observer)?;
+            let file = match file {
+                Some(file) => file.to_owned(),
+                None => probes.join(file_name(&generator.file)),
+            };
+            trained.save(&file)?;
+
+            let _ = (observer.publish)(SessionEvent::ProbeTrained {
+                probe: trained.card.clone(),
+                file: file.display().to_string(),
+                wall_ms: elapsed_ms(started),
+            });
+            Ok(TrainedProbe {
+                card: trained.card,
+                file,
+            })
+        })
+    }
+
+    /// Collects sentences of the generator over the open corpus, with their entropies and hidden states,
+    /// and passes them on.
+    pub(super) fn with_sentences<T>(
+        &mut self,
+        config: &Config,
+        questions: Vec<ProbeQuestion>,
+        publish: Publish<'_>,
+        work: impl FnOnce(&Collected, &mut Observer<'_>) -> Result<T, WorkerError>,
+    ) -> Result<T, WorkerError> {
         let stop = self.models.stop_flag();
         let session = &mut self.session;
         let mut emit = |event| publish(session.record(event));
         let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
-        let loaded = self.models.load(&config, true, &mut emit)?;
+        let loaded = self.models.load(config, true, &mut emit)?;
+        let prompts = prompts(&self.paths, config, &loaded);
         let embedder = loaded.embedder.ok_or(WorkerError::NoCorpus)?;
         let generator = loaded.generator.card().clone();
         let mut tools = Tools {
-            config: &config,
+            config,
             prompts: &prompts,
             generator: loaded.generator,
             corpus: Some(Corpus {
@@ -94,28 +124,19 @@ impl Worker {
 
         let folder = self.paths.cache.join("probes");
         let journal = collected(&mut tools, index, questions, &folder, &mut observer)?;
-        let trained = fitted(journal.rows(), &generator, &config, &mut observer)?;
-        let file = match file {
-            Some(file) => file.to_owned(),
-            None => self.paths.probes().join(file_name(&generator.file)),
-        };
-        trained.save(&file)?;
-
-        let _ = emit(SessionEvent::ProbeTrained {
-            probe: trained.card.clone(),
-            file: file.display().to_string(),
-            wall_ms: elapsed_ms(started),
-        });
-        Ok(TrainedProbe {
-            card: trained.card,
-            file,
-        })
+        work(&Collected { journal, generator }, &mut observer)
     }
+}
+
+/// The sentences of a generator.
+pub(super) struct Collected {
+    pub journal: Journal<SampledQuestion>,
+    pub generator: ModelCard,
 }
 
 /// Returns the settings of a run that collects sentences: a step-by-step answer, nearly greedy, from
 /// what the retriever returns and nothing else.
-fn for_collecting(mut config: Config) -> Config {
+pub(super) fn for_collecting(mut config: Config) -> Config {
     config.generator.temperature = LOW_TEMPERATURE;
     config.rewriter.kind = RewriterKind::Off;
     if !config.retriever.kind.is_on() {
