@@ -362,5 +362,11 @@ fn summary(folder: &Path, report: &IndexReport) -> String {
     for file in &report.skipped {
         text.push_str(&format!("  {}: {}\n", one_line(&file.path), file.reason));
     }
+    if !report.noted.is_empty() {
+        text.push_str(&format!("{} read with a remark:\n", report.noted.len()));
+    }
+    for file in &report.noted {
+        text.push_str(&format!("  {}: {}\n", one_line(&file.path), file.note));
+    }
     text
 }

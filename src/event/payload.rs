@@ -175,7 +175,19 @@ pub struct IndexReport {
     pub reused: u64,
     /// Files that are not in the index and why.
     pub skipped: Vec<SkippedFile>,
+    /// Files that are in the index, with what could not be read of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub noted: Vec<NotedFile>,
     pub wall_ms: u64,
+}
+
+/// A file that was read, with a remark on how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotedFile {
+    /// Path inside the corpus.
+    pub path: String,
+    /// As in `read as windows-1251: it is not UTF-8`.
+    pub note: String,
 }
 
 impl IndexReport {

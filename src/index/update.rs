@@ -17,7 +17,7 @@ use super::{Index, IndexError, Update};
 use crate::config::{Config, CorpusSettings};
 use crate::corpus::{self, CorpusError, FoundFile, ReadOptions, SplitMethod, TokenCounter, Walked};
 use crate::event::{
-    Flow, IndexPhase, IndexReport, ModelCard, SessionEvent, SkippedFile, elapsed_ms,
+    Flow, IndexPhase, IndexReport, ModelCard, NotedFile, SessionEvent, SkippedFile, elapsed_ms,
 };
 use crate::llm::{Embedder, LlmError};
 
@@ -193,9 +193,13 @@ impl Index {
             .manifest()
             .into_iter()
             .flat_map(|manifest| &manifest.documents);
-        let noted = documents
-            .filter_map(|(path, entry)| entry.note.clone().map(|reason| (path.clone(), reason)));
-        skipped.extend(noted.map(|(path, reason)| SkippedFile { path, reason }));
+        let noted = documents.filter_map(|(path, entry)| {
+            Some(NotedFile {
+                path: path.clone(),
+                note: entry.note.clone()?,
+            })
+        });
+        let noted = noted.collect();
         skipped.sort_by(|a, b| a.path.cmp(&b.path));
         let wall_ms = elapsed_ms(started);
         IndexReport {
@@ -208,6 +212,7 @@ impl Index {
             embedded,
             reused,
             skipped,
+            noted,
             wall_ms,
         }
     }

@@ -233,6 +233,10 @@ impl State {
             file.path = one_line(&file.path);
             file.reason = one_line(&file.reason);
         }
+        for file in &mut report.noted {
+            file.path = one_line(&file.path);
+            file.note = one_line(&file.note);
+        }
         let generation = report.corpus.generation;
         let updated = report.updated.iter().cloned();
         self.updated.extend(updated.map(|path| (generation, path)));

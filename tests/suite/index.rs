@@ -392,9 +392,9 @@ fn a_text_without_a_vector_costs_its_chunk_only() {
     assert_eq!((report.corpus.documents, report.corpus.chunks), (2, 1));
     assert!(
         report
-            .skipped
+            .noted
             .iter()
-            .any(|skipped| skipped.path == "odd.md" && skipped.reason.contains("1 of its 1"))
+            .any(|noted| noted.path == "odd.md" && noted.note.contains("1 of its 1"))
     );
     assert_eq!(
         common::documents(&index, &mut embedder, "apples"),

@@ -1,6 +1,6 @@
 //! The report on the index.
 
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
 use crate::event::IndexReport;
 use crate::tui::keys::Action;
@@ -102,20 +102,34 @@ fn figures(report: &IndexReport) -> [(&'static str, String); 6] {
 fn skipped_rows(page: &mut Page<'_>, report: &IndexReport) {
     if report.skipped.is_empty() {
         page.line(page.span(Tone::Good, "  ✓ no file was skipped"));
-        return;
+    } else {
+        let files = text::counted(report.skipped.len() as u64, "file");
+        page.line(page.span(Tone::Strong, format!("  {files} skipped")));
+    }
+    for file in &report.skipped {
+        let sign = page.span(Tone::Warning, "  ✗ ");
+        file_row(page, sign, &file.path, &file.reason);
     }
 
-    let files = text::counted(report.skipped.len() as u64, "file");
-    page.line(page.span(Tone::Strong, format!("  {files} skipped")));
-    let path_cells = (page.cells / 2).min(56);
-    let reason_cells = page.cells.saturating_sub(path_cells + 6);
-    for file in &report.skipped {
-        let path = text::clip_start(&file.path, path_cells);
-        let reason = text::clip(&file.reason, reason_cells);
-        page.line(Line::from(vec![
-            page.span(Tone::Warning, "  ✗ "),
-            page.span(Tone::Text, text::left(&path, path_cells)),
-            page.span(Tone::Quiet, format!("  {reason}")),
-        ]));
+    if !report.noted.is_empty() {
+        let files = text::counted(report.noted.len() as u64, "file");
+        page.gap();
+        page.line(page.span(Tone::Strong, format!("  {files} read with a remark")));
     }
+    for file in &report.noted {
+        let sign = page.span(Tone::Quiet, "  · ");
+        file_row(page, sign, &file.path, &file.note);
+    }
+}
+
+fn file_row(page: &mut Page<'_>, sign: Span<'static>, path: &str, remark: &str) {
+    let path_cells = (page.cells / 2).min(56);
+    let remark_cells = page.cells.saturating_sub(path_cells + 6);
+    let path = text::clip_start(path, path_cells);
+    let remark = text::clip(remark, remark_cells);
+    page.line(Line::from(vec![
+        sign,
+        page.span(Tone::Text, text::left(&path, path_cells)),
+        page.span(Tone::Quiet, format!("  {remark}")),
+    ]));
 }

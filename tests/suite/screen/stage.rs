@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use ragscope::config::Paths;
 use ragscope::event::{
     Belief, BeliefSample, Command, CorpusCard, Event, HitUtility, IndexPhase, IndexProgress,
-    IndexReport, LocalModel, MachineMemory, MemoryNeed, ModelCard, ModelList, ModelRole,
+    IndexReport, LocalModel, MachineMemory, MemoryNeed, ModelCard, ModelList, ModelRole, NotedFile,
     OfferedModel, Problem, PullPhase, PullProgress, Ranked, Record, RunEvent, RunSummary, SESSION,
     SampledUncertainty, SePerForm, SessionEvent, SkippedFile, Source, TracedChunk, TracedLookup,
     Utility,
@@ -327,6 +327,10 @@ pub fn report() -> SessionEvent {
                     reason: reason.to_owned(),
                 })
                 .to_vec(),
+            noted: vec![NotedFile {
+                path: "old/letter.txt".to_owned(),
+                note: "read as windows-1252: it is not UTF-8".to_owned(),
+            }],
             wall_ms: 4_210,
         },
     }
