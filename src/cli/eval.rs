@@ -1,6 +1,7 @@
 //! `eval`: asks every question of a file under each preset, and compares the results.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,7 +12,8 @@ use crate::config::{
 use crate::corpus::{self, Document, FoundFile, ReadOptions};
 use crate::engine::{Worker, WorkerError};
 use crate::eval::{
-    self, Answers, Ended, EvidenceCheck, Plan, Progress, Question, QuestionSet, Report, Row,
+    self, Answers, DATASETS, Dataset, Documents, Ended, EvidenceCheck, Plan, PresetSummary,
+    Progress, Question, QuestionSet, RepeatSummary, Report, Row,
 };
 use crate::event::{Event, Flow, Outcome, Problem, SessionEvent, harmless, saturating_u32};
 use crate::index::IndexError;
@@ -28,12 +30,18 @@ use super::{check_folder, demo};
 /// Arguments of `eval`.
 #[derive(Debug, Clone, Args)]
 pub struct Evaluation {
-    /// Question file: JSON lines with `question` and `answers`, or a file of SQuAD, HotpotQA or NQ-open
+    /// Question file: JSON lines with `question` and `answers`, or a published dataset, which may be packed with gzip
     #[arg(required_unless_present_any = ["demo", "make_questions"])]
     pub questions: Option<PathBuf>,
-    /// Folder of documents that contains the answers
-    #[arg(long, value_name = "FOLDER", required_unless_present_any = ["demo", "make_questions"])]
+    /// Form of the question file; without it, the one that its records look like
+    #[arg(long, value_name = "NAME", value_parser = dataset_names())]
+    pub dataset: Option<String>,
+    /// Folder of documents that contains the answers; without it, the passages of the dataset
+    #[arg(long, value_name = "FOLDER")]
     pub corpus: Option<PathBuf>,
+    /// Which passages of the dataset are searched
+    #[arg(long, value_name = "WHICH", default_value = "asked", conflicts_with_all = ["corpus", "demo"])]
+    pub documents: Scope,
     /// Use the bundled corpus with its settings, and its questions unless you pass a file
     #[arg(long, conflicts_with = "corpus")]
     pub demo: bool,
@@ -43,6 +51,12 @@ pub struct Evaluation {
     /// Ask at most this number of questions, spread evenly over the file
     #[arg(long, value_name = "NUMBER")]
     pub limit: Option<usize>,
+    /// Evaluate each preset with each of these values of a setting, e.g. retriever.k=1,3,5; may be repeated
+    #[arg(long, value_name = "ROLE.KEY=A,B", value_parser = super::args::assignment)]
+    pub sweep: Vec<(String, String)>,
+    /// Ask under this number of seeds, and print the mean with its standard deviation
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeat: u32,
     /// Sample this number of answers per context, to measure the utility of retrieval and semantic entropy
     #[arg(long, value_name = "NUMBER")]
     pub samples: Option<u32>,
@@ -55,6 +69,23 @@ pub struct Evaluation {
     /// Start over instead of continuing an interrupted evaluation
     #[arg(long)]
     pub fresh: bool,
+}
+
+/// The passages of a dataset that a question is searched in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Scope {
+    /// Every passage of the file
+    All,
+    /// The passages of the questions that are asked
+    Asked,
+    /// Of those, the question's own
+    Question,
+}
+
+/// Returns the names of the datasets for the command line.
+fn dataset_names() -> clap::builder::PossibleValuesParser {
+    let named = |set: &Dataset| clap::builder::PossibleValue::new(set.name).help(set.about);
+    DATASETS.iter().map(named).collect::<Vec<_>>().into()
 }
 
 /// Evaluates, and prints the tables. `--preset` takes presets separated by commas.
@@ -71,33 +102,31 @@ pub fn run(
 
     let interrupt = Interrupt::listen()?;
     let layers = evaluated_layers(what, flags, paths)?;
-    let presets = presets(flags.preset.as_deref(), &layers)?;
-    let folder = what.corpus.clone().unwrap_or_else(demo_corpus);
-    check_folder(&folder)?;
-
-    let file = what.questions.clone().unwrap_or_else(demo::question_file);
-    let set = QuestionSet::read(&file)?;
-    let questions = chosen(set.questions, what)?;
+    let variants = variants(what, flags.preset.as_deref(), &layers)?;
+    let asked = Asked::read(what, paths, &variants, out)?;
     let config = layers.config()?;
-    let files = files(&folder, &config)?;
-    let missing = EvidenceCheck::run(&questions, &documents(&files, &config))
+    let files = asked.files(&config)?;
+    let missing = EvidenceCheck::run(&asked.questions, &documents(&files, &config))
         .missing()
         .to_vec();
-    warn(out, &set.remarks, "of the question file");
+    warn(out, &asked.remarks, "of the question file");
     warn(out, &missing, "about evidence");
 
-    let name = name(&presets, &questions, &files, paths)?;
+    let name = name(&variants, &asked, &files, paths)?;
     let plan = Plan {
-        presets: presets.iter().map(|(name, _)| name.clone()).collect(),
-        questions,
+        presets: variants
+            .iter()
+            .map(|variant| variant.name.clone())
+            .collect(),
+        questions: asked.questions.clone(),
     };
     let mut journal = open_journal(&name, &plan, what.fresh, paths, out)?;
     let setting = Setting {
-        folder: &folder,
+        asked: &asked,
         paths,
         interrupt: &interrupt,
     };
-    if ask(&plan, &presets, &mut journal, &setting, out)? == Ended::Stopped {
+    if ask(&plan, &variants, &mut journal, &setting, out)? == Ended::Stopped {
         let done = journal.rows().len();
         let total = plan.presets.len() * plan.questions.len();
         out.remark(&format!(
@@ -106,12 +135,173 @@ pub fn run(
         return Err(Stopped::Interrupted);
     }
 
-    let report = Report {
-        remarks: set.remarks,
-        missing_evidence: missing,
-        ..Report::of(&plan.presets, journal.rows())
-    };
+    let mut report = Report::of(&plan.presets, journal.rows());
+    report.repeats = repeats(&variants, &report);
+    report.remarks = asked.remarks;
+    report.missing_evidence = missing;
     print(&report, &journal, what.report.as_deref(), out)
+}
+
+/// What is asked, and where its answers are.
+struct Asked {
+    questions: Vec<Question>,
+    remarks: Vec<String>,
+    /// The documents; `None` where no preset searches and there are none.
+    folder: Option<PathBuf>,
+    /// By question, the documents that its search is limited to.
+    limits: HashMap<String, String>,
+}
+
+impl Asked {
+    /// Reads the questions, and finds their documents: the given folder, the demo's, or the passages
+    /// that come with the dataset.
+    fn read(
+        what: &Evaluation,
+        paths: &Paths,
+        variants: &[Variant],
+        out: &mut Output,
+    ) -> Result<Self, Stopped> {
+        let file = what.questions.clone().unwrap_or_else(demo::question_file);
+        let named = what.dataset.as_deref();
+        let dataset = named.and_then(|name| DATASETS.iter().find(|set| set.name == name));
+        let mut set = QuestionSet::read(&file, dataset)?;
+        let remarks = std::mem::take(&mut set.remarks);
+        let questions = chosen(&set.questions, what)?;
+        let mut asked = Self {
+            questions,
+            remarks,
+            folder: what.demo.then(demo_corpus).or_else(|| what.corpus.clone()),
+            limits: HashMap::new(),
+        };
+        if let Some(folder) = &asked.folder {
+            check_folder(folder)?;
+            return Ok(asked);
+        }
+
+        let of = match what.documents {
+            Scope::All => &set.questions,
+            Scope::Asked | Scope::Question => &asked.questions,
+        };
+        let documents = Documents::of(&set, of);
+        if !documents.is_empty() {
+            let name = file.file_stem().and_then(|name| name.to_str());
+            let folder = documents.write(&paths.datasets(), name.unwrap_or("questions"));
+            asked.folder = Some(folder.map_err(|error| {
+                Failure::new(
+                    format!("cannot write the passages of {} ({error})", file.display()),
+                    "make room, or check `ragscope paths`",
+                )
+            })?);
+            let count = words::counted(documents.len() as u64, "document");
+            out.remark(&format!("the passages of the questions are {count}"));
+            if what.documents == Scope::Question {
+                asked.limits = limits(&asked.questions, &documents);
+            }
+        } else if variants.iter().any(Variant::is_searching) {
+            return Err(Failure::usage(
+                format!("{} has no passages to search", file.display()),
+                "name a folder of documents: --corpus FOLDER",
+            )
+            .into());
+        }
+        Ok(asked)
+    }
+
+    /// Returns the files of the corpus.
+    fn files(&self, config: &Config) -> Result<Vec<FoundFile>, Stopped> {
+        match &self.folder {
+            Some(folder) => files(folder, config),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Returns by question the filter that lets its own documents through.
+fn limits(questions: &[Question], documents: &Documents) -> HashMap<String, String> {
+    let limit = |question: &Question| {
+        let paths = documents.paths(question);
+        (!paths.is_empty()).then(|| (question.id.clone(), paths.join(" ")))
+    };
+    questions.iter().filter_map(limit).collect()
+}
+
+/// A preset with the settings that it is evaluated with.
+struct Variant {
+    /// The preset, the values of a sweep and the seed of a repetition: one row of the tables.
+    name: String,
+    /// The name without the seed.
+    repeated: String,
+    layers: Layers,
+}
+
+impl Variant {
+    fn is_searching(&self) -> bool {
+        let config = self.layers.config();
+        config.is_ok_and(|config| config.retriever.kind != RetrieverKind::Off)
+    }
+
+    /// Returns the same with another value of a setting.
+    fn with(&self, key: &str, value: &str) -> Result<Self, Stopped> {
+        let setting = (key.to_owned(), value.to_owned());
+        let layers = self.layers.with(&[setting]).map_err(usage)?;
+        layers.config().map_err(usage)?;
+        let name = format!("{} {key}={value}", self.name);
+        Ok(Self {
+            repeated: name.clone(),
+            name,
+            layers,
+        })
+    }
+}
+
+/// Returns the presets, each with every combination of the swept values and under every seed.
+fn variants(
+    what: &Evaluation,
+    names: Option<&str>,
+    layers: &Layers,
+) -> Result<Vec<Variant>, Stopped> {
+    let mut variants = presets(names, layers)?;
+    for (key, values) in &what.sweep {
+        let mut swept = Vec::new();
+        for variant in &variants {
+            for value in values.split(',').map(str::trim) {
+                swept.push(variant.with(key, value)?);
+            }
+        }
+        variants = swept;
+    }
+
+    if what.repeat > 1 {
+        let mut seeded = Vec::new();
+        for variant in &variants {
+            let first = variant.layers.config()?.seed;
+            for number in 0..what.repeat {
+                let seed = first.wrapping_add(u64::from(number)).to_string();
+                seeded.push(Variant {
+                    repeated: variant.name.clone(),
+                    ..variant.with("seed", &seed)?
+                });
+            }
+        }
+        variants = seeded;
+    }
+    Ok(variants)
+}
+
+/// Returns the mean and the deviation of each preset that was repeated.
+fn repeats(variants: &[Variant], report: &Report) -> Vec<RepeatSummary> {
+    let mut groups: Vec<(&str, Vec<&PresetSummary>)> = Vec::new();
+    for (variant, summary) in variants.iter().zip(&report.presets) {
+        match groups.last_mut() {
+            Some((name, members)) if *name == variant.repeated => members.push(summary),
+            Some(_) | None => groups.push((&variant.repeated, vec![summary])),
+        }
+    }
+    groups
+        .into_iter()
+        .filter(|(_, members)| members.len() > 1)
+        .map(|(name, members)| RepeatSummary::of(name, &members))
+        .collect()
 }
 
 /// Returns the settings without a preset: those of the demo when it is evaluated, then the flags.
@@ -250,19 +440,23 @@ fn usage(error: ConfigError) -> Stopped {
 }
 
 /// Returns the presets by name, each with its effective settings.
-fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<(String, Layers)>, Stopped> {
+fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<Variant>, Stopped> {
     let own = layers.config()?.preset;
-    let mut presets: Vec<(String, Layers)> = Vec::new();
+    let mut presets: Vec<Variant> = Vec::new();
     for name in names
         .unwrap_or(&own)
         .split(',')
         .map(str::trim)
         .filter(|name| !name.is_empty())
     {
-        if !presets.iter().any(|(known, _)| known == name) {
+        if !presets.iter().any(|known| known.name == name) {
             let layers = layers.with(&[("preset".to_owned(), name.to_owned())])?;
             layers.config().map_err(usage)?;
-            presets.push((name.to_owned(), layers));
+            presets.push(Variant {
+                name: name.to_owned(),
+                repeated: name.to_owned(),
+                layers,
+            });
         }
     }
     if presets.is_empty() {
@@ -276,7 +470,7 @@ fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<(String, Layers)>
 }
 
 /// Returns the questions of the split, at most `--limit`, spread evenly.
-fn chosen(questions: Vec<Question>, what: &Evaluation) -> Result<Vec<Question>, Failure> {
+fn chosen(questions: &[Question], what: &Evaluation) -> Result<Vec<Question>, Failure> {
     let in_split = |question: &Question| {
         what.split
             .as_ref()
@@ -288,7 +482,10 @@ fn chosen(questions: Vec<Question>, what: &Evaluation) -> Result<Vec<Question>, 
         .collect();
     splits.sort();
     splits.dedup();
-    let all: Vec<Question> = questions.into_iter().filter(in_split).collect();
+    let all: Vec<&Question> = questions
+        .iter()
+        .filter(|question| in_split(question))
+        .collect();
     let count = all.len();
     let limit = what.limit.unwrap_or(usize::MAX);
     // files are often sorted by kind, so the first questions would all be of one kind
@@ -297,7 +494,7 @@ fn chosen(questions: Vec<Question>, what: &Evaluation) -> Result<Vec<Question>, 
         .into_iter()
         .enumerate()
         .filter(|(at, _)| is_drawn(*at))
-        .map(|(_, question)| question)
+        .map(|(_, question)| question.clone())
         .collect();
     if chosen.is_empty() {
         let known = splits.join(", ");
@@ -327,15 +524,15 @@ fn documents(files: &[FoundFile], config: &Config) -> Vec<Document> {
 /// Returns the name of this evaluation: a hash of the settings, the questions, the documents, and the
 /// files that an answer depends on (models, prompts, probes and the program).
 fn name(
-    presets: &[(String, Layers)],
-    questions: &[Question],
+    variants: &[Variant],
+    asked: &Asked,
     files: &[FoundFile],
     paths: &Paths,
 ) -> Result<String, Stopped> {
     let mut hasher = blake3::Hasher::new();
     let mut dependencies = program_files(paths);
-    for (_, layers) in presets {
-        let config = layers.config()?;
+    for variant in variants {
+        let config = variant.layers.config()?;
         let settings = serde_json::to_string(&config).unwrap_or_default();
         hasher.update(settings.as_bytes());
         dependencies.extend(model_files(&config, paths));
@@ -350,8 +547,9 @@ fn name(
             hasher.update(stamp.as_bytes());
         }
     }
-    for question in questions {
-        hasher.update(format!("{question:?}").as_bytes());
+    for question in &asked.questions {
+        let limit = asked.limits.get(&question.id);
+        hasher.update(format!("{question:?} {limit:?}").as_bytes());
     }
     for file in files {
         hasher.update(format!("{} {} {}", file.path, file.bytes, file.modified_ns).as_bytes());
@@ -409,14 +607,14 @@ fn warn(out: &mut Output, remarks: &[String], what: &str) {
 
 /// The environment of an evaluation.
 struct Setting<'a> {
-    folder: &'a Path,
+    asked: &'a Asked,
     paths: &'a Paths,
     interrupt: &'a Interrupt,
 }
 
 fn ask(
     plan: &Plan,
-    presets: &[(String, Layers)],
+    variants: &[Variant],
     journal: &mut Journal<Row>,
     setting: &Setting<'_>,
     out: &mut Output,
@@ -431,14 +629,15 @@ fn ask(
         setting.interrupt.flow()
     };
     let mut open = |name: &str| -> Result<Box<dyn Answers + '_>, Stopped> {
-        let layers = presets
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, layers)| layers.clone());
-        let layers = layers.ok_or_else(|| {
+        let known = variants.iter().find(|variant| variant.name == name);
+        let variant = known.ok_or_else(|| {
             Failure::new(format!("unknown preset {name}"), "run the command again")
         })?;
-        Ok(Box::new(UnderPreset::open(layers, setting, &report)?))
+        Ok(Box::new(UnderPreset::open(
+            variant.layers.clone(),
+            setting,
+            &report,
+        )?))
     };
     let ended = eval::run(plan, journal, &mut open, &mut |progress: &Progress| {
         out.borrow_mut().progress_line(|| line(progress));
@@ -466,19 +665,20 @@ fn line(progress: &Progress) -> String {
 }
 
 /// A worker with the settings of one preset.
-struct UnderPreset {
+struct UnderPreset<'a> {
     worker: Worker,
+    asked: &'a Asked,
 }
 
-impl UnderPreset {
+impl<'a> UnderPreset<'a> {
     fn open(
         layers: Layers,
-        setting: &Setting<'_>,
+        setting: &Setting<'a>,
         report: &dyn Fn(&Event) -> Flow,
     ) -> Result<Self, Stopped> {
         let searches = layers.config()?.retriever.kind != RetrieverKind::Off;
         let mut worker = Worker::new(layers, setting.paths.clone(), setting.interrupt.stop_flag());
-        if searches {
+        if let Some(folder) = setting.asked.folder.as_ref().filter(|_| searches) {
             let mut publish = |record: crate::event::Record| report(&record.event);
             let stopped = |error: WorkerError| {
                 if setting.interrupt.is_seen() {
@@ -487,27 +687,31 @@ impl UnderPreset {
                     error.into()
                 }
             };
-            worker
-                .open(setting.folder, false, &mut publish)
-                .map_err(stopped)?;
+            worker.open(folder, false, &mut publish).map_err(stopped)?;
             match worker.update(&mut publish) {
                 Ok(Some(_)) | Err(WorkerError::Index(IndexError::InUse { .. })) => {}
                 Ok(None) => return Err(Stopped::Interrupted),
                 Err(error) => return Err(stopped(error)),
             }
         }
-        Ok(Self { worker })
+        Ok(Self {
+            worker,
+            asked: setting.asked,
+        })
     }
 }
 
-impl Answers for UnderPreset {
+impl Answers for UnderPreset<'_> {
     fn answer(
         &mut self,
         question: &Question,
         publish: &mut dyn FnMut(&Event) -> Flow,
     ) -> Result<(), Problem> {
         let references = toml::Value::from(question.answers.clone()).to_string();
-        let overrides = [("utility.references".to_owned(), references)];
+        let mut overrides = vec![("utility.references".to_owned(), references)];
+        if let Some(limit) = self.asked.limits.get(&question.id) {
+            overrides.push(("retriever.filter".to_owned(), limit.clone()));
+        }
         let outcome = self
             .worker
             .ask(&question.question, &[], &overrides, &mut |record| {

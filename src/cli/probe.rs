@@ -110,7 +110,7 @@ fn train(
 fn read_questions(files: &[PathBuf], out: &mut Output) -> Result<Vec<ProbeQuestion>, Stopped> {
     let mut questions: Vec<ProbeQuestion> = Vec::new();
     for file in files {
-        let set = QuestionSet::read(file)?;
+        let set = QuestionSet::read(file, None)?;
         for remark in &set.remarks {
             out.remark(&format!("{}: {remark}", file.display()));
         }

@@ -62,6 +62,11 @@ impl Paths {
         self.data.join("indexes")
     }
 
+    /// The passages of published question sets, as folders of documents.
+    pub fn datasets(&self) -> PathBuf {
+        self.data.join("datasets")
+    }
+
     /// Models that the user added.
     pub fn models(&self) -> PathBuf {
         self.data.join("models")

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::metrics::{
     AnswerMetric, CostMetric, DEPTHS, DepthMetric, EvidenceList, Group, GroupMember, Interval,
     ListMetric, Metric, Section, SeparationMetric, UncertaintyMetric, UnderstandingMetric,
-    UtilityMetric, Values, mean, paired_bootstrap, pearson,
+    UtilityMetric, Values, mean, paired_bootstrap, pearson, standard_deviation,
 };
 use super::row::{ContextUtility, Row};
 
@@ -18,6 +18,8 @@ pub struct Report {
     pub questions: usize,
     pub unanswerable: usize,
     pub presets: Vec<PresetSummary>,
+    /// The presets that were asked under several seeds.
+    pub repeats: Vec<RepeatSummary>,
     /// Each further preset against the first.
     pub comparisons: Vec<Comparison>,
     /// By preset, the questions whose context was understood, then the others.
@@ -51,10 +53,22 @@ pub struct PresetSummary {
 }
 
 /// The figures of one kind of question.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KindSummary {
     pub questions: usize,
     pub exact_match: f64,
+    /// The chunks in the context; `None` where no question of the kind names evidence.
+    pub context: Option<ListSummary>,
+}
+
+/// The answer metrics of a preset over several seeds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RepeatSummary {
+    pub preset: String,
+    pub runs: usize,
+    pub mean: Values<AnswerMetric>,
+    /// The standard deviation of a run, of n - 1.
+    pub deviation: Values<AnswerMetric>,
 }
 
 /// The evidence in lists of chunks, over the questions with evidence.
@@ -82,9 +96,12 @@ pub struct UncertaintySummary {
 /// Pearson's correlation of what a context did to the model with the share of the evidence in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UtilitySummary {
-    /// Mean delta SePer of the whole contexts, soft and hard.
-    pub soft: f64,
-    pub hard: f64,
+    /// The whole contexts of questions with a reference answer.
+    pub contexts: usize,
+    /// Means with the whole context, and of what it improves. Questions without a reference answer
+    /// are left out: their belief is measured toward the model's own answer.
+    pub with_context: Option<Values<UtilityMetric>>,
+    pub improvement: Values<UtilityMetric>,
     /// Over the whole contexts of the questions with evidence.
     pub whole: Vec<Correlation>,
     /// Over each context that was measured: the whole, each chunk alone, all but each.
@@ -145,6 +162,7 @@ impl Report {
             presets: summaries
                 .map(|(preset, rows)| PresetSummary::of(preset, rows))
                 .collect(),
+            repeats: Vec::new(),
             comparisons: others
                 .filter_map(|rows| Comparison::of(rows, first))
                 .collect(),
@@ -168,7 +186,11 @@ impl PresetSummary {
             preset: preset.to_owned(),
             answered: rows.len(),
             failed: failed.collect(),
-            scores: Values::mean(rows.iter().map(|row| &row.scores)),
+            scores: Values::mean(
+                rows.iter()
+                    .filter(|row| !row.is_retrieval_only)
+                    .map(|row| &row.scores),
+            ),
             kinds: by_kind(rows),
             found: ListSummary::of(rows.iter().filter_map(|row| row.found.as_ref())),
             context: ListSummary::of(rows.iter().filter_map(|row| row.context.as_ref())),
@@ -183,16 +205,40 @@ impl PresetSummary {
 }
 
 fn by_kind(rows: &[&Row]) -> BTreeMap<String, KindSummary> {
-    let mut kinds: BTreeMap<String, KindSummary> = BTreeMap::new();
+    let mut kinds: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in rows.iter().filter(|row| !row.kind.is_empty()) {
-        let kind = kinds.entry(row.kind.clone()).or_default();
-        kind.questions += 1;
-        kind.exact_match += row.scores[AnswerMetric::ExactMatch];
-    }
-    for kind in kinds.values_mut() {
-        kind.exact_match /= kind.questions as f64;
+        kinds.entry(&row.kind).or_default().push(row);
     }
     kinds
+        .into_iter()
+        .map(|(kind, rows)| (kind.to_owned(), KindSummary::of(&rows)))
+        .collect()
+}
+
+impl KindSummary {
+    fn of(rows: &[&Row]) -> Self {
+        let exact = rows.iter().map(|row| row.scores[AnswerMetric::ExactMatch]);
+        Self {
+            questions: rows.len(),
+            exact_match: mean(exact),
+            context: ListSummary::of(rows.iter().filter_map(|row| row.context.as_ref())),
+        }
+    }
+}
+
+impl RepeatSummary {
+    /// Sums up the runs of one preset under several seeds.
+    pub fn of(preset: &str, runs: &[&PresetSummary]) -> Self {
+        let values = |metric: AnswerMetric| -> Vec<f64> {
+            runs.iter().map(|run| run.scores[metric]).collect()
+        };
+        Self {
+            preset: preset.to_owned(),
+            runs: runs.len(),
+            mean: Values::of(|metric| mean(values(metric))),
+            deviation: Values::of(|metric| standard_deviation(&values(metric))),
+        }
+    }
 }
 
 impl ListSummary {
@@ -235,18 +281,24 @@ pub(super) fn with_correctness(measure: UncertaintyMetric, rows: &[&Row]) -> (Ve
 
 impl UtilitySummary {
     fn of(rows: &[&Row]) -> Option<Self> {
-        let whole: Vec<&ContextUtility> =
-            rows.iter().filter_map(|row| row.utility.first()).collect();
-        let mean_of =
-            |metric: UtilityMetric| mean(whole.iter().map(|context| context.improvement[metric]));
+        let whole: Vec<&ContextUtility> = rows
+            .iter()
+            .filter(|row| !row.unanswerable && !row.is_retrieval_only)
+            .filter_map(|row| row.utility.first())
+            .collect();
+        let absolute: Vec<&Values<UtilityMetric>> = whole
+            .iter()
+            .filter_map(|context| context.with_context.as_ref())
+            .collect();
 
         let with_evidence: Vec<&&Row> = rows.iter().filter(|row| row.context.is_some()).collect();
         let whole_with_evidence = with_evidence.iter().filter_map(|row| row.utility.first());
         let every_with_evidence = with_evidence.iter().flat_map(|row| &row.utility);
 
         (!whole.is_empty()).then(|| Self {
-            soft: mean_of(UtilityMetric::Soft),
-            hard: mean_of(UtilityMetric::Hard),
+            contexts: whole.len(),
+            with_context: (!absolute.is_empty()).then(|| Values::mean(absolute.into_iter())),
+            improvement: Values::mean(whole.iter().map(|context| &context.improvement)),
             whole: correlations(&whole_with_evidence.collect::<Vec<_>>()),
             every: correlations(&every_with_evidence.collect::<Vec<_>>()),
         })

@@ -10,6 +10,7 @@ use super::metrics::{
     UtilityMetric, Values, confidence, score,
 };
 use super::questions::Question;
+use crate::engine;
 use crate::event::{Belief, Context, Outcome, RunUsage, Utility};
 use crate::story::{Lookup, Run};
 
@@ -27,6 +28,9 @@ pub struct Row {
     pub scores: Values<AnswerMetric>,
     /// Whether the corpus cannot answer the question.
     pub unanswerable: bool,
+    /// Whether its set judges the passages that are found and no answers.
+    #[serde(default)]
+    pub is_retrieval_only: bool,
     /// The evidence in the chunks that were retrieved, in fused order; `None` for a question
     /// without evidence, and without a lookup.
     pub found: Option<EvidenceList>,
@@ -49,6 +53,9 @@ pub struct Row {
 pub struct ContextUtility {
     /// The share of the question's evidence in the context, in 0..=1.
     pub evidence: f64,
+    /// The metrics with the context; rows of earlier versions lack them.
+    #[serde(default)]
+    pub with_context: Option<Values<UtilityMetric>>,
     /// The improvement of each metric by the context: positive is better for all of them.
     pub improvement: Values<UtilityMetric>,
 }
@@ -83,7 +90,8 @@ impl Row {
             answer: run.answer.clone(),
             error,
             scores,
-            unanswerable: question.answers.is_empty(),
+            unanswerable: question.answers.is_empty() && !question.is_retrieval_only,
+            is_retrieval_only: question.is_retrieval_only,
             found: is_ranked.then(|| with_evidence.list(&retrieved_chunks(run))),
             context: is_ranked.then(|| with_evidence.list(&context_chunks(run))),
             uncertainty: uncertainty.collect(),
@@ -106,8 +114,8 @@ fn retrieved_chunks(run: &Run) -> Vec<u64> {
     without_repeats(hits.map(|hit| hit.chunk.id))
 }
 
-/// Returns the chunks that the answer was written from, each once. A context that was repaired
-/// replaces the one before it.
+/// Returns the chunks that the answer was written from, each once, best first. A context that was
+/// repaired replaces the one before it.
 fn context_chunks(run: &Run) -> Vec<u64> {
     let mut contexts: BTreeMap<u32, &Context> = BTreeMap::new();
     for lookup in &run.lookups {
@@ -115,8 +123,12 @@ fn context_chunks(run: &Run) -> Vec<u64> {
             contexts.insert(lookup.step, context);
         }
     }
-    let used = contexts.values().flat_map(|context| &context.chunks);
-    without_repeats(used.map(|used| used.chunk))
+    // a context lists its chunks in the order of the prompt
+    let ranked = contexts.values().flat_map(|context| {
+        let chunks = context.chunks.iter().map(|used| used.chunk).collect();
+        engine::best_first(chunks, run.settings.answer.order)
+    });
+    without_repeats(ranked)
 }
 
 fn without_repeats(chunks: impl Iterator<Item = u64>) -> Vec<u64> {
@@ -158,9 +170,16 @@ impl WithEvidence<'_> {
         };
 
         let without = scored(without, question);
-        let of_context = |with: &Belief| ContextUtility {
-            evidence: self.list(&with.chunks).share(),
-            improvement: improvement(&without, &scored(with, question)),
+        let of_context = |with: &Belief| {
+            let evidence = self.list(&with.chunks).share();
+            let with = scored(with, question);
+            ContextUtility {
+                evidence,
+                with_context: Some(Values::of(|metric: UtilityMetric| {
+                    (metric.declaration().compute)(&with)
+                })),
+                improvement: improvement(&without, &with),
+            }
         };
         contexts.iter().map(of_context).collect()
     }

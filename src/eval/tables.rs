@@ -5,11 +5,11 @@ use crate::story::words;
 
 use super::metrics::{
     AnswerMetric, CostMetric, DEPTHS, DepthMetric, ListMetric, Metric, Section, SeparationMetric,
-    UnderstandingMetric,
+    UnderstandingMetric, UtilityMetric,
 };
 use super::report::{
-    Comparison, Correlation, KindSummary, ListSummary, PresetSummary, Report, UncertaintySummary,
-    UnderstandingSummary,
+    Comparison, Correlation, KindSummary, ListSummary, PresetSummary, RepeatSummary, Report,
+    UncertaintySummary, UnderstandingSummary,
 };
 
 /// A table of a report.
@@ -26,10 +26,13 @@ pub fn tables(report: &Report) -> Vec<Table> {
     let presets = &report.presets;
     let tables = [
         answers(presets),
+        repeats(&report.repeats),
         kinds(presets),
+        evidence_by_kind(presets),
         lists(Section::Recall, presets),
         lists(Section::Precision, presets),
         uncertainty(presets),
+        helpfulness(presets),
         utility(presets),
         understanding(&report.understanding),
         comparisons(&report.comparisons),
@@ -134,6 +137,90 @@ fn answers(presets: &[PresetSummary]) -> Table {
     };
     let head = head::<AnswerMetric>(&["preset", "questions", "failed"], Section::Answers);
     table("Answers", head, presets.iter().map(row))
+}
+
+/// The means and deviations of presets that were asked under several seeds.
+fn repeats(repeats: &[RepeatSummary]) -> Table {
+    let row = |repeat: &RepeatSummary| {
+        let mut row = vec![repeat.preset.clone(), repeat.runs.to_string()];
+        row.extend(AnswerMetric::in_section(Section::Answers).map(|metric| {
+            let format = metric.declaration().format;
+            let [mean, deviation] =
+                [&repeat.mean, &repeat.deviation].map(|values| format.value(values[metric]));
+            format!("{mean} ± {deviation}")
+        }));
+        row
+    };
+    table(
+        "Answers under several seeds: mean and standard deviation",
+        head::<AnswerMetric>(&["preset", "seeds"], Section::Answers),
+        repeats.iter().map(row),
+    )
+}
+
+/// The evidence in the context by kind of question, as SAKI-RAG's table 4 has it.
+fn evidence_by_kind(presets: &[PresetSummary]) -> Table {
+    const DEPTH: usize = 2;
+    let depth = DEPTHS[DEPTH];
+    let metrics = [DepthMetric::Recall, DepthMetric::Precision, DepthMetric::Ie];
+    let rows = presets.iter().flat_map(|preset| {
+        preset.kinds.iter().filter_map(move |(kind, summary)| {
+            let context = summary.context.as_ref()?;
+            let mut row = vec![
+                preset.preset.clone(),
+                kind.clone(),
+                context.questions.to_string(),
+            ];
+            row.extend(metrics.iter().map(|metric| {
+                let format = metric.declaration().format;
+                format.value(context.by_depth[*metric][DEPTH])
+            }));
+            Some(row)
+        })
+    });
+    let mut head = vec![
+        "preset".to_owned(),
+        "kind".to_owned(),
+        "questions".to_owned(),
+    ];
+    head.extend(metrics.map(|metric| format!("{}@{depth}", metric.declaration().label)));
+    table("Evidence in the context by kind of question", head, rows)
+}
+
+/// What the model answers with the whole context, and what the context improves.
+fn helpfulness(presets: &[PresetSummary]) -> Table {
+    const HEAD: [&str; 5] = [
+        "preset",
+        "measure",
+        "contexts",
+        "with the context",
+        "improvement",
+    ];
+
+    let rows = presets.iter().flat_map(|preset| {
+        let utility = preset.utility.iter();
+        utility.flat_map(move |utility| {
+            UtilityMetric::in_section(Section::Utility).map(move |metric| {
+                let declaration = metric.declaration();
+                let absolute = utility.with_context.as_ref();
+                vec![
+                    preset.preset.clone(),
+                    declaration.label.trim_start_matches("delta ").to_owned(),
+                    utility.contexts.to_string(),
+                    absolute.map_or_else(
+                        || NO_VALUE.to_owned(),
+                        |values| declaration.format.value(values[metric]),
+                    ),
+                    declaration.format.value(utility.improvement[metric]),
+                ]
+            })
+        })
+    });
+    table(
+        "Answers sampled with the whole context, and what it improves",
+        HEAD.map(str::to_owned).to_vec(),
+        rows,
+    )
 }
 
 /// Exact match by kind of question: one row per kind, one column per preset.

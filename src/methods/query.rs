@@ -10,7 +10,7 @@ use crate::event::{QueryWord, WordOrigin};
 use crate::index::is_content_word;
 use crate::llm::Token;
 
-/// Maximum words of a query.
+/// Maximum words of a query from the whole history.
 const MAX_WORDS: usize = 64;
 /// Minimum cosine similarity of words and entities that overlap semantically; the paper has no
 /// figure.
@@ -83,11 +83,16 @@ pub struct WrittenQuery {
 }
 
 impl WrittenQuery {
-    /// Uses a text as query.
+    /// Uses a text as query, word for word.
     pub fn of(text: &str, origin: WordOrigin) -> Self {
-        let mut query = Self::default();
-        query.push_all(text, origin);
-        query
+        let word = |word: &str| QueryWord {
+            text: word.to_owned(),
+            origin,
+        };
+        Self {
+            words: text.split_whitespace().map(word).collect(),
+            region: None,
+        }
     }
 
     /// Returns the text of the query.
@@ -96,16 +101,16 @@ impl WrittenQuery {
         words.join(" ")
     }
 
-    /// Adds the words of a text that the query does not have, up to the maximum length.
-    pub fn push_all(&mut self, text: &str, origin: WordOrigin) {
-        for word in text.split_whitespace() {
+    /// Adds those words that the query does not have.
+    pub fn push_new(&mut self, words: &[&str], origin: WordOrigin) {
+        for word in words {
             let is_known = self
                 .words
                 .iter()
                 .any(|known| bare(&known.text) == bare(word));
-            if !is_known && self.words.len() < MAX_WORDS {
+            if !is_known {
                 self.words.push(QueryWord {
-                    text: word.to_owned(),
+                    text: (*word).to_owned(),
                     origin,
                 });
             }
@@ -178,8 +183,7 @@ pub fn uncertainty_aware(
         region: Some(region),
         ..base
     };
-    query.words.truncate(MAX_WORDS.saturating_sub(kept.len()));
-    query.push_all(&kept.join(" "), WordOrigin::UncertainRegion);
+    query.push_new(&kept, WordOrigin::UncertainRegion);
     Ok(query)
 }
 
@@ -277,19 +281,16 @@ mod tests {
     }
 
     #[test]
-    fn a_query_has_each_word_once_and_at_most_sixty_four() {
-        let mut query = WrittenQuery::of("Where was Ann born?", WordOrigin::Question);
-        query.push_all("born Annville", WordOrigin::UncertainRegion);
-        assert_eq!(query.text(), "Where was Ann born? Annville");
+    fn a_base_is_kept_word_for_word() {
+        let question = "Who is older, the director of the film A or the director of the film B?";
+        let mut query = WrittenQuery::of(question, WordOrigin::Question);
+        query.push_new(&["director", "Tam"], WordOrigin::UncertainRegion);
+        assert_eq!(query.text(), format!("{question} Tam"));
+    }
 
+    #[test]
+    fn a_query_of_the_history_has_its_last_sixty_four_words() {
         let long: Vec<String> = (0..100).map(|number| format!("w{number}")).collect();
-        assert_eq!(
-            WrittenQuery::of(&long.join(" "), WordOrigin::Question)
-                .words
-                .len(),
-            MAX_WORDS
-        );
-
         let history = full_history(&long.join(" "), &["The end."]);
         assert_eq!(history.words.len(), MAX_WORDS);
         assert!(

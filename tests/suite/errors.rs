@@ -360,15 +360,15 @@ fn recorded_runs_journals_and_probes() {
 #[test]
 fn question_files() {
     check(
-        |place| Ok(QuestionSet::read(&place.file("gone.jsonl"))?),
+        |place| Ok(QuestionSet::read(&place.file("gone.jsonl"), None)?),
         ("the question file {dir}/gone.jsonl cannot be read (", ")"),
         Some("check the path"),
     );
     check(
-        |place| Ok(QuestionSet::read(&place.with("q.jsonl", "who: me"))?),
+        |place| Ok(QuestionSet::read(&place.with("q.jsonl", "who: me"), None)?),
         ("{dir}/q.jsonl is not a question file (", ")"),
         Some(
-            "give JSON lines with `question` and `answers`, or a file of SQuAD, HotpotQA or NQ-open",
+            "give JSON lines with `question` and `answers`, or a dataset that `ragscope eval --help` lists",
         ),
     );
 }

@@ -1,6 +1,7 @@
 //! Evaluation: metrics against golden numbers, question files good and bad, journals that survive kills, and the command.
 
 mod command;
+mod datasets;
 mod journal;
 mod make;
 mod metrics;
@@ -16,8 +17,6 @@ fn question(id: &str, answers: &[&str]) -> Question {
         id: id.to_owned(),
         question: format!("What is {id}?"),
         answers: answers.iter().map(|answer| (*answer).to_owned()).collect(),
-        evidence: Vec::new(),
-        kind: String::new(),
-        split: String::new(),
+        ..Question::default()
     }
 }

@@ -196,7 +196,7 @@ pub fn ordered(hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
 }
 
 /// Reverses [`ordered`]: puts hits in the order of the prompt back into the order best first.
-pub fn best_first(mut hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
+pub fn best_first<T>(mut hits: Vec<T>, order: PassageOrder) -> Vec<T> {
     match order {
         PassageOrder::BestFirst => hits,
         PassageOrder::Edges => {

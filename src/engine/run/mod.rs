@@ -9,6 +9,7 @@ mod role;
 pub mod pins;
 pub mod context;
 
+pub use context::best_first;
 pub use model_calls::Call;
 pub use role::{
     Gate, HitStage, Meter, Off, QueryWriter, Rechunker, Refiner, Retriever, Rewriter, Roles,

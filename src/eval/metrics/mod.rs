@@ -29,6 +29,7 @@ pub use declare::{Better, Declaration, Metric, Section, Values};
 pub use ranking::{DEPTHS, DepthMetric, EvidenceList, ListMetric};
 pub use statistics::{
     Interval, accuracy_by_coverage, auarc, auroc, mean, paired_bootstrap, pearson,
+    standard_deviation,
 };
 pub use text::{
     AnswerMetric, exact_match, f1, is_refusal, meteor, normalised, rouge_l, score, substring,

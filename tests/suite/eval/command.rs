@@ -128,6 +128,62 @@ fn presets_are_compared_on_a_question_file() {
 }
 
 #[test]
+fn a_dataset_comes_with_its_documents() {
+    let program = Program::new();
+    let file = program.home.path().join("dev.json");
+    let page = |name: &str, text: &str| format!("[\"{name}\", [\"{text}\"]]");
+    let pages = [
+        page("Tam Reeve", "Tam Reeve was born in Lorbymouth."),
+        page("Mira Oakes", "Mira Oakes was born in Harwen."),
+    ];
+    let question = |number: usize, name: &str, answer: &str| {
+        let page = &pages[number];
+        format!(
+            "{{\"_id\": \"h{number}\", \"type\": \"bridge\", \"question\": \"Where was {name} born?\", \
+             \"answer\": \"{answer}\", \"supporting_facts\": [[\"{name}\", 0]], \"context\": [{page}]}}"
+        )
+    };
+    let entries = [
+        question(0, "Tam Reeve", "Lorbymouth"),
+        question(1, "Mira Oakes", "Harwen"),
+    ];
+    fs::write(&file, format!("[{}]", entries.join(", "))).expect("written");
+
+    let file = file.to_str().expect("UTF-8");
+    let json = |arguments: &[&str]| -> Value {
+        let ended =
+            program.run(&[&["eval", file, "--json", "--preset", "naive"], arguments].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        serde_json::from_str(&ended.stdout).expect("one object")
+    };
+    let chunks =
+        |report: &Value, preset: usize| report["presets"][preset]["context"]["chunks"].clone();
+
+    // all that is asked, then the question's own page alone
+    let swept = json(&["--dataset", "hotpotqa", "--sweep", "retriever.k=1,2"]);
+    assert_eq!(
+        (chunks(&swept, 0), chunks(&swept, 1)),
+        (Value::from(1.0), Value::from(2.0))
+    );
+    assert_eq!(swept["presets"][1]["preset"], "naive retriever.k=2");
+    assert_eq!(swept["presets"][1]["context"]["share"], 1.0, "{swept}");
+    assert_eq!(
+        swept["presets"][0]["kinds"]["bridge"]["context"]["questions"],
+        2
+    );
+    let own = json(&["--documents", "question"]);
+    assert_eq!(chunks(&own, 0), Value::from(1.0));
+
+    let repeated = json(&["--repeat", "2"]);
+    assert_eq!(repeated["presets"].as_array().map(Vec::len), Some(2));
+    assert_eq!(repeated["repeats"][0]["runs"], 2);
+    assert_eq!(
+        repeated["repeats"][0]["deviation"]["exact_match"], 0.0,
+        "decoding is greedy"
+    );
+}
+
+#[test]
 fn an_evaluation_continues_after_a_kill() {
     let (program, file) = with_questions(30);
     let file = file.to_str().expect("UTF-8");

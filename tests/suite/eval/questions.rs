@@ -92,7 +92,7 @@ fn faulty_entries_are_listed_and_the_rest_is_read() {
             r#"x A? ["a"]"#,
             r#"q2 D? ["d"]"#,
             r#"x#2 E? ["e"]"#,
-            "! line 2: it is not a JSON object (use JSON lines, or the format of SQuAD, HotpotQA or NQ-open)",
+            "! line 2: it is not a JSON object (use JSON lines with `question` and `answers`, or a published dataset)",
             "! line 3: it has no `question`",
             "! line 4: it has no `answers` (an empty list says that the corpus does not hold the answer)",
             "! line 5: every answer is empty",
@@ -104,7 +104,7 @@ fn faulty_entries_are_listed_and_the_rest_is_read() {
     );
     check(
         r#"{"data": [{"title": "T", "articles": []}]}"#,
-        &["! data: it holds no `paragraphs` with `qas`"],
+        &["! entry 1: it has no `question`"],
     );
 }
 
@@ -120,7 +120,7 @@ fn a_file_without_questions_is_an_error_that_names_the_formats() {
         (
             "packed.jsonl.gz",
             &[0x1f, 0x8b, 8, 0][..],
-            "it is compressed; unpack it with gunzip first",
+            "it cannot be unpacked",
         ),
         (
             "latin.jsonl",
@@ -136,7 +136,7 @@ fn a_file_without_questions_is_an_error_that_names_the_formats() {
     ] {
         let file = folder.path().join(name);
         std::fs::write(&file, bytes).expect("written");
-        let error = QuestionSet::read(&file).expect_err(name);
+        let error = QuestionSet::read(&file, None).expect_err(name);
         let error = crate::support::shown(&error);
         assert!(error.contains(reason), "{name}: {error}");
         assert!(
@@ -144,7 +144,7 @@ fn a_file_without_questions_is_an_error_that_names_the_formats() {
             "{name}: {error}"
         );
     }
-    let missing = QuestionSet::read(&folder.path().join("gone.jsonl")).expect_err("gone");
+    let missing = QuestionSet::read(&folder.path().join("gone.jsonl"), None).expect_err("gone");
     let missing = crate::support::shown(&missing);
     assert!(
         missing.contains("No such file") && missing.ends_with("check the path"),

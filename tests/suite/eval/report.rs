@@ -25,6 +25,7 @@ fn row(preset: &str, id: usize, right: bool, uncertainty: f64) -> Row {
         answer: "Lorby".to_owned(),
         error: (id == 7).then(|| "the model <fell> over".to_owned()),
         scores: Values::of(|_| score),
+        is_retrieval_only: false,
         unanswerable: id == 1,
         found: Some(EvidenceList {
             held: vec![vec![0], vec![]],
