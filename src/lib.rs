@@ -66,6 +66,7 @@
 pub mod event;
 pub mod config;
 pub mod append_log;
+pub mod files;
 pub mod trace;
 pub mod story;
 pub mod llm;

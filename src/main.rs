@@ -7,12 +7,26 @@ use std::process::ExitCode;
 use ragscope::cli::{self, Arguments, Exit, Hub, Output, Stopped, Subcommands, demo};
 use ragscope::config::{Layers, Paths, demo_corpus};
 use ragscope::event::{Command, StopFlag};
-use ragscope::{llm, trace, tui};
+use ragscope::{files, llm, trace, tui};
 
 fn main() -> ExitCode {
     llm::limit_spinning();
+    files::keep_private();
+    for folder in Paths::of_user().folders() {
+        if folder.is_dir() {
+            // what is wrong with a folder is reported where it is used
+            let _ = files::private_folder(&folder);
+        }
+    }
 
-    let exit = match Arguments::read(std::env::args_os()) {
+    let arguments = Arguments::read(std::env::args_os());
+    let is_worker = |arguments: &Arguments| matches!(arguments.command, Some(Subcommands::Extract));
+    // what ended a worker is seen by the process that started it
+    if !arguments.as_ref().is_ok_and(is_worker) {
+        llm::contain_crashes();
+    }
+
+    let exit = match arguments {
         Ok(arguments) if wants_screen(&arguments) => {
             cli::finish(&mut Output::of_process(false), |_out| show(&arguments))
         }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::config::{Config, Layers, Paths, assets_folder};
 use crate::engine::{LINKER_ADVICE, sentence_model};
 use crate::event::{Flow, ModelCard, ModelRole, Problem, StopFlag, harmless};
+use crate::files;
 use crate::index::{Health, health};
 use crate::llm::bundled::listed;
 use crate::llm::memory::{machine_memory, shortage};
@@ -195,6 +196,13 @@ fn folders(paths: &Paths) -> Vec<Check> {
         ("cache", &paths.cache),
     ];
     all.map(|(what, folder)| match try_writing(folder) {
+        Ok(()) if files::is_private(folder).is_ok_and(|is_private| !is_private) => Check::wrong(
+            what,
+            Problem::new(
+                format!("other users can read {}", folder.display()),
+                "it belongs to another user: set RAGSCOPE_HOME to a folder of your own",
+            ),
+        ),
         Ok(()) => Check::good(what, folder.display().to_string()),
         Err(error) => Check::wrong(
             what,
@@ -209,7 +217,7 @@ fn folders(paths: &Paths) -> Vec<Check> {
 
 fn try_writing(folder: &Path) -> std::io::Result<()> {
     let probe = folder.join(format!(".doctor-{}", std::process::id()));
-    fs::create_dir_all(folder)?;
+    files::private_folder(folder)?;
     let written = fs::write(&probe, b"ragscope doctor\n");
     let removed = fs::remove_file(&probe);
     written.and(removed)

@@ -16,6 +16,7 @@ use crate::eval::{
     Progress, Question, QuestionSet, RepeatSummary, Report, Row,
 };
 use crate::event::{Event, Flow, Outcome, Problem, SessionEvent, harmless, saturating_u32};
+use crate::files;
 use crate::index::IndexError;
 use crate::llm;
 use crate::story::words;
@@ -359,7 +360,7 @@ fn print(
 ) -> Result<Exit, Stopped> {
     if let Some(file) = file {
         let page = eval::page(report, journal.rows());
-        std::fs::write(file, page).map_err(|error| {
+        files::save(file, page).map_err(|error| {
             Failure::new(
                 format!("cannot write {} ({error})", file.display()),
                 "check the path",

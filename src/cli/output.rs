@@ -7,7 +7,7 @@ use serde::Serialize;
 use unicode_width::UnicodeWidthChar;
 
 use crate::event::{
-    Event, IndexProgress, ProbePhase, ProbeProgress, Problem, SessionEvent, harmless,
+    Event, IndexProgress, ProbePhase, ProbeProgress, Problem, SessionEvent, escape_json, harmless,
 };
 use crate::story::words;
 
@@ -65,16 +65,14 @@ impl Output {
 
     /// Writes one JSON value as a line.
     pub fn json_line(&mut self, value: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_string(value)?;
-        line.push('\n');
-        self.text(&line)
+        let line = serde_json::to_string(value)?;
+        self.text(&format!("{}\n", escape_json(&line)))
     }
 
     /// Writes one JSON value with indentation.
     pub fn json_pretty(&mut self, value: &impl Serialize) -> io::Result<()> {
-        let mut text = serde_json::to_string_pretty(value)?;
-        text.push('\n');
-        self.text(&text)
+        let text = serde_json::to_string_pretty(value)?;
+        self.text(&format!("{}\n", escape_json(&text)))
     }
 
     /// Writes a remark on standard error. Errors of writing are ignored.

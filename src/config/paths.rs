@@ -47,6 +47,11 @@ impl Paths {
         }
     }
 
+    /// Returns the four folders.
+    pub fn folders(&self) -> [PathBuf; 4] {
+        [&self.config, &self.data, &self.state, &self.cache].map(Clone::clone)
+    }
+
     /// The user's settings.
     pub fn config_file(&self) -> PathBuf {
         self.config.join("config.toml")

@@ -14,6 +14,7 @@ use super::options::ReadOptions;
 use super::walk::{FoundFile, unreadable};
 use super::worker;
 use crate::event::{Metadata, Place, PlaceFrom, SkippedFile, saturating_u32};
+use crate::files;
 
 /// A document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +65,7 @@ pub fn read(found: &FoundFile, options: &ReadOptions) -> Result<Document, Skippe
         path: found.path.clone(),
         reason,
     };
-    let bytes = std::fs::read(&found.file).map_err(|error| skipped(unreadable(&error)))?;
+    let bytes = options.bytes(&found.file).map_err(skipped)?;
     Document::read(&found.path, bytes, options).map_err(skipped)
 }
 
@@ -81,7 +82,7 @@ pub struct SourceLines {
 /// # Errors
 /// The reason why the file cannot be shown.
 pub fn source_lines(file: &Path) -> Result<SourceLines, String> {
-    let bytes = std::fs::read(file).map_err(|error| unreadable(&error))?;
+    let bytes = files::read(file).map_err(|error| unreadable(&error))?;
     let path = file.to_string_lossy();
     match recognise(&path, &bytes)?.format.reader {
         Reader::Text(_) => Ok(SourceLines {
@@ -169,14 +170,18 @@ impl Document {
         if extract.text.trim().is_empty() {
             return Err(extract.note.unwrap_or("it holds no text".to_owned()));
         }
+        let mut headings = extract.headings;
+        for heading in &mut headings {
+            shorten(&mut heading.title);
+        }
         Ok(Self {
             path: path.to_owned(),
             format,
             language: language(&extract.text),
             note: extract.note,
-            metadata: extract.metadata,
-            above: above(&extract.headings),
-            headings: extract.headings,
+            metadata: shortened_metadata(extract.metadata),
+            above: above(&headings),
+            headings,
             front_matter_end: extract.front_matter_end,
             places: extract.places,
             parts: extract.parts,
@@ -272,8 +277,11 @@ impl Document {
             next = self.above[index];
         }
         path.into_iter()
-            .rev()
             .filter(|title| !title.is_empty())
+            .take(MAX_HEADINGS)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
             .map(str::to_owned)
             .collect()
     }
@@ -298,6 +306,33 @@ impl Document {
     fn line(&self, at: u64) -> u32 {
         saturating_u32(self.line_starts.partition_point(|start| *start <= at))
     }
+}
+
+/// Longest title, bytes. A title stands in each chunk below it and in each record of such a hit, so
+/// a heading that is a whole page would multiply its document.
+const MAX_TITLE_BYTES: usize = 200;
+/// Most headings above a chunk, innermost first to stay.
+const MAX_HEADINGS: usize = 12;
+
+fn shorten(title: &mut String) {
+    if title.len() > MAX_TITLE_BYTES {
+        title.truncate(title.floor_char_boundary(MAX_TITLE_BYTES));
+        title.push('…');
+        title.shrink_to_fit();
+    }
+}
+
+fn shortened_metadata(mut metadata: Metadata) -> Metadata {
+    let Metadata {
+        title,
+        author,
+        date,
+    } = &mut metadata;
+    [title, author, date]
+        .into_iter()
+        .flatten()
+        .for_each(shorten);
+    metadata
 }
 
 /// Returns the heading that each heading is under: the last one before it whose level is lower.

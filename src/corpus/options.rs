@@ -1,10 +1,13 @@
 //! The settings that decide how the text of a file is extracted, and the limits of its reader.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::walk::unreadable;
 use crate::config::{CorpusSettings, Ocr, PageHeaders, PdfReader};
+use crate::files::{self, Links};
 
 /// Memory that any file may take, and the most: a file of ordinary size never reaches the first, and
 /// the second fits into the memory of small machines.
@@ -28,6 +31,10 @@ pub struct ReadOptions {
     pub keep_page_headers: bool,
     /// Whether text is recognised in scanned pages.
     pub ocr: bool,
+    /// Whether a link in the place of a file is followed.
+    pub follow_symlinks: bool,
+    /// The most that is read of a file.
+    pub max_file_bytes: u64,
     /// Memory that a file may take before its size counts.
     pub min_memory_bytes: u64,
     /// Time that a file may take before its size counts.
@@ -47,6 +54,8 @@ impl Default for ReadOptions {
             pdftotext: false,
             keep_page_headers: false,
             ocr: false,
+            follow_symlinks: false,
+            max_file_bytes: u64::MAX,
             min_memory_bytes: MIN_MEMORY_BYTES,
             min_time: MIN_TIME,
         }
@@ -59,12 +68,27 @@ impl From<&CorpusSettings> for ReadOptions {
             pdftotext: settings.pdf == PdfReader::Pdftotext,
             keep_page_headers: settings.page_headers == PageHeaders::Keep,
             ocr: settings.ocr == Ocr::On,
+            follow_symlinks: settings.follow_symlinks,
+            max_file_bytes: settings.max_file_bytes,
             ..Self::default()
         }
     }
 }
 
 impl ReadOptions {
+    /// Reads the bytes of a file of the corpus.
+    ///
+    /// # Errors
+    /// The reason why the file is skipped.
+    pub fn bytes(&self, file: &Path) -> Result<Vec<u8>, String> {
+        let links = if self.follow_symlinks {
+            Links::Followed
+        } else {
+            Links::Refused
+        };
+        files::read_limited(file, links, self.max_file_bytes).map_err(|error| unreadable(&error))
+    }
+
     /// Returns the limits of a file of this size.
     pub(super) fn limits(&self, bytes: u64) -> Limits {
         let by_size = bytes.saturating_mul(MEMORY_PER_BYTE).min(MAX_MEMORY_BYTES);

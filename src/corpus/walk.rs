@@ -10,7 +10,7 @@ use ignore::{DirEntry, WalkBuilder};
 
 use super::CorpusError;
 use super::formats::Unread;
-use crate::config::CorpusSettings;
+use crate::config::{CorpusSettings, Paths};
 use crate::event::{Flow, IndexPhase, IndexProgress, SessionEvent, SkippedFile};
 
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
@@ -120,6 +120,14 @@ fn globs(folder: &Path, include: &[String]) -> Result<Override, CorpusError> {
 }
 
 fn walker(folder: &Path, settings: &CorpusSettings) -> WalkBuilder {
+    let below = |own: &PathBuf| own.starts_with(folder) && own != folder;
+    let own: Vec<PathBuf> = Paths::of_user()
+        .folders()
+        .into_iter()
+        .map(|own| own.canonicalize().unwrap_or(own))
+        .filter(below)
+        .collect();
+
     let mut walker = WalkBuilder::new(folder);
     walker
         .hidden(!settings.hidden)
@@ -131,8 +139,14 @@ fn walker(folder: &Path, settings: &CorpusSettings) -> WalkBuilder {
         .parents(settings.gitignore)
         .require_git(false)
         .sort_by_file_name(Ord::cmp)
-        .filter_entry(|entry| entry.file_name() != ".git");
+        .filter_entry(move |entry| entry.file_name() != ".git" && !is_own(entry.path(), &own));
     walker
+}
+
+/// Returns whether a folder is one of the program's own: recordings and indexes of a corpus are no
+/// documents of it. The folder that is walked is never left out.
+fn is_own(path: &Path, own: &[PathBuf]) -> bool {
+    own.iter().any(|folder| path == folder)
 }
 
 /// Adds the entry to the files or to the skipped ones, unless the settings leave it out.
@@ -245,6 +259,7 @@ pub(super) fn unreadable(error: &std::io::Error) -> String {
             "it is gone: deleted meanwhile, or a link to nothing".to_owned()
         }
         std::io::ErrorKind::PermissionDenied => "it cannot be read: no permission".to_owned(),
+        std::io::ErrorKind::InvalidInput | std::io::ErrorKind::FileTooLarge => error.to_string(),
         _ => format!("it cannot be read: {error}"),
     }
 }
@@ -263,20 +278,41 @@ fn inside(folder: &Path, path: &Path) -> String {
     }
 }
 
-/// Returns a name as text. Bytes that are not UTF-8 become `%XX`, so that two such names stay
-/// different.
+/// Returns a name as text. Bytes that are not UTF-8 become `%XX`, and so does the `%` of a name that
+/// has such an escape itself: two names stay different.
 fn escape(name: &[u8]) -> Cow<'_, str> {
-    if let Ok(name) = std::str::from_utf8(name) {
+    if let Ok(name) = std::str::from_utf8(name)
+        && !has_escape(name)
+    {
         return Cow::Borrowed(name);
     }
     let mut escaped = String::with_capacity(name.len() + 8);
     for part in name.utf8_chunks() {
-        escaped.push_str(part.valid());
+        let valid = part.valid();
+        for (at, character) in valid.char_indices() {
+            if character == '%' && is_escape(&valid.as_bytes()[at..]) {
+                escaped.push_str("%25");
+            } else {
+                escaped.push(character);
+            }
+        }
         part.invalid()
             .iter()
             .for_each(|byte| escaped.push_str(&format!("%{byte:02X}")));
     }
     Cow::Owned(escaped)
+}
+
+/// Returns whether a text has a `%` with two hexadecimal digits after it.
+fn has_escape(text: &str) -> bool {
+    text.as_bytes().windows(3).any(is_escape)
+}
+
+fn is_escape(bytes: &[u8]) -> bool {
+    bytes.len() > 2
+        && bytes[0] == b'%'
+        && bytes[1].is_ascii_hexdigit()
+        && bytes[2].is_ascii_hexdigit()
 }
 
 #[cfg(unix)]

@@ -35,7 +35,7 @@ pub use problem::{Advice, Problem};
 pub use run::RunEvent;
 pub use session::SessionEvent;
 pub use stages::*;
-pub use text::harmless;
+pub use text::{escape_json, harmless};
 pub use understanding::*;
 pub use utility::*;
 

@@ -6,35 +6,68 @@ use std::borrow::Cow;
 #[must_use]
 pub fn harmless(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_harmful) {
-        Cow::Owned(
-            text.chars()
-                .map(|c| if is_harmful(c) { visible(c) } else { c })
-                .collect(),
-        )
+        let shown = |c: char| if is_harmful(c) { visible(c) } else { Some(c) };
+        Cow::Owned(text.chars().filter_map(shown).collect())
     } else {
         Cow::Borrowed(text)
     }
 }
 
-/// Returns whether the character is a control character, or a mark that changes the direction of
-/// text and so can make a line look like another one.
+/// Returns whether a terminal would do something else with a character than to show it: a control
+/// character, a mark that changes the direction of text and so can make a line look like another
+/// one, a line end or hyphen whose cells terminals count differently, and a tag that nobody sees.
 fn is_harmful(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(
+            c,
+            SOFT_HYPHEN
+                | '\u{61c}'
+                | '\u{200e}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
 }
 
-/// Returns the Unicode picture of a C0 control character, and a replacement sign for the rest.
-fn visible(c: char) -> char {
+/// Shows where a word may be divided, and nothing where it is not.
+const SOFT_HYPHEN: char = '\u{ad}';
+
+/// Returns the Unicode picture of a control character or line end, a replacement sign for the rest;
+/// `None` for a soft hyphen.
+fn visible(c: char) -> Option<char> {
     match u32::from(c) {
-        code @ 0..=0x1f => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
-        0x7f => '\u{2421}',
-        _ => char::REPLACEMENT_CHARACTER,
+        code @ 0..=0x1f => char::from_u32(0x2400 + code),
+        0x7f => Some('\u{2421}'),
+        0x2028 | 0x2029 => Some('\u{2424}'),
+        _ if c == SOFT_HYPHEN => None,
+        _ => Some(char::REPLACEMENT_CHARACTER),
     }
+}
+
+/// Writes the characters of JSON that a terminal would act on as escapes. They only occur in its
+/// strings, so the value stays the same.
+#[must_use]
+pub fn escape_json(json: &str) -> Cow<'_, str> {
+    let is_raw = |c: char| c != '\n' && c != '\t' && is_harmful(c);
+    if !json.chars().any(is_raw) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_raw(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::harmless;
+    use super::{escape_json, harmless};
 
     #[test]
     fn control_characters_become_visible() {
@@ -43,9 +76,25 @@ mod tests {
             ("\u{1b}[31mred", "␛[31mred"),
             ("a\rb\u{7f}\u{9b}1m", "a␍b␡\u{fffd}1m"),
             ("\u{202e}abc", "\u{fffd}abc"),
+            ("soft\u{ad}ware", "software"),
+            ("a\u{2028}b\u{2029}", "a\u{2424}b\u{2424}"),
+            ("\u{200e}\u{e0041}", "\u{fffd}\u{fffd}"),
         ];
         for (text, expected) in cases {
             assert_eq!(harmless(text), expected);
         }
+    }
+
+    #[test]
+    fn json_with_escapes_is_the_same_value() {
+        let text = "a\u{9b}31m\u{202e}\u{7f}\u{e0041}\u{ad}ä\n";
+        let json = serde_json::to_string(text).expect("JSON");
+        let escaped = escape_json(&json);
+        assert!(
+            escaped.chars().all(|c| c == 'ä' || c.is_ascii_graphic()),
+            "{escaped}"
+        );
+        let read: String = serde_json::from_str(&escaped).expect("JSON");
+        assert_eq!(read, text);
     }
 }

@@ -12,6 +12,7 @@ use flate2::write::ZlibEncoder;
 
 use super::manifest::DocumentEntry;
 use crate::corpus::Document;
+use crate::files::{self, Links};
 
 /// The folder of the extracts.
 #[derive(Debug, Clone)]
@@ -39,7 +40,7 @@ impl Extracts {
 
     /// Returns a binary document as it was indexed; `None` for text, and when it was not kept.
     pub fn read(&self, path: &str, entry: &DocumentEntry) -> Option<Document> {
-        let file = fs::File::open(self.folder.join(name(entry)?)).ok()?;
+        let file = files::open(&self.folder.join(name(entry)?), Links::Followed).ok()?;
         let mut bytes = Vec::new();
         ZlibDecoder::new(file).read_to_end(&mut bytes).ok()?;
         Document::of_kept(path, &bytes)

@@ -17,6 +17,7 @@ use super::layout::replace;
 use super::manifest::missing_or_unreadable;
 use super::vectors::{ScoredRow, VectorStore, dot, sorted};
 use crate::event::Flow;
+use crate::files;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"RGH1");
 /// Links per row (twice as many in the lowest level), and the size of the candidate list while
@@ -219,7 +220,7 @@ impl Graph {
 
     /// Reads a graph over `rows` rows; every number in it is checked before it is used as an index.
     pub fn read(file: &Path, rows: u32) -> Result<Self, FileError> {
-        let bytes = std::fs::read(file).map_err(|error| missing_or_unreadable(file, &error))?;
+        let bytes = files::read(file).map_err(|error| missing_or_unreadable(file, &error))?;
         let (numbers, rest) = bytes.as_chunks::<4>();
         let mut numbers = numbers.iter().map(|bytes| u32::from_le_bytes(*bytes));
         let graph = parse(&mut numbers)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::generation::Generation;
 use super::layout::Layout;
 use crate::event::Problem;
+use crate::files;
 
 /// An index and whether its files are intact.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub fn health(indexes: &Path) -> Vec<Health> {
 }
 
 fn of_index(root: PathBuf) -> Option<Health> {
-    let folder = std::fs::read(root.join("corpus")).ok()?;
+    let folder = files::read(&root.join("corpus")).ok()?;
     let folder = String::from_utf8_lossy(&folder).into_owned();
     let layout = Layout { root };
     let opened = layout.current().and_then(|pointer| {

@@ -16,6 +16,7 @@ use super::error::FileError;
 use super::layout::{Layout, replace, sync_folder};
 use crate::append_log::{AppendLog, Span, read_head};
 use crate::event::Link;
+use crate::files::{self, Links};
 
 const PREFIX: &str = "links-";
 /// Up to this many records of documents that are gone are not worth a new file.
@@ -148,7 +149,7 @@ impl LinkStore {
     /// Returns the record of a document; `None` when something else is where it was.
     fn read(&self, key: &DocumentKey) -> Option<LinkedDocument> {
         let span = self.spans.get(key)?;
-        let file = File::open(&self.file).ok()?;
+        let file = files::open(&self.file, Links::Followed).ok()?;
         let document: LinkedDocument = AppendLog::read_at(&file, *span).ok()??;
         (document.key == *key).then_some(document)
     }
@@ -247,7 +248,7 @@ pub(super) fn files(layout: &Layout) -> Vec<PathBuf> {
 }
 
 fn read_recipe(file: &Path) -> Option<LinkRecipe> {
-    read_head(&File::open(file).ok()?).ok()?
+    read_head(&files::open(file, Links::Followed).ok()?).ok()?
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //! pointer.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::error::FileError;
 use crate::corpus::SplitMethod;
 use crate::event::Metadata;
+use crate::files;
 
 /// Increases when older files can no longer be read, or would be searched wrongly (the analyser
 /// counts).
@@ -128,7 +128,7 @@ impl Manifest {
     /// Reads a manifest and verifies it against the checksum of the pointer.
     pub fn read(generation: &Path, checksum: &str) -> Result<Self, FileError> {
         let file = generation.join(Self::FILE);
-        let text = fs::read(&file).map_err(|error| missing_or_unreadable(&file, &error))?;
+        let text = files::read(&file).map_err(|error| missing_or_unreadable(&file, &error))?;
         if blake3::hash(&text).to_hex().as_str() != checksum {
             return Err(FileError::damaged(&file, "its checksum is wrong"));
         }

@@ -70,6 +70,7 @@ use crate::corpus::{self, Document, ReadOptions};
 use crate::event::{
     ChunkText, CorpusCard, Filtered, Hit, IndexReport, Metadata, Retrieval, elapsed_us,
 };
+use crate::files;
 use crate::llm::Random;
 
 /// Up to this many vectors of chunks that are gone are not worth a new file.
@@ -223,7 +224,7 @@ impl Index {
             return Ok(document);
         }
         let file = corpus::locate(&self.canonical, path);
-        let bytes = std::fs::read(file).map_err(|error| error.to_string())?;
+        let bytes = files::read(&file).map_err(|error| error.to_string())?;
         Document::read(path, bytes, &ReadOptions::default())
     }
 

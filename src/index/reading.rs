@@ -141,12 +141,13 @@ fn outcome(candidate: &Candidate, how: &How) -> Outcome {
 
 fn read(candidate: &Candidate, how: &How) -> Result<Outcome, SkippedFile> {
     let file = &candidate.file;
-    let Ok(bytes) = std::fs::read(&file.file) else {
-        // reads again to get the reason; if it succeeds now, the next update indexes the file again,
-        // since it has no checksum
-        let document = corpus::read(file, &how.options)?;
-        return Ok(split(file, document, String::new(), how));
-    };
+    let bytes = how
+        .options
+        .bytes(&file.file)
+        .map_err(|reason| SkippedFile {
+            path: file.path.clone(),
+            reason,
+        })?;
 
     let blake3 = blake3::hash(&bytes).to_hex().to_string();
     if candidate.indexed_blake3.as_ref() == Some(&blake3) {

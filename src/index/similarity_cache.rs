@@ -13,6 +13,7 @@ use super::error::FileError;
 use super::vectors::dot;
 use crate::append_log::AppendLog;
 use crate::corpus::{Document, SemanticSplit};
+use crate::files::{self, Links};
 
 /// Hash of a text, the settings and the embedder, hex.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -118,7 +119,7 @@ impl SimilarityCache {
 
     fn load(&self) -> io::Result<HashMap<CacheKey, Vec<Range<usize>>>> {
         let mut chunks = HashMap::new();
-        match File::open(&self.file) {
+        match files::open(&self.file, Links::Followed) {
             Ok(file) => {
                 AppendLog::read(&file, &HEAD, |_, entry: Entry| {
                     chunks.insert(entry.key, entry.chunks);

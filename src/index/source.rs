@@ -7,6 +7,7 @@ use super::manifest::DocumentEntry;
 use super::{Index, IndexError};
 use crate::corpus::{self, SourceLines};
 use crate::event::{Source, harmless, saturating_u32};
+use crate::files;
 
 /// A larger file is shown in part, around the cited lines.
 const MAX_BYTES: usize = 4 << 20;
@@ -72,7 +73,7 @@ fn is_touched(file: &Path, entry: &DocumentEntry) -> bool {
 }
 
 fn checksum(file: &std::path::Path) -> Option<String> {
-    std::fs::read(file)
+    files::read(file)
         .ok()
         .map(|bytes| blake3::hash(&bytes).to_hex().to_string())
 }

@@ -16,6 +16,7 @@
 //! in between; and scores are those of the embedder, so that a small index ranks exactly. The price is
 //! 1.5 KB per chunk at 384 numbers: 150 MB for 100,000 chunks.
 
+use crate::files::{self, Links};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Seek as _, SeekFrom, Write as _};
@@ -181,7 +182,7 @@ impl VectorStore {
 
     /// Makes appended vectors survive a power cut.
     pub fn sync(&self) -> Result<(), FileError> {
-        File::open(&self.file)
+        files::open(&self.file, Links::Followed)
             .and_then(|file| file.sync_data())
             .map_err(|error| FileError::write(&self.file, error))
     }
@@ -244,7 +245,8 @@ impl VectorStore {
     /// Loads records behind those in memory, up to `limit` rows or the first that is damaged.
     fn load(&mut self, limit: Option<u32>) -> Result<(), FileError> {
         let file = self.file.clone();
-        let mut input = File::open(&file).map_err(|error| missing_or_unreadable(&file, &error))?;
+        let mut input = files::open(&file, Links::Followed)
+            .map_err(|error| missing_or_unreadable(&file, &error))?;
         let mut found = [0; HEADER_BYTES as usize];
         let is_complete =
             read_whole(&mut input, &mut found).map_err(|error| FileError::read(&file, error))?;

@@ -8,6 +8,8 @@ use std::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
+#[cfg(unix)]
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::time::Instant;
 
 use llama_cpp_2::llama_backend::LlamaBackend;
@@ -530,6 +532,132 @@ pub(super) fn class_label(model: &LlamaModel, class: u32) -> Option<String> {
         let label = sys::llama_model_cls_label(model_pointer(model), class);
         (!label.is_null()).then(|| CStr::from_ptr(label).to_string_lossy().into_owned())
     }
+}
+
+/// The end of a crash: what is written, where the terminal was left raw, and how it was before.
+#[cfg(unix)]
+struct Crash {
+    /// The sentence for users, replaced as models are loaded. What was replaced is never freed: the
+    /// handler may be reading it.
+    message: AtomicPtr<String>,
+    /// The terminal as the process found it; null without one.
+    terminal: AtomicPtr<nix::libc::termios>,
+    is_handled: AtomicBool,
+}
+
+#[cfg(unix)]
+static CRASH: Crash = Crash {
+    message: AtomicPtr::new(std::ptr::null_mut()),
+    terminal: AtomicPtr::new(std::ptr::null_mut()),
+    is_handled: AtomicBool::new(false),
+};
+
+/// Ends mouse reports, the keyboard protocol, bracketed paste and the alternate screen, and shows the
+/// cursor: what the screen turns on.
+#[cfg(unix)]
+const RESTORED: &[u8] =
+    b"\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[<1u\x1b[?2004l\x1b[?1049l\x1b[?25h";
+
+/// Makes a crash of llama.cpp restore the terminal and say what was in use, in place of ggml's
+/// backtrace by a debugger. To be called before the terminal becomes raw.
+#[cfg(unix)]
+pub(super) fn contain_crashes() {
+    use nix::libc;
+
+    let mut terminal = std::mem::MaybeUninit::<libc::termios>::zeroed();
+    // SAFETY: the structure is plain data, and is read only where the call has filled it.
+    if unsafe { libc::tcgetattr(libc::STDIN_FILENO, terminal.as_mut_ptr()) } == 0 {
+        // SAFETY: it was filled.
+        let terminal = Box::new(unsafe { terminal.assume_init() });
+        CRASH
+            .terminal
+            .store(Box::into_raw(terminal), Ordering::Release);
+    }
+    crash_message("a library failed");
+
+    // SAFETY: the callback is a plain function without data.
+    unsafe { sys::ggml_set_abort_callback(Some(ggml_aborts)) };
+    let handler = libc::sigaction {
+        sa_sigaction: crashed as extern "C" fn(i32) as usize,
+        // SAFETY: an empty set is all zeros; the other fields are numbers.
+        ..unsafe { std::mem::zeroed() }
+    };
+    for signal in [
+        libc::SIGABRT,
+        libc::SIGSEGV,
+        libc::SIGBUS,
+        libc::SIGILL,
+        libc::SIGFPE,
+    ] {
+        let handler = libc::sigaction {
+            sa_flags: libc::SA_RESETHAND | libc::SA_ONSTACK,
+            ..handler
+        };
+        // SAFETY: the handler only does what a handler of signals may do.
+        unsafe { libc::sigaction(signal, &raw const handler, std::ptr::null_mut()) };
+    }
+    // a file that may not grow is an error of the call that writes
+    // SAFETY: the disposition is a constant.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+#[cfg(not(unix))]
+pub(super) fn contain_crashes() {}
+
+/// Sets the sentence of a crash from now on.
+#[cfg(unix)]
+pub(super) fn crash_message(sentence: &str) {
+    let message = Box::new(format!("\nragscope stopped: {sentence}\n"));
+    CRASH
+        .message
+        .store(Box::into_raw(message), Ordering::Release);
+}
+
+#[cfg(not(unix))]
+pub(super) fn crash_message(_sentence: &str) {}
+
+/// Receives the message of a failed assertion of ggml, just before it aborts.
+#[cfg(unix)]
+unsafe extern "C" fn ggml_aborts(message: *const c_char) {
+    if !message.is_null() {
+        // SAFETY: ggml passes a string that ends with a zero.
+        let message = unsafe { CStr::from_ptr(message) };
+        super::log::write(true, &format!("{}\n", message.to_string_lossy()));
+    }
+}
+
+/// Restores the terminal, writes the sentence, and lets the signal end the process.
+#[cfg(unix)]
+extern "C" fn crashed(signal: i32) {
+    use nix::libc;
+
+    if CRASH.is_handled.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    let write = |file: i32, bytes: &[u8]| {
+        // SAFETY: the bytes are valid for the length; a failure cannot be helped here.
+        let _ = unsafe { libc::write(file, bytes.as_ptr().cast(), bytes.len()) };
+    };
+
+    let terminal = CRASH.terminal.load(Ordering::Acquire);
+    if !terminal.is_null() {
+        let mut now = std::mem::MaybeUninit::<libc::termios>::zeroed();
+        // SAFETY: both structures are valid, and `now` is read only where it was filled.
+        unsafe {
+            let is_filled = libc::tcgetattr(libc::STDIN_FILENO, now.as_mut_ptr()) == 0;
+            if is_filled && now.assume_init().c_lflag != (*terminal).c_lflag {
+                write(libc::STDOUT_FILENO, RESTORED);
+                libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, terminal);
+            }
+        }
+    }
+
+    // SAFETY: a message is never freed.
+    if let Some(message) = unsafe { CRASH.message.load(Ordering::Acquire).as_ref() } {
+        write(libc::STDERR_FILENO, message.as_bytes());
+    }
+    // SAFETY: the handler was reset when it was called, so this ends the process.
+    unsafe { libc::raise(signal) };
 }
 
 /// Redirects the logs of llama.cpp and ggml to [`super::log`]; a call may pass a part of a line.

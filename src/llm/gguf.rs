@@ -17,6 +17,12 @@ const VERSIONS: std::ops::RangeInclusive<u32> = 2..=3;
 // Limits far above any real model: a damaged length is refused and not allocated.
 const MAX_STRING_BYTES: u64 = 64 << 20;
 const MAX_ITEMS: u64 = 16 << 20;
+// Of the whole file: the largest vocabularies have 1.4 million items in 10 MB.
+const MAX_ALL_ITEMS: u64 = 4 << 20;
+const MAX_ALL_STRING_BYTES: u64 = 256 << 20;
+const MAX_LAYERS: u64 = 1 << 12;
+const MAX_HEADS: u64 = 1 << 14;
+const MAX_WIDTH: u64 = 1 << 20;
 const MAX_NESTING: u32 = 4;
 const MAX_DIMENSIONS: u32 = 4;
 const DEFAULT_ALIGNMENT: u64 = 32;
@@ -87,6 +93,8 @@ impl Metadata {
             input: BufReader::with_capacity(1 << 16, file),
             position: 0,
             file_bytes: about.len(),
+            items: 0,
+            string_bytes: 0,
         };
         reader.metadata().map_err(unusable)
     }
@@ -144,6 +152,35 @@ impl Metadata {
         self.list(key)?.iter().map(Value::as_text).collect()
     }
 
+    /// Checks the numbers that llama.cpp computes with: it stops the process on some that are none.
+    fn check_numbers(&self) -> Result<(), String> {
+        let Some(architecture) = self.architecture() else {
+            return Ok(());
+        };
+        let limits = [
+            ("block_count", MAX_LAYERS),
+            ("embedding_length", MAX_WIDTH),
+            ("attention.head_count", MAX_HEADS),
+        ];
+        for (name, most) in limits {
+            let key = format!("{architecture}.{name}");
+            let number = self.number(&key);
+            if number.is_some_and(|number| number == 0 || number > most) {
+                return Err(format!("`{key}` is {}", number.unwrap_or_default()));
+            }
+        }
+
+        let is_of_model = |key: &str| key.starts_with(&format!("{architecture}."));
+        for (key, value) in self.iter().filter(|(key, _)| is_of_model(key)) {
+            if let Value::Float(number) = value
+                && !(number.is_finite() && (*number >= 0.0 || !key.ends_with("epsilon")))
+            {
+                return Err(format!("`{}` is {number}", shown(key)));
+            }
+        }
+        Ok(())
+    }
+
     /// The architecture (`llama`, `bert`, …).
     pub fn architecture(&self) -> Option<&str> {
         self.text("general.architecture")
@@ -165,6 +202,9 @@ struct Reader<R> {
     input: R,
     position: u64,
     file_bytes: u64,
+    /// Items of lists and bytes of texts so far.
+    items: u64,
+    string_bytes: u64,
 }
 
 impl<R: Read> Reader<R> {
@@ -191,6 +231,7 @@ impl<R: Read> Reader<R> {
             values,
         };
         self.tensors(&mut metadata)?;
+        metadata.check_numbers()?;
         Ok(metadata)
     }
 
@@ -301,6 +342,10 @@ impl<R: Read> Reader<R> {
         }
         let kind = self.u32()?;
         let length = self.count("list items", smallest(kind))?;
+        self.items += length;
+        if self.items > MAX_ALL_ITEMS {
+            return Err(format!("its lists hold more than {MAX_ALL_ITEMS} items"));
+        }
         let items: Result<Vec<Value>, String> =
             (0..length).map(|_| self.value(kind, nesting)).collect();
         items.map(Value::List)
@@ -329,6 +374,12 @@ impl<R: Read> Reader<R> {
         }
         if length > self.left() {
             return Err("the file is cut off inside its metadata".to_owned());
+        }
+        self.string_bytes += length;
+        if self.string_bytes > MAX_ALL_STRING_BYTES {
+            return Err(format!(
+                "its texts take more than {MAX_ALL_STRING_BYTES} bytes"
+            ));
         }
 
         let mut bytes = vec![0; usize::try_from(length).map_err(|error| error.to_string())?];
@@ -488,6 +539,8 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Result<Metadata, String> {
         Reader {
+            items: 0,
+            string_bytes: 0,
             input: bytes,
             position: 0,
             file_bytes: bytes.len() as u64,

@@ -10,7 +10,7 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
 
 use super::gguf::Metadata;
-use super::runtime::{Device, Runtime, available_memory_bytes};
+use super::runtime::{Device, Runtime, available_memory_bytes, note_model};
 use super::{LlmError, bundled, ffi, log};
 use crate::config::{GpuLayers, KvCacheType};
 use crate::event::{Flow, ModelCard, ModelRole, Prefixes, StopFlag};
@@ -63,6 +63,7 @@ pub(super) fn load(request: LoadRequest, options: LoadOptions) -> Result<Loaded,
 
     let mut stopped = false;
     log::clear_errors();
+    note_model(file);
     let model = ffi::load_model(
         runtime.backend(),
         file,

@@ -43,7 +43,7 @@ pub use linker::linker_misfit;
 pub use no_embedder::NoEmbedder;
 pub use numbers::Random;
 pub use reranker::{LlamaReranker, RerankerLoad, load_reranker};
-pub use runtime::{Device, Runtime};
+pub use runtime::{Device, Runtime, contain_crashes};
 pub use template::{TEMPLATE_ADVICE, jinja};
 pub use threads::limit_spinning;
 pub use vocabulary::LlamaVocabulary;

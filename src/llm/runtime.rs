@@ -1,12 +1,13 @@
 //! llama.cpp itself: started once per process, with its log in a file.
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::{LlamaBackendDeviceType, list_llama_ggml_backend_devices};
 
 use super::{LlmError, ffi, log};
+use crate::event::harmless;
 
 /// A device that can run a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,28 @@ pub struct Device {
     pub(super) index: usize,
 }
 
+/// The files of the models that were loaded, the last one at the end.
+static LOADED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Makes a crash in llama.cpp restore the terminal and name the models in use, and starts no
+/// debugger. To be called before the terminal becomes raw.
+pub fn contain_crashes() {
+    ffi::contain_crashes();
+}
+
+/// Notes that llama.cpp is about to read a model, for the sentence of a crash.
+pub(super) fn note_model(file: &Path) {
+    let name = harmless(&file.display().to_string()).into_owned();
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    loaded.retain(|known| *known != name);
+    loaded.push(name);
+    ffi::crash_message(&format!(
+        "llama.cpp failed while it used {}. A model file is damaged, or it was changed while it was open: \
+         `ragscope doctor` checks the files, and the log says what llama.cpp reported.",
+        loaded.join(", ")
+    ));
+}
+
 /// llama.cpp, ready to load models.
 #[derive(Debug, Clone, Copy)]
 pub struct Runtime {
@@ -29,21 +52,17 @@ pub struct Runtime {
 
 impl Runtime {
     /// Starts llama.cpp and sends its log to `log_file`, which is created with its folder and
-    /// appended to.
+    /// appended to; where it cannot be written there is none.
     ///
     /// llama.cpp starts once per process; a later call only redirects the log.
     ///
     /// # Errors
-    /// When the log cannot be written or llama.cpp does not start.
+    /// When llama.cpp does not start.
     pub fn start(log_file: &Path) -> Result<Self, LlmError> {
         static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
 
-        log::open(log_file).map_err(|error| {
-            LlmError::settings(
-                format!("cannot write the log {} ({error})", log_file.display()),
-                "free some space, or set RAGSCOPE_HOME to a folder that can be written",
-            )
-        })?;
+        // without a log there is less to read after a failure, and nothing else is lost
+        let _ = log::open(log_file);
         let backend = BACKEND.get_or_init(|| {
             ffi::redirect_log();
             load_kernels();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Display;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::network::{Linear, Network};
 use super::{FORMAT, Probe, ProbeError, misplaced};
 use crate::event::{ModelCard, ProbeCard, StatePosition};
+use crate::files::{self, Links};
 use crate::methods::searag::Standard;
 
 /// The key of the metadata, whose value is a [`ProbeCard`] as JSON.
@@ -100,7 +101,7 @@ fn tensors(probe: &Probe) -> [(&'static str, Tensor<'_>); 6] {
 pub(super) fn load(file: &Path) -> Result<Probe, ProbeError> {
     let unreadable = |reason: &dyn Display| unreadable(file, reason);
     let card = describe(file)?;
-    let bytes = fs::read(file).map_err(|error| unreadable(&error))?;
+    let bytes = files::read(file).map_err(|error| unreadable(&error))?;
     let tensors = SafeTensors::deserialize(&bytes).map_err(|error| unreadable(&error))?;
 
     let read = |name: &str, shape: &[usize]| {
@@ -163,7 +164,7 @@ fn unreadable(file: &Path, reason: &dyn Display) -> ProbeError {
 /// A file that is missing, damaged, or of a newer format.
 pub fn describe(file: &Path) -> Result<ProbeCard, ProbeError> {
     let unreadable = |reason: &dyn Display| unreadable(file, reason);
-    let mut reader = File::open(file).map_err(|error| unreadable(&error))?;
+    let mut reader = files::open(file, Links::Followed).map_err(|error| unreadable(&error))?;
 
     // The crate reads metadata from whole files only, and those of large models are large.
     let mut length = [0; 8];

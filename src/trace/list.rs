@@ -8,6 +8,7 @@ use std::path::Path;
 use super::read::read_line;
 use super::{ENDING, TraceError};
 use crate::event::{Event, Record, RunEvent, RunSummary};
+use crate::files::{self, Links};
 
 /// Bytes of a file's end that are read first; they grow until they hold the last line.
 const TAIL_BYTES: u64 = 16 << 10;
@@ -34,7 +35,7 @@ pub fn list_runs(folder: &Path) -> Result<Vec<RunSummary>, TraceError> {
 }
 
 fn summary(path: &Path) -> Option<RunSummary> {
-    let mut file = File::open(path).ok()?;
+    let mut file = files::open(path, Links::Followed).ok()?;
     let first = read_line(&mut BufReader::new(&mut file)).ok()??;
     let Record {
         run,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::{ENDING, TraceError};
-use crate::event::{Event, Record, RunEvent, SESSION};
+use crate::event::{Event, Record, RunEvent, SESSION, escape_json};
 
 /// Writes each run into its own file while it happens.
 ///
@@ -78,11 +78,11 @@ impl OpenRun {
 
     /// Writes a record with one system call, so that a line is never written in part.
     fn append(&mut self, record: &Record) -> Result<(), TraceError> {
-        let mut line = serde_json::to_vec(record)
+        let line = serde_json::to_string(record)
             .map_err(|error| TraceError::unwritable(&self.path, io::Error::from(error)))?;
-        line.push(b'\n');
+        let line = format!("{}\n", escape_json(&line));
         self.file
-            .write_all(&line)
+            .write_all(line.as_bytes())
             .map_err(|error| TraceError::unwritable(&self.path, error))
     }
 }

@@ -26,9 +26,9 @@ pub fn file_name(name: &str) -> String {
 
 /// Returns the run with its answer, its sentences, its lookups and its cost.
 pub fn markdown(run: &Run, zone: &TimeZone) -> String {
-    let mut page = format!("# {}\n\n", run.question.replace('\n', " "));
+    let mut page = format!("# {}\n\n", plain(&run.question));
     if !run.answer.is_empty() {
-        let _ = writeln!(page, "**{}**\n", run.answer);
+        let _ = writeln!(page, "**{}**\n", plain(&run.answer));
     }
     for step in &run.steps {
         for replaced in &step.replaced {
@@ -36,17 +36,39 @@ pub fn markdown(run: &Run, zone: &TimeZone) -> String {
                 .uncertainty
                 .as_ref()
                 .map_or(String::new(), measured);
-            let _ = writeln!(page, "{}. ~~{}~~{measured}", step.step, replaced.text);
+            let _ = writeln!(
+                page,
+                "{}. ~~{}~~{measured}",
+                step.step,
+                plain(&replaced.text)
+            );
         }
         let labels = step.unwritten_labels();
         let labels: String = labels.iter().map(|label| format!(" [{label}]")).collect();
         let measured = step.uncertainty.as_ref().map_or(String::new(), measured);
-        let _ = writeln!(page, "{}. {}{labels}{measured}", step.step, step.text);
+        let _ = writeln!(
+            page,
+            "{}. {}{labels}{measured}",
+            step.step,
+            plain(&step.text)
+        );
     }
     sources(run, &mut page);
     lookups(run, &mut page);
     facts(run, zone, &mut page);
     page
+}
+
+/// Returns text of a document, a model or a user as one line that Markdown shows as it is.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for character in text::one_line(text).chars() {
+        if matches!(character, '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|') {
+            plain.push('\\');
+        }
+        plain.push(character);
+    }
+    plain
 }
 
 fn measured(uncertainty: &Uncertainty) -> String {
@@ -64,7 +86,7 @@ fn sources(run: &Run, page: &mut String) {
     }
     page.push_str("\n## Sources\n\n");
     for citation in &run.citations {
-        let location = words::citation_location(citation);
+        let location = plain(&words::citation_location(citation));
         let _ = writeln!(page, "- [{}] {location}", citation.label);
     }
 }
@@ -75,7 +97,7 @@ fn lookups(run: &Run, page: &mut String) {
         .iter()
         .filter(|lookup| !lookup.hits().is_empty())
     {
-        let _ = writeln!(page, "\n## Retrieved for: {}\n", lookup.query);
+        let _ = writeln!(page, "\n## Retrieved for: {}\n", plain(&lookup.query));
         if let Some(utility) = lookup.utility {
             let _ = writeln!(page, "Utility of the context: {utility:+.2}\n");
         }
@@ -89,7 +111,7 @@ fn lookups(run: &Run, page: &mut String) {
                     format!("{:.3} (#{})", ranked.score, ranked.rank)
                 })
             };
-            let location = words::chunk_location(&hit.chunk);
+            let location = plain(&words::chunk_location(&hit.chunk));
             let _ = writeln!(
                 page,
                 "| {sign} | {location} | {} | {} | {:.3} | {} |",
@@ -98,7 +120,9 @@ fn lookups(run: &Run, page: &mut String) {
                 hit.fused.score,
                 lookup
                     .dropped(hit.chunk.id)
-                    .map_or(String::new(), |reason| words::drop_reason(reason, lookup)),
+                    .map_or(String::new(), |reason| {
+                        plain(&words::drop_reason(reason, lookup))
+                    }),
             );
         }
     }
@@ -107,12 +131,12 @@ fn lookups(run: &Run, page: &mut String) {
 fn facts(run: &Run, zone: &TimeZone, page: &mut String) {
     let mut outcome = words::outcome(run.outcome.as_ref()).to_owned();
     if let Some(Outcome::Failed(problem)) = &run.outcome {
-        outcome = format!("{outcome}: {}", text::one_line(&problem.error));
+        outcome = format!("{outcome}: {}", plain(&problem.error));
     }
     let models: Vec<String> = run
         .models
         .iter()
-        .map(|card| format!("{} {}", text::one_line(&card.file), card.fingerprint))
+        .map(|card| format!("{} {}", plain(&card.file), card.fingerprint))
         .collect();
     let usage = &run.usage;
     page.push_str("\n## Run\n\n");

@@ -1,5 +1,6 @@
 //! The terminal: set up when the screen opens, and restored in every case.
 
+use crate::files;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -194,7 +195,7 @@ pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    std::fs::write(path, text)
+    files::save(path, text)
 }
 
 /// Appends a line to a file, with its folder when that is missing.

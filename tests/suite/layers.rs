@@ -7,14 +7,21 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("event", &[]),
     ("config", &["event"]),
     ("append_log", &[]),
-    ("trace", &["event", "append_log"]),
+    ("files", &[]),
+    ("trace", &["event", "append_log", "files"]),
     ("story", &["event", "config"]),
     ("llm", &["event", "config"]),
     ("pull", &["event", "story", "llm"]),
-    ("corpus", &["event", "config", "llm"]),
-    ("index", &["event", "config", "append_log", "llm", "corpus"]),
+    ("corpus", &["event", "config", "files", "llm"]),
+    (
+        "index",
+        &["event", "config", "append_log", "files", "llm", "corpus"],
+    ),
     ("methods", &["event", "config", "llm", "corpus", "index"]),
-    ("probe", &["event", "config", "trace", "llm", "methods"]),
+    (
+        "probe",
+        &["event", "config", "files", "trace", "llm", "methods"],
+    ),
     (
         "engine",
         &[
@@ -30,11 +37,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "event", "config", "trace", "story", "llm", "pull", "corpus", "index", "methods",
-            "probe", "engine", "eval",
+            "event", "config", "files", "trace", "story", "llm", "pull", "corpus", "index",
+            "methods", "probe", "engine", "eval",
         ],
     ),
-    ("tui", &["event", "config", "story"]),
+    ("tui", &["event", "config", "files", "story"]),
 ];
 
 #[test]

@@ -25,6 +25,7 @@ mod program;
 mod pull;
 mod cli;
 mod errors;
+mod hostile;
 mod hub;
 mod watch;
 mod models;

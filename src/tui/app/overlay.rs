@@ -324,7 +324,7 @@ impl App {
         let names = std::iter::once(format!("{name}.{ending}")).chain(numbered);
         let free = names
             .map(|name| self.options.save_folder.join(name))
-            .find(|path| !path.exists());
+            .find(|path| path.symlink_metadata().is_err());
         if let Some(path) = free {
             self.effects.push(Effect::Write { path, text });
         }

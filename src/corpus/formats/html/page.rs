@@ -56,6 +56,7 @@ impl Page {
         }
 
         self.break_lines(element);
+        self.end_heading_at(element);
         match element {
             "pre" => self.preformatted += 1,
             "li" => self.mark = "- ",
@@ -81,6 +82,7 @@ impl Page {
         }
 
         self.break_lines(element);
+        self.end_heading_at(element);
         match element {
             "pre" => self.preformatted = self.preformatted.saturating_sub(1),
             "li" | "tr" => self.mark = "",
@@ -126,6 +128,18 @@ impl Page {
             self.settle(at);
             self.traced
                 .stand_for(characters, at as u64, saturating_u32(width));
+        }
+    }
+
+    /// Ends a heading whose end tag is missing: another block begins or ends after its first word.
+    fn end_heading_at(&mut self, element: &str) {
+        let is_block = line_ends_around(element) > 0 && element != "br";
+        let has_words = self
+            .heading
+            .as_ref()
+            .is_some_and(|open| open.start.is_some());
+        if is_block && has_words {
+            self.end_heading();
         }
     }
 

@@ -1,0 +1,183 @@
+//! Files as the program opens and creates them: a file that is read is a regular one and is opened
+//! once, what the program keeps is for its user alone, and what the user saves is as usual.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::path::Path;
+#[cfg(unix)]
+use std::{os::unix::fs::PermissionsExt, sync::OnceLock};
+
+/// Whether a symbolic link in the place of a file is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    Followed,
+    Refused,
+}
+
+/// Opens a regular file for reading.
+///
+/// What is checked is what was opened, so that a file that is replaced meanwhile is never read as
+/// another one. A pipe or device in its place does not block.
+///
+/// # Errors
+/// A file that cannot be opened, a link that is refused, anything that is not a regular file.
+pub fn open(path: &Path, links: Links) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use nix::fcntl::OFlag;
+        use std::os::unix::fs::OpenOptionsExt as _;
+
+        let mut flags = OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+        if links == Links::Refused {
+            flags |= OFlag::O_NOFOLLOW;
+        }
+        options.custom_flags(flags.bits());
+    }
+
+    let file = options.open(path).map_err(|error| {
+        if links == Links::Refused && path.is_symlink() {
+            io::Error::new(io::ErrorKind::InvalidInput, "it is a symbolic link")
+        } else {
+            error
+        }
+    })?;
+    if !file.metadata()?.is_file() {
+        let fault = "it is not a regular file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, fault));
+    }
+    Ok(file)
+}
+
+/// Reads a regular file, or the one that a link leads to.
+///
+/// # Errors
+/// As [`open`].
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    read_limited(path, Links::Followed, u64::MAX)
+}
+
+/// Reads a regular file of at most `max` bytes.
+///
+/// # Errors
+/// As [`open`]; a file that is larger, also one that grows while it is read.
+pub fn read_limited(path: &Path, links: Links, max: u64) -> io::Result<Vec<u8>> {
+    let file = open(path, links)?;
+    let expected = usize::try_from(file.metadata()?.len().min(max)).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(expected);
+    file.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max {
+        let fault = format!("it holds more than {max} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, fault));
+    }
+    Ok(bytes)
+}
+
+/// The umask that the process was started with.
+#[cfg(unix)]
+static USUAL: OnceLock<nix::sys::stat::Mode> = OnceLock::new();
+
+/// Makes the files and folders that the process creates from now on readable for its user alone.
+#[cfg(unix)]
+pub fn keep_private() {
+    use nix::sys::stat::{Mode, umask};
+
+    let usual = umask(Mode::S_IRWXG | Mode::S_IRWXO);
+    let _ = USUAL.set(usual);
+}
+
+/// Makes the files and folders that the process creates from now on readable for its user alone.
+#[cfg(not(unix))]
+pub fn keep_private() {}
+
+/// Makes a folder, and makes it readable for its user alone where that is the user of this process.
+///
+/// # Errors
+/// A folder that cannot be made.
+pub fn private_folder(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    #[cfg(unix)]
+    if !is_private(folder)? {
+        // of another user's folder the mode stays as it is
+        let _ = std::fs::set_permissions(folder, PermissionsExt::from_mode(0o700));
+    }
+    Ok(())
+}
+
+/// Returns whether a file or folder is closed to other users.
+///
+/// # Errors
+/// One that is missing.
+pub fn is_private(path: &Path) -> io::Result<bool> {
+    let about = std::fs::metadata(path)?;
+    #[cfg(unix)]
+    return Ok(about.permissions().mode() & 0o077 == 0);
+    #[cfg(not(unix))]
+    {
+        // the folders of a user are closed to others there
+        let _ = about;
+        Ok(true)
+    }
+}
+
+/// Gives a file that the user asked for the mode that other programs would give it.
+///
+/// # Errors
+/// A file whose mode cannot be changed.
+pub fn share(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        if let Some(usual) = USUAL.get() {
+            let mode = 0o666 & !usual.bits();
+            std::fs::set_permissions(path, PermissionsExt::from_mode(mode))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+/// Writes a file that the user asked for.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn save(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
+    let is_new = !path.exists();
+    std::fs::write(path, text)?;
+    if is_new { share(path) } else { Ok(()) }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("file"), "text").expect("written");
+        std::os::unix::fs::symlink(at("file"), at("link")).expect("linked");
+        nix::unistd::mkfifo(&at("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+
+        let cases = [
+            ("file", Links::Refused, 4, Ok("text")),
+            ("file", Links::Refused, 3, Err("more than 3 bytes")),
+            ("link", Links::Followed, 4, Ok("text")),
+            ("link", Links::Refused, 4, Err("symbolic link")),
+            ("pipe", Links::Followed, 4, Err("not a regular file")),
+            (".", Links::Followed, 4, Err("not a regular file")),
+            ("gone", Links::Followed, 4, Err("No such file")),
+        ];
+        for (name, links, max, expected) in cases {
+            let found = read_limited(&at(name), links, max);
+            match (found, expected) {
+                (Ok(bytes), Ok(text)) => assert_eq!(bytes, text.as_bytes(), "{name}"),
+                (Err(error), Err(part)) => {
+                    assert!(error.to_string().contains(part), "{name}: {error}");
+                }
+                (found, expected) => panic!("{name}: {found:?}, not {expected:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! What a folder, a name or a model file may not do: multiply a document, plant a model, lead out of the
+//! folder, hang the program, act on the terminal, or end it without a word.
+
+use std::fs;
+use std::path::Path;
+
+use ragscope::config::{Layers, Paths};
+use ragscope::corpus::{self, Document, FixedSplit, TokenCounter};
+use ragscope::event::Flow;
+
+use super::llm::runtime;
+use super::program::Program;
+use super::pty::{Left, Terminal};
+
+/// Returns the paths of the documents that a walk finds.
+fn walked(folder: &Path) -> Vec<String> {
+    let settings = Layers::defaults().config().expect("defaults").corpus;
+    let walked = corpus::walk(folder, &settings, &mut |_| Flow::Continue).expect("walked");
+    walked.files.into_iter().map(|file| file.path).collect()
+}
+
+#[test]
+fn no_element_multiplies_its_document() {
+    const WORD: &str = "lighthouse keeper ";
+    let long = WORD.repeat(20_000);
+    let lines: String = (0..3_000)
+        .map(|number| format!("{WORD}{number}.\n"))
+        .collect();
+    let files = [
+        ("heading.md", format!("# {long}\n\n{lines}")),
+        ("setext.md", format!("{long}\n====\n\n{lines}")),
+        ("title.html", format!("<title>{long}</title><p>{lines}")),
+        (
+            "unclosed.html",
+            format!("<h1>{long}<p>{}", lines.replace('\n', "<p>")),
+        ),
+        ("never.html", format!("<h1>{long}{lines}")),
+        (
+            "title.xml",
+            format!(
+                "<a><title>{long}</title>{}</a>",
+                lines.replace('\n', "<p>x</p>")
+            ),
+        ),
+        (
+            "attribute.xml",
+            format!("<a name=\"{long}\">{}</a>", lines.replace('\n', "<p>x</p>")),
+        ),
+        (
+            "key.json",
+            format!("{{\"{long}\": [\"{}\"]}}", lines.replace('\n', "\",\"")),
+        ),
+        (
+            "header.csv",
+            format!("{long},b\n{}", lines.replace('\n', ",x\n")),
+        ),
+        (
+            "section.ini",
+            format!("[{}]\n{}", long.trim(), lines.replace(".\n", " = 1\n")),
+        ),
+        (
+            "key.yaml",
+            format!(
+                "{}:\n{}",
+                long.trim(),
+                lines.replace("lighthouse", "  - lighthouse")
+            ),
+        ),
+        (
+            "heading.rst",
+            format!("{long}\n{}\n\n{lines}", "=".repeat(long.len())),
+        ),
+        ("heading.adoc", format!("== {long}\n\n{lines}")),
+        ("heading.org", format!("* {long}\n{lines}")),
+        ("section.tex", format!("\\section{{{long}}}\n{lines}")),
+        (
+            "deep.md",
+            (1..400)
+                .map(|level| format!("{} {WORD}{level}\n\n{WORD}.\n\n", "#".repeat(level % 6 + 1)))
+                .collect(),
+        ),
+        (
+            "class.py",
+            format!(
+                "class {}:\n{}",
+                "A".repeat(300_000),
+                "    def f(self):\n        return 1\n\n".repeat(2_000)
+            ),
+        ),
+    ];
+    let counter = TokenCounter::from_gguf(
+        &ragscope::config::assets_folder().join("models/all-MiniLM-L6-v2.Q8_0.gguf"),
+        &runtime(),
+    )
+    .expect("the embedder");
+    for (name, text) in files {
+        let size = text.len();
+        let document = Document::new(name, text.into_bytes()).expect(name);
+        let split = FixedSplit {
+            tokens: 64,
+            overlap_tokens: 0,
+            sentences: 0,
+        };
+        let chunks = corpus::fixed_chunks(&document, split, &counter);
+        let kept: usize = chunks
+            .iter()
+            .map(|chunk| chunk.text.len() + chunk.headings.iter().map(String::len).sum::<usize>())
+            .sum();
+        assert!(
+            kept < 6 * size + 10_000,
+            "{name}: {kept} bytes of {size} in {} chunks",
+            chunks.len()
+        );
+    }
+}
+
+#[test]
+fn a_heading_without_end_is_its_first_block() {
+    let page = "<h1>Ships <p>The Heron sails. <h2>Crew<div>Mira sings.</div>";
+    let document = Document::new("page.html", page.into()).expect("a page");
+    let at = |word: &str| document.headings_at(document.text.find(word).expect(word));
+    assert_eq!(at("sails"), ["Ships"]);
+    assert_eq!(at("sings"), ["Ships", "Crew"]);
+}
+
+#[test]
+fn a_model_in_the_working_directory_is_not_the_bundled_one() {
+    let program = Program::new();
+    let planted = program.home.path().join("all-MiniLM-L6-v2.Q8_0.gguf");
+    fs::write(&planted, "planted").expect("written");
+    let ended = program.run(&["index", "notes"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+
+    // with a folder in its name it is meant
+    let ended = program.run(&[
+        "index",
+        "notes",
+        "--rebuild",
+        "--set",
+        "embedder.model=./all-MiniLM-L6-v2.Q8_0.gguf",
+    ]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("GGUF"), "{}", ended.stderr);
+
+    let paths = Paths::under(program.home.path().join("home"));
+    let bundled = ragscope::llm::resolve("all-MiniLM-L6-v2.Q8_0.gguf", &paths).expect("bundled");
+    assert_ne!(bundled, planted);
+}
+
+#[test]
+fn recordings_below_a_corpus_are_no_documents_of_it() {
+    let program = Program::new();
+    for _ in 0..2 {
+        let ended = program.run(&["ask", ".", "Where was Tam Reeve born?"]);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+    let ended = program.run(&["index", ".", "--json"]);
+    let report = ended.stdout.lines().last().expect("a report");
+    assert!(report.contains("\"documents\":1"), "{report}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_kept_is_for_its_user_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    fn open_to_others(folder: &Path, found: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).expect("a folder").flatten() {
+            let about = entry.metadata().expect("metadata");
+            if about.permissions().mode() & 0o077 != 0 {
+                found.push(entry.path().display().to_string());
+            }
+            if about.is_dir() {
+                open_to_others(&entry.path(), found);
+            }
+        }
+    }
+
+    let program = Program::new();
+    let state = program.paths().state;
+    fs::create_dir_all(&state).expect("made");
+    fs::set_permissions(&state, PermissionsExt::from_mode(0o755)).expect("set");
+    let ended = program.run(&["ask", "notes", "Where was Tam Reeve born?"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+
+    let mut found = Vec::new();
+    open_to_others(&program.home.path().join("home"), &mut found);
+    // the folder that holds the four is the user's own
+    assert_eq!(found, Vec::<String>::new());
+
+    let ended = program.run(&[
+        "eval",
+        "--demo",
+        "--limit",
+        "1",
+        "--preset",
+        "closed-book",
+        "--report",
+        "page.html",
+    ]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let page = fs::metadata(program.home.path().join("page.html")).expect("a page");
+    assert_ne!(
+        page.permissions().mode() & 0o044,
+        0,
+        "what is saved on request is as other files"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_is_read_as_it_is_found() {
+    use std::os::unix::fs::symlink;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let outside = tempfile::tempdir().expect("a folder");
+    fs::write(outside.path().join("secret.txt"), "The code is 7788.").expect("written");
+    let name = |name: &str| folder.path().join(name);
+    fs::write(name("a.txt"), "The Heron sails.").expect("written");
+
+    let settings = Layers::defaults().config().expect("defaults").corpus;
+    let found = corpus::walk(folder.path(), &settings, &mut |_| Flow::Continue).expect("walked");
+    let options = corpus::ReadOptions::from(&settings);
+    let reason = || {
+        let skipped = corpus::read(&found.files[0], &options).expect_err("skipped");
+        skipped.reason
+    };
+
+    // replaced between the walk and the read
+    fs::remove_file(name("a.txt")).expect("removed");
+    symlink(outside.path().join("secret.txt"), name("a.txt")).expect("linked");
+    assert_eq!(reason(), "it is a symbolic link");
+    fs::remove_file(name("a.txt")).expect("removed");
+    nix::unistd::mkfifo(&name("a.txt"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    assert_eq!(reason(), "it is not a regular file");
+    fs::remove_file(name("a.txt")).expect("removed");
+    fs::write(name("a.txt"), "x".repeat(70_000_000)).expect("written");
+    assert!(
+        reason().contains("more than 67108864 bytes"),
+        "{}",
+        reason()
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn two_names_stay_two_names() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in [
+        (&b"bad\xff\xfename.txt"[..], "bytes"),
+        (b"bad%FF%FEname.txt", "signs"),
+        (b"100%.txt", "percent"),
+        (b"50%2.txt", "digits"),
+    ] {
+        fs::write(folder.path().join(OsStr::from_bytes(name)), text).expect("written");
+    }
+    let paths = walked(folder.path());
+    assert_eq!(
+        paths,
+        [
+            "100%.txt",
+            "50%2.txt",
+            "bad%25FF%25FEname.txt",
+            "bad%FF%FEname.txt"
+        ]
+    );
+    let texts: Vec<String> = paths
+        .iter()
+        .map(|path| fs::read_to_string(corpus::locate(folder.path(), path)).expect("text"))
+        .collect();
+    assert_eq!(texts[..2], ["percent", "digits"]);
+}
+
+#[test]
+fn json_holds_no_character_that_a_terminal_acts_on() {
+    let program = Program::new();
+    let ended = program.run(&["ask", "notes", "where \u{9b}31m\u{202e}x\u{7f}", "--json"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let acts = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
+    assert!(!ended.stdout.contains(acts), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("\\u009b31m\\u202ex\\u007f"),
+        "{}",
+        ended.stdout
+    );
+
+    let session = fs::read_dir(program.paths().sessions())
+        .expect("sessions")
+        .flatten()
+        .next();
+    let session = fs::read_to_string(session.expect("a session").path()).expect("text");
+    assert!(!session.contains(acts));
+    for line in session.lines() {
+        serde_json::from_str::<ragscope::event::Record>(line).expect("a record");
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_ends_nothing() {
+    let program = Program::new();
+    fs::create_dir(program.home.path().join("home")).expect("made");
+    fs::write(program.paths().cache, "in its place").expect("written");
+    let ended = program.run(&["ask", "notes", "Where was Tam Reeve born?"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+}
+
+/// Returns a copy of a bundled model with other bytes after a key of its metadata.
+fn mutated(folder: &Path, key: &str, bytes: &[u8]) -> String {
+    let models = ragscope::config::assets_folder().join("models");
+    let mut model = fs::read(models.join(super::program::SMALL_GENERATOR)).expect("a model");
+    let at = model
+        .windows(key.len())
+        .position(|window| window == key.as_bytes())
+        .expect("the key");
+    // the key, then the type of its value in four bytes
+    let value = at + key.len() + 4;
+    model[value..value + bytes.len()].copy_from_slice(bytes);
+    let file = folder.join("mutated.gguf");
+    fs::write(&file, model).expect("written");
+    file.display().to_string()
+}
+
+#[test]
+fn models_that_would_stop_llama_cpp_are_refused() {
+    let program = Program::new();
+    for (key, bytes, reason) in [
+        (
+            "llama.block_count",
+            0_u32.to_le_bytes(),
+            "`llama.block_count` is 0",
+        ),
+        (
+            "llama.block_count",
+            u32::MAX.to_le_bytes(),
+            "`llama.block_count` is 4294967295",
+        ),
+        (
+            "llama.attention.layer_norm_rms_epsilon",
+            f32::NAN.to_le_bytes(),
+            "epsilon` is NaN",
+        ),
+        (
+            "llama.attention.layer_norm_rms_epsilon",
+            (-1_f32).to_le_bytes(),
+            "epsilon` is -1",
+        ),
+        (
+            "llama.attention.head_count",
+            0_u32.to_le_bytes(),
+            "head_count` is 0",
+        ),
+    ] {
+        let model = mutated(program.home.path(), key, &bytes);
+        let ended = program.run(&[
+            "ask",
+            "notes",
+            "Who?",
+            "--preset",
+            "closed-book",
+            "--model",
+            &model,
+        ]);
+        assert_eq!(ended.code, Some(1), "{key}: {}", ended.stderr);
+        assert!(
+            ended.stderr.contains(reason) && ended.stderr.contains("mutated.gguf"),
+            "{}",
+            ended.stderr
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_crash_restores_the_terminal_and_names_the_model() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
+    let program = Program::new();
+    for signal in [Signal::SIGSEGV, Signal::SIGBUS, Signal::SIGABRT] {
+        let terminal = Terminal::start(
+            env!("CARGO_BIN_EXE_ragscope"),
+            &["notes"],
+            program.home.path(),
+            (30, 100),
+        );
+        terminal.wait_for("1 chunk");
+        let pid = i32::try_from(terminal.process()).expect("an id");
+        kill(Pid::from_raw(pid), signal).expect("sent");
+        terminal.wait_for("llama.cpp failed while it used");
+        let (status, left) = terminal.ended();
+        assert!(!status.success(), "{status}");
+        assert_eq!(left, Left::CLEAN, "{signal}");
+    }
+}
