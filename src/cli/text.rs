@@ -16,6 +16,10 @@ pub struct RunText {
     run: Run,
     /// True once text of the answer was printed.
     begun: bool,
+    /// Bytes of the current sentence that were printed.
+    printed: usize,
+    /// True while a line of the answer is open.
+    is_mid_line: bool,
 }
 
 impl RunText {
@@ -39,12 +43,16 @@ impl RunText {
         match event {
             RunEvent::RunStarted { .. } if self.full => self.heading(out),
             RunEvent::ContextBuilt { step, .. } if self.full => {
+                if std::mem::take(&mut self.is_mid_line) {
+                    out.text("\n")?;
+                }
                 let lookup = self.run.lookups.iter().rfind(|known| known.step == *step);
                 lookup.map_or(Ok(()), |lookup| out.dim(&passages(lookup)))
             }
             // With a gate a sentence may still be replaced, so it is printed once it is kept.
-            RunEvent::TokenGenerated { text, .. } if self.run.gate.is_none() => {
-                self.print(text, out)
+            RunEvent::StepStarted { step } => self.begin(*step, out),
+            RunEvent::TokenGenerated { step, .. } if self.run.gate.is_none() => {
+                self.token(*step, out)
             }
             RunEvent::StepFinished { step, .. } => self.sentence(*step, out),
             RunEvent::RunFinished { .. } => self.end(out),
@@ -74,7 +82,8 @@ impl RunText {
         };
         let labels = labels(step);
         if self.run.gate.is_none() {
-            return out.text(&labels);
+            let rest = step.text.get(self.printed..).unwrap_or_default();
+            return out.text(&format!("{}{labels}", harmless(rest)));
         }
 
         let uncertain = step
@@ -97,6 +106,43 @@ impl RunText {
         out.text(&labels)
     }
 
+    /// Begins a sentence: on a line of its own where it replaces one that was printed.
+    fn begin(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
+        self.printed = 0;
+        let mut steps = self.run.steps.iter();
+        let is_again = steps.any(|known| known.step == step && !known.replaced.is_empty());
+        if is_again && std::mem::take(&mut self.is_mid_line) {
+            out.text("\n")?;
+        }
+        Ok(())
+    }
+
+    /// Prints what a token adds to its sentence. A mark is printed once it is closed: its number is known
+    /// only then.
+    fn token(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
+        let Some(step) = self.run.steps.iter().find(|known| known.step == step) else {
+            return Ok(());
+        };
+        let text = &step.text;
+        let open = text.rfind('[').filter(|at| !text[*at..].contains(']'));
+        let is_mark = |at: &usize| {
+            let inside = text[at + 1..].bytes();
+            inside
+                .into_iter()
+                .all(|byte| b"0123456789, ".contains(&byte))
+        };
+        let end = open.filter(is_mark).unwrap_or(text.len());
+        let added = text.get(self.printed..end).unwrap_or_default();
+        let space = if self.printed == 0 && self.is_mid_line && !added.is_empty() {
+            step.space_before()
+        } else {
+            String::new()
+        };
+        let added = format!("{space}{added}");
+        self.printed = self.printed.max(end);
+        self.print(&added, out)
+    }
+
     fn print(&mut self, text: &str, out: &mut Output) -> io::Result<()> {
         let text = if self.begun { text } else { text.trim_start() };
         if text.is_empty() {
@@ -107,6 +153,7 @@ impl RunText {
             out.text("\n")?;
         }
         self.begun = true;
+        self.is_mid_line = true;
         out.text(&harmless(text))
     }
 

@@ -13,6 +13,7 @@ mod command;
 mod flow;
 mod metadata;
 mod number;
+mod numbering;
 mod operation;
 mod payload;
 mod place;
@@ -27,6 +28,7 @@ pub use command::Command;
 pub use flow::{Flow, StopFlag};
 pub use metadata::Metadata;
 pub use number::{elapsed_ms, elapsed_us, saturating_u32};
+pub use numbering::Numbering;
 pub use operation::Operation;
 pub use payload::*;
 pub use place::*;
@@ -42,7 +44,7 @@ pub use utility::*;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 /// Version of the run format. A reader accepts any minor version of its own major one.
-pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 1 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 2 };
 
 /// The `run` of records that belong to no question: loading, indexing, sources opened on the
 /// screen.
@@ -55,6 +57,15 @@ pub struct FormatVersion {
     pub major: u32,
     /// Changes when variants or fields were added.
     pub minor: u32,
+}
+
+impl FormatVersion {
+    /// Returns whether the texts of a run name each chunk by one number; before 2.2 they had the labels of
+    /// the prompt.
+    #[must_use]
+    pub fn has_numbers(self) -> bool {
+        (self.major, self.minor) >= (2, 2)
+    }
 }
 
 /// One event with its position in the stream.

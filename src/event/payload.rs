@@ -381,7 +381,8 @@ pub struct RerankedChunk {
 /// A chunk in a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextChunk {
-    /// The number in brackets, from 1.
+    /// The number of the chunk in the run, from 1; the prompt counts its passages in the order of this
+    /// list.
     pub label: u32,
     pub chunk: u64,
     /// Tokens by the generator's vocabulary.
@@ -489,7 +490,7 @@ pub enum Decision {
 /// The attention of a sentence to a chunk of the context.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct AttendedChunk {
-    /// The label of the chunk in the context.
+    /// The number of the chunk in the run.
     pub label: u32,
     pub chunk: u64,
     /// Share of the attention that went to any chunk, in 0..=1: mean over layers, heads and the
@@ -501,7 +502,7 @@ pub struct AttendedChunk {
 /// The lines that support a sentence of the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Citation {
-    /// The label of the chunk in the context.
+    /// The number of the chunk in the run.
     pub label: u32,
     pub chunk: u64,
     /// Path inside the corpus.

@@ -193,7 +193,8 @@ pub enum RunEvent {
         logprob: f32,
         entropy: f32,
     },
-    /// A sentence of the answer is complete. `text` repeats the tokens of the step, trimmed.
+    /// A sentence of the answer is complete. `text` repeats the tokens of the step, trimmed, with the
+    /// numbers of the run in its marks.
     StepFinished {
         step: u32,
         text: String,

@@ -37,7 +37,7 @@ pub enum ContextOrigin {
 /// A chunk and its variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VariedChunk {
-    /// The number in brackets, from 1.
+    /// The number of the chunk in the run.
     pub label: u32,
     pub chunk: u64,
     /// The chunk in other words.

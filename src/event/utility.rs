@@ -43,7 +43,7 @@ impl Utility {
 /// The utility of one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HitUtility {
-    /// The label of the chunk in the context, from 1.
+    /// The number of the chunk in the run.
     pub label: u32,
     pub chunk: u64,
     /// Belief with this chunk alone minus belief without documents, in -1..=1.

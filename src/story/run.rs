@@ -1,9 +1,12 @@
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::config::{Config, Setting};
 use crate::event::{
-    CallUsage, Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Outcome, RunEvent,
-    RunUsage, Utility,
+    CallUsage, Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering, Outcome,
+    RunEvent, RunUsage, Utility,
 };
 
 use super::text::{self, many_lines, one_line};
@@ -38,6 +41,9 @@ pub struct Run {
     /// The utility of the context, each time that it was measured.
     pub utilities: Vec<Utility>,
     decoding: DecodingClock,
+    numbering: Numbering,
+    /// Whether the record has the numbers of the run in its texts.
+    is_numbered: bool,
 }
 
 /// The question as a rewriter wrote it.
@@ -105,6 +111,11 @@ impl Run {
 
     /// Takes in an event that happened `t_us` microseconds after the run started.
     pub fn apply(&mut self, event: &RunEvent, t_us: u64) {
+        if let RunEvent::RunStarted { format, .. } = event {
+            self.is_numbered = format.has_numbers();
+        }
+        let event = self.numbered(event);
+        let event = event.as_ref();
         match event {
             RunEvent::RunStarted { .. }
             | RunEvent::GateChosen { .. }
@@ -140,6 +151,31 @@ impl Run {
             // Warnings are the session's to show.
             RunEvent::Warned { .. } | RunEvent::Unknown => {}
         }
+    }
+
+    /// Returns an event with one number per chunk. A run that was recorded before there were numbers has
+    /// the labels of its prompts.
+    fn numbered<'e>(&mut self, event: &'e RunEvent) -> Cow<'e, RunEvent> {
+        let has_labels = matches!(
+            event,
+            RunEvent::ContextBuilt { .. }
+                | RunEvent::UnderstandingMeasured { .. }
+                | RunEvent::UnderstandingSkipped { .. }
+                | RunEvent::StepFinished { .. }
+                | RunEvent::StepAttributed { .. }
+                | RunEvent::UtilityMeasured { .. }
+                | RunEvent::RunFinished { .. }
+        );
+        if !has_labels {
+            return Cow::Borrowed(event);
+        }
+        let mut event = event.clone();
+        if self.is_numbered {
+            self.numbering.number_chunks(&mut event);
+        } else {
+            self.numbering.number(&mut event);
+        }
+        Cow::Owned(event)
     }
 
     /// Applies an event of the start: the question, the settings, the gate.
@@ -356,6 +392,8 @@ impl Run {
                     logprob: *logprob,
                     entropy: *entropy,
                 });
+                let written = self.step(*step).written();
+                self.step(*step).text = self.numbering.numbered(*step, &written);
             }
             RunEvent::StepFinished {
                 step,
@@ -404,7 +442,9 @@ impl Run {
         if let Some(lookup) = with_context {
             lookup.utility = Some(utility.delta);
         }
-        self.utilities.push(text::utility(utility));
+        let mut utility = text::utility(utility);
+        self.numbering.number_utility(&mut utility);
+        self.utilities.push(utility);
     }
 
     fn calls_finished(&mut self, first: u32, calls: u32, usage: CallUsage) {
@@ -525,6 +565,32 @@ impl Run {
             .iter()
             .filter_map(|used| self.hit(used.chunk))
             .collect()
+    }
+
+    /// Returns the place among the lookups of the one that a sentence was written from: its own, else the
+    /// last one for the question.
+    #[must_use]
+    pub fn lookup_of(&self, step: u32) -> Option<usize> {
+        let last_of = |step| {
+            self.lookups
+                .iter()
+                .rposition(|lookup| lookup.step == step && lookup.context.is_some())
+        };
+        last_of(step).or_else(|| last_of(0))
+    }
+
+    /// The chunks of the contexts that the answer was written from, in the order of their numbers.
+    #[must_use]
+    pub fn numbered_hits(&self) -> Vec<(u32, &Hit)> {
+        let mut used = BTreeMap::new();
+        for (at, lookup) in self.lookups.iter().enumerate() {
+            let is_last = self.lookup_of(lookup.step) == Some(at);
+            let context = lookup.context.as_ref().filter(|_| is_last);
+            for chunk in context.map_or(&[][..], |context| &context.chunks) {
+                used.extend(self.hit(chunk.chunk).map(|hit| (chunk.label, hit)));
+            }
+        }
+        used.into_iter().collect()
     }
 
     /// The lookups that searched the index; those among re-chunked documents are left out.
@@ -713,7 +779,7 @@ mod tests {
         );
         assert_eq!(
             run.lookups[1].marks(77),
-            [Mark::Hit { rank: 1, of: 1 }, Mark::Used { label: 1 }]
+            [Mark::Hit { rank: 1, of: 1 }, Mark::Used { label: 2 }]
         );
         assert_eq!(run.index_lookups().count(), 1);
 

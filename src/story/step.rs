@@ -69,12 +69,33 @@ impl Step {
     }
 
     pub(super) fn push(&mut self, token: Token) {
-        if self.text.is_empty() {
-            self.text.push_str(token.text.trim_start());
-        } else {
-            self.text.push_str(&token.text);
-        }
         self.tokens.push(token);
+    }
+
+    /// Returns the sentence as the model wrote it, with the labels of its prompt; a sentence that was
+    /// reused from an earlier run as it stands there.
+    #[must_use]
+    pub fn written(&self) -> String {
+        if self.tokens.is_empty() {
+            return self.text.clone();
+        }
+        let tokens = self.tokens.iter().map(|token| token.text.as_str());
+        tokens.collect::<String>().trim_start().to_owned()
+    }
+
+    /// Returns the white space that the model wrote before the sentence.
+    #[must_use]
+    pub fn space_before(&self) -> String {
+        let mut space = String::new();
+        for token in &self.tokens {
+            let text = token.text.as_str();
+            let leading = text.len() - text.trim_start().len();
+            space.push_str(&text[..leading]);
+            if leading < text.len() {
+                break;
+            }
+        }
+        space
     }
 
     pub(super) fn finish(&mut self, text: &str, uncertainty: &Uncertainty, cited: &[Citation]) {

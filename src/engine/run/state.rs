@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use crate::engine::error::RunError;
 use crate::event::{
-    Advice, Flow, Hit, ModelCard, ModelRole, Outcome, Retrieval, RunEvent, RunUsage, elapsed_ms,
+    Advice, Flow, Hit, ModelCard, ModelRole, Numbering, Outcome, Retrieval, RunEvent, RunUsage,
+    elapsed_ms,
 };
 use crate::methods::ModelCalls as _;
 
@@ -25,6 +26,7 @@ pub struct Run<'a> {
     /// Purposes of judgements that this run has warned of.
     pub(super) warned: HashSet<String>,
     publish: &'a mut dyn FnMut(RunEvent) -> Flow,
+    numbering: Numbering,
     started: Instant,
     is_stopped: bool,
     written: Answer,
@@ -45,6 +47,7 @@ impl<'a> Run<'a> {
             usage: RunUsage::default(),
             warned: HashSet::new(),
             publish,
+            numbering: Numbering::default(),
             started: Instant::now(),
             is_stopped: false,
             written: Answer::default(),
@@ -52,7 +55,8 @@ impl<'a> Run<'a> {
     }
 
     /// Publishes an event, and remembers whether the observer wants to stop.
-    pub fn emit(&mut self, event: RunEvent) {
+    pub fn emit(&mut self, mut event: RunEvent) {
+        self.numbering.number(&mut event);
         if (self.publish)(event) == Flow::Stop {
             self.is_stopped = true;
         }
@@ -182,8 +186,10 @@ impl<'a> Run<'a> {
     /// Splits the run into its tools, for a call of the generator, and the sender of its events.
     pub(super) fn split(&mut self) -> (&mut Tools<'a>, impl FnMut(RunEvent) -> Flow) {
         let publish = &mut *self.publish;
+        let numbering = &mut self.numbering;
         let is_stopped = &mut self.is_stopped;
-        let emit = move |event| {
+        let emit = move |mut event| {
+            numbering.number(&mut event);
             let flow = publish(event);
             *is_stopped |= flow == Flow::Stop;
             flow

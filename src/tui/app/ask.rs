@@ -81,7 +81,9 @@ impl App {
         let confirmed = run.steps.iter().take(selected.row);
         self.put(Asked {
             question: run.question.clone(),
-            confirmed: confirmed.map(|step| step.text.clone()).collect(),
+            confirmed: confirmed
+                .map(|step| step.written().trim_end().to_owned())
+                .collect(),
             settings: Vec::new(),
         });
     }

@@ -1,10 +1,11 @@
 //! Navigation: focus, moving, searching, copying, freezing.
 
+use crate::event::Hit;
 use crate::tui::keys::Action;
 use crate::tui::layout::inside;
 use crate::tui::pane::Pane;
 use crate::tui::ui::{Field, Focus, Purpose};
-use crate::tui::viewport::{Content, Scroll};
+use crate::tui::viewport::{Content, Item, Scroll};
 use crate::tui::{panes, text};
 
 use super::{App, Effect};
@@ -167,29 +168,58 @@ impl App {
         Some((content, usize::from(area.height)))
     }
 
-    /// Selects the same sentence in Answer and Uncertainty.
+    /// Selects the same sentence in Answer, Uncertainty and Links, and its source in Retrieval.
     pub(super) fn align_selections(&mut self, pane: Pane) {
         let other = match pane {
             Pane::Answer => Pane::Uncertainty,
             Pane::Uncertainty => Pane::Answer,
             Pane::Retrieval | Pane::Links | Pane::Refinement => return,
         };
-        let sentence = self.ui.scroll(pane).selected.map(|mut item| {
-            item.part = 0;
-            item
+        let selected = self.ui.scroll(pane).selected;
+        let sentence = selected.map(|item| Item {
+            row: item.row,
+            part: 0,
         });
-        let selected = self.ui.scroll(other).selected;
-        if selected.map(|item| item.row) == sentence.map(|item| item.row) {
-            return;
+        let is_same =
+            |known: Option<Item>| known.map(|item| item.row) == sentence.map(|item| item.row);
+        if !is_same(self.ui.scroll(other).selected) {
+            self.move_selection(other, sentence);
         }
+        if !is_same(self.ui.scroll(Pane::Links).selected) {
+            self.move_selection(Pane::Links, sentence);
+        }
+        let source = selected.and_then(|item| self.source_of(item));
+        if source.is_some() {
+            self.move_selection(Pane::Retrieval, source);
+        }
+    }
 
-        self.ui.panes.scroll_mut(other).selected = sentence;
-        let Some((content, height)) = self.pane_content(other) else {
+    /// Selects an item of a pane and scrolls to it.
+    fn move_selection(&mut self, pane: Pane, item: Option<Item>) {
+        self.ui.panes.scroll_mut(pane).selected = item;
+        let Some((content, height)) = self.pane_content(pane) else {
             return;
         };
-        if let Some(rows) = sentence.and_then(|item| content.rows_of(item)) {
-            self.ui.panes.scroll_mut(other).show(rows, &content, height);
+        if let Some(rows) = item.and_then(|item| content.rows_of(item)) {
+            self.ui.panes.scroll_mut(pane).show(rows, &content, height);
         }
+    }
+
+    /// Returns the hit in Retrieval that a sentence or its citation stands on: the cited one, else the first
+    /// of the context.
+    fn source_of(&self, item: Item) -> Option<Item> {
+        let run = self.scene().run?;
+        let step = run.steps.get(item.row)?;
+        let row = run.lookup_of(step.step)?;
+        let lookup = &run.lookups[row];
+
+        let cited = step.citations.get(item.part.saturating_sub(1));
+        let is_source = |hit: &Hit| match cited {
+            Some(citation) => hit.chunk.id == citation.chunk,
+            None => lookup.label(hit.chunk.id).is_some(),
+        };
+        let at = lookup.hits().iter().position(is_source)?;
+        Some(Item { row, part: at + 1 })
     }
 
     pub(super) fn open_search(&mut self) {

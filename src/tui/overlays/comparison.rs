@@ -271,11 +271,11 @@ fn setting_cells(runs: &[&Run]) -> Vec<Cell> {
 
 /// The chunks of each context, a row per label; marked where not all runs have the chunk.
 fn context_cells(runs: &[&Run]) -> Vec<Vec<Cell>> {
-    let contexts: Vec<Vec<&Hit>> = runs.iter().map(|run| run.context_hits()).collect();
+    let contexts: Vec<Vec<(u32, &Hit)>> = runs.iter().map(|run| run.numbered_hits()).collect();
     let is_in_all = |chunk: u64| {
         contexts
             .iter()
-            .all(|hits| hits.iter().any(|hit| hit.chunk.id == chunk))
+            .all(|hits| hits.iter().any(|(_, hit)| hit.chunk.id == chunk))
     };
     let longest = contexts.iter().map(Vec::len).max().unwrap_or(0);
     (0..longest)
@@ -283,14 +283,14 @@ fn context_cells(runs: &[&Run]) -> Vec<Vec<Cell>> {
             contexts
                 .iter()
                 .map(|hits| {
-                    let Some(hit) = hits.get(at) else {
+                    let Some((number, hit)) = hits.get(at) else {
                         return Cell::new(Tone::Quiet, "·");
                     };
                     let location = words::chunk_location(&hit.chunk);
                     if is_in_all(hit.chunk.id) {
-                        Cell::new(Tone::Text, format!("[{}] {location}", at + 1))
+                        Cell::new(Tone::Text, format!("[{number}] {location}"))
                     } else {
-                        Cell::new(Tone::Warning, format!("≠ [{}] {location}", at + 1))
+                        Cell::new(Tone::Warning, format!("≠ [{number}] {location}"))
                     }
                 })
                 .collect()

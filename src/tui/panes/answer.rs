@@ -1,6 +1,5 @@
 //! The answer pane: the question, the sentences with their citations, and how the run ended.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use ratatui::style::Modifier;
@@ -310,17 +309,9 @@ fn within(range: &Range<usize>, row: &Range<usize>) -> Range<usize> {
 
 /// The labels that support a sentence and that the model did not write itself.
 fn unwritten_labels(step: &Step) -> String {
-    let labels: BTreeSet<u32> = step
-        .citations
-        .iter()
-        .map(|citation| citation.label)
-        .collect();
-    let unwritten: Vec<String> = labels
-        .iter()
-        .map(|label| format!("[{label}]"))
-        .filter(|label| !step.text.contains(label.as_str()))
-        .collect();
-    unwritten.join(" ")
+    let labels = step.unwritten_labels();
+    let labels: Vec<String> = labels.iter().map(|label| format!("[{label}]")).collect();
+    labels.join(" ")
 }
 
 /// The byte ranges of labels such as `[12]` in a sentence.

@@ -256,12 +256,11 @@ fn heat(share: f32) -> &'static str {
 
 /// The chunks that each sentence of the answer attended to.
 fn attention_rows(page: &mut Page<'_>, run: &Run) {
-    let steps: Vec<&Step> = run
-        .steps
-        .iter()
-        .filter(|step| !step.attended.is_empty())
+    let steps = run.steps.iter().enumerate();
+    let attended: Vec<(usize, &Step)> = steps
+        .filter(|(_, step)| !step.attended.is_empty())
         .collect();
-    if steps.is_empty() {
+    if attended.is_empty() {
         if !run.settings.answer.attribution {
             page.remark(
                 "Set answer.attribution = true to see which chunks each sentence attends to.",
@@ -270,7 +269,7 @@ fn attention_rows(page: &mut Page<'_>, run: &Run) {
         return;
     }
 
-    for (row, step) in steps.iter().enumerate() {
+    for (row, step) in attended {
         page.item(Item { row, part: 0 }, attention_row(page, step));
     }
     page.remark(

@@ -1,0 +1,311 @@
+//! One number per chunk and run.
+//!
+//! A prompt counts its passages from 1, and a run has several prompts: `[1]` of one sentence and `[1]` of
+//! the next can be different chunks. Events name a chunk by one number, counted in the order in which the
+//! chunks of the run first came into a context. Tokens and prompts stay what the model wrote and read.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::{Citation, RunEvent, Utility, VariedChunk};
+
+/// The numbers of the chunks of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Numbering {
+    numbers: BTreeMap<u64, u32>,
+    /// The chunks of the last context of each step, in the order of the prompt.
+    contexts: BTreeMap<u32, Vec<u64>>,
+    /// The finished sentences by step: as the model wrote them, and their labels by what the prompt
+    /// counted.
+    sentences: BTreeMap<u32, Sentence>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Sentence {
+    written: String,
+    labels: Labels,
+}
+
+/// The number in the run of each passage of a prompt.
+type Labels = BTreeMap<u32, u32>;
+
+impl Numbering {
+    /// Numbers everything in an event that names a chunk, and the marks in its text.
+    pub fn number(&mut self, event: &mut RunEvent) {
+        match event {
+            RunEvent::StepFinished {
+                step,
+                text,
+                citations,
+                ..
+            } => {
+                let mut labels = self.labels(*step);
+                labels.extend(citations.iter().map(|cited| {
+                    let number = self.numbers.get(&cited.chunk);
+                    (cited.label, number.copied().unwrap_or(cited.label))
+                }));
+                let numbered = renumbered(text, &labels);
+                let written = std::mem::replace(text, numbered);
+                self.sentences.insert(*step, Sentence { written, labels });
+            }
+            RunEvent::RunFinished { text, answer, .. } => {
+                *answer = self.short(answer, text);
+                *text = self.whole(text);
+            }
+            _ => {}
+        }
+        self.number_chunks(event);
+    }
+
+    /// Numbers everything in an event that names a chunk. An event that is numbered already stays as it is.
+    pub fn number_chunks(&mut self, event: &mut RunEvent) {
+        match event {
+            RunEvent::ContextBuilt { step, context } => {
+                for used in &mut context.chunks {
+                    used.label = self.number_of(used.chunk);
+                }
+                let chunks = context.chunks.iter().map(|used| used.chunk).collect();
+                self.contexts.insert(*step, chunks);
+            }
+            RunEvent::UnderstandingMeasured { understanding, .. } => {
+                self.number_varied(&mut understanding.chunks);
+            }
+            RunEvent::UnderstandingSkipped { chunks, .. } => self.number_varied(chunks),
+            RunEvent::StepAttributed { chunks, .. } => {
+                for attended in chunks {
+                    attended.label = self.number_of(attended.chunk);
+                }
+            }
+            RunEvent::UtilityMeasured { utility, .. } => self.number_utility(utility),
+            RunEvent::StepFinished { citations, .. } | RunEvent::RunFinished { citations, .. } => {
+                self.number_citations(citations);
+            }
+            _ => {}
+        }
+    }
+
+    /// Numbers the chunks whose utility was measured.
+    pub fn number_utility(&mut self, utility: &mut Utility) {
+        for hit in &mut utility.hits {
+            hit.label = self.number_of(hit.chunk);
+        }
+    }
+
+    /// Returns an unfinished sentence with the numbers of the run in its marks.
+    #[must_use]
+    pub fn numbered(&self, step: u32, text: &str) -> String {
+        renumbered(text, &self.labels(step))
+    }
+
+    fn number_varied(&mut self, chunks: &mut [VariedChunk]) {
+        for varied in chunks {
+            varied.label = self.number_of(varied.chunk);
+        }
+    }
+
+    fn number_citations(&mut self, citations: &mut [Citation]) {
+        for cited in citations {
+            cited.label = self.number_of(cited.chunk);
+        }
+    }
+
+    /// Returns the number of a chunk, which gets the next one where it has none.
+    fn number_of(&mut self, chunk: u64) -> u32 {
+        let next = super::saturating_u32(self.numbers.len() + 1);
+        *self.numbers.entry(chunk).or_insert(next)
+    }
+
+    /// Returns the number of each passage of the prompt that a sentence is written from: that of its own
+    /// lookup, else that of the question's.
+    fn labels(&self, step: u32) -> Labels {
+        let of_step = self.contexts.get(&step).or_else(|| self.contexts.get(&0));
+        let chunks = of_step.map_or(&[][..], Vec::as_slice);
+        let numbers = chunks.iter().filter_map(|chunk| self.numbers.get(chunk));
+        (1..).zip(numbers.copied()).collect()
+    }
+
+    /// Returns the whole answer with the numbers of each sentence.
+    fn whole(&self, text: &str) -> String {
+        let mut numbered = String::with_capacity(text.len());
+        let mut rest = text;
+        for sentence in self.sentences.values() {
+            let Some((before, after)) = rest.split_once(sentence.written.as_str()) else {
+                continue;
+            };
+            numbered.push_str(before);
+            numbered.push_str(&renumbered(&sentence.written, &sentence.labels));
+            rest = after;
+        }
+        numbered + rest
+    }
+
+    /// Returns the short answer with the numbers of the sentence that states it.
+    fn short(&self, answer: &str, text: &str) -> String {
+        if answer == text {
+            return self.whole(text);
+        }
+        let mut sentences = self.sentences.values().rev();
+        match sentences.find(|sentence| sentence.written.contains(answer)) {
+            Some(sentence) => renumbered(answer, &sentence.labels),
+            None => self.numbered(0, answer),
+        }
+    }
+}
+
+/// Returns a text with other numbers in its marks `[1]` and `[1, 3]`.
+fn renumbered(text: &str, labels: &Labels) -> String {
+    let is_same = labels.iter().all(|(label, number)| label == number);
+    if is_same {
+        return text.to_owned();
+    }
+
+    let mut numbered = String::with_capacity(text.len());
+    let mut end = 0;
+    for Range { start, end: close } in marks(text) {
+        numbered.push_str(&text[end..start]);
+        let inside = text[start..close].split(',').map(|label| {
+            let known = label.trim().parse().ok();
+            let number = known.and_then(|label: u32| labels.get(&label));
+            let space = &label[..label.len() - label.trim_start().len()];
+            // a passage that the prompt did not have must not become another one
+            number.map_or_else(|| format!("{space}?"), |number| format!("{space}{number}"))
+        });
+        numbered.push_str(&inside.collect::<Vec<_>>().join(","));
+        end = close;
+    }
+    numbered + &text[end..]
+}
+
+/// Returns what is between the brackets of each mark.
+fn marks(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.match_indices('[').filter_map(|(open, _)| {
+        let start = open + 1;
+        let end = start + text[start..].find(']')?;
+        let is_number = |label: &str| {
+            let label = label.trim();
+            !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        text[start..end]
+            .split(',')
+            .all(is_number)
+            .then_some(start..end)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{
+        Context, ContextChunk, Decision, Evidence, Outcome, RunUsage, Uncertainty,
+        UncertaintyMeasure,
+    };
+    use super::*;
+
+    fn context(step: u32, chunks: &[u64]) -> RunEvent {
+        let chunks = (1..).zip(chunks);
+        RunEvent::ContextBuilt {
+            step,
+            context: Context {
+                chunks: chunks
+                    .map(|(label, chunk)| ContextChunk {
+                        label,
+                        chunk: *chunk,
+                        tokens: 1,
+                    })
+                    .collect(),
+                dropped: Vec::new(),
+                prompt_tokens: 1,
+                available_tokens: 9,
+            },
+        }
+    }
+
+    fn cited(label: u32, chunk: u64) -> Citation {
+        Citation {
+            label,
+            chunk,
+            file: "a.md".to_owned(),
+            first_line: 1,
+            last_line: 1,
+            place: None,
+            evidence: Evidence::Marked,
+        }
+    }
+
+    fn finished(step: u32, text: &str, citations: Vec<Citation>) -> RunEvent {
+        RunEvent::StepFinished {
+            step,
+            text: text.to_owned(),
+            uncertainty: Uncertainty {
+                measure: UncertaintyMeasure::Probe,
+                value: 0.0,
+                threshold: None,
+                decision: Decision::Keep,
+            },
+            citations,
+        }
+    }
+
+    fn numbered(numbering: &mut Numbering, mut event: RunEvent) -> (String, Vec<u32>) {
+        numbering.number(&mut event);
+        match event {
+            RunEvent::StepFinished {
+                text, citations, ..
+            }
+            | RunEvent::RunFinished {
+                text, citations, ..
+            } => (text, citations.iter().map(|cited| cited.label).collect()),
+            RunEvent::ContextBuilt { context, .. } => (
+                String::new(),
+                context.chunks.iter().map(|used| used.label).collect(),
+            ),
+            _ => panic!("an event without chunks"),
+        }
+    }
+
+    #[test]
+    fn a_chunk_has_one_number_in_all_prompts_of_a_run() {
+        let mut numbering = Numbering::default();
+        let numbering = &mut numbering;
+        assert_eq!(numbered(numbering, context(1, &[70, 80])).1, [1, 2]);
+        assert_eq!(
+            numbered(numbering, finished(1, "A [2].", vec![cited(2, 80)])),
+            ("A [2].".to_owned(), vec![2])
+        );
+        assert_eq!(numbered(numbering, context(2, &[90, 70])).1, [3, 1]);
+        assert_eq!(numbering.numbered(2, "B [1"), "B [1", "an open mark waits");
+        assert_eq!(numbering.numbered(2, "B [1]"), "B [3]");
+        let both = vec![cited(1, 90), cited(2, 70)];
+        assert_eq!(
+            numbered(numbering, finished(2, "B [1, 2], x[5].", both)),
+            ("B [3, 1], x[?].".to_owned(), vec![3, 1])
+        );
+
+        let end = RunEvent::RunFinished {
+            outcome: Outcome::Completed,
+            text: "A [2]. B [1, 2], x[5].".to_owned(),
+            answer: "B [1".to_owned(),
+            citations: vec![cited(2, 80), cited(1, 90), cited(2, 70)],
+            usage: RunUsage::default(),
+        };
+        assert_eq!(
+            numbered(numbering, end),
+            ("A [2]. B [3, 1], x[?].".to_owned(), vec![2, 3, 1])
+        );
+    }
+
+    #[test]
+    fn numbered_chunks_stay_as_they_are() {
+        let mut numbering = Numbering::default();
+        let mut first = context(0, &[7, 8]);
+        let mut second = context(1, &[9, 8]);
+        numbering.number(&mut first);
+        numbering.number(&mut second);
+
+        let mut reader = Numbering::default();
+        for event in [first, second] {
+            let mut again = event.clone();
+            reader.number_chunks(&mut again);
+            assert_eq!(again, event);
+        }
+    }
+}
