@@ -187,6 +187,18 @@ pub enum Subcommands {
         #[command(flatten)]
         documents: DocumentFlags,
     },
+    /// Print the chunks that match a query, with the scores that ranked them; nothing is generated
+    Search {
+        /// Folder of documents
+        folder: PathBuf,
+        /// Words, or a question
+        query: String,
+        /// Number of chunks
+        #[arg(long, value_name = "NUMBER", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        limit: u32,
+        #[command(flatten)]
+        documents: DocumentFlags,
+    },
     /// Link related chunks within each document by attention, and print the links (--json: of every document)
     Links {
         /// Folder of documents

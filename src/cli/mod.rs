@@ -14,6 +14,7 @@ mod replay;
 mod formats;
 mod inspect;
 mod links;
+mod search;
 mod pull;
 mod doctor;
 pub mod demo;
@@ -28,7 +29,7 @@ pub use hub::{Commands, Hub, Sink};
 pub use interrupt::Interrupt;
 pub use output::Output;
 
-use crate::config::{ConfigError, Layers, LinkerKind, Paths};
+use crate::config::{ConfigError, Layers, LinkerKind, Paths, RetrieverKind};
 use crate::corpus;
 use crate::event::Problem;
 use args::ModelsCommand;
@@ -150,6 +151,22 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
             let mut layers = layers()?;
             documents.limit(&mut layers)?;
             Work::new(layers, &paths, out)?.explain(folder, question, expect)
+        }
+        Some(Subcommands::Search {
+            folder,
+            query,
+            limit,
+            documents,
+        }) => {
+            let mut layers = layers()?;
+            if layers.config()?.retriever.kind == RetrieverKind::Off {
+                // a preset without retrieval says nothing about a search
+                layers.set("search", "retriever.kind", "hybrid")?;
+            }
+            documents.limit(&mut layers)?;
+            let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
+            layers.set("search", "retriever.keep", &limit.to_string())?;
+            Work::new(layers, &paths, out)?.search(folder, query, limit)
         }
         Some(Subcommands::Eval(what)) => eval::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Probe(what)) => probe::run(what, &arguments.shared, &paths, out),

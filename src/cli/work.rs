@@ -214,12 +214,23 @@ impl<'a> Work<'a> {
             Err(WorkerError::Index(IndexError::InUse { .. })) => Ok(None),
             other => other.map(Some),
         })?;
+        let is_in_use = updated.is_none();
         match updated {
             None => self.observer.out.remark(
                 "another ragscope is writing this index; answering from its last complete state",
             ),
             Some(None) => return Err(Stopped::Interrupted),
             Some(Some(report)) => self.report_skipped(folder, &report),
+        }
+        if self.observer.documents() == 0 && is_in_use {
+            return Err(Failure::new(
+                format!(
+                    "another ragscope is indexing {} for the first time",
+                    folder.display()
+                ),
+                "wait for it, and run the command again",
+            )
+            .into());
         }
         if self.observer.documents() == 0 {
             let error = format!("no readable document in {}", folder.display());

@@ -127,6 +127,13 @@ choices! {
         /// One text with all of them.
         All = "all",
     }
+    /// The passages in the prompt of a retry with more passages.
+    ExpandedContext {
+        /// All of them, as SEARAG's algorithm 1 has it.
+        All = "all",
+        /// The best of them, up to retriever.k.
+        K = "k",
+    }
     /// What drops chunks before they reach the context.
     FilterKind {
         /// Nothing is dropped.

@@ -180,6 +180,8 @@ settings! {
         relatives: u32 = 0, in 0..=1000;
         /// How a hit is joined with its related chunks.
         join: LinkJoin = LinkJoin::Pairs;
+        /// Merge joined texts that share a chunk into one.
+        merge: bool = true;
     }
 
     /// Dropping of chunks before they reach the context.
@@ -199,8 +201,8 @@ settings! {
         /// graded: minimum variance of the scores for their mean to be the threshold; below it the
         /// threshold is the mean plus the standard deviation.
         min_variance: f32 = 0.01, in 0..=1;
-        /// graded: number of chunks kept when no score reaches the threshold.
-        fallback: u32 = 3, in 1..=1000;
+        /// Number of best chunks kept when none passes; 0 leaves the context empty.
+        fallback: u32 = 3, in 0..=1000;
         /// binary: minimum probability of "relevant" to keep a chunk.
         min_probability: f32 = 0.5, in 0..=1;
     }
@@ -282,6 +284,8 @@ settings! {
         expand_by: u32 = 5, in 0..=1000;
         /// Maximum number of passages of that retry in all.
         expand_to: u32 = 10, in 0..=1000;
+        /// How many of those passages are in the prompt of that retry.
+        expanded_context: ExpandedContext = ExpandedContext::All;
     }
 
     /// Queries of retrieval.

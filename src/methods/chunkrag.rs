@@ -244,11 +244,11 @@ pub struct Kept {
 }
 
 /// Keeps the scores that reach the threshold (algorithm 1, line 22). If none does, keeps the best
-/// `fallback`, the first among equals: a context is never empty.
-pub fn keep(scores: &[f64], threshold: &Threshold, fallback: usize) -> Kept {
+/// `fallback`, the first among equals.
+pub fn keep(scores: &[f64], threshold: f64, fallback: usize) -> Kept {
     let kept: Vec<bool> = scores
         .iter()
-        .map(|score| *score >= threshold.value - TOLERANCE)
+        .map(|score| *score >= threshold - TOLERANCE)
         .collect();
     if scores.is_empty() || kept.contains(&true) {
         return Kept {
@@ -259,7 +259,7 @@ pub fn keep(scores: &[f64], threshold: &Threshold, fallback: usize) -> Kept {
 
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
-    let best = &order[..fallback.max(1).min(order.len())];
+    let best = &order[..fallback.min(order.len())];
     Kept {
         kept: (0..scores.len()).map(|at| best.contains(&at)).collect(),
         fell_back: true,

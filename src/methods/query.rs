@@ -10,7 +10,7 @@ use crate::event::{QueryWord, WordOrigin};
 use crate::index::is_content_word;
 use crate::llm::Token;
 
-/// Maximum words of a query from the whole history.
+/// Maximum words of an uncertain region, and of a query from the whole history.
 const MAX_WORDS: usize = 64;
 /// Minimum cosine similarity of words and entities that overlap semantically; the paper has no
 /// figure.
@@ -171,6 +171,7 @@ pub fn uncertainty_aware(
         .map(|word| trimmed(&word.text))
         .filter(|word| is_content_word(word, language))
         .filter(|word| !LEAD_IN.contains(&word.to_lowercase().as_str()))
+        .take(MAX_WORDS)
         .collect();
 
     let base = match previous {

@@ -13,6 +13,73 @@ use serde_json::Value;
 use super::program::{Program, QUESTION};
 
 #[test]
+fn a_search_prints_the_chunks_and_why_they_were_found() {
+    let program = Program::new();
+    fs::write(
+        program.corpus().join("ships.md"),
+        "# Ships\n\nThe Heron sails north.\n",
+    )
+    .expect("written");
+
+    let ended = program.run(&["search", "notes", "Where was Tam Reeve born?"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    assert!(
+        lines[0].starts_with(" 1  people.md:")
+            && lines[0].contains("bm25 ")
+            && lines[0].contains("cosine "),
+        "{}",
+        ended.stdout
+    );
+    assert!(
+        lines[1].contains("Tam Reeve was born in Lorbymouth."),
+        "{}",
+        ended.stdout
+    );
+    assert!(
+        lines[2].contains("ships.md") && lines[2].ends_with("by its meaning alone"),
+        "{}",
+        ended.stdout
+    );
+
+    let ended = program.run(&[
+        "search",
+        "notes",
+        "Reeve",
+        "--limit",
+        "1",
+        "--json",
+        "--preset",
+        "closed-book",
+    ]);
+    let found: Value = serde_json::from_str(&ended.stdout).expect("one object");
+    assert_eq!(found["hits"].as_array().map(Vec::len), Some(1), "{found}");
+    assert_eq!(found["hits"][0]["chunk"]["document"], "people.md");
+
+    let ended = program.run(&[
+        "search",
+        "notes",
+        "Reeve",
+        "--only",
+        "ships.md",
+        "--set",
+        "retriever.kind=bm25",
+    ]);
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (Some(0), ""),
+        "{}",
+        ended.stderr
+    );
+    assert!(
+        ended.stderr.contains("nothing was found"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(program.run(&["search", "notes", " "]).code, Some(2));
+}
+
+#[test]
 fn commands_that_only_look_say_what_they_see() {
     let cases: [(&[&str], &str); 18] = [
         (&["--version"], "ragscope 0."),

@@ -1,6 +1,7 @@
 //! Settles a sentence that the gate must judge: it is kept, or regenerated from the passages of a
 //! lookup (SEARAG, algorithm 1 and section 3.3).
 
+use crate::config::ExpandedContext;
 use crate::engine::error::RunError;
 use crate::engine::run::{Draft, Need, Passages, Roles, Run, StepLookup, context};
 use crate::engine::stages::reranked;
@@ -242,5 +243,9 @@ fn expand(
         dropped,
         spare: Vec::new(),
     };
-    context::choose(run, candidates).map(Some)
+    let k = match run.tools.config.gate.expanded_context {
+        ExpandedContext::All => k,
+        ExpandedContext::K => run.tools.config.retriever.k,
+    };
+    context::choose_up_to(run, candidates, k).map(Some)
 }

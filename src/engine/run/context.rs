@@ -23,6 +23,11 @@ pub fn needs_corpus(config: &Config) -> bool {
 /// to `retriever.k` in all unless more are pinned, without those that do not fit the prompt.
 pub fn choose(run: &mut Run<'_>, candidates: Passages) -> Result<Passages, RunError> {
     let k = run.tools.config.retriever.k;
+    choose_up_to(run, candidates, k)
+}
+
+/// As [`choose`], up to `k` in all.
+pub fn choose_up_to(run: &mut Run<'_>, candidates: Passages, k: u32) -> Result<Passages, RunError> {
     let (mut hits, others) = pins::split_pinned(&run.tools.config.retriever, candidates);
     let slots = hits.len().max(k as usize);
     hits.extend(others.hits);
@@ -143,6 +148,12 @@ struct Merged {
 
 /// Merges joined texts that share a chunk (SAKI-RAG, section 3.2), and emits what became of them.
 fn merge(run: &mut Run<'_>, hits: Vec<Hit>) -> Merged {
+    if !run.tools.config.linker.merge {
+        return Merged {
+            hits,
+            absorbed: Vec::new(),
+        };
+    }
     let (hits, absorbed) = joined::merge(hits);
     if absorbed.is_empty() {
         return Merged {

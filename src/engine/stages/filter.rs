@@ -5,7 +5,7 @@ use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run, context};
 use crate::event::{DropReason, DroppedChunk, GradedChunk, Hit, JudgedChunk, RunEvent, Stage};
-use crate::methods::chunkrag::{self, Twin};
+use crate::methods::chunkrag::{self, Kept, Twin};
 use crate::methods::{MethodError, ModelCalls as _, cosine};
 
 /// Room for a label and the end of the turn.
@@ -44,11 +44,11 @@ impl HitStage for Binary {
         let rows = run.classify("relevant", &prompts, &["1", "0"])?;
         let probabilities: Vec<f32> = rows.iter().map(|row| row[0]).collect();
 
-        // a judge that rejects every chunk says nothing about which one is better: all stay
-        let min_probability = run.tools.config.filter.min_probability;
-        let fell_back = probabilities
-            .iter()
-            .all(|probability| *probability < min_probability);
+        let filter = &run.tools.config.filter;
+        let min_probability = filter.min_probability;
+        let exact: Vec<f64> = probabilities.iter().map(|one| f64::from(*one)).collect();
+        let Kept { kept, fell_back } =
+            chunkrag::keep(&exact, f64::from(min_probability), filter.fallback as usize);
 
         let judged = passages
             .hits
@@ -63,13 +63,13 @@ impl HitStage for Binary {
             step: run.step,
             judged,
             min_probability,
-            fell_back: fell_back && !passages.hits.is_empty(),
+            fell_back,
         });
 
         let verdicts = probabilities
             .into_iter()
-            .map(|probability| {
-                let is_kept = fell_back || probability >= min_probability;
+            .zip(kept)
+            .map(|(probability, is_kept)| {
                 (!is_kept).then_some(DropReason::Irrelevant {
                     probability,
                     min_probability,
@@ -167,7 +167,7 @@ fn grade(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
         .collect();
     let exact: Vec<f64> = scores.iter().map(|score| f64::from(*score)).collect();
     let threshold = chunkrag::threshold(&exact, f64::from(filter.min_variance));
-    let kept = chunkrag::keep(&exact, &threshold, filter.fallback as usize);
+    let kept = chunkrag::keep(&exact, threshold.value, filter.fallback as usize);
 
     let graded = passages
         .hits

@@ -12,8 +12,8 @@ use crate::engine::run::{Corpus, OpenGenerator, Run, Tools};
 use crate::engine::stages::link_builder;
 use crate::engine::stages::utility::{self, FinishedRun};
 use crate::event::{
-    Advice, ChunkText, Flow, IndexReport, Link, LinkReport, Outcome, Problem, RunEvent, SESSION,
-    SessionEvent, StopFlag, TracedLookup,
+    Advice, ChunkText, Flow, IndexReport, Link, LinkReport, Outcome, Problem, Retrieval, RunEvent,
+    SESSION, SessionEvent, StopFlag, TracedLookup,
 };
 use crate::index::{Index, IndexError, LinkRecipe, Search, Update};
 use crate::llm::{EntailmentJudge, Generator as _, LlmError, Reranker};
@@ -378,6 +378,27 @@ impl Worker {
             .links(document)?
             .unwrap_or_else(|| vec![Vec::new(); chunks.len()]);
         Ok(chunks.into_iter().zip(links).collect())
+    }
+
+    /// Searches the open corpus as a question would, and returns the fused hits, best first.
+    ///
+    /// # Errors
+    /// No corpus is open; settings; the embedder or the index fails.
+    pub fn search(&mut self, query: &str, publish: Publish<'_>) -> Result<Retrieval, WorkerError> {
+        let config = self.layers.config()?;
+        let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
+        let session = &mut self.session;
+        let mut emit = |event| publish(session.record(event));
+        let embedder = self.models.embedder(&config, &mut emit)?;
+
+        let vectors = if config.retriever.kind.has_vectors() {
+            embedder.model.embed_queries(&[query])?
+        } else {
+            Vec::new()
+        };
+        let vector = vectors.first().map(Vec::as_slice).unwrap_or_default();
+        let fingerprint = &embedder.model.card().fingerprint;
+        Ok(index.search(query, vector, fingerprint, &config.retriever)?)
     }
 
     /// Searches a phrase among the chunks of the open corpus and in the results of these queries,

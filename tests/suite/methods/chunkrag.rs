@@ -26,7 +26,7 @@ fn thresholds_are_those_of_the_formula_and_equal_scores_are_not_lost() {
             );
         }
         assert_eq!(case["tight"], found.is_tight, "{name}");
-        let kept = keep(&scores, &found, 3);
+        let kept = keep(&scores, found.value, 3);
         let left: Vec<usize> = (0..scores.len()).filter(|at| kept.kept[*at]).collect();
         // where the published rule drops everything by rounding, or because no score can reach it, something is kept
         let expected = match places(&case["kept_reference"]) {
@@ -39,20 +39,12 @@ fn thresholds_are_those_of_the_formula_and_equal_scores_are_not_lost() {
         }
     }
     assert_eq!(fell_back, ["tight, top value tied"]);
-    assert_eq!(keep(&[], &threshold(&[], 0.01), 3).kept.len(), 0);
+    assert_eq!(keep(&[], threshold(&[], 0.01).value, 3).kept.len(), 0);
 }
 
 #[test]
 fn the_fallback_keeps_the_best() {
-    let tight = threshold(&[0.70, 0.75, 0.75, 0.74], 0.01);
-    let kept = keep(
-        &[0.70, 0.75, 0.75, 0.74],
-        &ragscope::methods::chunkrag::Threshold {
-            value: 0.9,
-            ..tight
-        },
-        2,
-    );
+    let kept = keep(&[0.70, 0.75, 0.75, 0.74], 0.9, 2);
     assert!(kept.fell_back);
     assert_eq!(kept.kept, [false, true, true, false]);
 }
@@ -147,7 +139,7 @@ fn an_undecided_judge_gives_the_middle() {
         .collect();
     assert!(scores.iter().all(|score| (score - 0.5).abs() < 1e-6));
     assert_eq!(
-        keep(&scores, &threshold(&scores, 0.01), 1).kept,
+        keep(&scores, threshold(&scores, 0.01).value, 1).kept,
         [true, true],
         "all grades equal: all are kept"
     );
