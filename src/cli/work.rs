@@ -216,6 +216,16 @@ impl<'a> Work<'a> {
         })?;
         let is_in_use = updated.is_none();
         match updated {
+            None if self.observer.documents() == 0 => {
+                return Err(Failure::new(
+                    format!(
+                        "another ragscope is making the first index of {}",
+                        folder.display()
+                    ),
+                    "ask again when it is done",
+                )
+                .into());
+            }
             None => self.observer.out.remark(
                 "another ragscope is writing this index; answering from its last complete state",
             ),

@@ -47,6 +47,8 @@ pub enum CorpusError {
     NotAFolder { folder: String },
     #[error("the folder {folder} cannot be read ({reason})")]
     Unreadable { folder: String, reason: String },
+    #[error("the folder {folder} is not read: {reason}")]
+    IgnoreFiles { folder: String, reason: String },
     #[error("corpus.include: `{glob}` is not a glob ({reason})")]
     BadGlob { glob: String, reason: String },
     #[error("stopped")]
@@ -60,6 +62,9 @@ impl Advice for CorpusError {
             Self::NotAFolder { .. } => {
                 Some("give the folder that holds it (corpus.include can name single files)".into())
             }
+            Self::IgnoreFiles { .. } => Some(
+                "shorten them, or read the folder without them: corpus.gitignore = false".into(),
+            ),
             Self::Unreadable { .. } => Some("check its permissions".into()),
             Self::BadGlob { .. } => Some("write it as in a .gitignore file, e.g. `*.md`".into()),
             Self::Stopped => None,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use ignore::overrides::{Override, OverrideBuilder};
@@ -49,6 +50,12 @@ pub fn walk(
     publish: &mut dyn FnMut(SessionEvent) -> Flow,
 ) -> Result<Walked, CorpusError> {
     check_folder(folder)?;
+    if settings.gitignore
+        && let Some(reason) = fault_of_ignore_files(folder, folder)
+    {
+        let folder = folder.display().to_string();
+        return Err(CorpusError::IgnoreFiles { folder, reason });
+    }
     let include = globs(folder, &settings.include)?;
     let mut progress = Progress {
         publish,
@@ -57,13 +64,18 @@ pub fn walk(
         done: 0,
     };
     let mut walked = Walked::default();
-    for entry in walker(folder, settings).build() {
+    let refused_folders = Arc::default();
+    for entry in walker(folder, settings, &refused_folders).build() {
         match entry {
             Ok(entry) => visit(folder, &entry, &include, settings, &mut walked),
             Err(error) => walked.skipped.extend(refused(folder, &error)),
         }
         progress.step(&walked)?;
     }
+    let mut refused_folders = refused_folders
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    walked.skipped.append(&mut refused_folders);
     walked.files.sort_by(|one, other| one.path.cmp(&other.path));
     walked
         .skipped
@@ -119,7 +131,13 @@ fn globs(folder: &Path, include: &[String]) -> Result<Override, CorpusError> {
         .map_err(|error| bad(&include.join(" "), &error))
 }
 
-fn walker(folder: &Path, settings: &CorpusSettings) -> WalkBuilder {
+/// Folders that a walk left out, with the reasons.
+type RefusedFolders = Arc<Mutex<Vec<SkippedFile>>>;
+
+fn walker(folder: &Path, settings: &CorpusSettings, refused: &RefusedFolders) -> WalkBuilder {
+    let root = folder.to_owned();
+    let refused = Arc::clone(refused);
+    let has_limit = settings.gitignore;
     let below = |own: &PathBuf| own.starts_with(folder) && own != folder;
     let own: Vec<PathBuf> = Paths::of_user()
         .folders()
@@ -127,6 +145,28 @@ fn walker(folder: &Path, settings: &CorpusSettings) -> WalkBuilder {
         .map(|own| own.canonicalize().unwrap_or(own))
         .filter(below)
         .collect();
+
+    let is_entered = move |entry: &DirEntry| {
+        if entry.file_name() == ".git" || is_own(entry.path(), &own) {
+            return false;
+        }
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let fault = (has_limit && is_folder)
+            .then(|| fault_of_ignore_files(entry.path(), &root))
+            .flatten();
+        let Some(fault) = fault else {
+            return true;
+        };
+        let skipped = SkippedFile {
+            path: inside(&root, entry.path()),
+            reason: format!("{fault}; corpus.gitignore = false reads the folder without them"),
+        };
+        refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(skipped);
+        false
+    };
 
     let mut walker = WalkBuilder::new(folder);
     walker
@@ -139,8 +179,36 @@ fn walker(folder: &Path, settings: &CorpusSettings) -> WalkBuilder {
         .parents(settings.gitignore)
         .require_git(false)
         .sort_by_file_name(Ord::cmp)
-        .filter_entry(move |entry| entry.file_name() != ".git" && !is_own(entry.path(), &own));
+        .filter_entry(is_entered);
     walker
+}
+
+/// Files of a folder that say what a walk leaves out.
+const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".git/info/exclude"];
+/// Maximum size of the ignore files of a folder and of those above it in the corpus: in memory their
+/// globs take 400 times as much, and no list that users write is as long.
+const MAX_IGNORE_BYTES: u64 = 256 << 10;
+
+/// Returns the reason why the ignore files of a folder are not read, and so the folder neither.
+fn fault_of_ignore_files(folder: &Path, root: &Path) -> Option<String> {
+    let files = |folder: &Path| {
+        let found = IGNORE_FILES.map(|name| std::fs::metadata(folder.join(name)).ok());
+        found.into_iter().flatten().filter(|about| !about.is_dir())
+    };
+    if files(folder).any(|about| !about.is_file()) {
+        return Some("its .gitignore or .ignore is not a regular file".to_owned());
+    }
+    files(folder).next()?;
+
+    let folders = folder
+        .ancestors()
+        .take_while(|above| above.starts_with(root));
+    let bytes: u64 = folders.flat_map(files).map(|about| about.len()).sum();
+    (bytes > MAX_IGNORE_BYTES).then(|| {
+        format!(
+            "the .gitignore and .ignore files there and above hold {bytes} bytes, more than {MAX_IGNORE_BYTES}"
+        )
+    })
 }
 
 /// Returns whether a folder is one of the program's own: recordings and indexes of a corpus are no

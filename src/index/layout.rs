@@ -138,10 +138,12 @@ impl Layout {
         };
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if number(&name).is_some_and(|number| !generations.contains(&number)) {
-                let _ = fs::remove_dir_all(entry.path());
-            } else if name.starts_with("vectors-") && !vectors.contains(&name.as_str()) {
-                let _ = fs::remove_file(entry.path());
+            let is_unused = match number(&name) {
+                Some(number) => !generations.contains(&number),
+                None => name.starts_with("vectors-") && !vectors.contains(&name.as_str()),
+            };
+            if is_unused {
+                let _ = remove(&entry.path());
             }
         }
     }
@@ -150,18 +152,14 @@ impl Layout {
     pub fn clear(&self) -> Result<(), FileError> {
         // first the pointer: without it nothing of the rest is used, whatever happens next
         let pointer = self.current_file();
-        match fs::remove_file(&pointer) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(FileError::write(&pointer, error));
-            }
-            _ => self.sweep(&[], &[]),
-        }
+        remove(&pointer).map_err(|error| FileError::write(&pointer, error))?;
+        self.sweep(&[], &[]);
         // only a cache: what cannot be deleted is still valid
-        let _ = fs::remove_file(self.similarity_cache());
+        let _ = remove(&self.similarity_cache());
         self.extracts().sweep(std::iter::empty());
-        let remove =
-            |file: &PathBuf| fs::remove_file(file).map_err(|error| FileError::write(file, error));
-        super::link_store::files(self).iter().try_for_each(remove)
+        super::link_store::files(self)
+            .iter()
+            .try_for_each(|file| remove(file).map_err(|error| FileError::write(file, error)))
     }
 
     /// Returns the file of the similarity cache.
@@ -176,6 +174,19 @@ impl Layout {
 
     fn current_file(&self) -> PathBuf {
         self.root.join("current")
+    }
+}
+
+/// Deletes what is at a path, if anything is: a file, or a folder in its place.
+fn remove(path: &Path) -> std::io::Result<()> {
+    let removed = if path.is_dir() && !path.is_symlink() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    };
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 

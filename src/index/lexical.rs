@@ -4,22 +4,26 @@
 use std::path::Path;
 
 use tantivy::collector::{DocSetCollector, TopDocs};
+use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::indexer::NoMergePolicy;
-use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, Query, TermQuery, TermSetQuery};
+use tantivy::query::{
+    Bm25StatisticsProvider, BooleanQuery, ConstScoreQuery, Occur, Query, TermQuery, TermSetQuery,
+};
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
     Value as _,
 };
 use tantivy::tokenizer::{PreTokenizedString, Token};
 use tantivy::{
-    DocAddress, Index, IndexWriter, ReloadPolicy, Searcher, SegmentMeta, TantivyDocument,
-    TantivyError, Term,
+    DocAddress, DocSet as _, Index, IndexWriter, ReloadPolicy, Searcher, SegmentMeta, TERMINATED,
+    TantivyDocument, TantivyError, Term,
 };
 
 use super::analyser;
 use super::error::FileError;
 use super::filter::Filter;
+use super::read_only::ReadOnly;
 use crate::corpus::Format;
 use crate::event::ChunkText;
 
@@ -34,6 +38,8 @@ struct Fields {
     row: Field,
     document: Field,
     words: Field,
+    /// The number of words.
+    length: Field,
     chunk: Field,
 }
 
@@ -47,6 +53,7 @@ fn schema() -> (Schema, Fields) {
         row: schema.add_u64_field("row", FAST),
         document: schema.add_text_field("document", STRING),
         words: schema.add_text_field("words", TextOptions::default().set_indexing_options(words)),
+        length: schema.add_u64_field("length", FAST),
         chunk: schema.add_text_field("chunk", STORED),
     };
     (schema.build(), fields)
@@ -64,12 +71,48 @@ pub(super) struct StoredChunk {
 pub(super) struct Lexical {
     searcher: Searcher,
     fields: Fields,
+    /// The number of words of all chunks.
+    length: u64,
+}
+
+/// The statistics of BM25 over the chunks that were not deleted: tantivy counts the deleted ones until
+/// their segments are merged, so that scores would depend on the history of an index.
+struct Living<'a>(&'a Lexical);
+
+impl Bm25StatisticsProvider for Living<'_> {
+    fn total_num_tokens(&self, _field: Field) -> tantivy::Result<u64> {
+        Ok(self.0.length)
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        Ok(self.0.searcher.num_docs())
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        let mut count = 0;
+        for reader in self.0.searcher.segment_readers() {
+            let index = reader.inverted_index(term.field())?;
+            let Some(living) = reader.alive_bitset() else {
+                count += u64::from(index.doc_freq(term)?);
+                continue;
+            };
+            let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else {
+                continue;
+            };
+            let mut doc = postings.doc();
+            while doc != TERMINATED {
+                count += u64::from(living.is_alive(doc));
+                doc = postings.advance();
+            }
+        }
+        Ok(count)
+    }
 }
 
 impl Lexical {
     pub fn open(folder: &Path) -> Result<Self, FileError> {
         let open = || {
-            let index = Index::open_in_dir(folder)?;
+            let index = Index::open(ReadOnly(MmapDirectory::open(folder)?))?;
             let reader = index
                 .reader_builder()
                 .reload_policy(ReloadPolicy::Manual)
@@ -81,7 +124,12 @@ impl Lexical {
         if found != expected {
             return Err(FileError::damaged(folder, "it has other fields"));
         }
-        Ok(Self { searcher, fields })
+        let length = count_words(&searcher).map_err(|error| reading(folder, &error))?;
+        Ok(Self {
+            searcher,
+            fields,
+            length,
+        })
     }
 
     /// Returns every chunk that was not deleted, by id.
@@ -134,9 +182,11 @@ impl Lexical {
             ];
             query = BooleanQuery::new(clauses);
         }
-        let found = self
-            .searcher
-            .search(&query, &TopDocs::with_limit(count).order_by_score())?;
+        let found = self.searcher.search_with_statistics_provider(
+            &query,
+            &TopDocs::with_limit(count).order_by_score(),
+            &Living(self),
+        )?;
 
         let mut listed = Vec::with_capacity(found.len());
         for (score, address) in found {
@@ -211,7 +261,7 @@ impl LexicalWriter {
     pub fn open(folder: &Path) -> Result<Self, FileError> {
         let (schema, fields) = schema();
         let open = || {
-            let directory = tantivy::directory::MmapDirectory::open(folder)?;
+            let directory = MmapDirectory::open(folder)?;
             // one thread and no merging in the background: the same input gives the same files, and
             // they are complete after a commit
             let writer: IndexWriter = Index::open_or_create(directory, schema)?
@@ -244,6 +294,7 @@ impl LexicalWriter {
         document.add_u64(self.fields.id, chunk.id);
         document.add_u64(self.fields.row, u64::from(row));
         document.add_text(self.fields.document, &chunk.document);
+        document.add_u64(self.fields.length, tokens.len() as u64);
         document.add_pre_tokenized_text(
             self.fields.words,
             PreTokenizedString {
@@ -279,6 +330,17 @@ impl LexicalWriter {
             .and_then(|()| self.writer.wait_merging_threads())
             .map_err(|error| writing(&folder, &error))
     }
+}
+
+/// Counts the words of the chunks that were not deleted.
+fn count_words(searcher: &Searcher) -> tantivy::Result<u64> {
+    let mut words = 0;
+    for reader in searcher.segment_readers() {
+        let lengths = reader.fast_fields().u64("length")?;
+        let of_chunk = |doc| lengths.first(doc).unwrap_or(0);
+        words += reader.doc_ids_alive().map(of_chunk).sum::<u64>();
+    }
+    Ok(words)
 }
 
 /// Returns the words by which a chunk is found. Code says in its path, and not in the function itself,

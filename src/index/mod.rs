@@ -26,6 +26,7 @@ mod vectors;
 mod draft;
 mod generation;
 mod analyser;
+mod read_only;
 mod lexical;
 mod graph;
 mod filter;

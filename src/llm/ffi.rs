@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::Arc;
 #[cfg(unix)]
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -19,6 +20,7 @@ use llama_cpp_sys_2 as sys;
 
 use super::LlmError;
 use super::cells::Memory;
+use super::log::Level;
 use super::threads::Threads;
 use crate::config::KvCacheType;
 use crate::event::StopFlag;
@@ -154,6 +156,23 @@ impl Batch {
         self.positions.len()
     }
 
+    /// Checks that each entry is a token, or each a vector of this width: llama.cpp reads as much as
+    /// there should be.
+    fn check(&self, width: usize) -> Result<(), LlmError> {
+        let entries = self.positions.len();
+        let is_whole = if self.vectors.is_empty() {
+            self.tokens.len() == entries
+        } else {
+            self.tokens.is_empty() && self.vectors.len() == entries * width
+        };
+        if is_whole {
+            Ok(())
+        } else {
+            let fault = "a batch mixes tokens and vectors, or has vectors of another width";
+            Err(LlmError::Backend(fault.to_owned()))
+        }
+    }
+
     /// Returns the number of entries that are output.
     pub fn outputs(&self) -> usize {
         self.outputs
@@ -175,19 +194,23 @@ type ReaderCell = RefCell<Option<Box<dyn TensorReader + Send>>>;
 /// A llama.cpp context with its model, its stop flag and its tensor reader.
 pub(super) struct Context {
     raw: NonNull<sys::llama_context>,
-    // The callbacks have pointers to these two: boxed so that they do not move.
-    stop: Box<StopFlag>,
-    reader: Box<ReaderCell>,
+    // The callbacks have pointers to these two. They are shared and not boxed, since moving a box
+    // would claim that nothing else points into it; no second owner is ever made.
+    stop: Rc<StopFlag>,
+    reader: Rc<ReaderCell>,
     model: Arc<LlamaModel>,
     threads: Threads,
     counts: Vec<i32>,
     sequence_pointers: Vec<*mut i32>,
     vocabulary: usize,
     width: usize,
+    /// Width of a vector in place of a token.
+    input_width: usize,
 }
 
 // SAFETY: a context may move between threads as long as one thread uses it at a time, which
-// `&mut self` ensures; nothing in it is tied to the thread that created it.
+// `&mut self` ensures; nothing in it is tied to the thread that created it, and it is the only owner
+// of what it counts references to.
 unsafe impl Send for Context {}
 
 fn raw_threads(threads: u32) -> i32 {
@@ -206,8 +229,8 @@ impl Context {
     /// Creates a context. `None` if llama.cpp refuses (mostly because memory is exhausted); the reason is in
     /// its log.
     pub fn new(model: &Arc<LlamaModel>, params: ContextParams, stop: &StopFlag) -> Option<Self> {
-        let stop = Box::new(stop.clone());
-        let reader: Box<ReaderCell> = Box::default();
+        let stop = Rc::new(stop.clone());
+        let reader: Rc<ReaderCell> = Rc::default();
 
         // SAFETY: returns a plain struct.
         let mut raw = unsafe { sys::llama_context_default_params() };
@@ -239,14 +262,10 @@ impl Context {
         };
 
         raw.abort_callback = Some(abort);
-        raw.abort_callback_data = std::ptr::from_ref::<StopFlag>(&stop)
-            .cast_mut()
-            .cast::<c_void>();
+        raw.abort_callback_data = Rc::as_ptr(&stop).cast_mut().cast::<c_void>();
         raw.cb_eval = Some(evaluated);
-        raw.cb_eval_user_data = std::ptr::from_ref::<ReaderCell>(&reader)
-            .cast_mut()
-            .cast::<c_void>();
-        // SAFETY: the model lives as long as the context (held in an Arc), and so do the two boxes
+        raw.cb_eval_user_data = Rc::as_ptr(&reader).cast_mut().cast::<c_void>();
+        // SAFETY: the model lives as long as the context (held in an Arc), and so does what is
         // behind the callbacks.
         let raw = unsafe { sys::llama_init_from_model(model_pointer(model), raw) };
 
@@ -260,6 +279,7 @@ impl Context {
             sequence_pointers: Vec::new(),
             vocabulary: usize::try_from(model.n_vocab()).unwrap_or(0),
             width: usize::try_from(model.n_embd_out()).unwrap_or(0),
+            input_width: usize::try_from(model.n_embd()).unwrap_or(0),
         })
     }
 
@@ -288,16 +308,17 @@ impl Context {
 
     /// Sets the reader of the tensors of all decodes until [`Self::clear_tensor_reader`].
     pub fn set_tensor_reader(&mut self, reader: Box<dyn TensorReader + Send>) {
-        *self.reader.get_mut() = Some(reader);
+        *self.reader.borrow_mut() = Some(reader);
     }
 
     /// Stops reading tensors.
     pub fn clear_tensor_reader(&mut self) {
-        *self.reader.get_mut() = None;
+        *self.reader.borrow_mut() = None;
     }
 
     /// Evaluates a batch.
     pub fn decode(&mut self, batch: &mut Batch) -> Result<Decoded, LlmError> {
+        batch.check(self.input_width)?;
         self.counts.clear();
         self.counts.resize(batch.len(), 1);
         self.sequence_pointers.clear();
@@ -332,7 +353,7 @@ impl Context {
         match unsafe { sys::llama_decode(self.raw.as_ptr(), raw) } {
             0 => {
                 // reading tensors costs time that is not the threads'
-                if self.reader.get_mut().is_none() {
+                if self.reader.borrow().is_none() {
                     self.threads.took(batch.len(), started.elapsed());
                 }
                 Ok(Decoded::Done)
@@ -448,7 +469,7 @@ impl Drop for Context {
 }
 
 unsafe extern "C" fn abort(stop: *mut c_void) -> bool {
-    // SAFETY: the pointer is the boxed flag of a live context.
+    // SAFETY: the pointer is the flag of a live context.
     unsafe { &*stop.cast::<StopFlag>() }.is_set()
 }
 
@@ -459,7 +480,7 @@ unsafe extern "C" fn evaluated(
     ask: bool,
     reader: *mut c_void,
 ) -> bool {
-    // SAFETY: the pointer is the boxed cell of a live context, and llama.cpp calls from the thread
+    // SAFETY: the pointer is the cell of a live context, and llama.cpp calls from the thread
     // that decodes.
     let Ok(mut reader) = unsafe { &*reader.cast::<ReaderCell>() }.try_borrow_mut() else {
         return !ask;
@@ -622,7 +643,8 @@ unsafe extern "C" fn ggml_aborts(message: *const c_char) {
     if !message.is_null() {
         // SAFETY: ggml passes a string that ends with a zero.
         let message = unsafe { CStr::from_ptr(message) };
-        super::log::write(true, &format!("{}\n", message.to_string_lossy()));
+        let message = format!("{}\n", message.to_string_lossy());
+        super::log::write(Level::Error, &message);
     }
 }
 
@@ -670,10 +692,12 @@ unsafe extern "C" fn log(level: sys::ggml_log_level, text: *const c_char, _data:
     if !text.is_null() {
         // SAFETY: llama.cpp passes a string that ends with a zero.
         let text = unsafe { CStr::from_ptr(text) };
-        super::log::write(
-            level == sys::GGML_LOG_LEVEL_ERROR || level == sys::GGML_LOG_LEVEL_WARN,
-            &text.to_string_lossy(),
-        );
+        let level = match level {
+            sys::GGML_LOG_LEVEL_ERROR => Level::Error,
+            sys::GGML_LOG_LEVEL_WARN => Level::Warning,
+            _ => Level::Remark,
+        };
+        super::log::write(level, &text.to_string_lossy());
     }
 }
 
@@ -699,5 +723,34 @@ pub(super) fn chat_templates() -> Vec<String> {
             .filter(|name| !name.is_null())
             .map(|name| CStr::from_ptr(name).to_string_lossy().into_owned())
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Batch;
+
+    #[test]
+    fn a_batch_is_all_tokens_or_all_vectors_of_the_right_width() {
+        let batch = |tokens: usize, vectors: &[usize]| {
+            let mut batch = Batch::default();
+            for position in 0..tokens {
+                batch.push(7, position, 0, true);
+            }
+            for (position, width) in vectors.iter().enumerate() {
+                batch.push_vector(&vec![0.5; *width], position, 0, true);
+            }
+            batch
+        };
+        for (tokens, vectors, is_whole) in [
+            (3, &[][..], true),
+            (0, &[4, 4], true),
+            (0, &[4, 3], false),
+            (0, &[8], false),
+            (1, &[4], false),
+        ] {
+            let checked = batch(tokens, vectors).check(4);
+            assert_eq!(checked.is_ok(), is_whole, "{tokens} {vectors:?}");
+        }
     }
 }

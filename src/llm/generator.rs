@@ -8,7 +8,9 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
 
 use super::cells::{Cells, Sharing};
+use super::discover;
 use super::ffi::{Attention, Batch, CONTEXT_STEP, Context, ContextParams, Purpose};
+use super::gguf::Metadata;
 use super::load::{self, LoadOptions, LoadRequest, Loaded};
 use super::numbers::{Candidates, Sampler};
 use super::runtime::Runtime;
@@ -59,6 +61,27 @@ pub struct LlamaGenerator {
 /// [`LlmError::Settings`] for settings that name no device or template and for a context that does
 /// not fit the memory.
 pub fn load_generator(
+    runtime: &Runtime,
+    file: &Path,
+    settings: &GeneratorSettings,
+    stop: &StopFlag,
+    progress: &mut dyn FnMut(f32) -> Flow,
+) -> Result<LlamaGenerator, LlmError> {
+    if discover::role(&Metadata::read(file)?) == ModelRole::Linker {
+        return Err(LlmError::Unusable {
+            path: file.display().to_string(),
+            reason: "it reads the vectors of sentences for links and writes no text".to_owned(),
+        });
+    }
+    load_linker(runtime, file, settings, stop, progress)
+}
+
+/// Loads a model whose attention becomes links: a generator, or one that reads the vectors of
+/// sentences.
+///
+/// # Errors
+/// As [`load_generator`], but for the last kind of model.
+pub fn load_linker(
     runtime: &Runtime,
     file: &Path,
     settings: &GeneratorSettings,
@@ -131,7 +154,7 @@ fn sharing(loaded: &Loaded) -> Sharing {
         return Sharing::Prefix;
     }
     log::write(
-        false,
+        log::Level::Remark,
         "ragscope: this model keeps one state per sequence: prompts share no prefix\n",
     );
     Sharing::Whole

@@ -12,10 +12,40 @@ const KEPT_ERRORS: usize = 8;
 /// A log file longer than this is emptied at the next start.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// How grave a line of the log is, the gravest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    Remark,
+    Warning,
+    Error,
+}
+
 struct Log {
     file: Option<File>,
     /// Warnings and errors, oldest first.
-    errors: VecDeque<String>,
+    errors: VecDeque<(Level, String)>,
+}
+
+impl Log {
+    /// Returns the first of the gravest lines: a warning rarely says why a load failed when an error
+    /// comes after it.
+    fn reason(&self) -> Option<&str> {
+        let gravest = self.errors.iter().map(|(level, _)| *level).max()?;
+        let mut lines = self.errors.iter();
+        lines
+            .find(|(level, _)| *level == gravest)
+            .map(|(_, line)| line.as_str())
+    }
+
+    fn keep(&mut self, level: Level, line: &str) {
+        if level == Level::Remark || line.is_empty() {
+            return;
+        }
+        self.errors.push_back((level, line.to_owned()));
+        if self.errors.len() > KEPT_ERRORS {
+            self.errors.pop_front();
+        }
+    }
 }
 
 static LOG: Mutex<Log> = Mutex::new(Log {
@@ -45,20 +75,15 @@ pub(super) fn open(file: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Writes a piece of the log; `is_error` for a warning or an error.
-pub(super) fn write(is_error: bool, text: &str) {
+/// Writes a piece of the log.
+pub(super) fn write(level: Level, text: &str) {
     let mut log = lock();
     if let Some(file) = &mut log.file {
         // A full disk must not end a run.
         let _ = file.write_all(text.as_bytes());
     }
 
-    if is_error && !text.trim().is_empty() {
-        log.errors.push_back(text.trim().to_owned());
-        if log.errors.len() > KEPT_ERRORS {
-            log.errors.pop_front();
-        }
-    }
+    log.keep(level, text.trim());
 }
 
 /// Forgets earlier errors, before a call whose failure is to be explained.
@@ -66,10 +91,10 @@ pub(super) fn clear_errors() {
     lock().errors.clear();
 }
 
-/// Returns the first error since, without the name of the C function that logged it.
+/// Returns the first error since, or else the first warning, without the name of the C function that logged it.
 pub(super) fn first_error() -> Option<String> {
     let log = lock();
-    let error = log.errors.front()?;
+    let error = log.reason()?;
     let reason = match error.split_once(": ") {
         Some((function, rest)) if !function.contains(' ') => rest,
         Some(_) | None => error,
@@ -79,4 +104,41 @@ pub(super) fn first_error() -> Option<String> {
             .trim_start_matches("error loading model: ")
             .to_owned(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_explains_more_than_the_warnings_before_it() {
+        use Level::{Error, Remark, Warning};
+
+        let cases = [
+            (&[][..], None),
+            (&[(Remark, "loading"), (Warning, "")], None),
+            (
+                &[(Warning, "odd token"), (Warning, "other")],
+                Some("odd token"),
+            ),
+            (
+                &[
+                    (Warning, "odd token"),
+                    (Error, "no memory"),
+                    (Error, "failed"),
+                ],
+                Some("no memory"),
+            ),
+        ];
+        for (lines, reason) in cases {
+            let mut log = Log {
+                file: None,
+                errors: VecDeque::new(),
+            };
+            for (level, line) in lines {
+                log.keep(*level, line);
+            }
+            assert_eq!(log.reason(), reason, "{lines:?}");
+        }
+    }
 }

@@ -37,7 +37,7 @@ mod vocabulary;
 
 pub use discover::{CacheFolders, FoundModel, ModelSource, discover, resolve};
 pub use embedder::{LlamaEmbedder, load_embedder};
-pub use generator::{LlamaGenerator, load_generator};
+pub use generator::{LlamaGenerator, load_generator, load_linker};
 pub use judge::{Entailment, EntailmentJudge, LlamaClassifier, Reranker, load_entailment_judge};
 pub use linker::linker_misfit;
 pub use no_embedder::NoEmbedder;

@@ -275,6 +275,84 @@ fn two_names_stay_two_names() {
 }
 
 #[test]
+fn ignore_files_have_a_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let file = folder.path().join(name);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        fs::write(file, text).expect("written");
+    };
+    let globs: String = (0..20_000).map(|n| format!("*{n}x*y\n")).collect();
+    let settings = Layers::defaults().config().expect("defaults").corpus;
+    let walked = || corpus::walk(folder.path(), &settings, &mut |_| Flow::Continue);
+
+    write(".gitignore", &globs[..100_000]);
+    for name in [
+        "a.txt",
+        "small/b.txt",
+        "small/c/d.txt",
+        "deep/e/f.txt",
+        "deep/g.txt",
+    ] {
+        write(name, "The Heron sails.");
+    }
+    write("small/.gitignore", "c\n");
+    write("deep/.ignore", &globs[..100_000]);
+    write("deep/e/.gitignore", &globs[..100_000]);
+    let found = walked().expect("walked");
+    let paths: Vec<&str> = found.files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["a.txt", "deep/g.txt", "small/b.txt"]);
+    assert_eq!(found.skipped.len(), 1);
+    assert_eq!(found.skipped[0].path, "deep/e");
+    let reason = &found.skipped[0].reason;
+    assert!(reason.contains("300000 bytes"), "{reason}");
+
+    write(".gitignore", &globs.repeat(2));
+    let refused = walked().expect_err("refused").to_string();
+    assert!(refused.contains(".gitignore"), "{refused}");
+    let all = ragscope::config::CorpusSettings {
+        gitignore: false,
+        ..settings.clone()
+    };
+    let found = corpus::walk(folder.path(), &all, &mut |_| Flow::Continue).expect("walked");
+    assert_eq!(found.files.len(), 5);
+
+    #[cfg(unix)]
+    {
+        fs::remove_file(folder.path().join(".gitignore")).expect("removed");
+        let pipe = folder.path().join(".gitignore");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        let refused = walked().expect_err("refused").to_string();
+        assert!(refused.contains("not a regular file"), "{refused}");
+    }
+}
+
+#[test]
+fn the_model_of_links_writes_no_text() {
+    let program = Program::new();
+    let model = "generator.model=ragscope-sentences.F16.gguf";
+    let ended = program.run(&["ask", "notes", "Who?", "--set", model]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stdout);
+    assert!(ended.stderr.contains("writes no text"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_question_while_the_first_index_is_made_says_so() {
+    let program = Program::new();
+    let indexes = program.paths().indexes();
+    fs::create_dir_all(&indexes).expect("made");
+    let writer = ragscope::index::Index::open(&program.corpus(), &indexes).expect("an index");
+    let ended = program.run(&["ask", "notes", "Where was Tam Reeve born?"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stdout);
+    let expected = "another ragscope is making the first index";
+    assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+
+    drop(writer);
+    let ended = program.run(&["ask", "notes", "Where was Tam Reeve born?"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+}
+
+#[test]
 fn json_holds_no_character_that_a_terminal_acts_on() {
     let program = Program::new();
     let ended = program.run(&["ask", "notes", "where \u{9b}31m\u{202e}x\u{7f}", "--json"]);

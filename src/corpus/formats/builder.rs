@@ -13,6 +13,8 @@ const MAX_TEXT_BYTES: usize = 64 << 20;
 const MAX_ROWS_ABOVE_HEADER: usize = 10;
 /// A longer cell is text, not the name of a column.
 const MAX_COLUMN_NAME_CHARS: usize = 80;
+/// Maximum size of the names of columns that a row has with it: the values count.
+pub(super) const MAX_NAMES_BYTES: usize = 600;
 
 /// The text of a document while it grows. Control characters are left out, and what exceeds 64 MiB.
 #[derive(Debug, Default)]
@@ -173,10 +175,17 @@ impl Rows {
     }
 
     fn line(&self, cells: &[(usize, String)]) -> String {
+        let mut names_bytes = 0;
+        let mut fits = |name: &str| {
+            names_bytes += name.len();
+            names_bytes <= MAX_NAMES_BYTES
+        };
         let parts: Vec<String> = cells
             .iter()
             .map(|(column, cell)| match self.columns.get(*column) {
-                Some(name) if !name.is_empty() && name != cell => format!("{name}: {cell}"),
+                Some(name) if !name.is_empty() && name != cell && fits(name) => {
+                    format!("{name}: {cell}")
+                }
                 _ => cell.clone(),
             })
             .collect();
@@ -322,6 +331,18 @@ mod tests {
         for (table, text) in cases {
             assert_eq!(rows(table), text, "{table:?}");
         }
+    }
+
+    #[test]
+    fn the_names_of_columns_do_not_multiply_a_table() {
+        let header: Vec<String> = (0..100).map(|n| format!("{n:0>80}x")).collect();
+        let names: Vec<&str> = header.iter().map(|name| &name[1..]).collect();
+        let mut table = vec![names.as_slice()];
+        table.extend(std::iter::repeat_n(["7"; 100].as_slice(), 500));
+        let text = rows(&table);
+        assert!(text.starts_with("000"), "{}", &text[..80]);
+        assert!(text.contains("x: 7; "));
+        assert!(text.len() < 500 * 1_000 + 10_000, "{} bytes", text.len());
     }
 
     #[test]

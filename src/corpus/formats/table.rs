@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use csv::{ByteRecord, Reader as CsvReader, ReaderBuilder};
 
+use super::builder::MAX_NAMES_BYTES;
 use super::{Extract, Format, Reader};
 use crate::corpus::fold_white_space;
 use crate::corpus::offsets::Traced;
@@ -23,9 +24,8 @@ const SEPARATORS: &[u8] = b",;\t|";
 const SAMPLE_ROWS: usize = 50;
 /// A longer row over several lines is a quote that was never closed.
 const MAX_ROW_BYTES: usize = 64 << 10;
-/// Maximum size of the name of a column, and of all names in a row: the values count.
+/// Maximum size of the name of a column.
 const MAX_NAME_BYTES: usize = 40;
-const MAX_NAMES_BYTES: usize = 600;
 
 fn extract(source: &str) -> Extract {
     let separator = separator(source);

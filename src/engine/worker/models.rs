@@ -295,10 +295,14 @@ impl Loader<'_> {
         }
 
         let mut watch = Watch::new(role, &file, self.publish);
-        let generator =
-            llm::load_generator(self.runtime, &file, settings, self.stop, &mut |fraction| {
-                watch.progress(fraction)
-            })?;
+        let load = if role == ModelRole::Linker {
+            llm::load_linker
+        } else {
+            llm::load_generator
+        };
+        let generator = load(self.runtime, &file, settings, self.stop, &mut |fraction| {
+            watch.progress(fraction)
+        })?;
         watch.loaded(&ModelCard {
             role,
             ..generator.card().clone()

@@ -186,3 +186,17 @@ fn evidence_that_no_document_holds_is_listed() {
         ]
     );
 }
+
+#[test]
+fn one_id_throughout_takes_no_longer_than_many() {
+    let line = "{\"id\": \"a\", \"question\": \"Who?\", \"answers\": [\"Mira\"]}\n";
+    let started = std::time::Instant::now();
+    let set = QuestionSet::parse(&line.repeat(50_000));
+    let seconds = started.elapsed().as_secs();
+    assert!(seconds < 60, "{seconds} s");
+
+    let ids: std::collections::HashSet<&str> =
+        set.questions.iter().map(|q| q.id.as_str()).collect();
+    assert_eq!(ids.len(), 50_000);
+    assert!(ids.contains("a") && ids.contains("a#50000"));
+}

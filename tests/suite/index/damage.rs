@@ -110,7 +110,7 @@ fn another_format_is_named() {
     let corpus = indexed();
     let manifest = corpus.index_folder().join("gen-1/manifest.json");
     let text = fs::read_to_string(&manifest).expect("text").replacen(
-        "{\"format\":2,",
+        "{\"format\":3,",
         "{\"format\":99,\"new\":1,",
         1,
     );
@@ -152,4 +152,32 @@ fn health_counts_documents_chunks_and_vectors() {
     );
     assert!(index.folder.ends_with("docs"));
     assert!(health(Path::new("/nowhere")).is_empty());
+}
+
+#[test]
+fn a_rebuild_removes_folders_in_the_place_of_files() {
+    let corpus = Corpus::with(&[("a.md", "Ann grows apples.")]);
+    let mut embedder = WordEmbedder::new("one");
+    update(&mut corpus.open(), &mut embedder);
+    let root = corpus.index_folder();
+    let vectors = fs::read_dir(&root)
+        .expect("a folder")
+        .flatten()
+        .map(|entry| entry.file_name().into_string().expect("a name"))
+        .find(|name| name.starts_with("vectors-"))
+        .expect("vectors");
+    for name in [
+        vectors.as_str(),
+        "links-0123",
+        "similarity-cache",
+        "current",
+    ] {
+        let path = root.join(name);
+        let _ = fs::remove_file(&path);
+        fs::create_dir_all(path.join("inner")).expect("a folder");
+    }
+
+    let mut index = Index::rebuild(&corpus.folder(), &corpus.indexes()).expect("an empty index");
+    assert_eq!(update(&mut index, &mut embedder).added, 1);
+    assert_eq!(common::documents(&index, &mut embedder, "apples"), ["a.md"]);
 }

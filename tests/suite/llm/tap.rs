@@ -2,8 +2,7 @@
 
 use ragscope::event::{Flow, StopFlag};
 use ragscope::llm::{
-    Embedder, Generator, HiddenAt, Layers, LlamaGenerator, Prompt, Tap, Tapped, Taps,
-    load_generator,
+    Embedder, Generator, HiddenAt, Layers, LlamaGenerator, Prompt, Tap, Tapped, Taps, load_linker,
 };
 
 use super::{
@@ -174,7 +173,7 @@ fn the_sentence_model_reads_the_embedders_vectors() {
     ];
     let vectors = embedder().embed(&units).expect("vectors");
     let file = bundled("ragscope-sentences.F16.gguf");
-    let mut model = load_generator(
+    let mut model = load_linker(
         &runtime(),
         &file,
         &generator_settings(),
