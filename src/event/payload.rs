@@ -114,6 +114,17 @@ pub struct CorpusCard {
     /// Whether it is the corpus of the demo.
     #[serde(default)]
     pub demo: bool,
+    /// Whether the index has no vectors, so that only its words can be searched.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub words_only: bool,
+}
+
+impl CorpusCard {
+    /// Returns whether the folder was indexed, even if nothing in it could be read.
+    #[must_use]
+    pub fn is_indexed(&self) -> bool {
+        self.generation > 0
+    }
 }
 
 /// A phase of indexing.

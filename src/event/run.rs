@@ -162,6 +162,12 @@ pub enum RunEvent {
         #[serde(default = "one")]
         branches: u32,
     },
+    /// Of the texts that the present calls write, `begun` are begun.
+    CallsProgressed {
+        purpose: String,
+        begun: u32,
+        total: u32,
+    },
     /// A batch of calls is over: `calls` of them, from `call` on. The cost is that of them all.
     ModelCallFinished {
         call: u32,

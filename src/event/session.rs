@@ -36,6 +36,12 @@ pub enum SessionEvent {
         phrase: String,
         lookups: Vec<TracedLookup>,
     },
+    /// Of the texts that a measurement on request writes, `begun` are begun; `total` is 0 while no text is.
+    MeasurementProgressed {
+        purpose: String,
+        begun: u32,
+        total: u32,
+    },
     /// How much the context of a finished run helped, measured on request.
     UtilityMeasured { run: String, utility: Utility },
     /// The recorded runs, newest first.

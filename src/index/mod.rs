@@ -370,6 +370,7 @@ impl Index {
             generation: manifest.map_or(0, |manifest| manifest.generation),
             read_only: self.lock.is_none(),
             demo: self.is_demo,
+            words_only: self.lacks_vectors(),
         }
     }
 

@@ -386,7 +386,12 @@ impl UpdateRun<'_> {
             chunks,
         } = document;
         let before = self.index.manifest();
-        let same_recipe = before.is_some_and(|before| before.recipe.as_ref() == Some(&self.recipe));
+        let recipe = before.and_then(|before| before.recipe.as_ref());
+        // where there were no vectors, they are added to the same chunks
+        let same_recipe = recipe.is_some_and(|recipe| {
+            let adds_vectors = !recipe.has_vectors() && recipe.chunker == self.recipe.chunker;
+            *recipe == self.recipe || adds_vectors
+        });
         match before.and_then(|before| before.documents.get(&path)) {
             Some(known)
                 if same_recipe

@@ -40,6 +40,8 @@ pub struct Run {
     pub usage: RunUsage,
     /// The utility of the context, each time that it was measured.
     pub utilities: Vec<Utility>,
+    /// Of the texts that the present calls write: how many are begun, and how many there are.
+    begun: Option<(u32, u32)>,
     decoding: DecodingClock,
     numbering: Numbering,
     /// Whether the record has the numbers of the run in its texts.
@@ -138,6 +140,7 @@ impl Run {
             | RunEvent::ContextRefined { .. }
             | RunEvent::RefinementFinished { .. } => self.apply_to_refinement(event),
             RunEvent::ModelCalled { .. }
+            | RunEvent::CallsProgressed { .. }
             | RunEvent::ModelCallFinished { .. }
             | RunEvent::JudgementsRead { .. } => self.apply_to_calls(event),
             RunEvent::StepStarted { .. }
@@ -360,7 +363,11 @@ impl Run {
                     label_mass: None,
                 });
             }
+            RunEvent::CallsProgressed { begun, total, .. } => {
+                self.begun = Some((*begun, *total));
+            }
             RunEvent::ModelCallFinished { call, calls, usage } => {
+                self.begun = None;
                 self.calls_finished(*call, *calls, *usage);
             }
             RunEvent::JudgementsRead { call, masses, .. } => {
@@ -503,6 +510,63 @@ impl Run {
         } else {
             Phase::Starting
         }
+    }
+
+    /// Returns what the run is doing in words: `round 1, rephrasing chunk 2 of 3`.
+    #[must_use]
+    pub fn activity(&self) -> String {
+        let call = self.calls.last().filter(|call| call.batch.is_none());
+        let is_reading = self.steps.iter().all(|step| step.tokens.is_empty());
+        let Some(call) = call.filter(|call| is_reading || call.purpose != "answer") else {
+            return self.phase_words();
+        };
+
+        let work = words::call(&call.purpose, self.begun);
+        let is_refining = self.is_refining();
+        if is_refining {
+            let changed = self.refinement.rounds.iter();
+            let changed = changed.filter(|round| round.change.is_some()).count();
+            format!("round {}, {work}", changed + 1)
+        } else {
+            work
+        }
+    }
+
+    /// Returns whether the context is measured and repaired.
+    fn is_refining(&self) -> bool {
+        let has_begun = self.calls.iter().any(|call| call.purpose == "rephrase");
+        has_begun && self.refinement.finished.is_none() && self.steps.is_empty()
+    }
+
+    fn phase_words(&self) -> String {
+        match self.phase() {
+            Phase::Starting => "starting".to_owned(),
+            Phase::Retrieving => "retrieving".to_owned(),
+            Phase::Reading => "reading the prompt".to_owned(),
+            Phase::Writing => {
+                let step = self.steps.last().map_or(1, |step| step.step);
+                format!("writing sentence {step}")
+            }
+            Phase::Done => String::new(),
+        }
+    }
+
+    /// Returns whether the run searched a folder without any chunk.
+    #[must_use]
+    pub fn lacks_documents(&self) -> bool {
+        let is_empty = self
+            .corpus
+            .as_ref()
+            .is_some_and(|corpus| corpus.chunks == 0);
+        is_empty && !self.lookups.is_empty()
+    }
+
+    /// Returns whether the run searched words alone, because the index had no vectors yet.
+    #[must_use]
+    pub fn is_by_words_alone(&self) -> bool {
+        let words_only = self.corpus.as_ref().is_some_and(|corpus| corpus.words_only);
+        let wants_vectors = self.settings.retriever.kind.has_vectors();
+        words_only && wants_vectors && !self.lookups.is_empty()
     }
 
     /// Tokens per second, measured from the token records; None before there are enough of them.

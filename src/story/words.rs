@@ -286,6 +286,18 @@ pub fn index_change(report: &IndexReport) -> Option<String> {
     Some(format!("{}: {names}{more}", parts.join(", ")))
 }
 
+/// Returns that a folder is ready for questions.
+#[must_use]
+pub fn index_ready(report: &IndexReport) -> String {
+    let files = counted(report.corpus.documents, "file");
+    let chunks = counted(report.corpus.chunks, "chunk");
+    let skipped = match report.skipped.len() as u64 {
+        0 => String::new(),
+        skipped => format!(", {} skipped", count(skipped)),
+    };
+    format!("index ready: {files}, {chunks}{skipped}")
+}
+
 /// Returns the activity of an indexing phase.
 #[must_use]
 pub fn index_phase(phase: IndexPhase) -> &'static str {
@@ -334,6 +346,30 @@ pub fn prefixes(prefixes: &Prefixes) -> String {
         .filter(|(_, prefix)| !prefix.is_empty())
         .map(|(what, prefix)| format!(", {what} begin with {prefix:?}"))
         .collect()
+}
+
+/// Returns what a model call is for, with the number of its texts that are begun, and of all.
+#[must_use]
+pub fn call(purpose: &str, begun: Option<(u32, u32)>) -> String {
+    let work = match purpose {
+        "answer" => "reading the prompt",
+        "short answer" => "looking for the short answer",
+        "rewrite question" => "rewriting the question",
+        "sampled sentences" => "sampling sentence",
+        "entailment" => "comparing answers",
+        "understanding" => "answering with rephrased chunk",
+        "relevant" => "judging relevance",
+        "rerank" => "reranking",
+        "grade" | "reflect" | "critic" => "grading chunks",
+        "rephrase" => "rephrasing chunk",
+        "utility samples" => "sample",
+        "utility" => "answer",
+        other => other,
+    };
+    match begun {
+        Some((begun, total)) => format!("{work} {begun} of {total}"),
+        None => work.to_owned(),
+    }
 }
 
 /// Returns the name of an uncertainty measure.

@@ -305,6 +305,10 @@ pub fn status(scene: &Scene<'_>, overlay: Option<&Open>, area: Rect, buffer: &mu
         left.push_span(scene.span(Tone::Banner, format!(" {banner} ")));
         left.push_span(Span::raw(" "));
     }
+    if let Some(badge) = badge(scene) {
+        left.push_span(scene.span(Tone::Warning, badge));
+        left.push_span(Span::raw("  "));
+    }
     let width = usize::from(area.width);
     let room = width.saturating_sub(left.width() + MIN_HINTS);
     left.push_span(match &scene.ui.notice {
@@ -317,6 +321,15 @@ pub fn status(scene: &Scene<'_>, overlay: Option<&Open>, area: Rect, buffer: &mu
 
     let right = hints(scene, overlay, width.saturating_sub(left.width() + 2));
     ends(left, right, area, buffer);
+}
+
+/// Returns the number of warnings and errors that the user has not seen, with the key that shows them;
+/// `None` while the last of them is written out.
+fn badge(scene: &Scene<'_>) -> Option<String> {
+    let unseen = scene.state.log.len().saturating_sub(scene.ui.seen_entries);
+    let is_shown = scene.ui.notice.as_ref().is_some_and(|notice| notice.failed);
+    let log = scene.keymap.sign(Action::Log);
+    (unseen > 0 && !is_shown).then(|| format!("! {unseen} {log}"))
 }
 
 /// Returns a notice; one that does not fit ends with the key of the log.
@@ -392,10 +405,26 @@ fn status_words(scene: &Scene<'_>, overlay: Option<&Open>, width: usize) -> Stri
     if !needle.is_empty() {
         words.push_str(&format!("search \"{needle}\"   "));
     }
-    if let Some(run) = scene.settled_run().filter(|_| overlay.is_none()) {
+    if let Some(work) = waiting_words(scene) {
+        words.push_str(&work);
+    } else if let Some(run) = scene.settled_run().filter(|_| overlay.is_none()) {
         words.push_str(&run_words(scene, run, width));
     }
     words
+}
+
+/// Returns the work besides a run that the user waits for, with the time that it takes.
+fn waiting_words(scene: &Scene<'_>) -> Option<String> {
+    let work = if scene.ui.work.pending.is_some() {
+        "waiting for the engine".to_owned()
+    } else if scene.ui.work.measuring.is_some() {
+        let step = &scene.state.measurement;
+        let gap = if step.is_empty() { "" } else { ": " };
+        format!("measuring the context{gap}{step}")
+    } else {
+        return None;
+    };
+    Some(format!("{work}{}", scene.elapsed_words()))
 }
 
 /// Minimum width for the state of the KV cache: keys are more important.
@@ -408,10 +437,10 @@ fn run_words(scene: &Scene<'_>, run: &Run, width: usize) -> String {
     }
 
     let state = match phase {
-        Phase::Starting => return "starting …".to_owned(),
-        Phase::Retrieving => return "retrieving …".to_owned(),
-        Phase::Reading => return "reading the prompt …".to_owned(),
-        Phase::Writing => "writing".to_owned(),
+        Phase::Starting | Phase::Retrieving | Phase::Reading => {
+            return format!("{} …{}", run.activity(), scene.elapsed_words());
+        }
+        Phase::Writing => format!("{}{}", run.activity(), scene.elapsed_words()),
         Phase::Done => format!(
             "{} {}, {}",
             ended_words(run),
@@ -522,7 +551,10 @@ fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<(Action, &'stat
         return open.view.hints().to_vec();
     }
 
-    let stop = scene.ui.work.is_running().then_some((Action::Back, "stop"));
+    let is_indexing = scene.ui.player.is_none() && scene.state.indexing.is_some();
+    let can_stop =
+        scene.ui.work.is_running() || (is_indexing && scene.ui.panes.focus == Focus::Panes);
+    let stop = can_stop.then_some((Action::Back, "stop"));
     let keys = match scene.ui.panes.focus {
         Focus::Input => INPUT_KEYS,
         Focus::Panes if scene.ui.player.is_some() => REPLAY_KEYS,

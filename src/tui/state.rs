@@ -67,6 +67,8 @@ pub struct State {
     pub model_list: Option<ModelList>,
     /// The download that is under way.
     pub pull: Option<PullProgress>,
+    /// The step that a measurement on request is in.
+    pub measurement: String,
     /// The phrase that was traced last, with its ranks.
     pub traced: Option<TracedPassage>,
     pub log: Vec<Entry>,
@@ -115,7 +117,16 @@ impl State {
                     lookups: lookups.clone(),
                 });
             }
+            SessionEvent::MeasurementProgressed {
+                purpose,
+                begun,
+                total,
+            } => {
+                let begun = (*total > 0).then_some((*begun, *total));
+                self.measurement = words::call(purpose, begun);
+            }
             SessionEvent::UtilityMeasured { run, utility } => {
+                self.measurement.clear();
                 if let Some(run) = self.run_mut(run) {
                     run.measured_later(utility);
                 }
@@ -182,6 +193,8 @@ impl State {
     fn operation_stopped(&mut self, operation: Operation) {
         if operation == Operation::PullModel {
             self.pull = None;
+        } else if operation == Operation::MeasureUtility {
+            self.measurement.clear();
         } else {
             self.indexing = None;
             self.models

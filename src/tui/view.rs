@@ -197,6 +197,8 @@ pub enum Request {
     PullModel(String),
     /// Stop the download that is under way.
     StopPull,
+    /// Stop the measurement of the context.
+    StopMeasuring,
     /// Run an action of the panes.
     Perform(Action),
 }
@@ -237,6 +239,20 @@ impl<'a> Scene<'a> {
         self.run.is_none()
             && self.ui.work.pending.is_none()
             && !self.ui.question.suggestions.is_empty()
+    }
+
+    /// Returns how long the present work takes, as ` · 12 s`; empty in its first second.
+    pub fn elapsed_words(&self) -> String {
+        let since = self.ui.work.since;
+        let elapsed = since.map(|since| self.ui.clock.saturating_sub(since));
+        let seconds = elapsed.map_or(0, |elapsed| elapsed.as_secs());
+        if seconds == 0 {
+            String::new()
+        } else if seconds < 60 {
+            format!(" · {seconds} s")
+        } else {
+            format!(" · {}", text::duration(seconds * 1000))
+        }
     }
 
     /// The look of a role.

@@ -135,6 +135,7 @@ impl Search for Shelf {
             generation: 1,
             read_only: false,
             demo: false,
+            words_only: false,
         }
     }
 }

@@ -277,8 +277,23 @@ impl ModelCalls for Run<'_> {
     ) -> Result<Vec<Completion>, MethodError> {
         self.check_stopped()?;
         let first = self.emit_model_calls(purpose, prompts)?;
-        let generator = &mut *self.tools.generator;
-        let completions = generator.complete(prompts, decoding, &mut |_, _| Flow::Continue)?;
+        let total = saturating_u32(prompts.len());
+        let mut begun = 0;
+        let (tools, mut emit) = self.split();
+        let mut observe = |branch: usize, _: &Token| {
+            let number = saturating_u32(branch + 1);
+            if number <= begun || total == 1 {
+                return Flow::Continue;
+            }
+            begun = number;
+            emit(RunEvent::CallsProgressed {
+                purpose: purpose.to_owned(),
+                begun,
+                total,
+            })
+        };
+        let completions = tools.generator.complete(prompts, decoding, &mut observe)?;
+        drop(emit);
         self.emit_usage(first);
         self.check_stopped()?;
 

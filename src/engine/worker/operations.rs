@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::config::prompts::Prompts;
-use crate::config::{Config, Layers, LinkerKind, Paths};
+use crate::config::{ChunkerKind, Config, Layers, LinkerKind, Paths, RetrieverKind};
 use crate::engine::answer::{ask, check_question};
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::context::needs_corpus;
@@ -12,8 +12,8 @@ use crate::engine::run::{Corpus, OpenGenerator, Run, Tools};
 use crate::engine::stages::link_builder;
 use crate::engine::stages::utility::{self, FinishedRun};
 use crate::event::{
-    Advice, ChunkText, Flow, IndexReport, Link, LinkReport, Outcome, Problem, Retrieval, RunEvent,
-    SESSION, SessionEvent, StopFlag, TracedLookup,
+    Advice, ChunkText, CorpusCard, Flow, IndexReport, Link, LinkReport, Outcome, Problem,
+    Retrieval, RunEvent, SESSION, SessionEvent, StopFlag, TracedLookup,
 };
 use crate::index::{Index, IndexError, LinkRecipe, Search, Update};
 use crate::llm::{EntailmentJudge, Generator as _, LlmError, Reranker};
@@ -33,6 +33,10 @@ pub struct Worker {
     /// Settings of the index, on top of those of the start.
     pub(super) index_overrides: Vec<(String, String)>,
     folder: Option<PathBuf>,
+    /// Whether the words of the open folder are indexed and its vectors follow.
+    are_vectors_due: bool,
+    /// The report of the words that were indexed before their vectors.
+    words_report: Option<IndexReport>,
 }
 
 impl Worker {
@@ -46,6 +50,8 @@ impl Worker {
             index: None,
             index_overrides: Vec::new(),
             folder: None,
+            are_vectors_due: false,
+            words_report: None,
         }
     }
 
@@ -86,6 +92,7 @@ impl Worker {
         self.folder = Some(folder.to_owned());
         // dropped first: it holds the writer's lock
         self.index = None;
+        self.words_report = None;
 
         let indexes = self.paths.indexes();
         let index = if rebuild {
@@ -132,7 +139,11 @@ impl Worker {
 
         match index.update(&config, &mut **model, counter, &mut emit)? {
             Update::Interrupted => Ok(None),
-            Update::Finished(report) => {
+            Update::Finished(mut report) => {
+                self.are_vectors_due = false;
+                if let Some(of_words) = self.words_report.take() {
+                    count_words(&mut report, of_words);
+                }
                 let _ = emit(SessionEvent::IndexFinished {
                     report: report.clone(),
                 });
@@ -140,6 +151,42 @@ impl Worker {
                     corpus: report.corpus.clone(),
                 });
                 Ok(Some(report))
+            }
+        }
+    }
+
+    /// Indexes the words of the open corpus where the vectors that the settings want are not there yet: they
+    /// take a part of the time, and questions can use them until the vectors follow with
+    /// [`Worker::update`]. Returns `false` when it was interrupted.
+    ///
+    /// # Errors
+    /// As [`Worker::update`].
+    pub(super) fn update_words(&mut self, publish: Publish<'_>) -> Result<bool, WorkerError> {
+        let mut config = self.layers.with(&self.index_overrides)?.config()?;
+        let index = self.index.as_mut().ok_or(WorkerError::NoCorpus)?;
+        let has_no_vectors = !index.card().is_indexed() || index.lacks_vectors();
+        // chunks of semantic chunking are made of vectors
+        let can_wait = config.chunker.kind != ChunkerKind::Semantic;
+        self.are_vectors_due = has_no_vectors && can_wait && config.retriever.kind.has_vectors();
+        if !self.are_vectors_due {
+            return Ok(true);
+        }
+
+        config.retriever.kind = RetrieverKind::Bm25;
+        let session = &mut self.session;
+        let mut emit = |event| publish(session.record(event));
+        let LoadedEmbedder { model, counter } = match self.models.embedder(&config, &mut emit) {
+            Err(LlmError::Stopped) => return Ok(false),
+            embedder => embedder?,
+        };
+        match index.update(&config, &mut **model, counter, &mut emit)? {
+            Update::Interrupted => Ok(false),
+            Update::Finished(report) => {
+                let corpus = report.corpus.clone();
+                if !report.updated.is_empty() {
+                    self.words_report = Some(report);
+                }
+                Ok(emit(SessionEvent::CorpusOpened { corpus }) == Flow::Continue)
             }
         }
     }
@@ -196,7 +243,8 @@ impl Worker {
             (Some(_), None) | (None, _) => None,
         };
         let lacks_vectors = self.index.as_ref().is_some_and(Index::lacks_vectors);
-        if corpus.is_some() && lacks_vectors && config.retriever.kind.has_vectors() {
+        let is_due = self.are_vectors_due;
+        if corpus.is_some() && lacks_vectors && !is_due && config.retriever.kind.has_vectors() {
             let _ = emit(SessionEvent::Warned {
                 text: "the index of this folder has no vectors: only its words are searched"
                     .to_owned(),
@@ -207,11 +255,12 @@ impl Worker {
             });
         }
         let is_empty = |corpus: &Corpus<'_>| corpus.card().chunks == 0;
-        if corpus.as_ref().is_some_and(is_empty) {
-            let _ = emit(SessionEvent::Warned {
-                text: "nothing is indexed yet: this answer comes without documents".to_owned(),
-                advice: Some("ask again when indexing is done".to_owned()),
-            });
+        if let Some(card) = corpus
+            .as_ref()
+            .filter(|corpus| is_empty(corpus))
+            .map(Corpus::card)
+        {
+            let _ = emit(without_documents(&card));
         }
 
         let probe = loaded_probe(&config, &self.paths, loaded.generator.card());
@@ -352,7 +401,27 @@ impl Worker {
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             probe: Err(Problem::without_advice("there is no run to watch")),
         };
-        Ok(work(tools, &mut |_| Flow::Continue)?)
+        let mut present = String::new();
+        Ok(work(tools, &mut |event| match event {
+            RunEvent::CallsProgressed {
+                purpose,
+                begun,
+                total,
+            } => emit(SessionEvent::MeasurementProgressed {
+                purpose,
+                begun,
+                total,
+            }),
+            RunEvent::ModelCalled { purpose, .. } if purpose != present => {
+                present.clone_from(&purpose);
+                emit(SessionEvent::MeasurementProgressed {
+                    purpose,
+                    begun: 0,
+                    total: 0,
+                })
+            }
+            _ => Flow::Continue,
+        })?)
     }
 
     /// Returns the paths of the documents of the open corpus.
@@ -454,6 +523,37 @@ impl Worker {
         let source = index.source(document, lines)?;
         self.emit(SessionEvent::SourceOpened { source }, publish);
         Ok(())
+    }
+}
+
+/// Counts the documents whose words were indexed before their vectors as what they were then.
+fn count_words(report: &mut IndexReport, of_words: IndexReport) {
+    let known = of_words.added + of_words.changed;
+    report.unchanged = report.unchanged.saturating_sub(known);
+    report.added += of_words.added;
+    report.changed += of_words.changed;
+    report.removed += of_words.removed;
+    if report.updated.is_empty() {
+        report.updated = of_words.updated;
+    }
+}
+
+/// Returns the warning that an answer comes without documents, and why.
+fn without_documents(corpus: &CorpusCard) -> SessionEvent {
+    let (text, advice) = if corpus.is_indexed() {
+        (
+            "answered without documents: nothing in this folder can be read",
+            "`ragscope index` says why each file was skipped",
+        )
+    } else {
+        (
+            "answered without documents: the folder is not indexed yet",
+            "ask again when indexing is done",
+        )
+    };
+    SessionEvent::Warned {
+        text: text.to_owned(),
+        advice: Some(advice.to_owned()),
     }
 }
 

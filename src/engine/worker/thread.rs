@@ -134,7 +134,10 @@ impl Worker {
 
         let done = match &task {
             Task::Load => self.load(&[], &mut publish),
-            Task::Update => self.update(&mut publish).map(|report| report.is_some()),
+            Task::Update => match self.update_words(&mut publish) {
+                Ok(true) => self.update(&mut publish).map(|report| report.is_some()),
+                interrupted => interrupted,
+            },
             Task::Refresh => self.refresh(&mut publish),
             Task::Link(overrides) => {
                 let linked = self.link(overrides, false, &mut publish);

@@ -225,6 +225,7 @@ impl App {
     fn index_folder(&mut self, rebuild: bool, message: &str) {
         if self.has_engine() {
             self.ui.next_run.indexed();
+            self.ui.work.is_indexing_asked = true;
             self.send(Command::Reindex {
                 rebuild,
                 overrides: self.ui.next_run.overrides.clone(),
@@ -337,6 +338,14 @@ impl App {
         self.send(command);
     }
 
+    /// Stops the measurement of a context, which another use of the engine would wait for.
+    pub(super) fn stop_measuring(&mut self) {
+        if self.ui.work.measuring.is_some() {
+            self.effects.push(Effect::Stop);
+            self.notify("stopping …");
+        }
+    }
+
     /// Opens the input of a passage, filled with the first words of the hit selected in Retrieval.
     pub(super) fn open_passage_trace(&mut self) {
         if self.scene().run.is_none_or(|run| run.lookups.is_empty()) {
@@ -364,6 +373,7 @@ impl App {
             .map(|setting| (setting.key.to_owned(), setting.text(&run.settings)))
             .collect();
         self.state.traced = None;
+        self.stop_measuring();
         self.send(Command::TracePassage {
             phrase: phrase.to_owned(),
             queries,

@@ -316,7 +316,7 @@ impl App {
             self.effects.push(Effect::Stop);
             self.ui.work.pending = None;
             self.notify("stopping …");
-        } else if self.ui.panes.focus == Focus::Panes && self.shown().indexing.is_some() {
+        } else if self.ui.panes.focus == Focus::Panes && self.is_preparing() {
             // what is done stays, and the next update continues from there
             self.effects.push(Effect::Stop);
             self.notify("stopping …");

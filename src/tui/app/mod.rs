@@ -2,6 +2,7 @@
 //! terminal: a change outside is returned as an [`Effect`].
 
 mod ask;
+mod clock;
 mod input;
 mod look;
 mod models;
@@ -160,10 +161,37 @@ impl App {
         self.ui.panes.reset_scrolls();
     }
 
-    /// Says what an update of a folder changed, unless it is the first one.
+    /// Says that a folder is ready for questions, or what an update of it changed.
     fn folder_changed(&mut self, report: &IndexReport) {
-        if let Some(change) = words::index_change(report).filter(|_| report.corpus.generation > 1) {
-            self.notify(change);
+        let is_asked = std::mem::take(&mut self.ui.work.is_indexing_asked);
+        let change = words::index_change(report);
+        let is_first = report.unchanged == 0 && report.changed == 0 && report.removed == 0;
+        let again = self.keymap.sign(Action::Again);
+        let asks_again = match self.scene().run {
+            Some(run) if run.lacks_documents() || run.is_by_words_alone() => {
+                format!(" · {again} asks again")
+            }
+            _ => String::new(),
+        };
+        match change {
+            _ if report.corpus.documents == 0 => {
+                let shows = self.keymap.sign(Action::IndexReport);
+                self.notify(format!("nothing to read in this folder: {shows} says why"));
+            }
+            Some(_) if is_first => {
+                let ready = words::index_ready(report);
+                self.notify(format!("{ready}{asks_again}"));
+            }
+            Some(change) => self.notify(format!("{change}{asks_again}")),
+            None if report.embedded > 0 => {
+                let ready = words::index_ready(report);
+                self.notify(format!("{ready}{asks_again}"));
+            }
+            None if is_asked => {
+                let files = words::counted(report.corpus.documents, "file");
+                self.notify(format!("up to date: {files}, nothing changed"));
+            }
+            None => {}
         }
     }
 
@@ -177,6 +205,10 @@ impl App {
 
     fn operation_stopped(&mut self, operation: Operation) {
         self.operation_ended(operation);
+        // the user stopped it, and so has seen it
+        if self.ui.seen_entries + 1 == self.state.log.len() {
+            self.ui.seen_entries += 1;
+        }
         self.notify(format!("stopped: {}", words::operation(operation)));
     }
 
@@ -231,7 +263,12 @@ impl App {
     }
 
     fn set_notice(&mut self, text: String, failed: bool) {
-        self.ui.notice = Some(Notice { text, failed });
+        let since = self.ui.clock;
+        self.ui.notice = Some(Notice {
+            text,
+            failed,
+            since,
+        });
         self.changed = true;
     }
 

@@ -84,6 +84,10 @@ impl App {
             Request::UseModel(model) => self.use_model(&model),
             Request::PullModel(reference) => self.pull_model(reference),
             Request::StopPull => self.stop_pull(),
+            Request::StopMeasuring => {
+                self.stop_measuring();
+                self.overlay = None;
+            }
             Request::AskUnder(preset) => self.ask_under(preset),
             Request::Preset(name) => self.choose_preset(&name),
             Request::Theme(name) => {

@@ -9,8 +9,9 @@ use crate::tui::state::State;
 use super::App;
 
 impl App {
-    /// Advances the time of a replay.
+    /// Advances the clock of the screen and the time of a replay.
     pub fn advance(&mut self, elapsed: Duration) {
+        self.advance_clock(elapsed);
         let due = self
             .ui
             .player
@@ -22,9 +23,11 @@ impl App {
         }
     }
 
-    /// Returns the time until the next record of a replay; `None` when it is paused or over.
+    /// Returns the time until the screen changes by itself: by the next record of a replay, by the time that
+    /// the present work takes, by a message that goes.
     pub fn next_due(&self) -> Option<Duration> {
-        self.ui.player.as_ref()?.next_due()
+        let record = self.ui.player.as_ref().and_then(Player::next_due);
+        record.into_iter().chain(self.next_tick()).min()
     }
 
     pub(super) fn play(&mut self) {

@@ -113,7 +113,7 @@ macro_rules! action_list {
             Models = "models" Panes ["M"] "choose or download a model" => App::open_models;
             Sessions = "sessions" Panes ["S"] "open a recorded run" => App::open_sessions;
             IndexReport = "index-report" Panes ["I"] "show what was indexed and what was skipped" => |app| app.open(overlays::Report);
-            Log = "log" Panes ["L"] "show warnings and errors" => |app| app.open(overlays::Log);
+            Log = "log" Panes ["L"] "show warnings and errors" => App::open_log;
             Save = "save" Panes ["e"] "save the run as Markdown" => App::save_run;
             SaveScreen = "save-screen" Panes ["E"] "save the screen as text" => App::save_screen;
             SavePicture = "save-picture" Panes ["P"] "save the screen as an SVG picture" => App::save_picture;

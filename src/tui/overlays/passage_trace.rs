@@ -42,7 +42,13 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut content = Content::default();
     let (Some(run), Some(traced)) = (scene.run, &scene.state.traced) else {
         content.gap();
-        content.paragraph("Searching …", scene.style(Tone::Quiet), "   ", cells);
+        let words = if scene.ui.work.live.is_some() {
+            let stop = scene.keymap.sign(Action::Back);
+            format!("Waiting for the answer: {stop} closes this, and once more stops the answer.")
+        } else {
+            "Searching …".to_owned()
+        };
+        content.paragraph(&words, scene.style(Tone::Quiet), "   ", cells);
         return content;
     };
 

@@ -67,7 +67,11 @@ impl View for Utility {
         ]
     }
 
-    fn act(&self, action: Action, _scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
+    fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
+        if action == Action::Back {
+            let is_measuring = scene.ui.work.measuring.is_some();
+            return is_measuring.then_some(Request::StopMeasuring);
+        }
         let is_reference = action == Action::Choose && scroll.selected == Some(REFERENCE);
         is_reference.then_some(Request::TypeReference)
     }
@@ -92,6 +96,11 @@ fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
         page.remark(&format!(
             "Sampling {samples} answers per context: without documents, with all chunks, with each chunk alone, and without each chunk …"
         ));
+        page.gap();
+        let stop = page.scene.keymap.sign(Action::Back);
+        let step = &scene.state.measurement;
+        let words = format!("{step}{}   {stop} stops", scene.elapsed_words());
+        page.remark(words.trim_start());
     } else if let Some(utility) = run.utility() {
         let figures = Figures { run, utility };
         figures.summary_rows(&mut page);
@@ -104,7 +113,11 @@ fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
             "A replay has no models. To measure, open the folder and ask the question there.",
         );
     } else {
-        page.remark("The measurement failed: see the warnings and errors.");
+        let measure = scene.keymap.sign(Action::Utility);
+        let log = scene.keymap.sign(Action::Log);
+        page.remark(&format!(
+            "The measurement was stopped or failed: {measure} measures again, {log} says what failed."
+        ));
     }
     page.content
 }

@@ -5,9 +5,9 @@ use std::ops::Range;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use crate::event::{Citation, Decision, Evidence, Outcome};
+use crate::event::{Citation, CorpusCard, Decision, Evidence, Outcome};
 use crate::story::words::{self, LOST, measure};
-use crate::story::{Phase, Run, Step};
+use crate::story::{Run, Step};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
@@ -110,7 +110,8 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut page = Page::new(scene, cells);
     if let Some(question) = &scene.ui.work.pending {
         question_rows(&mut page, question);
-        page.text(Tone::Quiet, "    ", ready::waiting_for(scene));
+        let waits = format!("{}{}", ready::waiting_for(scene), scene.elapsed_words());
+        page.text(Tone::Quiet, "    ", &waits);
         return page.content;
     }
     let Some(run) = scene.run else {
@@ -118,6 +119,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     };
 
     question_rows(&mut page, &run.question);
+    without_documents_row(&mut page, run);
     for (row, step) in run.steps.iter().enumerate() {
         let sentence = Sentence { run, row, step };
         sentence.rows(&mut page);
@@ -132,7 +134,10 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         None if !scene.ui.is_in_progress(run) => {
             note(&mut page, Tone::Quiet, "■ the recording ends here");
         }
-        None if run.steps.is_empty() => page.text(Tone::Quiet, "    ", activity(run.phase())),
+        None if run.steps.is_empty() => {
+            let words = format!("{} …{}", run.activity(), scene.elapsed_words());
+            page.text(Tone::Quiet, "    ", &words);
+        }
         None => {}
     }
     page.content
@@ -141,16 +146,6 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 fn question_rows(page: &mut Page<'_>, question: &str) {
     page.text(Tone::Question, " ", question);
     page.gap();
-}
-
-fn activity(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Starting => "starting …",
-        Phase::Retrieving => "retrieving …",
-        Phase::Reading => "the model reads the prompt …",
-        Phase::Writing => "writing …",
-        Phase::Done => "",
-    }
 }
 
 /// A sentence of the answer in its run.
@@ -396,6 +391,32 @@ fn outcome_rows(page: &mut Page<'_>, outcome: &Outcome) {
             }
         }
     }
+}
+
+/// Says that the answer comes without documents, and why.
+fn without_documents_row(page: &mut Page<'_>, run: &Run) {
+    let sign = |action| page.scene.keymap.sign(action);
+    let again = sign(Action::Again);
+    let now = page.scene.state.corpus.as_ref();
+    let is_indexed = run.corpus.as_ref().is_some_and(CorpusCard::is_indexed);
+    let words = if run.is_by_words_alone() {
+        if now.is_some_and(|now| !now.words_only) {
+            format!("found by words alone: the vectors are ready now, {again} asks again")
+        } else {
+            "found by words alone: the vectors are still being computed".to_owned()
+        }
+    } else if !run.lacks_documents() {
+        return;
+    } else if is_indexed {
+        let shows = sign(Action::IndexReport);
+        format!("without documents: nothing in this folder can be read, {shows} says why")
+    } else if now.is_some_and(|now| now.chunks > 0) {
+        format!("without documents: the folder was not indexed yet; now it is, {again} asks again")
+    } else {
+        format!("without documents: the folder was not indexed yet, {again} asks again")
+    };
+    page.text(Tone::Warning, "    ", &words);
+    page.gap();
 }
 
 /// Says that the answer is of a model for practice.

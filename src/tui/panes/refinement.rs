@@ -129,7 +129,7 @@ fn nothing_measured(scene: &Scene<'_>) -> String {
     };
     let is_measuring = run.settings.understanding.kind != UnderstandingKind::Off;
     if scene.ui.is_in_progress(run) && is_measuring {
-        "Rephrasing each chunk and asking again …".to_owned()
+        format!("{} …", run.activity())
     } else {
         role_off::words(scene, run, "refiner", "No rounds")
     }

@@ -266,9 +266,12 @@ impl LookupRows<'_> {
     fn no_hits_words(&self) -> String {
         let sign = |action| self.scene.keymap.sign(action);
         match &self.run.corpus {
+            Some(corpus) if !corpus.is_indexed() => format!(
+                "The folder was not indexed yet: {} asks again.",
+                sign(Action::Again)
+            ),
             Some(corpus) if corpus.chunks == 0 => format!(
-                "The index was empty: {} runs the question again, {} shows what was indexed.",
-                sign(Action::Again),
+                "There is nothing to read in this folder: {} shows what was skipped and why.",
                 sign(Action::IndexReport)
             ),
             _ if self.is_filtered() => format!(

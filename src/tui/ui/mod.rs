@@ -15,6 +15,8 @@ pub use question::{PROMPT, QuestionLine};
 pub use search::Search;
 pub use work::Work;
 
+use std::time::Duration;
+
 use crate::story::Run;
 use crate::tui::options::Options;
 use crate::tui::pane::Pane;
@@ -22,11 +24,13 @@ use crate::tui::player::Player;
 use crate::tui::theme::Theme;
 use crate::tui::viewport::Scroll;
 
-/// A short message in the status line, until the next key.
+/// A short message in the status line, until the next key or for some seconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     pub text: String,
     pub failed: bool,
+    /// The time of the screen when it appeared.
+    pub since: Duration,
 }
 
 /// The state that the user controls.
@@ -40,6 +44,10 @@ pub struct Ui {
     pub work: Work,
     pub next_run: NextRun,
     pub notice: Option<Notice>,
+    /// The number of entries of the log that the user has seen.
+    pub seen_entries: usize,
+    /// Time since the screen opened.
+    pub clock: Duration,
     /// True while the screen captures the mouse.
     pub mouse: bool,
     /// The player of a recorded run; without one there is an engine behind the screen.
@@ -58,6 +66,8 @@ impl Ui {
             work: Work::default(),
             next_run: NextRun::new(&options.config, &options.paths.config.join("presets")),
             notice: None,
+            seen_entries: 0,
+            clock: Duration::ZERO,
             mouse: options.config.screen.mouse,
             player: None,
             themes: Theme::names(&options.paths.config.join("themes")),

@@ -1,5 +1,7 @@
 //! The pending requests to the engine, and the run on the screen.
 
+use std::time::Duration;
+
 /// The pending work, as far as the screen knows.
 #[derive(Debug, Clone, Default)]
 pub struct Work {
@@ -13,6 +15,10 @@ pub struct Work {
     pub measuring: Option<String>,
     /// A question that was sent and has not started.
     pub pending: Option<String>,
+    /// Whether the user asked for the update of the index that is under way.
+    pub is_indexing_asked: bool,
+    /// When the present work began, by the clock of the screen.
+    pub since: Option<Duration>,
     /// The file of a model that is to be loaded although it is larger than the free memory.
     pub confirmed_model: Option<String>,
 }

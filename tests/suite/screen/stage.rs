@@ -213,6 +213,7 @@ pub fn corpus() -> CorpusCard {
         generation: 3,
         read_only: false,
         demo: false,
+        words_only: false,
     }
 }
 
