@@ -264,7 +264,7 @@ fn update(index: &mut Index, embedder: &mut dyn Embedder) -> IndexReport {
         .update(&config(), embedder, &counter(), &mut |_| Flow::Continue)
         .expect("an update")
     {
-        Update::Finished(report) => report,
+        Update::Finished(report) => *report,
         Update::Interrupted => unreachable!("the observer always continues"),
     }
 }

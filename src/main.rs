@@ -59,15 +59,12 @@ fn show(arguments: &Arguments) -> Result<Exit, Stopped> {
         Some(Subcommands::Demo) => {
             let layers = demo::layers(&arguments.shared, &paths)?;
             let suggestions = demo::questions()?.into_iter().map(suggestion).collect();
-            open(layers, &paths, Some(demo_corpus()), suggestions)?
+            open(layers, &paths, vec![demo_corpus()], suggestions)?
         }
         _ => {
-            let folder = arguments.folder.clone();
-            if let Some(folder) = &folder {
-                cli::check_folder(folder)?;
-            }
+            cli::check_folders(&arguments.folders)?;
             let layers = cli::layers(&arguments.shared, &paths)?;
-            open(layers, &paths, folder, Vec::new())?
+            open(layers, &paths, arguments.folders.clone(), Vec::new())?
         }
     };
 
@@ -89,7 +86,7 @@ fn suggestion(prepared: demo::Prepared) -> tui::Suggestion {
 fn open(
     layers: Layers,
     paths: &Paths,
-    folder: Option<PathBuf>,
+    folders: Vec<PathBuf>,
     suggestions: Vec<tui::Suggestion>,
 ) -> Result<tui::Ended, Stopped> {
     let options = options(&layers, paths, suggestions)?;
@@ -98,8 +95,8 @@ fn open(
     // A screen that is closed needs no more records.
     let sink = Box::new(move |record| drop(sender.send(record)));
     let (hub, commands) = Hub::start(layers, paths, &stop, sink)?;
-    if let Some(folder) = folder {
-        commands.send(Command::Open { folder });
+    if !folders.is_empty() {
+        commands.send(Command::Open { folders });
     }
 
     let link = tui::Link {

@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::builder::ValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::eval::Evaluation;
 use super::probe::ProbeCommand;
@@ -13,12 +15,13 @@ use crate::event::Problem;
 
 /// Ask a local model about your documents, and see how it arrives at its answers.
 ///
-/// Without a command the screen opens, on FOLDER when one is given. Only downloading a model uses the network.
+/// Without a command the screen opens, on these folders as one corpus when any are given. Only downloading a model uses the network.
 #[derive(Debug, Parser)]
 #[command(name = "ragscope", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Arguments {
-    /// Folder of documents to open on the screen
-    pub folder: Option<PathBuf>,
+    /// Folders of documents to open on the screen as one corpus
+    #[arg(value_name = "FOLDER")]
+    pub folders: Vec<PathBuf>,
     #[command(subcommand)]
     pub command: Option<Subcommands>,
     #[command(flatten)]
@@ -113,6 +116,61 @@ impl Shared {
     }
 }
 
+/// The folders and the question of a command: every value before the last is a folder.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub folders: Vec<PathBuf>,
+    pub question: String,
+}
+
+impl Asked {
+    /// The values in the command line. They are one argument, so that a flag can be anywhere among
+    /// them.
+    const VALUES: &'static str = "asked";
+}
+
+impl Args for Asked {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let values = Arg::new(Self::VALUES)
+            .value_name("FOLDER")
+            .value_parser(ValueParser::os_string())
+            .num_args(1..)
+            .required(true)
+            .help("Folders of documents, searched as one corpus, and last your question or query");
+        command.arg(values)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Asked {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let values = matches.get_many::<OsString>(Self::VALUES);
+        let mut values: Vec<OsString> = values.into_iter().flatten().cloned().collect();
+
+        let question = values.pop().filter(|_| !values.is_empty()).ok_or_else(|| {
+            clap::Error::raw(
+                ErrorKind::MissingRequiredArgument,
+                "the following required arguments were not provided:\n  <QUESTION>\n\nUsage: <FOLDER>... <QUESTION>\n\nFor more information, try '--help'.\n",
+            )
+        })?;
+        let question = question
+            .into_string()
+            .map_err(|_| clap::Error::raw(ErrorKind::InvalidUtf8, "the question is not UTF-8\n"))?;
+        Ok(Self {
+            folders: values.into_iter().map(PathBuf::from).collect(),
+            question,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
 /// The documents to retrieve from.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DocumentFlags {
@@ -167,10 +225,11 @@ impl DocumentFlags {
 pub enum Subcommands {
     /// Open the bundled corpus with the bundled models; without a terminal, print one run
     Demo,
-    /// Update the index of a folder (`ragscope formats` lists the files that are read)
+    /// Update the index of folders (`ragscope formats` lists the files that are read)
     Index {
-        /// Folder of documents
-        folder: PathBuf,
+        /// Folders of documents, each with an index of its own
+        #[arg(value_name = "FOLDER", required = true)]
+        folders: Vec<PathBuf>,
         /// Delete the old index first
         #[arg(long)]
         rebuild: bool,
@@ -179,20 +238,18 @@ pub enum Subcommands {
         watch: bool,
     },
     /// Answer one question over a folder
+    #[command(override_usage = "ragscope ask [OPTIONS] <FOLDER>... <QUESTION>")]
     Ask {
-        /// Folder of documents
-        folder: PathBuf,
-        /// Your question
-        question: String,
+        #[command(flatten)]
+        asked: Asked,
         #[command(flatten)]
         documents: DocumentFlags,
     },
     /// Print the chunks that match a query, with the scores that ranked them; nothing is generated
+    #[command(override_usage = "ragscope search [OPTIONS] <FOLDER>... <QUERY>")]
     Search {
-        /// Folder of documents
-        folder: PathBuf,
-        /// Words, or a question
-        query: String,
+        #[command(flatten)]
+        asked: Asked,
         /// Number of chunks
         #[arg(long, value_name = "NUMBER", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
@@ -200,21 +257,20 @@ pub enum Subcommands {
         documents: DocumentFlags,
     },
     /// Link related chunks within each document by attention, and print the links (--json: of every document)
+    #[command(override_usage = "ragscope links [OPTIONS] <FOLDER>... [DOCUMENT]")]
     Links {
-        /// Folder of documents
-        folder: PathBuf,
-        /// Document whose links are printed, by its path inside the folder
-        document: Option<String>,
+        /// Folders of documents, and last, if wanted, the document whose links are printed, by its path in the corpus
+        #[arg(value_name = "FOLDER", required = true)]
+        folders: Vec<PathBuf>,
         /// Delete this linker's links first, whichever model made them
         #[arg(long)]
         rebuild: bool,
     },
     /// Trace a passage that should have been found through every stage of a question
+    #[command(override_usage = "ragscope explain [OPTIONS] --expect <TEXT> <FOLDER>... <QUESTION>")]
     Explain {
-        /// Folder of documents
-        folder: PathBuf,
-        /// Your question
-        question: String,
+        #[command(flatten)]
+        asked: Asked,
         /// Words of the expected passage, exactly as in the document
         #[arg(long, value_name = "TEXT")]
         expect: String,
@@ -323,5 +379,25 @@ mod tests {
             (true, Some(4))
         );
         assert!(matches!(arguments.command, Some(Subcommands::Ask { .. })));
+    }
+
+    #[test]
+    fn every_value_before_the_question_is_a_folder() {
+        let cases: [(&[&str], &[&str]); 4] = [
+            (&["notes", "Why?"], &["notes"]),
+            (&["notes", "--json", "Why?"], &["notes"]),
+            (&["a", "b", "Why?", "--seed", "4"], &["a", "b"]),
+            (&["--seed", "4", "a", "--json", "b", "Why?"], &["a", "b"]),
+        ];
+        for (values, folders) in cases {
+            let line = ["ragscope", "ask"].iter().chain(values);
+            let arguments = Arguments::read(line).expect("valid");
+            let Some(Subcommands::Ask { asked, .. }) = arguments.command else {
+                panic!("{values:?}")
+            };
+            let expected: Vec<PathBuf> = folders.iter().map(PathBuf::from).collect();
+            assert_eq!((asked.folders, &*asked.question), (expected, "Why?"));
+        }
+        assert!(Arguments::read(["ragscope", "ask", "notes", "--json"]).is_err());
     }
 }

@@ -81,10 +81,10 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
     if flags.preset.is_none() {
         layers.set("demo", "preset", &prepared.preset)?;
     }
-    let (corpus, question) = (demo_corpus(), prepared.question.as_str());
+    let folders = [demo_corpus()];
     let exit = Work::new(layers, paths, out)?.ask(Question {
-        folder: &corpus,
-        text: question,
+        folders: &folders,
+        text: &prepared.question,
         shown: RunText::full(),
     })?;
     if !out.json {

@@ -688,7 +688,9 @@ impl<'a> UnderPreset<'a> {
                     error.into()
                 }
             };
-            worker.open(folder, false, &mut publish).map_err(stopped)?;
+            worker
+                .open(std::slice::from_ref(folder), false, &mut publish)
+                .map_err(stopped)?;
             match worker.update(&mut publish) {
                 Ok(Some(_)) | Err(WorkerError::Index(IndexError::InUse { .. })) => {}
                 Ok(None) => return Err(Stopped::Interrupted),

@@ -4,7 +4,7 @@
 //! the screen and, when they belong to a run, to the recorder.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -41,8 +41,8 @@ pub struct Commands {
     downloads: Downloads,
     tee: Tee,
     watch: Watch,
-    /// Follows the open folder.
-    watcher: Mutex<Option<Watcher>>,
+    /// Follow the open folders.
+    watchers: Mutex<Vec<Watcher>>,
 }
 
 impl Hub {
@@ -90,7 +90,7 @@ impl Hub {
                 downloads: Downloads::default(),
                 tee,
                 watch: config.corpus.watch,
-                watcher: Mutex::default(),
+                watchers: Mutex::default(),
             },
         ))
     }
@@ -110,8 +110,8 @@ impl Commands {
     /// Sends a command. One for the engine is counted here, before anything else can happen, so that a
     /// stop that follows at once reaches it.
     pub fn send(&self, command: Command) {
-        if let Command::Open { folder } = &command {
-            self.follow(folder);
+        if let Command::Open { folders } = &command {
+            self.follow(folders);
         }
         let taken = match command {
             Command::ListSessions | Command::OpenRun { .. } | Command::ListModels => {
@@ -141,8 +141,15 @@ impl Commands {
         }
     }
 
-    /// Has the index follow this folder from now on, and no longer the one before.
-    fn follow(&self, folder: &Path) {
+    /// Has the indexes follow these folders from now on, and no longer those before.
+    fn follow(&self, folders: &[PathBuf]) {
+        let watchers = folders.iter().filter_map(|folder| self.watcher(folder));
+        let watchers = watchers.collect();
+        *self.watchers.lock().unwrap_or_else(PoisonError::into_inner) = watchers;
+    }
+
+    /// Starts to watch a folder; `None` where that is off or fails, which is reported.
+    fn watcher(&self, folder: &Path) -> Option<Watcher> {
         let engine = self.engine.clone();
         let watcher = Watcher::start(folder, self.watch, move || engine.send(Command::Refresh));
         let problem = match &watcher {
@@ -150,7 +157,7 @@ impl Commands {
                 .as_ref()
                 .and_then(|watcher| watcher.fallback.clone()),
             Err(error) => Some(Problem::new(
-                format!("the folder is not watched ({error})"),
+                format!("{} is not watched ({error})", folder.display()),
                 "index it again after a change",
             )),
         };
@@ -160,7 +167,7 @@ impl Commands {
                 advice,
             });
         }
-        *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = watcher.ok().flatten();
+        watcher.ok().flatten()
     }
 }
 

@@ -1,6 +1,6 @@
 //! `ragscope links`: links related chunks of a folder by attention, and prints the links.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::story::text::one_line;
 use crate::story::words;
 
 use super::failure::{Exit, Failure, Stopped};
-use super::work::{Work, check_folder};
+use super::work::{Work, check_folders, joined};
 
 /// Maximum characters of a chunk in a line of text.
 const MAX_CHARACTERS: usize = 90;
@@ -30,25 +30,27 @@ struct ChunkLinks<'a> {
 }
 
 impl Work<'_> {
-    /// Updates the index and its links, and prints the links of one document, with `--json` of all.
-    pub fn links(
-        mut self,
-        folder: &Path,
-        document: Option<&str>,
-        rebuild: bool,
-    ) -> Result<Exit, Stopped> {
-        check_folder(folder)?;
+    /// Updates the indexes and their links, and prints the links of one document, with `--json` of all.
+    /// The document is named after the folders, by a path that is no folder.
+    pub fn links(mut self, named: &[PathBuf], rebuild: bool) -> Result<Exit, Stopped> {
+        let (folders, document) = match named {
+            [folders @ .., last] if !folders.is_empty() && !last.is_dir() => {
+                (folders, Some(last.to_string_lossy()))
+            }
+            folders => (folders, None),
+        };
+        check_folders(folders)?;
         self.observer.be_silent();
-        self.prepare(folder)?;
+        self.prepare(folders)?;
         let report = self
             .run(|worker, publish| worker.link(&[], rebuild, publish))?
             .ok_or(Stopped::Interrupted)?;
         let all = self.worker.documents();
-        let wanted: Vec<&str> = match document {
+        let wanted: Vec<&str> = match document.as_deref() {
             Some(document) if all.iter().any(|known| known == document) => vec![document],
             Some(document) => {
-                let error = format!("no document {document} in {}", folder.display());
-                return Err(Failure::new(error, "pass its path relative to the folder").into());
+                let error = format!("no document {document} in {}", joined(folders));
+                return Err(Failure::new(error, "pass its path as an answer cites it").into());
             }
             None if self.observer.out.json => all.iter().map(String::as_str).collect(),
             None => Vec::new(),

@@ -34,8 +34,8 @@ use crate::corpus;
 use crate::event::Problem;
 use args::ModelsCommand;
 use text::RunText;
-pub use work::check_folder;
 use work::{Question, Work};
+pub use work::{check_folder, check_folders};
 
 /// Runs a command that needs no screen, and reports its failure.
 pub fn run(arguments: &Arguments) -> Exit {
@@ -106,55 +106,45 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
         Some(Subcommands::Config { effective }) => inspect::config(*effective, layers, out),
         Some(Subcommands::Completions { shell }) => inspect::completions(*shell, out),
         Some(Subcommands::Index {
-            folder,
+            folders,
             rebuild,
             watch,
         }) => {
             let work = Work::new(layers()?, &paths, out)?;
             if *watch {
-                work.watch(folder, *rebuild)
+                work.watch(folders, *rebuild)
             } else {
-                work.index(folder, *rebuild)
+                work.index(folders, *rebuild)
             }
         }
-        Some(Subcommands::Ask {
-            folder,
-            question,
-            documents,
-        }) => {
+        Some(Subcommands::Ask { asked, documents }) => {
             let mut layers = layers()?;
             documents.limit(&mut layers)?;
             Work::new(layers, &paths, out)?.ask(Question {
-                folder,
-                text: question,
+                folders: &asked.folders,
+                text: &asked.question,
                 shown: RunText::default(),
             })
         }
-        Some(Subcommands::Links {
-            folder,
-            document,
-            rebuild,
-        }) => {
+        Some(Subcommands::Links { folders, rebuild }) => {
             let mut layers = layers()?;
             if layers.config()?.linker.kind == LinkerKind::Off {
                 // the command is meaningless without a linker
                 layers.set("links", "linker.kind", "sentence")?;
             }
-            Work::new(layers, &paths, out)?.links(folder, document.as_deref(), *rebuild)
+            Work::new(layers, &paths, out)?.links(folders, *rebuild)
         }
         Some(Subcommands::Explain {
-            folder,
-            question,
+            asked,
             expect,
             documents,
         }) => {
             let mut layers = layers()?;
             documents.limit(&mut layers)?;
-            Work::new(layers, &paths, out)?.explain(folder, question, expect)
+            Work::new(layers, &paths, out)?.explain(&asked.folders, &asked.question, expect)
         }
         Some(Subcommands::Search {
-            folder,
-            query,
+            asked,
             limit,
             documents,
         }) => {
@@ -166,7 +156,7 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
             documents.limit(&mut layers)?;
             let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
             layers.set("search", "retriever.keep", &limit.to_string())?;
-            Work::new(layers, &paths, out)?.search(folder, query, limit)
+            Work::new(layers, &paths, out)?.search(&asked.folders, &asked.question, limit)
         }
         Some(Subcommands::Eval(what)) => eval::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Probe(what)) => probe::run(what, &arguments.shared, &paths, out),

@@ -16,7 +16,7 @@ use super::args::Shared;
 use super::failure::{Exit, Failure, Stopped};
 use super::output::Output;
 use super::work::Work;
-use super::{check_folder, demo};
+use super::{check_folders, demo};
 
 /// The split of a question file that is kept out of training.
 const HELD_OUT: &str = "held_out";
@@ -38,11 +38,11 @@ pub enum ProbeCommand {
 /// Arguments of `probe train`.
 #[derive(Debug, Clone, Args)]
 pub struct Training {
-    /// Folder of documents
-    #[arg(required_unless_present = "demo")]
-    pub folder: Option<PathBuf>,
+    /// Folders of documents
+    #[arg(value_name = "FOLDER", required_unless_present = "demo")]
+    pub folders: Vec<PathBuf>,
     /// Use the bundled corpus with its settings
-    #[arg(long, conflicts_with = "folder")]
+    #[arg(long, conflicts_with = "folders")]
     pub demo: bool,
     /// Question file as for `eval`, may be repeated; questions of the split `held_out` measure the
     /// probe. Without a file the generator writes the questions
@@ -56,11 +56,11 @@ pub struct Training {
 /// Arguments of `probe calibrate`.
 #[derive(Debug, Clone, Args)]
 pub struct Calibrating {
-    /// Folder of documents
-    #[arg(required_unless_present = "demo")]
-    pub folder: Option<PathBuf>,
+    /// Folders of documents
+    #[arg(value_name = "FOLDER", required_unless_present = "demo")]
+    pub folders: Vec<PathBuf>,
     /// Use the bundled corpus with its settings
-    #[arg(long, conflicts_with = "folder")]
+    #[arg(long, conflicts_with = "folders")]
     pub demo: bool,
     /// Question file as for `eval`, may be repeated. Without a file the generator writes the questions
     #[arg(long, value_name = "FILE")]
@@ -95,15 +95,24 @@ fn train(
     } else {
         super::layers(flags, paths)?
     };
-    let folder = what.folder.clone().unwrap_or_else(demo_corpus);
-    check_folder(&folder)?;
+    let folders = folders_or_demo(&what.folders);
+    check_folders(&folders)?;
     let questions = read_questions(&what.questions, out)?;
     let trained =
-        Work::new(layers, paths, out)?.train_probe(&folder, questions, what.out.as_deref())?;
+        Work::new(layers, paths, out)?.train_probe(&folders, questions, what.out.as_deref())?;
     if !out.json {
         out.text(&harmless(&described(&trained.file, &trained.card)))?;
     }
     Ok(Exit::Done)
+}
+
+/// Returns these folders; the demo's when there are none.
+fn folders_or_demo(folders: &[PathBuf]) -> Vec<PathBuf> {
+    if folders.is_empty() {
+        vec![demo_corpus()]
+    } else {
+        folders.to_owned()
+    }
 }
 
 /// Reads the questions of these files, each question once.
@@ -146,12 +155,12 @@ fn calibrate(
         super::layers(flags, paths)?
     };
     layers.set("--limit", "probe.questions", &what.limit.to_string())?;
-    let folder = what.folder.clone().unwrap_or_else(demo_corpus);
-    check_folder(&folder)?;
+    let folders = folders_or_demo(&what.folders);
+    check_folders(&folders)?;
     let mut questions = read_questions(&what.questions, out)?;
     questions.truncate(what.limit as usize);
 
-    let found = Work::new(layers, paths, out)?.calibrate(&folder, questions)?;
+    let found = Work::new(layers, paths, out)?.calibrate(&folders, questions)?;
     let preset = preset_name(&found.generator);
     let file = paths.config.join("presets").join(format!("{preset}.toml"));
     write_preset(&file, &preset_text(&found))?;

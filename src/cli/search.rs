@@ -1,27 +1,32 @@
-//! `ragscope search`: the chunks of a folder that match a query, with the scores that ranked them.
+//! `ragscope search`: the chunks of a corpus that match a query, with the scores that ranked them.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use crate::event::{Hit, Ranked, harmless};
 use crate::story::text::one_line;
 use crate::story::words;
 
 use super::failure::{Exit, Failure, Stopped};
-use super::work::{Work, check_folder};
+use super::work::{Work, check_asked};
 
 /// Maximum characters of a chunk in the text output.
 const MAX_CHARACTERS: usize = 200;
 
 impl Work<'_> {
-    /// Updates the index and prints the best chunks for a query; nothing is generated.
-    pub fn search(mut self, folder: &Path, query: &str, limit: usize) -> Result<Exit, Stopped> {
+    /// Updates the indexes and prints the best chunks for a query; nothing is generated.
+    pub fn search(
+        mut self,
+        folders: &[PathBuf],
+        query: &str,
+        limit: usize,
+    ) -> Result<Exit, Stopped> {
         if query.trim().is_empty() {
             let advice = "pass it in quotes after the folder";
             return Err(Failure::usage("the query is empty", advice).into());
         }
-        check_folder(folder)?;
+        check_asked(folders, query)?;
         self.observer.be_silent();
-        self.prepare(folder)?;
+        self.prepare(folders)?;
         let mut retrieval = self.run(|worker, publish| worker.search(query, publish))?;
         retrieval.hits.truncate(limit);
 

@@ -1,6 +1,6 @@
 //! Commands that work on a corpus: index, ask, and the demo without a screen.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ const INTERRUPT_EVERY: Duration = Duration::from_millis(100);
 
 /// A question for `ask`.
 pub struct Question<'a> {
-    pub folder: &'a Path,
+    pub folders: &'a [PathBuf],
     pub text: &'a str,
     /// Prints the run when there is no `--json`.
     pub shown: RunText,
@@ -52,26 +52,32 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Updates the index of a folder and prints a summary.
-    pub fn index(mut self, folder: &Path, rebuild: bool) -> Result<Exit, Stopped> {
-        self.index_once(folder, rebuild)?;
+    /// Updates the indexes of these folders and prints a summary.
+    pub fn index(mut self, folders: &[PathBuf], rebuild: bool) -> Result<Exit, Stopped> {
+        self.index_once(folders, rebuild)?;
         Ok(Exit::Done)
     }
 
-    /// Updates the index of a folder whenever it changes, until ctrl-c, and prints a line for each
-    /// change.
-    pub fn watch(mut self, folder: &Path, rebuild: bool) -> Result<Exit, Stopped> {
+    /// Updates the indexes of these folders whenever one changes, until ctrl-c, and prints a line for
+    /// each change.
+    pub fn watch(mut self, folders: &[PathBuf], rebuild: bool) -> Result<Exit, Stopped> {
         let watch = match self.layers.config()?.corpus.watch {
             Watch::Off => Watch::Auto,
             chosen => chosen,
         };
         let (sender, changes) = channel();
-        // started first: a change while the folder is being indexed is not lost
-        let watcher = Watcher::start(folder, watch, move || sender.send(()).is_ok())?;
-        self.index_once(folder, rebuild)?;
-        if let Some(problem) = watcher
-            .as_ref()
-            .and_then(|watcher| watcher.fallback.as_ref())
+        // started first: a change while a folder is being indexed is not lost
+        let mut watchers = Vec::new();
+        for folder in folders {
+            let sender = sender.clone();
+            watchers.extend(Watcher::start(folder, watch, move || {
+                sender.send(()).is_ok()
+            })?);
+        }
+        self.index_once(folders, rebuild)?;
+        for problem in watchers
+            .iter()
+            .filter_map(|watcher| watcher.fallback.as_ref())
         {
             self.observer.out.remark(&problem.to_string());
         }
@@ -113,14 +119,12 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn index_once(&mut self, folder: &Path, rebuild: bool) -> Result<(), Stopped> {
-        check_folder(folder)?;
-        self.run(|worker, publish| worker.open(folder, rebuild, publish))?;
+    fn index_once(&mut self, folders: &[PathBuf], rebuild: bool) -> Result<(), Stopped> {
+        check_folders(folders)?;
+        self.run(|worker, publish| worker.open(folders, rebuild, publish))?;
         let report = self.run(Worker::update)?.ok_or(Stopped::Interrupted)?;
         if !self.observer.out.json {
-            self.observer
-                .out
-                .text(&harmless(&summary(folder, &report)))?;
+            self.observer.out.text(&harmless(&summary(&report)))?;
         }
         Ok(())
     }
@@ -134,10 +138,10 @@ impl<'a> Work<'a> {
             )
             .into());
         }
-        check_folder(question.folder)?;
+        check_asked(question.folders, question.text)?;
         self.run(|worker, publish| worker.check_question(question.text, publish))?;
         if self.layers.config()?.retriever.kind != RetrieverKind::Off {
-            self.prepare(question.folder)?;
+            self.prepare(question.folders)?;
         }
         self.observer.show_as(question.shown);
         let outcome = self.run(|worker, publish| worker.ask(question.text, &[], &[], publish))?;
@@ -151,29 +155,34 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Trains a probe on questions about a folder.
+    /// Trains a probe on questions about these folders.
     pub fn train_probe(
         mut self,
-        folder: &Path,
+        folders: &[PathBuf],
         questions: Vec<ProbeQuestion>,
         file: Option<&Path>,
     ) -> Result<TrainedProbe, Stopped> {
-        self.prepare(folder)?;
+        self.prepare(folders)?;
         self.run(|worker, publish| worker.train_probe(questions, file, publish))
     }
 
     /// Sets the thresholds of the gate for the generator by its own sentences.
     pub fn calibrate(
         mut self,
-        folder: &Path,
+        folders: &[PathBuf],
         questions: Vec<ProbeQuestion>,
     ) -> Result<Calibration, Stopped> {
-        self.prepare(folder)?;
+        self.prepare(folders)?;
         self.run(|worker, publish| worker.calibrate(questions, publish))
     }
 
     /// Asks a question and traces the chunks that contain a phrase.
-    pub fn explain(mut self, folder: &Path, question: &str, phrase: &str) -> Result<Exit, Stopped> {
+    pub fn explain(
+        mut self,
+        folders: &[PathBuf],
+        question: &str,
+        phrase: &str,
+    ) -> Result<Exit, Stopped> {
         if phrase.trim().is_empty() {
             return Err(Failure::usage(
                 "the expected text is empty",
@@ -181,10 +190,10 @@ impl<'a> Work<'a> {
             )
             .into());
         }
-        check_folder(folder)?;
+        check_asked(folders, question)?;
         self.observer.be_silent();
         self.run(|worker, publish| worker.check_question(question, publish))?;
-        self.prepare(folder)?;
+        self.prepare(folders)?;
         let mut run = Run::default();
         self.run(|worker, publish| {
             worker.ask(question, &[], &[], &mut |record| {
@@ -202,14 +211,16 @@ impl<'a> Work<'a> {
         if self.observer.out.json {
             self.observer.out.json_line(&trace)?;
         } else {
-            self.observer.out.text(&trace_text(&run, &trace, folder))?;
+            self.observer
+                .out
+                .text(&trace_text(&run, &trace, &joined(folders)))?;
         }
         Ok(Exit::Done)
     }
 
-    /// Opens the folder and updates its index, unless another process is writing it.
-    pub(super) fn prepare(&mut self, folder: &Path) -> Result<(), Stopped> {
-        self.run(|worker, publish| worker.open(folder, false, publish))?;
+    /// Opens the folders and updates their indexes, unless another process is writing them.
+    pub(super) fn prepare(&mut self, folders: &[PathBuf]) -> Result<(), Stopped> {
+        self.run(|worker, publish| worker.open(folders, false, publish))?;
         let updated = self.run(|worker, publish| match worker.update(publish) {
             Err(WorkerError::Index(IndexError::InUse { .. })) => Ok(None),
             other => other.map(Some),
@@ -220,7 +231,7 @@ impl<'a> Work<'a> {
                 return Err(Failure::new(
                     format!(
                         "another ragscope is making the first index of {}",
-                        folder.display()
+                        joined(folders)
                     ),
                     "ask again when it is done",
                 )
@@ -230,20 +241,20 @@ impl<'a> Work<'a> {
                 "another ragscope is writing this index; answering from its last complete state",
             ),
             Some(None) => return Err(Stopped::Interrupted),
-            Some(Some(report)) => self.report_skipped(folder, &report),
+            Some(Some(report)) => self.report_skipped(&report),
         }
         if self.observer.documents() == 0 && is_in_use {
             return Err(Failure::new(
                 format!(
                     "another ragscope is indexing {} for the first time",
-                    folder.display()
+                    joined(folders)
                 ),
                 "wait for it, and run the command again",
             )
             .into());
         }
         if self.observer.documents() == 0 {
-            let error = format!("no readable document in {}", folder.display());
+            let error = format!("no readable document in {}", joined(folders));
             return Err(Failure::new(
                 error,
                 "add text, Markdown or HTML files, or ask with --preset closed-book",
@@ -253,13 +264,13 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn report_skipped(&mut self, folder: &Path, report: &IndexReport) {
+    fn report_skipped(&mut self, report: &IndexReport) {
         let skipped = report.skipped.len();
         if skipped > 0 {
             let files = words::counted(skipped as u64, "file");
             self.observer.out.remark(&format!(
                 "skipped {files}; `ragscope index {}` lists the reasons",
-                folder.display()
+                report.corpus.arguments()
             ));
         }
     }
@@ -303,6 +314,45 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Checks that each of these folders can be opened.
+///
+/// # Errors
+/// As [`check_folder`], for the first that fails.
+pub fn check_folders(folders: &[PathBuf]) -> Result<(), Failure> {
+    folders.iter().try_for_each(|folder| check_folder(folder))
+}
+
+/// Checks the folders of a question, and that the question is not one more folder. The words of a
+/// question without quotes are read as folders.
+pub(super) fn check_asked(folders: &[PathBuf], question: &str) -> Result<(), Failure> {
+    if Path::new(question).is_dir() {
+        return Err(Failure::usage(
+            format!("{question} is a folder, and the question comes last"),
+            "pass your question in quotes after the folders",
+        ));
+    }
+
+    for (at, folder) in folders.iter().enumerate() {
+        if at > 0 && !folder.exists() {
+            return Err(Failure::new(
+                format!(
+                    "cannot open the folder {} (it does not exist)",
+                    folder.display()
+                ),
+                "check the path, or put the question in quotes if this is a word of it",
+            ));
+        }
+        check_folder(folder)?;
+    }
+    Ok(())
+}
+
+/// Returns the folders as they are named on the command line.
+pub(super) fn joined(folders: &[PathBuf]) -> String {
+    let names = folders.iter().map(|folder| folder.display().to_string());
+    names.collect::<Vec<_>>().join(" ")
+}
+
 fn advice(missing: &Path) -> String {
     let name = missing.to_string_lossy();
     let similarity = |command: &clap::Command| strsim::jaro_winkler(command.get_name(), &name);
@@ -322,7 +372,7 @@ fn advice(missing: &Path) -> String {
 }
 
 /// Returns the trace of a passage as text.
-fn trace_text(run: &Run, trace: &PassageTrace<'_>, folder: &Path) -> String {
+fn trace_text(run: &Run, trace: &PassageTrace<'_>, folders: &str) -> String {
     let mut text = String::new();
     if let Some(rewritten) = &run.rewritten {
         let used = if rewritten.used { "" } else { " (not used)" };
@@ -346,8 +396,7 @@ fn trace_text(run: &Run, trace: &PassageTrace<'_>, folder: &Path) -> String {
                 text.push_str(&format!("sentence {step}: query: {query}\n"));
             }
             TraceRow::Missing(says) => text.push_str(&format!(
-                "  {LOST} {says} `ragscope index {}` lists the files that were skipped.\n",
-                folder.display()
+                "  {LOST} {says} `ragscope index {folders}` lists the files that were skipped.\n"
             )),
             TraceRow::Chunk(location) => text.push_str(&format!("  {location}\n")),
             TraceRow::Fact {
@@ -363,10 +412,10 @@ fn trace_text(run: &Run, trace: &PassageTrace<'_>, folder: &Path) -> String {
     harmless(&text).into_owned()
 }
 
-fn summary(folder: &Path, report: &IndexReport) -> String {
+fn summary(report: &IndexReport) -> String {
     let mut text = format!(
         "{}: {} documents, {} chunks in {}\n{} added, {} changed, {} removed, {} unchanged; {} chunks embedded, {} reused\n",
-        folder.display(),
+        report.corpus.folder,
         report.corpus.documents,
         report.corpus.chunks,
         words::duration(report.wall_ms),

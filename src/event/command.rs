@@ -14,8 +14,8 @@ pub enum Command {
         confirmed: Vec<String>,
         overrides: Vec<(String, String)>,
     },
-    /// Open a folder: use its index and update it.
-    Open { folder: PathBuf },
+    /// Open these folders as one corpus: use their indexes and update them.
+    Open { folders: Vec<PathBuf> },
     /// Update the index of the open corpus; `rebuild` deletes the old one first.
     /// `overrides` are the settings of chunking from now on.
     Reindex {

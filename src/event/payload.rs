@@ -103,13 +103,16 @@ impl Prefixes {
 /// A corpus and the state of its index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CorpusCard {
-    /// The folder as the user named it.
+    /// The folder as the user named it; of several folders, their names joined by `, `.
     pub folder: String,
+    /// The folders as the user named them, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<String>,
     pub documents: u64,
     pub chunks: u64,
-    /// Number of the index generation in use.
+    /// Number of the index generation in use; of several indexes, the sum.
     pub generation: u64,
-    /// Whether another process writes this index and this one only reads.
+    /// Whether another process writes this index, or one of them, and this one only reads.
     pub read_only: bool,
     /// Whether it is the corpus of the demo.
     #[serde(default)]
@@ -124,6 +127,18 @@ impl CorpusCard {
     #[must_use]
     pub fn is_indexed(&self) -> bool {
         self.generation > 0
+    }
+}
+
+impl CorpusCard {
+    /// Returns the folders as they are named on the command line.
+    #[must_use]
+    pub fn arguments(&self) -> String {
+        if self.folders.is_empty() {
+            self.folder.clone()
+        } else {
+            self.folders.join(" ")
+        }
     }
 }
 

@@ -24,6 +24,8 @@ pub enum IndexError {
     /// Another process holds the writer lock.
     #[error("another ragscope is writing the index of {folder}")]
     InUse { folder: String },
+    #[error("{count} folders are more than a corpus can have ({max})")]
+    TooManyFolders { count: usize, max: usize },
     #[error("cannot write {file} ({reason})")]
     Write { file: String, reason: String },
     #[error("cannot read {file} ({reason})")]
@@ -46,6 +48,7 @@ impl Advice for IndexError {
             Self::InUse { .. } => {
                 "questions work meanwhile; index again when it is done".into()
             }
+            Self::TooManyFolders { .. } => "open a folder that holds them".into(),
             Self::Write { .. } => {
                 "free space on that disk or set RAGSCOPE_HOME to a folder elsewhere, then index again; until then the last finished index answers".into()
             }

@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 
 use super::generation::Generation;
 use super::manifest::DocumentEntry;
+use super::names::Names;
 use crate::config::{DocumentFilter, FilteredDocument};
 
 /// The documents and chunks that a search is limited to.
@@ -18,8 +19,13 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Finds the documents that a filter lets through; `None` for an empty filter.
-    pub fn new(generation: &Generation, filter: &DocumentFilter) -> tantivy::Result<Option<Self>> {
+    /// Finds the documents that a filter lets through, by their names in the corpus; `None` for an
+    /// empty filter.
+    pub fn new(
+        generation: &Generation,
+        names: &Names,
+        filter: &DocumentFilter,
+    ) -> tantivy::Result<Option<Self>> {
         if filter.is_empty() {
             return Ok(None);
         }
@@ -27,7 +33,7 @@ impl Filter {
         let matcher = filter.matcher();
         let lets_through = |path: &str, entry: &DocumentEntry| {
             matcher.lets_through(FilteredDocument {
-                path,
+                path: &names.document(path),
                 format: &entry.format,
                 date: &date(entry),
             })

@@ -75,6 +75,29 @@ pub(super) struct Lexical {
     length: u64,
 }
 
+/// The statistics of BM25 over the chunks of several generations as if they were one.
+pub(super) struct Statistics<'a>(Vec<Living<'a>>);
+
+impl<'a> Statistics<'a> {
+    pub fn of(all: impl Iterator<Item = &'a Lexical>) -> Self {
+        Self(all.map(Living).collect())
+    }
+}
+
+impl Bm25StatisticsProvider for Statistics<'_> {
+    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+        self.0.iter().map(|of| of.total_num_tokens(field)).sum()
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        self.0.iter().map(Living::total_num_docs).sum()
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        self.0.iter().map(|of| of.doc_freq(term)).sum()
+    }
+}
+
 /// The statistics of BM25 over the chunks that were not deleted: tantivy counts the deleted ones until
 /// their segments are merged, so that scores would depend on the history of an index.
 struct Living<'a>(&'a Lexical);
@@ -155,13 +178,14 @@ impl Lexical {
         read().map_err(|error| reading(folder, &error))
     }
 
-    /// Returns the best chunks for any of the words, with their BM25 scores, best first; at most
-    /// `count`.
+    /// Returns the best chunks for any of the words, with their BM25 scores by these statistics, best
+    /// first; at most `count`.
     pub fn search(
         &self,
         words: &[String],
         count: usize,
         filter: Option<&Filter>,
+        statistics: &Statistics<'_>,
     ) -> tantivy::Result<Vec<(f32, u64)>> {
         if words.is_empty() || count == 0 {
             return Ok(Vec::new());
@@ -182,11 +206,10 @@ impl Lexical {
             ];
             query = BooleanQuery::new(clauses);
         }
-        let found = self.searcher.search_with_statistics_provider(
-            &query,
-            &TopDocs::with_limit(count).order_by_score(),
-            &Living(self),
-        )?;
+        let best = TopDocs::with_limit(count).order_by_score();
+        let found = self
+            .searcher
+            .search_with_statistics_provider(&query, &best, statistics)?;
 
         let mut listed = Vec::with_capacity(found.len());
         for (score, address) in found {

@@ -4,10 +4,13 @@
 //! In reading order: a folder's index has a `layout`; [`Index::update`] plans (`plan`, `update`), reads
 //! ahead (`reading`), keeps the texts of binary documents (`extracts`), chunks by similarity where the settings say so (`chunking`, `similarity_cache`),
 //! embeds what is new (`batch_embedder`, `vectors`) and writes a `draft`, which becomes a `generation` by one
-//! atomic rename; [`Index::rechunk`] re-chunks documents for one question; [`Index::search`] searches
+//! atomic rename; [`Index::rechunk`] re-chunks documents for one question; `retrieval` searches
 //! the words (`lexical`, `analyser`) and the vectors (`vectors`, `graph`) and fuses both lists
 //! (`fusion`). A kill at any moment leaves the previous generation usable, and no text is embedded
 //! twice.
+//!
+//! A [`Collection`] is one or several folders as one corpus. Each has its own index, as if it were
+//! open alone; `names` makes the ids of chunks and the paths of documents unique among them.
 //!
 //! This module knows nothing of generation of text.
 
@@ -31,7 +34,10 @@ mod lexical;
 mod graph;
 mod filter;
 mod fusion;
+mod names;
+mod retrieval;
 mod search;
+mod collection;
 mod rechunk;
 mod link_store;
 mod link_api;
@@ -40,39 +46,36 @@ mod source;
 mod health;
 
 pub use analyser::is_content_word;
+pub use collection::{Collection, CoveredFolder};
 pub use error::IndexError;
 pub use health::{Health, health};
 pub use link_api::LinkedState;
 pub use link_store::{ChunkLinks, LinkRecipe};
 pub use progress::{Position, Progress};
 pub use rechunk::Rechunked;
+pub use retrieval::Query;
 pub use search::Search;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use draft::Draft;
 use error::FileError;
-use filter::Filter;
-use fusion::ScoredChunk;
-use generation::{Generation, Wanted};
+use generation::Generation;
 use layout::{Layout, Lock, Pointer};
 use link_store::LinkStore;
 use manifest::{Manifest, Recipe};
+use names::Names;
 use rechunk::RechunkCache;
+use retrieval::Part;
 use similarity_cache::SimilarityCache;
 use vectors::VectorStore;
 
 use crate::config::{RetrieverSettings, demo_corpus};
 use crate::corpus::{self, Document, ReadOptions};
-use crate::event::{
-    ChunkText, CorpusCard, Filtered, Hit, IndexReport, Metadata, Retrieval, elapsed_us,
-};
+use crate::event::{CorpusCard, IndexReport, Retrieval};
 use crate::files;
-use crate::llm::Random;
 
 /// Up to this many vectors of chunks that are gone are not worth a new file.
 const MAX_WASTE_ROWS: u32 = if cfg!(test) { 8 } else { 4096 };
@@ -81,7 +84,7 @@ const MAX_WASTE_ROWS: u32 = if cfg!(test) { 8 } else { 4096 };
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
     /// The index agrees with the folder.
-    Finished(IndexReport),
+    Finished(Box<IndexReport>),
     /// The observer stopped it. Everything done so far is kept, and the next update continues from
     /// there.
     Interrupted,
@@ -129,14 +132,23 @@ impl Index {
     /// [`IndexError::InUse`] when another process writes it; files that cannot be deleted.
     pub fn rebuild(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
         let index = Self::locate(folder, indexes)?;
-        if index.lock.is_none() {
-            return Err(IndexError::InUse { folder: index.name });
-        }
-        index
-            .layout
-            .clear()
-            .map_err(|error| error.of(&index.name))?;
+        index.check_writable()?;
+        index.clear()?;
         Ok(index)
+    }
+
+    fn check_writable(&self) -> Result<(), IndexError> {
+        if self.lock.is_some() {
+            Ok(())
+        } else {
+            Err(IndexError::InUse {
+                folder: self.name.clone(),
+            })
+        }
+    }
+
+    fn clear(&self) -> Result<(), IndexError> {
+        self.layout.clear().map_err(|error| error.of(&self.name))
     }
 
     fn locate(folder: &Path, indexes: &Path) -> Result<Self, IndexError> {
@@ -365,6 +377,7 @@ impl Index {
         let manifest = self.manifest();
         CorpusCard {
             folder: self.name.clone(),
+            folders: Vec::new(),
             documents: manifest.map_or(0, |manifest| manifest.documents.len() as u64),
             chunks: manifest.map_or(0, |manifest| manifest.chunks),
             generation: manifest.map_or(0, |manifest| manifest.generation),
@@ -377,30 +390,6 @@ impl Index {
     /// Returns the error of a chunk store that cannot be read.
     fn damaged(&self, error: tantivy::TantivyError) -> IndexError {
         FileError::damaged(&self.layout.root, error).of(&self.name)
-    }
-
-    /// Returns `count` chunks, chosen at random; all of them when there are no more.
-    ///
-    /// # Errors
-    /// Files of the index that cannot be read.
-    pub fn sample(&self, count: usize, random: &mut Random) -> Result<Vec<ChunkText>, IndexError> {
-        let Some(generation) = &self.generation else {
-            return Ok(Vec::new());
-        };
-
-        let mut chunks = generation.chunks().to_vec();
-        for at in 0..count.min(chunks.len()) {
-            let other = at + random.below(chunks.len() - at);
-            chunks.swap(at, other);
-        }
-        chunks.truncate(count);
-
-        let stored = chunks
-            .iter()
-            .map(|chunk| generation.lexical.chunk(chunk.address));
-        stored
-            .collect::<tantivy::Result<_>>()
-            .map_err(|error| self.damaged(error))
     }
 
     /// Retrieves the `settings.pool` best chunks for a query by its words and by its vector (of
@@ -416,122 +405,33 @@ impl Index {
         embedder: &str,
         settings: &RetrieverSettings,
     ) -> Result<Retrieval, IndexError> {
-        let started = Instant::now();
-        let query_vector = QueryVector { vector, embedder };
-        let lists = match &self.generation {
-            Some(generation) => self
-                .ranked_lists(generation, query, query_vector, settings)
-                .map_err(|error| self.damaged(error))?,
-            None => RankedLists::default(),
+        let query = Query {
+            text: query,
+            vector,
+            embedder,
         };
-        Ok(Retrieval {
-            query: query.to_owned(),
-            fusion: settings.fusion,
-            hits: lists.hits,
-            bm25_found: lists.bm25_found,
-            vector_found: lists.vector_found,
-            filter: lists.filtered,
-            documents: lists.documents,
-            wall_us: elapsed_us(started),
-        })
-    }
-
-    fn ranked_lists(
-        &self,
-        generation: &Generation,
-        query: &str,
-        query_vector: QueryVector<'_>,
-        settings: &RetrieverSettings,
-    ) -> tantivy::Result<RankedLists> {
-        let pool = settings.pool as usize;
-        let filter = Filter::new(generation, &settings.filter)?;
-        let words = analyser::query_words(query, generation.languages.iter().map(String::as_str));
-        let bm25 = if settings.kind.has_words() {
-            scored_chunks(generation.lexical.search(&words, pool, filter.as_ref())?)
-        } else {
-            Vec::new()
+        let alone = Part {
+            index: self,
+            names: &Names::default(),
         };
-
-        let ef = settings.ef_search as usize;
-        let vector = self
-            .comparable_vectors(generation, query_vector)
-            .filter(|_| settings.kind.has_vectors());
-        let vector = vector.map_or_else(Vec::new, |vectors| {
-            let wanted = Wanted {
-                count: pool,
-                ef,
-                filter: filter.as_ref(),
-            };
-            scored_chunks(generation.nearest(vectors, query_vector.vector, wanted))
-        });
-
-        let mut hits = Vec::new();
-        for fused in fusion::fuse(&bm25, &vector, settings)
-            .into_iter()
-            .take(pool)
-        {
-            if let Some(stored) = generation.chunk(fused.chunk) {
-                hits.push(Hit {
-                    chunk: generation.lexical.chunk(stored.address)?,
-                    bm25: fused.bm25,
-                    vector: fused.vector,
-                    fused: fused.fused,
-                });
-            }
-        }
-        let documents = &generation.manifest.documents;
-        let filtered = filter.map(|filter| Filtered {
-            filter: settings.filter.to_string(),
-            documents: filter.documents.len() as u64,
-            of: documents.len() as u64,
-        });
-        let metadata = |hit: &Hit| {
-            let entry = documents.get(&hit.chunk.document)?;
-            (!entry.metadata.is_empty())
-                .then(|| (hit.chunk.document.clone(), entry.metadata.clone()))
-        };
-        Ok(RankedLists {
-            documents: hits.iter().filter_map(metadata).collect(),
-            filtered,
-            hits,
-            bm25_found: bm25.len() as u32,
-            vector_found: vector.len() as u32,
-        })
+        retrieval::search(&[alone], query, settings)
     }
 
     /// Returns the vectors, if the same embedder made them and the vector of the query.
-    fn comparable_vectors(
-        &self,
-        generation: &Generation,
-        query: QueryVector<'_>,
-    ) -> Option<&VectorStore> {
-        let has_same_embedder = generation.manifest.embedder() == query.embedder;
+    fn comparable_vectors(&self, query: Query<'_>) -> Option<&VectorStore> {
+        let has_same_embedder = self.manifest()?.embedder() == query.embedder;
         let vectors = self.vectors.as_ref().filter(|_| has_same_embedder)?;
         let is_comparable = vectors.width() == query.vector.len() && !query.vector.is_empty();
         is_comparable.then_some(vectors)
     }
-}
 
-/// The vector of a query with the fingerprint of the embedder that made it.
-#[derive(Debug, Clone, Copy)]
-struct QueryVector<'a> {
-    vector: &'a [f32],
-    embedder: &'a str,
-}
-
-/// The fused hits of a search, and the lengths of both lists.
-#[derive(Debug, Default)]
-struct RankedLists {
-    hits: Vec<Hit>,
-    filtered: Option<Filtered>,
-    documents: BTreeMap<String, Metadata>,
-    bm25_found: u32,
-    vector_found: u32,
-}
-
-fn scored_chunks(found: Vec<(f32, u64)>) -> Vec<ScoredChunk> {
-    found
-        .into_iter()
-        .map(|(score, chunk)| ScoredChunk { chunk, score })
-        .collect()
+    /// Returns the stored vector of a chunk.
+    fn vector(&self, chunk: u64) -> Option<&[f32]> {
+        let row = self.generation.as_ref()?.chunk(chunk)?.row;
+        let vectors = self
+            .vectors
+            .as_ref()
+            .filter(|vectors| vectors.width() > 0)?;
+        Some(vectors.row(row))
+    }
 }

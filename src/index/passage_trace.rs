@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use super::fusion::{ScoredChunk, fuse};
-use super::{Index, IndexError, QueryVector, analyser, scored_chunks};
+use super::retrieval::{self, Part, Query};
+use super::{Index, IndexError};
 use crate::config::RetrieverSettings;
 use crate::corpus::fold_white_space;
 use crate::event::{ChunkText, Ranked, TracedChunk};
@@ -19,61 +20,50 @@ struct Match {
     is_whole: bool,
 }
 
-impl Index {
-    /// Returns the chunks that hold a phrase, with their ranks for a query in the whole BM25 list, the
-    /// whole vector list, and the fused list of the best `settings.pool` of each. Case and white space
-    /// do not matter; a phrase that two neighbouring chunks share is found in both. `embedder` is the
-    /// fingerprint of the model that made the vector.
-    ///
-    /// # Errors
-    /// Files of the index that cannot be read.
-    pub fn trace_passage(
-        &self,
-        phrase: &str,
-        query: &str,
-        vector: &[f32],
-        embedder: &str,
-        settings: &RetrieverSettings,
-    ) -> Result<Vec<TracedChunk>, IndexError> {
-        let Some(generation) = &self.generation else {
-            return Ok(Vec::new());
-        };
-        let matches = self.chunks_with(phrase)?;
-
-        let words = analyser::query_words(query, generation.languages.iter().map(String::as_str));
-        let all = (generation.manifest.chunks as usize).max(1);
-        let bm25 = generation.lexical.search(&words, all, None);
-        let mut bm25 = scored_chunks(bm25.map_err(|error| self.damaged(error))?);
-        if !settings.kind.has_words() {
-            bm25.clear();
-        }
-        let vectors = self
-            .comparable_vectors(generation, QueryVector { vector, embedder })
-            .filter(|_| settings.kind.has_vectors());
-        let vector = vectors.map_or_else(Vec::new, |vectors| {
-            scored_chunks(generation.all_nearest(vectors, vector))
-        });
-
-        let pool = settings.pool as usize;
-        let best_bm25 = &bm25[..bm25.len().min(pool)];
-        let best_vector = &vector[..vector.len().min(pool)];
-        let fused: HashMap<u64, Ranked> = fuse(best_bm25, best_vector, settings)
-            .into_iter()
-            .map(|hit| (hit.chunk, hit.fused))
-            .collect();
-
-        let bm25 = ranks(&bm25);
-        let vector = ranks(&vector);
-        let trace = |found: Match| TracedChunk {
-            bm25: bm25.get(&found.chunk.id).copied(),
-            vector: vector.get(&found.chunk.id).copied(),
-            fused: fused.get(&found.chunk.id).copied(),
-            chunk: found.chunk,
-            whole: found.is_whole,
-        };
-        Ok(matches.into_iter().map(trace).collect())
+/// Returns the chunks that hold a phrase, with their ranks for a query in the whole BM25 list, the whole
+/// vector list, and the fused list of the best `settings.pool` of each. Case and white space do not
+/// matter; a phrase that two neighbouring chunks share is found in both.
+pub(super) fn trace_passage(
+    parts: &[Part<'_>],
+    phrase: &str,
+    query: Query<'_>,
+    settings: &RetrieverSettings,
+) -> Result<Vec<TracedChunk>, IndexError> {
+    let mut matches: Vec<Match> = Vec::new();
+    for part in parts {
+        let found = part.index.chunks_with(phrase)?;
+        matches.extend(found.into_iter().map(|found| Match {
+            chunk: part.names.chunk(found.chunk),
+            ..found
+        }));
+    }
+    // chunks that share a phrase matter only where none holds it alone
+    if matches.iter().any(|known| known.is_whole) {
+        matches.retain(|known| known.is_whole);
     }
 
+    let [bm25, vector] = retrieval::whole_lists(parts, query, settings)?;
+    let pool = settings.pool as usize;
+    let best_bm25 = &bm25[..bm25.len().min(pool)];
+    let best_vector = &vector[..vector.len().min(pool)];
+    let fused: HashMap<u64, Ranked> = fuse(best_bm25, best_vector, settings)
+        .into_iter()
+        .map(|hit| (hit.chunk, hit.fused))
+        .collect();
+
+    let bm25 = ranks(&bm25);
+    let vector = ranks(&vector);
+    let trace = |found: Match| TracedChunk {
+        bm25: bm25.get(&found.chunk.id).copied(),
+        vector: vector.get(&found.chunk.id).copied(),
+        fused: fused.get(&found.chunk.id).copied(),
+        chunk: found.chunk,
+        whole: found.is_whole,
+    };
+    Ok(matches.into_iter().map(trace).collect())
+}
+
+impl Index {
     /// Returns the chunks that hold a phrase.
     fn chunks_with(&self, phrase: &str) -> Result<Vec<Match>, IndexError> {
         let normalised = |text: &str| fold_white_space(text).to_lowercase();
@@ -113,10 +103,6 @@ impl Index {
             previous = Some((chunk, text));
         }
 
-        // chunks that share a phrase matter only where none holds it alone
-        if found.iter().any(|known| known.is_whole) {
-            found.retain(|known| known.is_whole);
-        }
         Ok(found)
     }
 }

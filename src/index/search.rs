@@ -1,6 +1,6 @@
 //! The operations that a question needs of an index.
 
-use super::{ChunkLinks, Index, IndexError, Rechunked};
+use super::{ChunkLinks, IndexError, Rechunked};
 use crate::config::RetrieverSettings;
 use crate::corpus::{SemanticSplit, TokenCounter};
 use crate::event::{ChunkText, CorpusCard, Retrieval};
@@ -58,49 +58,4 @@ pub trait Search {
 
     /// Returns the corpus and the state of its index.
     fn card(&self) -> CorpusCard;
-}
-
-impl Search for Index {
-    fn search(
-        &self,
-        query: &str,
-        vector: &[f32],
-        embedder: &str,
-        settings: &RetrieverSettings,
-    ) -> Result<Retrieval, IndexError> {
-        Self::search(self, query, vector, embedder, settings)
-    }
-
-    fn vectors(&self, chunks: &[u64]) -> Vec<Option<Vec<f32>>> {
-        let generation = self.generation.as_ref();
-        let vectors = self.vectors.as_ref().filter(|vectors| vectors.width() > 0);
-        let vector = |chunk: &u64| Some(vectors?.row(generation?.chunk(*chunk)?.row).to_vec());
-        chunks.iter().map(vector).collect()
-    }
-
-    fn rechunk(
-        &self,
-        documents: &[&str],
-        split: SemanticSplit,
-        embedder: &mut dyn Embedder,
-        counter: &TokenCounter,
-    ) -> Result<Vec<Rechunked>, LlmError> {
-        Self::rechunk(self, documents, split, embedder, counter)
-    }
-
-    fn document(&self, path: &str) -> Result<Vec<ChunkText>, IndexError> {
-        Self::document(self, path)
-    }
-
-    fn links(&self, document: &str) -> Result<Option<ChunkLinks>, IndexError> {
-        Self::links(self, document)
-    }
-
-    fn keep_links(&self, document: &str, links: &ChunkLinks) -> Result<(), IndexError> {
-        Self::keep_links(self, document, links)
-    }
-
-    fn card(&self) -> CorpusCard {
-        Self::card(self)
-    }
 }

@@ -78,7 +78,6 @@ impl Index {
             Err(error) => return Err(error.into()),
         };
 
-        let before = self.card().generation;
         let mut embedding = BatchEmbedder::new(embedder, Progress::new(publish), &plan.candidates);
         embedding.keeps_vectors = recipe.has_vectors();
         let mut run = UpdateRun {
@@ -93,14 +92,7 @@ impl Index {
 
         match run.all(plan) {
             Ok(()) => {}
-            Err(Halt::Stopped) => {
-                let corpus = self.card();
-                if corpus.generation != before {
-                    // part of the work is published; a second stop changes nothing now
-                    let _ = publish(SessionEvent::CorpusOpened { corpus });
-                }
-                return Ok(Update::Interrupted);
-            }
+            Err(Halt::Stopped) => return Ok(Update::Interrupted),
             Err(Halt::Files(error)) => return Err(error.of(&self.name)),
             Err(Halt::Embedder(error)) => return Err(error.into()),
         }
@@ -108,7 +100,7 @@ impl Index {
         let mut report = run.report;
         report.embedded = run.embedding.embedded();
         report.reused = run.embedding.reused();
-        Ok(Update::Finished(self.report(report, started)))
+        Ok(Update::Finished(Box::new(self.report(report, started))))
     }
 
     /// Returns the recipe of these settings. BM25 search leaves an index with vectors as it is while

@@ -18,11 +18,12 @@ pub fn many_lines(text: &str) -> String {
     harmless(&text.replace("\r\n", "\n")).replace('\t', TAB)
 }
 
-/// Returns a corpus whose folder is on one line.
+/// Returns a corpus whose folders are on one line each.
 #[must_use]
 pub fn corpus(corpus: &CorpusCard) -> CorpusCard {
     CorpusCard {
         folder: one_line(&corpus.folder),
+        folders: corpus.folders.iter().map(|name| one_line(name)).collect(),
         ..corpus.clone()
     }
 }

@@ -150,6 +150,20 @@ pub fn citation_location(citation: &Citation) -> String {
     location(&citation.file, citation.lines(), citation.place.as_ref())
 }
 
+/// Returns what a corpus holds, as `140 files, 467 chunks`, of several folders with their number.
+#[must_use]
+pub fn corpus_size(corpus: &CorpusCard) -> String {
+    let size = format!(
+        "{}, {}",
+        counted(corpus.documents, "file"),
+        counted(corpus.chunks, "chunk")
+    );
+    match corpus.folders.len() {
+        0 | 1 => size,
+        folders => format!("{}, {size}", counted(folders as u64, "folder")),
+    }
+}
+
 /// What a bundled generator is, on documents other than the demo's.
 pub const PRACTICE: &str = "practice model: often wrong about your own documents";
 

@@ -38,11 +38,7 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let corpus = shown_corpus(scene);
     let folder = corpus.map_or(String::new(), |corpus| format!(" {}", corpus.folder));
     let size = corpus.map_or(String::new(), |corpus| {
-        format!(
-            " ({}, {})",
-            text::counted(corpus.documents, "file"),
-            text::counted(corpus.chunks, "chunk")
-        )
+        format!(" ({})", words::corpus_size(corpus))
     });
     let preset = scene.run.map_or_else(
         || scene.ui.next_run.settings.preset.clone(),

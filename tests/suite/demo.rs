@@ -229,7 +229,7 @@ impl Demo {
         );
         let mut ignore = |_| Flow::Continue;
         worker
-            .open(Path::new("assets/demo/corpus"), false, &mut ignore)
+            .open(&[PathBuf::from("assets/demo/corpus")], false, &mut ignore)
             .expect("the corpus opens");
         let report = worker
             .update(&mut ignore)

@@ -129,6 +129,7 @@ impl Search for Shelf {
 
     fn card(&self) -> CorpusCard {
         CorpusCard {
+            folders: Vec::new(),
             folder: "notes".to_owned(),
             documents: 1,
             chunks: 3,
@@ -611,7 +612,9 @@ mod worker {
                 stop.flow()
             });
         });
-        outbox.send(Command::Open { folder });
+        outbox.send(Command::Open {
+            folders: vec![folder],
+        });
         let mut records = Vec::new();
         let until = |records: &mut Vec<Record>, wanted: &dyn Fn(&Event) -> bool| {
             while !records

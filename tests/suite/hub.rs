@@ -41,7 +41,7 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
     };
 
     commands.send(Command::Open {
-        folder: program.corpus(),
+        folders: vec![program.corpus()],
     });
     let mut session = receive(&records, |event| {
         matches!(event, Event::Session(SessionEvent::IndexFinished { .. }))

@@ -185,7 +185,7 @@ fn a_stop_keeps_finished_work_and_nothing_is_embedded_twice() {
             .update(&config(), &mut embedder, &common::counter(), &mut publish)
             .expect("an update")
         {
-            Update::Finished(report) => break report,
+            Update::Finished(report) => break *report,
             Update::Interrupted => assert!(rounds < 10),
         }
         let found = common::documents(&index, &mut embedder, "subject 0");

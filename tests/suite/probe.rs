@@ -315,7 +315,9 @@ fn a_stopped_collection_continues_and_weights_that_do_not_fit_fall_back() {
         StopFlag::default(),
     );
     worker
-        .open(&folder, false, &mut |_| Flow::Continue)
+        .open(std::slice::from_ref(&folder), false, &mut |_| {
+            Flow::Continue
+        })
         .expect("opened");
     worker.update(&mut |_| Flow::Continue).expect("indexed");
     let question = |number: usize| ProbeQuestion {

@@ -126,7 +126,7 @@ fn the_index_of_the_screen_follows_the_open_folder() {
     let (hub, commands) =
         Hub::start(small(), &program.paths(), &StopFlag::default(), sink).expect("started");
     commands.send(Command::Open {
-        folder: program.corpus(),
+        folders: vec![program.corpus()],
     });
     assert_eq!(indexed(&records).added, 1);
 

@@ -7,13 +7,13 @@ use crate::engine::error::WorkerError;
 use crate::engine::run::OpenGenerator;
 use crate::engine::stages::link_builder::{self, Units};
 use crate::event::{Flow, IndexPhase, LinkReport, SessionEvent, SkippedFile, elapsed_ms};
-use crate::index::{Index, Position, Progress, Search as _};
+use crate::index::{Collection, Position, Progress, Search as _};
 use crate::llm::LlmError;
 
-/// Links every document of an index that has no links of the recipe in use. Returns `None` when it
+/// Links every document of the corpus that has no links of the recipe in use. Returns `None` when it
 /// was stopped.
 pub fn link_corpus(
-    index: &Index,
+    index: &Collection,
     model: &mut dyn OpenGenerator,
     settings: &LinkerSettings,
     publish: &mut dyn FnMut(SessionEvent) -> Flow,
@@ -39,10 +39,9 @@ pub fn link_corpus(
             ),
             advice: Some(format!(
                 "rebuild them with `ragscope links {} --rebuild`",
-                report.corpus.folder
+                report.corpus.arguments()
             )),
         });
-        return Ok(Some(report));
     }
     if before.unlinked.is_empty() {
         return Ok(Some(report));

@@ -1,6 +1,6 @@
 //! The worker: it alone owns the models and the index, and carries out the operations on them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::config::prompts::Prompts;
@@ -15,7 +15,7 @@ use crate::event::{
     Advice, ChunkText, CorpusCard, Flow, IndexReport, Link, LinkReport, Outcome, Problem,
     Retrieval, RunEvent, SESSION, SessionEvent, StopFlag, TracedLookup,
 };
-use crate::index::{Index, IndexError, LinkRecipe, Search, Update};
+use crate::index::{Collection, CoveredFolder, IndexError, LinkRecipe, Query, Search, Update};
 use crate::llm::{EntailmentJudge, Generator as _, LlmError, Reranker};
 use crate::methods::{MethodError, ModelCalls};
 
@@ -29,11 +29,12 @@ pub struct Worker {
     pub(super) paths: Paths,
     pub(super) session: Stamp,
     pub(super) models: Models,
-    pub(super) index: Option<Index>,
+    pub(super) index: Option<Collection>,
     /// Settings of the index, on top of those of the start.
     pub(super) index_overrides: Vec<(String, String)>,
-    folder: Option<PathBuf>,
-    /// Whether the words of the open folder are indexed and its vectors follow.
+    /// The open folders; empty before the first.
+    folders: Vec<PathBuf>,
+    /// Whether the words of the open folders are indexed and its vectors follow.
     are_vectors_due: bool,
     /// The report of the words that were indexed before their vectors.
     words_report: Option<IndexReport>,
@@ -49,7 +50,7 @@ impl Worker {
             session: Stamp::new(SESSION),
             index: None,
             index_overrides: Vec::new(),
-            folder: None,
+            folders: Vec::new(),
             are_vectors_due: false,
             words_report: None,
         }
@@ -77,45 +78,55 @@ impl Worker {
         }
     }
 
-    /// Opens the index of a folder; `rebuild` deletes it first. Questions can be asked about what it
-    /// holds; [`Worker::update`] updates it.
+    /// Opens the indexes of these folders; `rebuild` deletes them first. Questions can be asked about what they
+    /// hold; [`Worker::update`] updates them.
     ///
     /// # Errors
     /// No such folder; a damaged index; a rebuild while another process writes the index.
     pub fn open(
         &mut self,
-        folder: &Path,
+        folders: &[PathBuf],
         rebuild: bool,
         publish: Publish<'_>,
     ) -> Result<(), WorkerError> {
         // remembered before it can fail, so that a damaged index can be rebuilt
-        self.folder = Some(folder.to_owned());
-        // dropped first: it holds the writer's lock
+        self.folders = folders.to_owned();
+        // dropped first: it holds the writers' locks
         self.index = None;
         self.words_report = None;
 
         let indexes = self.paths.indexes();
         let index = if rebuild {
-            Index::rebuild(folder, &indexes)
-                .inspect_err(|_| self.index = Index::open(folder, &indexes).ok())?
+            Collection::rebuild(folders, &indexes)
+                .inspect_err(|_| self.index = Collection::open(folders, &indexes).ok())?
         } else {
-            Index::open(folder, &indexes)?
+            Collection::open(folders, &indexes)?
         };
+        for CoveredFolder { folder, by } in index.covered() {
+            let _ = publish(self.session.record(SessionEvent::Warned {
+                text: format!("{folder} is inside {by} and is indexed once, as a part of it"),
+                advice: Some(format!(
+                    "open {folder} alone to read files that {by} leaves out"
+                )),
+            }));
+        }
         let corpus = index.card();
         self.index = Some(index);
         self.emit(SessionEvent::CorpusOpened { corpus }, publish);
         Ok(())
     }
 
-    /// Opens the index of the open folder again, if that is needed.
+    /// Opens the indexes of the open folders again, if that is needed.
     pub(super) fn reopen(
         &mut self,
         rebuild: bool,
         publish: Publish<'_>,
     ) -> Result<(), WorkerError> {
-        let folder = self.folder.clone().ok_or(WorkerError::NoCorpus)?;
+        if self.folders.is_empty() {
+            return Err(WorkerError::NoCorpus);
+        }
         if rebuild || self.index.is_none() {
-            self.open(&folder, rebuild, publish)
+            self.open(&self.folders.clone(), rebuild, publish)
         } else {
             Ok(())
         }
@@ -145,12 +156,12 @@ impl Worker {
                     count_words(&mut report, of_words);
                 }
                 let _ = emit(SessionEvent::IndexFinished {
-                    report: report.clone(),
+                    report: (*report).clone(),
                 });
                 let _ = emit(SessionEvent::CorpusOpened {
                     corpus: report.corpus.clone(),
                 });
-                Ok(Some(report))
+                Ok(Some(*report))
             }
         }
     }
@@ -164,10 +175,10 @@ impl Worker {
     pub(super) fn update_words(&mut self, publish: Publish<'_>) -> Result<bool, WorkerError> {
         let mut config = self.layers.with(&self.index_overrides)?.config()?;
         let index = self.index.as_mut().ok_or(WorkerError::NoCorpus)?;
-        let has_no_vectors = !index.card().is_indexed() || index.lacks_vectors();
         // chunks of semantic chunking are made of vectors
         let can_wait = config.chunker.kind != ChunkerKind::Semantic;
-        self.are_vectors_due = has_no_vectors && can_wait && config.retriever.kind.has_vectors();
+        let wants_vectors = config.retriever.kind.has_vectors();
+        self.are_vectors_due = index.has_no_vectors() && can_wait && wants_vectors;
         if !self.are_vectors_due {
             return Ok(true);
         }
@@ -184,7 +195,7 @@ impl Worker {
             Update::Finished(report) => {
                 let corpus = report.corpus.clone();
                 if !report.updated.is_empty() {
-                    self.words_report = Some(report);
+                    self.words_report = Some(*report);
                 }
                 Ok(emit(SessionEvent::CorpusOpened { corpus }) == Flow::Continue)
             }
@@ -242,7 +253,7 @@ impl Worker {
             }),
             (Some(_), None) | (None, _) => None,
         };
-        let lacks_vectors = self.index.as_ref().is_some_and(Index::lacks_vectors);
+        let lacks_vectors = self.index.as_ref().is_some_and(Collection::lacks_vectors);
         let is_due = self.are_vectors_due;
         if corpus.is_some() && lacks_vectors && !is_due && config.retriever.kind.has_vectors() {
             let _ = emit(SessionEvent::Warned {
@@ -428,7 +439,7 @@ impl Worker {
     pub fn documents(&self) -> Vec<String> {
         self.index
             .as_ref()
-            .map(Index::documents)
+            .map(Collection::documents)
             .unwrap_or_default()
     }
 
@@ -497,8 +508,12 @@ impl Worker {
 
         let mut lookups = Vec::new();
         for ((step, query), vector) in queries.iter().zip(&vectors) {
-            let chunks =
-                index.trace_passage(phrase, query, vector, &fingerprint, &config.retriever)?;
+            let text = Query {
+                text: query,
+                vector,
+                embedder: &fingerprint,
+            };
+            let chunks = index.trace_passage(phrase, text, &config.retriever)?;
             lookups.push(TracedLookup {
                 step: *step,
                 query: query.clone(),

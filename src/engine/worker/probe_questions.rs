@@ -11,7 +11,7 @@ use crate::engine::run::{Run, Tools};
 use crate::event::{
     ChunkText, Flow, ProbePhase, ProbeProgress, SessionEvent, StopFlag, elapsed_ms,
 };
-use crate::index::{Index, is_content_word};
+use crate::index::{Collection, is_content_word};
 use crate::llm::{Decoding, Random, Sampling, StopRule};
 use crate::methods::{MethodError, ModelCalls};
 use crate::probe::ProbeError;
@@ -61,7 +61,7 @@ struct Questions {
 /// it.
 pub fn written_questions(
     tools: &mut Tools<'_>,
-    index: &Index,
+    index: &Collection,
     file: &Path,
     observer: &mut Observer<'_>,
 ) -> Result<Vec<ProbeQuestion>, WorkerError> {

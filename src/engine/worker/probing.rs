@@ -19,7 +19,7 @@ use crate::event::{
     ChunkText, Flow, Hit, ModelCard, ProbeCard, ProbePhase, ProbeProgress, Problem, Ranked,
     SessionEvent, Uncertainty, UncertaintyMeasure, elapsed_ms, saturating_u32,
 };
-use crate::index::{Index, Search};
+use crate::index::{Collection, Search};
 use crate::llm::{EntailmentJudge, Generator as _, HiddenAt, LlmError, Reranker};
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{self, Epoch, Probe, ProbeError, Sample, SampledQuestion, features, position};
@@ -159,10 +159,9 @@ pub(super) fn for_collecting(mut config: Config) -> Config {
 
 /// Returns what the collected sentences depend on: the generator, the corpus, and the settings that
 /// change them. A journal of another origin is not continued.
-fn origin(generator: &ModelCard, index: &Index, config: &Config) -> String {
-    let corpus = index.card();
-    let folder =
-        std::fs::canonicalize(&corpus.folder).unwrap_or_else(|_| corpus.folder.clone().into());
+fn origin(generator: &ModelCard, index: &Collection, config: &Config) -> String {
+    let paths = index.paths().into_iter();
+    let folders: Vec<String> = paths.map(|path| path.display().to_string()).collect();
     let settings: Vec<String> = SETTINGS
         .iter()
         .filter(|setting| setting.is_read_by(Reader::ProbeJournal))
@@ -171,8 +170,8 @@ fn origin(generator: &ModelCard, index: &Index, config: &Config) -> String {
     format!(
         "{} {} {} {}",
         generator.fingerprint,
-        folder.display(),
-        corpus.generation,
+        folders.join(" "),
+        index.card().generation,
         settings.join(" ")
     )
 }
@@ -206,7 +205,7 @@ fn sentences(walked: &[SampledQuestion]) -> u64 {
 /// journal of their sentences. It continues a journal of the same questions in `folder`.
 fn collected(
     tools: &mut Tools<'_>,
-    index: &Index,
+    index: &Collection,
     mut questions: Vec<ProbeQuestion>,
     folder: &Path,
     observer: &mut Observer<'_>,

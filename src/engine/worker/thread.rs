@@ -68,9 +68,9 @@ impl Worker {
                     ..BackgroundTasks::default()
                 })
             }
-            Command::Open { folder } => {
+            Command::Open { folders } => {
                 self.index_overrides.clear();
-                self.open(&folder, false, publish)?;
+                self.open(&folders, false, publish)?;
                 Ok(BackgroundTasks::update())
             }
             Command::Reindex { rebuild, overrides } => {

@@ -234,7 +234,7 @@ impl App {
         }
     }
 
-    /// Opens the input of a folder's path, filled with that of the open one.
+    /// Opens the input of the folders to open, filled with the open ones.
     pub(super) fn open_folder(&mut self) {
         if self.ui.player.is_some() {
             self.refuse("a replay has no folder");
@@ -271,25 +271,35 @@ impl App {
         }
     }
 
-    /// Opens a folder and updates its index. A path may begin with `~`, as in a shell.
-    pub(super) fn open_typed_folder(&mut self, typed: &str) {
-        if typed.is_empty() {
-            return;
-        }
-
-        let home = std::env::var_os("HOME").map(PathBuf::from);
-        let folder = match typed.strip_prefix('~').zip(home) {
-            Some((rest, home)) => home.join(rest.trim_start_matches('/')),
-            None => PathBuf::from(typed),
+    /// Opens a folder, or several with commas between them, and updates the index of each. A path may
+    /// begin with `~`, as in a shell.
+    pub(super) fn open_typed_folders(&mut self, typed: &str) {
+        let names: Vec<&str> = if typed_path(typed).is_dir() {
+            // its name may hold a comma
+            vec![typed]
+        } else {
+            let names = typed.split(',').map(str::trim);
+            names.filter(|name| !name.is_empty()).collect()
         };
-        match folder.metadata() {
-            Ok(about) if about.is_dir() => self.send(Command::Open { folder }),
-            Ok(_) => self.refuse(format!(
-                "{typed} is a file: enter the folder that contains it"
-            )),
-            Err(error) => {
-                self.refuse(format!("cannot open {typed} ({error}): check the path"));
+
+        for name in &names {
+            match typed_path(name).metadata() {
+                Ok(about) if about.is_dir() => {}
+                Ok(_) => {
+                    self.refuse(format!(
+                        "{name} is a file: enter the folder that contains it"
+                    ));
+                    return;
+                }
+                Err(error) => {
+                    self.refuse(format!("cannot open {name} ({error}): check the path"));
+                    return;
+                }
             }
+        }
+        if !names.is_empty() {
+            let folders = names.into_iter().map(typed_path).collect();
+            self.send(Command::Open { folders });
         }
     }
 
@@ -396,4 +406,13 @@ fn selected_words(scene: &Scene<'_>) -> Option<String> {
         .find(|line| !line.trim().is_empty() && !line.starts_with('#'))?;
     let words: Vec<&str> = line.split_whitespace().take(OFFERED_WORDS).collect();
     Some(words.join(" "))
+}
+
+/// Returns a path as it is typed; `~` is the home folder.
+fn typed_path(typed: &str) -> PathBuf {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    match typed.strip_prefix('~').zip(home) {
+        Some((rest, home)) => home.join(rest.trim_start_matches('/')),
+        None => PathBuf::from(typed),
+    }
 }

@@ -115,7 +115,7 @@ impl App {
                 Purpose::Setting(key) => self.override_setting(key, typed),
                 Purpose::Reference => self.measure_against(typed),
                 Purpose::Passage => self.trace_passage(typed),
-                Purpose::Folder => self.open_typed_folder(typed),
+                Purpose::Folder => self.open_typed_folders(typed),
                 Purpose::Filter => self.filter_documents(typed),
             }
         } else if self.has_overlay_input() {

@@ -3,6 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::event::IndexReport;
+use crate::story::words;
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::text;
@@ -84,14 +85,7 @@ fn figures(report: &IndexReport) -> [(&'static str, String); 6] {
     };
     [
         ("folder", corpus.folder.clone()),
-        (
-            "content",
-            format!(
-                "{}, {}",
-                text::counted(corpus.documents, "file"),
-                text::counted(corpus.chunks, "chunk")
-            ),
-        ),
+        ("content", words::corpus_size(corpus)),
         ("files", files),
         ("vectors", vectors),
         ("took", text::duration(report.wall_ms)),

@@ -128,11 +128,7 @@ fn model_row(page: &Page<'_>, role: ModelRole, model: &Model) -> Line<'static> {
 fn corpus_row(page: &Page<'_>, corpus: &CorpusCard) -> Line<'static> {
     let room = file_cells(page.cells);
     let folder = text::left(&text::clip_start(&corpus.folder, room), room);
-    let size = format!(
-        "{}, {}",
-        text::counted(corpus.documents, "file"),
-        text::counted(corpus.chunks, "chunk")
-    );
+    let size = words::corpus_size(corpus);
     let access = if corpus.read_only { ", read-only" } else { "" };
     Line::from(vec![
         name_span(page, "folder"),
@@ -180,7 +176,10 @@ fn next_step(scene: &Scene<'_>) -> String {
         Some(corpus) if corpus.documents == 0 => {
             "The folder is being indexed for the first time. Answers will not use it until indexing finishes.".to_owned()
         }
-        Some(_) => "Ask something about this folder, and press enter.".to_owned(),
+        Some(corpus) if corpus.folders.is_empty() => {
+            "Ask something about this folder, and press enter.".to_owned()
+        }
+        Some(_) => "Ask something about these folders, and press enter.".to_owned(),
     }
 }
 

@@ -204,7 +204,7 @@ pub fn update_with(index: &mut Index, config: &Config, embedder: &mut dyn Embedd
         .update(config, embedder, &counter(), &mut |_| Flow::Continue)
         .expect("an update")
     {
-        Update::Finished(report) => report,
+        Update::Finished(report) => *report,
         Update::Interrupted => panic!("the observer always continues"),
     }
 }

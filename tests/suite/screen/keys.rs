@@ -1,5 +1,7 @@
 //! Keys, the mouse and pasting do what they say.
 
+use std::path::PathBuf;
+
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ragscope::event::{
     Command, CorpusCard, Event, LocalModel, Operation, Problem, PulledModel, RunEvent, SessionEvent,
@@ -397,6 +399,7 @@ fn a_source_comes_from_the_run_until_it_comes_from_the_file() {
     let mut screen = answered();
     screen.session(SessionEvent::CorpusOpened {
         corpus: CorpusCard {
+            folders: Vec::new(),
             folder: "~/other".to_owned(),
             ..corpus()
         },
@@ -632,15 +635,39 @@ fn a_folder_is_opened_by_its_path() {
         .press("O ctrl-u")
         .type_text(&folder.path().display().to_string())
         .press("enter");
-    let sent = screen.app.take_effects();
-    let open = Command::Open {
-        folder: folder.path().to_owned(),
+    let check_sent = |screen: &mut Screen, folders: Vec<PathBuf>| {
+        let sent = screen.app.take_effects();
+        let open = Command::Open { folders };
+        assert!(
+            sent.iter()
+                .any(|effect| matches!(effect, Effect::Send(command) if *command == open)),
+            "{sent:?}"
+        );
     };
-    assert!(
-        sent.iter()
-            .any(|effect| matches!(effect, Effect::Send(command) if *command == open)),
-        "{sent:?}"
-    );
+    check_sent(&mut screen, vec![folder.path().to_owned()]);
+
+    // several, and one whose name holds the comma between them
+    let [one, other] = ["one", "two, three"].map(|name| folder.path().join(name));
+    for folder in [&one, &other] {
+        std::fs::create_dir(folder).expect("made");
+    }
+    let both = format!("{}, {}", one.display(), folder.path().display());
+    screen.press("O ctrl-u").type_text(&both).press("enter");
+    check_sent(&mut screen, vec![one.clone(), folder.path().to_owned()]);
+    screen
+        .press("O ctrl-u")
+        .type_text(&other.display().to_string())
+        .press("enter");
+    check_sent(&mut screen, vec![other]);
+
+    let corpus = CorpusCard {
+        folder: "one, two".to_owned(),
+        folders: vec!["one".to_owned(), "two".to_owned()],
+        ..corpus()
+    };
+    ready()
+        .session(SessionEvent::CorpusOpened { corpus })
+        .shows("2 folders, 412 files");
 }
 
 #[test]

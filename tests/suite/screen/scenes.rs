@@ -112,6 +112,7 @@ pub fn empty_folder() -> Screen {
     let mut screen = ready();
     screen.session(SessionEvent::CorpusOpened {
         corpus: CorpusCard {
+            folders: Vec::new(),
             documents: 0,
             chunks: 0,
             ..corpus()

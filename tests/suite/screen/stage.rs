@@ -207,6 +207,7 @@ pub fn models(records: &[Record]) -> Vec<ModelCard> {
 
 pub fn corpus() -> CorpusCard {
     CorpusCard {
+        folders: Vec::new(),
         folder: "~/notes".to_owned(),
         documents: 412,
         chunks: 9_118,

@@ -1,0 +1,506 @@
+//! One or several folders as one corpus. Each has an index of its own, with its own generations and
+//! lock, so that a folder has one index whether it is open alone or with others.
+
+use std::path::{Path, PathBuf};
+
+use super::lexical::Lexical;
+use super::names::{MAX_FOLDERS, Names};
+use super::passage_trace::trace_passage;
+use super::retrieval::{self, Part, Query};
+use super::{ChunkLinks, Index, IndexError, LinkRecipe, LinkedState, Rechunked, Search, Update};
+use crate::config::{Config, CorpusSettings, RetrieverSettings};
+use crate::corpus::{SemanticSplit, TokenCounter};
+use crate::event::{
+    ChunkText, CorpusCard, Flow, IndexReport, Retrieval, SessionEvent, Source, TracedChunk,
+};
+use crate::llm::{Embedder, LlmError, Random};
+
+/// The open folders with their indexes.
+pub struct Collection {
+    folders: Vec<OpenFolder>,
+    covered: Vec<CoveredFolder>,
+}
+
+/// A folder that is not indexed by itself, because a folder that is open with it holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoveredFolder {
+    /// The folder as the user named it.
+    pub folder: String,
+    /// The folder that holds it.
+    pub by: String,
+}
+
+struct OpenFolder {
+    index: Index,
+    names: Names,
+    /// Whether it was reported that another process writes the index.
+    is_use_reported: bool,
+}
+
+/// The folders to open, each once and none inside another.
+struct Plan {
+    folders: Vec<(PathBuf, Names)>,
+    covered: Vec<CoveredFolder>,
+}
+
+impl Plan {
+    /// Plans the opening of these folders, in the order in which they are named.
+    fn of(folders: &[PathBuf]) -> Result<Self, IndexError> {
+        let mut named: Vec<(&PathBuf, PathBuf)> = Vec::new();
+        for folder in folders {
+            let canonical = canonical(folder)?;
+            if named.iter().all(|(_, known)| *known != canonical) {
+                named.push((folder, canonical));
+            }
+        }
+
+        let mut covered = Vec::new();
+        let mut outer: Vec<(&PathBuf, &Path)> = Vec::new();
+        for (folder, path) in &named {
+            let holds =
+                |(_, other): &&(&PathBuf, PathBuf)| other != path && path.starts_with(other);
+            // of several, the outermost is the one that is indexed
+            let holder = named.iter().filter(holds);
+            match holder.min_by_key(|(_, other)| other.components().count()) {
+                Some((by, _)) => covered.push(CoveredFolder {
+                    folder: folder.display().to_string(),
+                    by: by.display().to_string(),
+                }),
+                None => outer.push((folder, path)),
+            }
+        }
+        if outer.len() > MAX_FOLDERS {
+            return Err(IndexError::TooManyFolders {
+                count: outer.len(),
+                max: MAX_FOLDERS,
+            });
+        }
+
+        let paths: Vec<&Path> = outer.iter().map(|(_, path)| *path).collect();
+        let folders = outer.iter().map(|(folder, _)| (*folder).clone());
+        Ok(Self {
+            folders: folders.zip(Names::of(&paths)).collect(),
+            covered,
+        })
+    }
+
+    /// Opens the folders.
+    fn open(
+        self,
+        open: impl Fn(&Path) -> Result<Index, IndexError>,
+    ) -> Result<Collection, IndexError> {
+        let mut folders = Vec::new();
+        for (folder, names) in self.folders {
+            folders.push(OpenFolder {
+                index: open(&folder)?,
+                names,
+                is_use_reported: false,
+            });
+        }
+        Ok(Collection {
+            folders,
+            covered: self.covered,
+        })
+    }
+}
+
+fn canonical(folder: &Path) -> Result<PathBuf, IndexError> {
+    folder.canonicalize().map_err(|error| IndexError::Folder {
+        folder: folder.display().to_string(),
+        reason: error.to_string(),
+    })
+}
+
+impl Collection {
+    /// Opens the indexes of these folders under the folder `indexes`, as [`Index::open`] does. A folder
+    /// that is named twice is opened once; one inside another is part of that one's index.
+    ///
+    /// # Errors
+    /// As [`Index::open`], for the first folder that fails; more than 256 folders.
+    pub fn open(folders: &[PathBuf], indexes: &Path) -> Result<Self, IndexError> {
+        Plan::of(folders)?.open(|folder| Index::open(folder, indexes))
+    }
+
+    /// Deletes the indexes of these folders with their vectors, and begins empty ones. Nothing is
+    /// deleted unless all can be.
+    ///
+    /// # Errors
+    /// [`IndexError::InUse`] when another process writes one of them; files that cannot be deleted.
+    pub fn rebuild(folders: &[PathBuf], indexes: &Path) -> Result<Self, IndexError> {
+        let empty = Plan::of(folders)?.open(|folder| Index::locate(folder, indexes))?;
+        for folder in &empty.folders {
+            folder.index.check_writable()?;
+        }
+        for folder in &empty.folders {
+            folder.index.clear()?;
+        }
+        Ok(empty)
+    }
+
+    /// Returns the folders that are not indexed by themselves, because another one holds them.
+    pub fn covered(&self) -> &[CoveredFolder] {
+        &self.covered
+    }
+
+    /// Returns the canonical paths of the folders.
+    pub fn paths(&self) -> Vec<&Path> {
+        let paths = self.folders.iter();
+        paths
+            .map(|folder| folder.index.canonical.as_path())
+            .collect()
+    }
+
+    fn parts(&self) -> Vec<Part<'_>> {
+        let folders = self.folders.iter();
+        folders
+            .map(|OpenFolder { index, names, .. }| Part { index, names })
+            .collect()
+    }
+
+    /// Returns the index that holds a document, with the path of the document inside its folder.
+    fn holder<'c, 'p>(&'c self, document: &'p str) -> Option<(&'c OpenFolder, &'p str)> {
+        let inside = |folder: &'c OpenFolder| Some((folder, folder.names.own_document(document)?));
+        self.folders.iter().find_map(inside)
+    }
+
+    /// Updates the index of each folder, as [`Index::update`] does. One that another process writes is
+    /// only read, which is reported once.
+    ///
+    /// # Errors
+    /// As [`Index::update`]; [`IndexError::InUse`] when other processes write all of them.
+    pub fn update(
+        &mut self,
+        config: &Config,
+        embedder: &mut dyn Embedder,
+        counter: &TokenCounter,
+        publish: &mut dyn FnMut(SessionEvent) -> Flow,
+    ) -> Result<Update, IndexError> {
+        let before = self.generation();
+        let updated = self.update_each(config, embedder, counter, publish);
+
+        if !matches!(updated, Ok(Update::Finished(_))) && self.generation() != before {
+            // part of the work is published; a second stop changes nothing now
+            let corpus = self.card();
+            let _ = publish(SessionEvent::CorpusOpened { corpus });
+        }
+        updated
+    }
+
+    fn update_each(
+        &mut self,
+        config: &Config,
+        embedder: &mut dyn Embedder,
+        counter: &TokenCounter,
+        publish: &mut dyn FnMut(SessionEvent) -> Flow,
+    ) -> Result<Update, IndexError> {
+        let mut reports = Vec::new();
+        let mut in_use = Vec::new();
+        for (at, folder) in self.folders.iter_mut().enumerate() {
+            let names = &folder.names;
+            let mut publish = |event| publish(names.event(event));
+            match folder.index.update(config, embedder, counter, &mut publish) {
+                Ok(Update::Finished(report)) => reports.push(names.report(*report)),
+                Ok(Update::Interrupted) => return Ok(Update::Interrupted),
+                Err(IndexError::InUse { .. }) => in_use.push(at),
+                Err(error) => return Err(error),
+            }
+        }
+
+        let Some(mut report) = reports.into_iter().reduce(sum) else {
+            return Err(IndexError::InUse {
+                folder: self.card().folder,
+            });
+        };
+        for at in in_use {
+            self.folders[at].report_use(publish);
+        }
+        report.corpus = self.card();
+        Ok(Update::Finished(Box::new(report)))
+    }
+
+    /// Returns whether every index agrees with its folder, by the sizes and times of the files.
+    ///
+    /// # Errors
+    /// A folder that cannot be walked.
+    pub fn is_current(&self, settings: &CorpusSettings) -> Result<bool, IndexError> {
+        for folder in &self.folders {
+            if !folder.index.is_current(settings)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns whether any index has no vectors: only its words can be searched.
+    pub fn lacks_vectors(&self) -> bool {
+        self.folders
+            .iter()
+            .any(|folder| folder.index.lacks_vectors())
+    }
+
+    /// Returns whether no index has vectors: those of new folders are empty.
+    pub fn has_no_vectors(&self) -> bool {
+        self.folders
+            .iter()
+            .all(|OpenFolder { index, .. }| !index.card().is_indexed() || index.lacks_vectors())
+    }
+
+    fn generation(&self) -> u64 {
+        let generations = self.folders.iter();
+        generations
+            .map(|folder| folder.index.card().generation)
+            .sum()
+    }
+
+    /// Returns `count` chunks, chosen at random; all of them when there are no more.
+    ///
+    /// # Errors
+    /// Files of an index that cannot be read.
+    pub fn sample(&self, count: usize, random: &mut Random) -> Result<Vec<ChunkText>, IndexError> {
+        let mut chunks = Vec::new();
+        for part in self.parts() {
+            let generation = part.index.generation.iter();
+            let of_part = generation.flat_map(|generation| {
+                let stored = generation.chunks().iter();
+                stored.map(|chunk| (part, &generation.lexical, chunk.address))
+            });
+            chunks.extend(of_part);
+        }
+
+        for at in 0..count.min(chunks.len()) {
+            let other = at + random.below(chunks.len() - at);
+            chunks.swap(at, other);
+        }
+        chunks.truncate(count);
+
+        let read = |(part, lexical, address): (Part<'_>, &Lexical, _)| {
+            let chunk = lexical.chunk(address);
+            let chunk = chunk.map_err(|error| part.index.damaged(error))?;
+            Ok(part.names.chunk(chunk))
+        };
+        chunks.into_iter().map(read).collect()
+    }
+
+    /// Returns the chunks that hold a phrase, with their ranks for a query in the whole BM25 list, the
+    /// whole vector list, and the fused list of the best `settings.pool` of each. Case and white space
+    /// do not matter; a phrase that two neighbouring chunks share is found in both.
+    ///
+    /// # Errors
+    /// Files of an index that cannot be read.
+    pub fn trace_passage(
+        &self,
+        phrase: &str,
+        query: Query<'_>,
+        settings: &RetrieverSettings,
+    ) -> Result<Vec<TracedChunk>, IndexError> {
+        trace_passage(&self.parts(), phrase, query, settings)
+    }
+
+    /// Reads a document, as [`Index::source`] does.
+    ///
+    /// # Errors
+    /// A path that is not in an index; a file that can no longer be read as text.
+    pub fn source(&self, document: &str, lines: [u32; 2]) -> Result<Source, IndexError> {
+        let Some((folder, path)) = self.holder(document) else {
+            return Err(IndexError::UnknownDocument {
+                document: document.to_owned(),
+                folder: self.card().folder,
+            });
+        };
+        let source = folder.index.source(path, lines)?;
+        Ok(Source {
+            document: document.to_owned(),
+            ..source
+        })
+    }
+
+    /// Uses the links of this recipe from now on, as [`Index::use_links`] does.
+    ///
+    /// # Errors
+    /// Files of an index that cannot be read or written.
+    pub fn use_links(&mut self, recipe: &LinkRecipe) -> Result<(), IndexError> {
+        self.folders
+            .iter_mut()
+            .try_for_each(|folder| folder.index.use_links(recipe))
+    }
+
+    /// Deletes the links that this linker made, whichever model it used.
+    ///
+    /// # Errors
+    /// [`IndexError::InUse`] when another process writes an index; files that cannot be deleted.
+    pub fn forget_links(&mut self, recipe: &LinkRecipe) -> Result<(), IndexError> {
+        self.folders
+            .iter_mut()
+            .try_for_each(|folder| folder.index.forget_links(recipe))
+    }
+
+    /// Returns the progress of linking with the links in use. Documents whose links another model made
+    /// are not to be linked.
+    pub fn linked(&self) -> LinkedState {
+        let mut sum = LinkedState::default();
+        for OpenFolder { index, names, .. } in &self.folders {
+            let state = index.linked();
+            sum.documents += state.documents;
+            sum.chunks += state.chunks;
+            if state.other_models.is_empty() {
+                let unlinked = state.unlinked.into_iter();
+                sum.unlinked
+                    .extend(unlinked.map(|(path, chunks)| (names.document(&path), chunks)));
+            }
+            sum.other_models.extend(state.other_models);
+        }
+        sum
+    }
+
+    /// Rewrites the files without the links of documents that are gone, as [`Index::compact_links`]
+    /// does.
+    ///
+    /// # Errors
+    /// Files of an index that cannot be written.
+    pub fn compact_links(&self) -> Result<(), IndexError> {
+        self.folders
+            .iter()
+            .try_for_each(|folder| folder.index.compact_links())
+    }
+
+    /// Returns the documents, by path.
+    pub fn documents(&self) -> Vec<String> {
+        let named = |folder: &OpenFolder| {
+            let documents = folder.index.documents().into_iter();
+            let documents = documents.map(|path| folder.names.document(&path));
+            documents.collect::<Vec<_>>()
+        };
+        self.folders.iter().flat_map(named).collect()
+    }
+}
+
+impl OpenFolder {
+    /// Reports that another process writes the index, once.
+    fn report_use(&mut self, publish: &mut dyn FnMut(SessionEvent) -> Flow) {
+        if std::mem::replace(&mut self.is_use_reported, true) {
+            return;
+        }
+        let _ = publish(SessionEvent::Warned {
+            text: format!(
+                "another ragscope is writing the index of {}; its last complete state is used",
+                self.index.name
+            ),
+            advice: Some("index again when that is done".to_owned()),
+        });
+    }
+}
+
+/// Adds up the reports of two folders.
+fn sum(one: IndexReport, other: IndexReport) -> IndexReport {
+    let mut updated = [one.updated, other.updated].concat();
+    updated.truncate(IndexReport::MAX_UPDATED);
+    IndexReport {
+        corpus: one.corpus,
+        added: one.added + other.added,
+        changed: one.changed + other.changed,
+        unchanged: one.unchanged + other.unchanged,
+        removed: one.removed + other.removed,
+        updated,
+        embedded: one.embedded + other.embedded,
+        reused: one.reused + other.reused,
+        skipped: [one.skipped, other.skipped].concat(),
+        noted: [one.noted, other.noted].concat(),
+        wall_ms: one.wall_ms + other.wall_ms,
+    }
+}
+
+impl Search for Collection {
+    fn search(
+        &self,
+        query: &str,
+        vector: &[f32],
+        embedder: &str,
+        settings: &RetrieverSettings,
+    ) -> Result<Retrieval, IndexError> {
+        let query = Query {
+            text: query,
+            vector,
+            embedder,
+        };
+        retrieval::search(&self.parts(), query, settings)
+    }
+
+    fn vectors(&self, chunks: &[u64]) -> Vec<Option<Vec<f32>>> {
+        let parts = self.parts();
+        let vector = |chunk: &u64| {
+            let of_part = |part: &Part<'_>| {
+                let vector = part.index.vector(part.names.chunk_id(*chunk))?;
+                Some(vector.to_vec())
+            };
+            parts.iter().find_map(of_part)
+        };
+        chunks.iter().map(vector).collect()
+    }
+
+    fn rechunk(
+        &self,
+        documents: &[&str],
+        split: SemanticSplit,
+        embedder: &mut dyn Embedder,
+        counter: &TokenCounter,
+    ) -> Result<Vec<Rechunked>, LlmError> {
+        let mut rechunked = Vec::new();
+        for document in documents {
+            let Some((folder, path)) = self.holder(document) else {
+                rechunked.push(Rechunked {
+                    document: (*document).to_owned(),
+                    chunks: Err("it is in none of the open folders".to_owned()),
+                    sentences: 0,
+                    is_cached: false,
+                });
+                continue;
+            };
+            let of_folder = folder.index.rechunk(&[path], split, embedder, counter)?;
+            let named = of_folder.into_iter();
+            rechunked.extend(named.map(|document| folder.names.rechunked(document)));
+        }
+        Ok(rechunked)
+    }
+
+    fn document(&self, path: &str) -> Result<Vec<ChunkText>, IndexError> {
+        let Some((folder, path)) = self.holder(path) else {
+            return Ok(Vec::new());
+        };
+        let chunks = folder.index.document(path)?.into_iter();
+        Ok(chunks.map(|chunk| folder.names.chunk(chunk)).collect())
+    }
+
+    fn links(&self, document: &str) -> Result<Option<ChunkLinks>, IndexError> {
+        self.holder(document)
+            .map_or(Ok(None), |(folder, path)| folder.index.links(path))
+    }
+
+    fn keep_links(&self, document: &str, links: &ChunkLinks) -> Result<(), IndexError> {
+        self.holder(document).map_or(Ok(()), |(folder, path)| {
+            folder.index.keep_links(path, links)
+        })
+    }
+
+    fn card(&self) -> CorpusCard {
+        let cards: Vec<CorpusCard> = self
+            .folders
+            .iter()
+            .map(|folder| folder.index.card())
+            .collect();
+        let folders: Vec<String> = cards.iter().map(|card| card.folder.clone()).collect();
+        CorpusCard {
+            folder: folders.join(", "),
+            documents: cards.iter().map(|card| card.documents).sum(),
+            chunks: cards.iter().map(|card| card.chunks).sum(),
+            generation: cards.iter().map(|card| card.generation).sum(),
+            read_only: cards.iter().any(|card| card.read_only),
+            demo: cards.iter().all(|card| card.demo),
+            words_only: cards.iter().any(|card| card.words_only),
+            folders: if folders.len() > 1 {
+                folders
+            } else {
+                Vec::new()
+            },
+        }
+    }
+}

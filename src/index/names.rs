@@ -1,0 +1,199 @@
+//! The names of folders that are searched as one corpus: what makes the ids of their chunks and the
+//! paths of their documents unique.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+use super::Rechunked;
+use crate::event::{ChunkText, IndexReport, SessionEvent};
+
+/// The bit from which on an id of a chunk holds the number of its folder. Ids of an index stay below,
+/// and with [`MAX_FOLDERS`] all stay below 2^52, where the ids of re-chunked documents begin.
+const NUMBER_BIT: u32 = 44;
+/// Maximum number of folders in a corpus.
+pub(super) const MAX_FOLDERS: usize = 256;
+
+/// The names of one folder in the corpus. Those of a folder that is open alone change nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Names {
+    number: u64,
+    /// In front of the paths of its documents: empty, or it ends with `/`.
+    prefix: String,
+}
+
+impl Names {
+    /// Returns the names of these folders, in their order. None of them is inside another.
+    pub fn of(folders: &[&Path]) -> Vec<Self> {
+        if folders.len() < 2 {
+            return vec![Self::default(); folders.len()];
+        }
+
+        let names = unique_names(folders);
+        let numbered = (0..).zip(names);
+        numbered
+            .map(|(number, name)| Self {
+                number,
+                prefix: format!("{name}/"),
+            })
+            .collect()
+    }
+
+    /// Returns the id in the corpus of a chunk with this id in its index, and the reverse.
+    pub fn chunk_id(&self, id: u64) -> u64 {
+        id ^ (self.number << NUMBER_BIT)
+    }
+
+    /// Returns the path in the corpus of a document.
+    pub fn document(&self, path: &str) -> String {
+        format!("{}{path}", self.prefix)
+    }
+
+    /// Returns the path inside the folder of a document of the corpus; `None` when another folder has
+    /// it.
+    pub fn own_document<'p>(&self, path: &'p str) -> Option<&'p str> {
+        path.strip_prefix(&self.prefix)
+    }
+
+    /// Names a chunk of the folder.
+    pub fn chunk(&self, chunk: ChunkText) -> ChunkText {
+        ChunkText {
+            id: self.chunk_id(chunk.id),
+            document: self.document(&chunk.document),
+            ..chunk
+        }
+    }
+
+    /// Names a document of the folder that was re-chunked, and its chunks.
+    pub fn rechunked(&self, rechunked: Rechunked) -> Rechunked {
+        if *self == Self::default() {
+            return rechunked;
+        }
+
+        let named =
+            |(chunk, vector): &(ChunkText, Vec<f32>)| (self.chunk(chunk.clone()), vector.clone());
+        let chunks = rechunked
+            .chunks
+            .map(|chunks| chunks.iter().map(named).collect::<Vec<_>>().into());
+        Rechunked {
+            document: self.document(&rechunked.document),
+            chunks,
+            ..rechunked
+        }
+    }
+
+    /// Names the file of a progress.
+    pub fn event(&self, mut event: SessionEvent) -> SessionEvent {
+        if let SessionEvent::IndexProgressed { progress } = &mut event {
+            progress.file = progress.file.take().map(|file| self.document(&file));
+        }
+        event
+    }
+
+    /// Names the files of a report.
+    pub fn report(&self, mut report: IndexReport) -> IndexReport {
+        let updated = report.updated.iter_mut();
+        let skipped = report.skipped.iter_mut().map(|file| &mut file.path);
+        let noted = report.noted.iter_mut().map(|file| &mut file.path);
+        for path in updated.chain(skipped).chain(noted) {
+            *path = self.document(path);
+        }
+        report
+    }
+}
+
+/// Returns a name for each folder: the end of its path, as short as possible while no name is another's
+/// or begins with it.
+fn unique_names(folders: &[&Path]) -> Vec<String> {
+    let paths: Vec<Vec<String>> = folders.iter().map(|folder| parts(folder)).collect();
+    let mut lengths = vec![1; folders.len()];
+    loop {
+        let mut clashing = vec![false; folders.len()];
+        for one in 0..paths.len() {
+            for other in (0..paths.len()).filter(|other| *other != one) {
+                let is_start =
+                    end(&paths[one], lengths[one]).starts_with(end(&paths[other], lengths[other]));
+                clashing[one] |= is_start;
+                clashing[other] |= is_start;
+            }
+        }
+
+        let mut has_grown = false;
+        for ((length, path), is_clashing) in lengths.iter_mut().zip(&paths).zip(&clashing) {
+            if *is_clashing && *length < path.len() {
+                *length += 1;
+                has_grown = true;
+            }
+        }
+        if !has_grown {
+            break;
+        }
+    }
+
+    // two drives can hold the same path
+    let mut seen = BTreeMap::new();
+    let names = paths.iter().zip(lengths).map(|(path, length)| {
+        let name = end(path, length).join("/");
+        let times = seen.entry(name.clone()).and_modify(|times| *times += 1);
+        match *times.or_insert(1) {
+            1 => name,
+            times => format!("{name} ({times})"),
+        }
+    });
+    names.collect()
+}
+
+fn parts(folder: &Path) -> Vec<String> {
+    let names = folder.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
+        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
+            None
+        }
+    });
+    names.collect()
+}
+
+fn end(path: &[String], length: usize) -> &[String] {
+    &path[path.len().saturating_sub(length)..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short_and_no_name_begins_with_another() {
+        let cases: [(&[&str], &[&str]); 6] = [
+            (&["/x/docs"], &[""]),
+            (&["/x/docs", "/y/notes"], &["docs/", "notes/"]),
+            (&["/a/docs", "/b/docs"], &["a/docs/", "b/docs/"]),
+            (
+                &["/x/a/docs", "/y/a/docs", "/z/b/docs"],
+                &["x/a/docs/", "y/a/docs/", "b/docs/"],
+            ),
+            (&["/a", "/y/a"], &["a/", "y/a/"]),
+            // `a/docs` would hold what the third folder has in `docs`
+            (
+                &["/x/a/docs", "/x/b/docs", "/y/a"],
+                &["x/a/docs/", "b/docs/", "y/a/"],
+            ),
+        ];
+        for (folders, expected) in cases {
+            let paths: Vec<&Path> = folders.iter().map(Path::new).collect();
+            let names = Names::of(&paths);
+            let prefixes: Vec<&str> = names.iter().map(|names| names.prefix.as_str()).collect();
+            assert_eq!(prefixes, expected, "{folders:?}");
+        }
+    }
+
+    #[test]
+    fn ids_of_different_folders_differ_and_are_reversible() {
+        let folders = ["/a", "/b", "/c"].map(Path::new);
+        let names = Names::of(&folders);
+        for id in [0, 7, (1 << NUMBER_BIT) - 1, 1 << 52 | 7] {
+            let ids: Vec<u64> = names.iter().map(|names| names.chunk_id(id)).collect();
+            assert!(ids[0] == id && ids[1] != id && ids[2] != ids[1], "{ids:?}");
+            assert_eq!(names[2].chunk_id(ids[2]), id);
+            assert!(ids.iter().all(|of| of >> 52 == id >> 52), "{ids:?}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Retrieves chunks from one or several indexes as if they were one: BM25 scores with the counts of all
+//! of them, and cosine similarities are comparable as they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use super::filter::Filter;
+use super::fusion::{ScoredChunk, fuse};
+use super::generation::{Generation, Wanted};
+use super::lexical::Statistics;
+use super::names::Names;
+use super::{Index, IndexError, analyser};
+use crate::config::RetrieverSettings;
+use crate::event::{Filtered, Hit, Metadata, Retrieval, elapsed_us};
+
+/// An index with its names in the corpus.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub index: &'a Index,
+    pub names: &'a Names,
+}
+
+/// A query: its text, and its vector with the fingerprint of the embedder that made it.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'a> {
+    pub text: &'a str,
+    pub vector: &'a [f32],
+    pub embedder: &'a str,
+}
+
+/// A part that has a generation, with the filter for it.
+struct Searched<'a> {
+    part: Part<'a>,
+    generation: &'a Generation,
+    filter: Option<Filter>,
+}
+
+impl<'a> Part<'a> {
+    /// Names the chunks of a ranked list.
+    fn named(self, found: Vec<(f32, u64)>) -> Vec<ScoredChunk> {
+        let named = |(score, chunk)| ScoredChunk {
+            chunk: self.names.chunk_id(chunk),
+            score,
+        };
+        found.into_iter().map(named).collect()
+    }
+
+    /// Returns the generation in use with the filter of the settings.
+    fn searched(self, settings: &RetrieverSettings) -> Result<Option<Searched<'a>>, IndexError> {
+        let Some(generation) = &self.index.generation else {
+            return Ok(None);
+        };
+        let filter = Filter::new(generation, self.names, &settings.filter)
+            .map_err(|error| self.index.damaged(error))?;
+        Ok(Some(Searched {
+            part: self,
+            generation,
+            filter,
+        }))
+    }
+}
+
+impl Searched<'_> {
+    /// Returns a chunk of the fused list; `None` when another part has it.
+    fn hit(&self, fused: &super::fusion::Fused) -> Result<Option<Hit>, IndexError> {
+        let id = self.part.names.chunk_id(fused.chunk);
+        let Some(stored) = self.generation.chunk(id) else {
+            return Ok(None);
+        };
+        let chunk = self.generation.lexical.chunk(stored.address);
+        let chunk = chunk.map_err(|error| self.part.index.damaged(error))?;
+        Ok(Some(Hit {
+            chunk: self.part.names.chunk(chunk),
+            bm25: fused.bm25,
+            vector: fused.vector,
+            fused: fused.fused,
+        }))
+    }
+
+    /// Returns what the document of a hit says of itself, by its path.
+    fn metadata(&self, hit: &Hit) -> Option<(String, Metadata)> {
+        let path = self.part.names.own_document(&hit.chunk.document)?;
+        let entry = self.generation.manifest.documents.get(path)?;
+        let has_some = !entry.metadata.is_empty();
+        has_some.then(|| (hit.chunk.document.clone(), entry.metadata.clone()))
+    }
+}
+
+/// Retrieves the `settings.pool` best chunks of the parts, fused.
+pub(super) fn search(
+    parts: &[Part<'_>],
+    query: Query<'_>,
+    settings: &RetrieverSettings,
+) -> Result<Retrieval, IndexError> {
+    let started = Instant::now();
+    let mut searched = Vec::new();
+    for part in parts {
+        searched.extend(part.searched(settings)?);
+    }
+
+    let pool = settings.pool as usize;
+    let bm25 = by_words(&searched, query, settings, pool)?;
+    let vector = by_vector(&searched, query, settings);
+
+    let mut hits = Vec::new();
+    for fused in fuse(&bm25, &vector, settings).iter().take(pool) {
+        for part in &searched {
+            hits.extend(part.hit(fused)?);
+        }
+    }
+    let metadata = |hit| searched.iter().find_map(|part| part.metadata(hit));
+    Ok(Retrieval {
+        query: query.text.to_owned(),
+        fusion: settings.fusion,
+        documents: hits.iter().filter_map(metadata).collect::<BTreeMap<_, _>>(),
+        hits,
+        bm25_found: bm25.len() as u32,
+        vector_found: vector.len() as u32,
+        filter: filtered(&searched, settings),
+        wall_us: elapsed_us(started),
+    })
+}
+
+/// Both ranked lists of a query: every chunk that it finds.
+pub(super) fn whole_lists(
+    parts: &[Part<'_>],
+    query: Query<'_>,
+    settings: &RetrieverSettings,
+) -> Result<[Vec<ScoredChunk>; 2], IndexError> {
+    let generations = parts.iter().filter_map(|part| {
+        Some(Searched {
+            part: *part,
+            generation: part.index.generation.as_ref()?,
+            filter: None,
+        })
+    });
+    let searched: Vec<Searched<'_>> = generations.collect();
+
+    let chunks = |part: &Searched<'_>| part.generation.manifest.chunks as usize;
+    let all = searched.iter().map(chunks).sum::<usize>().max(1);
+    let bm25 = by_words(&searched, query, settings, all)?;
+    let nearest = |part: &Searched<'_>| {
+        let vectors = part.part.index.comparable_vectors(query)?;
+        let found = part.generation.all_nearest(vectors, query.vector);
+        Some(part.part.named(found))
+    };
+    let has_vectors = settings.kind.has_vectors();
+    let vector = searched.iter().filter(|_| has_vectors).filter_map(nearest);
+    Ok([bm25, merged(vector.collect(), all)])
+}
+
+/// Returns the `count` best chunks by words.
+fn by_words(
+    searched: &[Searched<'_>],
+    query: Query<'_>,
+    settings: &RetrieverSettings,
+    count: usize,
+) -> Result<Vec<ScoredChunk>, IndexError> {
+    if !settings.kind.has_words() {
+        return Ok(Vec::new());
+    }
+
+    let generations = searched.iter().map(|part| part.generation);
+    let languages = generations.clone().flat_map(|from| &from.languages);
+    let languages: BTreeSet<&str> = languages.map(String::as_str).collect();
+    let words = analyser::query_words(query.text, languages.into_iter());
+    let statistics = Statistics::of(generations.map(|from| &from.lexical));
+
+    let mut lists = Vec::new();
+    for Searched {
+        part,
+        generation,
+        filter,
+    } in searched
+    {
+        let found = generation
+            .lexical
+            .search(&words, count, filter.as_ref(), &statistics);
+        lists.push(part.named(found.map_err(|error| part.index.damaged(error))?));
+    }
+    Ok(merged(lists, count))
+}
+
+/// Returns the best chunks by vector. A part whose vectors another embedder made has none.
+fn by_vector(
+    searched: &[Searched<'_>],
+    query: Query<'_>,
+    settings: &RetrieverSettings,
+) -> Vec<ScoredChunk> {
+    if !settings.kind.has_vectors() {
+        return Vec::new();
+    }
+
+    let count = settings.pool as usize;
+    let nearest = |part: &Searched<'_>| {
+        let vectors = part.part.index.comparable_vectors(query)?;
+        let wanted = Wanted {
+            count,
+            ef: settings.ef_search as usize,
+            filter: part.filter.as_ref(),
+        };
+        let found = part.generation.nearest(vectors, query.vector, wanted);
+        Some(part.part.named(found))
+    };
+    merged(searched.iter().filter_map(nearest).collect(), count)
+}
+
+/// Merges ranked lists, best first. Equal scores stay in the order of the lists.
+fn merged(lists: Vec<Vec<ScoredChunk>>, count: usize) -> Vec<ScoredChunk> {
+    let mut all = lists.concat();
+    all.sort_by(|one, other| other.score.total_cmp(&one.score));
+    all.truncate(count);
+    all
+}
+
+/// Returns what the filter of the settings left; `None` without a filter.
+fn filtered(searched: &[Searched<'_>], settings: &RetrieverSettings) -> Option<Filtered> {
+    let left = searched.iter().filter_map(|part| {
+        let documents = part.filter.as_ref()?.documents.len();
+        Some([documents, part.generation.manifest.documents.len()])
+    });
+    let filtered = left.reduce(|sum, more| [sum[0] + more[0], sum[1] + more[1]]);
+    filtered.map(|[documents, of]| Filtered {
+        filter: settings.filter.to_string(),
+        documents: documents as u64,
+        of: of as u64,
+    })
+}
