@@ -67,9 +67,11 @@ pub fn markdown(report: &Report) -> String {
 
 impl Table {
     fn markdown(&self) -> String {
-        let rows = || std::iter::once(&self.head).chain(&self.rows);
+        let head = plain(&self.head);
+        let rows: Vec<Vec<String>> = self.rows.iter().map(|row| plain(row)).collect();
+        let all = || std::iter::once(&head).chain(&rows);
         let width = |column: usize| {
-            rows()
+            all()
                 .map(|row| row[column].chars().count())
                 .max()
                 .unwrap_or(0)
@@ -88,10 +90,17 @@ impl Table {
             .collect();
         format!(
             "{}|{rule}\n{}",
-            line(&self.head),
-            self.rows.iter().map(line).collect::<String>()
+            line(&head),
+            rows.iter().map(line).collect::<String>()
         )
     }
+}
+
+/// Returns cells that Markdown shows as they are: names of questions and kinds come from files.
+fn plain(cells: &[String]) -> Vec<String> {
+    let one_line = |cell: &String| cell.split_whitespace().collect::<Vec<_>>().join(" ");
+    let escaped = |cell: String| cell.replace('|', "\\|").replace('<', "\\<");
+    cells.iter().map(one_line).map(escaped).collect()
 }
 
 /// A cell where nothing was measured.

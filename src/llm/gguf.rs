@@ -558,6 +558,24 @@ mod tests {
     }
 
     #[test]
+    fn all_lists_of_a_file_have_one_limit() {
+        const ITEMS: u64 = 3 << 20;
+        let mut file = b"GGUF".to_vec();
+        file.extend(3_u32.to_le_bytes());
+        file.extend(0_u64.to_le_bytes());
+        file.extend(2_u64.to_le_bytes());
+        for name in ["tiny.one", "tiny.two"] {
+            text(&mut file, name);
+            file.extend(9_u32.to_le_bytes());
+            file.extend(0_u32.to_le_bytes());
+            file.extend(ITEMS.to_le_bytes());
+            file.resize(file.len() + ITEMS as usize, 7);
+        }
+        let refused = read(&file).expect_err("refused");
+        assert!(refused.contains("lists hold more than"), "{refused}");
+    }
+
+    #[test]
     fn the_reason_names_what_is_wrong() {
         let changed = |at: usize, bytes: &[u8]| {
             let mut file = small();

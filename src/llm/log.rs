@@ -11,6 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const KEPT_ERRORS: usize = 8;
 /// A log file longer than this is emptied at the next start.
 const MAX_BYTES: u64 = 1 << 20;
+/// Maximum that a process writes: a log that repeats itself for days must not fill a disk.
+const MAX_PROCESS_BYTES: usize = 16 << 20;
 
 /// How grave a line of the log is, the gravest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +24,8 @@ pub(super) enum Level {
 
 struct Log {
     file: Option<File>,
+    /// Bytes that were written to files.
+    written: usize,
     /// Warnings and errors, oldest first.
     errors: VecDeque<(Level, String)>,
 }
@@ -37,6 +41,15 @@ impl Log {
             .map(|(_, line)| line.as_str())
     }
 
+    fn append(&mut self, text: &str) {
+        let is_full = self.written + text.len() > MAX_PROCESS_BYTES;
+        if let Some(file) = self.file.as_mut().filter(|_| !is_full) {
+            self.written += text.len();
+            // A full disk must not end a run.
+            let _ = file.write_all(text.as_bytes());
+        }
+    }
+
     fn keep(&mut self, level: Level, line: &str) {
         if level == Level::Remark || line.is_empty() {
             return;
@@ -50,6 +63,7 @@ impl Log {
 
 static LOG: Mutex<Log> = Mutex::new(Log {
     file: None,
+    written: 0,
     errors: VecDeque::new(),
 });
 
@@ -78,11 +92,7 @@ pub(super) fn open(file: &Path) -> std::io::Result<()> {
 /// Writes a piece of the log.
 pub(super) fn write(level: Level, text: &str) {
     let mut log = lock();
-    if let Some(file) = &mut log.file {
-        // A full disk must not end a run.
-        let _ = file.write_all(text.as_bytes());
-    }
-
+    log.append(text);
     log.keep(level, text.trim());
 }
 
@@ -133,6 +143,7 @@ mod tests {
         for (lines, reason) in cases {
             let mut log = Log {
                 file: None,
+                written: 0,
                 errors: VecDeque::new(),
             };
             for (level, line) in lines {
@@ -140,5 +151,20 @@ mod tests {
             }
             assert_eq!(log.reason(), reason, "{lines:?}");
         }
+    }
+
+    #[test]
+    fn a_process_writes_a_limited_log() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        let mut log = Log {
+            file: Some(File::create(&path).expect("a file")),
+            written: 0,
+            errors: VecDeque::new(),
+        };
+        let line = "x".repeat(1 << 20);
+        (0..40).for_each(|_| log.append(&line));
+        let bytes = std::fs::metadata(&path).expect("a file").len();
+        assert_eq!(bytes, MAX_PROCESS_BYTES as u64);
     }
 }

@@ -12,6 +12,8 @@ use crate::files::{self, Links};
 
 /// Bytes of a file's end that are read first; they grow until they hold the last line.
 const TAIL_BYTES: u64 = 16 << 10;
+/// A last line that is longer holds no answer of a run.
+const MAX_TAIL_BYTES: u64 = 4 << 20;
 
 /// Returns the recorded runs of a folder, newest first. Reads the first and the last line of each
 /// file only; other files are left out. A folder that does not exist yet has none.
@@ -86,7 +88,25 @@ fn last_line(file: &mut File) -> io::Result<Vec<u8>> {
         match body.iter().rposition(|byte| *byte == b'\n') {
             Some(at) => return Ok(body[at + 1..].to_vec()),
             None if from == 0 => return Ok(body.to_vec()),
+            None if window >= MAX_TAIL_BYTES => return Ok(Vec::new()),
             None => window *= 4,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_is_read_up_to_a_limit() {
+        for (bytes, is_read) in [(10, true), (100_000, true), (64 << 20, false)] {
+            let mut file = tempfile::tempfile().expect("a file");
+            let line = vec![b'x'; bytes];
+            io::Write::write_all(&mut file, &[b"first\n", &line[..]].concat()).expect("written");
+            let last = last_line(&mut file).expect("read");
+            assert_eq!(last == line, is_read, "{bytes}");
+            assert_eq!(last.is_empty(), !is_read, "{bytes}");
         }
     }
 }

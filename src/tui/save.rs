@@ -178,3 +178,24 @@ pub fn rows(buffer: &Buffer) -> String {
     }
     page
 }
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn markdown_shows_the_text_of_a_document_as_it_is() {
+        let cases = [
+            (
+                "<img src=x onerror=alert(1)>",
+                "\\<img src=x onerror=alert(1)\\>",
+            ),
+            ("a|b.txt", "a\\|b.txt"),
+            ("[x](http://y) *z* `c`", "\\[x\\](http://y) \\*z\\* \\`c\\`"),
+        ];
+        for (text, shown) in cases {
+            assert_eq!(plain(text), shown);
+        }
+        assert!(!plain("one\n# two").contains('\n'));
+    }
+}

@@ -107,6 +107,7 @@ fn rows_are_summed_up_by_preset() {
         "{text}"
     );
     assert!(text.contains("+30.0 ["), "{text}");
+    assert!(text.contains("| even \\<b> |"), "{text}");
 }
 
 /// Asserts that a family's labels are in the tables and its names in the JSON.

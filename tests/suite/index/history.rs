@@ -51,12 +51,12 @@ fn found(index: &Index, embedder: &mut WordEmbedder) -> BTreeMap<String, [f32; 2
 
 #[test]
 fn an_updated_index_answers_as_a_new_one() {
-    for seed in 0..5 {
+    for seed in 0..2 {
         let mut random = Random::new(seed);
         let corpus = Corpus::new();
         let mut index = corpus.open();
         let mut embedder = WordEmbedder::new("one");
-        for _ in 0..12 {
+        for _ in 0..8 {
             for _ in 0..random.below(4) + 1 {
                 let file = random.below(12);
                 let path = format!("{file}.md");
@@ -81,7 +81,7 @@ fn an_updated_index_answers_as_a_new_one() {
 
         let updated = found(&index, &mut embedder);
         let expected = found(&new_index, &mut embedder);
-        assert!(expected.len() > 20, "{} hits", expected.len());
+        assert!(expected.len() > 10, "{} hits", expected.len());
         assert!(
             updated.keys().eq(expected.keys()),
             "seed {seed}: other chunks"
