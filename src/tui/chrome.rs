@@ -40,10 +40,7 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let size = corpus.map_or(String::new(), |corpus| {
         format!(" ({})", words::corpus_size(corpus))
     });
-    let preset = scene.run.map_or_else(
-        || scene.ui.next_run.settings.preset.clone(),
-        |run| run.preset.clone(),
-    );
+    let preset = preset_words(scene);
     let preset = match preset.as_str() {
         "" => preset,
         name if width < NAMED_FROM => format!("  {name}"),
@@ -74,6 +71,16 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         scene.span(Tone::Text, preset),
     ]);
     ends(left, right, area, buffer);
+}
+
+/// Returns the preset of the run on the screen, and the one of the next run where it is another.
+fn preset_words(scene: &Scene<'_>) -> String {
+    let next = scene.ui.next_run.preset_name();
+    match scene.run {
+        None => next.to_owned(),
+        Some(run) if run.preset == next || scene.ui.player.is_some() => run.preset.clone(),
+        Some(run) => format!("{} → next {next}", run.preset),
+    }
 }
 
 /// Returns the present corpus, unless the run on the screen used another folder.

@@ -154,9 +154,10 @@ impl Scroll {
         let Some(last) = items.len().checked_sub(1) else {
             return;
         };
-        let at = self
-            .selected
-            .and_then(|selected| items.iter().position(|item| *item >= selected));
+        let at = self.selected.and_then(|selected| {
+            let same = items.iter().position(|item| *item == selected);
+            same.or_else(|| items.iter().position(|item| *item > selected))
+        });
         let next = match (at, self.selected) {
             (Some(at), _) => at.saturating_add_signed(steps).min(last),
             (None, Some(_)) => last,

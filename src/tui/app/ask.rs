@@ -145,32 +145,47 @@ impl App {
         if self.ui.next_run.config().preset != suggestion.preset {
             self.override_setting("preset", &suggestion.preset);
         }
-        self.ui.panes.scroll_mut(Pane::Answer).selected = Some(Item {
-            row: number,
-            part: 0,
-        });
+        if self.scene().offers_questions() {
+            self.ui.panes.scroll_mut(Pane::Answer).selected = Some(Item {
+                row: number,
+                part: 0,
+            });
+        }
         self.notify(suggestion.shows);
+    }
+
+    /// Returns the words of an empty question line after a prepared question: the next one and its
+    /// key.
+    pub(super) fn offered_question(&self) -> String {
+        let is_answered = self.scene().run.is_some();
+        let next = self.next_suggestion().filter(|_| is_answered);
+        next.map_or_else(String::new, |next| {
+            let down = self.scene().keymap.sign(Action::HistoryForward);
+            format!("{down} {}", self.ui.question.suggestions[next].question)
+        })
     }
 
     /// Returns the suggestion after the one in the question line; `None` when the line contains
     /// something else.
     fn next_suggestion(&self) -> Option<usize> {
-        if !self.scene().offers_questions() {
+        if self.ui.player.is_some() {
             return None;
         }
-
         let typed = self.ui.question.typed();
         let suggestions = &self.ui.question.suggestions;
-        let selected = self.ui.scroll(Pane::Answer).selected.map(|item| item.row);
-        let shown = selected.filter(|row| {
+        let place_of = |question: &str| {
             suggestions
-                .get(*row)
-                .is_some_and(|shown| shown.question == typed)
-        });
-        match shown {
-            Some(row) => Some((row + 1) % suggestions.len()),
-            None => typed.is_empty().then_some(0),
-        }
+                .iter()
+                .position(|known| known.question == question)
+        };
+        let asked = self.scene().run.map(|run| run.question.as_str());
+        let last = if typed.is_empty() {
+            asked.and_then(place_of)
+        } else {
+            Some(place_of(&typed)?)
+        };
+        let next = last.map_or(0, |last| (last + 1) % suggestions.len().max(1));
+        (next < suggestions.len()).then_some(next)
     }
 
     pub(super) fn newline(&mut self) {

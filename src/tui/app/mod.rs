@@ -285,7 +285,12 @@ impl App {
         let is_active = self.ui.panes.focus == Focus::Input
             && self.overlay.is_none()
             && self.ui.field.is_none();
-        self.ui.question.dress(plain, quiet, is_active);
+        let empty = if is_active {
+            self.offered_question()
+        } else {
+            "i to type a question".to_owned()
+        };
+        self.ui.question.dress(plain, quiet, is_active, &empty);
 
         let field = self.ui.field.as_mut().map(|field| &mut field.text);
         let above_rows = self.overlay.as_mut().and_then(|open| open.view.input_mut());

@@ -91,8 +91,14 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     page.text(Tone::Question, "  ", &first.question);
     page.gap();
     let width = (cells.saturating_sub(NAMES) / runs.len()).max(1);
+    let numbers = runs.iter().map(|run| number_cell(scene, run)).collect();
+    Row::new("", numbers).write(&mut page, width);
     for row in table(&runs) {
         row.write(&mut page, width);
+    }
+    if runs.len() > 1 {
+        let legend = "≠ differs from the first column; a chunk: is not in every context";
+        page.text(Tone::Quiet, "  ", legend);
     }
 
     let hidden = of_question(scene).count() - runs.len();
@@ -118,6 +124,15 @@ fn compared<'a>(scene: &Scene<'a>, cells: usize) -> Vec<&'a Run> {
         runs.remove(usize::from(runs[0].id == shown.id));
     }
     runs
+}
+
+/// The number of a run, as in the title of the answer.
+fn number_cell(scene: &Scene<'_>, run: &Run) -> Cell {
+    let at = scene.state.runs.iter().position(|known| known.id == run.id);
+    let number = at.map_or(0, |at| at + 1);
+    let is_shown = scene.run.is_some_and(|shown| shown.id == run.id);
+    let tone = if is_shown { Tone::Focus } else { Tone::Strong };
+    Cell::new(tone, format!("run {number}"))
 }
 
 /// Every run with the question of the shown one, oldest first.

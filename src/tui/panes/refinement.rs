@@ -656,7 +656,7 @@ fn unmeasured(reason: Unmeasured) -> &'static str {
     match reason {
         Unmeasured::NoChunk => "the context contains no chunk",
         Unmeasured::NoVariant => {
-            "no chunk could be rephrased (reasons below); try a larger model, or set understanding.check_rephrasings to false"
+            "no chunk could be rephrased (reasons below); try a larger model, or set understanding.check_rephrasings to off"
         }
         Unmeasured::TooLong => {
             "the prompt does not fit: raise generator.context_tokens, or set a smaller retriever.k"

@@ -298,9 +298,15 @@ impl LookupRows<'_> {
             .map(|hit| hit.fused.score)
             .fold(f32::MIN_POSITIVE, f32::max);
 
-        for (at, hit) in hits.iter().enumerate() {
-            if at == self.lookup.found {
+        // the texts that the context is chosen from come first
+        let found = self.lookup.found.min(hits.len());
+        let has_merged = found < hits.len();
+        for at in (found..hits.len()).chain(0..found) {
+            let hit = &hits[at];
+            if at == found {
                 content.line(scene.span(Tone::Quiet, " merged with linked chunks:"));
+            } else if at == 0 && has_merged {
+                content.line(scene.span(Tone::Quiet, " as retrieved:"));
             }
             let item = Item {
                 row: self.row,

@@ -50,6 +50,13 @@ impl NextRun {
             .map(|(name, _)| name.as_str())
     }
 
+    /// Returns the name of the preset of the next run.
+    pub fn preset_name(&self) -> &str {
+        let mut overrides = self.overrides.iter();
+        let chosen = overrides.find(|(key, _)| key == "preset");
+        chosen.map_or(&self.settings.preset, |(_, name)| name)
+    }
+
     /// The settings as changed on the screen, else as a preset chosen there has them, else as at the
     /// start.
     pub fn config(&self) -> Config {

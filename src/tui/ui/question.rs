@@ -125,18 +125,14 @@ impl QuestionLine {
         u16::try_from(rows).unwrap_or(u16::MAX)
     }
 
-    /// Styles the line, with a cursor only while it is focused.
-    pub fn dress(&mut self, plain: Style, quiet: Style, is_active: bool) {
+    /// Styles the line, with a cursor only while it is focused, and the words of an empty line.
+    pub fn dress(&mut self, plain: Style, quiet: Style, is_active: bool, empty: &str) {
         self.text.set_style(plain);
         self.text.set_cursor_line_style(Style::default());
         self.text
             .set_cursor_style(if is_active { plain.reversed() } else { plain });
         self.text.set_wrap_mode(WrapMode::WordOrGlyph);
-        self.text.set_placeholder_text(if is_active {
-            ""
-        } else {
-            "i to type a question"
-        });
+        self.text.set_placeholder_text(empty);
         self.text.set_placeholder_style(quiet);
     }
 }
