@@ -172,6 +172,29 @@ choices! {
         /// Whether the answers agree when chunks are rephrased (DENSE).
         Dense = "dense",
     }
+    /// What follows from a rephrasing that does not mean the same as its chunk, by the judge.
+    RephrasingCheck {
+        /// The judgement is shown; the rephrasing is used, as the paper has it.
+        Report = "report",
+        /// It is written once more, then its chunk is not measured.
+        Enforce = "enforce",
+        /// The judge is not asked.
+        Off = "off",
+    }
+    /// How a grade of 0 to 10 is read from the probabilities of its labels.
+    GradeRead {
+        /// Their mean: fine differences, and a flat distribution lies in the middle.
+        Mean = "mean",
+        /// The likeliest label, as a parsed reply gives it.
+        Mode = "mode",
+    }
+    /// The answers without a chunk that make it necessary, compared with the answer with it.
+    NecessaryWhen {
+        /// Those that are not equivalent to it (DENSE-RAG, algorithm 3).
+        NotEquivalent = "not_equivalent",
+        /// Those of which neither entails the other (DENSE-RAG, equation 10).
+        Unrelated = "unrelated",
+    }
     /// Whether a context that the model does not understand is repaired.
     RefinerKind {
         /// The context stays as retrieved.
@@ -218,6 +241,9 @@ choices! {
         FullHistory = "full_history",
         /// The uncertain words of the sentence, after its topic.
         UncertaintyAware = "uncertainty_aware",
+        /// Two queries whose hits are taken in turn: the last accepted sentence (before the first
+        /// one, the question), and the uncertain sentence itself.
+        InTurn = "in_turn",
     }
     /// The passages from which uncertain sentences are regenerated while collecting for a probe.
     ProbePassages {

@@ -18,6 +18,7 @@ presets![
     "naive",
     "dense-rag",
     "searag",
+    "searag-paper",
     "chunkrag",
     "saki-rag",
     "full",

@@ -192,6 +192,8 @@ settings! {
         prefilter: PrefilterKind = PrefilterKind::Off;
         /// graded: cosine similarity above which a lower-ranked chunk counts as redundant.
         max_similarity: f32 = 0.9, in 0..=1;
+        /// graded: how a grade is read.
+        grade_read: GradeRead = GradeRead::Mean;
         /// graded: weight of the relevance grade.
         grade_weight: f32 = 0.3, in 0..=1_000_000;
         /// graded: weight of the relevance grade after reflection.
@@ -240,8 +242,10 @@ settings! {
         threshold: f32 = 0.2, in 0..=7;
         /// Maximum tokens of an answer that is measured.
         max_tokens: u32 = 32, in 1..=4096;
-        /// Have the judge confirm that a rephrasing means the same as its chunk.
-        check_rephrasings: bool = true;
+        /// Sampling temperature of those answers; 0 is greedy.
+        temperature: f32 = 0.0, in 0..=100;
+        /// Whether the judge compares a rephrasing with its chunk.
+        check_rephrasings: RephrasingCheck = RephrasingCheck::Report;
         /// Temperature of the second attempt where a rephrasing failed; the first is greedy.
         retry_temperature: f32 = 0.7, in 0..=100;
     }
@@ -256,6 +260,8 @@ settings! {
         max_rounds: u32 = 4, in 1..=100;
         /// When to stop refining.
         stop_when: StopWhen = StopWhen::CertainAndSufficient;
+        /// When an answer without a chunk makes that chunk necessary.
+        necessary_when: NecessaryWhen = NecessaryWhen::NotEquivalent;
         /// Drop the chunks that the answer does not need.
         prune: bool = true;
         /// Chunks for which similar candidates are added.

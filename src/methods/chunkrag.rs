@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 
 use super::{MethodError, ModelCalls};
+use crate::config::GradeRead;
 use crate::config::prompts::PromptName;
 
 /// The grades that a judge can give.
@@ -131,7 +132,8 @@ pub type Grades = [f32; 3];
 
 /// Scores each text for the question (algorithm 1, lines 13 to 15).
 ///
-/// A score is the expected value over the probabilities of the labels 0 to 10, not a parsed reply.
+/// A score is read from the probabilities of the labels 0 to 10, as `read` says, and not parsed from a
+/// reply.
 /// Each judge scores all texts in one batch and reads the scores of the judges before it.
 ///
 /// # Errors
@@ -140,7 +142,12 @@ pub fn grade(
     calls: &mut dyn ModelCalls,
     question: &str,
     texts: &[&str],
+    read: GradeRead,
 ) -> Result<Vec<Grades>, MethodError> {
+    let read = match read {
+        GradeRead::Mean => expected,
+        GradeRead::Mode => likeliest,
+    };
     let judges = [
         ("grade", PromptName::Grade),
         ("reflect", PromptName::GradeReflect),
@@ -168,7 +175,7 @@ pub fn grade(
 
         let rows = calls.classify(purpose, &prompts, &GRADES)?;
         for (grades, row) in grades.iter_mut().zip(rows) {
-            grades[judge] = expected(&row);
+            grades[judge] = read(&row);
         }
     }
     Ok(grades)
@@ -182,6 +189,18 @@ fn expected(row: &[f32]) -> f32 {
         .map(|(share, grade)| share * f32::from(grade) / max)
         .sum::<f32>()
         .clamp(0.0, 1.0)
+}
+
+/// Returns the likeliest grade of a distribution over 0 to 10, the lowest among equals, in 0..=1.
+fn likeliest(row: &[f32]) -> f32 {
+    let max = (GRADES.len() - 1) as f32;
+    let mut best = (0, f32::MIN);
+    for (grade, share) in row.iter().enumerate() {
+        if *share > best.1 {
+            best = (grade, *share);
+        }
+    }
+    best.0 as f32 / max
 }
 
 /// Returns a grade as the prompts of the later judges quote it.
@@ -250,7 +269,7 @@ pub fn keep(scores: &[f64], threshold: f64, fallback: usize) -> Kept {
         .iter()
         .map(|score| *score >= threshold - TOLERANCE)
         .collect();
-    if scores.is_empty() || kept.contains(&true) {
+    if scores.is_empty() || fallback == 0 || kept.contains(&true) {
         return Kept {
             kept,
             fell_back: false,
@@ -269,6 +288,19 @@ pub fn keep(scores: &[f64], threshold: f64, fallback: usize) -> Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_grade_is_the_mean_or_the_mode_of_its_distribution() {
+        let mut flat = [0.09; 11];
+        flat[2] = 0.1;
+        assert!(
+            (expected(&flat) - 0.497).abs() < 1e-3,
+            "{}",
+            expected(&flat)
+        );
+        assert_eq!(likeliest(&flat), 0.2);
+        assert_eq!(likeliest(&[0.5, 0.5]), 0.0, "the lowest among equals");
+    }
 
     #[test]
     fn tf_idf_compares_words_and_unspaced_scripts_by_character() {

@@ -9,7 +9,8 @@
 //! - The replies are r0, of the original context, and one per variant: k + 1 of them, as equation
 //!   6 counts (section 4.1 lists k + 2).
 //! - A chunk is necessary when the answer without it is not *equivalent* to r0, as algorithm 3
-//!   (lines 25 to 28) has it; equation 10 also asks that neither entails the other.
+//!   (lines 25 to 28) has it; equation 10 also asks that neither entails the other
+//!   (`refiner.necessary_when`).
 //! - Visited candidates stay visited. Algorithm 3 empties the set in line 15, and its loop would
 //!   then never end.
 
@@ -18,7 +19,9 @@ use std::collections::HashMap;
 use super::uncertainty::{Agreement, JudgedPair};
 use super::{Meaning, MethodError, ModelCalls, context_lines};
 use crate::config::prompts::PromptName;
-use crate::config::{RefillKind, RefinerSettings, StopWhen, UnderstandingSettings};
+use crate::config::{
+    NecessaryWhen, RefillKind, RefinerSettings, RephrasingCheck, StopWhen, UnderstandingSettings,
+};
 use crate::event::{ChunkClass, Unmeasured, VariantFault};
 use crate::llm::{Completion, Decoding, Entailment, LlmError, Prompt, Sampling, StopRule};
 
@@ -177,7 +180,7 @@ impl Dense<'_> {
     }
 
     /// Classifies each chunk as certain (equation 8) or, by the answer without it (equation 9), as
-    /// necessary or unnecessary (equation 10).
+    /// necessary or unnecessary, by `rule`.
     ///
     /// # Errors
     /// Failures of the models.
@@ -185,6 +188,7 @@ impl Dense<'_> {
         mut self,
         passages: &[Passage<'_>],
         measured: &Measured,
+        rule: NecessaryWhen,
     ) -> Result<Vec<Classified>, MethodError> {
         let uncertain: Vec<usize> = (0..passages.len())
             .filter(|at| measured.is_certain_of(*at) == Some(false))
@@ -220,11 +224,7 @@ impl Dense<'_> {
             .collect();
         for ((at, without), agreement) in uncertain.into_iter().zip(answers).zip(agreements) {
             classified[at] = Classified {
-                class: if agreement >= 1.0 {
-                    ChunkClass::Unnecessary
-                } else {
-                    ChunkClass::Necessary
-                },
+                class: class_of(agreement, rule),
                 without: Some(without),
                 agreement: Some(agreement),
             };
@@ -234,8 +234,9 @@ impl Dense<'_> {
 
     /// Rephrases each chunk (equation 3); chunks that `known` holds are not rephrased again.
     ///
-    /// A rephrasing is rejected when it is empty, has the words of its chunk, or does not entail it
-    /// and follow from it. A rejected one is sampled once more, then given up.
+    /// A rephrasing is rejected when it is empty, has the words of its chunk, or, where the settings
+    /// say so, does not entail it and follow from it. A rejected one is sampled once more, then given
+    /// up.
     fn rephrase(
         &mut self,
         passages: &[Passage<'_>],
@@ -314,9 +315,11 @@ impl Dense<'_> {
                 judged: None,
             })
             .collect();
-        if !self.settings.check_rephrasings {
-            return Ok(checked);
-        }
+        let is_enforced = match self.settings.check_rephrasings {
+            RephrasingCheck::Off => return Ok(checked),
+            RephrasingCheck::Report => false,
+            RephrasingCheck::Enforce => true,
+        };
 
         let both_ways: Vec<[(&str, &str); 2]> = passages
             .iter()
@@ -334,6 +337,7 @@ impl Dense<'_> {
         for (rephrased, judged) in written.zip(judged) {
             rephrased.judged = judged;
             match judged {
+                _ if !is_enforced => {}
                 Some(pair) if pair.iter().all(Entailment::is_entailed) => {}
                 Some(_) => rephrased.text = Err(VariantFault::OtherMeaning),
                 None => rephrased.text = Err(VariantFault::TooLong),
@@ -342,7 +346,7 @@ impl Dense<'_> {
         Ok(checked)
     }
 
-    /// Returns the greedy short answer from each context; `None` where the prompt is too long.
+    /// Returns the short answer from each context; `None` where the prompt is too long.
     fn answers(
         &mut self,
         purpose: &str,
@@ -361,10 +365,14 @@ impl Dense<'_> {
             })
             .collect::<Result<Vec<Prompt>, MethodError>>()?;
 
-        // Section 4.1: greedy decoding, so that only the wording of the context varies.
+        // Section 4.1: greedy decoding, so that only the wording of the context varies. Tables 1 and 8
+        // sample at other temperatures.
         let decoding = Decoding {
             max_tokens: self.settings.max_tokens,
-            sampling: Sampling::GREEDY,
+            sampling: Sampling {
+                temperature: self.settings.temperature,
+                ..Sampling::GREEDY
+            },
             seed: self.seed,
             stop: StopRule::default(),
         };
@@ -373,6 +381,20 @@ impl Dense<'_> {
             .into_iter()
             .map(|completion| Some(completion?.text.trim().to_owned()))
             .collect())
+    }
+}
+
+/// Returns the class of an uncertain chunk by the mutual entailment (0, 0.5 or 1) of the answers
+/// with it and without it.
+fn class_of(agreement: f64, rule: NecessaryWhen) -> ChunkClass {
+    let unnecessary = match rule {
+        NecessaryWhen::NotEquivalent => 1.0,
+        NecessaryWhen::Unrelated => 0.5,
+    };
+    if agreement >= unnecessary {
+        ChunkClass::Unnecessary
+    } else {
+        ChunkClass::Necessary
     }
 }
 
@@ -548,5 +570,25 @@ impl Evaluation {
             StopWhen::CertainAndSufficient => certain && self.sufficient,
             StopWhen::CertainOrSufficient => certain || self.sufficient,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chunk_is_necessary_by_algorithm_3_or_by_equation_10() {
+        use ChunkClass::{Necessary, Unnecessary};
+
+        let classes = |rule| [0.0, 0.5, 1.0].map(|agreement| class_of(agreement, rule));
+        assert_eq!(
+            classes(NecessaryWhen::NotEquivalent),
+            [Necessary, Necessary, Unnecessary]
+        );
+        assert_eq!(
+            classes(NecessaryWhen::Unrelated),
+            [Necessary, Unnecessary, Unnecessary]
+        );
     }
 }

@@ -123,8 +123,9 @@ fn number(row: &Value, key: &str) -> u64 {
     row[key].as_u64().expect("a whole number")
 }
 
-const SEARAG: [(&str, &str); 3] = [
+const SEARAG: [(&str, &str); 4] = [
     ("preset", "searag"),
+    ("query.kind", "uncertainty_aware"),
     ("gate.kind", "token_entropy"),
     ("gate.token_entropy_threshold", "0.5"),
 ];
@@ -275,6 +276,10 @@ fn each_query_writer_writes_its_own_query() {
             "Where was he born? Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Lorby.",
         ),
         ("uncertainty_aware", "Where was he born? Lorby"),
+        (
+            "in_turn",
+            "Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Lorby.",
+        ),
     ];
     for (kind, expected) in cases {
         let settings: Vec<_> = SEARAG.into_iter().chain([("query.kind", kind)]).collect();

@@ -29,5 +29,8 @@ pub fn retrieve(run: &mut Run<'_>, roles: &mut Roles, need: &Need<'_>) -> Result
     let understood = roles.understanding.measure(run, &passages)?;
     let (passages, understood) = roles.rechunker.rechunk(run, passages, understood)?;
     let passages = roles.refiner.refine(run, passages, understood)?;
-    Ok(Lookup { query, passages })
+    Ok(Lookup {
+        query: query.text,
+        passages,
+    })
 }

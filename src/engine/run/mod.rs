@@ -17,4 +17,4 @@ pub use role::{
 };
 pub use state::Run;
 pub use tools::{Corpus, OpenGenerator, Tools};
-pub use values::{Answer, Draft, Known, Need, Passages, Sentence, StepLookup, Understood};
+pub use values::{Answer, Draft, Known, Need, Passages, Query, Sentence, StepLookup, Understood};

@@ -6,7 +6,7 @@ use crate::event::{GateCard, Uncertainty};
 use crate::llm::{HiddenAt, Token};
 
 use super::state::Run;
-use super::values::{Draft, Known, Need, Passages};
+use super::values::{Draft, Known, Need, Passages, Query};
 
 /// Every role of a run.
 pub struct Roles {
@@ -49,14 +49,14 @@ pub trait QueryWriter {
         _run: &mut Run<'_>,
         rewritten: &str,
         _need: &Need<'_>,
-    ) -> Result<String, RunError> {
-        Ok(rewritten.to_owned())
+    ) -> Result<Query, RunError> {
+        Ok(Query::one(rewritten))
     }
 }
 
 /// Retrieves chunks.
 pub trait Retriever {
-    fn retrieve(&mut self, _run: &mut Run<'_>, _query: &str) -> Result<Passages, RunError> {
+    fn retrieve(&mut self, _run: &mut Run<'_>, _query: &Query) -> Result<Passages, RunError> {
         Ok(Passages::default())
     }
 }

@@ -90,23 +90,26 @@ impl<'a> Run<'a> {
         models
     }
 
-    /// Searches the corpus; `None` when none is open.
-    pub fn search(&mut self, query: &str) -> Result<Option<Retrieval>, RunError> {
+    /// Searches the corpus for each of these texts, as one lookup; nothing when no corpus is open.
+    pub fn search(&mut self, searches: &[String]) -> Result<Vec<Retrieval>, RunError> {
         let Some(corpus) = self.tools.corpus.as_mut() else {
-            return Ok(None);
+            return Ok(Vec::new());
         };
         let settings = &self.tools.config.retriever;
+        let texts: Vec<&str> = searches.iter().map(String::as_str).collect();
         let vectors = if settings.kind.has_vectors() {
-            corpus.embedder.embed_queries(&[query])?
+            corpus.embedder.embed_queries(&texts)?
         } else {
-            Vec::new()
+            vec![Vec::new(); texts.len()]
         };
-        let vector = vectors.first().map(Vec::as_slice).unwrap_or_default();
         let embedder = &corpus.embedder.card().fingerprint;
 
         self.usage.retrievals += 1;
-        let retrieval = corpus.index.search(query, vector, embedder, settings)?;
-        Ok(Some(retrieval))
+        texts
+            .iter()
+            .zip(&vectors)
+            .map(|(text, vector)| Ok(corpus.index.search(text, vector, embedder, settings)?))
+            .collect()
     }
 
     /// Returns the unit vector of each hit: that of this run where the chunk was made in it,

@@ -40,6 +40,25 @@ impl Passages {
     }
 }
 
+/// The query of a lookup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    /// As it is shown, and as a reranker reads it.
+    pub text: String,
+    /// What is searched, one after the other; usually the text alone.
+    pub searches: Vec<String>,
+}
+
+impl Query {
+    /// A query that is searched as it is.
+    pub fn one(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            searches: vec![text.to_owned()],
+        }
+    }
+}
+
 /// The state of the answer at a lookup.
 #[derive(Clone, Copy)]
 pub struct Need<'n> {

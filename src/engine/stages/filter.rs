@@ -153,9 +153,9 @@ fn redundant(hits: &[Hit], twins: &[Option<Twin>]) -> Vec<Option<DropReason>> {
 /// Grades every text three times and drops those below the dynamic threshold (ChunkRAG, section 3).
 fn grade(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
     let question = run.question;
-    let grades = chunkrag::grade(run, question, &passages.texts())?;
-
     let filter = &run.tools.config.filter;
+    let grades = chunkrag::grade(run, question, &passages.texts(), filter.grade_read)?;
+
     let weights = [
         filter.grade_weight,
         filter.reflect_weight,

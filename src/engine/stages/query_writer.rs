@@ -5,7 +5,7 @@
 
 use crate::config::QueryKind;
 use crate::engine::error::RunError;
-use crate::engine::run::{Need, QueryWriter, Run};
+use crate::engine::run::{Need, Query, QueryWriter, Run};
 use crate::event::{RunEvent, UncertainRegion, WordOrigin};
 use crate::methods::query::{self, WrittenQuery};
 
@@ -18,8 +18,9 @@ impl QueryWriter for ByKind {
         run: &mut Run<'_>,
         rewritten: &str,
         need: &Need<'_>,
-    ) -> Result<String, RunError> {
+    ) -> Result<Query, RunError> {
         let last = need.confirmed.last().map(String::as_str);
+        let mut searches = Vec::new();
         let (writer, written) = match (self.0, need.uncertain) {
             (QueryKind::Question, _) | (_, None) => (
                 "question",
@@ -53,6 +54,17 @@ impl QueryWriter for ByKind {
                     query::uncertainty_aware(run, rewritten, last, &words, alpha)?,
                 )
             }
+            (QueryKind::InTurn, Some(uncertain)) => {
+                let (base, origin) = match last {
+                    Some(last) => (last, WordOrigin::Sentence),
+                    None => (rewritten, WordOrigin::Question),
+                };
+                searches.extend([base.to_owned(), uncertain.text().to_owned()]);
+                let mut written = WrittenQuery::of(base, origin);
+                let uncertain = WrittenQuery::of(uncertain.text(), WordOrigin::UncertainRegion);
+                written.words.extend(uncertain.words);
+                ("in turn", written)
+            }
         };
 
         let text = written.text();
@@ -67,6 +79,9 @@ impl QueryWriter for ByKind {
             words: written.words,
             region,
         });
-        Ok(text)
+        if searches.is_empty() {
+            return Ok(Query::one(&text));
+        }
+        Ok(Query { text, searches })
     }
 }

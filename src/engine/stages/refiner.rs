@@ -174,7 +174,8 @@ fn classify(run: &mut Run<'_>, now: &Candidate) -> Result<Vec<ChunkClass>, RunEr
         settings: &config.understanding,
         seed: config.seed,
     };
-    let classified = dense.classify(&lines.passages(), measured)?;
+    let rule = config.refiner.necessary_when;
+    let classified = dense.classify(&lines.passages(), measured, rule)?;
 
     let classes = classified.iter().map(|chunk| chunk.class).collect();
     let chunks = hits

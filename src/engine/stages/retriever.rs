@@ -1,15 +1,18 @@
 //! The retriever: BM25 search, vector search, or both, fused.
 
+use std::collections::HashSet;
+
 use crate::engine::error::RunError;
-use crate::engine::run::{Passages, Retriever, Run, pins};
-use crate::event::RunEvent;
+use crate::engine::run::{Passages, Query, Retriever, Run, pins};
+use crate::event::{Ranked, Retrieval, RunEvent};
 
 /// Searches the index of the open corpus; the stages after it choose among the hits that it keeps.
 pub struct ByIndex;
 
 impl Retriever for ByIndex {
-    fn retrieve(&mut self, run: &mut Run<'_>, query: &str) -> Result<Passages, RunError> {
-        let Some(mut retrieval) = run.search(query)? else {
+    fn retrieve(&mut self, run: &mut Run<'_>, query: &Query) -> Result<Passages, RunError> {
+        let found = run.search(&query.searches)?;
+        let Some(mut retrieval) = in_turn(query, found) else {
             return Ok(Passages::default());
         };
 
@@ -31,5 +34,100 @@ impl Retriever for ByIndex {
             retrieval: retrieval.clone(),
         });
         Ok(Passages::of(retrieval.hits))
+    }
+}
+
+/// Makes one result of those of several searches: their best hits in turn, then their second ones,
+/// and so on. A hit keeps the scores of the search that placed it.
+fn in_turn(query: &Query, found: Vec<Retrieval>) -> Option<Retrieval> {
+    let longest = found.iter().map(|one| one.hits.len()).max()?;
+    let mut seen = HashSet::new();
+    let mut hits = Vec::new();
+    for rank in 0..longest {
+        for hit in found.iter().filter_map(|one| one.hits.get(rank)) {
+            if seen.insert(hit.chunk.id) {
+                hits.push(hit.clone());
+            }
+        }
+    }
+    if found.len() > 1 {
+        hits.truncate(longest);
+        for (rank, hit) in (1..).zip(&mut hits) {
+            hit.fused = Ranked { rank, ..hit.fused };
+        }
+    }
+
+    let bm25_found = found.iter().map(|one| one.bm25_found).max();
+    let vector_found = found.iter().map(|one| one.vector_found).max();
+    let wall_us = found.iter().map(|one| one.wall_us).sum();
+    let documents = found.iter().flat_map(|one| one.documents.clone()).collect();
+    let first = found.into_iter().next()?;
+    Some(Retrieval {
+        query: query.text.clone(),
+        hits,
+        bm25_found: bm25_found.unwrap_or_default(),
+        vector_found: vector_found.unwrap_or_default(),
+        wall_us,
+        documents,
+        ..first
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{ChunkText, Fusion, Hit};
+
+    fn retrieval(chunks: &[u64]) -> Retrieval {
+        let hit = |(rank, id): (u32, &u64)| Hit {
+            chunk: ChunkText {
+                id: *id,
+                document: String::new(),
+                headings: Vec::new(),
+                bytes: [0, 0],
+                lines: [1, 1],
+                places: Vec::new(),
+                tokens: 0,
+                text: String::new(),
+                parts: Vec::new(),
+            },
+            bm25: None,
+            vector: None,
+            fused: Ranked { score: 1.0, rank },
+        };
+        Retrieval {
+            query: String::new(),
+            fusion: Fusion::Weighted,
+            hits: (1..).zip(chunks).map(hit).collect(),
+            bm25_found: 0,
+            vector_found: 0,
+            wall_us: 1,
+            filter: None,
+            documents: Default::default(),
+        }
+    }
+
+    #[test]
+    fn the_hits_of_several_searches_are_taken_in_turn() {
+        let query = Query {
+            text: "both".to_owned(),
+            searches: vec!["one".to_owned(), "other".to_owned()],
+        };
+        let ranked = |found: Vec<Retrieval>| {
+            let all = in_turn(&query, found).expect("a result");
+            assert_eq!(all.query, "both");
+            let hits = all.hits.iter();
+            hits.map(|hit| (hit.chunk.id, hit.fused.rank))
+                .collect::<Vec<_>>()
+        };
+
+        let one = || retrieval(&[1, 2, 3, 4]);
+        assert_eq!(ranked(vec![one()]), [(1, 1), (2, 2), (3, 3), (4, 4)]);
+        assert_eq!(
+            ranked(vec![one(), retrieval(&[7, 1, 2])]),
+            [(1, 1), (7, 2), (2, 3), (3, 4)],
+            "as many as a search finds, each once"
+        );
+        assert_eq!(in_turn(&query, Vec::new()), None);
     }
 }

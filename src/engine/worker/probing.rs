@@ -12,7 +12,9 @@ use crate::config::{
     RerankerKind, RetrieverKind, RewriterKind, SETTINGS, UnderstandingKind, UtilityKind,
 };
 use crate::engine::error::{RunError, WorkerError};
-use crate::engine::run::{Corpus, Draft, Gate, OpenGenerator, Passages, Retriever, Run, Tools};
+use crate::engine::run::{
+    Corpus, Draft, Gate, OpenGenerator, Passages, Query, Retriever, Run, Tools,
+};
 use crate::engine::stages::gate::{judged, sampling};
 use crate::engine::{answer, stages};
 use crate::event::{
@@ -397,7 +399,7 @@ impl Gate for Collecting {
 struct Supporting(Vec<String>);
 
 impl Retriever for Supporting {
-    fn retrieve(&mut self, _run: &mut Run<'_>, _query: &str) -> Result<Passages, RunError> {
+    fn retrieve(&mut self, _run: &mut Run<'_>, _query: &Query) -> Result<Passages, RunError> {
         let hits = (1..)
             .zip(&self.0)
             .map(|(rank, text)| Hit {

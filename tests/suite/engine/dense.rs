@@ -37,7 +37,7 @@ fn settings<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let mut settings = vec![
         ("preset", "dense-rag"),
         ("retriever.k", "3"),
-        ("understanding.check_rephrasings", "false"),
+        ("understanding.check_rephrasings", "off"),
     ];
     settings.extend(more);
     settings
@@ -289,13 +289,13 @@ fn rephrasings_that_fail_twice_leave_their_chunk_without_a_variant() {
         (
             "silent",
             |script| script.when("Text: Ships", ""),
-            "false",
+            "off",
             VariantFault::Empty,
         ),
         (
             "a parrot",
             |script| script.when("Text: Ships", " ships  sail"),
-            "false",
+            "off",
             VariantFault::SameWords,
         ),
         (
@@ -307,13 +307,13 @@ fn rephrasings_that_fail_twice_leave_their_chunk_without_a_variant() {
                     0.8,
                 )
             },
-            "true",
+            "enforce",
             VariantFault::OtherMeaning,
         ),
         (
             "a judge that prefers no label",
             |script| script.when("Text: Ships", "Boats."),
-            "true",
+            "enforce",
             VariantFault::OtherMeaning,
         ),
     ];
@@ -347,6 +347,27 @@ fn rephrasings_that_fail_twice_leave_their_chunk_without_a_variant() {
             "{what}"
         );
     }
+}
+
+#[test]
+fn a_rephrasing_with_another_meaning_is_reported_and_used() {
+    let mut generator = rephrasing()
+        .when("Text: Ships", "Ropes sing.")
+        .when("based on provided context", "Aldmouth")
+        .judging("Ropes sing.", "contradiction", 0.8);
+    let settings = [("preset", "dense-rag"), ("retriever.k", "3")];
+    let (outcome, events) = run(&config(&settings), &mut generator, "Who?", usize::MAX);
+    assert_eq!(outcome.expect("it ran"), Outcome::Completed);
+
+    let understanding = measured(&events)[0];
+    assert_eq!(understanding.replies.len(), 4, "each chunk has its variant");
+    let chunk = &understanding.chunks[2];
+    assert_eq!((chunk.fault, chunk.attempts), (None, 1));
+    let entailed = chunk.entailed.expect("the judge was asked");
+    assert!(
+        entailed.iter().any(|probability| *probability < 0.5),
+        "{entailed:?}"
+    );
 }
 
 #[test]

@@ -78,26 +78,28 @@ fn equal_grades_keep_everything_and_the_filter_falls_back_when_every_chunk_is_re
         ScriptedGenerator::new(),
     );
     assert_eq!(context(&equal).0.len(), SHELF.len());
-    let heartless = ScriptedGenerator::new().judging("Knowledge", "0", 0.99);
-    let emitted = events(
-        &[("filter.kind", "binary"), ("retriever.k", "4")],
-        heartless,
-    );
-    assert_eq!(
-        context(&emitted).0.len(),
-        SHELF.len(),
-        "a context is never empty"
-    );
-    let fell_back = emitted.iter().any(|event| {
-        matches!(
-            event,
-            RunEvent::ChunksJudged {
-                fell_back: true,
-                ..
-            }
-        )
-    });
-    assert!(fell_back, "and the fallback is emitted");
+    for (fallback, kept) in [("0", 0), ("4", SHELF.len())] {
+        let rejecting = ScriptedGenerator::new().judging("Knowledge", "0", 0.99);
+        let emitted = events(
+            &[
+                ("filter.kind", "binary"),
+                ("filter.fallback", fallback),
+                ("retriever.k", "4"),
+            ],
+            rejecting,
+        );
+        assert_eq!(context(&emitted).0.len(), kept, "fallback {fallback}");
+        let fell_back = emitted.iter().any(|event| {
+            matches!(
+                event,
+                RunEvent::ChunksJudged {
+                    fell_back: true,
+                    ..
+                }
+            )
+        });
+        assert_eq!(fell_back, kept > 0, "the fallback is emitted");
+    }
 }
 
 #[test]

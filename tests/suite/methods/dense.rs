@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use ragscope::config::prompts::PromptName;
-use ragscope::config::{Layers, RefillKind, StopWhen, UnderstandingSettings};
+
+use ragscope::config::{Layers, RefillKind, RephrasingCheck, StopWhen, UnderstandingSettings};
 use ragscope::event::{ChunkClass, VariantFault};
 use ragscope::llm::{Completion, Decoding, End, Entailment, LlmError, Prompt};
 use ragscope::methods::dense::{Added, Dense, Evaluation, Passage, Rephrasings, change};
@@ -191,10 +192,10 @@ fn one_pair_too_long_for_the_judge_costs_its_own_chunk_alone() {
         judged: 0,
         longest: 100,
     };
-    let settings = Layers::defaults()
-        .config()
-        .expect("the defaults")
-        .understanding;
+    let settings = UnderstandingSettings {
+        check_rephrasings: RephrasingCheck::Enforce,
+        ..UnderstandingSettings::default()
+    };
     let found = dense(&mut script, "Is it?", &settings)
         .measure(&passages(&texts), &mut Rephrasings::default());
     let measured = found.expect("no failure").expect("it can be measured");
