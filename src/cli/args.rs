@@ -242,6 +242,9 @@ pub enum Subcommands {
     Ask {
         #[command(flatten)]
         asked: Asked,
+        /// Continue the thread of this name, or begin it: a follow-up question is rewritten to stand alone
+        #[arg(long, value_name = "NAME")]
+        thread: Option<String>,
         #[command(flatten)]
         documents: DocumentFlags,
     },
@@ -287,6 +290,11 @@ pub enum Subcommands {
         /// Recorded run, a file in the sessions folder (`ragscope paths`)
         file: PathBuf,
     },
+    /// List the threads of recorded questions, or show or rename one
+    Threads {
+        #[command(subcommand)]
+        command: Option<ThreadsCommand>,
+    },
     /// List the models on this machine and their roles, or get another
     Models {
         #[command(subcommand)]
@@ -314,6 +322,26 @@ pub enum Subcommands {
     /// Extract the text of binary files for the program that starts it
     #[command(name = corpus::SUBCOMMAND, hide = true)]
     Extract,
+}
+
+/// What `threads` can do besides listing them.
+#[derive(Debug, Subcommand)]
+pub enum ThreadsCommand {
+    /// Print the questions and answers of a thread
+    Show {
+        /// Name of the thread, or the id of its first run
+        #[arg(value_name = "NAME")]
+        thread: String,
+    },
+    /// Rename a thread
+    Rename {
+        /// Name of the thread, or the id of its first run
+        #[arg(value_name = "NAME")]
+        thread: String,
+        /// Its new name
+        #[arg(value_name = "NEW")]
+        name: String,
+    },
 }
 
 /// What `models` can do besides listing them.

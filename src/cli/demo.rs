@@ -85,6 +85,7 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
     let exit = Work::new(layers, paths, out)?.ask(Question {
         folders: &folders,
         text: &prepared.question,
+        thread: None,
         shown: RunText::full(),
     })?;
     if !out.json {

@@ -15,7 +15,7 @@ use crate::eval::{
     self, Answers, DATASETS, Dataset, Documents, Ended, EvidenceCheck, Plan, PresetSummary,
     Progress, Question, QuestionSet, RepeatSummary, Report, Row,
 };
-use crate::event::{Event, Flow, Outcome, Problem, SessionEvent, harmless, saturating_u32};
+use crate::event::{Ask, Event, Flow, Outcome, Problem, SessionEvent, harmless, saturating_u32};
 use crate::files;
 use crate::index::IndexError;
 use crate::llm;
@@ -715,11 +715,13 @@ impl Answers for UnderPreset<'_> {
         if let Some(limit) = self.asked.limits.get(&question.id) {
             overrides.push(("retriever.filter".to_owned(), limit.clone()));
         }
+        let asked = Ask {
+            overrides,
+            ..Ask::new(&question.question)
+        };
         let outcome = self
             .worker
-            .ask(&question.question, &[], &overrides, &mut |record| {
-                publish(&record.event)
-            })?;
+            .ask(&asked, &mut |record| publish(&record.event))?;
         match outcome {
             Outcome::Completed | Outcome::LimitReached | Outcome::Stopped => Ok(()),
             Outcome::Failed(problem) => Err(problem),

@@ -17,7 +17,7 @@ use crate::event::{
     Advice, Command, Event, Operation, Outcome, Problem, Record, RunEvent, RunUsage, SESSION,
     SessionEvent, StopFlag, elapsed_us,
 };
-use crate::trace::{Recorder, list_runs, read_run};
+use crate::trace::{Recorder, list_runs, read_run, thread_names};
 
 use super::downloads::Downloads;
 use super::pull::model_list;
@@ -126,7 +126,7 @@ impl Commands {
                 self.downloads.stop();
                 true
             }
-            Command::Ask { .. }
+            Command::Ask(_)
             | Command::Open { .. }
             | Command::Reindex { .. }
             | Command::Refresh
@@ -211,7 +211,7 @@ fn serve_runs(requests: &Receiver<Command>, paths: &Paths, tee: &Tee) {
             Command::ListSessions => tee.emit(list(sessions)),
             Command::OpenRun { file } => open(&file, tee),
             Command::ListModels => tee.emit(list_models(paths)),
-            Command::Ask { .. }
+            Command::Ask(_)
             | Command::Open { .. }
             | Command::Reindex { .. }
             | Command::Refresh
@@ -226,10 +226,12 @@ fn serve_runs(requests: &Receiver<Command>, paths: &Paths, tee: &Tee) {
 }
 
 fn list(sessions: &Path) -> SessionEvent {
-    match list_runs(sessions) {
-        Ok(runs) => SessionEvent::SessionsListed {
+    let listed = list_runs(sessions).and_then(|runs| Ok((runs, thread_names(sessions)?)));
+    match listed {
+        Ok((runs, names)) => SessionEvent::SessionsListed {
             folder: sessions.display().to_string(),
             runs,
+            names,
         },
         Err(error) => failed(Operation::ListSessions, error.into()),
     }
@@ -429,6 +431,7 @@ mod tests {
             seed: 1,
             started_at: 1,
             confirmed: Vec::new(),
+            thread: None,
         };
         guard(&tee, || {
             tee.publish(record(0, started));

@@ -8,6 +8,7 @@ mod failure;
 mod output;
 mod interrupt;
 mod text;
+mod threads;
 mod observer;
 mod work;
 mod replay;
@@ -34,6 +35,7 @@ use crate::corpus;
 use crate::event::Problem;
 use args::ModelsCommand;
 use text::RunText;
+use threads::NamedThread;
 use work::{Question, Work};
 pub use work::{check_folder, check_folders};
 
@@ -101,6 +103,9 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
         Some(Subcommands::Models {
             command: Some(ModelsCommand::Recommend { memory }),
         }) => pull::recommend(*memory, &paths, out),
+        Some(Subcommands::Threads { command }) => {
+            threads::run(command.as_ref(), &paths.sessions(), out)
+        }
         Some(Subcommands::Formats) => formats::run(out),
         Some(Subcommands::Paths) => inspect::paths(&paths, out),
         Some(Subcommands::Config { effective }) => inspect::config(*effective, layers, out),
@@ -117,12 +122,21 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
                 work.index(folders, *rebuild)
             }
         }
-        Some(Subcommands::Ask { asked, documents }) => {
+        Some(Subcommands::Ask {
+            asked,
+            thread,
+            documents,
+        }) => {
             let mut layers = layers()?;
             documents.limit(&mut layers)?;
+            let thread = thread
+                .as_deref()
+                .map(|name| NamedThread::open(name, &layers.config()?, &paths))
+                .transpose()?;
             Work::new(layers, &paths, out)?.ask(Question {
                 folders: &asked.folders,
                 text: &asked.question,
+                thread,
                 shown: RunText::default(),
             })
         }

@@ -7,7 +7,9 @@ use std::time::Duration;
 use crate::config::{Layers, Paths, RetrieverKind, Watch};
 use crate::corpus::Watcher;
 use crate::engine::{Calibration, ProbeQuestion, Publish, TrainedProbe, Worker, WorkerError};
-use crate::event::{Event, IndexReport, Outcome, SessionEvent, harmless};
+use crate::event::{
+    Advice as _, Ask, Event, IndexReport, Outcome, RunEvent, SessionEvent, Thread, harmless,
+};
 use crate::index::IndexError;
 use crate::story::text::one_line;
 use crate::story::words::{self, LOST};
@@ -19,6 +21,7 @@ use super::interrupt::Interrupt;
 use super::observer::Observer;
 use super::output::Output;
 use super::text::RunText;
+use super::threads::NamedThread;
 
 /// Time between two looks at ctrl-c while a folder is watched.
 const INTERRUPT_EVERY: Duration = Duration::from_millis(100);
@@ -27,6 +30,8 @@ const INTERRUPT_EVERY: Duration = Duration::from_millis(100);
 pub struct Question<'a> {
     pub folders: &'a [PathBuf],
     pub text: &'a str,
+    /// The thread that it continues or begins, where one is named.
+    pub thread: Option<NamedThread>,
     /// Prints the run when there is no `--json`.
     pub shown: RunText,
 }
@@ -144,7 +149,7 @@ impl<'a> Work<'a> {
             self.prepare(question.folders)?;
         }
         self.observer.show_as(question.shown);
-        let outcome = self.run(|worker, publish| worker.ask(question.text, &[], &[], publish))?;
+        let outcome = self.ask_in_thread(question.text, question.thread.as_ref())?;
         self.observer.show_recording()?;
         match outcome {
             Outcome::Completed | Outcome::LimitReached => Ok(Exit::Done),
@@ -153,6 +158,33 @@ impl<'a> Work<'a> {
             Outcome::Failed { .. } if self.observer.out.json => Ok(Exit::Failed),
             Outcome::Failed(problem) => Err(problem.into()),
         }
+    }
+
+    /// Asks a question that continues or begins a thread.
+    fn ask_in_thread(
+        &mut self,
+        question: &str,
+        thread: Option<&NamedThread>,
+    ) -> Result<Outcome, Stopped> {
+        let asked = Ask {
+            thread: thread.map_or_else(Thread::default, |thread| thread.continued.clone()),
+            ..Ask::new(question)
+        };
+        let new = thread.filter(|thread| thread.continued.id.is_none());
+        let mut named = Ok(());
+        let outcome = self.run(|worker, publish| {
+            worker.ask(&asked, &mut |record| {
+                if let Event::Run(RunEvent::RunStarted { .. }) = &record.event {
+                    named = new.map_or(Ok(()), |thread| thread.begin(&record.run));
+                }
+                publish(record)
+            })
+        });
+        if let Err(error) = named {
+            let text = format!("the thread has no name: {error}");
+            self.observer.out.warning(&text, error.advice().as_deref());
+        }
+        outcome
     }
 
     /// Trains a probe on questions about these folders.
@@ -196,7 +228,7 @@ impl<'a> Work<'a> {
         self.prepare(folders)?;
         let mut run = Run::default();
         self.run(|worker, publish| {
-            worker.ask(question, &[], &[], &mut |record| {
+            worker.ask(&Ask::new(question), &mut |record| {
                 if let Event::Run(event) = &record.event {
                     run.apply(event, record.t_us);
                 }

@@ -86,6 +86,13 @@ choices! {
         /// documents behind the hits are re-chunked by meaning.
         Adaptive = "adaptive",
     }
+    /// Whether a follow-up question is rewritten to stand alone.
+    FollowUpRewrite {
+        /// It is used as it is.
+        Off = "off",
+        /// By the generator, from the last turns of its thread.
+        Generator = "generator",
+    }
     /// Whether the question is rewritten before retrieval.
     RewriterKind {
         /// The question is used as it is.

@@ -65,6 +65,10 @@ prompts! {
     GradeCritic = "grade_critic" or "paper/grade_critic",
     /// Whether a text is relevant to the question, 1 or 0.
     JudgeRelevant = "judge_relevant",
+    /// A follow-up question, rewritten to stand alone.
+    FollowUp = "follow_up",
+    /// The start of the reply to that: examples, the last turns of the thread, and the question.
+    FollowUpTurns = "follow_up_turns",
     /// The question as a short search query.
     RewriteQuery = "rewrite_query" or "paper/rewrite_query",
     /// A question whose answer is given.

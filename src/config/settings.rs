@@ -116,6 +116,12 @@ settings! {
         max_characters: u32 = 0, in 0..=1_000_000;
     }
 
+    /// Questions that continue a thread.
+    thread: ThreadSettings {
+        /// Whether a follow-up question is rewritten to stand alone.
+        rewrite: FollowUpRewrite = FollowUpRewrite::Generator;
+    }
+
     /// Rewriting of the question before retrieval.
     rewriter: RewriterSettings {
         /// Whether to rewrite the question before retrieval.

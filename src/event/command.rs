@@ -1,19 +1,14 @@
 use std::path::PathBuf;
 
-use super::{Hit, Operation};
+use super::{Ask, Hit, Operation};
 
 /// A request of the screen to the engine thread. The answers are records.
 ///
 /// Stopping is not a command: it must overtake the queue, so it travels as a [`super::StopFlag`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// Answer a question over the open corpus, beginning with the `confirmed` sentences.
-    /// `overrides` are `key = value` settings on top of the configuration.
-    Ask {
-        question: String,
-        confirmed: Vec<String>,
-        overrides: Vec<(String, String)>,
-    },
+    /// Answer a question over the open corpus.
+    Ask(Ask),
     /// Open these folders as one corpus: use their indexes and update them.
     Open { folders: Vec<PathBuf> },
     /// Update the index of the open corpus; `rebuild` deletes the old one first.
@@ -65,7 +60,7 @@ impl Command {
     /// Returns the operation that the command asks for.
     pub fn operation(&self) -> Operation {
         match self {
-            Self::Ask { .. } => Operation::Ask,
+            Self::Ask(_) => Operation::Ask,
             Self::Open { .. } => Operation::Open,
             Self::Reindex { .. } | Self::Refresh => Operation::Index,
             Self::OpenSource { .. } => Operation::OpenSource,

@@ -21,6 +21,7 @@ mod problem;
 mod stages;
 mod probe;
 mod text;
+mod thread;
 mod understanding;
 mod utility;
 
@@ -38,13 +39,14 @@ pub use run::RunEvent;
 pub use session::SessionEvent;
 pub use stages::*;
 pub use text::{escape_json, harmless};
+pub use thread::{Ask, RewriteFault, Thread, Turn};
 pub use understanding::*;
 pub use utility::*;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 /// Version of the run format. A reader accepts any minor version of its own major one.
-pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 2 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 3 };
 
 /// The `run` of records that belong to no question: loading, indexing, sources opened on the
 /// screen.

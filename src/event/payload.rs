@@ -254,6 +254,17 @@ pub struct RunSummary {
     pub preset: String,
     /// `None` when the run never finished.
     pub answer: Option<String>,
+    /// The first run of its thread, where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+}
+
+impl RunSummary {
+    /// Returns the id of its thread.
+    #[must_use]
+    pub fn thread(&self) -> &str {
+        self.thread.as_deref().unwrap_or(&self.run)
+    }
 }
 
 /// A word of a query with its origin.

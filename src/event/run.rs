@@ -4,8 +4,8 @@ use super::{
     AddedChunk, AttendedChunk, CallUsage, Citation, ClassifiedChunk, Context, CorpusCard,
     DocumentLinks, DroppedChunk, FormatVersion, GateCard, GradedChunk, Hit, JudgedChunk,
     LinkedText, ModelCard, ModelRole, Outcome, QueryWord, RechunkedDocument, RefinementEnd,
-    RerankedChunk, Retrieval, RunUsage, Stage, UncertainRegion, Uncertainty, Understanding,
-    Unmeasured, Utility, VariedChunk,
+    RerankedChunk, Retrieval, RewriteFault, RunUsage, Stage, UncertainRegion, Uncertainty,
+    Understanding, Unmeasured, Utility, VariedChunk,
 };
 
 /// Everything that can happen in a run.
@@ -32,6 +32,10 @@ pub enum RunEvent {
         /// them.
         #[serde(default)]
         confirmed: Vec<String>,
+        /// The first run of the thread that this one continues; a run without it begins a thread,
+        /// whose id is its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thread: Option<String>,
     },
     /// Something fell back or was left out; the run continues.
     Warned {
@@ -42,6 +46,16 @@ pub enum RunEvent {
     },
     /// The gate that decides after each sentence whether to retrieve, where one is on.
     GateChosen { gate: GateCard },
+    /// A follow-up question was rewritten to stand alone, by the last `turns` of its thread. Everything
+    /// after it works with the rewritten question, or with the question as asked where there is a
+    /// `fault`.
+    FollowUpRewritten {
+        question: String,
+        rewritten: String,
+        turns: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fault: Option<RewriteFault>,
+    },
     /// The question was rewritten for the lookup. `similarity` is its cosine similarity to the
     /// question, None for an empty one; one below `min_similarity` is not used.
     QuestionRewritten {

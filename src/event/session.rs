@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -48,6 +50,9 @@ pub enum SessionEvent {
     SessionsListed {
         folder: String,
         runs: Vec<RunSummary>,
+        /// The names of threads, by id.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        names: BTreeMap<String, String>,
     },
     /// Something failed outside a run.
     OperationFailed {

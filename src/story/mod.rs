@@ -6,6 +6,7 @@
 //! | [`Lookup`], [`Funnel`] | a query, its hits, and what each stage made of them |
 //! | [`Step`] | a sentence of the answer, with the sentences that it replaced |
 //! | [`Refinement`] | the measured contexts, round by round |
+//! | [`RecordedThread`] | the recorded runs of a thread, in their order |
 //! | [`PassageTrace`] | the way of the chunks that hold a phrase |
 //! | [`words`] | numbers, reasons and states as text |
 //!
@@ -20,6 +21,7 @@ mod funnel;
 mod step;
 mod refinement;
 mod passage_trace;
+mod thread;
 pub mod text;
 pub mod words;
 
@@ -27,5 +29,6 @@ pub use funnel::{Funnel, Mark, Narrowed};
 pub use lookup::Lookup;
 pub use passage_trace::{PassageTrace, TraceRow};
 pub use refinement::{Change, Refinement, Round};
-pub use run::{Call, Phase, Rewritten, Run};
+pub use run::{Call, FollowUp, Phase, Rewritten, Run};
 pub use step::{Replaced, Step, Token, words_of};
+pub use thread::{RecordedThread, turns};

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::config::{Config, Setting};
 use crate::event::{
     CallUsage, Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering, Outcome,
-    RunEvent, RunUsage, Utility,
+    RewriteFault, RunEvent, RunUsage, Turn, Utility,
 };
 
 use super::text::{self, many_lines, one_line};
@@ -24,6 +24,10 @@ pub struct Run {
     pub corpus: Option<CorpusCard>,
     pub seed: u64,
     pub started_at: u64,
+    /// The first run of its thread, where that is another one.
+    pub thread: Option<String>,
+    /// The question as a rewriting by the turns of its thread made it stand alone.
+    pub follow_up: Option<FollowUp>,
     /// The question as keywords, where a rewriter is on.
     pub rewritten: Option<Rewritten>,
     pub lookups: Vec<Lookup>,
@@ -46,6 +50,16 @@ pub struct Run {
     numbering: Numbering,
     /// Whether the record has the numbers of the run in its texts.
     is_numbered: bool,
+}
+
+/// A follow-up question as it was rewritten to stand alone.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FollowUp {
+    pub text: String,
+    /// Number of turns of the thread that it was rewritten by.
+    pub turns: u32,
+    /// Why it is not used; `None` where it is.
+    pub fault: Option<RewriteFault>,
 }
 
 /// The question as a rewriter wrote it.
@@ -121,6 +135,7 @@ impl Run {
         match event {
             RunEvent::RunStarted { .. }
             | RunEvent::GateChosen { .. }
+            | RunEvent::FollowUpRewritten { .. }
             | RunEvent::QuestionRewritten { .. } => self.apply_to_start(event),
             RunEvent::QueryWritten { .. }
             | RunEvent::RetrievalFinished { .. }
@@ -193,8 +208,10 @@ impl Run {
                 seed,
                 started_at,
                 confirmed,
+                thread,
                 ..
             } => {
+                self.thread = thread.as_deref().map(one_line);
                 self.question = many_lines(question);
                 self.preset = one_line(preset);
                 self.settings = Config::from_recording(settings);
@@ -209,6 +226,18 @@ impl Run {
                 self.gate = Some(GateCard {
                     fallback: gate.fallback.as_ref().map(|problem| problem.map(one_line)),
                     ..gate.clone()
+                });
+            }
+            RunEvent::FollowUpRewritten {
+                rewritten,
+                turns,
+                fault,
+                ..
+            } => {
+                self.follow_up = Some(FollowUp {
+                    text: one_line(rewritten),
+                    turns: *turns,
+                    fault: fault.as_ref().map(harmless_fault),
                 });
             }
             RunEvent::QuestionRewritten {
@@ -561,6 +590,38 @@ impl Run {
         is_empty && !self.lookups.is_empty()
     }
 
+    /// Returns the id of its thread.
+    #[must_use]
+    pub fn thread(&self) -> &str {
+        self.thread.as_deref().unwrap_or(&self.id)
+    }
+
+    /// Returns the question as the run worked with it: a follow-up as it was rewritten, where that is
+    /// used.
+    #[must_use]
+    pub fn standalone(&self) -> &str {
+        match &self.follow_up {
+            Some(FollowUp {
+                text, fault: None, ..
+            }) => text,
+            Some(_) | None => &self.question,
+        }
+    }
+
+    /// Returns the run as a turn of its thread.
+    #[must_use]
+    pub fn turn(&self) -> Turn {
+        let answer = if self.answer.is_empty() {
+            self.text.trim()
+        } else {
+            &self.answer
+        };
+        Turn {
+            question: self.standalone().to_owned(),
+            answer: answer.to_owned(),
+        }
+    }
+
     /// Returns whether the run searched words alone, because the index had no vectors yet.
     #[must_use]
     pub fn is_by_words_alone(&self) -> bool {
@@ -671,6 +732,22 @@ impl Run {
     #[must_use]
     pub fn utility(&self) -> Option<&Utility> {
         self.utilities.last()
+    }
+}
+
+fn harmless_fault(fault: &RewriteFault) -> RewriteFault {
+    let harmless = |words: &[String]| words.iter().map(|word| one_line(word)).collect();
+    match fault {
+        RewriteFault::WordsLost { words } => RewriteFault::WordsLost {
+            words: harmless(words),
+        },
+        RewriteFault::NamesInvented { words } => RewriteFault::NamesInvented {
+            words: harmless(words),
+        },
+        RewriteFault::Empty
+        | RewriteFault::NotAQuestion
+        | RewriteFault::NothingAdded
+        | RewriteFault::TooLong => fault.clone(),
     }
 }
 

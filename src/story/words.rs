@@ -3,7 +3,7 @@
 use crate::event::{
     ChunkText, Citation, CorpusCard, DropReason, Filtered, IndexPhase, IndexProgress, IndexReport,
     MemoryNeed, Metadata, ModelCard, Operation, Outcome, Place, PlaceUnit, Prefixes, PullPhase,
-    PullProgress, Stage, UncertaintyMeasure, Utility,
+    PullProgress, RewriteFault, Stage, UncertaintyMeasure, Utility,
 };
 
 use super::text::one_line;
@@ -368,6 +368,7 @@ pub fn call(purpose: &str, begun: Option<(u32, u32)>) -> String {
     let work = match purpose {
         "answer" => "reading the prompt",
         "short answer" => "looking for the short answer",
+        "rewrite follow-up" => "rewriting the follow-up question",
         "rewrite question" => "rewriting the question",
         "sampled sentences" => "sampling sentence",
         "entailment" => "comparing answers",
@@ -383,6 +384,21 @@ pub fn call(purpose: &str, begun: Option<(u32, u32)>) -> String {
     match begun {
         Some((begun, total)) => format!("{work} {begun} of {total}"),
         None => work.to_owned(),
+    }
+}
+
+/// Returns why a follow-up question is used as it was asked.
+#[must_use]
+pub fn rewrite_fault(fault: &RewriteFault) -> String {
+    match fault {
+        RewriteFault::Empty => "the model wrote nothing".to_owned(),
+        RewriteFault::NotAQuestion => "the rewriting is not a single question".to_owned(),
+        RewriteFault::WordsLost { words } => format!("the rewriting lost {}", words.join(", ")),
+        RewriteFault::NamesInvented { words } => {
+            format!("the rewriting names {}, which nobody did", words.join(", "))
+        }
+        RewriteFault::NothingAdded => "the rewriting has nothing from the thread".to_owned(),
+        RewriteFault::TooLong => "the thread does not fit into the context".to_owned(),
     }
 }
 

@@ -46,6 +46,7 @@ fn summary(path: &Path) -> Option<RunSummary> {
                 question,
                 preset,
                 started_at,
+                thread,
                 ..
             }),
         ..
@@ -61,6 +62,7 @@ fn summary(path: &Path) -> Option<RunSummary> {
         question,
         preset,
         answer,
+        thread,
     })
 }
 

@@ -88,7 +88,7 @@ impl OpenRun {
 }
 
 /// Returns the run id as a file name; characters that could name another folder are replaced.
-fn file_stem(run: &str) -> String {
+pub(super) fn file_stem(run: &str) -> String {
     run.chars()
         .map(|c| {
             if c.is_ascii_alphanumeric() || c == '-' || c == '_' {

@@ -133,7 +133,7 @@ impl State {
             }
             SessionEvent::OperationStopped { operation } => self.operation_stopped(*operation),
             SessionEvent::SourceOpened { source } => self.source = Some(harmless_source(source)),
-            SessionEvent::SessionsListed { folder, runs } => self.sessions_listed(folder, runs),
+            SessionEvent::SessionsListed { folder, runs, .. } => self.sessions_listed(folder, runs),
             SessionEvent::OperationFailed { operation, problem } => {
                 if *operation == Operation::PullModel {
                     self.pull = None;

@@ -308,6 +308,79 @@ fn an_answer_comes_with_its_sources_and_is_recorded() {
 }
 
 #[test]
+fn a_thread_continues_after_a_restart_and_shows_both_wordings() {
+    let program = Program::new();
+    let ask = |question: &str, more: &[&str]| {
+        let arguments = ["ask", "notes", question, "--thread", "the teacher"];
+        program.run(&[&arguments[..], more].concat())
+    };
+    let first = ask(QUESTION, &[]);
+    assert_eq!(first.code, Some(0), "{}", first.stderr);
+    assert!(!first.stdout.contains("used as asked"), "{}", first.stdout);
+
+    let second = ask("And where was she born?", &[]);
+    let wording = ["understood as: ", "used as asked: "];
+    let is_shown = |part: &&str| second.stdout.contains(*part);
+    assert!(wording.iter().any(is_shown), "{}", second.stdout);
+
+    let third = ask("And he?", &["--json"]);
+    let records = third.records();
+    let started = records.iter().find_map(|record| match &record.event {
+        Event::Run(RunEvent::RunStarted { thread, .. }) => thread.clone(),
+        _ => None,
+    });
+    let rewritten = records.iter().find_map(|record| match &record.event {
+        Event::Run(RunEvent::FollowUpRewritten {
+            question, turns, ..
+        }) => Some((question.as_str(), *turns)),
+        _ => None,
+    });
+    assert_eq!(rewritten, Some(("And he?", 2)));
+
+    let off = ask("And he?", &["--json", "--set", "thread.rewrite=off"]);
+    assert!(
+        !off.stdout.contains("follow_up_rewritten"),
+        "{}",
+        off.stdout
+    );
+
+    let listed = program.run(&["threads", "--json"]).stdout;
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    let thread = &listed["threads"][0];
+    assert_eq!(thread["name"], "the teacher");
+    assert_eq!(thread["id"].as_str(), started.as_deref());
+    assert_eq!(thread["runs"].as_array().map(Vec::len), Some(4));
+    let renamed = program.run(&["threads", "rename", "the teacher", "Tam Reeve"]);
+    assert_eq!(renamed.code, Some(0), "{}", renamed.stderr);
+    let table = program.run(&["threads"]).stdout;
+    assert!(table.starts_with("Tam Reeve ("), "{table}");
+    assert!(
+        table.contains("4 questions") && table.contains("  And he?"),
+        "{table}"
+    );
+    let shown = program.run(&["threads", "show", "Tam Reeve"]).stdout;
+    assert!(
+        shown.contains(QUESTION) && shown.contains("And where was she born?"),
+        "{shown}"
+    );
+
+    let unknown = program.run(&["threads", "show", "the teacher"]);
+    assert_eq!(unknown.code, Some(2));
+    assert!(
+        unknown.stderr.contains("no thread `the teacher`"),
+        "{}",
+        unknown.stderr
+    );
+    let unrecorded = ask(QUESTION, &["--set", "record.enabled=false"]);
+    assert_eq!(unrecorded.code, Some(2));
+    assert!(
+        unrecorded.stderr.contains("recording is off"),
+        "{}",
+        unrecorded.stderr
+    );
+}
+
+#[test]
 fn recording_can_be_switched_off() {
     let program = Program::new();
     let ended = program.run(&["ask", "notes", QUESTION, "--set", "record.enabled=false"]);

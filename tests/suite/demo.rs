@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ragscope::config::{Layers, Paths};
 use ragscope::corpus::{Document, fold_white_space};
 use ragscope::engine::Worker;
-use ragscope::event::{Decision, Event, Flow, Outcome, Record, RunEvent, SESSION, StopFlag};
+use ragscope::event::{Ask, Decision, Event, Flow, Outcome, Record, RunEvent, SESSION, StopFlag};
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/corpus")
@@ -244,8 +244,11 @@ impl Demo {
 
     fn ask(&mut self, question: &str, preset: &str) -> Vec<Record> {
         let mut records = Vec::new();
-        let overrides = [("preset".to_owned(), preset.to_owned())];
-        let outcome = self.worker.ask(question, &[], &overrides, &mut |record| {
+        let asked = Ask {
+            overrides: vec![("preset".to_owned(), preset.to_owned())],
+            ..Ask::new(question)
+        };
+        let outcome = self.worker.ask(&asked, &mut |record| {
             if record.run != SESSION {
                 records.push(record);
             }

@@ -1,5 +1,6 @@
 //! Runs, checked by their events, with scripted models and a corpus of a few lines.
 
+mod follow_up;
 mod funnel;
 mod utility;
 pub mod dense;
@@ -12,7 +13,8 @@ use ragscope::config::{Config, RetrieverSettings};
 use ragscope::corpus::{SemanticSplit, TokenCounter};
 use ragscope::engine::{AskError, Corpus, Tools, ask};
 use ragscope::event::{
-    ChunkText, CorpusCard, DropReason, Flow, Hit, Outcome, Problem, Ranked, Retrieval, RunEvent,
+    Ask, ChunkText, CorpusCard, DropReason, Flow, Hit, Outcome, Problem, Ranked, Retrieval,
+    RunEvent,
 };
 use ragscope::index::{ChunkLinks, IndexError, Rechunked, Search};
 use ragscope::llm::{Embedder, LlmError};
@@ -184,6 +186,21 @@ pub fn run_over(
     (question, confirmed): (&str, &[String]),
     stop_at: usize,
 ) -> (Result<Outcome, AskError>, Vec<RunEvent>) {
+    let asked = Ask {
+        confirmed: confirmed.to_vec(),
+        ..Ask::new(question)
+    };
+    run_asked(shelf, config, generator, &asked, stop_at)
+}
+
+/// [`run_over`], for a question in its thread.
+pub fn run_asked(
+    shelf: &[&'static str],
+    config: &Config,
+    generator: &mut ScriptedGenerator,
+    asked: &Ask,
+    stop_at: usize,
+) -> (Result<Outcome, AskError>, Vec<RunEvent>) {
     let folder = tempfile::tempdir().expect("a folder");
     let prompts = Prompts::new(folder.path());
     let (shelf, mut embedder) = (Shelf(shelf.to_vec()), ScriptedEmbedder::new(8));
@@ -202,7 +219,7 @@ pub fn run_over(
         judge: None,
         probe: Err(Problem::without_advice("no probe in this test")),
     };
-    let outcome = ask(tools, question, confirmed, &mut |event| {
+    let outcome = ask(tools, asked, &mut |event| {
         events.push(event);
         if events.len() > stop_at {
             Flow::Stop
@@ -568,7 +585,7 @@ mod worker {
     use ragscope::config::Paths;
     use ragscope::engine::{Worker, mailbox};
     use ragscope::event::{
-        Command, Event, Flow, Outcome, Record, RunEvent, SessionEvent, StopFlag,
+        Ask, Command, Event, Flow, Outcome, Record, RunEvent, SessionEvent, StopFlag,
     };
 
     use super::super::program::small;
@@ -631,11 +648,7 @@ mod worker {
             &mut records,
             &|event| matches!(event, Event::Session(SessionEvent::IndexFinished { report }) if report.added == 2),
         );
-        outbox.send(Command::Ask {
-            question: "Where was the Silver Heron built?".to_owned(),
-            confirmed: Vec::new(),
-            overrides: Vec::new(),
-        });
+        outbox.send(Command::Ask(Ask::new("Where was the Silver Heron built?")));
         until(&mut records, &|event| {
             matches!(event, Event::Run(RunEvent::RunFinished { .. }))
         });
@@ -647,11 +660,7 @@ mod worker {
         until(&mut records, &|event| {
             matches!(event, Event::Session(SessionEvent::SourceOpened { .. }))
         });
-        outbox.send(Command::Ask {
-            question: String::new(),
-            confirmed: Vec::new(),
-            overrides: Vec::new(),
-        });
+        outbox.send(Command::Ask(Ask::default()));
         until(&mut records, &|event| {
             matches!(event, Event::Session(SessionEvent::OperationFailed { .. }))
         });
@@ -702,11 +711,10 @@ mod worker {
         let (outbox, inbox) = mailbox(&stop);
         let overrides = vec![("preset".to_owned(), "closed-book".to_owned())];
         for question in ["Who wrote Silver Notes?", "Who founded Corex Mills?"] {
-            outbox.send(Command::Ask {
-                question: question.to_owned(),
-                confirmed: Vec::new(),
+            outbox.send(Command::Ask(Ask {
                 overrides: overrides.clone(),
-            });
+                ..Ask::new(question)
+            }));
             if question.contains("wrote") {
                 // pressed before the worker has taken the question up: it must not be lost, nor hit the next question
                 stop.stop();

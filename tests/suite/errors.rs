@@ -8,7 +8,7 @@ use ragscope::config::{Config, Layers, Paths};
 use ragscope::corpus;
 use ragscope::engine::Worker;
 use ragscope::eval::QuestionSet;
-use ragscope::event::{Flow, Operation, Outcome, Problem, SessionEvent, StopFlag};
+use ragscope::event::{Ask, Flow, Operation, Outcome, Problem, SessionEvent, StopFlag};
 use ragscope::index::Index;
 use ragscope::llm::gguf::Metadata;
 use ragscope::llm::{self, LlamaGenerator, Prompt, Runtime, Scorer};
@@ -371,9 +371,11 @@ fn question_files() {
 #[test]
 fn commands() {
     let ask = |question: &str, preset: &str, place: &Place| -> Result<Outcome, Problem> {
-        let overrides = [("preset".to_owned(), preset.to_owned())];
-        let mut worker = place.worker();
-        Ok(worker.ask(question, &[], &overrides, &mut |_| Flow::Continue)?)
+        let asked = Ask {
+            overrides: vec![("preset".to_owned(), preset.to_owned())],
+            ..Ask::new(question)
+        };
+        Ok(place.worker().ask(&asked, &mut |_| Flow::Continue)?)
     };
     check(
         |place| Ok(place.worker().update(&mut |_| Flow::Continue)?),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ragscope::cli::Hub;
 use ragscope::event::{
-    Command, Event, Operation, Outcome, Record, RunEvent, SESSION, SessionEvent, StopFlag,
+    Ask, Command, Event, Operation, Outcome, Record, RunEvent, SESSION, SessionEvent, StopFlag,
 };
 use ragscope::trace::list_runs;
 
@@ -34,11 +34,7 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
     let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
     let (hub, commands) =
         Hub::start(small(), &program.paths(), &StopFlag::default(), sink).expect("started");
-    let ask = |question: &str| Command::Ask {
-        question: question.to_owned(),
-        confirmed: Vec::new(),
-        overrides: Vec::new(),
-    };
+    let ask = |question: &str| Command::Ask(Ask::new(question));
 
     commands.send(Command::Open {
         folders: vec![program.corpus()],
@@ -116,11 +112,10 @@ fn a_stop_reaches_a_question_however_soon_it_follows() {
     for _ in 0..20 {
         // a recorded run that is being looked for must not hold the question up
         commands.send(Command::ListSessions);
-        commands.send(Command::Ask {
-            question: QUESTION.to_owned(),
-            confirmed: Vec::new(),
+        commands.send(Command::Ask(Ask {
             overrides: overrides.clone(),
-        });
+            ..Ask::new(QUESTION)
+        }));
         stop.stop();
         receive(&records, |event| match event {
             Event::Run(RunEvent::RunFinished { outcome, .. }) => {

@@ -12,7 +12,8 @@ use ragscope::cli::Hub;
 use ragscope::config::GeneratorSettings;
 use ragscope::engine::Worker;
 use ragscope::event::{
-    Command, Event, Flow, ModelRole, Operation, Outcome, Record, RunEvent, SessionEvent, StopFlag,
+    Ask, Command, Event, Flow, ModelRole, Operation, Outcome, Record, RunEvent, SessionEvent,
+    StopFlag,
 };
 use ragscope::llm::memory::shortage;
 use ragscope::llm::{Runtime, discover};
@@ -75,11 +76,10 @@ impl Session {
     }
 
     fn ask(&self) -> Outcome {
-        self.commands.send(Command::Ask {
-            question: QUESTION.to_owned(),
-            confirmed: Vec::new(),
+        self.commands.send(Command::Ask(Ask {
             overrides: vec![("preset".to_owned(), "closed-book".to_owned())],
-        });
+            ..Ask::new(QUESTION)
+        }));
         self.wait(|event| match event {
             Event::Run(RunEvent::RunFinished { outcome, .. }) => Some(outcome.clone()),
             _ => None,

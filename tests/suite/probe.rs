@@ -5,8 +5,8 @@ use std::path::Path;
 use ragscope::config::{Paths, ProbeSettings};
 use ragscope::engine::{ProbeQuestion, Worker};
 use ragscope::event::{
-    Event, Flow, ModelCard, ModelRole, ProbePhase, RunEvent, SessionEvent, StatePosition, StopFlag,
-    UncertaintyMeasure,
+    Ask, Event, Flow, ModelCard, ModelRole, ProbePhase, RunEvent, SessionEvent, StatePosition,
+    StopFlag, UncertaintyMeasure,
 };
 use ragscope::llm::Random;
 use ragscope::probe::{Epoch, Probe, ProbeError, Sample, SampledQuestion, find, train};
@@ -348,7 +348,10 @@ fn a_stopped_collection_continues_and_weights_that_do_not_fit_fall_back() {
     assert_eq!(finished, [1, 2, 3, 4], "no question twice");
 
     // the bundled generator has a probe that fits it
-    let overrides = [("preset".to_owned(), "searag".to_owned())];
+    let mut asked = Ask {
+        overrides: vec![("preset".to_owned(), "searag".to_owned())],
+        ..Ask::new("Where was Fenby Wilam born?")
+    };
     let mut gate = None;
     let publish = &mut |record: ragscope::event::Record| {
         if let Event::Run(RunEvent::GateChosen { gate: chosen }) = record.event {
@@ -356,9 +359,7 @@ fn a_stopped_collection_continues_and_weights_that_do_not_fit_fall_back() {
         }
         Flow::Continue
     };
-    worker
-        .ask("Where was Fenby Wilam born?", &[], &overrides, publish)
-        .expect("asked");
+    worker.ask(&asked, publish).expect("asked");
     let gate = gate.expect("a gate");
     assert_eq!(
         (gate.measure, gate.fallback),
@@ -380,11 +381,12 @@ fn a_stopped_collection_continues_and_weights_that_do_not_fit_fall_back() {
         (&file, "it was trained for small.gguf"),
         (&missing, "cannot be read"),
     ] {
-        let overrides = [
+        asked.overrides = [
             ("preset", "searag"),
             ("gate.probe", named.to_str().expect("a path")),
         ]
-        .map(|(key, value)| (key.to_owned(), value.to_owned()));
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .to_vec();
         let (mut warned, mut fallback) = (String::new(), None);
         let publish = &mut |record: ragscope::event::Record| {
             match record.event {
@@ -394,9 +396,7 @@ fn a_stopped_collection_continues_and_weights_that_do_not_fit_fall_back() {
             }
             Flow::Continue
         };
-        worker
-            .ask("Where was Fenby Wilam born?", &[], &overrides, publish)
-            .expect("asked");
+        worker.ask(&asked, publish).expect("asked");
         assert!(warned.contains(reason), "{warned}");
         assert!(
             fallback

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ragscope::event::{Event, FORMAT, FormatVersion, Outcome, Record, RunEvent, RunUsage, SESSION};
-use ragscope::trace::{Recorder, list_runs, read_run};
+use ragscope::story::RecordedThread;
+use ragscope::trace::{Recorder, list_runs, name_thread, read_run, thread_names};
 
 fn record(run: &str, seq: u64, event: Event) -> Record {
     Record {
@@ -27,6 +28,7 @@ fn started(format: FormatVersion, question: &str, started_at: u64) -> Event {
         seed: 1,
         started_at,
         confirmed: Vec::new(),
+        thread: None,
     })
 }
 
@@ -124,6 +126,57 @@ fn a_full_or_forbidden_disk_is_reported_once_per_run() {
     recorder
         .write(&records[1])
         .expect("the rest is not recorded");
+}
+
+#[test]
+fn threads_are_the_runs_that_continue_one_another_with_the_name_they_were_given() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path().join("sessions");
+    let threads = || {
+        let runs = list_runs(&folder).expect("a list");
+        let names = thread_names(&folder).expect("names");
+        RecordedThread::group(&runs, &names)
+    };
+    assert_eq!(threads(), []);
+
+    for (id, started_at, thread) in [
+        ("a", 1, None),
+        ("b", 2, None),
+        ("c", 3, Some("a")),
+        ("d", 4, Some("a")),
+        ("e", 5, Some("deleted")),
+    ] {
+        let mut records = run(id, started_at, "Lorby");
+        if let Event::Run(RunEvent::RunStarted { thread: of_run, .. }) = &mut records[0].event {
+            *of_run = thread.map(str::to_owned);
+        }
+        write_all(&folder, &records);
+    }
+    name_thread(&folder, "a", " the\nteacher ").expect("named");
+    name_thread(&folder, "a", "Mira's teacher").expect("renamed");
+    // what a kill leaves of a name is none
+    fs::write(folder.join("b.name-part"), "half a na").expect("written");
+    fs::write(folder.join("b.name"), "").expect("written");
+
+    let found: Vec<(String, String, Vec<String>)> = threads()
+        .into_iter()
+        .map(|thread| {
+            let runs = thread.runs.iter().map(|run| run.run.clone()).collect();
+            (thread.id.clone(), thread.title().to_owned(), runs)
+        })
+        .collect();
+    let row = |id: &str, title: &str, runs: &[&str]| {
+        let runs = runs.iter().map(|run| (*run).to_owned()).collect();
+        (id.to_owned(), title.to_owned(), runs)
+    };
+    assert_eq!(
+        found,
+        [
+            row("deleted", "Where?", &["e"]),
+            row("a", "Mira's teacher", &["a", "c", "d"]),
+            row("b", "Where?", &["b"]),
+        ]
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! One question answered, from `RunStarted` to `RunFinished`.
 
+use std::cell::OnceCell;
 use std::iter;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,26 +9,30 @@ use crate::config::prompts::Prompts;
 use crate::engine::error::{AskError, RunError};
 use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, context};
 use crate::engine::stages;
-use crate::event::{Advice, FORMAT, Flow, Outcome, RunEvent};
+use crate::event::{Advice, Ask, FORMAT, Flow, Outcome, RunEvent};
 use crate::llm::{Generator, LlmError, TEMPLATE_ADVICE};
 
 use super::lookup::retrieve;
 use super::write::write;
 
-/// Answers `question`; the answer begins with the `confirmed` sentences. Every event goes to
-/// `publish`; when that returns [`Flow::Stop`] the run ends within one decode step, and what was
+/// Answers a question with these tools, whose settings already include its overrides. Every event goes
+/// to `publish`; when that returns [`Flow::Stop`] the run ends within one decode step, and what was
 /// written so far stays.
 ///
 /// # Errors
 /// Only before anything ran: an empty question, one that does not fit the context, no corpus where
 /// the preset needs one. A later failure ends the run with [`Outcome::Failed`].
-pub fn ask<'a>(
-    tools: Tools<'a>,
-    question: &'a str,
-    confirmed: &[String],
-    publish: &'a mut dyn FnMut(RunEvent) -> Flow,
+pub fn ask(
+    mut tools: Tools<'_>,
+    asked: &Ask,
+    publish: &mut dyn FnMut(RunEvent) -> Flow,
 ) -> Result<Outcome, AskError> {
-    let question = check_question(tools.config, tools.prompts, tools.generator, question)?;
+    let question = check_question(
+        tools.config,
+        tools.prompts,
+        tools.generator,
+        &asked.question,
+    )?;
     if context::needs_corpus(tools.config) && tools.corpus.is_none() {
         return Err(AskError::NoCorpus {
             preset: tools.config.preset.clone(),
@@ -35,8 +40,10 @@ pub fn ask<'a>(
     }
 
     let mut roles = stages::select(&tools);
-    let mut run = Run::new(tools, question, publish);
-    run.emit(started(&run, confirmed));
+    // outlives the run, whose question it is once a follow-up is rewritten
+    let standalone = OnceCell::new();
+    let mut run = Run::new(tools.reborrow(), question, &mut *publish);
+    run.emit(started(&run, asked));
     let fallback = run.tools.generator.card().template_fallback.clone();
     if !fallback.is_empty() {
         run.emit(RunEvent::Warned {
@@ -46,7 +53,14 @@ pub fn ask<'a>(
     }
     emit_gate(&mut run, &roles);
 
-    let outcome = match answer(&mut run, &mut roles, confirmed) {
+    let answered = roles
+        .follow_up
+        .rewrite(&mut run, &asked.thread.turns)
+        .and_then(|rewritten| {
+            run.question = standalone.get_or_init(|| rewritten);
+            answer(&mut run, &mut roles, &asked.confirmed)
+        });
+    let outcome = match answered {
         Ok(written) => run.finish(written),
         Err(error) => run.fail(&error),
     };
@@ -126,7 +140,7 @@ fn emit_gate(run: &mut Run<'_>, roles: &Roles) {
     run.emit(RunEvent::GateChosen { gate });
 }
 
-fn started(run: &Run<'_>, confirmed: &[String]) -> RunEvent {
+fn started(run: &Run<'_>, asked: &Ask) -> RunEvent {
     let config = run.tools.config;
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     RunEvent::RunStarted {
@@ -139,6 +153,7 @@ fn started(run: &Run<'_>, confirmed: &[String]) -> RunEvent {
         corpus: run.tools.corpus.as_ref().map(Corpus::card),
         seed: config.seed,
         started_at: since_epoch.map_or(0, |elapsed| elapsed.as_secs()),
-        confirmed: confirmed.to_vec(),
+        confirmed: asked.confirmed.clone(),
+        thread: asked.thread.id.clone(),
     }
 }

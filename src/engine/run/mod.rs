@@ -12,8 +12,8 @@ pub mod context;
 pub use context::best_first;
 pub use model_calls::Call;
 pub use role::{
-    Gate, HitStage, Meter, Off, QueryWriter, Rechunker, Refiner, Retriever, Rewriter, Roles,
-    UnderstandingMeter,
+    FollowUp, Gate, HitStage, Meter, Off, QueryWriter, Rechunker, Refiner, Retriever, Rewriter,
+    Roles, UnderstandingMeter,
 };
 pub use state::Run;
 pub use tools::{Corpus, OpenGenerator, Tools};

@@ -2,7 +2,7 @@
 //! switched off by one word of configuration.
 
 use crate::engine::error::RunError;
-use crate::event::{GateCard, Uncertainty};
+use crate::event::{GateCard, Turn, Uncertainty};
 use crate::llm::{HiddenAt, Token};
 
 use super::state::Run;
@@ -10,6 +10,7 @@ use super::values::{Draft, Known, Need, Passages, Query};
 
 /// Every role of a run.
 pub struct Roles {
+    pub follow_up: Box<dyn FollowUp>,
     pub rewriter: Box<dyn Rewriter>,
     pub query_writer: Box<dyn QueryWriter>,
     pub retriever: Box<dyn Retriever>,
@@ -26,6 +27,7 @@ pub struct Roles {
 /// A role that is switched off: every method is the default one.
 pub struct Off;
 
+impl FollowUp for Off {}
 impl Rewriter for Off {}
 impl QueryWriter for Off {}
 impl Retriever for Off {}
@@ -34,6 +36,13 @@ impl UnderstandingMeter for Off {}
 impl Rechunker for Off {}
 impl Refiner for Off {}
 impl Meter for Off {}
+
+/// Rewrites a follow-up question to stand alone, before everything else of the run.
+pub trait FollowUp {
+    fn rewrite(&mut self, run: &mut Run<'_>, _turns: &[Turn]) -> Result<String, RunError> {
+        Ok(run.question.to_owned())
+    }
+}
 
 /// Rewrites the question before the first lookup.
 pub trait Rewriter {

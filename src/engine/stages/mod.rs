@@ -1,5 +1,6 @@
 //! The stages of a run: one file per role, named after it.
 
+mod follow_up;
 mod rewriter;
 mod query_writer;
 mod retriever;

@@ -1,12 +1,13 @@
 //! The roles of a run as its settings name them: the only file that knows every stage.
 
 use crate::config::{
-    ChunkerKind, FilterKind, GateKind, LinkerKind, RefinerKind, RerankerKind, RetrieverKind,
-    RewriterKind, UnderstandingKind, UtilityKind,
+    ChunkerKind, FilterKind, FollowUpRewrite, GateKind, LinkerKind, RefinerKind, RerankerKind,
+    RetrieverKind, RewriterKind, UnderstandingKind, UtilityKind,
 };
 use crate::engine::run::{Gate, Off, Roles, Tools};
 
 use super::filter::{Binary, Graded};
+use super::follow_up::ByThread;
 use super::gate::{ByProbe, BySampling, ByTokenEntropy, Measuring};
 use super::linker::ByAttention;
 use super::query_writer::ByKind;
@@ -22,6 +23,10 @@ use super::utility::SePer;
 pub fn select(tools: &Tools<'_>) -> Roles {
     let config = tools.config;
     Roles {
+        follow_up: match config.thread.rewrite {
+            FollowUpRewrite::Off => Box::new(Off),
+            FollowUpRewrite::Generator => Box::new(ByThread),
+        },
         rewriter: match config.rewriter.kind {
             RewriterKind::Off => Box::new(Off),
             RewriterKind::Generator => Box::new(ByGenerator),

@@ -12,7 +12,7 @@ use crate::engine::run::{Corpus, OpenGenerator, Run, Tools};
 use crate::engine::stages::link_builder;
 use crate::engine::stages::utility::{self, FinishedRun};
 use crate::event::{
-    Advice, ChunkText, CorpusCard, Flow, IndexReport, Link, LinkReport, Outcome, Problem,
+    Advice, Ask, ChunkText, CorpusCard, Flow, IndexReport, Link, LinkReport, Outcome, Problem,
     Retrieval, RunEvent, SESSION, SessionEvent, StopFlag, TracedLookup,
 };
 use crate::index::{Collection, CoveredFolder, IndexError, LinkRecipe, Query, Search, Update};
@@ -219,20 +219,13 @@ impl Worker {
         }
     }
 
-    /// Answers a question over the open corpus, with `overrides` on top of the settings. The answer
-    /// begins with the `confirmed` sentences.
+    /// Answers a question over the open corpus.
     ///
     /// # Errors
     /// Before anything ran: settings, models, or the question itself. A later failure ends the run
     /// as failed.
-    pub fn ask(
-        &mut self,
-        question: &str,
-        confirmed: &[String],
-        overrides: &[(String, String)],
-        publish: Publish<'_>,
-    ) -> Result<Outcome, WorkerError> {
-        let mut config = self.layers.with(overrides)?.config()?;
+    pub fn ask(&mut self, asked: &Ask, publish: Publish<'_>) -> Result<Outcome, WorkerError> {
+        let mut config = self.layers.with(&asked.overrides)?.config()?;
         let searches = needs_corpus(&config) && self.index.is_some();
         let session = &mut self.session;
         let mut emit = |event| publish(session.record(event));
@@ -285,8 +278,8 @@ impl Worker {
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             probe: probe.as_ref().map_err(Advice::to_problem),
         };
-        let mut stamp = Stamp::new(run_id(question));
-        Ok(ask(tools, question, confirmed, &mut |event| {
+        let mut stamp = Stamp::new(run_id(&asked.question));
+        Ok(ask(tools, asked, &mut |event| {
             publish(stamp.record(event))
         })?)
     }

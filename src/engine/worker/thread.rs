@@ -55,12 +55,9 @@ impl Worker {
         publish: Publish<'_>,
     ) -> Result<BackgroundTasks, WorkerError> {
         match command {
-            Command::Ask {
-                question,
-                confirmed,
-                overrides,
-            } => {
-                self.ask(&question, &confirmed, &overrides, publish)?;
+            Command::Ask(asked) => {
+                self.ask(&asked, publish)?;
+                let overrides = asked.overrides;
                 // the run used the links that there were; the rest of the corpus follows
                 let links = self.index.is_some() && self.wants_links(&overrides).unwrap_or(false);
                 Ok(BackgroundTasks {

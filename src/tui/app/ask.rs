@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::config::{DocumentFilter, Reader, SETTINGS};
-use crate::event::{Command, Hit};
+use crate::event::{Ask, Command, Hit, Thread};
 use crate::story::PassageTrace;
 use crate::tui::keys::Action;
 use crate::tui::overlays;
@@ -120,11 +120,12 @@ impl App {
 
         self.ui.work.pending = Some(text::many_lines(&asked.question));
         let overrides = [self.ui.next_run.overrides.clone(), asked.settings].concat();
-        self.send(Command::Ask {
+        self.send(Command::Ask(Ask {
             question: asked.question,
             confirmed: asked.confirmed,
             overrides,
-        });
+            thread: Thread::default(),
+        }));
     }
 
     /// Focuses the question line, which takes a selected suggestion.

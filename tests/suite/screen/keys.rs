@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ragscope::event::{
-    Command, CorpusCard, Event, LocalModel, Operation, Problem, PulledModel, RunEvent, SessionEvent,
+    Ask, Command, CorpusCard, Event, LocalModel, Operation, Problem, PulledModel, RunEvent,
+    SessionEvent,
 };
 use ragscope::tui::app::Effect;
 
@@ -22,13 +23,14 @@ fn keys_do_what_they_say() {
         .type_text("Who was q?")
         .shows("ask> Who was q?")
         .press("enter");
-    let ask = |question: &str, overrides: &[(&str, &str)]| Command::Ask {
-        question: question.to_owned(),
-        confirmed: Vec::new(),
-        overrides: overrides
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect(),
+    let ask = |question: &str, overrides: &[(&str, &str)]| {
+        Command::Ask(Ask {
+            overrides: overrides
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                .collect(),
+            ..Ask::new(question)
+        })
     };
     assert_eq!(screen.commands(), [ask("Who was q?", &[])]);
     screen
@@ -64,11 +66,11 @@ fn a_run_continues_from_the_selected_sentence() {
     let question = "Where was the teacher of Mira Oakes born?".to_owned();
     assert_eq!(
         screen.commands(),
-        [Command::Ask {
+        [Command::Ask(Ask {
             question,
             confirmed,
-            overrides: Vec::new()
-        }]
+            ..Ask::default()
+        })]
     );
     // reused sentences are shown before anything is written
     let mut records = renamed(&run_of("searag.jsonl"), "again");
@@ -84,13 +86,14 @@ fn a_run_continues_from_the_selected_sentence() {
 
 #[test]
 fn suggestions_fill_the_input_and_set_their_preset() {
-    let ask = |question: &str, overrides: &[(&str, &str)]| Command::Ask {
-        question: question.to_owned(),
-        confirmed: Vec::new(),
-        overrides: overrides
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect(),
+    let ask = |question: &str, overrides: &[(&str, &str)]| {
+        Command::Ask(Ask {
+            overrides: overrides
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                .collect(),
+            ..Ask::new(question)
+        })
     };
     let closed_book = [("preset", "closed-book")];
     let cases = [
@@ -126,7 +129,7 @@ fn a_changed_setting_goes_with_the_next_question() {
         .hides("Settings");
     // the first row is the preset: it is a choice
     screen.press("s enter").shows("was naive").press("r");
-    let Some(Command::Ask { overrides, .. }) = screen.commands().pop() else {
+    let Some(Command::Ask(Ask { overrides, .. })) = screen.commands().pop() else {
         panic!("no question")
     };
     let presets = ragscope::config::preset_names(std::path::Path::new(""));
@@ -482,7 +485,7 @@ fn pasting_goes_into_the_input_and_steers_nothing() {
         .handle(&Input::Paste("one\r\ntwo\x1b[31m".to_owned()));
     screen.shows("ask> one").shows("two␛[31m").press("enter");
     assert!(
-        matches!(screen.commands().as_slice(), [Command::Ask { question, .. }] if question == "one\ntwo␛[31m")
+        matches!(screen.commands().as_slice(), [Command::Ask(Ask { question, .. })] if question == "one\ntwo␛[31m")
     );
 }
 
@@ -565,11 +568,11 @@ fn the_question_is_asked_under_another_preset_from_the_comparison() {
         .press("j enter");
     let asked = screen.commands();
     let [
-        Command::Ask {
+        Command::Ask(Ask {
             question,
             overrides,
             ..
-        },
+        }),
     ] = asked.as_slice()
     else {
         panic!("{asked:?}")
@@ -594,7 +597,7 @@ fn hits_are_pinned_and_excluded_for_the_next_runs_and_freed_again() {
         .shows("excluded: ")
         .shows("- excluded from the next context")
         .press("r");
-    let Some(Command::Ask { overrides, .. }) = screen.commands().pop() else {
+    let Some(Command::Ask(Ask { overrides, .. })) = screen.commands().pop() else {
         panic!("no question")
     };
     let [(pinned, first), (excluded, second)] = overrides.as_slice() else {

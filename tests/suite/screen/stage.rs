@@ -1,5 +1,6 @@
 //! A screen with keys to press and records to happen, and the events that make it interesting.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
@@ -374,9 +375,11 @@ pub fn sessions() -> SessionEvent {
         }
         .to_owned(),
         answer: answer.map(str::to_owned),
+        thread: None,
     };
     SessionEvent::SessionsListed {
         folder: "/state/sessions".to_owned(),
+        names: BTreeMap::new(),
         runs: vec![
             run(
                 1,

@@ -1,0 +1,158 @@
+//! Threads of recorded questions: continue, list, show and rename them.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::config::{Config, Paths};
+use crate::event::{Event, Thread, harmless};
+use crate::story::text::one_line;
+use crate::story::{RecordedThread, Run, turns, words};
+use crate::trace::{TraceError, list_runs, name_thread, read_run, thread_names};
+
+use super::args::ThreadsCommand;
+use super::failure::{Exit, Failure, Stopped};
+use super::output::Output;
+use super::replay;
+
+/// Number of runs that a follow-up question is rewritten by, at most.
+const MAX_RUNS: usize = 8;
+
+/// A thread that a question continues or begins.
+pub struct NamedThread {
+    name: String,
+    sessions: PathBuf,
+    /// Without an id where the thread begins.
+    pub continued: Thread,
+}
+
+impl NamedThread {
+    /// Reads the last turns of the thread with this name; a new one has none.
+    ///
+    /// # Errors
+    /// An empty name; recording is off; recorded runs that cannot be read.
+    pub fn open(name: &str, config: &Config, paths: &Paths) -> Result<Self, Stopped> {
+        if name.trim().is_empty() {
+            let advice = "name it with a word or a few";
+            return Err(Failure::usage("the name of the thread is empty", advice).into());
+        }
+        if !config.record.enabled {
+            return Err(Failure::usage(
+                "a thread consists of recorded runs, and recording is off",
+                "set record.enabled=true, or leave out --thread",
+            )
+            .into());
+        }
+
+        let sessions = paths.sessions();
+        let continued = match find(&list(&sessions)?, name) {
+            Some(thread) => continued(thread)?,
+            None => Thread::default(),
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            sessions,
+            continued,
+        })
+    }
+
+    /// Gives the thread that this run begins its name.
+    ///
+    /// # Errors
+    /// A name that cannot be written.
+    pub fn begin(&self, run: &str) -> Result<(), TraceError> {
+        name_thread(&self.sessions, run, &self.name)
+    }
+}
+
+/// Lists threads, or does what the command says with one.
+pub fn run(
+    command: Option<&ThreadsCommand>,
+    sessions: &Path,
+    out: &mut Output,
+) -> Result<Exit, Stopped> {
+    let threads = list(sessions)?;
+    match command {
+        None if out.json => out.json_pretty(&serde_json::json!({ "threads": threads }))?,
+        None => out.text(&harmless(&table(&threads, sessions)))?,
+        Some(ThreadsCommand::Show { thread }) => {
+            for run in &known(&threads, thread)?.runs {
+                replay::print(Path::new(&run.file), out)?;
+            }
+        }
+        Some(ThreadsCommand::Rename { name, .. }) if name.trim().is_empty() => {
+            return Err(Failure::usage("the new name is empty", "pass a word or a few").into());
+        }
+        Some(ThreadsCommand::Rename { thread, name }) => {
+            name_thread(sessions, &known(&threads, thread)?.id, name)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn list(sessions: &Path) -> Result<Vec<RecordedThread>, Stopped> {
+    let runs = list_runs(sessions)?;
+    Ok(RecordedThread::group(&runs, &thread_names(sessions)?))
+}
+
+/// Returns the thread with this name, the newest of several, or else with this id.
+fn find<'t>(threads: &'t [RecordedThread], name: &str) -> Option<&'t RecordedThread> {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let name = words(name);
+    let is_named = |thread: &&RecordedThread| thread.name.as_deref() == Some(&name);
+    let has_id = |thread: &&RecordedThread| thread.id == name;
+    threads
+        .iter()
+        .find(is_named)
+        .or_else(|| threads.iter().find(has_id))
+}
+
+fn known<'t>(threads: &'t [RecordedThread], name: &str) -> Result<&'t RecordedThread, Stopped> {
+    let failure = || {
+        Failure::usage(
+            format!("there is no thread `{name}`"),
+            "`ragscope threads` lists them",
+        )
+    };
+    Ok(find(threads, name).ok_or_else(failure)?)
+}
+
+/// Returns what a question needs of the thread that it continues.
+fn continued(thread: &RecordedThread) -> Result<Thread, Stopped> {
+    let last = thread.runs.len().saturating_sub(MAX_RUNS);
+    let mut runs = Vec::new();
+    for summary in &thread.runs[last..] {
+        let mut run = Run::new(&summary.run);
+        for record in read_run(Path::new(&summary.file))? {
+            if let Event::Run(event) = &record.event {
+                run.apply(event, record.t_us);
+            }
+        }
+        runs.push(run);
+    }
+    Ok(Thread {
+        id: Some(thread.id.clone()),
+        turns: turns(runs.iter()),
+    })
+}
+
+/// Returns the threads as text, the newest first, each with its questions.
+fn table(threads: &[RecordedThread], sessions: &Path) -> String {
+    if threads.is_empty() {
+        return format!("no run is recorded in {}\n", sessions.display());
+    }
+
+    let mut text = String::new();
+    for thread in threads {
+        let runs = words::counted(thread.runs.len() as u64, "question");
+        let _ = match &thread.name {
+            Some(name) => writeln!(text, "{} ({}, {runs})", one_line(name), thread.id),
+            None => writeln!(text, "{} ({runs})", thread.id),
+        };
+        for run in &thread.runs {
+            let answer = run.answer.as_deref().unwrap_or("not finished");
+            let question = one_line(&run.question);
+            let _ = writeln!(text, "  {question}  {}", one_line(answer));
+        }
+    }
+    text
+}

@@ -1,0 +1,288 @@
+//! Makes a follow-up question ("and where was he born?") stand alone by the last turns of its thread,
+//! before anything else of the run. A model that cannot do that is found out by what it writes.
+
+use std::collections::HashSet;
+
+use crate::config::prompts::PromptName;
+use crate::engine::error::RunError;
+use crate::engine::run::{FollowUp, Run, context};
+use crate::event::{RewriteFault, RunEvent, Turn, saturating_u32};
+use crate::llm::{Decoding, Prompt, Sampling, StopRule};
+use crate::methods::ModelCalls;
+
+/// Maximum length of a rewritten question.
+const MAX_TOKENS: u32 = 64;
+/// Maximum number of turns that the model reads.
+const MAX_TURNS: usize = 4;
+/// Maximum characters of a question or an answer among them.
+const MAX_CHARACTERS: usize = 200;
+/// Letters from which on a word that is no name says something.
+const MIN_LETTERS: usize = 4;
+
+/// Lets the generator rewrite the question. It is used as it is where the rewriting has a fault.
+pub struct ByThread;
+
+impl FollowUp for ByThread {
+    fn rewrite(&mut self, run: &mut Run<'_>, turns: &[Turn]) -> Result<String, RunError> {
+        if turns.is_empty() {
+            return Ok(run.question.to_owned());
+        }
+
+        let question = run.question;
+        let last = &turns[turns.len().saturating_sub(MAX_TURNS)..];
+        let (rewritten, read) = match fitting_prompt(run, last)? {
+            Some((prompt, read)) => (written(run, prompt)?, read),
+            None => (String::new(), 0),
+        };
+        let fault = if read == 0 {
+            Some(RewriteFault::TooLong)
+        } else {
+            fault(question, &rewritten, &turns[turns.len() - read..])
+        };
+
+        let is_used = fault.is_none();
+        run.emit(RunEvent::FollowUpRewritten {
+            question: question.to_owned(),
+            rewritten: rewritten.clone(),
+            turns: saturating_u32(read),
+            fault,
+        });
+        Ok(if is_used {
+            rewritten
+        } else {
+            question.to_owned()
+        })
+    }
+}
+
+/// Returns the prompt with as many of the turns as fit the context, the last ones, and their number.
+/// `None` where not even one fits.
+fn fitting_prompt(run: &Run<'_>, turns: &[Turn]) -> Result<Option<(Prompt, usize)>, RunError> {
+    let available = run.tools.generator.card().context_tokens;
+    for first in 0..turns.len() {
+        let turns = &turns[first..];
+        let text: String = turns.iter().map(turn_lines).collect();
+        let values = [("t", text.as_str()), ("q", run.question)];
+        let prompt = Prompt {
+            // small models answer the question unless examples of the task are their own words
+            reply: run.prompt(PromptName::FollowUpTurns, &values)?.user,
+            ..run.prompt(PromptName::FollowUp, &[])?
+        };
+        if context::count(run.tools.generator, &prompt)? + MAX_TOKENS <= available {
+            return Ok(Some((prompt, turns.len())));
+        }
+    }
+    Ok(None)
+}
+
+fn turn_lines(turn: &Turn) -> String {
+    let line = |text: &str| -> String {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.join(" ").chars().take(MAX_CHARACTERS).collect()
+    };
+    format!(
+        "Question: {}\nAnswer: {}\n",
+        line(&turn.question),
+        line(&turn.answer)
+    )
+}
+
+/// Asks the generator for the question that stands alone.
+fn written(run: &mut Run<'_>, prompt: Prompt) -> Result<String, RunError> {
+    let decoding = Decoding {
+        max_tokens: MAX_TOKENS,
+        sampling: Sampling::GREEDY,
+        seed: run.tools.config.seed,
+        stop: StopRule {
+            texts: vec!["\n".to_owned()],
+        },
+    };
+    let completions = ModelCalls::complete(run, "rewrite follow-up", &[prompt], &decoding)?;
+
+    let text = completions.first().map_or("", |first| first.text.trim());
+    let quotes = ['"', '“', '”', '*'];
+    Ok(text.trim_matches(quotes).trim().to_owned())
+}
+
+/// Returns why a rewriting cannot stand for the question; `None` where it can.
+fn fault(question: &str, rewritten: &str, turns: &[Turn]) -> Option<RewriteFault> {
+    if rewritten.is_empty() {
+        return Some(RewriteFault::Empty);
+    }
+    if !is_single_question(question, rewritten) {
+        return Some(RewriteFault::NotAQuestion);
+    }
+
+    let thread: String = turns.iter().map(turn_lines).collect();
+    let of_thread = lower_words(&thread);
+    let of_question = lower_words(question);
+    let of_rewritten = lower_words(rewritten);
+    let lost = lost_words(question, &of_rewritten);
+    if !lost.is_empty() {
+        return Some(RewriteFault::WordsLost { words: lost });
+    }
+
+    let is_known = |word: &str| {
+        let word = word.to_lowercase();
+        of_thread.contains(&word) || of_question.contains(&word)
+    };
+    let names = names(rewritten).into_iter();
+    let invented: Vec<String> = names
+        .filter(|name| !is_known(name))
+        .map(str::to_owned)
+        .collect();
+    if !invented.is_empty() {
+        return Some(RewriteFault::NamesInvented { words: invented });
+    }
+
+    let is_added = |word: &&str| {
+        let lower = word.to_lowercase();
+        (is_name(word) || says_something(word))
+            && of_thread.contains(&lower)
+            && !of_question.contains(&lower)
+    };
+    let adds_nothing = !words(rewritten).any(|word| is_added(&word));
+    adds_nothing.then_some(RewriteFault::NothingAdded)
+}
+
+/// Returns whether a text is one sentence, and a question where `question` is.
+fn is_single_question(question: &str, text: &str) -> bool {
+    let is_question = |text: &str| text.trim_end().ends_with(['?', '？', '؟']);
+    let mut ends = text.match_indices(['.', '!', '?', '？', '。']);
+    let has_two = ends.any(|(at, end)| {
+        let before = words(&text[..at]).last().unwrap_or_default();
+        let follows = &text[at + end.len()..];
+        // not the period of an initial or an abbreviation
+        before.chars().count() >= MIN_LETTERS
+            && follows.starts_with(char::is_whitespace)
+            && !follows.trim().is_empty()
+    });
+    !has_two && (is_question(text) || !is_question(question))
+}
+
+/// Returns the names and numbers of the question that a rewriting lacks; also its other words where more
+/// than half of them are gone.
+fn lost_words(question: &str, rewritten: &HashSet<String>) -> Vec<String> {
+    let is_kept = |word: &str| rewritten.contains(&word.to_lowercase());
+    let names = names(question);
+    let others: Vec<&str> = words(question)
+        .filter(|word| says_something(word) && !names.contains(word))
+        .collect();
+    let gone: Vec<&str> = others
+        .iter()
+        .copied()
+        .filter(|word| !is_kept(word))
+        .collect();
+    let are_too_many = gone.len() * 2 > others.len();
+
+    let names = names.into_iter().filter(|name| !is_kept(name));
+    let others = gone.into_iter().filter(|_| are_too_many);
+    names.chain(others).map(str::to_owned).collect()
+}
+
+/// Returns the words of a text that begin with a capital or have a digit. The first word of a sentence
+/// counts where the second one does.
+fn names(text: &str) -> Vec<&str> {
+    let words: Vec<&str> = words(text).collect();
+    let is_second_name = words.get(1).is_some_and(|word| is_name(word));
+    let first = usize::from(!is_second_name);
+    words
+        .into_iter()
+        .skip(first)
+        .filter(|word| is_name(word))
+        .collect()
+}
+
+fn is_name(word: &str) -> bool {
+    // not the English pronoun
+    word != "I" && (word.starts_with(char::is_uppercase) || word.contains(char::is_numeric))
+}
+
+fn says_something(word: &str) -> bool {
+    word.chars().count() >= MIN_LETTERS
+}
+
+fn lower_words(text: &str) -> HashSet<String> {
+    words(text).map(str::to_lowercase).collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rewriting_has_a_fault_unless_it_is_the_question_with_what_the_thread_names() {
+        let turns = [
+            Turn {
+                question: "Who designed Gorynpoint Light?".to_owned(),
+                answer: "J. R. Dorick, in 1838".to_owned(),
+            },
+            Turn {
+                question: "What is the capital of France?".to_owned(),
+                answer: "Paris".to_owned(),
+            },
+        ];
+        let lost = |words: &[&str]| {
+            let words = words.iter().map(|word| (*word).to_owned()).collect();
+            Some(RewriteFault::WordsLost { words })
+        };
+        let invented = |word: &str| {
+            let words = vec![word.to_owned()];
+            Some(RewriteFault::NamesInvented { words })
+        };
+        let cases = [
+            (
+                "And where was he born?",
+                "Where was J. R. Dorick born?",
+                None,
+            ),
+            ("What about Italy?", "What is the capital of Italy?", None),
+            ("who lives there", "Who lives in Paris", None),
+            ("Und wo wurde er geboren?", "Wo wurde Dorick geboren?", None),
+            ("Where was he born?", "", Some(RewriteFault::Empty)),
+            (
+                "Where was he born?",
+                "Dorick was born in Lorby.",
+                Some(RewriteFault::NotAQuestion),
+            ),
+            (
+                "Where was he born?",
+                "He designed Gorynpoint Light. Where was Dorick born?",
+                Some(RewriteFault::NotAQuestion),
+            ),
+            (
+                "Did he meet Mara Denton in 1840?",
+                "Did Dorick meet Mara?",
+                lost(&["Denton", "1840"]),
+            ),
+            (
+                "Who was its captain?",
+                "Who designed Gorynpoint Light?",
+                lost(&["captain"]),
+            ),
+            (
+                "Where was he born?",
+                "Where was Leonardo born?",
+                invented("Leonardo"),
+            ),
+            (
+                "Where was he born?",
+                "Where was he born?",
+                Some(RewriteFault::NothingAdded),
+            ),
+            (
+                "When did Mount Ember last smoke?",
+                "When did Mount Ember last smoke?",
+                Some(RewriteFault::NothingAdded),
+            ),
+        ];
+        for (question, rewritten, expected) in cases {
+            assert_eq!(fault(question, rewritten, &turns), expected, "{rewritten}");
+        }
+    }
+}

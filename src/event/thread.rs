@@ -1,0 +1,57 @@
+use serde::{Deserialize, Serialize};
+
+/// A question to answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ask {
+    pub question: String,
+    /// The sentences that the answer begins with.
+    pub confirmed: Vec<String>,
+    /// `key = value` settings on top of the configuration.
+    pub overrides: Vec<(String, String)>,
+    pub thread: Thread,
+}
+
+impl Ask {
+    /// Creates a question that begins a thread.
+    #[must_use]
+    pub fn new(question: &str) -> Self {
+        Self {
+            question: question.to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
+/// The thread that a question continues.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Thread {
+    /// Id of its first run; `None` where the question begins a thread.
+    pub id: Option<String>,
+    /// Its turns before the question, oldest first.
+    pub turns: Vec<Turn>,
+}
+
+/// A question of a thread, as it stands alone, with its answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Turn {
+    pub question: String,
+    pub answer: String,
+}
+
+/// Why a rewritten follow-up question is not used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum RewriteFault {
+    /// The model wrote nothing.
+    Empty,
+    /// It is not a single question.
+    NotAQuestion,
+    /// It lacks names, numbers or most of the words of the question.
+    WordsLost { words: Vec<String> },
+    /// It has names that are neither in the question nor in the thread.
+    NamesInvented { words: Vec<String> },
+    /// It adds nothing from the thread.
+    NothingAdded,
+    /// The turns and the question do not fit into the context.
+    TooLong,
+}

@@ -1,0 +1,69 @@
+//! Runs grouped into threads.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Run;
+use crate::event::{RunSummary, Turn};
+
+/// A thread of recorded runs. Every run is in one: a question that continues no other is the first of its
+/// thread.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RecordedThread {
+    /// The id of its first run.
+    pub id: String,
+    /// `None` where it was given none.
+    pub name: Option<String>,
+    /// Oldest first.
+    pub runs: Vec<RunSummary>,
+}
+
+impl RecordedThread {
+    /// Groups runs, newest first, into threads, the one with the newest run first. `names` are by id.
+    #[must_use]
+    pub fn group(runs: &[RunSummary], names: &BTreeMap<String, String>) -> Vec<Self> {
+        let mut threads: Vec<Self> = Vec::new();
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        for run in runs {
+            let place = *places.entry(run.thread()).or_insert(threads.len());
+            if place == threads.len() {
+                threads.push(Self {
+                    id: run.thread().to_owned(),
+                    name: names.get(run.thread()).cloned(),
+                    runs: Vec::new(),
+                });
+            }
+            threads[place].runs.push(run.clone());
+        }
+
+        for thread in &mut threads {
+            thread.runs.reverse();
+        }
+        threads
+    }
+
+    /// Returns its name, or else its first question.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        let first = self.runs.first().map_or("", |run| &run.question);
+        self.name.as_deref().unwrap_or(first)
+    }
+}
+
+/// Returns the turns of these runs of a thread, oldest first. Of a question that was asked several times in
+/// succession the last answer counts; a run without an answer is no turn.
+#[must_use]
+pub fn turns<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
+    for turn in runs.map(Run::turn) {
+        if turn.answer.is_empty() {
+            continue;
+        }
+        match turns.last_mut() {
+            Some(last) if last.question == turn.question => *last = turn,
+            Some(_) | None => turns.push(turn),
+        }
+    }
+    turns
+}

@@ -1,0 +1,52 @@
+//! The names of threads.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::TraceError;
+use super::recorder::file_stem;
+use crate::files::{self, Links};
+
+/// File extension of the name of a thread.
+const ENDING: &str = "name";
+/// A longer name is none.
+const MAX_NAME_BYTES: u64 = 4096;
+
+/// Gives the thread that begins with this run a name. It is complete or absent after a kill.
+///
+/// # Errors
+/// [`TraceError::Unwritable`].
+pub fn name_thread(folder: &Path, thread: &str, name: &str) -> Result<(), TraceError> {
+    let path = folder.join(format!("{}.{ENDING}", file_stem(thread)));
+    let part = path.with_extension(format!("{ENDING}-part"));
+    let line: Vec<&str> = name.split_whitespace().collect();
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&part, format!("{}\n", line.join(" "))))
+        .and_then(|()| fs::rename(&part, &path))
+        .map_err(|error| TraceError::unwritable(&path, error))
+}
+
+/// Returns the names of threads by their first run. A file that cannot be read names none.
+///
+/// # Errors
+/// [`TraceError::Unreadable`] when the folder cannot be listed.
+pub fn thread_names(folder: &Path) -> Result<BTreeMap<String, String>, TraceError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(TraceError::unreadable(folder, error)),
+    };
+    let files = entries.flatten().map(|entry| entry.path());
+    Ok(files
+        .filter(|path| path.extension() == Some(OsStr::new(ENDING)))
+        .filter_map(|path| {
+            let thread = path.file_stem()?.to_str()?.to_owned();
+            let name = files::read_limited(&path, Links::Followed, MAX_NAME_BYTES).ok()?;
+            let name = String::from_utf8(name).ok()?.trim().to_owned();
+            (!name.is_empty()).then_some((thread, name))
+        })
+        .collect())
+}
