@@ -17,7 +17,7 @@ use crate::event::{
     Advice, Command, Event, Operation, Outcome, Problem, Record, RunEvent, RunUsage, SESSION,
     SessionEvent, StopFlag, elapsed_us,
 };
-use crate::trace::{Recorder, list_runs, read_run, thread_names};
+use crate::trace::{Recorder, list_runs, name_thread, read_run, thread_names};
 
 use super::downloads::Downloads;
 use super::pull::model_list;
@@ -114,9 +114,10 @@ impl Commands {
             self.follow(folders);
         }
         let taken = match command {
-            Command::ListSessions | Command::OpenRun { .. } | Command::ListModels => {
-                self.library.send(command).is_ok()
-            }
+            Command::ListSessions
+            | Command::OpenRun { .. }
+            | Command::RenameThread { .. }
+            | Command::ListModels => self.library.send(command).is_ok(),
             Command::PullModel { reference } => {
                 self.downloads
                     .start(reference, self.library.clone(), self.tee.clone());
@@ -210,6 +211,10 @@ fn serve_runs(requests: &Receiver<Command>, paths: &Paths, tee: &Tee) {
         match request {
             Command::ListSessions => tee.emit(list(sessions)),
             Command::OpenRun { file } => open(&file, tee),
+            Command::RenameThread { thread, name } => match name_thread(sessions, &thread, &name) {
+                Ok(()) => tee.emit(list(sessions)),
+                Err(error) => tee.emit(failed(Operation::RenameThread, error.into())),
+            },
             Command::ListModels => tee.emit(list_models(paths)),
             Command::Ask(_)
             | Command::Open { .. }

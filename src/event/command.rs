@@ -52,6 +52,8 @@ pub enum Command {
     StopPull,
     /// List the recorded runs.
     ListSessions,
+    /// Name a thread, by the id of its first run, and list the recorded runs again.
+    RenameThread { thread: String, name: String },
     /// Send the records of a recorded run.
     OpenRun { file: PathBuf },
 }
@@ -70,6 +72,7 @@ impl Command {
             Self::ListModels => Operation::ListModels,
             Self::PullModel { .. } | Self::StopPull => Operation::PullModel,
             Self::ListSessions => Operation::ListSessions,
+            Self::RenameThread { .. } => Operation::RenameThread,
             Self::OpenRun { .. } => Operation::OpenRun,
         }
     }

@@ -28,6 +28,8 @@ pub enum Operation {
     PullModel,
     /// Listing the recorded runs.
     ListSessions,
+    /// Renaming a thread.
+    RenameThread,
     /// Opening a recorded run.
     OpenRun,
 

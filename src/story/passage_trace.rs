@@ -85,7 +85,7 @@ impl<'a> PassageTrace<'a> {
             })
         };
         Self {
-            question: &run.question,
+            question: run.standalone(),
             phrase,
             preset: &run.preset,
             rewritten: run.rewritten.as_ref(),

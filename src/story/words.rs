@@ -428,6 +428,7 @@ pub fn operation(operation: Operation) -> &'static str {
         Operation::ListModels => "list the models",
         Operation::PullModel => "download",
         Operation::ListSessions => "list the recorded runs",
+        Operation::RenameThread => "rename the thread",
         Operation::OpenRun => "open the recorded run",
         Operation::Unknown => "unknown operation",
     }

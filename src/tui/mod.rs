@@ -28,6 +28,7 @@ pub mod view;
 pub mod page;
 pub mod panes;
 pub mod overlays;
+pub mod fuzzy;
 pub mod layout;
 pub mod chrome;
 pub mod screen;

@@ -1,4 +1,4 @@
-//! A run as Markdown, and the screen as text.
+//! A run or a thread as Markdown, and the screen as text.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use ratatui::buffer::Buffer;
 use crate::event::{Outcome, Uncertainty, UncertaintyMeasure};
 
 use super::text;
-use crate::story::Run;
 use crate::story::words::{self, LOST};
+use crate::story::{Run, Step};
 
 /// Returns a name that every file system accepts.
 pub fn file_name(name: &str) -> String {
@@ -26,37 +26,90 @@ pub fn file_name(name: &str) -> String {
 
 /// Returns the run with its answer, its sentences, its lookups and its cost.
 pub fn markdown(run: &Run, zone: &TimeZone) -> String {
-    let mut page = format!("# {}\n\n", plain(&run.question));
-    if !run.answer.is_empty() {
-        let _ = writeln!(page, "**{}**\n", plain(&run.answer));
+    let mut page = Sheet::new(1);
+    page.run(run, zone);
+    page.text
+}
+
+/// Returns the runs of a thread, one section each.
+pub fn thread_markdown(runs: &[&Run], zone: &TimeZone) -> String {
+    let mut page = Sheet::new(1);
+    let first = runs.first().map_or("", |run| &run.question);
+    page.heading(&plain(first));
+    page.depth = 2;
+    for run in runs {
+        page.text.push('\n');
+        page.run(run, zone);
     }
-    for step in &run.steps {
-        for replaced in &step.replaced {
-            let measured = replaced
-                .uncertainty
-                .as_ref()
-                .map_or(String::new(), measured);
-            let _ = writeln!(
-                page,
-                "{}. ~~{}~~{measured}",
-                step.step,
-                plain(&replaced.text)
-            );
+    page.text
+}
+
+/// A page of Markdown.
+struct Sheet {
+    text: String,
+    /// The level of the headings of runs.
+    depth: usize,
+}
+
+impl Sheet {
+    fn new(depth: usize) -> Self {
+        Self {
+            text: String::new(),
+            depth,
         }
-        let labels = step.unwritten_labels();
-        let labels: String = labels.iter().map(|label| format!(" [{label}]")).collect();
-        let measured = step.uncertainty.as_ref().map_or(String::new(), measured);
+    }
+
+    fn heading(&mut self, words: &str) {
+        let level = "#".repeat(self.depth);
+        let _ = writeln!(self.text, "{level} {words}\n");
+    }
+
+    /// Writes the heading of a part of a run.
+    fn part(&mut self, words: &str) {
+        let level = "#".repeat(self.depth + 1);
+        let _ = writeln!(self.text, "\n{level} {words}\n");
+    }
+
+    fn run(&mut self, run: &Run, zone: &TimeZone) {
+        self.heading(&plain(&run.question));
+        if run.standalone() != run.question {
+            let _ = writeln!(self.text, "Understood as: {}\n", plain(run.standalone()));
+        }
+        if !run.answer.is_empty() {
+            let _ = writeln!(self.text, "**{}**\n", plain(&run.answer));
+        }
+        for step in &run.steps {
+            sentence(step, &mut self.text);
+        }
+        sources(run, self);
+        lookups(run, self);
+        facts(run, zone, self);
+    }
+}
+
+/// Writes a sentence of the answer below those that it replaced.
+fn sentence(step: &Step, page: &mut String) {
+    for replaced in &step.replaced {
+        let measured = replaced
+            .uncertainty
+            .as_ref()
+            .map_or(String::new(), measured);
         let _ = writeln!(
             page,
-            "{}. {}{labels}{measured}",
+            "{}. ~~{}~~{measured}",
             step.step,
-            plain(&step.text)
+            plain(&replaced.text)
         );
     }
-    sources(run, &mut page);
-    lookups(run, &mut page);
-    facts(run, zone, &mut page);
-    page
+    let labels = step.unwritten_labels();
+    let labels: String = labels.iter().map(|label| format!(" [{label}]")).collect();
+    let measured = step.uncertainty.as_ref().map_or(String::new(), measured);
+    let _ = writeln!(
+        page,
+        "{}. {}{labels}{measured}",
+        step.step,
+        plain(&step.text)
+    );
 }
 
 /// Returns text of a document, a model or a user as one line that Markdown shows as it is.
@@ -80,24 +133,25 @@ fn measured(uncertainty: &Uncertainty) -> String {
     format!(" ({name} {:.2}{unit})", uncertainty.value)
 }
 
-fn sources(run: &Run, page: &mut String) {
+fn sources(run: &Run, page: &mut Sheet) {
     if run.citations.is_empty() {
         return;
     }
-    page.push_str("\n## Sources\n\n");
+    page.part("Sources");
     for citation in &run.citations {
         let location = plain(&words::citation_location(citation));
-        let _ = writeln!(page, "- [{}] {location}", citation.label);
+        let _ = writeln!(page.text, "- [{}] {location}", citation.label);
     }
 }
 
-fn lookups(run: &Run, page: &mut String) {
+fn lookups(run: &Run, page: &mut Sheet) {
     for lookup in run
         .lookups
         .iter()
         .filter(|lookup| !lookup.hits().is_empty())
     {
-        let _ = writeln!(page, "\n## Retrieved for: {}\n", plain(&lookup.query));
+        page.part(&format!("Retrieved for: {}", plain(&lookup.query)));
+        let page = &mut page.text;
         if let Some(utility) = lookup.utility {
             let _ = writeln!(page, "Utility of the context: {utility:+.2}\n");
         }
@@ -128,7 +182,7 @@ fn lookups(run: &Run, page: &mut String) {
     }
 }
 
-fn facts(run: &Run, zone: &TimeZone, page: &mut String) {
+fn facts(run: &Run, zone: &TimeZone, page: &mut Sheet) {
     let mut outcome = words::outcome(run.outcome.as_ref()).to_owned();
     if let Some(Outcome::Failed(problem)) = &run.outcome {
         outcome = format!("{outcome}: {}", plain(&problem.error));
@@ -139,7 +193,7 @@ fn facts(run: &Run, zone: &TimeZone, page: &mut String) {
         .map(|card| format!("{} {}", plain(&card.file), card.fingerprint))
         .collect();
     let usage = &run.usage;
-    page.push_str("\n## Run\n\n");
+    page.part("Run");
     let facts = [
         ("run", run.id.clone()),
         ("started", text::date_with_offset(run.started_at, zone)),
@@ -158,7 +212,7 @@ fn facts(run: &Run, zone: &TimeZone, page: &mut String) {
         ("time", text::duration(usage.wall_ms)),
     ];
     for (name, value) in facts {
-        let _ = writeln!(page, "- {name}: {value}");
+        let _ = writeln!(page.text, "- {name}: {value}");
     }
 }
 

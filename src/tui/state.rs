@@ -9,9 +9,9 @@ use crate::event::{
     Operation, Outcome, Prefixes, Problem, PullProgress, Record, RunEvent, RunSummary,
     SessionEvent, Source, TracedLookup,
 };
-use crate::story::Run;
 use crate::story::text::{self, one_line};
 use crate::story::words;
+use crate::story::{RecordedThread, Run};
 
 /// Maximum number of updated documents that are remembered.
 const MAX_UPDATED: usize = 10_000;
@@ -28,11 +28,11 @@ pub enum Model {
     },
 }
 
-/// The recorded runs of the sessions folder.
+/// The threads of recorded runs in the sessions folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sessions {
     pub folder: String,
-    pub runs: Vec<RunSummary>,
+    pub threads: Vec<RecordedThread>,
 }
 
 /// A phrase that was searched for among the chunks.
@@ -133,7 +133,11 @@ impl State {
             }
             SessionEvent::OperationStopped { operation } => self.operation_stopped(*operation),
             SessionEvent::SourceOpened { source } => self.source = Some(harmless_source(source)),
-            SessionEvent::SessionsListed { folder, runs, .. } => self.sessions_listed(folder, runs),
+            SessionEvent::SessionsListed {
+                folder,
+                runs,
+                names,
+            } => self.sessions_listed(folder, runs, names),
             SessionEvent::OperationFailed { operation, problem } => {
                 if *operation == Operation::PullModel {
                     self.pull = None;
@@ -173,6 +177,27 @@ impl State {
         self.runs.get(index.or(self.latest)?)
     }
 
+    /// Returns the places of all runs, thread by thread: the threads in the order in which they appeared, the
+    /// runs of a thread in the order in which they were asked.
+    #[must_use]
+    pub fn order(&self) -> Vec<usize> {
+        let runs = self.runs.iter();
+        let threads: Vec<&str> = runs.map(Run::thread).collect();
+        let first = |at: usize| threads.iter().position(|thread| *thread == threads[at]);
+
+        let mut order: Vec<usize> = (0..self.runs.len()).collect();
+        order.sort_by_cached_key(|at| (first(*at), self.runs[*at].started_at, *at));
+        order
+    }
+
+    /// Returns the runs of a thread, oldest first.
+    #[must_use]
+    pub fn thread(&self, id: &str) -> Vec<&Run> {
+        let order = self.order().into_iter();
+        let runs = order.map(|at| &self.runs[at]);
+        runs.filter(|run| run.thread() == id).collect()
+    }
+
     /// Logs a failure. When it is the engine's, whatever was in progress failed with it.
     fn operation_failed(&mut self, operation: Operation, problem: &Problem) {
         if operation == Operation::Engine {
@@ -203,10 +228,18 @@ impl State {
         self.warn(&format!("{}: stopped", words::operation(operation)), None);
     }
 
-    fn sessions_listed(&mut self, folder: &str, runs: &[RunSummary]) {
+    fn sessions_listed(
+        &mut self,
+        folder: &str,
+        runs: &[RunSummary],
+        names: &BTreeMap<String, String>,
+    ) {
+        let runs: Vec<RunSummary> = runs.iter().map(harmless_summary).collect();
+        let names = names.iter();
+        let names = names.map(|(thread, name)| (thread.clone(), one_line(name)));
         self.sessions = Some(Sessions {
             folder: one_line(folder),
-            runs: runs.iter().map(harmless_summary).collect(),
+            threads: RecordedThread::group(&runs, &names.collect()),
         });
     }
 

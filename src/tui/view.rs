@@ -80,6 +80,11 @@ pub trait View {
     fn input_mut(&mut self) -> Option<&mut TextArea<'static>> {
         None
     }
+
+    /// Begins to type into the line above its rows. Returns whether it has one.
+    fn begin_input(&mut self) -> bool {
+        false
+    }
 }
 
 /// Columns and rows that an overlay takes where the screen has them, its frame included.
@@ -181,8 +186,8 @@ pub enum Request {
     TypeReference,
     /// Open the document of a passage.
     OpenSource(Passage),
-    /// Open a recorded run.
-    OpenRun(RunSummary),
+    /// Open the recorded runs of a thread, and show the one at this place.
+    OpenThread(Vec<RunSummary>, usize),
     /// Ask the question of the shown run under another preset.
     AskUnder(String),
     /// Choose a preset for the next run.
@@ -232,6 +237,13 @@ impl<'a> Scene<'a> {
     /// The run on the screen; `None` while a question waits to become one.
     pub fn settled_run(&self) -> Option<&'a Run> {
         self.run.filter(|_| self.ui.work.pending.is_none())
+    }
+
+    /// Returns the number of a run on the screen: its place in the order in which keys go through the runs.
+    pub fn run_number(&self, run: &Run) -> usize {
+        let mut order = self.state.order().into_iter();
+        let place = order.position(|at| self.state.runs[at].id == run.id);
+        place.map_or(0, |place| place + 1)
     }
 
     /// Returns whether questions are offered in place of an answer.

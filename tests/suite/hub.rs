@@ -85,6 +85,22 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
         )),
         run
     );
+    commands.send(Command::RenameThread {
+        thread: summary.thread().to_owned(),
+        name: "the birthplace".to_owned(),
+    });
+    let listed = receive(&records, |event| {
+        matches!(event, Event::Session(SessionEvent::SessionsListed { .. }))
+    });
+    let Some(Event::Session(SessionEvent::SessionsListed { names, .. })) =
+        listed.last().map(|record| &record.event)
+    else {
+        panic!("{listed:?}")
+    };
+    assert_eq!(
+        names.get(summary.thread()).map(String::as_str),
+        Some("the birthplace")
+    );
     open("nothing.jsonl");
     receive(
         &records,

@@ -115,6 +115,7 @@ impl Worker {
             // the front end answers these itself: it keeps the recorded runs and downloads models
             Command::ListSessions
             | Command::OpenRun { .. }
+            | Command::RenameThread { .. }
             | Command::ListModels
             | Command::PullModel { .. }
             | Command::StopPull => Ok(BackgroundTasks::default()),

@@ -26,6 +26,7 @@ pub(super) struct Asked {
     pub confirmed: Vec<String>,
     /// Settings besides those changed on the screen.
     pub settings: Vec<(String, String)>,
+    pub thread: Thread,
 }
 
 impl App {
@@ -42,8 +43,10 @@ impl App {
         if self.ui.question.submit(&question) {
             self.effects.push(Effect::Remember(question.clone()));
         }
+        let thread = self.continued_thread(&question);
         self.put(Asked {
             question,
+            thread,
             ..Asked::default()
         });
     }
@@ -55,6 +58,7 @@ impl App {
         match self.shown_question() {
             Some(question) => self.put(Asked {
                 question,
+                thread: self.repeated_thread(),
                 ..Asked::default()
             }),
             None => self.refuse("nothing has been asked yet"),
@@ -85,6 +89,7 @@ impl App {
                 .map(|step| step.written().trim_end().to_owned())
                 .collect(),
             settings: Vec::new(),
+            thread: self.repeated_thread(),
         });
     }
 
@@ -98,6 +103,7 @@ impl App {
                 question,
                 confirmed: Vec::new(),
                 settings: vec![("preset".to_owned(), preset)],
+                thread: self.repeated_thread(),
             });
             self.open(overlays::Comparison);
         }
@@ -116,6 +122,7 @@ impl App {
         self.frozen = None;
         self.overlay = None;
         self.ui.work.turn = None;
+        self.ui.work.begins_thread = false;
         self.ui.panes.reset_scrolls();
 
         self.ui.work.pending = Some(text::many_lines(&asked.question));
@@ -124,7 +131,7 @@ impl App {
             question: asked.question,
             confirmed: asked.confirmed,
             overrides,
-            thread: Thread::default(),
+            thread: asked.thread,
         }));
     }
 
@@ -158,6 +165,9 @@ impl App {
     /// Returns the words of an empty question line after a prepared question: the next one and its
     /// key.
     pub(super) fn offered_question(&self) -> String {
+        if self.ui.work.begins_thread {
+            return "the first question of a new thread".to_owned();
+        }
         let is_answered = self.scene().run.is_some();
         let next = self.next_suggestion().filter(|_| is_answered);
         next.map_or_else(String::new, |next| {
@@ -215,18 +225,19 @@ impl App {
 
     fn go_to_run(&mut self, by: isize, at_end: &str) {
         let shown = self.shown();
-        let last = shown.runs.len().saturating_sub(1);
-        let Some(at) = self.ui.work.turn.or(shown.latest) else {
+        let order = shown.order();
+        let at = self.ui.work.turn.or(shown.latest);
+        let Some(place) = at.and_then(|at| order.iter().position(|known| *known == at)) else {
             self.refuse("nothing has been asked yet");
             return;
         };
 
-        let to = at.saturating_add_signed(by).min(last);
-        if to == at {
+        let to = place.saturating_add_signed(by).min(order.len() - 1);
+        if to == place {
             self.notify(at_end);
             return;
         }
-        self.ui.work.turn = Some(to);
+        self.ui.work.turn = Some(order[to]);
         self.ui.panes.reset_scrolls();
     }
 
@@ -355,7 +366,7 @@ impl App {
         let hits: Vec<Hit> = run.context_hits().into_iter().cloned().collect();
         let command = Command::MeasureUtility {
             run: run.id.clone(),
-            question: run.question.clone(),
+            question: run.standalone().to_owned(),
             hits,
             own: run.answer.clone(),
             overrides: [self.ui.next_run.overrides.clone(), references].concat(),

@@ -223,6 +223,12 @@ impl App {
     }
 
     pub(super) fn open_search(&mut self) {
+        let overlay = self.overlay.as_mut();
+        if overlay.is_some_and(|open| open.view.begin_input()) {
+            self.select_first();
+            return;
+        }
+
         self.ui.search.needle.clear();
         self.ui.field = Some(Field::new(Purpose::Search, ""));
     }

@@ -8,6 +8,7 @@ mod look;
 mod models;
 mod overlay;
 mod replay;
+mod thread;
 
 use std::path::PathBuf;
 use std::time::Duration;

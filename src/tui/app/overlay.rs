@@ -1,7 +1,7 @@
 //! Opening overlays, serving the requests of views, changing settings, saving.
 
 use crate::config::{Location, Part, Setting};
-use crate::event::{ChunkText, Command, RunSummary, Source};
+use crate::event::{ChunkText, Command, Source};
 use crate::story::words;
 use crate::tui::keys::Action;
 use crate::tui::overlays::{self, Open, Origin};
@@ -39,7 +39,7 @@ impl App {
     pub(super) fn open_sessions(&mut self) {
         if self.has_engine() {
             self.send(Command::ListSessions);
-            self.open_list(overlays::Sessions);
+            self.open_list(overlays::Sessions::default());
         }
     }
 
@@ -80,7 +80,7 @@ impl App {
             Request::Type(purpose, text) => self.ui.field = Some(Field::new(purpose, &text)),
             Request::TypeReference => self.type_reference(),
             Request::OpenSource(passage) => self.open_source(passage),
-            Request::OpenRun(run) => self.open_run(run),
+            Request::OpenThread(runs, chosen) => self.open_thread(runs, chosen),
             Request::UseModel(model) => self.use_model(&model),
             Request::PullModel(reference) => self.pull_model(reference),
             Request::StopPull => self.stop_pull(),
@@ -117,6 +117,7 @@ impl App {
                 Purpose::Passage => self.trace_passage(typed),
                 Purpose::Folder => self.open_typed_folders(typed),
                 Purpose::Filter => self.filter_documents(typed),
+                Purpose::ThreadName(thread) => self.rename_thread(thread, typed),
             }
         } else if self.has_overlay_input() {
             // the entries depend on what is typed, so they are asked for before the overlay goes
@@ -139,20 +140,6 @@ impl App {
         self.overlay
             .as_ref()
             .is_some_and(|open| open.view.input().is_some())
-    }
-
-    fn open_run(&mut self, run: RunSummary) {
-        // a run of this session is here already, and may still be in progress
-        if let Some(here) = self.state.runs.iter().position(|known| known.id == run.run) {
-            self.ui.work.turn = Some(here);
-            self.overlay = None;
-            self.ui.panes.reset_scrolls();
-            return;
-        }
-        self.ui.work.opened.push(run.run);
-        self.send(Command::OpenRun {
-            file: run.file.into(),
-        });
     }
 
     /// Opens the document of a passage; until it is read, and if it cannot be, shows the passage as the
@@ -323,7 +310,7 @@ impl App {
     }
 
     /// Writes a file under the first free name, so that nothing is overwritten.
-    fn write_new(&mut self, name: &str, ending: &str, text: String) {
+    pub(super) fn write_new(&mut self, name: &str, ending: &str, text: String) {
         let numbered = (2_u32..).map(|number| format!("{name}-{number}.{ending}"));
         let names = std::iter::once(format!("{name}.{ending}")).chain(numbered);
         let free = names

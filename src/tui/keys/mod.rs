@@ -26,6 +26,8 @@ pub enum Context {
     Choosing,
     /// While the settings are open.
     Settings,
+    /// While the list of threads is open.
+    Threads,
 }
 
 impl Context {
@@ -40,6 +42,7 @@ impl Context {
             Self::Field => "Typing",
             Self::Choosing => "Choosing",
             Self::Settings => "Settings",
+            Self::Threads => "Threads",
         }
     }
 
@@ -49,6 +52,7 @@ impl Context {
         Self::Panes,
         Self::Replay,
         Self::Settings,
+        Self::Threads,
         Self::Choosing,
         Self::Field,
         Self::Reading,
@@ -63,6 +67,12 @@ impl Context {
         &[Self::Replay, Self::Panes, Self::Reading, Self::Everywhere],
         &[
             Self::Settings,
+            Self::Choosing,
+            Self::Reading,
+            Self::Everywhere,
+        ],
+        &[
+            Self::Threads,
             Self::Choosing,
             Self::Reading,
             Self::Everywhere,
@@ -103,18 +113,21 @@ macro_rules! action_list {
             OpenSource = "open-source" Panes ["o"] "open the source of the selected hit or citation" => |app| app.act_or(Action::OpenSource, "nothing to open: select a hit or a sentence with a citation");
             OpenFolder = "open-folder" Panes ["O"] "open another folder of documents" => App::open_folder;
             Zoom = "zoom" Panes ["z"] "zoom the pane in or out" => App::zoom;
-            PreviousRun = "previous-run" Panes ["["] "previous run" => App::previous_run;
-            NextRun = "next-run" Panes ["]"] "next run" => App::next_run;
+            PreviousRun = "previous-run" Panes ["["] "previous run of the thread, then of the thread before" => App::previous_run;
+            NextRun = "next-run" Panes ["]"] "next run of the thread, then of the thread after" => App::next_run;
+            RewriteFollowUps = "rewrite-follow-ups" Panes ["t"] "rewrite follow-up questions to stand alone, or use them as asked" => App::toggle_follow_ups;
+            EditWording = "edit-wording" Panes ["T"] "edit the wording of a follow-up question" => App::edit_wording;
             Prompts = "prompts" Panes ["p"] "show the exact prompt of every model call" => |app| app.open(overlays::Prompts);
             Utility = "utility" Panes ["w"] "measure how much the context helped, chunk by chunk" => App::open_utility;
             TracePassage = "trace-passage" Panes ["W"] "find out why a passage was not used" => App::open_passage_trace;
             Comparison = "comparison" Panes ["c"] "compare the runs of this question" => |app| app.open(overlays::Comparison);
             Settings = "settings" Panes ["s"] "change a setting or the preset" => |app| app.open_list(overlays::Settings);
             Models = "models" Panes ["M"] "choose or download a model" => App::open_models;
-            Sessions = "sessions" Panes ["S"] "open a recorded run" => App::open_sessions;
+            Sessions = "sessions" Panes ["S"] "find, resume or rename a thread of recorded runs" => App::open_sessions;
             IndexReport = "index-report" Panes ["I"] "show what was indexed and what was skipped" => |app| app.open(overlays::Report);
             Log = "log" Panes ["L"] "show warnings and errors" => App::open_log;
             Save = "save" Panes ["e"] "save the run as Markdown" => App::save_run;
+            SaveThread = "save-thread" Panes ["ctrl-s"] "save the thread as Markdown" => App::save_thread;
             SaveScreen = "save-screen" Panes ["E"] "save the screen as text" => App::save_screen;
             SavePicture = "save-picture" Panes ["P"] "save the screen as an SVG picture" => App::save_picture;
             Reindex = "reindex" Panes ["u"] "update the index" => App::reindex;
@@ -136,6 +149,8 @@ macro_rules! action_list {
             ChangeBack = "change-back" Settings ["left", "h"] "previous value" => |app| app.act(Action::ChangeBack);
             ResetSetting = "reset-setting" Settings ["backspace", "delete"] "reset this setting" => |app| app.act(Action::ResetSetting);
             RunChanged = "run-changed" Settings ["r"] "run the question again with these settings" => App::again;
+
+            RenameThread = "rename-thread" Threads ["R"] "rename this thread" => |app| app.act(Action::RenameThread);
 
             Accept = "accept" Field ["enter"] "accept" => App::accept;
             FieldUp = "field-up" Field ["up", "ctrl-k"] "previous entry" => |app| app.move_below_input(-1);
@@ -162,6 +177,7 @@ macro_rules! action_list {
             NextPane = "next-pane" Everywhere ["tab"] "next pane" => |app| app.focus_by(1);
             PreviousPane = "previous-pane" Everywhere ["shift-tab"] "previous pane" => |app| app.focus_by(-1);
             Back = "back" Everywhere ["esc"] "close, stop the run, or leave the input" => App::back;
+            NewThread = "new-thread" Everywhere ["ctrl-t"] "begin a new thread with the next question" => App::new_thread;
             Palette = "palette" Everywhere ["ctrl-p"] "find a command by name" => |app| app.open_list(overlays::Palette::default());
             HelpKey = "help-key" Everywhere ["f1"] "show the keys that work here" => App::open_help;
             QuitNow = "quit-now" Everywhere ["ctrl-c"] "quit at once" => App::quit_now;

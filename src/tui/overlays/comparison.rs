@@ -88,7 +88,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         return page.content;
     };
 
-    page.text(Tone::Question, "  ", &first.question);
+    page.text(Tone::Question, "  ", first.standalone());
     page.gap();
     let width = (cells.saturating_sub(NAMES) / runs.len()).max(1);
     let numbers = runs.iter().map(|run| number_cell(scene, run)).collect();
@@ -128,8 +128,7 @@ fn compared<'a>(scene: &Scene<'a>, cells: usize) -> Vec<&'a Run> {
 
 /// The number of a run, as in the title of the answer.
 fn number_cell(scene: &Scene<'_>, run: &Run) -> Cell {
-    let at = scene.state.runs.iter().position(|known| known.id == run.id);
-    let number = at.map_or(0, |at| at + 1);
+    let number = scene.run_number(run);
     let is_shown = scene.run.is_some_and(|shown| shown.id == run.id);
     let tone = if is_shown { Tone::Focus } else { Tone::Strong };
     Cell::new(tone, format!("run {number}"))
@@ -137,12 +136,12 @@ fn number_cell(scene: &Scene<'_>, run: &Run) -> Cell {
 
 /// Every run with the question of the shown one, oldest first.
 fn of_question<'a>(scene: &Scene<'a>) -> impl Iterator<Item = &'a Run> {
-    let question = scene.run.map(|run| run.question.as_str());
+    let question = scene.run.map(Run::standalone);
     scene
         .state
         .runs
         .iter()
-        .filter(move |run| Some(run.question.as_str()) == question)
+        .filter(move |run| Some(run.standalone()) == question)
 }
 
 /// A row of the table: a cell per run.

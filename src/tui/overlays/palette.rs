@@ -1,10 +1,9 @@
 //! The command palette.
 
-use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
-use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::text::Line;
 use ratatui_textarea::TextArea;
 
+use crate::tui::fuzzy;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::text;
@@ -83,20 +82,7 @@ impl Palette {
     /// Returns the entries that match the typed text, best match first; without text, all in order.
     fn entries(&self, scene: &Scene<'_>) -> Vec<Entry> {
         let typed = self.typed.lines().join(" ");
-        let pattern = Pattern::parse(&typed, CaseMatching::Ignore, Normalization::Smart);
-        let mut matcher = Matcher::new(Config::DEFAULT);
-        let mut letters = Vec::new();
-
-        let mut scored: Vec<(u32, Entry)> = all(scene)
-            .filter_map(|entry| {
-                let words = entry.words();
-                let score = pattern.score(Utf32Str::new(&words, &mut letters), &mut matcher)?;
-                Some((score, entry))
-            })
-            .collect();
-        // stable: equals keep their order
-        scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-        scored.into_iter().map(|(_, entry)| entry).collect()
+        fuzzy::matching(&typed, all(scene), Entry::words)
     }
 }
 
@@ -110,7 +96,11 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
             action,
             Action::Palette | Action::HelpKey | Action::QuitNow | Action::Back
         ),
-        Context::Input | Context::Field | Context::Choosing | Context::Settings => false,
+        Context::Input
+        | Context::Field
+        | Context::Choosing
+        | Context::Settings
+        | Context::Threads => false,
     };
     let actions = Action::ALL
         .iter()

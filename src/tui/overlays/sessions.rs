@@ -1,29 +1,43 @@
-//! The list of recorded runs.
+//! The threads of recorded runs.
 
 use ratatui::text::{Line, Span};
+use ratatui_textarea::TextArea;
 
 use crate::event::{Event, RunEvent, RunSummary, SessionEvent};
+use crate::story::RecordedThread;
+use crate::tui::fuzzy;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::state::State;
 use crate::tui::text;
 use crate::tui::theme::Tone;
+use crate::tui::ui::Purpose;
 use crate::tui::view::{Copied, Reaction, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
-/// Cells before the question: date, preset, sign.
-const BEFORE_QUESTION: usize = 34;
+/// Cells before the title: date, preset or number of questions, sign.
+const BEFORE_TITLE: usize = 34;
 
-/// The recorded runs, to open one.
-pub struct Sessions;
+/// The threads of recorded runs, to resume one.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    /// The letters to find a thread by, once they are typed.
+    typed: Option<TextArea<'static>>,
+    is_listed: bool,
+}
 
 impl View for Sessions {
     fn title(&self, scene: &Scene<'_>) -> String {
-        title(scene)
+        match &scene.state.sessions {
+            Some(sessions) if !sessions.threads.is_empty() => {
+                format!("Recorded threads ({})", sessions.threads.len())
+            }
+            Some(_) | None => "Recorded threads".to_owned(),
+        }
     }
 
     fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
-        content(scene, scroll, cells)
+        content(scene, &self.found(scene), scroll, cells)
     }
 
     fn size(&self) -> Size {
@@ -31,86 +45,172 @@ impl View for Sessions {
     }
 
     fn copied(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
-        let run = selected(scene, scroll)?;
-        Some(Copied::new("the path of the run", &run.file))
+        let (thread, run) = self.selected(scene, scroll)?;
+        Some(Copied::new("the path of the run", &thread.runs[run].file))
     }
 
     fn contexts(&self) -> &'static [Context] {
-        &[Context::Choosing]
+        &[Context::Threads, Context::Choosing]
     }
 
     fn hints(&self) -> &'static [(Action, &'static str)] {
-        &[(Action::Back, "close"), (Action::Choose, "open")]
+        &[
+            (Action::Back, "close"),
+            (Action::Choose, "open"),
+            (Action::Search, "find"),
+            (Action::RenameThread, "rename"),
+        ]
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
-        let run = selected(scene, scroll).filter(|_| action == Action::Choose)?;
-        Some(Request::OpenRun(run.clone()))
+        let (thread, run) = self.selected(scene, scroll)?;
+        match action {
+            Action::Choose | Action::Accept => Some(Request::OpenThread(thread.runs.clone(), run)),
+            Action::RenameThread => {
+                let purpose = Purpose::ThreadName(thread.id.clone());
+                Some(Request::Type(purpose, thread.title().to_owned()))
+            }
+            _ => None,
+        }
     }
 
     fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
         match event {
-            Event::Session(SessionEvent::SessionsListed { .. }) => Reaction::SelectFirst,
+            Event::Session(SessionEvent::SessionsListed { .. }) => {
+                if std::mem::replace(&mut self.is_listed, true) {
+                    Reaction::Redraw
+                } else {
+                    Reaction::SelectFirst
+                }
+            }
             // the run that was chosen shows itself
             Event::Run(RunEvent::RunStarted { .. }) => Reaction::Close,
             _ => Reaction::Nothing,
         }
     }
-}
 
-fn selected<'a>(scene: &Scene<'a>, scroll: &Scroll) -> Option<&'a RunSummary> {
-    let sessions = scene.state.sessions.as_ref()?;
-    sessions.runs.get(scroll.selected?.row)
-}
+    fn input(&self) -> Option<&TextArea<'static>> {
+        self.typed.as_ref()
+    }
 
-fn title(scene: &Scene<'_>) -> String {
-    match &scene.state.sessions {
-        Some(sessions) if !sessions.runs.is_empty() => {
-            format!("Recorded runs ({})", sessions.runs.len())
-        }
-        _ => "Recorded runs".to_owned(),
+    fn input_mut(&mut self) -> Option<&mut TextArea<'static>> {
+        self.typed.as_mut()
+    }
+
+    fn begin_input(&mut self) -> bool {
+        self.typed.get_or_insert_default();
+        true
     }
 }
 
-fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
+impl Sessions {
+    /// Returns the threads that match the typed letters in their name, a question or an answer.
+    fn found<'s>(&self, scene: &Scene<'s>) -> Vec<&'s RecordedThread> {
+        let typed = self.typed.as_ref();
+        let typed = typed.map_or(String::new(), |typed| typed.lines().join(" "));
+        let sessions = scene.state.sessions.iter();
+        let threads = sessions.flat_map(|sessions| &sessions.threads);
+        fuzzy::matching(&typed, threads, |thread| {
+            let runs = thread.runs.iter();
+            let runs = runs.flat_map(|run| [Some(run.question.as_str()), run.answer.as_deref()]);
+            let words = std::iter::once(thread.name.as_deref()).chain(runs);
+            words.flatten().collect::<Vec<_>>().join(" ")
+        })
+    }
+
+    /// Returns the selected thread and the place of the selected run in it: the last one while the thread
+    /// as a whole is selected.
+    fn selected<'s>(
+        &self,
+        scene: &Scene<'s>,
+        scroll: &Scroll,
+    ) -> Option<(&'s RecordedThread, usize)> {
+        let item = scroll.selected?;
+        let thread = *self.found(scene).get(item.row)?;
+        let last = thread.runs.len().checked_sub(1)?;
+        let run = item.part.checked_sub(1).map_or(last, |run| run.min(last));
+        Some((thread, run))
+    }
+}
+
+fn content(
+    scene: &Scene<'_>,
+    threads: &[&RecordedThread],
+    scroll: &Scroll,
+    cells: usize,
+) -> Content {
     let mut page = Page::new(scene, cells);
     let Some(sessions) = &scene.state.sessions else {
         page.line(page.span(Tone::Quiet, "   reading the list …"));
         return page.content;
     };
-    if sessions.runs.is_empty() {
+    if sessions.threads.is_empty() {
         page.remark(&format!(
             "No run has been recorded in {} yet. Ask something: every run is recorded.",
             sessions.folder
         ));
+    } else if threads.is_empty() {
+        page.line(page.span(Tone::Quiet, "  no matching thread"));
     }
 
-    for (row, run) in sessions.runs.iter().enumerate() {
-        let item = Item { row, part: 0 };
-        page.item(item, run_row(&page, run));
-        if scroll.selected == Some(item) {
-            let answer = run.answer.as_deref().unwrap_or("not finished");
-            let answer = text::clip(answer, cells.saturating_sub(BEFORE_QUESTION + 2)).into_owned();
-            page.item(
-                item,
-                Line::from(vec![
-                    Span::raw(" ".repeat(BEFORE_QUESTION)),
-                    page.span(Tone::Quiet, answer),
-                ]),
-            );
+    for (row, thread) in threads.iter().enumerate() {
+        page.item(Item { row, part: 0 }, thread_row(&page, thread));
+        if scroll.selected.is_some_and(|selected| selected.row == row) {
+            run_rows(&mut page, row, thread);
         }
     }
     page.content
 }
 
-fn run_row(page: &Page<'_>, run: &RunSummary) -> Line<'static> {
-    let started = text::date(run.started_at, &page.scene.options.time_zone);
-    let is_finished = run.answer.is_some();
-    let room = page.cells.saturating_sub(BEFORE_QUESTION + 2);
+fn thread_row(page: &Page<'_>, thread: &RecordedThread) -> Line<'static> {
+    let last = thread.runs.last();
+    let started = last.map_or(0, |run| run.started_at);
+    let started = text::date(started, &page.scene.options.time_zone);
+    let about = match thread.runs.as_slice() {
+        [run] => run.preset.clone(),
+        runs => text::counted(runs.len() as u64, "question"),
+    };
+    let is_finished = last.is_some_and(|run| run.answer.is_some());
+    let room = page.cells.saturating_sub(BEFORE_TITLE + 2);
     Line::from(vec![
         page.span(Tone::Quiet, format!("  {started}  ")),
-        page.span(Tone::Text, text::left(&run.preset, 12)),
+        page.span(Tone::Text, text::left(&about, 12)),
         page.span(Tone::Warning, if is_finished { "  " } else { "■ " }),
-        page.span(Tone::Text, text::clip(&run.question, room).into_owned()),
+        page.span(Tone::Text, text::clip(thread.title(), room).into_owned()),
     ])
+}
+
+/// Writes the runs of the selected thread, each with its answer; of a thread that is a single question,
+/// the answer.
+fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread) {
+    if let ([run], None) = (thread.runs.as_slice(), &thread.name) {
+        let item = Item { row, part: 0 };
+        let room = page.cells.saturating_sub(BEFORE_TITLE + 2);
+        let answer = text::clip(answer(run), room).into_owned();
+        let indent = Span::raw(" ".repeat(BEFORE_TITLE));
+        page.item(
+            item,
+            Line::from(vec![indent, page.span(Tone::Quiet, answer)]),
+        );
+        return;
+    }
+
+    for (at, run) in thread.runs.iter().enumerate() {
+        let item = Item { row, part: at + 1 };
+        let room = page.cells.saturating_sub(BEFORE_TITLE + 2);
+        let question = text::clip(&run.question, room).into_owned();
+        let rest = room.saturating_sub(text::width(&question) + 2);
+        let answer = text::clip(answer(run), rest).into_owned();
+        let line = Line::from(vec![
+            Span::raw(" ".repeat(BEFORE_TITLE - 2)),
+            page.span(Tone::Quiet, "└ "),
+            page.span(Tone::Text, question),
+            page.span(Tone::Quiet, format!("  {answer}")),
+        ]);
+        page.item(item, line);
+    }
+}
+
+fn answer(run: &RunSummary) -> &str {
+    run.answer.as_deref().unwrap_or("not finished")
 }

@@ -35,11 +35,17 @@ impl View for Answer {
 
     fn note(&self, scene: &Scene<'_>) -> String {
         let runs = scene.state.runs.len();
-        if runs < 2 {
+        let Some(run) = scene.run.filter(|_| runs > 1) else {
             return String::new();
+        };
+        let number = format!("run {} of {runs}", scene.run_number(run));
+        let thread = scene.state.thread(run.thread());
+        if thread.len() == 1 || thread.len() == runs {
+            return number;
         }
-        let shown = scene.ui.work.turn.or(scene.state.latest);
-        format!("run {} of {runs}", shown.map_or(0, |at| at + 1))
+        let turn = thread.iter().position(|known| known.id == run.id);
+        let turn = turn.map_or(0, |turn| turn + 1);
+        format!("turn {turn} of {}, {number}", thread.len())
     }
 
     fn copied(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
@@ -110,6 +116,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut page = Page::new(scene, cells);
     if let Some(question) = &scene.ui.work.pending {
         question_rows(&mut page, question);
+        page.gap();
         let waits = format!("{}{}", ready::waiting_for(scene), scene.elapsed_words());
         page.text(Tone::Quiet, "    ", &waits);
         return page.content;
@@ -119,6 +126,8 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     };
 
     question_rows(&mut page, &run.question);
+    follow_up_rows(&mut page, run);
+    page.gap();
     without_documents_row(&mut page, run);
     for (row, step) in run.steps.iter().enumerate() {
         let sentence = Sentence { run, row, step };
@@ -145,7 +154,18 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 
 fn question_rows(page: &mut Page<'_>, question: &str) {
     page.text(Tone::Question, " ", question);
-    page.gap();
+}
+
+/// Says what a follow-up question was understood as, or why it was used as it was asked.
+fn follow_up_rows(page: &mut Page<'_>, run: &Run) {
+    let Some(follow_up) = &run.follow_up else {
+        return;
+    };
+    let words = match &follow_up.fault {
+        None => format!("understood as: {}", follow_up.text),
+        Some(fault) => format!("used as asked: {}", words::rewrite_fault(fault)),
+    };
+    page.text(Tone::Quiet, "    ", &words);
 }
 
 /// A sentence of the answer in its run.

@@ -23,6 +23,8 @@ pub enum Purpose {
     Folder,
     /// The documents to retrieve from.
     Filter,
+    /// The name of the thread with this id.
+    ThreadName(String),
 }
 
 impl Field {
@@ -47,6 +49,7 @@ impl Field {
             Purpose::Reference => " reference answer: ".to_owned(),
             Purpose::Passage => " text you expected to be found: ".to_owned(),
             Purpose::Folder => " folder: ".to_owned(),
+            Purpose::ThreadName(_) => " name of the thread: ".to_owned(),
             Purpose::Filter => " documents (reports/** type:pdf): ".to_owned(),
         }
     }

@@ -15,6 +15,8 @@ pub struct Work {
     pub measuring: Option<String>,
     /// A question that was sent and has not started.
     pub pending: Option<String>,
+    /// Whether the next question begins a thread; otherwise it continues that of the run on the screen.
+    pub begins_thread: bool,
     /// Whether the user asked for the update of the index that is under way.
     pub is_indexing_asked: bool,
     /// When the present work began, by the clock of the screen.

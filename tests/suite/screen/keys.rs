@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ragscope::event::{
     Ask, Command, CorpusCard, Event, LocalModel, Operation, Problem, PulledModel, RunEvent,
-    SessionEvent,
+    SessionEvent, Thread, Turn,
 };
 use ragscope::tui::app::Effect;
 
 use super::scenes::{
-    closed_book, listed_sessions, opened_source, regenerated, replayed, streaming,
+    closed_book, followed_up, listed_sessions, listed_threads, opened_source, regenerated,
+    replayed, streaming,
 };
 use super::stage::*;
 use crate::program::SMALL_GENERATOR;
@@ -52,7 +53,10 @@ fn keys_do_what_they_say() {
         screen.app.take_effects(),
         [
             Effect::Stop,
-            Effect::Send(ask("Where was the teacher of Mira Oakes born?", &[]))
+            Effect::Send(Command::Ask(Ask {
+                thread: thread("b", &[]),
+                ..Ask::new("Where was the teacher of Mira Oakes born?")
+            }))
         ]
     );
 }
@@ -69,6 +73,7 @@ fn a_run_continues_from_the_selected_sentence() {
         [Command::Ask(Ask {
             question,
             confirmed,
+            thread: thread("run-searag", &[]),
             ..Ask::default()
         })]
     );
@@ -300,6 +305,175 @@ fn a_frozen_screen_stays_while_the_run_continues() {
         .shows("So the answer is");
 }
 
+/// The thread that a question continues, with the questions and answers of its turns.
+fn thread(id: &str, turns: &[(&str, &str)]) -> Thread {
+    let turns = turns.iter().map(|(question, answer)| Turn {
+        question: (*question).to_owned(),
+        answer: (*answer).to_owned(),
+    });
+    Thread {
+        id: Some(id.to_owned()),
+        turns: turns.collect(),
+    }
+}
+
+#[test]
+fn a_question_continues_the_thread_of_the_run_on_the_screen() {
+    let first = "2026-11-20-140311-teacher";
+    let turns = [
+        ("Where was the teacher of Mira Oakes born?", "Aldmouth"),
+        ("Where was Tam Reeve born?", "Aldmouth"),
+    ];
+    let next = |screen: &mut Screen, keys: &str| -> Ask {
+        screen.commands();
+        screen.press(keys);
+        match screen.commands().pop() {
+            Some(Command::Ask(asked)) => asked,
+            other => panic!("{other:?}"),
+        }
+    };
+    let asked = |thread: Thread, question: &str| Ask {
+        thread,
+        ..Ask::new(question)
+    };
+
+    let mut screen = followed_up();
+    screen
+        .shows("run 2 of 2")
+        .shows("And where was he born?")
+        .shows("understood as: Where was Tam Reeve born?");
+    assert_eq!(
+        next(&mut screen, "i w h y ? enter"),
+        asked(thread(first, &turns), "why?")
+    );
+    // again: the turns before it
+    let mut screen = followed_up();
+    assert_eq!(
+        next(&mut screen, "r"),
+        asked(thread(first, &turns[..1]), "And where was he born?")
+    );
+    // about an earlier turn
+    let mut screen = followed_up();
+    assert_eq!(
+        next(&mut screen, "[ i w h y ? enter"),
+        asked(thread(first, &turns[..1]), "why?")
+    );
+    // a new thread, unless the key is pressed again; a prepared question begins one
+    let mut screen = followed_up();
+    screen
+        .press("ctrl-t")
+        .shows("the first question of a new thread");
+    assert_eq!(next(&mut screen, "w h y ? enter"), Ask::new("why?"));
+    let mut screen = followed_up();
+    assert_eq!(
+        next(&mut screen, "ctrl-t ctrl-t w h y ? enter")
+            .thread
+            .turns
+            .len(),
+        2
+    );
+    let mut screen = followed_up();
+    assert_eq!(next(&mut screen, "i down enter").thread, Thread::default());
+}
+
+#[test]
+fn the_wording_of_a_follow_up_can_be_edited_and_switched_off() {
+    let mut screen = followed_up();
+    screen.press("T").shows("ask> Where was Tam Reeve born?");
+    screen
+        .press("esc t")
+        .shows("follow-up questions are used as they are asked")
+        .press("r");
+    let Some(Command::Ask(Ask { overrides, .. })) = screen.commands().pop() else {
+        panic!("no question")
+    };
+    assert_eq!(overrides, [("thread.rewrite".to_owned(), "off".to_owned())]);
+    screen
+        .press("t")
+        .shows("follow-up questions are rewritten to stand alone");
+
+    let mut screen = answered();
+    screen.press("T").shows("this question was not rewritten");
+}
+
+#[test]
+fn threads_are_found_resumed_renamed_and_saved() {
+    let mut screen = listed_threads();
+    screen
+        .shows("Recorded threads (2)")
+        .shows("2 questions   the teacher")
+        .shows("└ And where was he born?  Aldmouth");
+    screen.commands();
+    // by a few letters of the name, a question or an answer
+    screen.press("/ m i r a a l d").hides("Who sailed?");
+    screen
+        .press("backspace backspace backspace x x")
+        .shows("no matching thread");
+    screen.press("esc S").session(threads());
+    screen.commands();
+    screen.press("R").shows("name of the thread: the teacher");
+    screen.type_text("s").press("enter");
+    assert_eq!(
+        screen.commands(),
+        [Command::RenameThread {
+            thread: "10".to_owned(),
+            name: "the teachers".to_owned()
+        }]
+    );
+
+    // the second of its runs is chosen: it is opened last
+    screen.press("j enter");
+    let open = |number: u32| Command::OpenRun {
+        file: format!("/state/sessions/{number}.jsonl").into(),
+    };
+    assert_eq!(screen.commands(), [open(11), open(10)]);
+    let continuing = |name: &str| {
+        let mut records = renamed(&recorded(), name);
+        if let Event::Run(RunEvent::RunStarted {
+            thread, started_at, ..
+        }) = &mut records[0].event
+        {
+            *thread = (name == "11").then(|| "10".to_owned());
+            *started_at = name.parse().expect("a number");
+        }
+        records
+    };
+    screen
+        .apply(&continuing("11"))
+        .apply(&continuing("10"))
+        .hides("Recorded threads")
+        .shows("turn 1 of 2, run 2 of 3")
+        .press("]")
+        .shows("turn 2 of 2, run 3 of 3")
+        .press("[ [")
+        .shows("run 1 of 3");
+
+    let mut screen = followed_up();
+    screen.press("ctrl-s");
+    let effects = screen.app.take_effects();
+    let Some(Effect::Write { path, text }) = effects.last() else {
+        panic!("{effects:?}")
+    };
+    let name = "saved/ragscope-thread-2026-11-20-140311-teacher.md";
+    assert_eq!(path, &PathBuf::from(name));
+    let headings: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("# ") || line.starts_with("## "))
+        .collect();
+    assert_eq!(
+        headings,
+        [
+            "# Where was the teacher of Mira Oakes born?",
+            "## Where was the teacher of Mira Oakes born?",
+            "## And where was he born?"
+        ]
+    );
+    assert!(
+        text.contains("Understood as: Where was Tam Reeve born?"),
+        "{text}"
+    );
+}
+
 #[test]
 fn earlier_runs_stay_within_reach() {
     let mut screen = answered();
@@ -330,7 +504,7 @@ fn a_recorded_run_appears_when_it_is_opened() {
     );
     screen
         .apply(&renamed(&recorded(), "2"))
-        .hides("Recorded runs")
+        .hides("Recorded threads")
         .shows("run 2 of 2");
     // once more: it takes its old place
     screen.apply(&renamed(&recorded(), "2")).shows("run 2 of 2");

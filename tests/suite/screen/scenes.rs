@@ -63,6 +63,8 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("settings_changed", at(answered(), "s enter")),
         ("settings_typed", at(answered(), "s j enter 7")),
         ("sessions", listed_sessions()),
+        ("follow_up", followed_up()),
+        ("threads", listed_threads()),
         ("help", at(answered(), "?")),
         ("help_input", at(ready(), "f1")),
         ("palette", at(answered(), "ctrl-p")),
@@ -250,6 +252,39 @@ pub fn opened_source() -> Screen {
 pub fn listed_sessions() -> Screen {
     let mut screen = answered();
     screen.press("S").session(sessions()).press("j");
+    screen
+}
+
+/// A follow-up question that was rewritten.
+pub fn followed_up() -> Screen {
+    let mut records = renamed(&recorded(), "follow-up");
+    if let Event::Run(RunEvent::RunStarted {
+        question, thread, ..
+    }) = &mut records[0].event
+    {
+        *question = "And where was he born?".to_owned();
+        *thread = Some(recorded()[0].run.clone());
+    }
+    let rewritten = RunEvent::FollowUpRewritten {
+        question: "And where was he born?".to_owned(),
+        rewritten: "Where was Tam Reeve born?".to_owned(),
+        turns: 1,
+        fault: None,
+    };
+    let rewritten = Record {
+        event: rewritten.into(),
+        ..records[0].clone()
+    };
+    records.insert(1, rewritten);
+
+    let mut screen = answered();
+    screen.apply(&records).press("1");
+    screen
+}
+
+pub fn listed_threads() -> Screen {
+    let mut screen = answered();
+    screen.press("S").session(threads());
     screen
 }
 

@@ -362,6 +362,28 @@ pub fn source() -> SessionEvent {
     }
 }
 
+/// A thread of two questions with a name, and one of a single question.
+pub fn threads() -> SessionEvent {
+    let run = |number: u64, question: &str, answer: &str| RunSummary {
+        file: format!("/state/sessions/{number}.jsonl"),
+        run: number.to_string(),
+        started_at: 1_795_183_391 + number * 4_000,
+        question: question.to_owned(),
+        preset: "naive".to_owned(),
+        answer: Some(answer.to_owned()),
+        thread: (number == 11).then(|| "10".to_owned()),
+    };
+    SessionEvent::SessionsListed {
+        folder: "/state/sessions".to_owned(),
+        names: BTreeMap::from([("10".to_owned(), "the teacher".to_owned())]),
+        runs: vec![
+            run(11, "And where was he born?", "Aldmouth"),
+            run(10, "Who taught Mira Oakes?", "Tam Reeve"),
+            run(9, "Who sailed?", "the Mira"),
+        ],
+    }
+}
+
 pub fn sessions() -> SessionEvent {
     let run = |number: u64, question: &str, answer: Option<&str>| RunSummary {
         file: format!("/state/sessions/{number}.jsonl"),
