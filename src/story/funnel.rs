@@ -217,64 +217,14 @@ impl Funnel {
     /// Returns the marks of a chunk, in order.
     #[must_use]
     pub fn marks(&self, chunk: u64) -> Vec<Mark> {
-        let holds = |text: u64| self.holds(text, chunk);
-
         let of = saturating_u32(self.hits.len());
-        let mut marks = vec![match self.hits.iter().position(|hit| *hit == chunk) {
-            Some(at) => Mark::Hit { rank: rank(at), of },
-            None => Mark::NoHit { of },
-        }];
+        let hit = self.hits.iter().position(|hit| *hit == chunk);
+        let mut marks = vec![hit.map_or(Mark::NoHit { of }, |at| Mark::Hit { rank: rank(at), of })];
+
         for pass in &self.passes {
             match pass {
-                Pass::Linked(texts) => {
-                    let texts = texts.iter().filter(|text| holds(**text)).count();
-                    marks.extend((texts > 0).then_some(Mark::Joined {
-                        texts: saturating_u32(texts),
-                    }));
-                }
-                Pass::Graded {
-                    graded, threshold, ..
-                } => {
-                    let scores = graded.iter().filter(|graded| holds(graded.chunk));
-                    let best = scores.map(|graded| graded.score).reduce(f32::max);
-                    marks.extend(best.map(|score| Mark::Graded {
-                        score,
-                        threshold: *threshold,
-                    }));
-                }
-                Pass::Judged { judged, .. } => {
-                    let judged = judged.iter().filter(|judged| holds(judged.chunk));
-                    let best = judged.map(|judged| judged.probability).reduce(f32::max);
-                    marks.extend(best.map(|probability| Mark::Judged { probability }));
-                }
-                Pass::Finished {
-                    stage,
-                    kept,
-                    dropped,
-                } => {
-                    let survived = kept.iter().position(|text| holds(*text));
-                    marks.extend(match survived {
-                        Some(at) => Some(Mark::Passed {
-                            stage: *stage,
-                            rank: rank(at),
-                            of: saturating_u32(kept.len()),
-                        }),
-                        None => reason(dropped, holds).map(|reason| Mark::Fell {
-                            stage: Some(*stage),
-                            reason,
-                        }),
-                    });
-                }
-                Pass::Reranked(ranked) => {
-                    let at = ranked.iter().position(|ranked| holds(ranked.chunk));
-                    marks.extend(at.map(|at| Mark::Reranked {
-                        score: ranked[at].score,
-                        rank: rank(at),
-                        of: saturating_u32(ranked.len()),
-                    }));
-                }
                 Pass::Rechunked => {
-                    marks.retain(|mark| !matches!(mark, Mark::Used { .. }));
+                    take_context_back(&mut marks);
                     if !marks.iter().any(Mark::is_loss) {
                         marks.push(Mark::Fell {
                             stage: None,
@@ -282,24 +232,18 @@ impl Funnel {
                         });
                     }
                 }
+                // a later context replaces the one before
                 Pass::Context(context) => {
-                    // A later context replaces the one before.
-                    marks.retain(|mark| !matches!(mark, Mark::Used { .. }));
+                    take_context_back(&mut marks);
                     let is_lost = marks.iter().any(|mark| matches!(mark, Mark::Fell { .. }));
-                    let used = context.chunks.iter().find(|used| holds(used.chunk));
-                    if let Some(used) = used {
-                        marks.push(Mark::Used { label: used.label });
-                    } else if !is_lost && let Some(reason) = reason(&context.dropped, holds) {
-                        marks.push(Mark::Fell {
-                            stage: None,
-                            reason,
-                        });
-                    }
+                    let mark = self.mark_of_context(context, chunk);
+                    marks.extend(mark.filter(|mark| !is_lost || matches!(mark, Mark::Used { .. })));
                 }
+                stage => marks.extend(self.mark_of_stage(stage, chunk)),
             }
         }
 
-        // A relative of a hit need not be a hit itself.
+        // a relative of a hit need not be a hit itself
         let is_used = |mark: &Mark| matches!(mark, Mark::Joined { .. } | Mark::Used { .. });
         if marks.iter().any(is_used) {
             marks.retain(|mark| !matches!(mark, Mark::NoHit { .. }));
@@ -307,11 +251,84 @@ impl Funnel {
         marks
     }
 
+    /// Returns the mark that a stage between the search and the context left on a chunk.
+    fn mark_of_stage(&self, pass: &Pass, chunk: u64) -> Option<Mark> {
+        let holds = |text: u64| self.holds(text, chunk);
+
+        match pass {
+            Pass::Linked(texts) => {
+                let texts = texts.iter().filter(|text| holds(**text)).count();
+                (texts > 0).then_some(Mark::Joined {
+                    texts: saturating_u32(texts),
+                })
+            }
+            Pass::Graded {
+                graded, threshold, ..
+            } => {
+                let scores = graded.iter().filter(|graded| holds(graded.chunk));
+                let best = scores.map(|graded| graded.score).reduce(f32::max);
+                best.map(|score| Mark::Graded {
+                    score,
+                    threshold: *threshold,
+                })
+            }
+            Pass::Judged { judged, .. } => {
+                let judged = judged.iter().filter(|judged| holds(judged.chunk));
+                let best = judged.map(|judged| judged.probability).reduce(f32::max);
+                best.map(|probability| Mark::Judged { probability })
+            }
+            Pass::Finished {
+                stage,
+                kept,
+                dropped,
+            } => match kept.iter().position(|text| holds(*text)) {
+                Some(at) => Some(Mark::Passed {
+                    stage: *stage,
+                    rank: rank(at),
+                    of: saturating_u32(kept.len()),
+                }),
+                None => reason(dropped, holds).map(|reason| Mark::Fell {
+                    stage: Some(*stage),
+                    reason,
+                }),
+            },
+            Pass::Reranked(ranked) => {
+                let at = ranked.iter().position(|ranked| holds(ranked.chunk));
+                at.map(|at| Mark::Reranked {
+                    score: ranked[at].score,
+                    rank: rank(at),
+                    of: saturating_u32(ranked.len()),
+                })
+            }
+            Pass::Rechunked | Pass::Context(_) => None,
+        }
+    }
+
+    /// Returns the place of a chunk in a context, or why it is not in it.
+    fn mark_of_context(&self, context: &Context, chunk: u64) -> Option<Mark> {
+        let holds = |text: u64| self.holds(text, chunk);
+        let used = context.chunks.iter().find(|used| holds(used.chunk));
+        let fell = |reason| Mark::Fell {
+            stage: None,
+            reason,
+        };
+
+        match used {
+            Some(used) => Some(Mark::Used { label: used.label }),
+            None => reason(&context.dropped, holds).map(fell),
+        }
+    }
+
     /// Returns whether a text is a chunk, or was joined of it and others.
     fn holds(&self, text: u64, chunk: u64) -> bool {
         let members = self.members.get(&text);
         text == chunk || members.is_some_and(|members| members.contains(&chunk))
     }
+}
+
+/// Removes the place in a context that another context replaces.
+fn take_context_back(marks: &mut Vec<Mark>) {
+    marks.retain(|mark| !matches!(mark, Mark::Used { .. }));
 }
 
 /// Returns the reason that a chunk was dropped: that of the first text that contains it.

@@ -6,7 +6,7 @@ use crate::config::LinkerSettings;
 use crate::engine::error::WorkerError;
 use crate::engine::run::OpenGenerator;
 use crate::engine::stages::link_builder::{self, Units};
-use crate::event::{Flow, IndexPhase, LinkReport, SessionEvent, SkippedFile, elapsed_ms};
+use crate::event::{CorpusCard, Flow, IndexPhase, LinkReport, SessionEvent, SkippedFile, elapsed_ms};
 use crate::index::{Collection, Position, Progress, Search as _};
 use crate::llm::LlmError;
 
@@ -32,16 +32,7 @@ pub fn link_corpus(
         wall_ms: 0,
     };
     if let Some(other) = before.other_models.first() {
-        let _ = publish(SessionEvent::Warned {
-            text: format!(
-                "the links of this index were made with {} and are not used",
-                other.model_file
-            ),
-            advice: Some(format!(
-                "rebuild them with `ragscope links {} --rebuild`",
-                report.corpus.arguments()
-            )),
-        });
+        let _ = publish(unused_links(&other.model_file, &report.corpus));
     }
     if before.unlinked.is_empty() {
         return Ok(Some(report));
@@ -93,4 +84,15 @@ pub fn link_corpus(
         report: report.clone(),
     });
     Ok(Some(report))
+}
+
+/// Warns of links that another model made.
+fn unused_links(model_file: &str, corpus: &CorpusCard) -> SessionEvent {
+    SessionEvent::Warned {
+        text: format!("the links of this index were made with {model_file} and are not used"),
+        advice: Some(format!(
+            "rebuild them with `ragscope links {} --rebuild`",
+            corpus.arguments()
+        )),
+    }
 }
