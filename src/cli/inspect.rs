@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::config::{Layers, Paths, assets_folder, defaults_toml};
-use crate::event::{ModelRole, harmless};
-use crate::llm::{FoundModel, LlmError, ModelSource, discover, resolve};
+use crate::config::{EmbedderSettings, Layers, Paths, assets_folder, defaults_toml};
+use crate::event::{ModelRole, Prefixes, harmless};
+use crate::llm::{FoundModel, LlmError, ModelSource, discover, prefixes_of, resolve};
 use crate::story::words;
 
 use super::args::Arguments;
@@ -20,6 +20,37 @@ struct ListedModel {
     model: FoundModel,
     /// The role that the settings give it.
     used_as: Option<ModelRole>,
+    /// What an embedder gets in front of queries and documents; `None` for other models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefixes: Option<Prefixes>,
+}
+
+impl ListedModel {
+    fn new(model: FoundModel, used_as: Option<ModelRole>, settings: &EmbedderSettings) -> Self {
+        let is_embedder = model.role == Some(ModelRole::Embedder);
+        let prefixes =
+            is_embedder.then(|| prefixes_of(&[&model.name], &model.architecture, settings));
+        Self {
+            model,
+            used_as,
+            prefixes,
+        }
+    }
+
+    /// Returns the last column: where the model is from, and what its user should know.
+    fn remark(&self) -> String {
+        let model = &self.model;
+        if let Some(problem) = &model.problem {
+            return problem.line();
+        }
+
+        let source = model.source.name();
+        if is_practice(model) {
+            return format!("{source}, {}", words::PRACTICE);
+        }
+        let prefixes = self.prefixes.as_ref().map(words::prefixes);
+        source.to_owned() + &prefixes.unwrap_or_default()
+    }
 }
 
 /// Lists the models on this machine.
@@ -39,9 +70,9 @@ pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, 
     };
     let listed: Vec<ListedModel> = discover(paths)
         .into_iter()
-        .map(|model| ListedModel {
-            used_as: used_as(&model.file),
-            model,
+        .map(|model| {
+            let used_as = used_as(&model.file);
+            ListedModel::new(model, used_as, &config.embedder)
         })
         .collect();
     if out.json {
@@ -64,25 +95,20 @@ fn is_practice(model: &FoundModel) -> bool {
 fn model_table(listed: &[ListedModel]) -> String {
     let rows: Vec<[String; 6]> = listed
         .iter()
-        .map(|ListedModel { model, used_as }| {
-            let mark = if used_as.is_some() { "*" } else { " " };
+        .map(|listed| {
+            let model = &listed.model;
+            let mark = if listed.used_as.is_some() { "*" } else { " " };
+            let weights = match model.parameters {
+                0 => String::new(),
+                count => parameters(count),
+            };
             [
                 format!("{mark} {}", model.role.map_or("unusable", ModelRole::name)),
                 model.name.clone(),
                 model.architecture.clone(),
-                if model.parameters == 0 {
-                    String::new()
-                } else {
-                    parameters(model.parameters)
-                },
+                weights,
                 words::bytes(model.bytes),
-                match &model.problem {
-                    Some(problem) => problem.line(),
-                    None if is_practice(model) => {
-                        format!("{}, {}", model.source.name(), words::PRACTICE)
-                    }
-                    None => model.source.name().to_owned(),
-                },
+                listed.remark(),
             ]
         })
         .collect();

@@ -42,6 +42,7 @@ pub use judge::{Entailment, EntailmentJudge, LlamaClassifier, Reranker, load_ent
 pub use linker::linker_misfit;
 pub use no_embedder::NoEmbedder;
 pub use numbers::Random;
+pub use prefixes::prefixes_of;
 pub use reranker::{LlamaReranker, RerankerLoad, load_reranker};
 pub use runtime::{Device, Runtime, contain_crashes};
 pub use template::{TEMPLATE_ADVICE, jinja};

@@ -81,7 +81,13 @@ const FAMILIES: &[[&str; 2]] = &[
 
 /// Returns the prefixes of a model: those of the settings, or else those that it is known to expect.
 pub(super) fn prefixes(card: &ModelCard, settings: &EmbedderSettings) -> Prefixes {
-    let known = of_model(card);
+    prefixes_of(&[&card.name, &card.file], &card.architecture, settings)
+}
+
+/// Returns the prefixes of the model with one of these names: those of the settings, or else those
+/// that it is known to expect.
+pub fn prefixes_of(names: &[&str], architecture: &str, settings: &EmbedderSettings) -> Prefixes {
+    let known = of_model(names, architecture);
     let chosen = |setting: &str, known: String| {
         if setting == AUTO {
             known
@@ -95,9 +101,9 @@ pub(super) fn prefixes(card: &ModelCard, settings: &EmbedderSettings) -> Prefixe
     }
 }
 
-fn of_model(card: &ModelCard) -> Prefixes {
-    let names = [normalised(&card.name), normalised(&card.file)];
-    let by_name = |name: &String| {
+fn of_model(names: &[&str], architecture: &str) -> Prefixes {
+    let by_name = |name: &str| {
+        let name = normalised(name);
         KNOWN
             .iter()
             .find(|known| known.parts.iter().all(|part| name.contains(part)))
@@ -105,10 +111,13 @@ fn of_model(card: &ModelCard) -> Prefixes {
     let by_family = || {
         let [_, name] = FAMILIES
             .iter()
-            .find(|[architecture, _]| *architecture == card.architecture)?;
-        by_name(&(*name).to_owned())
+            .find(|[family, _]| *family == architecture)?;
+        by_name(name)
     };
-    let known = names.iter().find_map(by_name).or_else(by_family);
+    let known = names
+        .iter()
+        .find_map(|name| by_name(name))
+        .or_else(by_family);
     known.map_or_else(Prefixes::default, |known| Prefixes {
         query: known.query.to_owned(),
         document: known.document.to_owned(),
