@@ -58,6 +58,9 @@ pub struct Evaluation {
     /// Ask under this number of seeds, and print the mean with its standard deviation
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
+    /// Score the evidence in the first chunks at these depths
+    #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "1,3,5,10", value_parser = depth)]
+    pub at: Vec<usize>,
     /// Sample this number of answers per context, to measure the utility of retrieval and semantic entropy
     #[arg(long, value_name = "NUMBER")]
     pub samples: Option<u32>,
@@ -81,6 +84,14 @@ pub enum Scope {
     Asked,
     /// Of those, the question's own
     Question,
+}
+
+/// Reads a depth of lists of chunks.
+fn depth(text: &str) -> Result<usize, String> {
+    match text.trim().parse() {
+        Ok(depth @ 1..=1000) => Ok(depth),
+        Ok(_) | Err(_) => Err("a depth is a whole number from 1 to 1000".to_owned()),
+    }
 }
 
 /// Returns the names of the datasets for the command line.
@@ -136,7 +147,7 @@ pub fn run(
         return Err(Stopped::Interrupted);
     }
 
-    let mut report = Report::of(&plan.presets, journal.rows());
+    let mut report = Report::of(&plan.presets, journal.rows(), &what.at);
     report.repeats = repeats(&variants, &report);
     report.remarks = asked.remarks;
     report.missing_evidence = missing;

@@ -1,7 +1,7 @@
 //! A report as one self-contained page of HTML: tables and plots, without scripts.
 
 use super::metrics::{
-    AnswerMetric, CostMetric, DEPTHS, DepthMetric, ListMetric, Metric, UncertaintyMetric,
+    AnswerMetric, CostMetric, DepthMetric, ListMetric, Metric, UncertaintyMetric,
     accuracy_by_coverage, explanations, mean,
 };
 use super::plot::{Axis, Bar, Mark, Plot, bars, escaped};
@@ -211,13 +211,14 @@ fn funnel(preset: &PresetRows<'_>) -> String {
     let mut stages = Vec::new();
     if let Some(found) = &preset.summary.found {
         let chunks = found.whole[ListMetric::Chunks];
+        let at = found.summary_depth();
         stages.push(bar(
             &format!("evidence in {chunks:.0} chunks found"),
             found.whole[ListMetric::Share],
         ));
         stages.push(bar(
-            &format!("evidence in the first {}", DEPTHS[2]),
-            found.by_depth[DepthMetric::Recall][2],
+            &format!("evidence in the first {}", found.depths[at]),
+            found.by_depth[DepthMetric::Recall][at],
         ));
     }
     if let Some(context) = &preset.summary.context {

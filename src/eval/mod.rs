@@ -27,15 +27,15 @@ pub use evidence::EvidenceCheck;
 pub use html::page;
 pub use make::{GeneratedQuestion, MakeProgress, make_questions};
 pub use metrics::{
-    AnswerMetric, CostMetric, DEPTHS, DepthMetric, EvidenceList, Interval, ListMetric, Metric,
-    SeparationMetric, UncertaintyMetric, UnderstandingMetric, Understood, UtilityMetric, Values,
-    accuracy_by_coverage, auarc, auroc, exact_match, f1, is_refusal, meteor, normalised,
-    paired_bootstrap, pearson, rouge_l, score, substring,
+    AnswerMetric, ChunkFigures, ChunkMetric, CostMetric, DEPTHS, DepthMetric, EvidenceList,
+    Interval, ListMetric, Metric, SeparationMetric, UncertaintyMetric, UnderstandingMetric,
+    Understood, UtilityMetric, Values, accuracy_by_coverage, auarc, auroc, exact_match, f1,
+    is_refusal, meteor, normalised, paired_bootstrap, pearson, rouge_l, score, substring,
 };
 pub use questions::{Evidence, Passage, Question, QuestionSet};
 pub use report::{
-    Comparison, ListSummary, PresetSummary, RepeatSummary, Report, UncertaintySummary,
-    UnderstandingSummary,
+    Comparison, DenseInterval, ListSummary, PresetSummary, RepeatSummary, Report,
+    UncertaintySummary, UnderstandingSummary,
 };
 pub use row::{ContextUtility, Row};
 pub use runner::{Answers, Ended, Plan, Progress, run};

@@ -5,11 +5,17 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::metrics::{
-    AnswerMetric, CostMetric, DEPTHS, DepthMetric, EvidenceList, Group, GroupMember, Interval,
+    AnswerMetric, ChunkMetric, CostMetric, DepthMetric, EvidenceList, Group, GroupMember, Interval,
     ListMetric, Metric, Section, SeparationMetric, UncertaintyMetric, UnderstandingMetric,
     UtilityMetric, Values, mean, paired_bootstrap, pearson, standard_deviation,
 };
 use super::row::{ContextUtility, Row};
+
+/// Upper ends of the intervals of DENSE, nats; 0.2 is the paper's threshold.
+const DENSE_BOUNDS: &[f64] = &[0.2, 0.4, 0.6, 0.8, 1.0];
+
+/// The depth that stands for all in a summary.
+const SUMMARY_DEPTH: usize = 5;
 
 /// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,6 +54,10 @@ pub struct PresetSummary {
     /// How well each uncertainty separates wrong answers from right ones.
     pub uncertainty: Vec<UncertaintySummary>,
     pub utility: Option<UtilitySummary>,
+    /// Means over the questions that have a value.
+    pub chunks: Values<ChunkMetric, Option<f64>>,
+    /// Exact match by the entropy that DENSE-RAG measures.
+    pub dense: Vec<DenseInterval>,
     /// Means over the questions.
     pub cost: Values<CostMetric>,
 }
@@ -75,12 +85,27 @@ pub struct RepeatSummary {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListSummary {
     pub questions: usize,
-    pub depths: [usize; DEPTHS.len()],
+    pub depths: Vec<usize>,
     /// A value for each of the depths.
     #[serde(flatten)]
-    pub by_depth: Values<DepthMetric, [f64; DEPTHS.len()]>,
+    pub by_depth: Values<DepthMetric, Vec<f64>>,
     #[serde(flatten)]
     pub whole: Values<ListMetric>,
+}
+
+/// The questions whose first context has a DENSE in an interval, and those on either side of its
+/// upper end: figures 3 and 5 of "DENSE-RAG".
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct DenseInterval {
+    /// Nats; the lower end is not in the interval, unless it is 0.
+    pub above: f64,
+    /// `None` for the last interval, which has no upper end.
+    pub up_to: Option<f64>,
+    pub questions: usize,
+    pub exact_match: f64,
+    /// Exact match of all questions up to the upper end, and of all above it; `None` without any.
+    pub exact_match_up_to: Option<f64>,
+    pub exact_match_above: Option<f64>,
 }
 
 /// The quality of an uncertainty: how well it separates wrong answers from right ones.
@@ -141,8 +166,8 @@ pub struct UnderstandingSummary {
 }
 
 impl Report {
-    /// Sums up the rows of these presets.
-    pub fn of(presets: &[String], rows: &[Row]) -> Self {
+    /// Sums up the rows of these presets; lists of chunks are scored at these depths.
+    pub fn of(presets: &[String], rows: &[Row], depths: &[usize]) -> Self {
         let by_preset: Vec<Vec<&Row>> = presets
             .iter()
             .map(|preset| rows.iter().filter(|row| row.preset == *preset).collect())
@@ -160,7 +185,7 @@ impl Report {
             questions: first.len(),
             unanswerable: first.iter().filter(|row| row.unanswerable).count(),
             presets: summaries
-                .map(|(preset, rows)| PresetSummary::of(preset, rows))
+                .map(|(preset, rows)| PresetSummary::of(preset, rows, depths))
                 .collect(),
             repeats: Vec::new(),
             comparisons: others
@@ -174,7 +199,7 @@ impl Report {
 }
 
 impl PresetSummary {
-    fn of(preset: &str, rows: &[&Row]) -> Self {
+    fn of(preset: &str, rows: &[&Row], depths: &[usize]) -> Self {
         let failed = rows
             .iter()
             .filter_map(|row| Some(format!("{}: {}", row.id, row.error.as_ref()?)));
@@ -191,11 +216,18 @@ impl PresetSummary {
                     .filter(|row| !row.is_retrieval_only)
                     .map(|row| &row.scores),
             ),
-            kinds: by_kind(rows),
-            found: ListSummary::of(rows.iter().filter_map(|row| row.found.as_ref())),
-            context: ListSummary::of(rows.iter().filter_map(|row| row.context.as_ref())),
+            kinds: by_kind(rows, depths),
+            found: ListSummary::of(rows.iter().filter_map(|row| row.found.as_ref()), depths),
+            context: context_summary(rows, depths),
             uncertainty: uncertainty.collect(),
             utility: UtilitySummary::of(rows),
+            chunks: Values::of(|metric: ChunkMetric| {
+                let compute = metric.declaration().compute;
+                let measured = rows.iter().filter_map(|row| compute(row.chunks.as_ref()?));
+                let values: Vec<f64> = measured.collect();
+                (!values.is_empty()).then(|| mean(values.into_iter()))
+            }),
+            dense: DenseInterval::all(rows),
             cost: Values::of(|metric: CostMetric| {
                 let compute = metric.declaration().compute;
                 mean(rows.iter().map(|row| compute(&row.usage)))
@@ -204,24 +236,28 @@ impl PresetSummary {
     }
 }
 
-fn by_kind(rows: &[&Row]) -> BTreeMap<String, KindSummary> {
+fn context_summary(rows: &[&Row], depths: &[usize]) -> Option<ListSummary> {
+    ListSummary::of(rows.iter().filter_map(|row| row.context.as_ref()), depths)
+}
+
+fn by_kind(rows: &[&Row], depths: &[usize]) -> BTreeMap<String, KindSummary> {
     let mut kinds: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in rows.iter().filter(|row| !row.kind.is_empty()) {
         kinds.entry(&row.kind).or_default().push(row);
     }
     kinds
         .into_iter()
-        .map(|(kind, rows)| (kind.to_owned(), KindSummary::of(&rows)))
+        .map(|(kind, rows)| (kind.to_owned(), KindSummary::of(&rows, depths)))
         .collect()
 }
 
 impl KindSummary {
-    fn of(rows: &[&Row]) -> Self {
+    fn of(rows: &[&Row], depths: &[usize]) -> Self {
         let exact = rows.iter().map(|row| row.scores[AnswerMetric::ExactMatch]);
         Self {
             questions: rows.len(),
             exact_match: mean(exact),
-            context: ListSummary::of(rows.iter().filter_map(|row| row.context.as_ref())),
+            context: context_summary(rows, depths),
         }
     }
 }
@@ -242,18 +278,68 @@ impl RepeatSummary {
 }
 
 impl ListSummary {
-    fn of<'a>(lists: impl Iterator<Item = &'a EvidenceList>) -> Option<Self> {
+    fn of<'a>(lists: impl Iterator<Item = &'a EvidenceList>, depths: &[usize]) -> Option<Self> {
         let lists: Vec<&EvidenceList> = lists.collect();
-        let at_depths =
-            |metric: DepthMetric| DEPTHS.map(|depth| (metric.declaration().compute)(&lists, depth));
+        let at_depths = |metric: DepthMetric| -> Vec<f64> {
+            let compute = metric.declaration().compute;
+            depths.iter().map(|depth| compute(&lists, *depth)).collect()
+        };
         let over_lists = |metric: ListMetric| (metric.declaration().compute)(&lists);
 
         (!lists.is_empty()).then(|| Self {
             questions: lists.len(),
-            depths: DEPTHS,
+            depths: depths.to_vec(),
             by_depth: Values::of(at_depths),
             whole: Values::of(over_lists),
         })
+    }
+}
+
+impl ListSummary {
+    /// Returns the index of the depth that stands for all in a summary: 5, or else the last.
+    pub fn summary_depth(&self) -> usize {
+        let last = self.depths.len().saturating_sub(1);
+        self.depths
+            .iter()
+            .position(|depth| *depth == SUMMARY_DEPTH)
+            .unwrap_or(last)
+    }
+}
+
+impl DenseInterval {
+    /// Returns the intervals that hold questions.
+    fn all(rows: &[&Row]) -> Vec<Self> {
+        let measured: Vec<(f64, f64)> = rows
+            .iter()
+            .filter_map(|row| {
+                let exact = row.scores[AnswerMetric::ExactMatch];
+                Some((row.understood?.dse, exact))
+            })
+            .collect();
+        let exact_match = |is_in: &dyn Fn(f64) -> bool| -> Vec<f64> {
+            let inside = measured.iter().filter(|(dse, _)| is_in(*dse));
+            inside.map(|(_, exact)| *exact).collect()
+        };
+        let mean_of_any = |values: Vec<f64>| {
+            let is_measured = !values.is_empty();
+            is_measured.then(|| mean(values.into_iter()))
+        };
+
+        let lower = std::iter::once(&0.0).chain(DENSE_BOUNDS);
+        let upper = DENSE_BOUNDS.iter().copied().map(Some).chain([None]);
+        let interval = |(above, up_to): (&f64, Option<f64>)| {
+            let end = up_to.unwrap_or(f64::INFINITY);
+            let inside = exact_match(&|dse| (dse > *above || *above == 0.0) && dse <= end);
+            (!inside.is_empty()).then(|| Self {
+                above: *above,
+                up_to,
+                questions: inside.len(),
+                exact_match: mean(inside.into_iter()),
+                exact_match_up_to: mean_of_any(exact_match(&|dse| dse <= end)),
+                exact_match_above: mean_of_any(exact_match(&|dse| dse > end)),
+            })
+        };
+        lower.zip(upper).filter_map(interval).collect()
     }
 }
 

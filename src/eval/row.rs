@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::Pieces;
 use super::metrics::{
-    AnswerMetric, EvidenceList, Metric as _, ScoredBelief, UncertaintyMetric, Understood,
-    UtilityMetric, Values, confidence, score,
+    AnswerMetric, ChunkFigures, EvidenceList, Metric as _, ScoredBelief, UncertaintyMetric,
+    Understood, UtilityMetric, Values, confidence, score,
 };
 use super::questions::Question;
 use crate::engine;
@@ -45,6 +45,9 @@ pub struct Row {
     /// How the context was understood, where that was measured.
     #[serde(default)]
     pub understood: Option<Understood>,
+    /// What became of the chunks; `None` where nothing was searched.
+    #[serde(default)]
+    pub chunks: Option<ChunkFigures>,
     pub usage: RunUsage,
 }
 
@@ -98,6 +101,7 @@ impl Row {
             confidence: confidence(run),
             utility: with_evidence.utilities(question),
             understood: Understood::of(&run.refinement),
+            chunks: ChunkFigures::of(run),
             usage: run.usage,
         }
     }

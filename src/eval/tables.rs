@@ -4,12 +4,12 @@
 use crate::story::words;
 
 use super::metrics::{
-    AnswerMetric, CostMetric, DEPTHS, DepthMetric, ListMetric, Metric, Section, SeparationMetric,
-    UnderstandingMetric, UtilityMetric,
+    AnswerMetric, ChunkMetric, CostMetric, DepthMetric, ListMetric, Metric, Section,
+    SeparationMetric, UnderstandingMetric, UtilityMetric,
 };
 use super::report::{
-    Comparison, Correlation, KindSummary, ListSummary, PresetSummary, RepeatSummary, Report,
-    UncertaintySummary, UnderstandingSummary,
+    Comparison, Correlation, DenseInterval, KindSummary, ListSummary, PresetSummary, RepeatSummary,
+    Report, UncertaintySummary, UnderstandingSummary,
 };
 
 /// A table of a report.
@@ -35,6 +35,8 @@ pub fn tables(report: &Report) -> Vec<Table> {
         helpfulness(presets),
         utility(presets),
         understanding(&report.understanding),
+        dense(presets),
+        chunks(presets),
         comparisons(&report.comparisons),
         cost(presets),
     ];
@@ -169,8 +171,6 @@ fn repeats(repeats: &[RepeatSummary]) -> Table {
 
 /// The evidence in the context by kind of question, as SAKI-RAG's table 4 has it.
 fn evidence_by_kind(presets: &[PresetSummary]) -> Table {
-    const DEPTH: usize = 2;
-    let depth = DEPTHS[DEPTH];
     let metrics = [DepthMetric::Recall, DepthMetric::Precision, DepthMetric::Ie];
     let rows = presets.iter().flat_map(|preset| {
         preset.kinds.iter().filter_map(move |(kind, summary)| {
@@ -182,7 +182,7 @@ fn evidence_by_kind(presets: &[PresetSummary]) -> Table {
             ];
             row.extend(metrics.iter().map(|metric| {
                 let format = metric.declaration().format;
-                format.value(context.by_depth[*metric][DEPTH])
+                format.value(context.by_depth[*metric][context.summary_depth()])
             }));
             Some(row)
         })
@@ -192,6 +192,11 @@ fn evidence_by_kind(presets: &[PresetSummary]) -> Table {
         "kind".to_owned(),
         "questions".to_owned(),
     ];
+    let depth = presets
+        .iter()
+        .flat_map(|preset| preset.kinds.values())
+        .find_map(|summary| summary.context.as_ref())
+        .map_or(0, |context| context.depths[context.summary_depth()]);
     head.extend(metrics.map(|metric| format!("{}@{depth}", metric.declaration().label)));
     table("Evidence in the context by kind of question", head, rows)
 }
@@ -259,24 +264,20 @@ fn kinds(presets: &[PresetSummary]) -> Table {
 
 /// The evidence in the lists of chunks: one row per list of a preset.
 fn lists(section: Section, presets: &[PresetSummary]) -> Table {
-    // SAKI-RAG's tables print precision and IE at 1, 3 and 5
-    let (title, depths) = if section == Section::Precision {
-        ("Precision, and IE: recall times precision", 3)
+    let title = if section == Section::Precision {
+        "Precision, and IE: recall times precision"
     } else {
-        (
-            "Evidence in the chunks found and in the context",
-            DEPTHS.len(),
-        )
+        "Evidence in the chunks found and in the context"
     };
+    let depths: &[usize] = presets
+        .iter()
+        .find_map(|preset| preset.found.as_ref())
+        .map_or(&[], |list| &list.depths);
 
     let mut head = vec!["preset".to_owned(), "list".to_owned()];
     for metric in DepthMetric::in_section(section) {
         let label = metric.declaration().label;
-        head.extend(
-            DEPTHS[..depths]
-                .iter()
-                .map(|depth| format!("{label}@{depth}")),
-        );
+        head.extend(depths.iter().map(|depth| format!("{label}@{depth}")));
     }
     head.extend(self::head::<ListMetric>(&[], section));
 
@@ -284,8 +285,8 @@ fn lists(section: Section, presets: &[PresetSummary]) -> Table {
         let mut row = vec![preset.preset.clone(), name.to_owned()];
         for metric in DepthMetric::in_section(section) {
             let format = metric.declaration().format;
-            let values = &list.by_depth[metric][..depths];
-            row.extend(values.iter().map(|value| format.value(*value)));
+            let values = list.by_depth[metric].iter();
+            row.extend(values.map(|value| format.value(*value)));
         }
         row.extend(cells(section, |metric| Some(list.whole[metric])));
         row
@@ -386,6 +387,62 @@ fn understanding(summaries: &[UnderstandingSummary]) -> Table {
         "Questions whose context was understood, and others",
         head::<UnderstandingMetric>(&["preset", "context", "questions"], Section::Understanding),
         summaries.iter().map(row),
+    )
+}
+
+/// Exact match by DENSE, as figures 3 and 5 of "DENSE-RAG" have it.
+fn dense(presets: &[PresetSummary]) -> Table {
+    const HEAD: [&str; 6] = [
+        "preset",
+        "DENSE",
+        "questions",
+        "exact match",
+        "up to its end",
+        "above it",
+    ];
+
+    let format = AnswerMetric::ExactMatch.declaration().format;
+    let or_none =
+        |value: Option<f64>| value.map_or_else(|| NO_VALUE.to_owned(), |value| format.value(value));
+    let row = |preset: &PresetSummary, interval: &DenseInterval| {
+        let range = match interval.up_to {
+            Some(up_to) => format!("{:.1} to {up_to:.1}", interval.above),
+            None => format!("above {:.1}", interval.above),
+        };
+        vec![
+            preset.preset.clone(),
+            range,
+            interval.questions.to_string(),
+            format.value(interval.exact_match),
+            or_none(interval.exact_match_up_to),
+            or_none(interval.exact_match_above),
+        ]
+    };
+    let rows = presets.iter().flat_map(|preset| {
+        let intervals = preset.dense.iter();
+        intervals.map(move |interval| row(preset, interval))
+    });
+    table(
+        "Exact match by DENSE, nats",
+        HEAD.map(str::to_owned).to_vec(),
+        rows,
+    )
+}
+
+/// What became of the chunks between the search and the prompt.
+fn chunks(presets: &[PresetSummary]) -> Table {
+    let searched = presets
+        .iter()
+        .filter(|preset| preset.chunks[ChunkMetric::Found].is_some());
+    let row = |preset: &PresetSummary| {
+        let mut row = vec![preset.preset.clone()];
+        row.extend(cells(Section::Chunks, |metric| preset.chunks[metric]));
+        row
+    };
+    table(
+        "Chunks per question, from the search to the prompt",
+        head::<ChunkMetric>(&["preset"], Section::Chunks),
+        searched.map(row),
     )
 }
 

@@ -16,6 +16,7 @@ pub enum Section {
     Uncertainty,
     Utility,
     Understanding,
+    Chunks,
     Comparison,
     Cost,
 }

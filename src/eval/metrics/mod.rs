@@ -10,6 +10,7 @@
 //! | `uncertainty` | a run; and how well that separates wrong answers from right ones |
 //! | `utility` | what the model answers with a context, and without |
 //! | `understanding` | questions whose context was understood, or was not |
+//! | `chunks` | what became of the chunks between the search and the prompt |
 //! | `cost` | what a run used |
 //!
 //! A line in `metrics!` is all that a metric needs: rows, JSON, tables, the page and its plots
@@ -22,8 +23,10 @@ mod ranking;
 mod uncertainty;
 mod utility;
 mod understanding;
+mod chunks;
 mod cost;
 
+pub use chunks::{ChunkFigures, ChunkMetric};
 pub use cost::CostMetric;
 pub use declare::{Better, Declaration, Metric, Section, Values};
 pub use ranking::{DEPTHS, DepthMetric, EvidenceList, ListMetric};
@@ -55,6 +58,7 @@ pub(super) fn explanations() -> Vec<String> {
         .chain(of::<SeparationMetric>())
         .chain(of::<UtilityMetric>())
         .chain(of::<UnderstandingMetric>())
+        .chain(of::<ChunkMetric>())
         .chain(of::<CostMetric>())
         .collect()
 }

@@ -11,8 +11,8 @@ use super::declare::Format::{Number, Share};
 use super::declare::metrics;
 use super::statistics::mean;
 
-/// Lengths at which lists are scored.
-pub const DEPTHS: [usize; 4] = [1, 3, 5, 10];
+/// Depths at which lists are scored unless others are asked for.
+pub const DEPTHS: &[usize] = &[1, 3, 5, 10];
 
 /// Depths whose IE SAKI-RAG's tables sum.
 const SUMMED_DEPTHS: [usize; 3] = [1, 3, 5];

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use ragscope::eval::{
-    AnswerMetric, CostMetric, DepthMetric, EvidenceList, ListMetric, Metric, Report, Row,
-    SeparationMetric, UncertaintyMetric, Values, markdown, page,
+    AnswerMetric, ChunkFigures, ChunkMetric, CostMetric, DEPTHS, DepthMetric, EvidenceList,
+    ListMetric, Metric, Report, Row, SeparationMetric, UncertaintyMetric, Understood, Values,
+    markdown, page,
 };
 use ragscope::event::RunUsage;
 
@@ -39,6 +40,7 @@ fn row(preset: &str, id: usize, right: bool, uncertainty: f64) -> Row {
         confidence: Some((-uncertainty).exp()),
         utility: Vec::new(),
         understood: None,
+        chunks: None,
         usage: RunUsage {
             wall_ms: 200 + id as u64,
             tokens_generated: 20,
@@ -56,7 +58,7 @@ fn rows() -> Vec<Row> {
 }
 
 fn report() -> Report {
-    let mut report = Report::of(&["naive".to_owned(), "full".to_owned()], &rows());
+    let mut report = Report::of(&["naive".to_owned(), "full".to_owned()], &rows(), DEPTHS);
     report
         .remarks
         .push("line 3: <odd> \"thing\" & more".to_owned());
@@ -209,7 +211,7 @@ fn the_page_is_self_contained_and_escapes_text() {
 
 #[test]
 fn an_empty_report_has_a_page() {
-    let report = Report::of(&["naive".to_owned()], &[]);
+    let report = Report::of(&["naive".to_owned()], &[], DEPTHS);
     let page = page(&report, &[]);
     assert!(
         !page.contains("NaN") && page.contains("0 questions"),
@@ -249,7 +251,7 @@ fn recall_times_precision_is_that_of_the_reference() {
             }
         })
         .collect();
-    let report = Report::of(&["naive".to_owned()], &rows);
+    let report = Report::of(&["naive".to_owned()], &rows, DEPTHS);
     let found = report.presets[0].context.as_ref().expect("evidence");
     let mut sums = [0.0, 0.0];
     for result in list(&toy["results"]) {
@@ -281,4 +283,61 @@ fn recall_times_precision_is_that_of_the_reference() {
             "{printed}"
         );
     }
+}
+
+#[test]
+fn exact_match_is_counted_by_dense_and_chunks_are_averaged() {
+    let measured = [
+        (0.0, true),
+        (0.2, true),
+        (0.21, false),
+        (0.9, true),
+        (1.5, false),
+    ];
+    let rows: Vec<Row> = (0..)
+        .zip(measured)
+        .map(|(id, (dse, right))| Row {
+            understood: Some(Understood {
+                dse,
+                ..Understood::default()
+            }),
+            chunks: Some(ChunkFigures {
+                found: 10.0,
+                used: id as f64,
+                grade: (id > 2).then_some(0.5),
+                ..ChunkFigures::default()
+            }),
+            ..row("naive", id, right, 0.1)
+        })
+        .collect();
+    let report = Report::of(&["naive".to_owned()], &rows, &[2]);
+    let naive = &report.presets[0];
+
+    let found: Vec<_> = naive
+        .dense
+        .iter()
+        .map(|one| (one.above, one.up_to, one.questions, one.exact_match))
+        .collect();
+    let expected = [
+        (0.0, Some(0.2), 2, 1.0),
+        (0.2, Some(0.4), 1, 0.0),
+        (0.8, Some(1.0), 1, 1.0),
+        (1.0, None, 1, 0.0),
+    ];
+    assert_eq!(found, expected);
+    let first = naive.dense[0];
+    assert_eq!(first.exact_match_up_to, Some(1.0));
+    assert_eq!(first.exact_match_above, Some(1.0 / 3.0));
+    assert_eq!(naive.dense[3].exact_match_above, None);
+
+    let means = [ChunkMetric::Found, ChunkMetric::Used, ChunkMetric::Grade];
+    assert_eq!(
+        means.map(|metric| naive.chunks[metric]),
+        [Some(10.0), Some(2.0), Some(0.5)]
+    );
+    assert_eq!(naive.chunks[ChunkMetric::Entailed], None);
+
+    let text = markdown(&report);
+    assert!(text.contains("R@2 ") && !text.contains("R@1 "), "{text}");
+    assert!(text.contains("| 0.2 to 0.4 | 1 "), "{text}");
 }

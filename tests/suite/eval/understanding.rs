@@ -1,7 +1,7 @@
 //! Certain and uncertain questions of a preset, against the same questions under the first one.
 
 use ragscope::eval::{
-    Answers, Ended, Plan, Question, Report, SeparationMetric, UncertaintyMetric,
+    Answers, DEPTHS, Ended, Plan, Question, Report, SeparationMetric, UncertaintyMetric,
     UnderstandingMetric, markdown, run,
 };
 use ragscope::event::{
@@ -89,7 +89,7 @@ fn certain_and_uncertain_questions_are_summed_up_separately() {
         run(&plan, &mut journal, &mut open, &mut |_| Flow::Continue).expect("it ran"),
         Ended::Complete
     );
-    let report = Report::of(&plan.presets, journal.rows());
+    let report = Report::of(&plan.presets, journal.rows(), DEPTHS);
     let [certain, uncertain] = &report.understanding[..] else {
         panic!("{:?}", report.understanding)
     };
