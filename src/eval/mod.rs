@@ -16,6 +16,7 @@ mod metrics;
 mod row;
 mod runner;
 mod report;
+mod paper;
 mod tables;
 mod plot;
 mod html;
@@ -32,6 +33,7 @@ pub use metrics::{
     Understood, UtilityMetric, Values, accuracy_by_coverage, auarc, auroc, exact_match, f1,
     is_refusal, meteor, normalised, paired_bootstrap, pearson, rouge_l, score, substring,
 };
+pub use paper::{PaperRow, PaperTable, Published, PublishedFigure};
 pub use questions::{Evidence, Passage, Question, QuestionSet};
 pub use report::{
     Comparison, DenseInterval, ListSummary, PresetSummary, RepeatSummary, Report,

@@ -9,6 +9,7 @@ use super::metrics::{
     ListMetric, Metric, Section, SeparationMetric, UncertaintyMetric, UnderstandingMetric,
     UtilityMetric, Values, mean, paired_bootstrap, pearson, standard_deviation,
 };
+use super::paper::Published;
 use super::row::{ContextUtility, Row};
 
 /// Upper ends of the intervals of DENSE, nats; 0.2 is the paper's threshold.
@@ -30,6 +31,8 @@ pub struct Report {
     pub comparisons: Vec<Comparison>,
     /// By preset, the questions whose context was understood, then the others.
     pub understanding: Vec<UnderstandingSummary>,
+    /// The figures of a paper's table beside those measured here.
+    pub published: Option<Published>,
     /// Faults of the question file, entry by entry.
     pub remarks: Vec<String>,
     /// Evidence that no document holds.
@@ -192,6 +195,7 @@ impl Report {
                 .filter_map(|rows| Comparison::of(rows, first))
                 .collect(),
             understanding: understanding.collect(),
+            published: None,
             remarks: Vec::new(),
             missing_evidence: Vec::new(),
         }

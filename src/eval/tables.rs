@@ -7,6 +7,7 @@ use super::metrics::{
     AnswerMetric, ChunkMetric, CostMetric, DepthMetric, ListMetric, Metric, Section,
     SeparationMetric, UnderstandingMetric, UtilityMetric,
 };
+use super::paper::{Published, PublishedFigure};
 use super::report::{
     Comparison, Correlation, DenseInterval, KindSummary, ListSummary, PresetSummary, RepeatSummary,
     Report, UncertaintySummary, UnderstandingSummary,
@@ -25,6 +26,7 @@ pub struct Table {
 pub fn tables(report: &Report) -> Vec<Table> {
     let presets = &report.presets;
     let tables = [
+        published(report.published.as_ref()),
         answers(presets),
         repeats(&report.repeats),
         kinds(presets),
@@ -132,6 +134,30 @@ fn cells<M: Metric>(
         let format = metric.declaration().format;
         value(metric).map_or_else(|| NO_VALUE.to_owned(), |value| format.value(value))
     })
+}
+
+/// The figures of a paper beside those measured here.
+fn published(published: Option<&Published>) -> Table {
+    const HEAD: [&str; 5] = ["row", "dataset", "figure", "published", "here"];
+
+    let row = |figure: &PublishedFigure| {
+        let declaration = figure.metric.declaration();
+        let format = declaration.format;
+        vec![
+            figure.row.clone(),
+            figure.dataset.clone(),
+            declaration.label.to_owned(),
+            format.value(figure.published),
+            figure
+                .measured
+                .map_or_else(|| NO_VALUE.to_owned(), |value| format.value(value)),
+        ]
+    };
+    table(
+        published.map_or("", |published| &published.title),
+        HEAD.map(str::to_owned).to_vec(),
+        published.iter().flat_map(|of| &of.figures).map(row),
+    )
 }
 
 fn answers(presets: &[PresetSummary]) -> Table {

@@ -217,14 +217,14 @@ macro_rules! metrics {
             const ALL: &'static [Self] = &[$(Self::$metric),+];
 
             fn declaration(self) -> &'static $crate::eval::metrics::Declaration<$function_type> {
-                use $crate::eval::metrics::{Better, Declaration, Section};
+                use $crate::eval::metrics::{Better, Declaration};
 
                 static DECLARATIONS: &[Declaration<$function_type>] = &[$(Declaration {
                     label: $label,
                     better: Better::$better,
                     format: $format,
                     doc: concat!($($doc),+),
-                    sections: &[$($(Section::$section),+)?],
+                    sections: &[$($($crate::eval::metrics::Section::$section),+)?],
                     compute: $function,
                 }),+];
                 &DECLARATIONS[self as usize]

@@ -338,3 +338,55 @@ fn a_limit_takes_questions_from_the_whole_file() {
         .collect();
     assert_eq!(ids, ["n4", "n7", "n10"]);
 }
+
+#[test]
+fn a_table_of_a_paper_is_one_command() {
+    let program = Program::new();
+    let questions = r#"[{"_id": "q1", "type": "compositional", "question": "Where was Tam Reeve born?",
+        "context": [["Reeve", ["Tam Reeve was born in Lorbymouth.", "He taught."]], ["Oakes", ["Mira Oakes sailed."]]],
+        "supporting_facts": [["Reeve", 0]], "evidences": [], "answer": "Lorbymouth"}]"#;
+    let file = program.home.path().join("2wiki.json");
+    fs::write(&file, questions).expect("written");
+    let file = file.to_str().expect("UTF-8");
+    let arguments = [
+        "eval",
+        file,
+        "--dataset",
+        "2wiki",
+        "--paper",
+        "searag:1",
+        "--at",
+        "2",
+    ];
+
+    let ended = program.run(&arguments);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for part in [
+        "the paper's figures are those of Llama-3-8B; here ragscope-demo.Q8_0.gguf answers",
+        "left out: FLARE, DRAGIN, SeaKR",
+    ] {
+        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+    }
+    for part in [
+        "searag:1 SEARAG against",
+        "| SEARAG  | 2wiki ",
+        "| 49.3 % ",
+        "| R@2 ",
+    ] {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
+
+    let report: Value = {
+        let ended = program.run(&[&arguments[..], &["--json"]].concat());
+        serde_json::from_str(&ended.stdout).expect("JSON")
+    };
+    let figures = report["published"]["figures"].as_array().expect("figures");
+    assert_eq!(figures.len(), 4, "two rows of two figures");
+    assert_eq!(figures[2]["published"], 0.493);
+    let exact_match = &report["presets"][1]["scores"]["exact_match"];
+    assert_eq!(&figures[2]["measured"], exact_match);
+
+    let ended = program.run(&["eval", file, "--paper", "searag:9"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("searag:3"), "{}", ended.stderr);
+}

@@ -1,5 +1,7 @@
 //! `eval`: asks every question of a file under each preset, and compares the results.
 
+mod paper;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,8 +14,8 @@ use crate::config::{
 use crate::corpus::{self, Document, FoundFile, ReadOptions};
 use crate::engine::{Worker, WorkerError};
 use crate::eval::{
-    self, Answers, DATASETS, Dataset, Documents, Ended, EvidenceCheck, Plan, PresetSummary,
-    Progress, Question, QuestionSet, RepeatSummary, Report, Row,
+    self, Answers, DATASETS, Dataset, Documents, Ended, EvidenceCheck, PaperTable, Plan,
+    PresetSummary, Progress, Published, Question, QuestionSet, RepeatSummary, Report, Row,
 };
 use crate::event::{Ask, Event, Flow, Outcome, Problem, SessionEvent, harmless, saturating_u32};
 use crate::files;
@@ -22,11 +24,11 @@ use crate::llm;
 use crate::story::words;
 use crate::trace::Journal;
 
-use super::args::Shared;
-use super::failure::{Exit, Failure, Stopped};
-use super::interrupt::Interrupt;
-use super::output::Output;
-use super::{check_folder, demo};
+use crate::cli::args::Shared;
+use crate::cli::failure::{Exit, Failure, Stopped};
+use crate::cli::interrupt::Interrupt;
+use crate::cli::output::Output;
+use crate::cli::{check_folder, demo};
 
 /// Arguments of `eval`.
 #[derive(Debug, Clone, Args)]
@@ -53,8 +55,11 @@ pub struct Evaluation {
     #[arg(long, value_name = "NUMBER")]
     pub limit: Option<usize>,
     /// Evaluate each preset with each of these values of a setting, e.g. retriever.k=1,3,5; may be repeated
-    #[arg(long, value_name = "ROLE.KEY=A,B", value_parser = super::args::assignment)]
+    #[arg(long, value_name = "ROLE.KEY=A,B", value_parser = crate::cli::args::assignment)]
     pub sweep: Vec<(String, String)>,
+    /// Set up the rows of a table of a paper, e.g. searag:3, and print its figures beside those measured
+    #[arg(long, value_name = "PAPER:TABLE", value_parser = paper::names(), conflicts_with_all = ["sweep", "demo"])]
+    pub paper: Option<String>,
     /// Ask under this number of seeds, and print the mean with its standard deviation
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
@@ -108,13 +113,21 @@ pub fn run(
     out: &mut Output,
 ) -> Result<Exit, Stopped> {
     if let Some(folder) = &what.make_questions {
-        let layers = super::layers(flags, paths)?;
+        let layers = crate::cli::layers(flags, paths)?;
         return make(folder, what.limit, &layers, paths, out);
     }
 
     let interrupt = Interrupt::listen()?;
     let layers = evaluated_layers(what, flags, paths)?;
-    let variants = variants(what, flags.preset.as_deref(), &layers)?;
+    let table = what.paper.as_deref().and_then(PaperTable::find);
+    let variants = match table {
+        Some(table) => {
+            let model = layers.config()?.generator.model;
+            paper::remark(table, &model, what.dataset.as_deref(), out);
+            repeated(what, paper::variants(table, &layers)?)?
+        }
+        None => variants(what, flags.preset.as_deref(), &layers)?,
+    };
     let asked = Asked::read(what, paths, &variants, out)?;
     let config = layers.config()?;
     let files = asked.files(&config)?;
@@ -149,6 +162,7 @@ pub fn run(
 
     let mut report = Report::of(&plan.presets, journal.rows(), &what.at);
     report.repeats = repeats(&variants, &report);
+    report.published = table.map(|table| Published::of(table, &report, what.dataset.as_deref()));
     report.remarks = asked.remarks;
     report.missing_evidence = missing;
     print(&report, &journal, what.report.as_deref(), out)
@@ -282,7 +296,11 @@ fn variants(
         }
         variants = swept;
     }
+    repeated(what, variants)
+}
 
+/// Returns these presets, each under every seed.
+fn repeated(what: &Evaluation, mut variants: Vec<Variant>) -> Result<Vec<Variant>, Stopped> {
     if what.repeat > 1 {
         let mut seeded = Vec::new();
         for variant in &variants {
@@ -325,7 +343,7 @@ fn evaluated_layers(what: &Evaluation, flags: &Shared, paths: &Paths) -> Result<
     let mut layers = if what.demo {
         demo::layers(&without_preset, paths)?
     } else {
-        super::layers(&without_preset, paths)?
+        crate::cli::layers(&without_preset, paths)?
     };
 
     if let Some(samples) = what.samples {

@@ -1,0 +1,132 @@
+//! The figures that tables of papers print, read from a report.
+
+use super::chunks::ChunkMetric;
+use super::declare::Format::{Number, Share};
+use super::declare::metrics;
+use super::ranking::DepthMetric;
+use super::text::AnswerMetric;
+use super::uncertainty::{SeparationMetric, UncertaintyMetric};
+use super::understanding::UnderstandingMetric;
+use super::utility::UtilityMetric;
+use crate::eval::report::{PresetSummary, Report};
+
+metrics! {
+    /// A figure of a preset as a paper prints it; `None` where it was not measured.
+    PublishedMetric: fn(&Report, &PresetSummary) -> Option<f64> {
+        /// Exact match.
+        ExactMatch "exact match": Higher, Share => |_, preset| score(preset, AnswerMetric::ExactMatch);
+        /// Harmonic mean of precision and recall over words.
+        F1 "F1": Higher, Share => |_, preset| score(preset, AnswerMetric::F1);
+        /// Share of replies that contain an answer.
+        Substring "answer in the reply": Higher, Share =>
+            |_, preset| score(preset, AnswerMetric::Substring);
+        /// Longest common subsequence of words.
+        RougeL "ROUGE-L": Higher, Share => |_, preset| score(preset, AnswerMetric::RougeL);
+        /// Words matched, with a penalty for scattered matches.
+        Meteor "METEOR": Higher, Share => |_, preset| score(preset, AnswerMetric::Meteor);
+        /// Recall in the context, summed over 1, 3 and 5 chunks.
+        RecallSum "recall, sum": Higher, Share => |_, preset| depth_sum(preset, DepthMetric::Recall);
+        /// Precision in the context, summed over 1, 3 and 5 chunks.
+        PrecisionSum "precision, sum": Higher, Share =>
+            |_, preset| depth_sum(preset, DepthMetric::Precision);
+        /// Integrated effectiveness in the context, summed over 1, 3 and 5 chunks.
+        IeSum "IE, sum": Higher, Share => |_, preset| depth_sum(preset, DepthMetric::Ie);
+        /// Mean grade of what was retrieved.
+        Grade "grade of what is found": Higher, Number(3) =>
+            |_, preset| preset.chunks[ChunkMetric::Grade];
+        /// Mean grade of what was kept.
+        GradeOfUsed "grade of what is used": Higher, Number(3) =>
+            |_, preset| preset.chunks[ChunkMetric::GradeOfUsed];
+        /// Share of rephrasings that say what their chunk says.
+        RephrasingsEntailed "rephrasings entailed": Higher, Share =>
+            |_, preset| preset.chunks[ChunkMetric::Entailed];
+        /// Exact match on questions whose context is understood.
+        CertainExactMatch "exact match, certain": Higher, Share =>
+            |report, preset| by_understanding(report, preset, true);
+        /// Exact match on questions whose context is not understood.
+        UncertainExactMatch "exact match, uncertain": Higher, Share =>
+            |report, preset| by_understanding(report, preset, false);
+        /// AUROC of DENSE.
+        DenseAuroc "AUROC of DENSE": Higher, Share =>
+            |_, preset| separation(preset, UncertaintyMetric::Dense, SeparationMetric::Auroc);
+        /// AUARC of DENSE.
+        DenseAuarc "AUARC of DENSE": Higher, Share =>
+            |_, preset| separation(preset, UncertaintyMetric::Dense, SeparationMetric::Auarc);
+        /// AUROC of the discrete semantic entropy.
+        DiscreteSemanticEntropyAuroc "AUROC of discrete semantic entropy": Higher, Share =>
+            |_, preset| separation(
+                preset, UncertaintyMetric::DiscreteSemanticEntropy, SeparationMetric::Auroc,
+            );
+        /// AUARC of the discrete semantic entropy.
+        DiscreteSemanticEntropyAuarc "AUARC of discrete semantic entropy": Higher, Share =>
+            |_, preset| separation(
+                preset, UncertaintyMetric::DiscreteSemanticEntropy, SeparationMetric::Auarc,
+            );
+        /// AUROC of the degree of agreement.
+        DegreeAuroc "AUROC of the degree": Higher, Share =>
+            |_, preset| separation(preset, UncertaintyMetric::Degree, SeparationMetric::Auroc);
+        /// AUARC of the degree of agreement.
+        DegreeAuarc "AUARC of the degree": Higher, Share =>
+            |_, preset| separation(preset, UncertaintyMetric::Degree, SeparationMetric::Auarc);
+        /// Pearson's correlation of soft delta SePer with the evidence.
+        SoftPearson "Pearson, delta SePer soft": Higher, Number(3) =>
+            |_, preset| correlation(preset, UtilityMetric::Soft);
+        /// Pearson's correlation of hard delta SePer with the evidence.
+        HardPearson "Pearson, delta SePer hard": Higher, Number(3) =>
+            |_, preset| correlation(preset, UtilityMetric::Hard);
+        /// Pearson's correlation of the improvement of exact match with the evidence.
+        ExactMatchPearson "Pearson, exact match": Higher, Number(3) =>
+            |_, preset| correlation(preset, UtilityMetric::ExactMatch);
+        /// Pearson's correlation of the improvement of ROUGE-L with the evidence.
+        RougeLPearson "Pearson, ROUGE-L": Higher, Number(3) =>
+            |_, preset| correlation(preset, UtilityMetric::RougeL);
+        /// Pearson's correlation of the improvement of perplexity with the evidence.
+        PerplexityPearson "Pearson, perplexity": Higher, Number(3) =>
+            |_, preset| correlation(preset, UtilityMetric::Perplexity);
+        /// Pearson's correlation of the improvement of semantic entropy with the evidence.
+        SemanticEntropyPearson "Pearson, semantic entropy": Higher, Number(3) =>
+            |_, preset| correlation(preset, UtilityMetric::SemanticEntropy);
+    }
+}
+
+fn score(preset: &PresetSummary, metric: AnswerMetric) -> Option<f64> {
+    (preset.answered > 0).then(|| preset.scores[metric])
+}
+
+/// Depths that SAKI-RAG's tables sum over.
+const SUMMED_DEPTHS: [usize; 3] = [1, 3, 5];
+
+fn depth_sum(preset: &PresetSummary, metric: DepthMetric) -> Option<f64> {
+    let context = preset.context.as_ref()?;
+    let values = SUMMED_DEPTHS.iter().map(|summed| {
+        let at = context.depths.iter().position(|depth| depth == summed)?;
+        Some(context.by_depth[metric][at])
+    });
+    values.sum()
+}
+
+fn by_understanding(report: &Report, preset: &PresetSummary, certain: bool) -> Option<f64> {
+    let group = report
+        .understanding
+        .iter()
+        .find(|group| group.preset == preset.preset && group.certain == certain)?;
+    Some(group.values[UnderstandingMetric::ExactMatch])
+}
+
+fn separation(
+    preset: &PresetSummary,
+    measure: UncertaintyMetric,
+    metric: SeparationMetric,
+) -> Option<f64> {
+    let summary = preset
+        .uncertainty
+        .iter()
+        .find(|one| one.measure == measure)?;
+    summary.separation[metric]
+}
+
+fn correlation(preset: &PresetSummary, metric: UtilityMetric) -> Option<f64> {
+    let every = &preset.utility.as_ref()?.every;
+    let label = super::Metric::declaration(metric).label;
+    every.iter().find(|one| one.of == label)?.pearson
+}
