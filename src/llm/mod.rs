@@ -365,6 +365,9 @@ pub enum LlmError {
     /// llama.cpp refused, or returned what cannot be right.
     #[error("llama.cpp: {0}")]
     Backend(String),
+    /// A portable build without the libraries that come with it.
+    #[error("ggml's kernels for this processor are missing")]
+    NoKernels,
 }
 
 impl LlmError {
@@ -386,6 +389,9 @@ impl Advice for LlmError {
             Self::PromptTooLong { .. } => "shorten the question, or raise generator.context_tokens",
             Self::BadLabel { .. } => "give it a text that is not empty",
             Self::Stopped => return None,
+            Self::NoKernels => {
+                "install ragscope again: the libraries beside the program are incomplete"
+            }
             Self::Backend(_) => {
                 "lower generator.context_tokens or generator.gpu_layers; `ragscope paths` says where its log is"
             }

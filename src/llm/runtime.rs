@@ -57,7 +57,7 @@ impl Runtime {
     /// llama.cpp starts once per process; a later call only redirects the log.
     ///
     /// # Errors
-    /// When llama.cpp does not start.
+    /// When llama.cpp does not start; a portable build without its libraries.
     pub fn start(log_file: &Path) -> Result<Self, LlmError> {
         static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
 
@@ -69,6 +69,8 @@ impl Runtime {
             LlamaBackend::init().map_err(|error| error.to_string())
         });
         match backend {
+            // every computation needs the CPU, a model on a GPU included
+            Ok(_) if list_llama_ggml_backend_devices().is_empty() => Err(LlmError::NoKernels),
             Ok(backend) => Ok(Self { backend }),
             Err(reason) => Err(LlmError::Backend(reason.clone())),
         }
