@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::metrics::{
     AnswerMetric, ChunkMetric, CostMetric, DepthMetric, EvidenceList, Group, GroupMember, Interval,
     ListMetric, Metric, Section, SeparationMetric, UncertaintyMetric, UnderstandingMetric,
-    UtilityMetric, Values, mean, paired_bootstrap, pearson, standard_deviation,
+    UtilityMetric, Values, mean, mean_of_any, paired_bootstrap, pearson, standard_deviation,
 };
 use super::paper::Published;
 use super::row::{ContextUtility, Row};
@@ -227,9 +227,7 @@ impl PresetSummary {
             utility: UtilitySummary::of(rows),
             chunks: Values::of(|metric: ChunkMetric| {
                 let compute = metric.declaration().compute;
-                let measured = rows.iter().filter_map(|row| compute(row.chunks.as_ref()?));
-                let values: Vec<f64> = measured.collect();
-                (!values.is_empty()).then(|| mean(values.into_iter()))
+                mean_of_any(rows.iter().filter_map(|row| compute(row.chunks.as_ref()?)))
             }),
             dense: DenseInterval::all(rows),
             cost: Values::of(|metric: CostMetric| {
@@ -324,10 +322,6 @@ impl DenseInterval {
             let inside = measured.iter().filter(|(dse, _)| is_in(*dse));
             inside.map(|(_, exact)| *exact).collect()
         };
-        let mean_of_any = |values: Vec<f64>| {
-            let is_measured = !values.is_empty();
-            is_measured.then(|| mean(values.into_iter()))
-        };
 
         let lower = std::iter::once(&0.0).chain(DENSE_BOUNDS);
         let upper = DENSE_BOUNDS.iter().copied().map(Some).chain([None]);
@@ -338,7 +332,7 @@ impl DenseInterval {
                 above: *above,
                 up_to,
                 questions: inside.len(),
-                exact_match: mean(inside.into_iter()),
+                exact_match: mean(inside),
                 exact_match_up_to: mean_of_any(exact_match(&|dse| dse <= end)),
                 exact_match_above: mean_of_any(exact_match(&|dse| dse > end)),
             })

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::declare::Format::{Number, Share};
 use super::declare::metrics;
-use super::statistics::mean;
+use super::statistics::mean_of_any;
 use crate::story::{Lookup, Run};
 
 /// The chunks of a run that searched.
@@ -85,12 +85,6 @@ fn entailed(run: &Run) -> Option<f64> {
         let is_entailed = both.iter().all(|share| *share >= ENTAILED_FROM);
         Some(f64::from(u8::from(is_entailed)))
     }))
-}
-
-/// Returns the mean; `None` of nothing.
-fn mean_of_any(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let values: Vec<f64> = values.collect();
-    (!values.is_empty()).then(|| mean(values.into_iter()))
 }
 
 metrics! {

@@ -33,6 +33,7 @@ pub use cost::CostMetric;
 pub use declare::{Better, Declaration, Metric, Section, Values};
 pub use published::PublishedMetric;
 pub use ranking::{DEPTHS, DepthMetric, EvidenceList, ListMetric};
+pub(crate) use statistics::mean_of_any;
 pub use statistics::{
     Interval, accuracy_by_coverage, auarc, auroc, mean, paired_bootstrap, pearson,
     standard_deviation,

@@ -21,6 +21,12 @@ pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     sum / f64::from(count.max(1))
 }
 
+/// Returns the mean; `None` of nothing.
+pub(crate) fn mean_of_any(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut values = values.into_iter().peekable();
+    values.peek().is_some().then(|| mean(values))
+}
+
 /// Returns the standard deviation of a sample, of n - 1; 0 of fewer than two values.
 pub fn standard_deviation(values: &[f64]) -> f64 {
     let mean = mean(values.iter().copied());
