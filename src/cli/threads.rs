@@ -75,7 +75,10 @@ pub fn run(
         None if out.json => out.json_pretty(&serde_json::json!({ "threads": threads }))?,
         None => out.text(&harmless(&table(&threads, sessions)))?,
         Some(ThreadsCommand::Show { thread }) => {
-            for run in &known(&threads, thread)?.runs {
+            for (at, run) in known(&threads, thread)?.runs.iter().enumerate() {
+                if at > 0 && !out.json {
+                    out.text("\n")?;
+                }
                 replay::print(Path::new(&run.file), out)?;
             }
         }

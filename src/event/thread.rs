@@ -42,6 +42,8 @@ pub struct Turn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum RewriteFault {
+    /// The generator is a bundled one, which was not trained for it, and was not asked.
+    Untrained,
     /// The model wrote nothing.
     Empty,
     /// It is not a single question.

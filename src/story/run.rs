@@ -744,7 +744,8 @@ fn harmless_fault(fault: &RewriteFault) -> RewriteFault {
         RewriteFault::NamesInvented { words } => RewriteFault::NamesInvented {
             words: harmless(words),
         },
-        RewriteFault::Empty
+        RewriteFault::Untrained
+        | RewriteFault::Empty
         | RewriteFault::NotAQuestion
         | RewriteFault::NothingAdded
         | RewriteFault::TooLong => fault.clone(),

@@ -391,6 +391,9 @@ pub fn call(purpose: &str, begun: Option<(u32, u32)>) -> String {
 #[must_use]
 pub fn rewrite_fault(fault: &RewriteFault) -> String {
     match fault {
+        RewriteFault::Untrained => {
+            "the bundled generator was not trained to rewrite questions".to_owned()
+        }
         RewriteFault::Empty => "the model wrote nothing".to_owned(),
         RewriteFault::NotAQuestion => "the rewriting is not a single question".to_owned(),
         RewriteFault::WordsLost { words } => format!("the rewriting lost {}", words.join(", ")),

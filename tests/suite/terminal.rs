@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use ragscope::trace::list_runs;
+
 use super::pty::{Left, Terminal};
 
 const LARGE: (u16, u16) = (40, 140);
@@ -200,6 +202,55 @@ fn a_recorded_run_replays_without_an_engine() {
     let (status, left) = terminal.ended();
     assert!(status.success(), "{status}");
     assert_eq!(left, Left::CLEAN);
+}
+
+#[test]
+fn a_thread_is_resumed_after_a_kill() {
+    let home = home();
+    let mut terminal = start(home.path(), &["notes"]);
+    terminal.wait_for("2 files, 2 chunks");
+    ask(&mut terminal, "Where was Tam Reeve born?");
+    terminal.wait_for("done in");
+    ask(&mut terminal, "And where was Mira Oakes born?");
+    terminal.wait("the wording", |screen| {
+        let text = screen.contents();
+        let has_wording = text.contains("understood as") || text.contains("used as asked");
+        has_wording && text.contains("run 2 of 2") && text.contains("done in")
+    });
+    let killed = Command::new("kill")
+        .args(["-KILL", &terminal.process().to_string()])
+        .status()
+        .expect("kill");
+    assert!(killed.success());
+    terminal.ended();
+
+    let mut terminal = start(home.path(), &["notes"]);
+    terminal.wait_for("2 files, 2 chunks");
+    terminal.send(ESCAPE);
+    terminal.wait_without("enter ask");
+    terminal.send("S");
+    terminal.wait_for("2 questions");
+    // by a few letters
+    terminal.send("/tmreev");
+    terminal.wait_for("└ And where was Mira Oakes born?");
+    terminal.send(ENTER);
+    terminal.wait_for("run 2 of 2");
+    terminal.send("i");
+    ask(&mut terminal, "And who is older?");
+    terminal.wait("the end of the third run", |screen| {
+        let text = screen.contents();
+        text.contains("run 3 of 3") && text.contains("done in")
+    });
+    terminal.send("\u{3}");
+    terminal.ended();
+
+    let runs = list_runs(&home.path().join("home/state/sessions")).expect("a list");
+    let [third, second, first] = runs.as_slice() else {
+        panic!("{runs:?}")
+    };
+    assert_eq!(first.thread, None);
+    let continued = [&second.thread, &third.thread];
+    assert_eq!(continued, [&Some(first.run.clone()); 2]);
 }
 
 #[test]

@@ -30,14 +30,18 @@ impl FollowUp for ByThread {
 
         let question = run.question;
         let last = &turns[turns.len().saturating_sub(MAX_TURNS)..];
-        let (rewritten, read) = match fitting_prompt(run, last)? {
-            Some((prompt, read)) => (written(run, prompt)?, read),
-            None => (String::new(), 0),
-        };
-        let fault = if read == 0 {
-            Some(RewriteFault::TooLong)
+        let (rewritten, read, fault) = if run.tools.generator.card().practice {
+            // it replies with `unknown`, after a second
+            (String::new(), 0, Some(RewriteFault::Untrained))
         } else {
-            fault(question, &rewritten, &turns[turns.len() - read..])
+            match fitting_prompt(run, last)? {
+                None => (String::new(), 0, Some(RewriteFault::TooLong)),
+                Some((prompt, read)) => {
+                    let rewritten = written(run, prompt)?;
+                    let fault = fault(question, &rewritten, &turns[turns.len() - read..]);
+                    (rewritten, read, fault)
+                }
+            }
         };
 
         let is_used = fault.is_none();

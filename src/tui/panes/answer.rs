@@ -125,6 +125,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         return ready::content(scene, cells);
     };
 
+    earlier_rows(&mut page, run);
     question_rows(&mut page, &run.question);
     follow_up_rows(&mut page, run);
     page.gap();
@@ -154,6 +155,24 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 
 fn question_rows(page: &mut Page<'_>, question: &str) {
     page.text(Tone::Question, " ", question);
+}
+
+/// Writes the turns of the thread before the run, each with its short answer; of a question that was asked
+/// several times in succession, the last.
+fn earlier_rows(page: &mut Page<'_>, run: &Run) {
+    let thread = page.scene.state.thread(run.thread());
+    for pair in thread.windows(2) {
+        if pair[0].id == run.id {
+            return;
+        }
+        if pair[0].question == pair[1].question {
+            continue;
+        }
+        let turn = pair[0].turn();
+        page.text(Tone::Quiet, " ", &pair[0].question);
+        page.text(Tone::Quiet, "    ", &turn.answer);
+        page.gap();
+    }
 }
 
 /// Says what a follow-up question was understood as, or why it was used as it was asked.
