@@ -13,7 +13,7 @@ use super::offsets::Offsets;
 use super::options::ReadOptions;
 use super::walk::{FoundFile, unreadable};
 use super::worker;
-use crate::event::{Metadata, Place, PlaceFrom, SkippedFile, saturating_u32};
+use crate::event::{Metadata, Place, PlaceFrom, SkippedFile, SourceForm, saturating_u32};
 use crate::files;
 
 /// A document.
@@ -75,6 +75,7 @@ pub struct SourceLines {
     pub lines: Vec<String>,
     /// The places of a document that is not text, with the lines where they begin.
     pub places: Vec<PlaceFrom>,
+    pub form: SourceForm,
 }
 
 /// Returns the lines of a file.
@@ -84,11 +85,16 @@ pub struct SourceLines {
 pub fn source_lines(file: &Path) -> Result<SourceLines, String> {
     let bytes = files::read(file).map_err(|error| unreadable(&error))?;
     let path = file.to_string_lossy();
-    match recognise(&path, &bytes)?.format.reader {
-        Reader::Text(_) => Ok(SourceLines {
-            lines: lines_of(&decode(bytes)?.traced.text),
-            places: Vec::new(),
-        }),
+    let format = recognise(&path, &bytes)?.format;
+    match format.reader {
+        Reader::Text(_) => {
+            let text = decode(bytes)?.traced.text;
+            Ok(SourceLines {
+                lines: lines_of(&text),
+                places: Vec::new(),
+                form: format.form(&text, &[]),
+            })
+        }
         Reader::Binary(_) | Reader::Configured(_) => {
             Ok(Document::read(&path, bytes, &ReadOptions::default())?.source_lines())
         }
@@ -194,9 +200,11 @@ impl Document {
 
     /// Returns the lines of a document that is not text.
     pub fn source_lines(&self) -> SourceLines {
+        let places = self.places(0..self.text.len());
         SourceLines {
             lines: lines_of(&self.text),
-            places: self.places(0..self.text.len()),
+            form: self.format.form(&self.text, &places),
+            places,
         }
     }
 

@@ -227,6 +227,7 @@ mod tests {
             first_line: 1,
             last_line: 1,
             place: None,
+            quote: None,
             evidence: Evidence::Marked,
         }
     }

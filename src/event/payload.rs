@@ -235,6 +235,9 @@ pub struct Source {
     /// The places of a document that is not text (pages, sheets), with the lines where they begin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<PlaceFrom>,
+    /// What the lines are, for a viewer that renders them.
+    #[serde(default, skip_serializing_if = "SourceForm::is_lines")]
+    pub form: SourceForm,
     /// The lines to highlight, from 1, both inclusive.
     pub first_line: u32,
     pub last_line: u32,
@@ -242,6 +245,39 @@ pub struct Source {
     /// retrieved.
     #[serde(default)]
     pub changed: bool,
+}
+
+/// What the lines of a document are, besides text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum SourceForm {
+    #[default]
+    Lines,
+    Markdown,
+    /// Rows in the order of their lines. Lines of no row are text.
+    Table {
+        rows: Vec<TableRow>,
+    },
+}
+
+impl SourceForm {
+    /// Returns whether the lines are nothing but text.
+    #[must_use]
+    pub fn is_lines(&self) -> bool {
+        *self == Self::Lines
+    }
+}
+
+/// A row of a table, with its lines in the document.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableRow {
+    /// From 1, both inclusive.
+    pub first_line: u32,
+    pub last_line: u32,
+    /// Whether it names the columns of the rows below it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub header: bool,
+    pub cells: Vec<String>,
 }
 
 /// A recorded run in the sessions folder.
@@ -549,6 +585,9 @@ pub struct Citation {
     /// The page, slide or row, where the file is not text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
+    /// The sentence of the chunk that holds most words of the answer's sentence, if any holds enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quote: Option<String>,
     pub evidence: Evidence,
 }
 

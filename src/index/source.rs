@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 use super::manifest::DocumentEntry;
 use super::{Index, IndexError};
 use crate::corpus::{self, SourceLines};
-use crate::event::{Source, harmless, saturating_u32};
+use crate::event::{Source, SourceForm, harmless, saturating_u32};
 use crate::files;
 
 /// A larger file is shown in part, around the cited lines.
@@ -34,7 +34,11 @@ impl Index {
         };
 
         let kept = self.layout.extracts().read(document, entry);
-        let SourceLines { lines: all, places } = match kept {
+        let SourceLines {
+            lines: all,
+            places,
+            form,
+        } = match kept {
             Some(kept) => kept.source_lines(),
             None => corpus::source_lines(&file).map_err(unreadable)?,
         };
@@ -48,6 +52,7 @@ impl Index {
             path: file.display().to_string(),
             from_line: shown.start as u32 + 1,
             places,
+            form: form_of(form, &shown),
             lines: all[shown]
                 .iter()
                 .map(|line| harmless(shortened(line)).into_owned())
@@ -57,6 +62,18 @@ impl Index {
             changed: is_changed,
         })
     }
+}
+
+/// Returns the form of the shown lines: of a table, the rows that are wholly among them.
+fn form_of(form: SourceForm, shown: &std::ops::Range<usize>) -> SourceForm {
+    let SourceForm::Table { mut rows } = form else {
+        return form;
+    };
+    rows.retain(|row| shown.start < row.first_line as usize && row.last_line as usize <= shown.end);
+    for cell in rows.iter_mut().flat_map(|row| &mut row.cells) {
+        *cell = harmless(shortened(cell)).into_owned();
+    }
+    SourceForm::Table { rows }
 }
 
 /// Returns whether the size or the time of a file changed since it was indexed, or it is gone.

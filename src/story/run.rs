@@ -462,7 +462,7 @@ impl Run {
                 self.outcome = Some(outcome.clone());
                 self.text = many_lines(text);
                 self.answer = one_line(answer.trim());
-                self.citations = citations.clone();
+                self.citations = text::citations(citations);
                 self.usage = *usage;
             }
             _ => {}

@@ -101,7 +101,7 @@ impl Step {
     pub(super) fn finish(&mut self, text: &str, uncertainty: &Uncertainty, cited: &[Citation]) {
         self.text = many_lines(text).trim().to_owned();
         self.uncertainty = Some(uncertainty.clone());
-        self.citations = cited.to_vec();
+        self.citations = super::text::citations(cited);
     }
 
     pub(super) fn attribute(&mut self, chunks: &[AttendedChunk]) {

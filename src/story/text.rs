@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::{ChunkText, CorpusCard, Hit, Metadata, Utility, harmless};
+use crate::event::{ChunkText, Citation, CorpusCard, Hit, Metadata, Utility, harmless};
 
 const TAB: &str = "    ";
 
@@ -54,6 +54,15 @@ pub(super) fn hit(hit: &Hit) -> Hit {
         *heading = one_line(heading);
     }
     hit
+}
+
+/// Returns citations whose quotes are harmless. The path stays as it is, as that of a hit does.
+pub(super) fn citations(citations: &[Citation]) -> Vec<Citation> {
+    let harmless = |citation: &Citation| Citation {
+        quote: citation.quote.as_deref().map(many_lines),
+        ..citation.clone()
+    };
+    citations.iter().map(harmless).collect()
 }
 
 /// Returns what documents say of themselves on one line each.

@@ -7,6 +7,7 @@
 //! | [`keys`] | every action, declared once |
 //! | [`view`] | the trait of panes and overlays, and the input of drawing |
 //! | [`pane`], [`panes`], [`overlays`] | the content, as rows |
+//! | [`document`] | the lines of a document, rendered |
 //! | [`screen`], [`chrome`], [`layout`], [`viewport`] | its position on the screen |
 //! | [`theme`], [`text`] | its look |
 //! | [`app`] | the reaction to keys and records |
@@ -26,6 +27,7 @@ pub mod pane;
 pub mod ui;
 pub mod view;
 pub mod page;
+pub mod document;
 pub mod panes;
 pub mod overlays;
 pub mod fuzzy;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::event::{
     CorpusCard, Event, IndexProgress, IndexReport, LocalModel, ModelCard, ModelList, ModelRole,
     Operation, Outcome, Prefixes, Problem, PullProgress, Record, RunEvent, RunSummary,
-    SessionEvent, Source, TracedLookup,
+    SessionEvent, Source, SourceForm, TableRow, TracedLookup,
 };
 use crate::story::text::{self, one_line};
 use crate::story::words;
@@ -346,7 +346,24 @@ fn harmless_source(source: &Source) -> Source {
         document: one_line(&source.document),
         path: one_line(&source.path),
         lines: source.lines.iter().map(|line| one_line(line)).collect(),
+        form: harmless_form(&source.form),
         ..source.clone()
+    }
+}
+
+fn harmless_form(form: &SourceForm) -> SourceForm {
+    match form {
+        SourceForm::Lines => SourceForm::Lines,
+        SourceForm::Markdown => SourceForm::Markdown,
+        SourceForm::Table { rows } => {
+            let harmless = |row: &TableRow| TableRow {
+                cells: row.cells.iter().map(|cell| one_line(cell)).collect(),
+                ..row.clone()
+            };
+            SourceForm::Table {
+                rows: rows.iter().map(harmless).collect(),
+            }
+        }
     }
 }
 

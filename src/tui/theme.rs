@@ -72,6 +72,8 @@ tones! {
     Highlight = "highlight",
     /// The cited lines of a source.
     Cited = "cited",
+    /// Code in a rendered document.
+    Code = "code",
     /// A match of the search.
     Match = "match",
     /// A short message in the status line.

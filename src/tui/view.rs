@@ -200,6 +200,8 @@ pub enum Request {
     UseModel(Box<LocalModel>),
     /// Download a model.
     PullModel(String),
+    /// Show sources as they are, or rendered.
+    SwitchSource,
     /// Stop the download that is under way.
     StopPull,
     /// Stop the measurement of the context.

@@ -25,12 +25,16 @@ pub struct Item {
 pub struct Row {
     pub line: Line<'static>,
     pub item: Option<Item>,
+    /// The line of the document that it shows, from 1.
+    pub number: Option<u32>,
 }
 
 /// Rows from top to bottom.
 #[derive(Debug, Clone, Default)]
 pub struct Content {
     pub rows: Vec<Row>,
+    /// The rows that stay in sight until the next of these: the headers of tables, in order.
+    pub heads: Vec<Range<usize>>,
 }
 
 /// The position of the window.
@@ -49,6 +53,16 @@ impl Content {
         self.rows.push(Row {
             line: line.into(),
             item: None,
+            number: None,
+        });
+    }
+
+    /// A row of a line of a document.
+    pub fn numbered(&mut self, number: u32, line: impl Into<Line<'static>>) {
+        self.rows.push(Row {
+            line: line.into(),
+            item: None,
+            number: Some(number),
         });
     }
 
@@ -57,6 +71,7 @@ impl Content {
         self.rows.push(Row {
             line: line.into(),
             item: Some(item),
+            number: None,
         });
     }
 
@@ -92,6 +107,23 @@ impl Content {
             .take_while(|row| row.item == Some(item))
             .count();
         Some(first..first + len)
+    }
+
+    /// The first row of a line of a document, or of the line after it where it has none.
+    pub fn row_of_line(&self, number: u32) -> Option<usize> {
+        let is_at = |row: &Row| row.number.is_some_and(|at| at >= number);
+        self.rows.iter().position(is_at)
+    }
+
+    /// The line of a document that is shown at a row, or next below it.
+    pub fn line_at(&self, row: usize) -> Option<u32> {
+        self.rows.get(row..)?.iter().find_map(|row| row.number)
+    }
+
+    /// The rows above the window that stay in sight, when it begins at `top`.
+    pub fn head(&self, top: usize) -> Option<Range<usize>> {
+        let begun = self.heads.partition_point(|head| head.start < top);
+        self.heads[..begun].last().cloned()
     }
 
     /// First row of the window at a height.
@@ -137,8 +169,9 @@ impl Scroll {
     /// Moves the window so that rows are in sight.
     pub fn show(&mut self, rows: Range<usize>, content: &Content, height: usize) {
         let top = content.top(self, height);
-        let shown = if rows.start < top || rows.len() > height {
-            rows.start
+        let covered = content.head(top).map_or(0, |head| head.len());
+        let shown = if rows.start < top + covered || rows.len() + covered > height {
+            rows.start.saturating_sub(covered)
         } else {
             top.max(rows.end.saturating_sub(height))
         };
@@ -187,7 +220,12 @@ impl Window<'_> {
     pub fn draw(&self, area: Rect, buffer: &mut Buffer) {
         let height = usize::from(area.height);
         let top = self.content.top(self.scroll, height);
-        for (y, row) in (area.y..area.bottom()).zip(self.content.rows.iter().skip(top)) {
+        let head = self.content.head(top).unwrap_or_default();
+        let below = top + head.len();
+        let rows = self.content.rows[head]
+            .iter()
+            .chain(self.content.rows.iter().skip(below));
+        for (y, row) in (area.y..area.bottom()).zip(rows) {
             let line_area = Rect {
                 y,
                 height: 1,
@@ -332,6 +370,18 @@ mod tests {
         assert_eq!(content(20).top(&scroll, 5), 15);
         scroll.by(-2, &content(20), 5);
         assert_eq!(content(30).top(&scroll, 5), 13);
+    }
+
+    #[test]
+    fn a_row_is_not_shown_below_a_head() {
+        let mut content = content(20);
+        content.heads.push(1..3);
+        let mut scroll = Scroll::default();
+        assert_eq!(content.head(1), None);
+        scroll.show(9..10, &content, 5);
+        assert_eq!((scroll.top, content.head(5)), (5, Some(1..3)));
+        scroll.show(6..7, &content, 5);
+        assert_eq!(scroll.top, 4);
     }
 
     #[test]

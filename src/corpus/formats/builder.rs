@@ -10,7 +10,7 @@ use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
 /// Maximum size of the text of one file.
 const MAX_TEXT_BYTES: usize = 64 << 20;
 /// The header of a table is among its first rows.
-const MAX_ROWS_ABOVE_HEADER: usize = 10;
+pub(super) const MAX_ROWS_ABOVE_HEADER: usize = 10;
 /// A longer cell is text, not the name of a column.
 const MAX_COLUMN_NAME_CHARS: usize = 80;
 /// Maximum size of the names of columns that a row has with it: the values count.

@@ -28,6 +28,7 @@ mod markup_lines;
 mod metadata;
 mod notebook;
 mod settings;
+mod sheet_rows;
 mod subtitles;
 mod table;
 
@@ -40,7 +41,7 @@ pub use unread::{UNREAD, Unread};
 use super::document::Heading;
 use super::offsets::Offsets;
 use super::options::ReadOptions;
-use crate::event::{Metadata, Place};
+use crate::event::{Metadata, Place, PlaceFrom, SourceForm};
 
 /// The formats that are read.
 pub static FORMATS: &[&Format] = &[
@@ -177,6 +178,22 @@ impl Format {
             Reader::Text(_) => String::new(),
             Reader::Binary(_) => self.library.to_owned(),
             Reader::Configured(_) => format!("{} {}", self.library, options.key()),
+        }
+    }
+
+    /// Returns what the lines of a document of this format are; `text` are these lines.
+    pub(super) fn form(&self, text: &str, places: &[PlaceFrom]) -> SourceForm {
+        let sheets = [&office::EXCEL, &open_document::SHEETS];
+        if *self == markdown::FORMAT {
+            SourceForm::Markdown
+        } else if *self == table::FORMAT {
+            let rows = table::rows(text);
+            SourceForm::Table { rows }
+        } else if sheets.contains(&self) {
+            let rows = sheet_rows::rows(text, places);
+            SourceForm::Table { rows }
+        } else {
+            SourceForm::Lines
         }
     }
 

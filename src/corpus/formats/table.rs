@@ -9,7 +9,7 @@ use super::builder::MAX_NAMES_BYTES;
 use super::{Extract, Format, Reader};
 use crate::corpus::fold_white_space;
 use crate::corpus::offsets::Traced;
-use crate::event::saturating_u32;
+use crate::event::{TableRow, saturating_u32};
 
 pub(super) const FORMAT: Format = Format {
     name: "table",
@@ -28,15 +28,12 @@ const MAX_ROW_BYTES: usize = 64 << 10;
 const MAX_NAME_BYTES: usize = 40;
 
 fn extract(source: &str) -> Extract {
-    let separator = separator(source);
-    let has_quotes = Rows::new(source, separator, true).all(|row| !row.is_unclosed(source));
-    let rows = || Rows::new(source, separator, has_quotes);
-    let sample: Vec<Vec<String>> = rows().take(SAMPLE_ROWS).map(|row| row.cells).collect();
-    let names = header(&sample);
+    let dialect = Dialect::of(source);
+    let names = dialect.names.as_deref();
 
     let mut traced = Traced::with_capacity(source.len() * 2);
-    for row in rows().skip(usize::from(names.is_some() && sample.len() > 1)) {
-        let line = line(&row.cells, names.as_deref().filter(|_| sample.len() > 1));
+    for row in dialect.rows(source).skip(usize::from(names.is_some())) {
+        let line = line(&row.cells, names);
         if line.is_empty() {
             continue;
         }
@@ -48,6 +45,56 @@ fn extract(source: &str) -> Extract {
     Extract {
         origin: traced.origin,
         ..Extract::verbatim(traced.text)
+    }
+}
+
+/// Returns the rows of a table with their lines, the header among them.
+pub(super) fn rows(source: &str) -> Vec<TableRow> {
+    let dialect = Dialect::of(source);
+    let mut line = 1;
+    let mut counted = 0;
+    let mut line_at = |at: usize| {
+        line += source[counted..at].matches('\n').count();
+        counted = at;
+        saturating_u32(line)
+    };
+    dialect
+        .rows(source)
+        .enumerate()
+        .map(|(index, row)| TableRow {
+            first_line: line_at(row.start),
+            last_line: line_at(row.end),
+            header: index == 0 && dialect.names.is_some(),
+            cells: row.cells,
+        })
+        .collect()
+}
+
+/// How a table is written.
+struct Dialect {
+    separator: u8,
+    has_quotes: bool,
+    /// The names of the columns, where the first of several rows has them.
+    names: Option<Vec<String>>,
+}
+
+impl Dialect {
+    fn of(source: &str) -> Self {
+        let separator = separator(source);
+        let has_quotes = Rows::new(source, separator, true).all(|row| !row.is_unclosed(source));
+        let sample: Vec<Vec<String>> = Rows::new(source, separator, has_quotes)
+            .take(SAMPLE_ROWS)
+            .map(|row| row.cells)
+            .collect();
+        Self {
+            separator,
+            has_quotes,
+            names: header(&sample).filter(|_| sample.len() > 1),
+        }
+    }
+
+    fn rows<'a>(&self, source: &'a str) -> Rows<'a> {
+        Rows::new(source, self.separator, self.has_quotes)
     }
 }
 
@@ -240,6 +287,24 @@ mod tests {
             let origin = found.origin.source_range(at..at + words.len());
             assert_eq!(&source[origin.start as usize..origin.end as usize], part);
         }
+    }
+
+    #[test]
+    fn rows_have_their_lines() {
+        let cells = |row: &TableRow| row.cells.join("|");
+        let found: Vec<_> = rows("name,note\n\nAnn,\"one\ntwo\"\r\nBob,\n")
+            .iter()
+            .map(|row| (row.first_line, row.last_line, row.header, cells(row)))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (1, 1, true, "name|note".to_owned()),
+                (3, 4, false, "Ann|one two".to_owned()),
+                (5, 5, false, "Bob|".to_owned()),
+            ]
+        );
+        assert!(!rows("1,2\n3,4\n")[0].header);
     }
 
     #[test]

@@ -24,6 +24,7 @@ struct SourceSentence {
     passage: usize,
     lines: [u32; 2],
     place: Option<Place>,
+    text: String,
     words: HashSet<String>,
 }
 
@@ -41,11 +42,12 @@ impl Supports {
                 for word in &words {
                     *supports.sources_with.entry(word.clone()).or_default() += 1;
                 }
-                let lines = lines(hit, range);
+                let lines = lines(hit, range.clone());
                 supports.sources.push(SourceSentence {
                     passage: supports.passages.len(),
                     lines,
                     place: hit.chunk.place(lines),
+                    text: hit.chunk.text[range].to_owned(),
                     words,
                 });
             }
@@ -59,8 +61,7 @@ impl Supports {
     pub fn cite(&self, sentence: &str) -> Vec<Citation> {
         let marked: Vec<Citation> = marks(sentence)
             .into_iter()
-            .filter_map(|label| self.passages.iter().find(|passage| passage.label == label))
-            .cloned()
+            .filter_map(|label| self.marked(label, sentence))
             .collect();
         if marked.is_empty() {
             self.best_by_words(sentence).into_iter().collect()
@@ -69,12 +70,43 @@ impl Supports {
         }
     }
 
+    /// Returns the citation of a passage that a sentence marks, with the source sentence in it.
+    fn marked(&self, label: u32, sentence: &str) -> Option<Citation> {
+        let at = self
+            .passages
+            .iter()
+            .position(|passage| passage.label == label)?;
+        let sources = self.sources.iter().filter(|source| source.passage == at);
+        let best = self.best(&unmarked(sentence), sources);
+        Some(Citation {
+            quote: best.map(|(_, source)| source.text.clone()),
+            ..self.passages[at].clone()
+        })
+    }
+
     fn best_by_words(&self, sentence: &str) -> Option<Citation> {
+        let (share, source) = self.best(sentence, self.sources.iter())?;
+        let passage = self.passages.get(source.passage)?.clone();
+        Some(Citation {
+            first_line: source.lines[0],
+            last_line: source.lines[1],
+            place: source.place.clone(),
+            quote: Some(source.text.clone()),
+            evidence: Evidence::Overlap { share },
+            ..passage
+        })
+    }
+
+    /// Returns the source sentence that holds most of the words of `sentence`, with its share of
+    /// them, if it is large enough.
+    fn best<'a>(
+        &self,
+        sentence: &str,
+        sources: impl Iterator<Item = &'a SourceSentence>,
+    ) -> Option<(f32, &'a SourceSentence)> {
         let words = words(sentence);
         let total: f32 = words.iter().map(|word| self.weight(word)).sum();
-        let (share, source) = self
-            .sources
-            .iter()
+        sources
             .map(|source| {
                 let held = words.intersection(&source.words);
                 let weight: f32 = held.map(|word| self.weight(word)).sum();
@@ -82,16 +114,7 @@ impl Supports {
             })
             .filter(|(share, _)| *share >= MIN_SHARE)
             // of equal ones the first: passages come best first
-            .reduce(|best, next| if next.0 > best.0 { next } else { best })?;
-
-        let passage = self.passages.get(source.passage)?.clone();
-        Some(Citation {
-            first_line: source.lines[0],
-            last_line: source.lines[1],
-            place: source.place.clone(),
-            evidence: Evidence::Overlap { share },
-            ..passage
-        })
+            .reduce(|best, next| if next.0 > best.0 { next } else { best })
     }
 
     /// Returns the inverse document frequency over the source sentences: a word that none of them
@@ -110,6 +133,7 @@ fn citation(label: u32, hit: &Hit) -> Citation {
         first_line: hit.chunk.lines[0],
         last_line: hit.chunk.lines[1],
         place: hit.chunk.place(hit.chunk.lines),
+        quote: None,
         evidence: Evidence::Marked,
     }
 }
@@ -140,6 +164,19 @@ fn words(text: &str) -> HashSet<String> {
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect()
+}
+
+/// Returns a sentence without the labels that it names.
+fn unmarked(sentence: &str) -> String {
+    let is_label = |label: &str| label.trim().parse::<u32>().is_ok();
+    let mut kept = String::with_capacity(sentence.len());
+    for part in sentence.split('[') {
+        match part.split_once(']') {
+            Some((inside, rest)) if inside.split(',').all(is_label) => kept.push_str(rest),
+            _ => kept.push_str(part),
+        }
+    }
+    kept
 }
 
 /// Returns the labels that a sentence names: `[2]`, `[1, 3]`.

@@ -1,7 +1,7 @@
 //! Opening overlays, serving the requests of views, changing settings, saving.
 
 use crate::config::{Location, Part, Setting};
-use crate::event::{ChunkText, Command, Source};
+use crate::event::{ChunkText, Command, Source, SourceForm};
 use crate::story::words;
 use crate::tui::keys::Action;
 use crate::tui::overlays::{self, Open, Origin};
@@ -83,6 +83,12 @@ impl App {
             Request::OpenThread(runs, chosen) => self.open_thread(runs, chosen),
             Request::UseModel(model) => self.use_model(&model),
             Request::PullModel(reference) => self.pull_model(reference),
+            Request::SwitchSource => {
+                self.ui.raw_sources = !self.ui.raw_sources;
+                if let Some(open) = &mut self.overlay {
+                    open.rebuild();
+                }
+            }
             Request::StopPull => self.stop_pull(),
             Request::StopMeasuring => {
                 self.stop_measuring();
@@ -157,8 +163,12 @@ impl App {
         }
 
         let recorded = self.recorded_source(&passage);
-        let corpus = self.scene().run.and_then(|run| run.corpus.clone());
-        self.open(overlays::Source::new(passage, recorded, origin).read_over(corpus.as_ref()));
+        let view = overlays::Source::new(passage, recorded, origin);
+        let view = match self.scene().run {
+            Some(run) => view.of_run(run),
+            None => view,
+        };
+        self.open(view);
     }
 
     /// Returns the reason that the document itself is unavailable; `None` when it can be requested.
@@ -181,6 +191,7 @@ impl App {
             lines: hit.chunk.text.lines().map(str::to_owned).collect(),
             from_line: hit.chunk.lines[0],
             places: hit.chunk.places.clone(),
+            form: SourceForm::Lines,
             first_line: passage.first_line,
             last_line: passage.last_line,
             changed: false,

@@ -28,6 +28,8 @@ pub enum Context {
     Settings,
     /// While the list of threads is open.
     Threads,
+    /// While the source of a passage is open.
+    Source,
 }
 
 impl Context {
@@ -43,6 +45,7 @@ impl Context {
             Self::Choosing => "Choosing",
             Self::Settings => "Settings",
             Self::Threads => "Threads",
+            Self::Source => "Source",
         }
     }
 
@@ -53,6 +56,7 @@ impl Context {
         Self::Replay,
         Self::Settings,
         Self::Threads,
+        Self::Source,
         Self::Choosing,
         Self::Field,
         Self::Reading,
@@ -65,6 +69,7 @@ impl Context {
         &[Self::Field, Self::Everywhere],
         &[Self::Panes, Self::Reading, Self::Everywhere],
         &[Self::Replay, Self::Panes, Self::Reading, Self::Everywhere],
+        &[Self::Source, Self::Reading, Self::Everywhere],
         &[
             Self::Settings,
             Self::Choosing,
@@ -151,6 +156,8 @@ macro_rules! action_list {
             RunChanged = "run-changed" Settings ["r"] "run the question again with these settings" => App::again;
 
             RenameThread = "rename-thread" Threads ["R"] "rename this thread" => |app| app.act(Action::RenameThread);
+
+            SwitchSource = "switch-source" Source ["v"] "show the text as it is, or rendered" => |app| app.act(Action::SwitchSource);
 
             Accept = "accept" Field ["enter"] "accept" => App::accept;
             FieldUp = "field-up" Field ["up", "ctrl-k"] "previous entry" => |app| app.move_below_input(-1);

@@ -72,6 +72,11 @@ impl Open {
         self.view.settle(&self.content, height, &mut self.scroll);
     }
 
+    /// Rebuilds its rows before they are drawn again.
+    pub fn rebuild(&mut self) {
+        self.cells = None;
+    }
+
     /// Returns its rows, as they were prepared.
     pub fn content(&self) -> &Content {
         &self.content
@@ -81,7 +86,7 @@ impl Open {
     pub fn receive(&mut self, event: &Event, state: &State) -> Reaction {
         let reaction = self.view.receive(event, state);
         if reaction != Reaction::Nothing {
-            self.cells = None;
+            self.rebuild();
         }
         reaction
     }

@@ -100,7 +100,8 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
         | Context::Field
         | Context::Choosing
         | Context::Settings
-        | Context::Threads => false,
+        | Context::Threads
+        | Context::Source => false,
     };
     let actions = Action::ALL
         .iter()

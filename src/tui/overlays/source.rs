@@ -1,19 +1,18 @@
 //! The source viewer.
 
+use std::ops::Range;
+
 use ratatui::text::Line;
 
-use crate::event::{CorpusCard, Event, Operation, SessionEvent, Source as Document};
-use crate::story::words;
-use crate::tui::keys::Action;
+use crate::event::{Event, Operation, SessionEvent, Source as Document};
+use crate::story::{Run, words};
+use crate::tui::document::{self, Cited, Drawn, Lines};
+use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
 use crate::tui::state::State;
-use crate::tui::text;
 use crate::tui::theme::Tone;
-use crate::tui::view::{Copied, Passage, Reaction, Scene, Size, View};
-use crate::tui::viewport::{Content, Item, Scroll};
-
-/// Longer lines are truncated here, so that a file of one line of many megabytes stays readable.
-const LONGEST_LINE: usize = 20_000;
+use crate::tui::view::{Copied, Passage, Reaction, Request, Scene, Size, View};
+use crate::tui::viewport::{Content, Scroll};
 
 /// The document at a passage.
 pub struct Source {
@@ -23,8 +22,15 @@ pub struct Source {
     origin: Origin,
     /// The generation of the index that the run read.
     generation: Option<u64>,
+    /// The lines of the chunk of the passage.
+    chunk: [u32; 2],
+    /// The sentences of the chunk that the answer cites.
+    cited: Vec<Cited>,
     /// The position that the window was given; at another one, the user has scrolled.
     put_at: usize,
+    /// The number of rows and the line at the top of the window, as they were last.
+    rows: usize,
+    top_line: Option<u32>,
 }
 
 /// The origin of the text in the source viewer.
@@ -44,17 +50,32 @@ impl Source {
     /// Creates a viewer of a passage; `recorded` is its text as the run recorded it.
     pub fn new(passage: Passage, recorded: Option<Document>, origin: Origin) -> Self {
         Self {
+            chunk: [passage.first_line, passage.last_line],
             passage,
             document: recorded,
             origin,
             generation: None,
+            cited: Vec::new(),
             put_at: 0,
+            rows: 0,
+            top_line: None,
         }
     }
 
-    /// Remembers the corpus of the run, to notice when the index has moved on.
-    pub fn read_over(mut self, corpus: Option<&CorpusCard>) -> Self {
-        self.generation = corpus.map(|corpus| corpus.generation);
+    /// Remembers the index that the run read, to notice when it has moved on, and what the answer
+    /// cites of the chunk.
+    pub fn of_run(mut self, run: &Run) -> Self {
+        self.generation = run.corpus.as_ref().map(|corpus| corpus.generation);
+        if let Some(hit) = run.hit(self.passage.chunk) {
+            self.chunk = hit.chunk.lines;
+        }
+
+        let by_steps = run.steps.iter().flat_map(|step| &step.citations);
+        self.cited = by_steps
+            .chain(&run.citations)
+            .filter(|citation| citation.chunk == self.passage.chunk)
+            .filter_map(Cited::of)
+            .collect();
         self
     }
 
@@ -87,6 +108,33 @@ impl View for Source {
 
     fn size(&self) -> Size {
         Size::up_to(130, 90)
+    }
+
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Source]
+    }
+
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[
+            (Action::Back, "close"),
+            (Action::SwitchSource, "raw/rendered"),
+            (Action::Search, "search"),
+            (Action::Copy, "copy"),
+        ]
+    }
+
+    fn act(&self, action: Action, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Request> {
+        if action != Action::SwitchSource {
+            return None;
+        }
+        let form = self.document.as_ref().map(|document| &document.form);
+        Some(if form.is_some_and(document::is_rendered) {
+            Request::SwitchSource
+        } else {
+            Request::Refuse(
+                "this text is shown as it is: it is neither Markdown nor a table".to_owned(),
+            )
+        })
     }
 
     fn copied(&self, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
@@ -129,18 +177,21 @@ impl View for Source {
         false
     }
 
-    /// Keeps the cited lines visible until the user scrolls.
+    /// Keeps the passage visible until the user scrolls, and then the line at the top when the rows
+    /// were made again.
     fn settle(&mut self, content: &Content, height: usize, scroll: &mut Scroll) {
-        if scroll.top != self.put_at {
-            return;
+        let is_rebuilt = content.rows.len() != self.rows;
+        self.rows = content.rows.len();
+        if scroll.top == self.put_at {
+            let passage = content.row_of_line(self.passage.first_line).unwrap_or(0);
+            let above = passage.saturating_sub(height / 4);
+            self.put_at = above.min(content.rows.len().saturating_sub(height));
+            scroll.top = self.put_at;
+        } else if is_rebuilt {
+            let same = self.top_line.and_then(|line| content.row_of_line(line));
+            scroll.top = same.unwrap_or(scroll.top);
         }
-        let cited = content
-            .items()
-            .next()
-            .and_then(|item| content.rows_of(item));
-        let above = cited.map_or(0, |cited| cited.start.saturating_sub(height / 4));
-        self.put_at = above.min(content.rows.len().saturating_sub(height));
-        scroll.top = self.put_at;
+        self.top_line = content.line_at(content.top(scroll, height));
     }
 }
 
@@ -152,7 +203,7 @@ impl Source {
     }
 }
 
-/// The document, each line with its number, wrapped; the cited lines are one item.
+/// The document, each line with its number.
 fn rows(view: &Source, scene: &Scene<'_>, cells: usize) -> Content {
     let mut page = Page::new(scene, cells);
     if let Some((tone, words)) = remark(view, scene) {
@@ -163,20 +214,28 @@ fn rows(view: &Source, scene: &Scene<'_>, cells: usize) -> Content {
         return page.content;
     };
 
+    let lines = Lines::of(document);
     let last = document.from_line as usize + document.lines.len();
-    let digits = last.to_string().len().max(3);
-    for (line, number) in document.lines.iter().zip(document.from_line..) {
+    let gutter = Gutter {
+        digits: last.to_string().len().max(3),
+        chunk: view.chunk,
+        passage: [document.first_line, document.last_line],
+        marks: document::marks(document, &lines, &view.cited),
+    };
+    let room = cells.saturating_sub(gutter.digits + 5);
+    let drawn = if scene.ui.raw_sources {
+        document::raw(&lines, room)
+    } else {
+        document::rendered(document, &lines, room)
+    };
+
+    for ((at, line), number) in drawn.into_iter().enumerate().zip(document.from_line..) {
         if let Some(caption) = caption(document, number) {
-            let words = format!("  {:>digits$} ── {caption} ──", "");
+            let words = format!("  {:>1$} ── {caption} ──", "", gutter.digits);
             page.line(page.span(Tone::Quiet, words));
         }
-        let numbered = NumberedLine {
-            line,
-            number,
-            digits,
-            is_cited: (document.first_line..=document.last_line).contains(&number),
-        };
-        numbered.rows(&mut page);
+        gutter.rows(line, number, &mut page);
+        gutter.left_out(lines.left_out(at), &mut page);
     }
     page.content
 }
@@ -191,41 +250,53 @@ fn caption(document: &Document, line: u32) -> Option<String> {
     words::place_caption(&places[at].place, before)
 }
 
-/// A line of the document with its number.
-struct NumberedLine<'a> {
-    line: &'a str,
-    number: u32,
+/// The numbers of the lines, and what is highlighted of them.
+struct Gutter {
     /// Cells of the column of numbers.
     digits: usize,
-    is_cited: bool,
+    /// Lines from 1, both inclusive.
+    chunk: [u32; 2],
+    passage: [u32; 2],
+    /// Bytes of the shown lines.
+    marks: Vec<Range<usize>>,
 }
 
-impl NumberedLine<'_> {
-    fn rows(&self, page: &mut Page<'_>) {
+impl Gutter {
+    /// Writes a line of the document.
+    fn rows(&self, line: Drawn, number: u32, page: &mut Page<'_>) {
         let digits = self.digits;
-        let shown = &self.line[..self.line.floor_char_boundary(LONGEST_LINE)];
-        let room = page.cells.saturating_sub(digits + 5);
-        for (at, range) in text::wrap(shown, room).into_iter().enumerate() {
-            let number = if at == 0 {
-                self.number.to_string()
+        let is_in = |[first, last]: [u32; 2]| (first..=last).contains(&number);
+        let is_of_chunk = is_in(self.chunk) || is_in(self.passage);
+        if line.is_header {
+            let start = page.content.rows.len();
+            page.content.heads.push(start..start + line.rows.len());
+        }
+
+        for (at, row) in line.rows.into_iter().enumerate() {
+            let shown = if at == 0 {
+                number.to_string()
             } else {
                 String::new()
             };
-            let number = page.span(Tone::Quiet, format!("  {number:>digits$} "));
-            if self.is_cited {
-                let rule = page.span(Tone::Focus, "┃ ");
-                let words = page.span(Tone::Cited, &shown[range]);
-                page.item(Item::default(), Line::from(vec![number, rule, words]));
+            let rule = if is_of_chunk {
+                page.span(Tone::Focus, "┃ ")
             } else {
-                let rule = page.span(Tone::Border, "│ ");
-                let words = page.span(Tone::Text, &shown[range]);
-                page.line(Line::from(vec![number, rule, words]));
+                page.span(Tone::Border, "│ ")
+            };
+            let mut spans = vec![page.span(Tone::Quiet, format!("  {shown:>digits$} ")), rule];
+            for piece in row {
+                piece.spans(page.scene, &self.marks, &mut spans);
             }
+            page.content.numbered(number, Line::from(spans));
         }
+    }
 
-        let hidden = self.line.len() - shown.len();
-        if hidden > 0 {
-            let words = format!("  {:>digits$} │ … {hidden} more bytes in this line", "");
+    fn left_out(&self, bytes: usize, page: &mut Page<'_>) {
+        if bytes > 0 {
+            let words = format!(
+                "  {:>1$} │ … {bytes} more bytes in this line",
+                "", self.digits
+            );
             page.line(page.span(Tone::Quiet, words));
         }
     }

@@ -52,6 +52,8 @@ pub struct Ui {
     pub mouse: bool,
     /// The player of a recorded run; without one there is an engine behind the screen.
     pub player: Option<Player>,
+    /// True while sources are shown as they are, not rendered.
+    pub raw_sources: bool,
     /// The names of all themes.
     pub themes: Vec<String>,
 }
@@ -70,6 +72,7 @@ impl Ui {
             clock: Duration::ZERO,
             mouse: options.config.screen.mouse,
             player: None,
+            raw_sources: false,
             themes: Theme::names(&options.paths.config.join("themes")),
         }
     }

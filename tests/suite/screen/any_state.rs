@@ -82,6 +82,7 @@ fn hostile(text: &str) -> Screen {
                     first_line: 0,
                     last_line: u32::MAX,
                     place: None,
+                    quote: Some(words("q")),
                     evidence: Evidence::Marked,
                 });
             }

@@ -1,6 +1,6 @@
 //! Keys, the mouse and pasting do what they say.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ragscope::event::{
@@ -8,9 +8,11 @@ use ragscope::event::{
     SessionEvent, Thread, Turn,
 };
 use ragscope::tui::app::Effect;
+use ragscope::tui::theme::{Depth, Theme, Tone};
+use ratatui::buffer::Cell;
 
 use super::scenes::{
-    closed_book, followed_up, listed_sessions, listed_threads, opened_source, regenerated,
+    closed_book, followed_up, listed_sessions, listed_threads, opened, opened_source, regenerated,
     replayed, streaming,
 };
 use super::stage::*;
@@ -540,6 +542,64 @@ fn only_what_happens_now_can_be_stopped() {
     });
     screen.shows("✗ it panicked").press("esc");
     assert!(!stopped(&mut screen));
+}
+
+/// Returns the words that the screen highlights as cited, row by row.
+fn highlighted(screen: &mut Screen) -> Vec<String> {
+    let theme = Theme::load("dark", Path::new(""), Depth::True).expect("a theme");
+    let cited = theme.style(Tone::Cited).bg.expect("a colour");
+    let buffer = screen.buffer(100, 30);
+    let words = |row: &[Cell]| -> String {
+        let cited = row.iter().filter(|cell| cell.bg == cited);
+        cited.map(Cell::symbol).collect()
+    };
+    let rows = buffer.content.chunks(100).map(words);
+    rows.filter(|words| !words.is_empty()).collect()
+}
+
+#[test]
+fn cited_sentences_are_highlighted_in_both_views() {
+    let mut records = recorded();
+    for record in &mut records {
+        if let Event::Run(RunEvent::StepFinished { citations, .. }) = &mut record.event {
+            for citation in citations {
+                citation.quote = Some("She kept the notebooks of her teacher and".to_owned());
+            }
+        }
+    }
+    let mut screen = ready();
+    screen.apply(&records).press("esc 3 j o").session(page());
+    let quoted = ["She kept the", "notebooks of her teacher and"];
+    assert_eq!(highlighted(&mut screen), quoted);
+    screen
+        .shows("• tide tables")
+        .press("v")
+        .shows("- tide tables");
+    assert_eq!(highlighted(&mut screen), quoted);
+
+    // without a quote the lines of the passage
+    let mut screen = opened("3 j o", page());
+    assert_eq!(highlighted(&mut screen).len(), 2);
+}
+
+#[test]
+fn a_source_stays_at_its_line_between_raw_and_rendered() {
+    let mut screen = opened("3 j o", table());
+    screen.buffer(60, 16);
+    screen.press("ctrl-d ctrl-d ctrl-d");
+    let top = |screen: &mut Screen| {
+        let text = screen.text(60, 16);
+        let row = text.lines().nth(5).unwrap_or_default().to_owned();
+        row.chars().filter(char::is_ascii_digit).collect::<String>()
+    };
+    let before = top(&mut screen);
+    assert!(screen.text(60, 16).contains("built in"));
+    screen.press("v");
+    assert!(!screen.text(60, 16).contains("built in"));
+    screen.press("v");
+    assert_eq!(top(&mut screen), before);
+    // plain text has one form
+    opened_source().press("v").shows("shown as it is");
 }
 
 #[test]

@@ -57,6 +57,9 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ),
         ("second_run", second_run()),
         ("source", opened_source()),
+        ("source_page", opened("3 j o", page())),
+        ("source_page_raw", at(opened("3 j o", page()), "v")),
+        ("source_table", opened("3 j o", table())),
         ("source_reading", at(answered(), "3 j o")),
         ("prompts", at(answered(), "p j")),
         ("settings", at(answered(), "s j j j j j")),
@@ -244,8 +247,13 @@ pub fn second_run() -> Screen {
 }
 
 pub fn opened_source() -> Screen {
+    opened("3 j o", source())
+}
+
+/// The screen with a source that these keys open.
+pub fn opened(keys: &str, source: SessionEvent) -> Screen {
     let mut screen = answered();
-    screen.press("3 j o").session(source());
+    screen.press(keys).session(source);
     screen
 }
 

@@ -10,8 +10,8 @@ use ragscope::event::{
     Belief, BeliefSample, Command, CorpusCard, Event, HitUtility, IndexPhase, IndexProgress,
     IndexReport, LocalModel, MachineMemory, MemoryNeed, ModelCard, ModelList, ModelRole, NotedFile,
     OfferedModel, Problem, PullPhase, PullProgress, Ranked, Record, RunEvent, RunSummary, SESSION,
-    SampledUncertainty, SePerForm, SessionEvent, SkippedFile, Source, TracedChunk, TracedLookup,
-    Utility,
+    SampledUncertainty, SePerForm, SessionEvent, SkippedFile, Source, SourceForm, TableRow,
+    TracedChunk, TracedLookup, Utility,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::Depth;
@@ -355,6 +355,7 @@ pub fn source() -> SessionEvent {
             lines: lines.collect(),
             from_line: 1,
             places: Vec::new(),
+            form: SourceForm::Lines,
             first_line: 12,
             last_line: 14,
             changed: false,
@@ -382,6 +383,76 @@ pub fn threads() -> SessionEvent {
             run(9, "Who sailed?", "the Mira"),
         ],
     }
+}
+
+const PAGE: &str = "\
+# Mira Oakes
+
+People who knew her say that she *never* learned to read `tide tables` by
+**heart**. [The school](school.md) kept her drawings, and the harbour master
+kept the others; the chapel burned with the rest of them in the winter of 1874.
+
+## Life
+
+1. Born in Lorby, in the house beside the chapel
+2. Harbour school
+   - tide tables
+
+Mira Oakes was a student of Tam Reeve at the harbour school. She kept the
+notebooks of her teacher and copied the tide tables every spring.
+
+| Year | Place | What she did there |
+|-----:|:------|--------------------|
+| 1861 | Lorby | drew ships |
+| 1863 | the harbour school | kept the notebooks of her teacher and copied the tide tables every spring, as nobody else did |
+
+> The sea is a patient reader,
+> and I am not.
+
+```text
+high  05:12  17:40
+low   11:20  23:51
+```
+
+- [x] drawings
+- [ ] letters &#27;[31m
+";
+
+/// The source of the hit, as another text.
+pub fn source_of(form: SourceForm, text: &str) -> SessionEvent {
+    let SessionEvent::SourceOpened { source: opened } = source() else {
+        return source();
+    };
+    SessionEvent::SourceOpened {
+        source: Source {
+            lines: text.lines().map(str::to_owned).collect(),
+            form,
+            ..opened
+        },
+    }
+}
+
+pub fn page() -> SessionEvent {
+    source_of(SourceForm::Markdown, PAGE)
+}
+
+pub fn table() -> SessionEvent {
+    let cells = |line: u32| match line {
+        1 => "id,ship,built in,remark".to_owned(),
+        _ if line.is_multiple_of(7) => format!(
+            "{line},the Silver Heron,18{line},carried coal until the harbour of Lorby was closed to sail and then slate from the quarries above the town"
+        ),
+        _ => format!("{line},the Mira,18{line},"),
+    };
+    let lines: Vec<String> = (1..=80).map(cells).collect();
+    let row = |(number, line): (u32, &String)| TableRow {
+        first_line: number,
+        last_line: number,
+        header: number == 1,
+        cells: line.split(',').map(str::to_owned).collect(),
+    };
+    let rows = (1..).zip(&lines).map(row).collect();
+    source_of(SourceForm::Table { rows }, &lines.join("\n"))
 }
 
 pub fn sessions() -> SessionEvent {
