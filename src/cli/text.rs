@@ -4,7 +4,7 @@ use std::io;
 
 use crate::event::{Decision, Event, Hit, Outcome, Ranked, Record, RunEvent, harmless};
 use crate::story::text::one_line;
-use crate::story::{FollowUp, Lookup, Run, Step, words};
+use crate::story::{Lookup, Run, Step, words};
 
 use super::output::Output;
 
@@ -42,7 +42,10 @@ impl RunText {
         self.run.apply(event, record.t_us);
         match event {
             RunEvent::RunStarted { .. } if self.full => self.heading(out),
-            RunEvent::FollowUpRewritten { .. } => out.dim(&follow_up(&self.run)),
+            RunEvent::FollowUpRewritten { .. } => {
+                let words = self.run.follow_up.as_ref().and_then(words::follow_up);
+                words.map_or(Ok(()), |words| out.dim(&format!("{words}\n")))
+            }
             RunEvent::ContextBuilt { step, .. } if self.full => {
                 if std::mem::take(&mut self.is_mid_line) {
                     out.text("\n")?;
@@ -172,20 +175,6 @@ impl RunText {
             ))?;
         }
         Ok(())
-    }
-}
-
-/// Returns the wording of a follow-up question that the run works with, or why it is the one that was
-/// asked.
-fn follow_up(run: &Run) -> String {
-    match &run.follow_up {
-        Some(FollowUp {
-            fault: None, text, ..
-        }) => format!("understood as: {text}\n"),
-        Some(FollowUp {
-            fault: Some(fault), ..
-        }) => format!("used as asked: {}\n", words::rewrite_fault(fault)),
-        None => String::new(),
     }
 }
 

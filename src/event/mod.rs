@@ -39,7 +39,7 @@ pub use run::RunEvent;
 pub use session::SessionEvent;
 pub use stages::*;
 pub use text::{escape_json, harmless};
-pub use thread::{Ask, RewriteFault, Thread, Turn};
+pub use thread::{AsAsked, Ask, Thread, Turn};
 pub use understanding::*;
 pub use utility::*;
 

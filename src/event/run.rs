@@ -1,11 +1,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AddedChunk, AttendedChunk, CallUsage, Citation, ClassifiedChunk, Context, CorpusCard,
+    AddedChunk, AsAsked, AttendedChunk, CallUsage, Citation, ClassifiedChunk, Context, CorpusCard,
     DocumentLinks, DroppedChunk, FormatVersion, GateCard, GradedChunk, Hit, JudgedChunk,
     LinkedText, ModelCard, ModelRole, Outcome, QueryWord, RechunkedDocument, RefinementEnd,
-    RerankedChunk, Retrieval, RewriteFault, RunUsage, Stage, UncertainRegion, Uncertainty,
-    Understanding, Unmeasured, Utility, VariedChunk,
+    RerankedChunk, Retrieval, RunUsage, Stage, UncertainRegion, Uncertainty, Understanding,
+    Unmeasured, Utility, VariedChunk,
 };
 
 /// Everything that can happen in a run.
@@ -47,14 +47,13 @@ pub enum RunEvent {
     /// The gate that decides after each sentence whether to retrieve, where one is on.
     GateChosen { gate: GateCard },
     /// A follow-up question was rewritten to stand alone, by the last `turns` of its thread. Everything
-    /// after it works with the rewritten question, or with the question as asked where there is a
-    /// `fault`.
+    /// after it works with the rewritten question, unless `as_asked` says why it is not used.
     FollowUpRewritten {
         question: String,
         rewritten: String,
         turns: u32,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        fault: Option<RewriteFault>,
+        as_asked: Option<AsAsked>,
     },
     /// The question was rewritten for the lookup. `similarity` is its cosine similarity to the
     /// question, None for an empty one; one below `min_similarity` is not used.

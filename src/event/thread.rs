@@ -38,10 +38,12 @@ pub struct Turn {
     pub answer: String,
 }
 
-/// Why a rewritten follow-up question is not used.
+/// Why a question of a thread is used as it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
-pub enum RewriteFault {
+pub enum AsAsked {
+    /// It names what it is about, and refers to nothing before it; the generator was not asked.
+    StandsAlone,
     /// The generator is a bundled one, which was not trained for it, and was not asked.
     Untrained,
     /// The model wrote nothing.

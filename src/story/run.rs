@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::config::{Config, Setting};
 use crate::event::{
-    CallUsage, Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering, Outcome,
-    RewriteFault, RunEvent, RunUsage, Turn, Utility,
+    AsAsked, CallUsage, Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering,
+    Outcome, RunEvent, RunUsage, Turn, Utility,
 };
 
 use super::text::{self, many_lines, one_line};
@@ -59,7 +59,7 @@ pub struct FollowUp {
     /// Number of turns of the thread that it was rewritten by.
     pub turns: u32,
     /// Why it is not used; `None` where it is.
-    pub fault: Option<RewriteFault>,
+    pub as_asked: Option<AsAsked>,
 }
 
 /// The question as a rewriter wrote it.
@@ -231,13 +231,13 @@ impl Run {
             RunEvent::FollowUpRewritten {
                 rewritten,
                 turns,
-                fault,
+                as_asked,
                 ..
             } => {
                 self.follow_up = Some(FollowUp {
                     text: one_line(rewritten),
                     turns: *turns,
-                    fault: fault.as_ref().map(harmless_fault),
+                    as_asked: as_asked.as_ref().map(harmless_reason),
                 });
             }
             RunEvent::QuestionRewritten {
@@ -602,7 +602,9 @@ impl Run {
     pub fn standalone(&self) -> &str {
         match &self.follow_up {
             Some(FollowUp {
-                text, fault: None, ..
+                text,
+                as_asked: None,
+                ..
             }) => text,
             Some(_) | None => &self.question,
         }
@@ -735,20 +737,21 @@ impl Run {
     }
 }
 
-fn harmless_fault(fault: &RewriteFault) -> RewriteFault {
+fn harmless_reason(as_asked: &AsAsked) -> AsAsked {
     let harmless = |words: &[String]| words.iter().map(|word| one_line(word)).collect();
-    match fault {
-        RewriteFault::WordsLost { words } => RewriteFault::WordsLost {
+    match as_asked {
+        AsAsked::WordsLost { words } => AsAsked::WordsLost {
             words: harmless(words),
         },
-        RewriteFault::NamesInvented { words } => RewriteFault::NamesInvented {
+        AsAsked::NamesInvented { words } => AsAsked::NamesInvented {
             words: harmless(words),
         },
-        RewriteFault::Untrained
-        | RewriteFault::Empty
-        | RewriteFault::NotAQuestion
-        | RewriteFault::NothingAdded
-        | RewriteFault::TooLong => fault.clone(),
+        AsAsked::StandsAlone
+        | AsAsked::Untrained
+        | AsAsked::Empty
+        | AsAsked::NotAQuestion
+        | AsAsked::NothingAdded
+        | AsAsked::TooLong => as_asked.clone(),
     }
 }
 

@@ -1,13 +1,13 @@
 //! Numbers, reasons and states of a run as text: each is worded here and nowhere else.
 
 use crate::event::{
-    ChunkText, Citation, CorpusCard, DropReason, Filtered, IndexPhase, IndexProgress, IndexReport,
-    MemoryNeed, Metadata, ModelCard, Operation, Outcome, Place, PlaceUnit, Prefixes, PullPhase,
-    PullProgress, RewriteFault, Stage, UncertaintyMeasure, Utility,
+    AsAsked, ChunkText, Citation, CorpusCard, DropReason, Filtered, IndexPhase, IndexProgress,
+    IndexReport, MemoryNeed, Metadata, ModelCard, Operation, Outcome, Place, PlaceUnit, Prefixes,
+    PullPhase, PullProgress, Stage, UncertaintyMeasure, Utility,
 };
 
 use super::text::one_line;
-use super::{Lookup, Mark};
+use super::{FollowUp, Lookup, Mark};
 
 /// The sign of a chunk that went no further.
 pub const LOST: &str = "✗";
@@ -387,22 +387,26 @@ pub fn call(purpose: &str, begun: Option<(u32, u32)>) -> String {
     }
 }
 
-/// Returns why a follow-up question is used as it was asked.
+/// Returns what a follow-up question was understood as, or why it was used as it was asked; `None` where
+/// there was nothing to understand.
 #[must_use]
-pub fn rewrite_fault(fault: &RewriteFault) -> String {
-    match fault {
-        RewriteFault::Untrained => {
+pub fn follow_up(follow_up: &FollowUp) -> Option<String> {
+    let reason = match &follow_up.as_asked {
+        None => return Some(format!("understood as: {}", follow_up.text)),
+        Some(AsAsked::StandsAlone) => return None,
+        Some(AsAsked::Untrained) => {
             "the bundled generator was not trained to rewrite questions".to_owned()
         }
-        RewriteFault::Empty => "the model wrote nothing".to_owned(),
-        RewriteFault::NotAQuestion => "the rewriting is not a single question".to_owned(),
-        RewriteFault::WordsLost { words } => format!("the rewriting lost {}", words.join(", ")),
-        RewriteFault::NamesInvented { words } => {
+        Some(AsAsked::Empty) => "the model wrote nothing".to_owned(),
+        Some(AsAsked::NotAQuestion) => "the rewriting is not a single question".to_owned(),
+        Some(AsAsked::WordsLost { words }) => format!("the rewriting lost {}", words.join(", ")),
+        Some(AsAsked::NamesInvented { words }) => {
             format!("the rewriting names {}, which nobody did", words.join(", "))
         }
-        RewriteFault::NothingAdded => "the rewriting has nothing from the thread".to_owned(),
-        RewriteFault::TooLong => "the thread does not fit into the context".to_owned(),
-    }
+        Some(AsAsked::NothingAdded) => "the rewriting has nothing from the thread".to_owned(),
+        Some(AsAsked::TooLong) => "the thread does not fit into the context".to_owned(),
+    };
+    Some(format!("used as asked: {reason}"))
 }
 
 /// Returns the name of an uncertainty measure.

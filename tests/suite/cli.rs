@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{self, Child};
 
 use ragscope::event::{
-    Event, IndexPhase, Outcome, Record, RewriteFault, RunEvent, SESSION, SessionEvent,
+    AsAsked, Event, IndexPhase, Outcome, Record, RunEvent, SESSION, SessionEvent,
 };
 use ragscope::index::Index;
 use ragscope::trace::{list_runs, read_run};
@@ -337,11 +337,11 @@ fn a_thread_continues_after_a_restart_and_says_which_wording_is_used() {
     });
     let rewritten = records.iter().find_map(|record| match &record.event {
         Event::Run(RunEvent::FollowUpRewritten {
-            question, fault, ..
-        }) => Some((question.as_str(), fault.clone())),
+            question, as_asked, ..
+        }) => Some((question.as_str(), as_asked.clone())),
         _ => None,
     });
-    assert_eq!(rewritten, Some(("And he?", Some(RewriteFault::Untrained))));
+    assert_eq!(rewritten, Some(("And he?", Some(AsAsked::Untrained))));
 
     let off = ask("And he?", &["--json", "--set", "thread.rewrite=off"]);
     assert!(

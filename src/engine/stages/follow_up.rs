@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;
 use crate::engine::run::{FollowUp, Run, context};
-use crate::event::{RewriteFault, RunEvent, Turn, saturating_u32};
+use crate::event::{AsAsked, RunEvent, Turn, saturating_u32};
 use crate::llm::{Decoding, Prompt, Sampling, StopRule};
 use crate::methods::ModelCalls;
 
@@ -19,6 +19,53 @@ const MAX_CHARACTERS: usize = 200;
 /// Letters from which on a word that is no name says something.
 const MIN_LETTERS: usize = 4;
 
+/// Words of a question that stands alone, at least.
+const MIN_WORDS: usize = 5;
+/// Words that English questions begin with, and questions in other languages do not.
+const QUESTION_WORDS: [&str; 8] = [
+    "who", "whose", "what", "which", "when", "where", "why", "how",
+];
+/// Words that a question begins with which continues another.
+const OPENINGS: [&str; 6] = ["and", "but", "or", "so", "then", "also"];
+/// Words that refer to something before them.
+const POINTERS: [&str; 35] = [
+    "he",
+    "she",
+    "it",
+    "they",
+    "him",
+    "her",
+    "hers",
+    "his",
+    "its",
+    "them",
+    "their",
+    "theirs",
+    "himself",
+    "herself",
+    "itself",
+    "themselves",
+    "there",
+    "then",
+    "this",
+    "that",
+    "these",
+    "those",
+    "one",
+    "ones",
+    "other",
+    "others",
+    "another",
+    "else",
+    "same",
+    "such",
+    "former",
+    "latter",
+    "both",
+    "more",
+    "too",
+];
+
 /// Lets the generator rewrite the question. It is used as it is where the rewriting has a fault.
 pub struct ByThread;
 
@@ -30,12 +77,14 @@ impl FollowUp for ByThread {
 
         let question = run.question;
         let last = &turns[turns.len().saturating_sub(MAX_TURNS)..];
-        let (rewritten, read, fault) = if run.tools.generator.card().practice {
+        let (rewritten, read, as_asked) = if stands_alone(question) {
+            (String::new(), 0, Some(AsAsked::StandsAlone))
+        } else if run.tools.generator.card().practice {
             // it replies with `unknown`, after a second
-            (String::new(), 0, Some(RewriteFault::Untrained))
+            (String::new(), 0, Some(AsAsked::Untrained))
         } else {
             match fitting_prompt(run, last)? {
-                None => (String::new(), 0, Some(RewriteFault::TooLong)),
+                None => (String::new(), 0, Some(AsAsked::TooLong)),
                 Some((prompt, read)) => {
                     let rewritten = written(run, prompt)?;
                     let fault = fault(question, &rewritten, &turns[turns.len() - read..]);
@@ -44,12 +93,12 @@ impl FollowUp for ByThread {
             }
         };
 
-        let is_used = fault.is_none();
+        let is_used = as_asked.is_none();
         run.emit(RunEvent::FollowUpRewritten {
             question: question.to_owned(),
             rewritten: rewritten.clone(),
             turns: saturating_u32(read),
-            fault,
+            as_asked,
         });
         Ok(if is_used {
             rewritten
@@ -108,13 +157,27 @@ fn written(run: &mut Run<'_>, prompt: Prompt) -> Result<String, RunError> {
     Ok(text.trim_matches(quotes).trim().to_owned())
 }
 
+/// Returns whether an English question names what it is about and refers to nothing before it. The model
+/// leaves such a question as it is, after seconds that every question of a thread would take.
+fn stands_alone(question: &str) -> bool {
+    let lower: Vec<String> = words(question).map(str::to_lowercase).collect();
+    let has = |list: &[&str], word: Option<&String>| {
+        word.is_some_and(|word| list.contains(&word.as_str()))
+    };
+    let is_whole = lower.len() >= MIN_WORDS
+        && (has(&QUESTION_WORDS, lower.first()) || has(&QUESTION_WORDS, lower.get(1)));
+    let is_elliptic = has(&OPENINGS, lower.first()) || has(&["about"], lower.get(1));
+    let refers = lower.iter().any(|word| has(&POINTERS, Some(word)));
+    is_whole && !is_elliptic && !refers && !names(question).is_empty()
+}
+
 /// Returns why a rewriting cannot stand for the question; `None` where it can.
-fn fault(question: &str, rewritten: &str, turns: &[Turn]) -> Option<RewriteFault> {
+fn fault(question: &str, rewritten: &str, turns: &[Turn]) -> Option<AsAsked> {
     if rewritten.is_empty() {
-        return Some(RewriteFault::Empty);
+        return Some(AsAsked::Empty);
     }
     if !is_single_question(question, rewritten) {
-        return Some(RewriteFault::NotAQuestion);
+        return Some(AsAsked::NotAQuestion);
     }
 
     let thread: String = turns.iter().map(turn_lines).collect();
@@ -123,7 +186,7 @@ fn fault(question: &str, rewritten: &str, turns: &[Turn]) -> Option<RewriteFault
     let of_rewritten = lower_words(rewritten);
     let lost = lost_words(question, &of_rewritten);
     if !lost.is_empty() {
-        return Some(RewriteFault::WordsLost { words: lost });
+        return Some(AsAsked::WordsLost { words: lost });
     }
 
     let is_known = |word: &str| {
@@ -136,7 +199,7 @@ fn fault(question: &str, rewritten: &str, turns: &[Turn]) -> Option<RewriteFault
         .map(str::to_owned)
         .collect();
     if !invented.is_empty() {
-        return Some(RewriteFault::NamesInvented { words: invented });
+        return Some(AsAsked::NamesInvented { words: invented });
     }
 
     let is_added = |word: &&str| {
@@ -146,7 +209,7 @@ fn fault(question: &str, rewritten: &str, turns: &[Turn]) -> Option<RewriteFault
             && !of_question.contains(&lower)
     };
     let adds_nothing = !words(rewritten).any(|word| is_added(&word));
-    adds_nothing.then_some(RewriteFault::NothingAdded)
+    adds_nothing.then_some(AsAsked::NothingAdded)
 }
 
 /// Returns whether a text is one sentence, and a question where `question` is.
@@ -220,6 +283,36 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_question_stands_alone_that_names_its_subject_and_refers_to_nothing() {
+        let alone = [
+            "When did Mount Ember last smoke?",
+            "In which town was the Quiet Petrel built?",
+            "Which is taller, Dandohead Light or Pelmahead Light?",
+            "What is Torlen Account about?",
+        ];
+        let follow_ups = [
+            "And where was he born?",
+            "What about Italy?",
+            "And when did Tam Reeve die?",
+            "What did she do in Lorby?",
+            "Who else lived in Quillbridge then?",
+            "Which company did that man found in 1840?",
+            "Where was the captain born?",
+            "Und wann hat er Berlin verlassen?",
+            "Was hat er in Berlin gemacht?",
+            "Quand a-t-il quitté Paris en 1840 ?",
+            "why",
+            "",
+        ];
+        for question in alone {
+            assert!(stands_alone(question), "{question}");
+        }
+        for question in follow_ups {
+            assert!(!stands_alone(question), "{question}");
+        }
+    }
+
+    #[test]
     fn a_rewriting_has_a_fault_unless_it_is_the_question_with_what_the_thread_names() {
         let turns = [
             Turn {
@@ -233,11 +326,11 @@ mod tests {
         ];
         let lost = |words: &[&str]| {
             let words = words.iter().map(|word| (*word).to_owned()).collect();
-            Some(RewriteFault::WordsLost { words })
+            Some(AsAsked::WordsLost { words })
         };
         let invented = |word: &str| {
             let words = vec![word.to_owned()];
-            Some(RewriteFault::NamesInvented { words })
+            Some(AsAsked::NamesInvented { words })
         };
         let cases = [
             (
@@ -248,16 +341,16 @@ mod tests {
             ("What about Italy?", "What is the capital of Italy?", None),
             ("who lives there", "Who lives in Paris", None),
             ("Und wo wurde er geboren?", "Wo wurde Dorick geboren?", None),
-            ("Where was he born?", "", Some(RewriteFault::Empty)),
+            ("Where was he born?", "", Some(AsAsked::Empty)),
             (
                 "Where was he born?",
                 "Dorick was born in Lorby.",
-                Some(RewriteFault::NotAQuestion),
+                Some(AsAsked::NotAQuestion),
             ),
             (
                 "Where was he born?",
                 "He designed Gorynpoint Light. Where was Dorick born?",
-                Some(RewriteFault::NotAQuestion),
+                Some(AsAsked::NotAQuestion),
             ),
             (
                 "Did he meet Mara Denton in 1840?",
@@ -277,12 +370,12 @@ mod tests {
             (
                 "Where was he born?",
                 "Where was he born?",
-                Some(RewriteFault::NothingAdded),
+                Some(AsAsked::NothingAdded),
             ),
             (
                 "When did Mount Ember last smoke?",
                 "When did Mount Ember last smoke?",
-                Some(RewriteFault::NothingAdded),
+                Some(AsAsked::NothingAdded),
             ),
         ];
         for (question, rewritten, expected) in cases {

@@ -177,14 +177,9 @@ fn earlier_rows(page: &mut Page<'_>, run: &Run) {
 
 /// Says what a follow-up question was understood as, or why it was used as it was asked.
 fn follow_up_rows(page: &mut Page<'_>, run: &Run) {
-    let Some(follow_up) = &run.follow_up else {
-        return;
-    };
-    let words = match &follow_up.fault {
-        None => format!("understood as: {}", follow_up.text),
-        Some(fault) => format!("used as asked: {}", words::rewrite_fault(fault)),
-    };
-    page.text(Tone::Quiet, "    ", &words);
+    if let Some(words) = run.follow_up.as_ref().and_then(words::follow_up) {
+        page.text(Tone::Quiet, "    ", &words);
+    }
 }
 
 /// A sentence of the answer in its run.

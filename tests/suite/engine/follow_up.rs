@@ -1,6 +1,6 @@
 //! A follow-up question is rewritten to stand alone, or used as it was asked.
 
-use ragscope::event::{Ask, Outcome, RewriteFault, RunEvent, Thread, Turn};
+use ragscope::event::{AsAsked, Ask, Outcome, RunEvent, Thread, Turn};
 
 use super::{SHELF, config, finished, names, run_asked};
 use crate::support::scripted::ScriptedGenerator;
@@ -63,7 +63,7 @@ fn a_follow_up_is_rewritten_before_everything_else() {
         question: "And where was he born?".to_owned(),
         rewritten: rewritten.to_owned(),
         turns: 1,
-        fault: None,
+        as_asked: None,
     }));
     let RunEvent::RunStarted {
         question, thread, ..
@@ -88,22 +88,22 @@ fn a_follow_up_is_rewritten_before_everything_else() {
 
 #[test]
 fn a_rewriting_with_a_fault_is_not_used() {
-    let lost = RewriteFault::WordsLost {
+    let lost = AsAsked::WordsLost {
         words: vec!["where".to_owned(), "born".to_owned()],
     };
     let cases = [
-        ("", RewriteFault::Empty),
-        (" He was born in Lorby.", RewriteFault::NotAQuestion),
+        ("", AsAsked::Empty),
+        (" He was born in Lorby.", AsAsked::NotAQuestion),
         (" Who is Tam Reeve?", lost),
-        (" And where was he born?", RewriteFault::NothingAdded),
+        (" And where was he born?", AsAsked::NothingAdded),
     ];
     for (rewritten, expected) in cases {
         let (events, generator) = asked(&[], rewritten);
-        let fault = events.iter().find_map(|event| match event {
-            RunEvent::FollowUpRewritten { fault, .. } => fault.clone(),
+        let as_asked = events.iter().find_map(|event| match event {
+            RunEvent::FollowUpRewritten { as_asked, .. } => as_asked.clone(),
             _ => None,
         });
-        assert_eq!(fault, Some(expected), "{rewritten}");
+        assert_eq!(as_asked, Some(expected), "{rewritten}");
         assert_eq!(query(&events), "And where was he born?");
         let answer = generator.seen.last().expect("a call");
         assert!(answer.user.contains("And where was he born?"));
@@ -130,9 +130,9 @@ fn old_turns_are_left_out_where_the_context_is_small() {
     let cases = [
         (2048, 3, None),
         (190, 1, None),
-        (140, 0, Some(RewriteFault::TooLong)),
+        (140, 0, Some(AsAsked::TooLong)),
     ];
-    for (tokens, expected, expected_fault) in cases {
+    for (tokens, expected, expected_reason) in cases {
         let mut generator = ScriptedGenerator::new()
             .with_context(tokens)
             .when(TASK, " Where was Tam Reeve born?")
@@ -141,9 +141,11 @@ fn old_turns_are_left_out_where_the_context_is_small() {
         let (outcome, events) = run_asked(&SHELF, &config, &mut generator, &asked, usize::MAX);
         assert_eq!(outcome.expect("it ran"), Outcome::Completed, "{tokens}");
         let read = events.iter().find_map(|event| match event {
-            RunEvent::FollowUpRewritten { turns, fault, .. } => Some((*turns, fault.clone())),
+            RunEvent::FollowUpRewritten {
+                turns, as_asked, ..
+            } => Some((*turns, as_asked.clone())),
             _ => None,
         });
-        assert_eq!(read, Some((expected, expected_fault)), "{tokens}");
+        assert_eq!(read, Some((expected, expected_reason)), "{tokens}");
     }
 }

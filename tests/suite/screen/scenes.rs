@@ -277,7 +277,7 @@ pub fn followed_up() -> Screen {
         question: "And where was he born?".to_owned(),
         rewritten: "Where was Tam Reeve born?".to_owned(),
         turns: 1,
-        fault: None,
+        as_asked: None,
     };
     let rewritten = Record {
         event: rewritten.into(),
