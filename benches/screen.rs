@@ -42,6 +42,7 @@ fn app() -> App {
     let options = Options {
         config: Layers::defaults().config().expect("the defaults"),
         paths: Paths::under(PathBuf::from("/nonexistent")),
+        has_plain_locale: false,
         save_folder: PathBuf::new(),
         time_zone: jiff::tz::TimeZone::UTC,
         suggestions: Vec::new(),

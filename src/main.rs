@@ -43,7 +43,11 @@ fn wants_screen(arguments: &Arguments) -> bool {
         arguments.command,
         None | Some(Subcommands::Demo | Subcommands::Replay { .. })
     );
-    has_screen && !arguments.shared.json && stdin().is_terminal() && stdout().is_terminal()
+    has_screen
+        && !arguments.is_plain()
+        && !arguments.shared.json
+        && stdin().is_terminal()
+        && stdout().is_terminal()
 }
 
 /// Shows the screen until the user leaves.
@@ -120,6 +124,7 @@ fn options(
         paths: paths.clone(),
         save_folder,
         time_zone: jiff::tz::TimeZone::system(),
+        has_plain_locale: tui::ascii::has_plain_locale(),
         suggestions,
     })
 }

@@ -1,6 +1,7 @@
 //! The command line, declared once: help, completions and the man page are derived from it.
 
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use clap::builder::ValueParser;
@@ -22,6 +23,9 @@ pub struct Arguments {
     /// Folders of documents to open on the screen as one corpus
     #[arg(value_name = "FOLDER")]
     pub folders: Vec<PathBuf>,
+    /// Ask line by line, without a screen; chosen for TERM=dumb
+    #[arg(long, conflicts_with = "json")]
+    pub plain: bool,
     #[command(subcommand)]
     pub command: Option<Subcommands>,
     #[command(flatten)]
@@ -34,6 +38,14 @@ impl Arguments {
     #[must_use]
     pub fn declaration() -> clap::Command {
         Self::command().mut_subcommands(with_shared)
+    }
+
+    /// Returns whether questions are asked line by line, because a flag says so or the terminal can
+    /// show nothing else.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        let is_dumb = || std::env::var_os("TERM").is_some_and(|name| name == "dumb");
+        self.plain || (is_dumb() && std::io::stdin().is_terminal() && !self.folders.is_empty())
     }
 
     /// Parses a command line, program name first.

@@ -19,6 +19,8 @@ const LATENCY: Duration = Duration::from_millis(20);
 #[derive(Clone)]
 pub struct Interrupt {
     seen: Arc<AtomicBool>,
+    /// Whether the first press kills, too: nothing runs that could stop.
+    leaves: Arc<AtomicBool>,
     stop: StopFlag,
 }
 
@@ -30,23 +32,39 @@ impl Interrupt {
     pub fn listen() -> io::Result<Self> {
         let interrupt = Self {
             seen: Arc::default(),
+            leaves: Arc::default(),
             stop: StopFlag::default(),
         };
         // the second press kills: whether there was a first one is checked before this one is noted
         let code = i32::from(Exit::Interrupted.code());
         flag::register_conditional_shutdown(SIGINT, code, Arc::clone(&interrupt.seen))?;
+        flag::register_conditional_shutdown(SIGINT, code, Arc::clone(&interrupt.leaves))?;
         flag::register(SIGINT, Arc::clone(&interrupt.seen))?;
 
         let heard = interrupt.clone();
         std::thread::Builder::new()
             .name("interrupt".to_owned())
             .spawn(move || {
-                while !heard.is_seen() {
+                loop {
                     std::thread::sleep(LATENCY);
+                    if heard.is_seen() {
+                        heard.stop.stop();
+                    }
                 }
-                heard.stop.stop();
             })?;
         Ok(interrupt)
+    }
+
+    /// Sets whether ctrl-c leaves the program at once, as at a prompt.
+    pub fn leave_at_once(&self, leaves: bool) {
+        self.leaves.store(leaves, Ordering::Relaxed);
+    }
+
+    /// Begins another piece of work: what stopped the one before does not stop this one.
+    pub fn begin(&self) {
+        self.seen.store(false, Ordering::Relaxed);
+        self.stop.sent();
+        self.stop.taken();
     }
 
     /// Returns whether ctrl-c was pressed.

@@ -11,6 +11,7 @@ mod text;
 mod threads;
 mod observer;
 mod work;
+mod plain;
 mod replay;
 mod formats;
 mod inspect;
@@ -90,9 +91,13 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
     let paths = Paths::of_user();
     let layers = || layers(&arguments.shared, &paths);
     match &arguments.command {
+        None if arguments.is_plain() => {
+            check_folders(&arguments.folders)?;
+            Work::new(layers()?, &paths, out)?.converse(&arguments.folders)
+        }
         None => Err(Failure::usage(
             "the screen needs a terminal",
-            "use `ragscope ask FOLDER QUESTION`",
+            "use `ragscope ask FOLDER QUESTION`, or add --plain",
         )
         .into()),
         Some(Subcommands::Replay { file }) => replay::print(file, out),

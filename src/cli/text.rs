@@ -8,11 +8,21 @@ use crate::story::{Lookup, Run, Step, words};
 
 use super::output::Output;
 
+/// What is printed beside the answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Detail {
+    #[default]
+    Nothing,
+    /// The lookups and the measured contexts, as sentences.
+    Events,
+    /// The question and the lookups, for runs that the reader did not just start.
+    Run,
+}
+
 /// Prints a run while it happens. By default the answer alone.
 #[derive(Default)]
 pub struct RunText {
-    /// Also prints the question and the lookups, for runs that the reader did not just start.
-    full: bool,
+    detail: Detail,
     run: Run,
     /// True once text of the answer was printed.
     begun: bool,
@@ -26,7 +36,15 @@ impl RunText {
     /// Prints the question, the lookups and the answer.
     pub fn full() -> Self {
         Self {
-            full: true,
+            detail: Detail::Run,
+            ..Self::default()
+        }
+    }
+
+    /// Prints what happens as sentences, and the answer.
+    pub fn narrated() -> Self {
+        Self {
+            detail: Detail::Events,
             ..Self::default()
         }
     }
@@ -41,17 +59,21 @@ impl RunText {
         };
         self.run.apply(event, record.t_us);
         match event {
-            RunEvent::RunStarted { .. } if self.full => self.heading(out),
+            RunEvent::RunStarted { .. } if self.detail == Detail::Run => self.heading(out),
+            RunEvent::QueryWritten { query, .. } if self.detail == Detail::Events => {
+                self.line(&format!("Searching for: {}\n", one_line(query)), out)
+            }
+            RunEvent::UnderstandingMeasured { .. } if self.detail == Detail::Events => {
+                self.measured(out)
+            }
             RunEvent::FollowUpRewritten { .. } => {
                 let words = self.run.follow_up.as_ref().and_then(words::follow_up);
                 words.map_or(Ok(()), |words| out.dim(&format!("{words}\n")))
             }
-            RunEvent::ContextBuilt { step, .. } if self.full => {
-                if std::mem::take(&mut self.is_mid_line) {
-                    out.text("\n")?;
-                }
+            RunEvent::ContextBuilt { step, .. } if self.detail != Detail::Nothing => {
                 let lookup = self.run.lookups.iter().rfind(|known| known.step == *step);
-                lookup.map_or(Ok(()), |lookup| out.dim(&passages(lookup)))
+                let passages = lookup.map(passages);
+                passages.map_or(Ok(()), |passages| self.line(&passages, out))
             }
             // With a gate a sentence may still be replaced, so it is printed once it is kept.
             RunEvent::StepStarted { step } => self.begin(*step, out),
@@ -62,6 +84,34 @@ impl RunText {
             RunEvent::RunFinished { .. } => self.end(out),
             _ => Ok(()),
         }
+    }
+
+    /// Prints a line between the lines of the answer.
+    fn line(&mut self, line: &str, out: &mut Output) -> io::Result<()> {
+        if std::mem::take(&mut self.is_mid_line) {
+            out.text("\n")?;
+        }
+        out.dim(line)
+    }
+
+    /// Prints what was measured of the last context.
+    fn measured(&mut self, out: &mut Output) -> io::Result<()> {
+        let Some(round) = self.run.refinement.rounds.last() else {
+            return Ok(());
+        };
+        let Ok(measured) = &round.measured else {
+            return Ok(());
+        };
+        let verdict = if measured.certain {
+            "stays the same"
+        } else {
+            "changes"
+        };
+        let line = format!(
+            "Round {}: the answer {verdict} when the passages are rephrased (DENSE {:.2} nats)\n",
+            round.round, measured.dse
+        );
+        self.line(&line, out)
     }
 
     fn heading(&self, out: &mut Output) -> io::Result<()> {
@@ -153,7 +203,7 @@ impl RunText {
             return Ok(());
         }
 
-        if !self.begun && self.full {
+        if !self.begun && self.detail == Detail::Run {
             out.text("\n")?;
         }
         self.begun = true;

@@ -41,7 +41,7 @@ pub struct Work<'a> {
     pub(super) layers: Layers,
     pub(super) worker: Worker,
     pub(super) observer: Observer<'a>,
-    interrupt: Interrupt,
+    pub(super) interrupt: Interrupt,
 }
 
 impl<'a> Work<'a> {

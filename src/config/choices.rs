@@ -55,6 +55,15 @@ choices! {
         /// It does not.
         Off = "off",
     }
+    /// The symbols of the screen.
+    Charset {
+        /// ASCII in the locales C and POSIX, Unicode in others.
+        Auto = "auto",
+        /// Lines, bars and arrows, and documents as they are.
+        Unicode = "unicode",
+        /// Letters and signs of ASCII alone.
+        Ascii = "ascii",
+    }
     /// What reads PDFs.
     PdfReader {
         /// A library in the program: keeps tables and headings.

@@ -380,6 +380,8 @@ settings! {
     screen: ScreenSettings, for Screen {
         /// Colours: dark, light, colour-blind, or the name of a file in your themes folder.
         theme: String = "dark".to_owned();
+        /// Symbols of the screen.
+        charset: Charset = Charset::Auto;
         /// Maximum frames per second.
         frames_per_second: u32 = 30, in 1..=240, for Start;
         /// Use the mouse: click focuses, wheel scrolls. A key returns it to the terminal.

@@ -36,6 +36,7 @@ pub mod chrome;
 pub mod screen;
 pub mod save;
 pub mod picture;
+pub mod ascii;
 pub mod app;
 pub mod event_loop;
 pub mod terminal;

@@ -17,6 +17,8 @@ pub struct Options {
     pub save_folder: PathBuf,
     /// The time zone of dates.
     pub time_zone: TimeZone,
+    /// Whether the locale shows no more than ASCII.
+    pub has_plain_locale: bool,
     /// The suggested questions.
     pub suggestions: Vec<Suggestion>,
 }

@@ -1,9 +1,9 @@
 //! The real program without a screen: what it prints, how it exits, and what bad input gets.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{self, Child};
+use std::process::{self, Child, Stdio};
 
 use ragscope::event::{
     AsAsked, Event, IndexPhase, Outcome, Record, RunEvent, SESSION, SessionEvent,
@@ -928,4 +928,46 @@ fn the_demo_without_a_terminal_prints_one_run() {
             ended.stdout
         );
     }
+}
+
+#[test]
+fn the_plain_mode_asks_line_by_line() {
+    let program = Program::new();
+    let lines = "Where was Tam Reeve born?\n/source 1\n/source 7\n/preset nope\n/preset closed-book\nWhere was Mira Oakes born?\n/new\n/what\n/quit\nnot asked\n";
+    let mut child = program
+        .command(&["notes", "--plain"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let mut input = child.stdin.take().expect("its input");
+    input.write_all(lines.as_bytes()).expect("written");
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let error = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(0), "{text}\n{error}");
+    let mut rest = text.as_str();
+    for part in [
+        "Searching for: Where was Tam Reeve born?",
+        "1 chunk retrieved, 1 in the prompt:",
+        "answer: ",
+        "people.md:1-3\n",
+        "no passage with this number",
+        "nope",
+        "The next question is asked under preset closed-book.",
+        "answer: ",
+        "A new conversation begins.",
+        "/what is not known",
+    ] {
+        let at = rest.find(part);
+        let at = at.unwrap_or_else(|| panic!("no {part:?} after\n{rest}\nin\n{text}"));
+        rest = &rest[at + part.len()..];
+    }
+    assert!(!text.contains("not asked"), "{text}");
+
+    let refused = program.run(&["notes", "--plain", "--json"]);
+    assert_eq!(refused.code, Some(2));
 }

@@ -7,6 +7,7 @@ mod stage;
 
 use std::path::Path;
 
+use ragscope::config::Charset;
 use ragscope::event::Record;
 use ragscope::trace::{Recorder, read_run};
 use ragscope::tui::App;
@@ -58,6 +59,29 @@ fn replay_and_live_are_the_same(records: &[Record]) {
                     "{position} after record {count} at {width}x{height}"
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn a_plain_locale_gets_a_screen_of_ascii() {
+    let records = run_of("searag.jsonl");
+    for (charset, plain_locale, is_ascii) in [
+        (Charset::Auto, true, true),
+        (Charset::Ascii, false, true),
+        (Charset::Auto, false, false),
+        (Charset::Unicode, true, false),
+    ] {
+        let mut screen = Screen::with(|mut options| {
+            options.config.screen.charset = charset;
+            options.has_plain_locale = plain_locale;
+            App::new(options, Depth::None).expect("a screen")
+        });
+        screen.apply(&records);
+        for (width, height) in SIZES {
+            let text = screen.text(width, height);
+            assert_eq!(text.is_ascii(), is_ascii, "{charset:?}\n{text}");
+            assert!(text.contains("1 Answer"), "{text}");
         }
     }
 }

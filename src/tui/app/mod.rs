@@ -21,6 +21,7 @@ use crate::event::{
 };
 use crate::story::words;
 
+use super::ascii;
 use super::keys::{Action, Context, Keymap, action_list};
 use super::layout::{Layout, Needs, layout};
 use super::options::Options;
@@ -63,6 +64,7 @@ pub struct App {
     keymap: Keymap,
     options: Options,
     depth: Depth,
+    is_ascii: bool,
     size: Rect,
     effects: Vec<Effect>,
     changed: bool,
@@ -81,6 +83,8 @@ impl App {
         )?;
         let keymap = Keymap::load(&options.paths.keymap_file())?;
         let ui = Ui::new(&options);
+        let charset = options.config.screen.charset;
+        let is_ascii = ascii::is_wanted(charset, options.has_plain_locale);
         let mut app = Self {
             state: State::default(),
             frozen: None,
@@ -90,6 +94,7 @@ impl App {
             keymap,
             options,
             depth,
+            is_ascii,
             size: Rect::default(),
             effects: Vec::new(),
             changed: true,
@@ -318,6 +323,9 @@ impl App {
             layout: self.layout(),
         };
         screen.draw(buffer);
+        if self.is_ascii {
+            ascii::replace(buffer);
+        }
     }
 
     /// Returns the screen in its present state.

@@ -8,7 +8,7 @@ use crate::tui::overlays::{self, Open, Origin};
 use crate::tui::theme::Theme;
 use crate::tui::ui::{Field, Focus, Purpose};
 use crate::tui::view::{Passage, Request, View};
-use crate::tui::{panes, picture, save};
+use crate::tui::{ascii, panes, picture, save};
 
 use super::look::Match;
 use super::{App, Effect};
@@ -279,6 +279,9 @@ impl App {
         let screen = self.ui.next_run.config().screen;
         match key {
             "screen.theme" => self.dress(&screen.theme),
+            "screen.charset" => {
+                self.is_ascii = ascii::is_wanted(screen.charset, self.options.has_plain_locale);
+            }
             "screen.mouse" => self.take_mouse(screen.mouse),
             _ => {}
         }

@@ -128,6 +128,7 @@ fn options(home: &Path) -> Options {
     Options {
         config: small().config().expect("the defaults"),
         paths: Paths::under(home.to_owned()),
+        has_plain_locale: false,
         save_folder: PathBuf::from("saved"),
         time_zone: TimeZone::UTC,
         suggestions: [

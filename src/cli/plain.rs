@@ -1,0 +1,236 @@
+//! The plain mode: questions and answers line by line, with what happens as sentences. A screen reader
+//! can follow it, and it needs no more than a line of text.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+use std::path::PathBuf;
+
+use crate::event::{Ask, Event, Hit, Outcome, RunEvent, Thread, harmless};
+use crate::story::{Run, turns, words};
+
+use super::failure::{Exit, Stopped};
+use super::text::RunText;
+use super::work::{Work, check_asked};
+
+/// Number of runs that a follow-up question is rewritten by, at most.
+const MAX_RUNS: usize = 8;
+
+const HELP: &str = "\
+Type a question and press enter. A question continues the conversation.
+/source 2      prints the passage that [2] stands for
+/preset NAME   asks the next questions under another preset
+/new           begins a new conversation
+/help          prints this
+/quit          leaves, as ctrl-d does; ctrl-c stops an answer
+";
+
+/// A line that was typed.
+#[derive(Debug, PartialEq, Eq)]
+enum Line<'a> {
+    Nothing,
+    Question(&'a str),
+    Source(&'a str),
+    Preset(&'a str),
+    New,
+    Help,
+    Quit,
+    Unknown(&'a str),
+}
+
+impl<'a> Line<'a> {
+    fn of(text: &'a str) -> Self {
+        let text = text.trim();
+        let Some(command) = text.strip_prefix('/') else {
+            return if text.is_empty() {
+                Self::Nothing
+            } else {
+                Self::Question(text)
+            };
+        };
+
+        let (name, value) = command.split_once(' ').unwrap_or((command, ""));
+        match name {
+            "source" => Self::Source(value.trim()),
+            "preset" => Self::Preset(value.trim()),
+            "new" => Self::New,
+            "help" => Self::Help,
+            "quit" | "exit" => Self::Quit,
+            _ => Self::Unknown(name),
+        }
+    }
+}
+
+/// The questions so far.
+#[derive(Default)]
+struct Conversation {
+    runs: Vec<Run>,
+    /// The preset of the next question, where another one was chosen.
+    preset: Option<String>,
+}
+
+impl Conversation {
+    fn thread(&self) -> Thread {
+        let last = self.runs.len().saturating_sub(MAX_RUNS);
+        Thread {
+            id: self.runs.first().map(|run| run.id.clone()),
+            turns: turns(self.runs[last..].iter()),
+        }
+    }
+
+    /// Returns the passage with this number in the last answer.
+    fn source(&self, number: &str) -> Option<&Hit> {
+        let number: u32 = number.trim_matches(['[', ']']).parse().ok()?;
+        let run = self.runs.last()?;
+        let lookups = run.lookups.iter().rev();
+        lookups.into_iter().find_map(|lookup| {
+            let context = lookup.context.as_ref()?;
+            let used = context.chunks.iter().find(|used| used.label == number)?;
+            lookup.hit(used.chunk)
+        })
+    }
+}
+
+impl Work<'_> {
+    /// Answers questions from standard input about these folders, until it ends.
+    pub fn converse(mut self, folders: &[PathBuf]) -> Result<Exit, Stopped> {
+        let is_typed = io::stdin().is_terminal();
+        if !folders.is_empty() {
+            self.prepare(folders)?;
+        }
+        if is_typed {
+            let documents = words::counted(self.observer.documents(), "document");
+            self.print(&format!(
+                "Indexed: {documents}. /help lists what you can type.\n"
+            ))?;
+        }
+
+        let mut conversation = Conversation::default();
+        loop {
+            if is_typed {
+                self.print("\nquestion: ")?;
+            }
+            let mut line = String::new();
+            self.interrupt.leave_at_once(true);
+            let read = io::stdin().lock().read_line(&mut line)?;
+            self.interrupt.leave_at_once(false);
+            if read == 0 || !self.obey(Line::of(&line), folders, &mut conversation)? {
+                return Ok(Exit::Done);
+            }
+        }
+    }
+
+    /// Does what a line says. Returns false when the user leaves.
+    fn obey(
+        &mut self,
+        line: Line<'_>,
+        folders: &[PathBuf],
+        conversation: &mut Conversation,
+    ) -> Result<bool, Stopped> {
+        match line {
+            Line::Nothing => {}
+            Line::Question(question) => self.answer(question, folders, conversation)?,
+            Line::Source(number) => match conversation.source(number) {
+                Some(hit) => {
+                    let place = words::chunk_location(&hit.chunk);
+                    self.print(&format!("{place}\n{}\n", hit.chunk.text))?;
+                }
+                None => self.print("The last answer has no passage with this number.\n")?,
+            },
+            Line::Preset(name) => {
+                let setting = ("preset".to_owned(), name.to_owned());
+                match self
+                    .layers
+                    .with(&[setting])
+                    .and_then(|layers| layers.config())
+                {
+                    Ok(_) => {
+                        conversation.preset = Some(name.to_owned());
+                        self.print(&format!(
+                            "The next question is asked under preset {name}.\n"
+                        ))?;
+                    }
+                    Err(error) => self.print(&format!("{error}\n"))?,
+                }
+            }
+            Line::New => {
+                conversation.runs.clear();
+                self.print("A new conversation begins.\n")?;
+            }
+            Line::Help => self.print(HELP)?,
+            Line::Unknown(name) => {
+                self.print(&format!("/{name} is not known; /help lists what is.\n"))?;
+            }
+            Line::Quit => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn answer(
+        &mut self,
+        question: &str,
+        folders: &[PathBuf],
+        conversation: &mut Conversation,
+    ) -> Result<(), Stopped> {
+        if let Err(failure) = check_asked(folders, question) {
+            self.observer.out.problem(&failure.problem);
+            return Ok(());
+        }
+
+        let preset = conversation.preset.iter();
+        let asked = Ask {
+            overrides: preset
+                .map(|name| ("preset".to_owned(), name.clone()))
+                .collect(),
+            thread: conversation.thread(),
+            ..Ask::new(question)
+        };
+        let mut run = Run::default();
+        self.observer.show_as(RunText::narrated());
+        self.interrupt.begin();
+        let outcome = self.run(|worker, publish| {
+            worker.ask(&asked, &mut |record| {
+                if let Event::Run(event) = &record.event {
+                    if matches!(event, RunEvent::RunStarted { .. }) {
+                        run = Run::new(&record.run);
+                    }
+                    run.apply(event, record.t_us);
+                }
+                publish(record)
+            })
+        });
+
+        match outcome {
+            Ok(Outcome::Failed(problem)) => self.observer.out.problem(&problem),
+            Ok(Outcome::Stopped) | Err(Stopped::Interrupted) => {
+                self.print("\nThe answer was stopped.\n")?;
+            }
+            Ok(Outcome::Completed | Outcome::LimitReached) => conversation.runs.push(run),
+            Err(Stopped::Failure(failure)) => self.observer.out.problem(&failure.problem),
+            Err(closed @ Stopped::OutputClosed) => return Err(closed),
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, text: &str) -> Result<(), Stopped> {
+        Ok(self.observer.out.text(&harmless(text))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_questions_or_commands() {
+        for (text, line) in [
+            ("  \n", Line::Nothing),
+            (" Where is it?\n", Line::Question("Where is it?")),
+            ("/source [2]\n", Line::Source("[2]")),
+            ("/preset  searag", Line::Preset("searag")),
+            ("/new", Line::New),
+            ("/exit", Line::Quit),
+            ("/etc/passwd?", Line::Unknown("etc/passwd?")),
+        ] {
+            assert_eq!(Line::of(text), line);
+        }
+    }
+}
