@@ -11,7 +11,8 @@ use mail_parser::{Address, DateTime, Message, MessageParser, MessagePart, MimeHe
 
 use super::builder::{Builder, named, one_line};
 use super::member::read_member;
-use super::{Extract, Format, Reader, html};
+use super::{Extract, Format, Input, Reader, html};
+use crate::corpus::options::ReadOptions;
 use crate::event::{Metadata, Place, PlaceUnit};
 
 pub(super) const MESSAGE: Format = Format {
@@ -19,7 +20,7 @@ pub(super) const MESSAGE: Format = Format {
     extensions: &["eml", "emlx", "mht", "mhtml"],
     library: "mail-parser",
     place: "message",
-    reader: Reader::Binary(message),
+    reader: Reader::Configured(message),
 };
 
 pub(super) const MAILBOX: Format = Format {
@@ -27,7 +28,7 @@ pub(super) const MAILBOX: Format = Format {
     extensions: &["mbox", "mbx"],
     library: "mail-parser",
     place: "message",
-    reader: Reader::Binary(mailbox),
+    reader: Reader::Configured(mailbox),
 };
 
 /// Attachments of one file beyond this are counted only.
@@ -37,7 +38,8 @@ const MAX_NAMED: usize = 3;
 /// Messages attached to messages beyond this depth are not read.
 const MAX_DEPTH: u8 = 3;
 
-fn message(bytes: &[u8]) -> Result<Extract, String> {
+fn message(input: &Input<'_>) -> Result<Extract, String> {
+    let bytes = input.bytes;
     // Apple Mail writes the size of the message into a line before it.
     let first_line = bytes.split(|byte| *byte == b'\n').next().unwrap_or(bytes);
     let is_size = first_line.trim_ascii().iter().all(u8::is_ascii_digit);
@@ -54,7 +56,7 @@ fn message(bytes: &[u8]) -> Result<Extract, String> {
     let Some(message) = message else {
         return Err("its content is not a message".to_owned());
     };
-    let mut mail = Mail::default();
+    let mut mail = Mail::new(input.options);
     mail.builder.metadata(Metadata {
         title: message.subject().and_then(named),
         author: named(&addresses(message.from())),
@@ -64,11 +66,11 @@ fn message(bytes: &[u8]) -> Result<Extract, String> {
     Ok(mail.finish())
 }
 
-fn mailbox(bytes: &[u8]) -> Result<Extract, String> {
-    let mut mail = Mail::default();
+fn mailbox(input: &Input<'_>) -> Result<Extract, String> {
+    let mut mail = Mail::new(input.options);
     let mut number = 0;
     // Reading from memory has no errors.
-    for entry in MessageIterator::new(Cursor::new(bytes)).flatten() {
+    for entry in MessageIterator::new(Cursor::new(input.bytes)).flatten() {
         number += 1;
         match MessageParser::default().parse(entry.contents()) {
             Some(message) => mail.message(&message, number, 0),
@@ -85,8 +87,9 @@ fn mailbox(bytes: &[u8]) -> Result<Extract, String> {
 }
 
 /// The messages of a file while they are read.
-#[derive(Default)]
-struct Mail {
+struct Mail<'a> {
+    /// The settings for attachments.
+    options: &'a ReadOptions,
     builder: Builder,
     /// Hashes of the lines of all messages so far.
     lines: HashSet<u64>,
@@ -95,7 +98,17 @@ struct Mail {
     unread: Vec<String>,
 }
 
-impl Mail {
+impl<'a> Mail<'a> {
+    fn new(options: &'a ReadOptions) -> Self {
+        Self {
+            options,
+            builder: Builder::default(),
+            lines: HashSet::new(),
+            attachments: 0,
+            unread: Vec::new(),
+        }
+    }
+
     fn message(&mut self, message: &Message<'_>, number: u32, depth: u8) {
         let subject = message.subject().and_then(named);
         self.builder.part();
@@ -187,7 +200,7 @@ impl Mail {
             PartType::Message(message) => {
                 let mut inner = Self {
                     attachments: self.attachments,
-                    ..Self::default()
+                    ..Self::new(self.options)
                 };
                 inner.message(message, 1, depth + 1);
                 self.attachments = inner.attachments;
@@ -197,7 +210,12 @@ impl Mail {
             PartType::Text(_)
             | PartType::Html(_)
             | PartType::Binary(_)
-            | PartType::InlineBinary(_) => read_member(&name, part.contents()),
+            | PartType::InlineBinary(_) => read_member(&Input {
+                path: &name,
+                bytes: part.contents(),
+                options: self.options,
+            })
+            .map(|extract| extract.of_member(&name)),
         };
         match read {
             Ok(extract) => {

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::super::member::extract_as;
+use super::super::member::read_member;
 use super::super::{Extract, Input, Unread as UnreadKind, recognise};
 use super::Archive;
 use crate::corpus::document::Heading;
@@ -122,14 +122,11 @@ impl<'a> Gathered<'a> {
             return read;
         }
 
-        let extract = extract_as(
-            format,
-            &Input {
-                path: name,
-                bytes: &bytes,
-                options: self.options,
-            },
-        )?;
+        let extract = read_member(&Input {
+            path: name,
+            bytes: &bytes,
+            options: self.options,
+        })?;
         if extract.text.trim().is_empty() {
             return Err(extract.note.unwrap_or("it holds no text".to_owned()));
         }
