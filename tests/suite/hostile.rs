@@ -1,8 +1,9 @@
 //! What a folder, a name or a model file may not do: multiply a document, plant a model, lead out of the
 //! folder, hang the program, act on the terminal, or end it without a word.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ragscope::config::{Layers, Paths};
 use ragscope::corpus::{self, Document, FixedSplit, TokenCounter};
@@ -234,12 +235,61 @@ fn a_file_is_read_as_it_is_found() {
     nix::unistd::mkfifo(&name("a.txt"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
     assert_eq!(reason(), "it is not a regular file");
     fs::remove_file(name("a.txt")).expect("removed");
+    assert_eq!(
+        reason(),
+        "it is gone: deleted meanwhile, or a link to nothing"
+    );
     fs::write(name("a.txt"), "x".repeat(70_000_000)).expect("written");
     assert!(
         reason().contains("more than 67108864 bytes"),
         "{}",
         reason()
     );
+}
+
+/// While one thread truncates, extends and deletes a file, every read of it gives a text that was there
+/// or a reason.
+#[test]
+fn a_file_that_changes_while_it_is_read() {
+    const WORDS: &str = "The Heron sails at nine.\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("a.txt");
+    fs::write(&file, WORDS).expect("written");
+    let settings = Layers::defaults().config().expect("defaults").corpus;
+    let found = corpus::walk(folder.path(), &settings, &mut |_| Flow::Continue).expect("walked");
+    let options = corpus::ReadOptions::from(&settings);
+
+    let is_over = AtomicBool::new(false);
+    let mut texts = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0.. {
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let _ = match round % 4 {
+                    0 => fs::write(&file, WORDS.repeat(20_000)),
+                    1 => File::options()
+                        .write(true)
+                        .open(&file)
+                        .and_then(|file| file.set_len(WORDS.len() as u64)),
+                    2 => fs::write(&file, ""),
+                    _ => fs::remove_file(&file),
+                };
+            }
+        });
+        for _ in 0..2_000 {
+            match corpus::read(&found.files[0], &options) {
+                Ok(document) => {
+                    texts += 1;
+                    assert!(document.text.starts_with("The Heron"), "{}", document.text);
+                }
+                Err(skipped) => assert!(!skipped.reason.is_empty()),
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert!(texts > 0, "the file was never read");
 }
 
 #[cfg(unix)]

@@ -107,6 +107,29 @@ fn a_polled_folder_is_watched_too() {
     assert_eq!(watching.line(), "1 document changed: people.md");
 }
 
+/// A folder that cannot be read is reported, and its index stays: when the folder is back, only what
+/// changed is read.
+#[test]
+fn an_index_outlives_its_folder() {
+    let program = Program::new();
+    let notes = program.corpus();
+    let mut watching = Watching::start(&program, &[]);
+    let errors = BufReader::new(watching.child.stderr.take().expect("a pipe"));
+
+    // readable for nobody, also where the tests run as root
+    let away = program.home.path().join("away");
+    fs::rename(&notes, &away).expect("moved");
+    fs::write(&notes, "no folder").expect("written");
+    let is_reported = |line: std::io::Result<String>| line.expect("text").contains("is a file");
+    assert!(errors.lines().any(is_reported));
+    assert!(watching.is_silent(), "nothing was removed");
+
+    fs::write(away.join("tides.md"), "High water is at nine.\n").expect("written");
+    fs::remove_file(&notes).expect("removed");
+    fs::rename(&away, &notes).expect("moved back");
+    assert_eq!(watching.line(), "1 document added: tides.md");
+}
+
 /// Takes records until the index agrees with its folder again.
 fn indexed(records: &Receiver<Record>) -> IndexReport {
     loop {

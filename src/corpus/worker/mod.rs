@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,11 @@ const MAX_REUSED_BYTES: usize = 16 << 20;
 const CLOCK_PER_TIME: u32 = 4;
 /// The end of what a worker wrote to stderr, which says why it ended.
 const MAX_STDERR_BYTES: usize = 4 << 10;
+
+/// Attempts to start a worker while the system has no room for another process or thread.
+const MAX_STARTS: u32 = 6;
+/// Before the second attempt; twice as long before each one after it.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
 /// The workers that wait for a file.
 static IDLE: Mutex<Vec<Worker>> = Mutex::new(Vec::new());
@@ -132,10 +138,32 @@ fn ask(request: &Request, bytes: &[u8]) -> Result<Answer, Ended> {
         }
     }
 
-    let mut worker = Worker::start().map_err(Ended::NotStarted)?;
+    let mut worker = started(Worker::start).map_err(Ended::NotStarted)?;
     let answer = worker.ask(request, bytes)?;
     worker.rest(bytes.len());
     Ok(answer)
+}
+
+/// Starts something, again after a pause where the system has no room for another process or thread:
+/// those of other programs end.
+fn started<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let mut pause = FIRST_PAUSE;
+    for _ in 1..MAX_STARTS {
+        match start() {
+            Err(error) if is_short_of_room(&error) => thread::sleep(pause),
+            ended => return ended,
+        }
+        pause *= 2;
+    }
+    start()
+}
+
+/// Returns whether the system has no process, thread or memory left for now.
+fn is_short_of_room(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory
+    )
 }
 
 impl Worker {
@@ -157,7 +185,17 @@ impl Worker {
         let mut stderr = child.stderr.take().ok_or_else(pipe)?;
 
         let (sender, answers) = sync_channel(1);
-        std::thread::spawn(move || {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let tail = Arc::clone(&kept);
+        // from here on the process ends with the value
+        let worker = Self {
+            child,
+            requests,
+            answers,
+            stderr: kept,
+        };
+
+        thread::Builder::new().spawn(move || {
             loop {
                 let answer = frame::read(&mut stdout);
                 let is_last = answer.is_err();
@@ -165,11 +203,8 @@ impl Worker {
                     return;
                 }
             }
-        });
-
-        let kept = Arc::new(Mutex::new(Vec::new()));
-        let tail = Arc::clone(&kept);
-        std::thread::spawn(move || {
+        })?;
+        thread::Builder::new().spawn(move || {
             let mut part = [0; 1024];
             while let Ok(count @ 1..) = stderr.read(&mut part) {
                 let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,13 +212,8 @@ impl Worker {
                 let excess = tail.len().saturating_sub(MAX_STDERR_BYTES);
                 tail.drain(..excess);
             }
-        });
-        Ok(Self {
-            child,
-            requests,
-            answers,
-            stderr: kept,
-        })
+        })?;
+        Ok(worker)
     }
 
     fn ask(&mut self, request: &Request, bytes: &[u8]) -> Result<Answer, Ended> {
@@ -287,4 +317,44 @@ mod group {
     pub fn lead(_command: &mut Command) {}
 
     pub fn end(_leader: u32) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_is_started_again_when_there_was_no_room_for_it() {
+        let full = io::ErrorKind::WouldBlock;
+        let gone = io::ErrorKind::NotFound;
+        /// What the attempts end with, whether one starts, and how many there are.
+        type Case = (&'static [io::ErrorKind], Option<io::ErrorKind>, usize);
+        let cases: [Case; 4] = [
+            (&[], None, 1),
+            (
+                &[io::ErrorKind::WouldBlock, io::ErrorKind::OutOfMemory],
+                None,
+                3,
+            ),
+            (&[io::ErrorKind::NotFound], Some(gone), 1),
+            (
+                &[io::ErrorKind::WouldBlock; 9],
+                Some(full),
+                MAX_STARTS as usize,
+            ),
+        ];
+        for (failures, expected, attempts) in cases {
+            let mut made = 0;
+            let ended = started(|| {
+                made += 1;
+                failures
+                    .get(made - 1)
+                    .map_or(Ok(()), |kind| Err((*kind).into()))
+            });
+            assert_eq!(
+                (ended.err().map(|error| error.kind()), made),
+                (expected, attempts)
+            );
+        }
+    }
 }

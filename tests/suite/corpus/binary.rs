@@ -227,6 +227,33 @@ fn bad_pdfs() {
     assert!(is_named, "{reason}");
 }
 
+/// `no-password.pdf` is encrypted with the empty user password, `password.pdf` with another one (40-bit
+/// RC4, which every reader knows).
+#[test]
+fn encrypted_pdfs() {
+    let file = |name: &str| std::fs::read(super::data("pdf").join(name)).expect("a file");
+    let read = Document::new("log.pdf", file("no-password.pdf")).expect("a document");
+    assert!(
+        read.text.contains("writes the log at nine."),
+        "{}",
+        read.text
+    );
+    assert_eq!(location_of(&read, "Nobody"), "log.pdf p. 1");
+    assert_eq!(read.metadata.title.as_deref(), Some("Log of the light"));
+
+    for pdftotext in [false, true] {
+        let options = ReadOptions {
+            pdftotext,
+            ..ReadOptions::default()
+        };
+        let reason = Document::read("log.pdf", file("password.pdf"), &options).expect_err("locked");
+        assert_eq!(
+            reason,
+            "it needs a password: save a copy without one to read it"
+        );
+    }
+}
+
 #[test]
 fn a_reader_has_limits() {
     let mut bomb = ZlibEncoder::new(Vec::new(), Compression::fast());
