@@ -143,6 +143,15 @@ impl App {
         }
     }
 
+    /// Opens the source of the selected row; without one it focuses the question line.
+    pub(super) fn open_selected(&mut self) {
+        let is_selected = self.ui.scroll(self.ui.panes.focused).selected.is_some();
+        match self.request(Action::OpenSource).filter(|_| is_selected) {
+            Some(request) => self.perform(request),
+            None => self.focus_input(),
+        }
+    }
+
     /// Puts a suggested question into the question line, and its preset into the next run.
     pub(super) fn take_suggestion(&mut self, number: usize) {
         let Some(suggestion) = self.ui.question.suggestions.get(number).cloned() else {

@@ -109,7 +109,8 @@ macro_rules! action_list {
             ScrollUp = "scroll-up" Input ["pageup"] "scroll the pane up by a page" => App::page_up;
             ScrollDown = "scroll-down" Input ["pagedown"] "scroll the pane down by a page" => App::page_down;
 
-            FocusInput = "focus-input" Panes ["i", "enter"] "type a question" => App::focus_input;
+            FocusInput = "focus-input" Panes ["i"] "type a question" => App::focus_input;
+            OpenSelected = "open-selected" Panes ["enter"] "open the source of what is selected, or type a question" => App::open_selected;
             Again = "again" Panes ["r"] "run the question again with the current settings" => App::again;
             AgainFrom = "again-from" Panes ["R"] "run it again from the selected sentence on" => App::again_from;
             Pin = "pin" Panes ["a"] "pin the selected hit to every context, or unpin it" => |app| app.act_or(Action::Pin, "select a hit in Retrieval");

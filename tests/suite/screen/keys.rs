@@ -974,3 +974,15 @@ fn a_model_is_chosen_and_downloaded_from_the_list() {
     assert_eq!(screen.commands(), [Command::LoadModels { overrides }]);
     screen.press("esc").hides("To download");
 }
+
+#[test]
+fn enter_opens_what_is_selected_and_otherwise_types() {
+    let mut screen = answered();
+    screen.press("esc 3 j enter");
+    let opened = |command: &Command| matches!(command, Command::OpenSource { .. });
+    assert!(screen.commands().iter().any(opened), "a hit is selected");
+
+    let mut screen = answered();
+    screen.press("esc 5 enter").type_text("why?");
+    screen.shows("ask> why?");
+}
