@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{
-    CorpusCard, Event, IndexProgress, IndexReport, LocalModel, ModelCard, ModelList, ModelRole,
-    Operation, Outcome, Prefixes, Problem, PullProgress, Record, RunEvent, RunSummary,
+    CorpusCard, Event, HeadingLines, IndexProgress, IndexReport, LocalModel, ModelCard, ModelList,
+    ModelRole, Operation, Outcome, Prefixes, Problem, PullProgress, Record, RunEvent, RunSummary,
     SessionEvent, Source, SourceForm, TableRow, TracedLookup,
 };
 use crate::story::text::{self, one_line};
@@ -355,6 +355,16 @@ fn harmless_form(form: &SourceForm) -> SourceForm {
     match form {
         SourceForm::Lines => SourceForm::Lines,
         SourceForm::Markdown => SourceForm::Markdown,
+        SourceForm::Markup { language, headings } => {
+            let harmless = |heading: &HeadingLines| HeadingLines {
+                title: one_line(&heading.title),
+                ..heading.clone()
+            };
+            SourceForm::Markup {
+                language: *language,
+                headings: headings.iter().map(harmless).collect(),
+            }
+        }
         SourceForm::Table { rows } => {
             let harmless = |row: &TableRow| TableRow {
                 cells: row.cells.iter().map(|cell| one_line(cell)).collect(),

@@ -4,6 +4,7 @@ use super::lines::lines;
 use super::{Extract, Format, Metadata, Reader};
 use crate::corpus::document::Heading;
 use crate::corpus::fold_white_space;
+use crate::event::{HeadingLines, MarkupLanguage, saturating_u32};
 
 pub(super) const ASCIIDOC: Format = Format {
     name: "AsciiDoc",
@@ -28,6 +29,39 @@ pub(super) const ORG: Format = Format {
     place: "line",
     reader: Reader::Text(org),
 };
+
+/// A format with its language, and the function that finds its headings.
+type Language = (&'static Format, MarkupLanguage, fn(String) -> Extract);
+
+pub(super) const LANGUAGES: [Language; 3] = [
+    (&ASCIIDOC, MarkupLanguage::AsciiDoc, asciidoc),
+    (
+        &RESTRUCTURED_TEXT,
+        MarkupLanguage::RestructuredText,
+        restructured_text,
+    ),
+    (&ORG, MarkupLanguage::Org, org),
+];
+
+/// Returns the lines of headings of a text, in order.
+pub(super) fn heading_lines(text: &str, headings: Vec<Heading>) -> Vec<HeadingLines> {
+    let mut line = 1;
+    let mut counted = 0;
+    let mut line_at = |at: usize| {
+        line += text[counted..at].matches('\n').count();
+        counted = at;
+        saturating_u32(line)
+    };
+    headings
+        .into_iter()
+        .map(|heading| HeadingLines {
+            first_line: line_at(heading.range.start),
+            last_line: line_at(heading.range.start + text[heading.range].trim_end().len()),
+            level: heading.level,
+            title: heading.title,
+        })
+        .collect()
+}
 
 /// The fields of a document are in its first lines.
 const HEADER_LINES: usize = 50;

@@ -184,7 +184,17 @@ impl Format {
     /// Returns what the lines of a document of this format are; `text` are these lines.
     pub(super) fn form(&self, text: &str, places: &[PlaceFrom]) -> SourceForm {
         let sheets = [&office::EXCEL, &open_document::SHEETS];
-        if *self == markdown::FORMAT {
+        if let Some((_, language, extract)) = markup_lines::LANGUAGES
+            .iter()
+            .find(|(format, ..)| *format == self)
+        {
+            let headings = extract(text.to_owned()).headings;
+            let headings = markup_lines::heading_lines(text, headings);
+            SourceForm::Markup {
+                language: *language,
+                headings,
+            }
+        } else if *self == markdown::FORMAT {
             SourceForm::Markdown
         } else if *self == table::FORMAT {
             let rows = table::rows(text);

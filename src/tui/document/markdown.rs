@@ -10,7 +10,7 @@ use crate::tui::theme::Tone;
 
 use super::columns::{Columns, Side};
 use super::styled::{Look, Piece, Row, Styled};
-use super::{Drawn, Lines, rule, width};
+use super::{Drawn, Lines, heading, rule, width};
 
 /// Returns every line rendered.
 pub fn rendered(lines: &Lines, cells: usize) -> Vec<Drawn> {
@@ -373,10 +373,7 @@ impl<'a> Renderer<'a> {
         self.drawn
             .into_iter()
             .enumerate()
-            .map(|line| Drawn {
-                rows: rows(line),
-                is_header: false,
-            })
+            .map(|line| Drawn::of(rows(line)))
             .collect()
     }
 }
@@ -390,15 +387,6 @@ fn led(lead: &Lead, words: &Styled, cells: usize) -> Vec<Row> {
         row.insert(0, Piece::sign(lead.clone()));
     }
     rows
-}
-
-fn heading(level: u8) -> Look {
-    let strong = Look::of(Tone::Strong);
-    match level {
-        1 => strong.with(Modifier::UNDERLINED),
-        2 => strong,
-        _ => strong.with(Modifier::ITALIC),
-    }
 }
 
 fn side(alignment: &Alignment) -> Side {

@@ -3,14 +3,18 @@
 
 mod columns;
 mod markdown;
+mod markup;
 mod quotes;
 mod styled;
 mod table;
 
 use std::ops::Range;
 
+use ratatui::style::Modifier;
+
 use crate::event::{Source, SourceForm};
 use crate::tui::text;
+use crate::tui::theme::Tone;
 
 pub use quotes::{Cited, marks};
 pub use styled::{Look, Piece, Row};
@@ -27,6 +31,15 @@ pub struct Drawn {
     pub rows: Vec<Row>,
     /// Whether it names the columns of the lines below it.
     pub is_header: bool,
+}
+
+impl Drawn {
+    fn of(rows: Vec<Row>) -> Self {
+        Self {
+            rows,
+            is_header: false,
+        }
+    }
 }
 
 /// The lines of a document as one text, without what is too long to be shown.
@@ -95,10 +108,7 @@ impl Lines {
 /// Returns every line as it is.
 pub fn raw(lines: &Lines, cells: usize) -> Vec<Drawn> {
     (0..lines.count())
-        .map(|at| Drawn {
-            rows: lines.plain(at, Look::TEXT, cells),
-            is_header: false,
-        })
+        .map(|at| Drawn::of(lines.plain(at, Look::TEXT, cells)))
         .collect()
 }
 
@@ -107,6 +117,9 @@ pub fn rendered(source: &Source, lines: &Lines, cells: usize) -> Vec<Drawn> {
     match &source.form {
         SourceForm::Lines => raw(lines, cells),
         SourceForm::Markdown => markdown::rendered(lines, cells),
+        SourceForm::Markup { language, headings } => {
+            markup::rendered(lines, *language, headings, source.from_line, cells)
+        }
         SourceForm::Table { rows } => table::rendered(lines, rows, source.from_line, cells),
     }
 }
@@ -115,8 +128,18 @@ pub fn rendered(source: &Source, lines: &Lines, cells: usize) -> Vec<Drawn> {
 pub fn is_rendered(form: &SourceForm) -> bool {
     match form {
         SourceForm::Lines => false,
-        SourceForm::Markdown => true,
+        SourceForm::Markdown | SourceForm::Markup { .. } => true,
         SourceForm::Table { rows } => rows.iter().any(|row| row.cells.len() > 1),
+    }
+}
+
+/// Returns the look of a title. Level 1 is outermost.
+fn heading(level: u8) -> Look {
+    let strong = Look::of(Tone::Strong);
+    match level {
+        0 | 1 => strong.with(Modifier::UNDERLINED),
+        2 => strong,
+        3.. => strong.with(Modifier::ITALIC),
     }
 }
 

@@ -27,9 +27,9 @@ impl Look {
         }
     }
 
-    pub fn with(self, modifier: Modifier) -> Self {
+    pub const fn with(self, modifier: Modifier) -> Self {
         Self {
-            modifier: self.modifier | modifier,
+            modifier: self.modifier.union(modifier),
             ..self
         }
     }
@@ -135,6 +135,11 @@ impl Styled {
             source,
             look,
         });
+    }
+
+    /// Adds a sign that the document does not contain.
+    pub fn sign(&mut self, sign: &str) {
+        self.pieces.push(Piece::sign(sign));
     }
 
     pub fn width(&self) -> usize {

@@ -26,10 +26,7 @@ pub fn rendered(lines: &Lines, rows: &[TableRow], from_line: u32, cells: usize) 
     }
 
     let is_text = |(at, drawn): (usize, Option<Drawn>)| {
-        drawn.unwrap_or_else(|| Drawn {
-            rows: lines.plain(at, Look::of(Tone::Strong), cells),
-            is_header: false,
-        })
+        drawn.unwrap_or_else(|| Drawn::of(lines.plain(at, Look::of(Tone::Strong), cells)))
     };
     drawn.into_iter().enumerate().map(is_text).collect()
 }

@@ -7,7 +7,7 @@ use ragscope::config::CorpusSettings;
 use ragscope::corpus::{
     CorpusError, FoundFile, ReadOptions, Walked, locate, read, source_lines, walk,
 };
-use ragscope::event::{Flow, IndexPhase, SessionEvent};
+use ragscope::event::{Flow, HeadingLines, IndexPhase, MarkupLanguage, SessionEvent, SourceForm};
 use tempfile::TempDir;
 
 fn settings() -> CorpusSettings {
@@ -447,4 +447,43 @@ fn source_lines_are_the_lines_that_chunks_count() {
             .expect_err("gone")
             .contains("gone")
     );
+}
+
+#[test]
+fn the_form_of_a_source_is_that_of_its_format() {
+    let folder = folder(&[
+        ("a.txt", b"# no title"),
+        ("a.md", b"# Title"),
+        ("a.rst", b"text\n\nTides\n=====\n\nmore"),
+        ("a.adoc", b"== Tides ==\n"),
+        ("a.csv", b"name,age\nAnn,7\n"),
+    ]);
+    let form = |name: &str| {
+        let lines = source_lines(&folder.path().join(name)).expect("lines");
+        lines.form
+    };
+    assert_eq!(form("a.txt"), SourceForm::Lines);
+    assert_eq!(form("a.md"), SourceForm::Markdown);
+    let tides = |language, first_line, last_line, level| SourceForm::Markup {
+        language,
+        headings: vec![HeadingLines {
+            first_line,
+            last_line,
+            level,
+            title: "Tides".to_owned(),
+        }],
+    };
+    assert_eq!(
+        form("a.rst"),
+        tides(MarkupLanguage::RestructuredText, 3, 4, 1)
+    );
+    assert_eq!(form("a.adoc"), tides(MarkupLanguage::AsciiDoc, 1, 1, 2));
+    let SourceForm::Table { rows } = form("a.csv") else {
+        panic!("no table");
+    };
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| (row.first_line, row.header))
+        .collect();
+    assert_eq!(found, [(1, true), (2, false)]);
 }
