@@ -3,7 +3,7 @@ CARGO ?= cargo
 # GPU back ends to build in, e.g. `make demo FEATURES=cuda`: cuda, vulkan, metal, rocm.
 FEATURES ?=
 
-.PHONY: demo test test-real bench prerequisites
+.PHONY: demo test test-real bench soak prerequisites
 
 # Built for the processor of this machine, the GPU aside. Other builds run on any x86-64 with AVX2.
 demo bench: export RUSTFLAGS = -C target-cpu=native
@@ -30,6 +30,13 @@ test-real: prerequisites
 # Figures for benches/RESULTS.md.
 bench: prerequisites
 	$(CARGO) bench --locked
+
+# Asks and changes documents for MINUTES, and reports memory, descriptors, disk and latencies of each minute.
+MINUTES ?= 60
+soak: export OMP_WAIT_POLICY = passive
+soak: prerequisites
+	$(CARGO) build --locked
+	tests/soak "$${CARGO_TARGET_DIR:-target}/debug/ragscope" $(MINUTES)
 
 prerequisites:
 	@.ci/prerequisites

@@ -175,6 +175,11 @@ impl Work<'_> {
             return Ok(());
         }
 
+        self.interrupt.begin();
+        if !folders.is_empty() {
+            // what was saved since the last question is found by this one
+            self.follow_change()?;
+        }
         let preset = conversation.preset.iter();
         let asked = Ask {
             overrides: preset
@@ -185,7 +190,6 @@ impl Work<'_> {
         };
         let mut run = Run::default();
         self.observer.show_as(RunText::narrated());
-        self.interrupt.begin();
         let outcome = self.run(|worker, publish| {
             worker.ask(&asked, &mut |record| {
                 if let Event::Run(event) = &record.event {

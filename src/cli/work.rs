@@ -99,7 +99,7 @@ impl<'a> Work<'a> {
 
     /// Updates the index after a change of its folder. A folder that cannot be read for now (a drive
     /// that went away) is reported; the next change is tried again.
-    fn follow_change(&mut self) -> Result<(), Stopped> {
+    pub(super) fn follow_change(&mut self) -> Result<(), Stopped> {
         let mut report = None;
         let followed = self.run(|worker, publish| {
             worker.refresh(&mut |record| {
