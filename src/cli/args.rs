@@ -307,6 +307,12 @@ pub enum Subcommands {
         #[command(subcommand)]
         command: Option<ThreadsCommand>,
     },
+    /// Remove the oldest recorded runs, those beyond record.max_runs and record.max_days
+    Clean {
+        /// List what would be removed, with sizes, and remove nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// List the models on this machine and their roles, or get another
     Models {
         #[command(subcommand)]

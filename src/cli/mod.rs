@@ -9,6 +9,7 @@ mod output;
 mod interrupt;
 mod text;
 mod threads;
+mod clean;
 mod observer;
 mod work;
 mod plain;
@@ -110,6 +111,14 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
         }) => pull::recommend(*memory, &paths, out),
         Some(Subcommands::Threads { command }) => {
             threads::run(command.as_ref(), &paths.sessions(), out)
+        }
+        Some(Subcommands::Clean { dry_run }) => {
+            let cleaning = if *dry_run {
+                clean::Cleaning::Listed
+            } else {
+                clean::Cleaning::Removed
+            };
+            clean::run(cleaning, &layers()?.config()?.record, &paths, out)
         }
         Some(Subcommands::Formats) => formats::run(out),
         Some(Subcommands::Paths) => inspect::paths(&paths, out),

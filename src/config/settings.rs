@@ -392,6 +392,10 @@ settings! {
     record: RecordSettings {
         /// Write every run to the sessions folder.
         enabled: bool = true, for Start;
+        /// Number of runs that `ragscope clean` keeps, the newest; 0 keeps all.
+        max_runs: u32 = 10_000, in 0..=1_000_000, for Start;
+        /// Age in days beyond which `ragscope clean` removes runs; 0 keeps all.
+        max_days: u32 = 365, in 0..=36_500, for Start;
     }
 }
 

@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ragscope::event::{Event, FORMAT, FormatVersion, Outcome, Record, RunEvent, RunUsage, SESSION};
 use ragscope::story::RecordedThread;
 use ragscope::trace::{Recorder, list_runs, name_thread, read_run, thread_names};
+
+use super::program::Program;
 
 fn record(run: &str, seq: u64, event: Event) -> Record {
     Record {
@@ -308,4 +311,72 @@ fn what_cannot_be_read_says_which_file_and_line() {
         .expect_err("missing")
         .to_string();
     assert!(error.contains("gone.jsonl"), "{error}");
+}
+
+#[test]
+fn cleaning_removes_what_is_beyond_the_limits_and_nothing_else() {
+    let program = Program::new();
+    let folder = program.paths().sessions();
+    let day = Duration::from_secs(24 * 60 * 60);
+    let now = SystemTime::now();
+    let at = |days: u32| now - day * days;
+    let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).expect("later").as_secs();
+
+    // id, age in days, age of the file in days, first run of its thread
+    for (id, age, file_age, thread) in [
+        ("new", 2, 2, None),
+        ("first", 50, 50, None),
+        ("followed", 3, 3, Some("first")),
+        ("old", 40, 40, None),
+        ("named", 60, 60, None),
+        ("open", 70, 0, None),
+    ] {
+        let mut records = run(id, seconds(at(age)), "Lorby");
+        if let Event::Run(RunEvent::RunStarted { thread: of_run, .. }) = &mut records[0].event {
+            *of_run = thread.map(str::to_owned);
+        }
+        write_all(&folder, &records);
+        let path = folder.join(format!("{id}.jsonl"));
+        let file = fs::File::options().append(true).open(path).expect("open");
+        file.set_modified(at(file_age)).expect("dated");
+    }
+    name_thread(&folder, "named", "Mira").expect("named");
+    fs::write(folder.join("other.jsonl"), "no run\n").expect("written");
+
+    let left = || {
+        let entries = fs::read_dir(&folder).expect("a list").flatten();
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        names.join(" ")
+    };
+    let all = left();
+    let clean = |flags: &[&str]| {
+        let ended = program.run(&[&["clean"][..], flags].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        ended.stdout
+    };
+
+    // flags, how the output ends, files that are left
+    let some = "first.jsonl followed.jsonl named.jsonl named.name new.jsonl open.jsonl other.jsonl";
+    let few = "named.jsonl named.name new.jsonl open.jsonl other.jsonl";
+    let days = ["--set", "record.max_days=30"];
+    let runs = ["--set", "record.max_runs=2"];
+    let unlimited = ["--set", "record.max_runs=0", "--set", "record.max_days=0"];
+    let dry = ["--set", "record.max_days=30", "--dry-run"];
+    let cases: [(&[&str], &str, &str); 6] = [
+        (&[], "no recorded run is beyond", &all),
+        (&unlimited, "no recorded run is beyond", &all),
+        (&dry, "1 run (", &all),
+        (&days, "removed 1 run (", some),
+        (&days, "no recorded run is beyond", some),
+        (&runs, "removed 2 runs (", few),
+    ];
+    for (flags, end, expected) in cases {
+        let output = clean(flags);
+        let last = output.lines().last().unwrap_or_default();
+        assert!(last.starts_with(end), "{flags:?}: {output}");
+        assert_eq!(left(), expected, "{flags:?}");
+    }
 }
