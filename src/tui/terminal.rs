@@ -13,7 +13,7 @@ use crossterm::event::{
     KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -148,7 +148,9 @@ fn restore(reading: &AtomicBool) {
         PopKeyboardEnhancementFlags,
         DisableBracketedPaste
     );
-    let _ = execute!(out, LeaveAlternateScreen, cursor::Show);
+    // tmux keeps rows of a screen that grew
+    let clear = Clear(ClearType::All);
+    let _ = execute!(out, clear, LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
 }
 
