@@ -17,7 +17,8 @@ pub fn retrieve(run: &mut Run<'_>, roles: &mut Roles, need: &Need<'_>) -> Result
     };
     let query = roles.query_writer.write(run, &rewritten, need)?;
 
-    let retrieved = roles.retriever.retrieve(run, &query)?;
+    let mut retrieved = roles.retriever.retrieve(run, &query)?;
+    retrieved.sought = sought(run.question, need);
     // pinned chunks pass by the stages: none of them may drop one
     let (pinned, candidates) = pins::split_pinned(&run.tools.config.retriever, retrieved);
     let candidates = roles.linker.apply(run, candidates)?;
@@ -33,4 +34,13 @@ pub fn retrieve(run: &mut Run<'_>, roles: &mut Roles, need: &Need<'_>) -> Result
         query: query.text,
         passages,
     })
+}
+
+/// Returns what the passages of a lookup are judged by. By the question alone a passage about the
+/// subject of the second search of a chain is irrelevant: the question does not name it.
+fn sought(question: &str, need: &Need<'_>) -> String {
+    match need.confirmed.last().filter(|_| need.uncertain.is_some()) {
+        Some(last) => format!("{question} {last}"),
+        None => question.to_owned(),
+    }
 }

@@ -242,6 +242,7 @@ fn expand(
         hits: reranked(run, query, hits)?,
         dropped,
         spare: Vec::new(),
+        sought: passages.sought.clone(),
     };
     let k = match run.tools.config.gate.expanded_context {
         ExpandedContext::All => k,

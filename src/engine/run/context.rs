@@ -50,6 +50,7 @@ pub fn choose_up_to(run: &mut Run<'_>, candidates: Passages, k: u32) -> Result<P
         hits: ordered(hits, run.tools.config.answer.order),
         spare,
         dropped,
+        sought: others.sought,
     };
     publish(run, &passages)?;
     Ok(passages)

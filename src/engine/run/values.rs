@@ -20,6 +20,9 @@ pub struct Passages {
     pub spare: Vec<Hit>,
     /// The retrieved chunks that are not among the hits, each with the reason.
     pub dropped: Vec<DroppedChunk>,
+    /// What they are judged by: the question, and for a later sentence what the answer has found
+    /// so far, which names the subject of the next search.
+    pub sought: String,
 }
 
 impl Passages {

@@ -37,7 +37,10 @@ impl HitStage for Binary {
             .hits
             .iter()
             .map(|hit| {
-                let values = [("c", hit.chunk.text.as_str()), ("q", run.question)];
+                let values = [
+                    ("c", hit.chunk.text.as_str()),
+                    ("q", passages.sought.as_str()),
+                ];
                 run.prompt(PromptName::JudgeRelevant, &values)
             })
             .collect::<Result<Vec<_>, MethodError>>()?;
@@ -92,7 +95,10 @@ fn drop_too_long(
 
     let mut hits = Vec::with_capacity(passages.hits.len());
     for hit in passages.hits {
-        let mut values = vec![("q", run.question), ("c", hit.chunk.text.as_str())];
+        let mut values = vec![
+            ("q", passages.sought.as_str()),
+            ("c", hit.chunk.text.as_str()),
+        ];
         if judge == PromptName::GradeCritic {
             // the longest grades of the two prompts before it
             values.extend([("b", "10"), ("f", "10")]);
@@ -152,9 +158,8 @@ fn redundant(hits: &[Hit], twins: &[Option<Twin>]) -> Vec<Option<DropReason>> {
 
 /// Grades every text three times and drops those below the dynamic threshold (ChunkRAG, section 3).
 fn grade(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
-    let question = run.question;
     let filter = &run.tools.config.filter;
-    let grades = chunkrag::grade(run, question, &passages.texts(), filter.grade_read)?;
+    let grades = chunkrag::grade(run, &passages.sought, &passages.texts(), filter.grade_read)?;
 
     let weights = [
         filter.grade_weight,

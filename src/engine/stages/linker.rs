@@ -65,6 +65,7 @@ impl HitStage for ByAttention {
             hits,
             spare,
             dropped: passages.dropped,
+            sought: passages.sought,
         })
     }
 }

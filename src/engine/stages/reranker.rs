@@ -10,7 +10,7 @@ pub struct ByModel;
 
 impl HitStage for ByModel {
     fn apply(&mut self, run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
-        let hits = reranked(run, run.question, passages.hits)?;
+        let hits = reranked(run, &passages.sought, passages.hits)?;
         Ok(Passages { hits, ..passages })
     }
 }
