@@ -161,6 +161,28 @@ fn steps(events: &[RunEvent]) -> Vec<(u32, &str, Decision)> {
 }
 
 #[test]
+fn passages_of_a_later_sentence_are_judged_with_the_last_one() {
+    let mut generator = uncertain().judging("Knowledge", "1", 0.9);
+    let question = "Where was the teacher of Mira Oakes born?";
+    let settings = [&SEARAG[..], &[("filter.kind", "binary")]].concat();
+    let (outcome, _) = run(&config(&settings), &mut generator, question, usize::MAX);
+    assert_eq!(outcome.expect("it ran"), Outcome::Completed);
+
+    let sought = format!("{question} Mira Oakes was a student of Tam Reeve.");
+    let judged: Vec<&str> = generator
+        .seen
+        .iter()
+        .map(|prompt| prompt.user.as_str())
+        .filter(|user| user.contains("Knowledge"))
+        .collect();
+    assert!(!judged.is_empty(), "the second sentence has a lookup");
+    assert!(
+        judged.iter().all(|user| user.contains(&sought)),
+        "{judged:?}"
+    );
+}
+
+#[test]
 fn an_uncertain_sentence_retrieves_and_is_regenerated() {
     let mut generator = uncertain();
     let question = "Where was the teacher of Mira Oakes born?";
