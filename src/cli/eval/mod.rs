@@ -117,6 +117,14 @@ pub fn run(
         return make(folder, what.limit, &layers, paths, out);
     }
 
+    if what.paper.is_some() && flags.preset.is_some() {
+        return Err(Failure::usage(
+            "--paper has its own presets: those of the table's rows",
+            "leave out --preset",
+        )
+        .into());
+    }
+
     let interrupt = Interrupt::listen()?;
     let layers = evaluated_layers(what, flags, paths)?;
     let table = what.paper.as_deref().and_then(PaperTable::find);

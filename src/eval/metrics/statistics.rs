@@ -111,10 +111,10 @@ impl Interval {
 }
 
 /// Returns the mean of paired differences with its interval by the percentile bootstrap over the
-/// questions. `None` without pairs.
+/// questions. `None` for fewer than two pairs: resampling one shows no spread.
 pub fn paired_bootstrap(differences: &[f64]) -> Option<Interval> {
     let count = differences.len();
-    if count == 0 {
+    if count < 2 {
         return None;
     }
 

@@ -247,6 +247,7 @@ fn correlation_and_intervals() {
         "the bootstrap is deterministic"
     );
     assert_eq!(paired_bootstrap(&[]), None);
+    assert_eq!(paired_bootstrap(&[1.0]), None, "one pair has no spread");
 }
 
 /// EVOUNA's lexical match against human verdicts, over its own files: `EVOUNA=FOLDER cargo test --test suite evouna -- --ignored`.
