@@ -4,15 +4,12 @@
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
 
-use crate::event::{Ask, Event, Hit, Outcome, RunEvent, Thread, harmless};
-use crate::story::{Run, turns, words};
+use crate::event::{Ask, Hit, Outcome, Thread, harmless};
+use crate::story::{Run, last_runs, turns, words};
 
 use super::failure::{Exit, Stopped};
 use super::text::RunText;
 use super::work::{Work, check_asked};
-
-/// Number of runs that a follow-up question is rewritten by, at most.
-const MAX_RUNS: usize = 8;
 
 const HELP: &str = "\
 Type a question and press enter. A question continues the conversation.
@@ -69,23 +66,18 @@ struct Conversation {
 
 impl Conversation {
     fn thread(&self) -> Thread {
-        let last = self.runs.len().saturating_sub(MAX_RUNS);
         Thread {
             id: self.runs.first().map(|run| run.id.clone()),
-            turns: turns(self.runs[last..].iter()),
+            turns: turns(last_runs(&self.runs)),
         }
     }
 
     /// Returns the passage with this number in the last answer.
     fn source(&self, number: &str) -> Option<&Hit> {
         let number: u32 = number.trim_matches(['[', ']']).parse().ok()?;
-        let run = self.runs.last()?;
-        let lookups = run.lookups.iter().rev();
-        lookups.into_iter().find_map(|lookup| {
-            let context = lookup.context.as_ref()?;
-            let used = context.chunks.iter().find(|used| used.label == number)?;
-            lookup.hit(used.chunk)
-        })
+        let hits = self.runs.last()?.numbered_hits();
+        let found = hits.into_iter().find(|(label, _)| *label == number);
+        found.map(|(_, hit)| hit)
     }
 }
 
@@ -188,26 +180,14 @@ impl Work<'_> {
             thread: conversation.thread(),
             ..Ask::new(question)
         };
-        let mut run = Run::default();
         self.observer.show_as(RunText::narrated());
-        let outcome = self.run(|worker, publish| {
-            worker.ask(&asked, &mut |record| {
-                if let Event::Run(event) = &record.event {
-                    if matches!(event, RunEvent::RunStarted { .. }) {
-                        run = Run::new(&record.run);
-                    }
-                    run.apply(event, record.t_us);
-                }
-                publish(record)
-            })
-        });
 
-        match outcome {
-            Ok(Outcome::Failed(problem)) => self.observer.out.problem(&problem),
-            Ok(Outcome::Stopped) | Err(Stopped::Interrupted) => {
+        match self.ask_and_follow(&asked) {
+            Ok((Outcome::Failed(problem), _)) => self.observer.out.problem(&problem),
+            Ok((Outcome::Stopped, _)) | Err(Stopped::Interrupted) => {
                 self.print("\nThe answer was stopped.\n")?;
             }
-            Ok(Outcome::Completed | Outcome::LimitReached) => conversation.runs.push(run),
+            Ok((Outcome::Completed | Outcome::LimitReached, run)) => conversation.runs.push(run),
             Err(Stopped::Failure(failure)) => self.observer.out.problem(&failure.problem),
             Err(closed @ Stopped::OutputClosed) => return Err(closed),
         }

@@ -88,10 +88,16 @@ impl RunText {
 
     /// Prints a line between the lines of the answer.
     fn line(&mut self, line: &str, out: &mut Output) -> io::Result<()> {
+        self.end_line(out)?;
+        out.dim(line)
+    }
+
+    /// Ends the line of the answer that is open.
+    fn end_line(&mut self, out: &mut Output) -> io::Result<()> {
         if std::mem::take(&mut self.is_mid_line) {
             out.text("\n")?;
         }
-        out.dim(line)
+        Ok(())
     }
 
     /// Prints what was measured of the last context.
@@ -165,10 +171,7 @@ impl RunText {
         self.printed = 0;
         let mut steps = self.run.steps.iter();
         let is_again = steps.any(|known| known.step == step && !known.replaced.is_empty());
-        if is_again && std::mem::take(&mut self.is_mid_line) {
-            out.text("\n")?;
-        }
-        Ok(())
+        if is_again { self.end_line(out) } else { Ok(()) }
     }
 
     /// Prints what a token adds to its sentence. A mark is printed once it is closed: its number is known

@@ -4,18 +4,16 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Config, Paths};
+use crate::corpus::fold_white_space;
 use crate::event::{Event, Thread, harmless};
 use crate::story::text::one_line;
-use crate::story::{RecordedThread, Run, turns, words};
+use crate::story::{RecordedThread, Run, last_runs, turns, words};
 use crate::trace::{TraceError, list_runs, name_thread, read_run, thread_names};
 
 use super::args::ThreadsCommand;
 use super::failure::{Exit, Failure, Stopped};
 use super::output::Output;
 use super::replay;
-
-/// Number of runs that a follow-up question is rewritten by, at most.
-const MAX_RUNS: usize = 8;
 
 /// A thread that a question continues or begins.
 pub struct NamedThread {
@@ -99,8 +97,7 @@ fn list(sessions: &Path) -> Result<Vec<RecordedThread>, Stopped> {
 
 /// Returns the thread with this name, the newest of several, or else with this id.
 fn find<'t>(threads: &'t [RecordedThread], name: &str) -> Option<&'t RecordedThread> {
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let name = words(name);
+    let name = fold_white_space(name);
     let is_named = |thread: &&RecordedThread| thread.name.as_deref() == Some(&name);
     let has_id = |thread: &&RecordedThread| thread.id == name;
     threads
@@ -121,9 +118,8 @@ fn known<'t>(threads: &'t [RecordedThread], name: &str) -> Result<&'t RecordedTh
 
 /// Returns what a question needs of the thread that it continues.
 fn continued(thread: &RecordedThread) -> Result<Thread, Stopped> {
-    let last = thread.runs.len().saturating_sub(MAX_RUNS);
     let mut runs = Vec::new();
-    for summary in &thread.runs[last..] {
+    for summary in last_runs(&thread.runs) {
         let mut run = Run::new(&summary.run);
         for record in read_run(Path::new(&summary.file))? {
             if let Event::Run(event) = &record.event {

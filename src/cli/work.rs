@@ -187,6 +187,23 @@ impl<'a> Work<'a> {
         outcome
     }
 
+    /// Asks a question and returns everything that happened to it.
+    pub(super) fn ask_and_follow(&mut self, asked: &Ask) -> Result<(Outcome, Run), Stopped> {
+        let mut run = Run::default();
+        let outcome = self.run(|worker, publish| {
+            worker.ask(asked, &mut |record| {
+                if let Event::Run(event) = &record.event {
+                    if matches!(event, RunEvent::RunStarted { .. }) {
+                        run = Run::new(&record.run);
+                    }
+                    run.apply(event, record.t_us);
+                }
+                publish(record)
+            })
+        })?;
+        Ok((outcome, run))
+    }
+
     /// Trains a probe on questions about these folders.
     pub fn train_probe(
         mut self,
@@ -226,15 +243,7 @@ impl<'a> Work<'a> {
         self.observer.be_silent();
         self.run(|worker, publish| worker.check_question(question, publish))?;
         self.prepare(folders)?;
-        let mut run = Run::default();
-        self.run(|worker, publish| {
-            worker.ask(&Ask::new(question), &mut |record| {
-                if let Event::Run(event) = &record.event {
-                    run.apply(event, record.t_us);
-                }
-                publish(record)
-            })
-        })?;
+        let (_, run) = self.ask_and_follow(&Ask::new(question))?;
         let queries = PassageTrace::queries(&run);
         let lookups =
             self.run(|worker, publish| worker.trace_passage(phrase, &queries, &[], publish))?;

@@ -30,6 +30,7 @@ pub use language::language;
 pub use options::ReadOptions;
 pub use sentence::{fold_white_space, sentences};
 pub use tokens::TokenCounter;
+pub(crate) use walk::modified_ns;
 pub use walk::{FoundFile, Walked, locate, walk};
 pub use watch::Watcher;
 pub use worker::{SUBCOMMAND, serve};

@@ -267,7 +267,8 @@ fn found(path: &str, entry: &DirEntry, settings: &CorpusSettings) -> Result<Foun
     })
 }
 
-fn modified_ns(about: &Metadata) -> u64 {
+/// Returns when a file was last modified, in nanoseconds since 1970; 0 where the file system has no time.
+pub(crate) fn modified_ns(about: &Metadata) -> u64 {
     let since = about
         .modified()
         .ok()

@@ -17,6 +17,7 @@ mod row;
 mod runner;
 mod report;
 mod paper;
+mod published;
 mod tables;
 mod plot;
 mod html;
@@ -33,7 +34,8 @@ pub use metrics::{
     Understood, UtilityMetric, Values, accuracy_by_coverage, auarc, auroc, exact_match, f1,
     is_refusal, meteor, normalised, paired_bootstrap, pearson, rouge_l, score, substring,
 };
-pub use paper::{PaperRow, PaperTable, Published, PublishedFigure};
+pub use paper::{PaperRow, PaperTable};
+pub use published::{Published, PublishedFigure, PublishedMetric};
 pub use questions::{Evidence, Passage, Question, QuestionSet};
 pub use report::{
     Comparison, DenseInterval, ListSummary, PresetSummary, RepeatSummary, Report,

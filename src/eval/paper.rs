@@ -1,12 +1,12 @@
 //! The tables of the papers: what each row is asked with, and the figures that the paper prints.
+//! They are declared in `config/papers.toml`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::metrics::{Metric as _, PublishedMetric};
-use super::report::Report;
+use super::published::PublishedMetric;
 
 /// A table of a paper.
 #[derive(Debug, Clone, Deserialize)]
@@ -21,7 +21,7 @@ pub struct PaperTable {
     pub figures: Vec<PublishedMetric>,
     /// Whether the published figures are printed in percent.
     #[serde(default)]
-    percent: bool,
+    pub(super) percent: bool,
     /// What the paper's table has and ragscope does not.
     #[serde(default)]
     pub left_out: Vec<String>,
@@ -43,18 +43,7 @@ pub struct PaperRow {
     pub set: BTreeMap<String, String>,
     /// The printed figures by dataset, in the order of the columns; the last ones may be missing.
     #[serde(default)]
-    published: BTreeMap<String, Vec<f64>>,
-}
-
-/// A published figure beside the one that was measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PublishedFigure {
-    pub row: String,
-    pub metric: PublishedMetric,
-    pub dataset: String,
-    pub published: f64,
-    /// `None` where nothing was measured.
-    pub measured: Option<f64>,
+    pub(super) published: BTreeMap<String, Vec<f64>>,
 }
 
 static TABLES: LazyLock<Vec<PaperTable>> = LazyLock::new(|| {
@@ -89,64 +78,6 @@ impl PaperTable {
         names.sort_unstable();
         names.dedup();
         names
-    }
-}
-
-/// The figures of a table beside those measured here.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Published {
-    pub title: String,
-    pub figures: Vec<PublishedFigure>,
-}
-
-impl Published {
-    /// Compares a report whose presets are the rows of this table with what the paper prints for one
-    /// dataset, or for all of them without a name.
-    pub fn of(table: &PaperTable, report: &Report, dataset: Option<&str>) -> Self {
-        let rows = table.rows.iter();
-        Self {
-            title: format!(
-                "{} {}, as published of {} and here",
-                table.name, table.title, table.model
-            ),
-            figures: rows
-                .flat_map(|row| table.figures_of(row, report, dataset))
-                .collect(),
-        }
-    }
-}
-
-impl PaperTable {
-    fn figures_of(
-        &self,
-        row: &PaperRow,
-        report: &Report,
-        dataset: Option<&str>,
-    ) -> Vec<PublishedFigure> {
-        let scale = if self.percent { 0.01 } else { 1.0 };
-        let summary = report
-            .presets
-            .iter()
-            .find(|preset| preset.preset == row.name);
-        let of_dataset = row
-            .published
-            .iter()
-            .filter(|(name, _)| dataset.is_none_or(|dataset| dataset == *name));
-
-        let mut figures = Vec::new();
-        for (name, values) in of_dataset {
-            for (metric, value) in self.figures.iter().zip(values) {
-                let compute = metric.declaration().compute;
-                figures.push(PublishedFigure {
-                    row: row.name.clone(),
-                    metric: *metric,
-                    dataset: name.clone(),
-                    published: value * scale,
-                    measured: summary.and_then(|summary| compute(report, summary)),
-                });
-            }
-        }
-        figures
     }
 }
 

@@ -9,7 +9,7 @@ use super::metrics::{
     ListMetric, Metric, Section, SeparationMetric, UncertaintyMetric, UnderstandingMetric,
     UtilityMetric, Values, mean, mean_of_any, paired_bootstrap, pearson, standard_deviation,
 };
-use super::paper::Published;
+use super::published::Published;
 use super::row::{ContextUtility, Row};
 
 /// Upper ends of the intervals of DENSE, nats; 0.2 is the paper's threshold.
@@ -295,9 +295,7 @@ impl ListSummary {
             whole: Values::of(over_lists),
         })
     }
-}
 
-impl ListSummary {
     /// Returns the index of the depth that stands for all in a summary: 5, or else the last.
     pub fn summary_depth(&self) -> usize {
         let last = self.depths.len().saturating_sub(1);
@@ -428,7 +426,7 @@ impl Comparison {
             Some((metric, difference(&|row| compute(&row.usage))?))
         });
 
-        (!pairs.is_empty()).then(|| Self {
+        (pairs.len() > 1).then(|| Self {
             preset: pairs[0].0.preset.clone(),
             against: pairs[0].1.preset.clone(),
             questions: pairs.len(),

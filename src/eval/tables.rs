@@ -7,7 +7,7 @@ use super::metrics::{
     AnswerMetric, ChunkMetric, CostMetric, DepthMetric, ListMetric, Metric, Section,
     SeparationMetric, UnderstandingMetric, UtilityMetric,
 };
-use super::paper::{Published, PublishedFigure};
+use super::published::{Published, PublishedFigure};
 use super::report::{
     Comparison, Correlation, DenseInterval, KindSummary, ListSummary, PresetSummary, RepeatSummary,
     Report, UncertaintySummary, UnderstandingSummary,

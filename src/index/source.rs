@@ -1,11 +1,10 @@
 //! Reads the text of a document for the source viewer: text from its file, others as indexed.
 
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 use super::manifest::DocumentEntry;
 use super::{Index, IndexError};
-use crate::corpus::{self, SourceLines};
+use crate::corpus::{self, SourceLines, modified_ns};
 use crate::event::{Source, SourceForm, harmless, saturating_u32};
 use crate::files;
 
@@ -91,12 +90,7 @@ fn is_touched(file: &Path, entry: &DocumentEntry) -> bool {
     let Ok(now) = std::fs::metadata(file) else {
         return true;
     };
-    let modified = now
-        .modified()
-        .ok()
-        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    now.len() != entry.bytes
-        || modified.is_none_or(|at| at.as_nanos() != u128::from(entry.modified_ns))
+    now.len() != entry.bytes || modified_ns(&now) != entry.modified_ns
 }
 
 fn checksum(file: &std::path::Path) -> Option<String> {

@@ -31,4 +31,4 @@ pub use passage_trace::{PassageTrace, TraceRow};
 pub use refinement::{Change, Refinement, Round};
 pub use run::{Call, FollowUp, Phase, Rewritten, Run};
 pub use step::{Replaced, Step, Token, words_of};
-pub use thread::{RecordedThread, turns};
+pub use thread::{RecordedThread, last_runs, turns};

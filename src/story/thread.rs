@@ -51,12 +51,21 @@ impl RecordedThread {
     }
 }
 
+/// Number of runs whose turns are passed on with a question, at most.
+const MAX_RUNS: usize = 8;
+
+/// Returns the last runs of a thread: those whose turns a follow-up question is rewritten by.
+#[must_use]
+pub fn last_runs<T>(runs: &[T]) -> &[T] {
+    &runs[runs.len().saturating_sub(MAX_RUNS)..]
+}
+
 /// Returns the turns of these runs of a thread, oldest first. Of a question that was asked several times in
 /// succession the last answer counts; a run without an answer is no turn.
 #[must_use]
-pub fn turns<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<Turn> {
+pub fn turns<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
-    for turn in runs.map(Run::turn) {
+    for turn in runs.into_iter().map(Run::turn) {
         if turn.answer.is_empty() {
             continue;
         }

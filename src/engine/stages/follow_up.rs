@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use crate::config::prompts::PromptName;
+use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
 use crate::engine::run::{FollowUp, Run, context};
 use crate::event::{AsAsked, RunEvent, Turn, saturating_u32};
@@ -130,8 +131,8 @@ fn fitting_prompt(run: &Run<'_>, turns: &[Turn]) -> Result<Option<(Prompt, usize
 
 fn turn_lines(turn: &Turn) -> String {
     let line = |text: &str| -> String {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        words.join(" ").chars().take(MAX_CHARACTERS).collect()
+        let text = fold_white_space(text);
+        text.chars().take(MAX_CHARACTERS).collect()
     };
     format!(
         "Question: {}\nAnswer: {}\n",

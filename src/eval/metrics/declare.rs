@@ -92,8 +92,8 @@ pub struct Declaration<F> {
     pub label: &'static str,
     pub better: Better,
     pub format: Format,
-    pub(super) doc: &'static str,
-    pub(super) sections: &'static [Section],
+    pub(in crate::eval) doc: &'static str,
+    pub(in crate::eval) sections: &'static [Section],
     pub(crate) compute: F,
 }
 
@@ -233,4 +233,4 @@ macro_rules! metrics {
     };
 }
 
-pub(super) use metrics;
+pub(in crate::eval) use metrics;

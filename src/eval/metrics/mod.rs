@@ -12,7 +12,6 @@
 //! | `understanding` | questions whose context was understood, or was not |
 //! | `chunks` | what became of the chunks between the search and the prompt |
 //! | `cost` | what a run used |
-//! | `published` | a report, as the tables of papers print it |
 //!
 //! A line in `metrics!` is all that a metric needs: rows, JSON, tables, the page and its plots
 //! come from the lists.
@@ -26,12 +25,11 @@ mod utility;
 mod understanding;
 mod chunks;
 mod cost;
-mod published;
 
 pub use chunks::{ChunkFigures, ChunkMetric};
 pub use cost::CostMetric;
 pub use declare::{Better, Declaration, Metric, Section, Values};
-pub use published::PublishedMetric;
+pub(super) use declare::{Format, metrics};
 pub use ranking::{DEPTHS, DepthMetric, EvidenceList, ListMetric};
 pub(crate) use statistics::mean_of_any;
 pub use statistics::{

@@ -54,6 +54,11 @@ metrics! {
         /// evidence that none before it held.
         Ndcg "nDCG": Higher, Number(3), in Recall =>
             |lists| mean(lists.iter().map(|list| list.ndcg()));
+        /// Sum of the recall at 1, 3 and 5, as SAKI-RAG's tables print it.
+        RecallSum "R, sum": Higher, Share => |lists| sum_over_depths(|depth| recall(lists, depth));
+        /// Sum of the precision at 1, 3 and 5, as SAKI-RAG's tables print it.
+        PrecisionSum "P, sum": Higher, Share =>
+            |lists| sum_over_depths(|depth| precision(lists, depth));
         /// Sum of IE at 1, 3 and 5, as SAKI-RAG's tables print it.
         IeSum "IE, sum": Higher, Share, in Precision =>
             |lists| sum_over_depths(|depth| recall(lists, depth) * precision(lists, depth));

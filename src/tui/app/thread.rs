@@ -2,13 +2,10 @@
 
 use crate::config::FollowUpRewrite;
 use crate::event::{Command, RunSummary, Thread};
-use crate::story::turns;
+use crate::story::{last_runs, turns};
 use crate::tui::save;
 
 use super::App;
-
-/// Number of runs whose turns are passed on with a question, at most.
-const MAX_RUNS: usize = 8;
 
 impl App {
     /// Returns the thread that a new question continues: that of the run on the screen, up to that run.
@@ -37,7 +34,7 @@ impl App {
         let runs = scene.state.thread(shown.thread());
         let place = runs.iter().position(|run| run.id == shown.id);
         let end = place.map_or(0, |place| place + more);
-        let before = &runs[end.saturating_sub(MAX_RUNS)..end];
+        let before = last_runs(&runs[..end]);
         Thread {
             id: Some(shown.thread().to_owned()),
             turns: turns(before.iter().copied().filter(|run| {

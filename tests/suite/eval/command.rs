@@ -392,5 +392,9 @@ fn a_table_of_a_paper_is_one_command() {
 
     let ended = program.run(&["eval", file, "--paper", "searag:3", "--preset", "naive"]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.contains("leave out --preset"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("leave out --preset"),
+        "{}",
+        ended.stderr
+    );
 }

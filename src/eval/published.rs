@@ -1,14 +1,83 @@
-//! The figures that tables of papers print, read from a report.
+//! The figures that tables of papers print, beside those of a report.
 
-use super::chunks::ChunkMetric;
-use super::declare::Format::{Number, Share};
-use super::declare::metrics;
-use super::ranking::DepthMetric;
-use super::text::AnswerMetric;
-use super::uncertainty::{SeparationMetric, UncertaintyMetric};
-use super::understanding::UnderstandingMetric;
-use super::utility::UtilityMetric;
-use crate::eval::report::{PresetSummary, Report};
+use serde::Serialize;
+
+use super::metrics::Format::{Number, Share};
+use super::metrics::{
+    AnswerMetric, ChunkMetric, ListMetric, Metric as _, SeparationMetric, UncertaintyMetric,
+    UnderstandingMetric, UtilityMetric, metrics,
+};
+use super::paper::{PaperRow, PaperTable};
+use super::report::{PresetSummary, Report};
+
+/// A published figure beside the one that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PublishedFigure {
+    pub row: String,
+    pub metric: PublishedMetric,
+    pub dataset: String,
+    pub published: f64,
+    /// `None` where nothing was measured.
+    pub measured: Option<f64>,
+}
+
+/// The figures of a table beside those measured here.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Published {
+    pub title: String,
+    pub figures: Vec<PublishedFigure>,
+}
+
+impl Published {
+    /// Compares a report whose presets are the rows of this table with what the paper prints for one
+    /// dataset, or for all of them without a name.
+    pub fn of(table: &PaperTable, report: &Report, dataset: Option<&str>) -> Self {
+        let rows = table.rows.iter();
+        Self {
+            title: format!(
+                "{} {}, as published of {} and here",
+                table.name, table.title, table.model
+            ),
+            figures: rows
+                .flat_map(|row| table.figures_of(row, report, dataset))
+                .collect(),
+        }
+    }
+}
+
+impl PaperTable {
+    fn figures_of(
+        &self,
+        row: &PaperRow,
+        report: &Report,
+        dataset: Option<&str>,
+    ) -> Vec<PublishedFigure> {
+        let scale = if self.percent { 0.01 } else { 1.0 };
+        let summary = report
+            .presets
+            .iter()
+            .find(|preset| preset.preset == row.name);
+        let of_dataset = row
+            .published
+            .iter()
+            .filter(|(name, _)| dataset.is_none_or(|dataset| dataset == *name));
+
+        let mut figures = Vec::new();
+        for (name, values) in of_dataset {
+            for (metric, value) in self.figures.iter().zip(values) {
+                let compute = metric.declaration().compute;
+                figures.push(PublishedFigure {
+                    row: row.name.clone(),
+                    metric: *metric,
+                    dataset: name.clone(),
+                    published: value * scale,
+                    measured: summary.and_then(|summary| compute(report, summary)),
+                });
+            }
+        }
+        figures
+    }
+}
 
 metrics! {
     /// A figure of a preset as a paper prints it; `None` where it was not measured.
@@ -25,12 +94,12 @@ metrics! {
         /// Words matched, with a penalty for scattered matches.
         Meteor "METEOR": Higher, Share => |_, preset| score(preset, AnswerMetric::Meteor);
         /// Recall in the context, summed over 1, 3 and 5 chunks.
-        RecallSum "recall, sum": Higher, Share => |_, preset| depth_sum(preset, DepthMetric::Recall);
+        RecallSum "recall, sum": Higher, Share => |_, preset| of_context(preset, ListMetric::RecallSum);
         /// Precision in the context, summed over 1, 3 and 5 chunks.
         PrecisionSum "precision, sum": Higher, Share =>
-            |_, preset| depth_sum(preset, DepthMetric::Precision);
+            |_, preset| of_context(preset, ListMetric::PrecisionSum);
         /// Integrated effectiveness in the context, summed over 1, 3 and 5 chunks.
-        IeSum "IE, sum": Higher, Share => |_, preset| depth_sum(preset, DepthMetric::Ie);
+        IeSum "IE, sum": Higher, Share => |_, preset| of_context(preset, ListMetric::IeSum);
         /// Mean grade of what was retrieved.
         Grade "grade of what is found": Higher, Number(3) =>
             |_, preset| preset.chunks[ChunkMetric::Grade];
@@ -93,16 +162,8 @@ fn score(preset: &PresetSummary, metric: AnswerMetric) -> Option<f64> {
     (preset.answered > 0).then(|| preset.scores[metric])
 }
 
-/// Depths that SAKI-RAG's tables sum over.
-const SUMMED_DEPTHS: [usize; 3] = [1, 3, 5];
-
-fn depth_sum(preset: &PresetSummary, metric: DepthMetric) -> Option<f64> {
-    let context = preset.context.as_ref()?;
-    let values = SUMMED_DEPTHS.iter().map(|summed| {
-        let at = context.depths.iter().position(|depth| depth == summed)?;
-        Some(context.by_depth[metric][at])
-    });
-    values.sum()
+fn of_context(preset: &PresetSummary, metric: ListMetric) -> Option<f64> {
+    Some(preset.context.as_ref()?.whole[metric])
 }
 
 fn by_understanding(report: &Report, preset: &PresetSummary, certain: bool) -> Option<f64> {
@@ -127,6 +188,6 @@ fn separation(
 
 fn correlation(preset: &PresetSummary, metric: UtilityMetric) -> Option<f64> {
     let every = &preset.utility.as_ref()?.every;
-    let label = super::Metric::declaration(metric).label;
+    let label = metric.declaration().label;
     every.iter().find(|one| one.of == label)?.pearson
 }
