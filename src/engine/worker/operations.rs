@@ -585,12 +585,12 @@ fn link_recipe(config: &Config, loaded: &Loaded<'_>) -> Option<LinkRecipe> {
     ))
 }
 
-/// Returns the id of a new run: the seconds since 1970 and a part of a hash, so that ids sort by time
-/// and two questions of one second differ.
+/// Returns the id of a run that starts now: the milliseconds since 1970 and a part of a hash, so that ids
+/// sort by time, and two processes that ask at the same time differ.
 fn run_id(question: &str) -> String {
     let since_epoch = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     let hash = blake3::hash(format!("{question}{}", since_epoch.as_nanos()).as_bytes());
-    format!("{:010}-{}", since_epoch.as_secs(), &hash.to_hex()[..6])
+    format!("{:013}-{}", since_epoch.as_millis(), &hash.to_hex()[..6])
 }
