@@ -99,7 +99,7 @@ def passages_hold_their_answers():
     """A short answer about a passage is in its context, one step by step also in the sentence before
     it, and a question without an answer is answered `unknown`, in about the share that is wanted.
     """
-    reader, seen = Reader(random.Random(4), invented_articles(), share=1.0), []
+    reader, seen = Reader(random.Random(4), invented_articles(), worlds=0), []
     asked = [one for passage in reader.passages for one in passage.asked if one[1]]
     for maker in READING_MIX:
         for _ in range(60):

@@ -30,10 +30,12 @@ UNANSWERED = 0.3
 QUESTIONS = 8
 # The longest sentence that is copied step by step, in words.
 EVIDENCE_WORDS = 40
-# Share of the groups that are made from these passages; the others are those of worlds.
-SHARE = 0.7
-# Relative frequency of the groups.
-READING_MIX = {"read_grounded": 45, "read_short": 30, "read_steps": 30, "read_judged": 8}
+# Relative frequency of the groups: of these passages, of other questions that people asked, where there are any, and of
+# worlds. Answers step by step are what the program asks for by default; a short answer after its question shares no
+# context, which makes it the dearest.
+READING_MIX = {"read_steps": 36, "read_grounded": 16, "read_short": 10, "read_judged": 6}
+REAL_MIX = {"real_steps": 16, "real_grounded": 8, "real_short": 6, "real_judged": 2}
+WORLDS = 8
 # The same in an examination: how many of each.
 EXAMINED = {"read_grounded": 30, "read_short": 120, "read_steps": 30, "read_judged": 20}
 
@@ -119,19 +121,21 @@ def evidence(texts, question, answer):
 
 
 class Reader(Tasks):
-    """Makes examples from passages and, for the rest, from worlds."""
+    """Makes examples from passages, from other questions that people asked, and from worlds."""
 
-    def __init__(self, dice, articles, share=SHARE, **options):
+    def __init__(self, dice, articles, worlds=WORLDS, **options):
         super().__init__(dice, **options)
-        self.passages, self.share = articles, share
+        self.passages = articles
+        self.reading_mix = {**READING_MIX, **(REAL_MIX if self.real else {}), None: worlds}
         self.same = {}
         for one in articles:
             self.same.setdefault(one.title, []).append(one)
 
     def draw(self):
-        if self.dice.random() >= self.share:
+        (maker,) = self.dice.choices(list(self.reading_mix), self.reading_mix.values())
+        if maker is None:
             return super().draw()
-        (maker,) = self.dice.choices(list(READING_MIX), READING_MIX.values())
+        self.prepare()
         return getattr(self, maker)()
 
     def reading(self, count=QUESTIONS, others=OTHERS):
@@ -214,7 +218,7 @@ class Reader(Tasks):
 
     def read_steps(self):
         """Return answers that first copy the sentence which holds them."""
-        reading = self.reading(count=4)
+        reading = self.reading(count=6)
         shared, rest = split_at("step_by_step", "q", c=f"Context:\n{passages(reading.chunks())}\n")
         # A sentence too long to copy leaves its answer without evidence: only where nothing else is asked.
         asked = [one for one in reading.asked if one[2] or not one[1]] or reading.asked
@@ -226,6 +230,23 @@ class Reader(Tasks):
             return Branch("read steps unknown", rest(question), f"{NOT_SAID} So the answer is {UNKNOWN}.")
         said = f"{sentence} " if sentence else ""
         return Branch("read steps", rest(question), f"{said}So the answer is {answer.rstrip('.')}.")
+
+    def real_steps(self):
+        """Return each passage with its own question, whose answer first copies the sentence which holds it,
+        sometimes with one that no passage answers.
+        """
+        dice = self.dice
+        found = [self.some_real() for _ in range(dice.choice((1, 2, 3, 3, 4)))]
+        texts = [self.real_chunk(passage, answer) for _, passage, answer in found]
+        asked = [(question, answer, evidence(texts, question, answer)) for question, _, answer in found]
+        question, _, answer = self.some_real()
+        if dice.random() < UNANSWERED and not any(holds(text, answer) for text in texts):
+            asked.append((question, None, None))
+        dice.shuffle(texts)
+        context = passages([Chunk((), text) for text in texts])
+        shared, rest = split_at("step_by_step", "q", c=f"Context:\n{context}\n")
+        asked = [one for one in asked if one[2] or not one[1]] or asked
+        return Group(shared, tuple(self.read_step(rest, *one) for one in asked))
 
     def read_judged(self):
         """Return whether one passage answers its own questions, in one of the program's ways."""
