@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
+use ragscope::event::{Event, RunEvent, SessionEvent};
 use serde_json::Value;
 
 use super::program::{Ended, Program, QUESTION};
@@ -409,5 +410,47 @@ fn a_passage_is_traced_through_every_stage_of_every_preset() {
     assert!(
         chunks.iter().all(|chunk| chunk["whole"] == false) && chunks.len() == 2,
         "{split}"
+    );
+}
+
+#[test]
+fn the_generator_links_where_the_sentence_model_cannot_read_the_vectors() {
+    let program = Program::new();
+    let cases = [
+        ("retriever.kind=bm25", "BM25 search keeps none"),
+        (
+            "embedder.document_prefix=passage: ",
+            "with a document prefix",
+        ),
+    ];
+    for (setting, reason) in cases {
+        let asked = ["ask", "notes", QUESTION, "--set", setting];
+        let ended = program.run(&[&asked[..], &SENTENCE].concat());
+        assert_eq!(ended.code, Some(0), "{setting}: {}", ended.stderr);
+
+        let events: Vec<Event> = ended
+            .records()
+            .into_iter()
+            .map(|record| record.event)
+            .collect();
+        let warned = events.iter().any(|event| {
+            matches!(event, Event::Session(SessionEvent::Warned { text, .. })
+                if text.contains(reason) && text.contains("linker.kind = \"tokens\""))
+        });
+        assert!(warned, "{setting}: {}", ended.stdout);
+        let started = events.iter().find_map(|event| match event {
+            Event::Run(RunEvent::RunStarted { settings, .. }) => Some(settings),
+            _ => None,
+        });
+        let settings = started.expect("a run");
+        assert_eq!(settings["linker"]["kind"], "tokens", "{setting}");
+    }
+
+    // What it was made for stays.
+    let ended = program.run(&[&["ask", "notes", QUESTION][..], &SENTENCE].concat());
+    assert!(
+        !ended.stdout.contains("the generator links instead"),
+        "{}",
+        ended.stdout
     );
 }
