@@ -302,6 +302,19 @@ choices! {
         /// Short, as the bundled models were trained on them.
         Bundled = "bundled",
     }
+    /// The worked examples of the papers' prompt for answers step by step.
+    WorkedExamples {
+        /// Questions of all kinds.
+        General = "general",
+        /// Relations of two entities, and comparisons, as 2WikiMultihopQA asks.
+        TwoWiki = "2wiki",
+        /// Two facts in a row, and comparisons, as HotpotQA asks.
+        HotpotQa = "hotpotqa",
+        /// Yes or no from facts that the question does not name, as StrategyQA asks.
+        StrategyQa = "strategyqa",
+        /// Numbers, spans and what no document says, as IIRC asks.
+        Iirc = "iirc",
+    }
     /// Order of the passages in the prompt.
     PassageOrder {
         /// Best first.

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{ConfigError, PromptSet};
+use super::{AnswerSettings, ConfigError, PromptSet, WorkedExamples};
 use crate::event::ModelCard;
 
 /// Declares the prompts, one file each.
@@ -83,6 +83,7 @@ pub struct Prompts {
     folder: PathBuf,
     /// Whether the model was trained on the bundled prompts.
     is_bundled: bool,
+    examples: WorkedExamples,
 }
 
 impl Prompts {
@@ -91,18 +92,23 @@ impl Prompts {
         Self {
             folder: folder.to_owned(),
             is_bundled: true,
+            examples: WorkedExamples::General,
         }
     }
 
-    /// The prompts of this set; `auto` chooses by the generator.
+    /// The prompts of the set that these settings name; `auto` chooses by the generator.
     #[must_use]
-    pub fn for_model(self, set: PromptSet, generator: &ModelCard) -> Self {
-        let is_bundled = match set {
+    pub fn for_model(self, answer: &AnswerSettings, generator: &ModelCard) -> Self {
+        let is_bundled = match answer.prompt_set {
             PromptSet::Auto => generator.practice,
             PromptSet::Bundled => true,
             PromptSet::Paper => false,
         };
-        Self { is_bundled, ..self }
+        Self {
+            is_bundled,
+            examples: answer.examples,
+            ..self
+        }
     }
 
     fn built_in(&self, prompt: PromptName) -> &'static str {
@@ -112,8 +118,8 @@ impl Prompts {
         }
     }
 
-    /// Returns the prompt with each `{name}` replaced by its value. Values are not searched for
-    /// names.
+    /// Returns the prompt with each `{name}` replaced by its value, and `{examples}` by the worked examples of
+    /// the settings. Values are not searched for names.
     ///
     /// # Errors
     /// A user's file that cannot be read.
@@ -130,7 +136,25 @@ impl Prompts {
             }
         };
         let template = own.as_deref().unwrap_or(self.built_in(prompt));
-        Ok(fill(template.trim_end_matches('\n'), values))
+        let examples = ("examples", worked(self.examples).trim_end());
+        Ok(fill(
+            template.trim_end_matches('\n'),
+            &[values, &[examples]].concat(),
+        ))
+    }
+}
+
+/// Returns the worked examples before a question (SEARAG, appendix E), each a question of the kind that the
+/// dataset asks with its answer step by step.
+fn worked(examples: WorkedExamples) -> &'static str {
+    match examples {
+        WorkedExamples::General => include_str!("../../assets/prompts/paper/examples/general.md"),
+        WorkedExamples::TwoWiki => include_str!("../../assets/prompts/paper/examples/2wiki.md"),
+        WorkedExamples::HotpotQa => include_str!("../../assets/prompts/paper/examples/hotpotqa.md"),
+        WorkedExamples::StrategyQa => {
+            include_str!("../../assets/prompts/paper/examples/strategyqa.md")
+        }
+        WorkedExamples::Iirc => include_str!("../../assets/prompts/paper/examples/iirc.md"),
     }
 }
 
@@ -165,6 +189,7 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::value::SettingType as _;
 
     #[test]
     fn values_are_not_searched_for_names() {
@@ -181,6 +206,7 @@ mod tests {
                 .split('{')
                 .skip(1)
                 .filter_map(|rest| Some(rest.split_once('}')?.0))
+                .filter(|name| *name != "examples")
                 .collect();
             names.sort_unstable();
             names
@@ -194,6 +220,36 @@ mod tests {
             count += 1;
         }
         assert!(count > 5);
+    }
+
+    #[test]
+    fn every_worked_example_ends_with_its_answer() {
+        for choice in WorkedExamples::CHOICES {
+            let name = toml::Value::String(choice.name.to_owned());
+            let examples = WorkedExamples::from_value(&name).expect("a choice");
+            let text = worked(examples);
+            let lines: Vec<&str> = text.lines().collect();
+            assert_eq!(lines.len(), 12, "{examples:?}: six questions");
+            for pair in lines.chunks(2) {
+                assert!(pair[0].starts_with("Question: "), "{}", pair[0]);
+                assert!(pair[1].starts_with("Answer: "), "{}", pair[1]);
+                assert!(pair[1].contains(". So the answer is "), "{}", pair[1]);
+            }
+            assert!(!text.contains('{'), "{examples:?} has no place for a value");
+
+            let prompts = Prompts {
+                is_bundled: false,
+                examples,
+                ..Prompts::new(Path::new("none"))
+            };
+            let filled = prompts
+                .fill(PromptName::StepByStep, &[("c", ""), ("q", "Why?")])
+                .expect("built in");
+            assert!(
+                filled.starts_with(&format!("Examples:\n{text}\n")),
+                "{filled}"
+            );
+        }
     }
 
     #[test]

@@ -365,6 +365,9 @@ settings! {
         prompt: AnswerPrompt = AnswerPrompt::StepByStep;
         /// The wording of all prompts; your own files in the prompts folder count more.
         prompt_set: PromptSet = PromptSet::Auto, for ProbeJournal;
+        /// Worked examples before a question that is answered step by step with the papers' prompts (SEARAG,
+        /// appendix E).
+        examples: WorkedExamples = WorkedExamples::General, for ProbeJournal;
         /// Order of the chunks in the prompt.
         order: PassageOrder = PassageOrder::BestFirst;
         /// Maximum sentences of an answer.

@@ -132,7 +132,10 @@ pub fn run(
         Some(table) => {
             let model = layers.config()?.generator.model;
             paper::remark(table, &model, what.dataset.as_deref(), out);
-            repeated(what, paper::variants(table, &layers)?)?
+            repeated(
+                what,
+                paper::variants(table, what.dataset.as_deref(), &layers)?,
+            )?
         }
         None => variants(what, flags.preset.as_deref(), &layers)?,
     };

@@ -5,8 +5,11 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use super::Variant;
 use crate::cli::failure::Stopped;
 use crate::cli::output::Output;
-use crate::config::Layers;
+use crate::config::{Layers, Setting};
 use crate::eval::PaperTable;
+
+/// The setting of the worked examples, whose choices have the names of their datasets.
+const EXAMPLES: &str = "answer.examples";
 
 /// Returns the tables for the command line.
 pub(super) fn names() -> PossibleValuesParser {
@@ -20,12 +23,22 @@ pub(super) fn names() -> PossibleValuesParser {
         .into()
 }
 
-/// Returns the rows of a table, each with its preset and settings.
-pub(super) fn variants(table: &PaperTable, layers: &Layers) -> Result<Vec<Variant>, Stopped> {
+/// Returns the rows of a table, each with its preset and settings, and with the worked examples of the
+/// dataset where there are any.
+pub(super) fn variants(
+    table: &PaperTable,
+    dataset: Option<&str>,
+    layers: &Layers,
+) -> Result<Vec<Variant>, Stopped> {
+    let choices = Setting::named(EXAMPLES).map_or(&[][..], |setting| setting.choices);
+    let examples = dataset.filter(|name| choices.iter().any(|choice| choice.name == *name));
     let variant = |row: &crate::eval::PaperRow| {
         let preset = ("preset".to_owned(), row.preset.clone());
-        let settings: Vec<(String, String)> =
-            std::iter::once(preset).chain(row.set.clone()).collect();
+        let examples = examples.map(|name| (EXAMPLES.to_owned(), name.to_owned()));
+        let settings: Vec<(String, String)> = std::iter::once(preset)
+            .chain(examples)
+            .chain(row.set.clone())
+            .collect();
         Ok(Variant {
             name: row.name.clone(),
             repeated: row.name.clone(),
@@ -58,5 +71,28 @@ pub(super) fn remark(table: &PaperTable, model: &str, dataset: Option<&str>, out
     }
     for sentence in &table.differs {
         out.remark(sentence);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::WorkedExamples;
+
+    #[test]
+    fn a_dataset_has_its_own_worked_examples() {
+        let table = PaperTable::find("searag:1").expect("a table");
+        let of = |dataset| {
+            let variants = variants(table, dataset, &Layers::defaults()).expect("rows");
+            variants[0]
+                .layers
+                .config()
+                .expect("settings")
+                .answer
+                .examples
+        };
+        assert_eq!(of(Some("strategyqa")), WorkedExamples::StrategyQa);
+        assert_eq!(of(Some("musique")), WorkedExamples::General);
+        assert_eq!(of(None), WorkedExamples::General);
     }
 }

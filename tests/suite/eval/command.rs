@@ -357,6 +357,9 @@ fn a_table_of_a_paper_is_one_command() {
         "searag:1",
         "--at",
         "2",
+        // every sentence retrieves
+        "--set",
+        "gate.threshold=0",
     ];
 
     let ended = program.run(&arguments);
