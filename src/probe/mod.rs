@@ -2,7 +2,7 @@
 //! it is of the sentence that begins.
 //!
 //! SEARAG, section 3.1 and appendices A and B. In reading order: `features` are taken from hidden
-//! states; a `journal` keeps the samples, one per sentence; `train` fits the `network` with the
+//! states; a `journal` keeps the samples, one per sentence, with their hidden states in a file beside it; `train` fits the `network` with the
 //! `optimiser` and measures it; `weights` keeps it in a file, which is refused for any other
 //! generator.
 //!
@@ -16,7 +16,7 @@ mod train;
 mod weights;
 
 pub use features::{features, position};
-pub use journal::{Sample, SampledQuestion};
+pub use journal::{Sample, SampleJournal, SampledQuestion, narrow};
 pub use train::{Epoch, train};
 pub use weights::{describe, files, find};
 

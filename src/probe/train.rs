@@ -58,7 +58,7 @@ pub fn train(
     let entropies: Vec<f64> = samples.iter().map(|sample| sample.entropy).collect();
     let features: Vec<Vec<f32>> = samples
         .iter()
-        .map(|sample| sample.features.clone())
+        .map(|sample| sample.wide_features())
         .collect();
     let threshold = entropy_threshold(&entropies, &features, settings.lambda);
     // entropies that are all the same separate nothing: all sentences are of one class
@@ -150,7 +150,7 @@ fn balanced(samples: Vec<&Sample>, tau: f64, random: &mut Random) -> Part {
     let mut part = Part::default();
     for (class, label) in [(certain, 1.0), (uncertain, 0.0)] {
         for sample in random.shuffled(class).into_iter().take(each) {
-            part.rows.push(sample.features.clone());
+            part.rows.push(sample.wide_features());
             part.labels.push(label);
         }
     }
@@ -254,8 +254,9 @@ fn measure(
     let mut readings = Vec::new();
     let mut times = Vec::new();
     for sample in &samples {
+        let features = sample.wide_features();
         let begun = Instant::now();
-        readings.push(f64::from(probe.uncertainty(&sample.features)?));
+        readings.push(f64::from(probe.uncertainty(&features)?));
         times.push(elapsed_us(begun));
     }
     times.sort_unstable();

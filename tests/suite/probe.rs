@@ -9,7 +9,7 @@ use ragscope::event::{
     StopFlag, UncertaintyMeasure,
 };
 use ragscope::llm::Random;
-use ragscope::probe::{Epoch, Probe, ProbeError, Sample, SampledQuestion, find, train};
+use ragscope::probe::{Epoch, Probe, ProbeError, Sample, SampledQuestion, find, narrow, train};
 
 use super::engine::config;
 use super::program::small;
@@ -53,7 +53,7 @@ fn walked(questions: usize) -> Vec<SampledQuestion> {
         features[5] += if uncertain { 2.0 } else { 0.0 };
         let noise = random.unit() * 0.2;
         Sample {
-            features,
+            features: narrow(&features),
             entropy: if uncertain { 2.0 - noise } else { noise },
             second_entropy: Some(if uncertain { 1.9 } else { 0.1 }),
             // says little

@@ -46,7 +46,7 @@ impl Worker {
     ) -> Result<Calibration, WorkerError> {
         let config = for_collecting(self.layers.config()?);
         self.with_sentences(&config, questions, publish, |collected, _| {
-            let rows = collected.journal.rows().iter();
+            let rows = collected.journal.questions().iter();
             let samples: Vec<&Sample> = rows.flat_map(|question| &question.samples).collect();
             let generator = collected.generator.file.clone();
             calibration(generator, &samples, config.probe.lambda).ok_or(WorkerError::NoSentences)
@@ -58,7 +58,7 @@ impl Worker {
 fn calibration(generator: String, samples: &[&Sample], lambda: f64) -> Option<Calibration> {
     let with_features = samples.iter().filter(|sample| !sample.features.is_empty());
     let (entropies, features): (Vec<f64>, Vec<Vec<f32>>) = with_features
-        .map(|sample| (sample.entropy, sample.features.clone()))
+        .map(|sample| (sample.entropy, sample.wide_features()))
         .unzip();
     let semantic = entropy_threshold(&entropies, &features, lambda).unwrap_or(FIRST_THRESHOLD);
 
@@ -153,6 +153,7 @@ fn agreement(sentences: &[Sentence], threshold: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::narrow;
 
     #[test]
     fn the_threshold_separates_as_the_semantic_entropy_does() {
@@ -194,7 +195,7 @@ mod tests {
     #[test]
     fn a_calibration_counts_its_sentences() {
         let sample = |entropy: f64, token_entropy: f32| Sample {
-            features: vec![entropy as f32, 1.0],
+            features: narrow(&[entropy as f32, 1.0]),
             entropy,
             second_entropy: None,
             token_entropy,

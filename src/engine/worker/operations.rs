@@ -567,8 +567,7 @@ fn without_documents(corpus: &CorpusCard) -> SessionEvent {
 
 /// Returns the prompts for the generator.
 pub(super) fn prompts(paths: &Paths, config: &Config, loaded: &Loaded<'_>) -> Prompts {
-    Prompts::new(&paths.config.join("prompts"))
-        .for_model(config.answer.prompt_set, loaded.generator.card())
+    Prompts::new(&paths.config.join("prompts")).for_model(&config.answer, loaded.generator.card())
 }
 
 /// Returns the recipe of the links of these settings; `None` where no linker is enabled.

@@ -8,8 +8,9 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crate::config::{
-    AnswerPrompt, ChunkerKind, Config, FilterKind, LinkerKind, ProbePassages, Reader, RefinerKind,
-    RerankerKind, RetrieverKind, RewriterKind, SETTINGS, UnderstandingKind, UtilityKind,
+    AnswerPrompt, ChunkerKind, Config, FilterKind, GateKind, LinkerKind, ProbePassages, QueryKind,
+    Reader, RefinerKind, RerankerKind, RetrieverKind, RewriterKind, SETTINGS, UnderstandingKind,
+    UtilityKind,
 };
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::{
@@ -24,8 +25,10 @@ use crate::event::{
 use crate::index::{Collection, Search};
 use crate::llm::{EntailmentJudge, Generator as _, HiddenAt, LlmError, Reranker};
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
-use crate::probe::{self, Epoch, Probe, ProbeError, Sample, SampledQuestion, features, position};
-use crate::trace::Journal;
+use crate::probe::{
+    self, Epoch, Probe, ProbeError, Sample, SampleJournal, SampledQuestion, features, narrow,
+    position,
+};
 
 use super::operations::{Worker, prompts};
 use super::probe_questions::{Observer, ProbeQuestion, written_questions};
@@ -69,7 +72,7 @@ impl Worker {
         let probes = self.paths.probes();
         self.with_sentences(&config, questions, publish, |collected, observer| {
             let generator = &collected.generator;
-            let trained = fitted(collected.journal.rows(), generator, &config, observer)?;
+            let trained = fitted(collected.journal.questions(), generator, &config, observer)?;
             let file = match file {
                 Some(file) => file.to_owned(),
                 None => probes.join(file_name(&generator.file)),
@@ -132,7 +135,7 @@ impl Worker {
 
 /// The sentences of a generator.
 pub(super) struct Collected {
-    pub journal: Journal<SampledQuestion>,
+    pub journal: SampleJournal,
     pub generator: ModelCard,
 }
 
@@ -150,6 +153,11 @@ pub(super) fn for_collecting(mut config: Config) -> Config {
     config.understanding.kind = UnderstandingKind::Off;
     config.refiner.kind = RefinerKind::Off;
     config.utility.kind = UtilityKind::Off;
+    // Without a gate no query was chosen for uncertain sentences: that of `searag` is the one that they
+    // will be retrieved by.
+    if config.gate.kind == GateKind::Off {
+        config.query.kind = QueryKind::InTurn;
+    }
     config.gate.expand_by = 0;
     config.answer.prompt = AnswerPrompt::StepByStep;
     config.answer.attribution = false;
@@ -211,7 +219,7 @@ fn collected(
     mut questions: Vec<ProbeQuestion>,
     folder: &Path,
     observer: &mut Observer<'_>,
-) -> Result<Journal<SampledQuestion>, WorkerError> {
+) -> Result<SampleJournal, WorkerError> {
     let origin = origin(tools.generator.card(), index, tools.config);
     if questions.is_empty() {
         let kept = folder.join(format!("{}.questions.json", hashed(&origin)));
@@ -221,7 +229,7 @@ fn collected(
 
     let name = hashed(&format!("{origin}{questions:?}"));
     let file = folder.join(format!("{name}.jsonl"));
-    let mut journal = Journal::open(&file, &name).map_err(ProbeError::from)?;
+    let mut journal = SampleJournal::open(&file, &name).map_err(ProbeError::from)?;
     collect(tools, &questions, &mut journal, observer)?;
     Ok(journal)
 }
@@ -255,15 +263,15 @@ fn fitted(
 fn collect(
     tools: &mut Tools<'_>,
     questions: &[ProbeQuestion],
-    journal: &mut Journal<SampledQuestion>,
+    journal: &mut SampleJournal,
     observer: &mut Observer<'_>,
 ) -> Result<(), WorkerError> {
     let started = Instant::now();
-    let known = journal.rows().len();
+    let known = journal.questions().len();
     let lambda = tools.config.probe.lambda;
     for (at, question) in questions.iter().enumerate().skip(known) {
         let collecting = Collecting {
-            threshold: running_threshold(journal.rows(), lambda),
+            threshold: running_threshold(journal.questions(), lambda),
             measures_twice: question.held_out,
             last_step: 0,
             samples: Rc::default(),
@@ -286,7 +294,7 @@ fn collect(
             phase: ProbePhase::Collecting,
             done,
             total,
-            sentences: sentences(journal.rows()),
+            sentences: sentences(journal.questions()),
             loss: None,
             left_ms: Some(each_ms.saturating_mul(total - done)),
         })?;
@@ -304,7 +312,7 @@ fn running_threshold(walked: &[SampledQuestion], lambda: f64) -> f64 {
         .filter(|question| !question.held_out)
         .flat_map(|question| &question.samples)
         .filter(|sample| !sample.features.is_empty())
-        .map(|sample| (sample.entropy, sample.features.clone()))
+        .map(|sample| (sample.entropy, sample.wide_features()))
         .unzip();
     entropy_threshold(&entropies, &features, lambda).unwrap_or(FIRST_THRESHOLD)
 }
@@ -380,8 +388,9 @@ impl Gate for Collecting {
             None
         };
 
+        let states = draft.hidden.first().map(features);
         self.samples.borrow_mut().push(Sample {
-            features: draft.hidden.first().map(features).unwrap_or_default(),
+            features: states.map(|states| narrow(&states)).unwrap_or_default(),
             entropy: first,
             second_entropy: second,
             token_entropy: mean_token_entropy(&draft.sentence.tokens),
