@@ -244,7 +244,13 @@ fn list(sessions: &Path) -> SessionEvent {
 
 fn open(file: &Path, tee: &Tee) {
     match read_run(file) {
-        Ok(records) => tee.show(records),
+        Ok(records) => {
+            let run = records.last().map(|record| record.run.clone());
+            tee.show(records);
+            if let Some(run) = run {
+                tee.emit(SessionEvent::RunOpened { run });
+            }
+        }
         Err(error) => tee.emit(failed(Operation::OpenRun, error.into())),
     }
 }

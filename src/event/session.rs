@@ -54,6 +54,8 @@ pub enum SessionEvent {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         names: BTreeMap<String, String>,
     },
+    /// Every record of a recorded run was passed on.
+    RunOpened { run: String },
     /// Something failed outside a run.
     OperationFailed {
         operation: Operation,

@@ -400,7 +400,7 @@ fn banners(scene: &Scene<'_>) -> Vec<String> {
 fn status_words(scene: &Scene<'_>, overlay: Option<&Open>, width: usize) -> String {
     let mut words = String::new();
     let changed = overlays::changed_settings(scene);
-    if changed > 0 {
+    if changed > 0 && scene.ui.player.is_none() {
         let settings = text::counted(changed as u64, "setting");
         words.push_str(&format!("{settings} changed for the next run   "));
     }
@@ -533,6 +533,14 @@ const REPLAY_KEYS: &[(Action, &str)] = &[
     (Action::OpenSource, "source"),
     (Action::Quit, "quit"),
 ];
+/// The keys of a replay that the list of threads started.
+const LISTED_REPLAY_KEYS: &[(Action, &str)] = &[
+    (Action::Help, "help"),
+    (Action::Play, "play"),
+    (Action::Step, "step"),
+    (Action::Faster, "faster"),
+    (Action::Quit, "back to the session"),
+];
 /// The keys of the panes.
 const PANE_KEYS: &[(Action, &str)] = &[
     (Action::Help, "help"),
@@ -560,6 +568,7 @@ fn useful_keys(scene: &Scene<'_>, overlay: Option<&Open>) -> Vec<(Action, &'stat
     let stop = can_stop.then_some((Action::Back, "stop"));
     let keys = match scene.ui.panes.focus {
         Focus::Input => INPUT_KEYS,
+        Focus::Panes if scene.is_played_from_list => LISTED_REPLAY_KEYS,
         Focus::Panes if scene.ui.player.is_some() => REPLAY_KEYS,
         Focus::Panes => PANE_KEYS,
     };

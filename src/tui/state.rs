@@ -154,8 +154,9 @@ impl State {
                 });
             }
             SessionEvent::ModelPulled { .. } => self.pull = None,
-            // Probes are trained on the command line.
-            SessionEvent::ProbeProgressed { .. }
+            // Probes are trained on the command line; the screen itself counts the runs that it opened.
+            SessionEvent::RunOpened { .. }
+            | SessionEvent::ProbeProgressed { .. }
             | SessionEvent::ProbeTrained { .. }
             | SessionEvent::Unknown => {}
         }

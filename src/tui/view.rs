@@ -188,6 +188,8 @@ pub enum Request {
     OpenSource(Passage),
     /// Open the recorded runs of a thread, and show the one at this place.
     OpenThread(Vec<RunSummary>, usize),
+    /// Open the recorded runs of a thread, and play the one at this place from its beginning.
+    PlayThread(Vec<RunSummary>, usize),
     /// Ask the question of the shown run under another preset.
     AskUnder(String),
     /// Choose a preset for the next run.
@@ -233,6 +235,8 @@ pub struct Scene<'a> {
     pub options: &'a Options,
     /// True when `state` is that of an earlier moment.
     pub frozen: bool,
+    /// True when a recorded run is played that the list of threads started.
+    pub is_played_from_list: bool,
 }
 
 impl<'a> Scene<'a> {

@@ -85,6 +85,10 @@ fn the_hub_answers_about_recorded_runs_and_numbers_the_session() {
         )),
         run
     );
+    let all_here = SessionEvent::RunOpened {
+        run: summary.run.clone(),
+    };
+    receive(&records, |event| *event == Event::Session(all_here.clone()));
     commands.send(Command::RenameThread {
         thread: summary.thread().to_owned(),
         name: "the birthplace".to_owned(),

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui_textarea::{CursorMove, Input, Key as TextKey, TextArea};
 
 use crate::tui::chrome;
-use crate::tui::keys::Key;
+use crate::tui::keys::{Action, Key};
 use crate::tui::layout::inside;
 use crate::tui::text;
 use crate::tui::ui::{Focus, Purpose};
@@ -37,6 +37,10 @@ impl App {
         } else if let Some(area) = self.text_being_typed() {
             edit(area, event);
             self.text_edited();
+        } else {
+            let help = self.keymap.sign(Action::Help);
+            let key = key.sign();
+            self.refuse(format!("{key} has no action here: {help} lists the keys"));
         }
     }
 

@@ -243,6 +243,10 @@ impl App {
     pub(super) fn go_to_match(&mut self, which: Match) {
         let needle = self.ui.search.needle.clone();
         if needle.is_empty() {
+            if self.ui.field.is_none() {
+                let search = self.keymap.sign(Action::Search);
+                self.refuse(format!("nothing is searched for: {search} begins a search"));
+            }
             return;
         }
 
@@ -298,7 +302,7 @@ impl App {
     pub(super) fn quit(&mut self) {
         if self.overlay.is_some() {
             self.overlay = None;
-        } else {
+        } else if !self.leave_replay() {
             self.quit_now();
         }
     }
@@ -307,7 +311,8 @@ impl App {
         self.effects.push(Effect::Quit);
     }
 
-    /// Closes the topmost window; then stops the run; then leaves search, zoom, input and selection.
+    /// Closes the topmost window; then stops the run; then leaves search, zoom, input, selection and a run
+    /// that is played from the list.
     pub(super) fn back(&mut self) {
         if let Some(field) = self.ui.field.take() {
             if field.purpose == Purpose::Search {
@@ -334,6 +339,8 @@ impl App {
             self.ui.panes.zoomed = false;
         } else if !self.ui.search.needle.is_empty() {
             self.ui.search.needle.clear();
+        } else if self.ui.scroll(self.ui.panes.focused).selected.is_none() {
+            self.leave_replay();
         } else {
             let pane = self.ui.panes.focused;
             self.ui.panes.scroll_mut(pane).selected = None;

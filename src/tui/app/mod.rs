@@ -11,7 +11,6 @@ mod replay;
 mod thread;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -27,12 +26,12 @@ use super::layout::{Layout, Needs, layout};
 use super::options::Options;
 use super::overlays::{self, Open};
 use super::pane::Pane;
-use super::player::Player;
 use super::screen::Screen;
 use super::state::State;
 use super::theme::{Depth, Theme, Tone};
 use super::ui::{Focus, Notice, Ui};
 use super::view::{Reaction, Scene};
+use replay::{Behind, Opening};
 
 /// A change outside the screen.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +57,10 @@ pub struct App {
     state: State,
     /// The state that is shown while the screen is frozen.
     frozen: Option<Box<State>>,
+    /// The recorded run that is to be played when all of it is here.
+    opening: Option<Opening>,
+    /// What goes on behind a run that is played from the list of threads.
+    behind: Option<Behind>,
     ui: Ui,
     overlay: Option<Open>,
     theme: Theme,
@@ -88,6 +91,8 @@ impl App {
         let mut app = Self {
             state: State::default(),
             frozen: None,
+            opening: None,
+            behind: None,
             ui,
             overlay: None,
             theme,
@@ -113,14 +118,23 @@ impl App {
         depth: Depth,
     ) -> Result<Self, Problem> {
         let mut app = Self::new(options, depth)?;
-        app.ui.player = Some(Player::new(records));
-        app.ui.panes.focus = Focus::Panes;
-        app.advance(Duration::ZERO);
+        app.start_player(records);
         Ok(app)
     }
 
-    /// Handles a record.
+    /// Handles a record of the engine. While a run is played from the list, it waits for the end of that.
     pub fn apply(&mut self, record: &Record) {
+        match &mut self.behind {
+            Some(behind) => behind.waiting.push(record.clone()),
+            None => {
+                self.fold(record);
+                self.collect(record);
+            }
+        }
+    }
+
+    /// Folds a record, of the engine or of a recorded run.
+    fn fold(&mut self, record: &Record) {
         self.state.apply(record);
         self.changed |= self.frozen.is_none();
 
@@ -227,6 +241,7 @@ impl App {
     fn operation_ended(&mut self, operation: Operation) {
         match operation {
             Operation::Ask => self.ui.work.pending = None,
+            Operation::OpenRun => self.opening = None,
             Operation::MeasureUtility => self.ui.work.measuring = None,
             Operation::Engine => self.ui.work.clear(),
             // what shows their result waits for it
@@ -354,6 +369,7 @@ impl App {
             keymap: &self.keymap,
             options: &self.options,
             frozen: self.frozen.is_some(),
+            is_played_from_list: self.behind.is_some(),
         }
     }
 
@@ -406,7 +422,10 @@ impl App {
 
     /// Returns whether there is an engine behind the screen; notifies the user when there is none.
     fn has_engine(&mut self) -> bool {
-        if self.ui.player.is_some() {
+        if self.behind.is_some() {
+            let leave = self.keymap.sign(Action::Quit);
+            self.refuse(format!("a recorded run is played: {leave} leaves it"));
+        } else if self.ui.player.is_some() {
             self.refuse("this is a recorded run: open its folder with `ragscope FOLDER` to ask");
         }
         self.ui.player.is_none()

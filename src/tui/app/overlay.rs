@@ -81,6 +81,7 @@ impl App {
             Request::TypeReference => self.type_reference(),
             Request::OpenSource(passage) => self.open_source(passage),
             Request::OpenThread(runs, chosen) => self.open_thread(runs, chosen),
+            Request::PlayThread(runs, chosen) => self.play_thread(runs, chosen),
             Request::UseModel(model) => self.use_model(&model),
             Request::PullModel(reference) => self.pull_model(reference),
             Request::SwitchSource => {

@@ -2,13 +2,95 @@
 
 use std::time::Duration;
 
-use crate::event::Record;
+use crate::event::{Event, Record, SessionEvent};
+use crate::tui::keys::Action;
 use crate::tui::player::Player;
 use crate::tui::state::State;
+use crate::tui::ui::Focus;
 
 use super::App;
 
+/// A recorded run whose records arrive.
+pub(super) struct Opening {
+    run: String,
+    records: Vec<Record>,
+}
+
+impl Opening {
+    pub(super) fn new(run: String) -> Self {
+        Self {
+            run,
+            records: Vec::new(),
+        }
+    }
+}
+
+/// The session behind a run that is played from the list of threads.
+pub(super) struct Behind {
+    state: State,
+    seen_entries: usize,
+    /// The records of the engine since then.
+    pub(super) waiting: Vec<Record>,
+}
+
 impl App {
+    /// Plays records from the beginning.
+    pub(super) fn start_player(&mut self, records: Vec<Record>) {
+        self.ui.player = Some(Player::new(records));
+        self.ui.panes.focus = Focus::Panes;
+        self.ui.panes.reset_scrolls();
+        self.advance(Duration::ZERO);
+    }
+
+    /// Collects the records of the run that is to be played, and plays it when all are here.
+    pub(super) fn collect(&mut self, record: &Record) {
+        let Some(opening) = &mut self.opening else {
+            return;
+        };
+        if record.run == opening.run {
+            opening.records.push(record.clone());
+        }
+        let is_complete = matches!(
+            &record.event,
+            Event::Session(SessionEvent::RunOpened { run }) if *run == opening.run
+        );
+        if is_complete && let Some(opening) = self.opening.take() {
+            self.play_over_session(opening.records);
+        }
+    }
+
+    /// Plays a run of the list; the session waits behind it.
+    fn play_over_session(&mut self, records: Vec<Record>) {
+        self.frozen = None;
+        self.overlay = None;
+        self.ui.work.turn = None;
+        self.behind = Some(Behind {
+            state: std::mem::take(&mut self.state),
+            seen_entries: std::mem::take(&mut self.ui.seen_entries),
+            waiting: Vec::new(),
+        });
+        self.start_player(records);
+    }
+
+    /// Leaves a run that is played from the list: the session comes back, with the finished run shown.
+    /// Returns whether there was one.
+    pub(super) fn leave_replay(&mut self) -> bool {
+        let Some(behind) = self.behind.take() else {
+            return false;
+        };
+        self.frozen = None;
+        self.ui.player = None;
+        self.ui.notice = None;
+        self.ui.work.turn = None;
+        self.state = behind.state;
+        self.ui.seen_entries = behind.seen_entries;
+        self.ui.panes.reset_scrolls();
+        for record in &behind.waiting {
+            self.apply(record);
+        }
+        true
+    }
+
     /// Advances the clock of the screen and the time of a replay.
     pub fn advance(&mut self, elapsed: Duration) {
         self.advance_clock(elapsed);
@@ -19,7 +101,7 @@ impl App {
             .map_or(Vec::new(), |player| player.advance(elapsed));
         self.changed |= !due.is_empty();
         for record in &due {
-            self.apply(record);
+            self.fold(record);
         }
     }
 
@@ -42,21 +124,39 @@ impl App {
     }
 
     pub(super) fn step(&mut self) {
-        let record = self.ui.player.as_mut().and_then(Player::step);
-        if let Some(record) = record {
-            self.apply(&record);
+        match self.ui.player.as_mut().and_then(Player::step) {
+            Some(record) => self.fold(&record),
+            None => self.at_the_end(),
         }
     }
 
     pub(super) fn step_back(&mut self) {
-        if let Some(player) = &mut self.ui.player {
+        let Some(player) = &mut self.ui.player else {
+            return;
+        };
+        if player.position().0 == 0 {
+            self.notify("this is the beginning of the recording");
+        } else {
             self.state = folded(player.step_back());
         }
     }
 
+    fn at_the_end(&mut self) {
+        let play = self.keymap.sign(Action::Play);
+        self.notify(format!(
+            "this is the end of the recording: {play} plays it again"
+        ));
+    }
+
     pub(super) fn change_speed(&mut self, factor: f64) {
-        if let Some(player) = &mut self.ui.player {
-            player.change_speed(factor);
+        let Some(player) = &mut self.ui.player else {
+            return;
+        };
+        let before = player.speed();
+        player.change_speed(factor);
+        let speed = player.speed();
+        if speed == before {
+            self.notify(format!("{speed}x is the limit"));
         }
     }
 

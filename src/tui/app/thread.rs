@@ -6,6 +6,7 @@ use crate::story::{last_runs, turns};
 use crate::tui::save;
 
 use super::App;
+use super::replay::Opening;
 
 impl App {
     /// Returns the thread that a new question continues: that of the run on the screen, up to that run.
@@ -98,12 +99,33 @@ impl App {
             self.ui.panes.reset_scrolls();
         }
         for run in runs {
-            self.ui.work.opened.push(run.run);
-            self.send(Command::OpenRun {
-                file: run.file.into(),
-            });
+            self.request_run(&run);
         }
         self.ui.work.begins_thread = false;
+    }
+
+    /// Opens the recorded runs of a thread, and plays the one at `chosen` when it is here.
+    pub(super) fn play_thread(&mut self, runs: Vec<RunSummary>, chosen: usize) {
+        if self.ui.work.is_running() {
+            self.refuse("a question is being answered: stop it, or wait, before you play a run");
+            return;
+        }
+
+        let played = runs[chosen].clone();
+        let is_here = self.state.runs.iter().any(|here| here.id == played.run);
+        self.open_thread(runs, chosen);
+        if is_here {
+            self.request_run(&played);
+        }
+        self.opening = Some(Opening::new(played.run));
+    }
+
+    /// Requests the records of a recorded run.
+    fn request_run(&mut self, run: &RunSummary) {
+        self.ui.work.opened.push(run.run.clone());
+        self.send(Command::OpenRun {
+            file: run.file.clone().into(),
+        });
     }
 
     pub(super) fn rename_thread(&mut self, thread: &str, name: &str) {

@@ -129,7 +129,7 @@ macro_rules! action_list {
             Comparison = "comparison" Panes ["c"] "compare the runs of this question" => |app| app.open(overlays::Comparison);
             Settings = "settings" Panes ["s"] "change a setting or the preset" => |app| app.open_list(overlays::Settings);
             Models = "models" Panes ["M"] "choose or download a model" => App::open_models;
-            Sessions = "sessions" Panes ["S"] "find, resume or rename a thread of recorded runs" => App::open_sessions;
+            Sessions = "sessions" Panes ["S"] "find, resume, play or rename a thread of recorded runs" => App::open_sessions;
             IndexReport = "index-report" Panes ["I"] "show what was indexed and what was skipped" => |app| app.open(overlays::Report);
             Log = "log" Panes ["L"] "show warnings and errors" => App::open_log;
             Save = "save" Panes ["e"] "save the run as Markdown" => App::save_run;
@@ -151,12 +151,13 @@ macro_rules! action_list {
             Slower = "slower" Replay ["-"] "halve the speed" => |app| app.change_speed(0.5);
             Restart = "restart" Replay ["0"] "restart from the beginning" => App::restart;
 
-            Choose = "choose" Choosing ["enter", "space"] "choose or change the selected item" => |app| app.act(Action::Choose);
-            ChangeBack = "change-back" Settings ["left", "h"] "previous value" => |app| app.act(Action::ChangeBack);
-            ResetSetting = "reset-setting" Settings ["backspace", "delete"] "reset this setting" => |app| app.act(Action::ResetSetting);
+            Choose = "choose" Choosing ["enter", "space"] "choose or change the selected item" => |app| app.act_or(Action::Choose, "select an entry first");
+            ChangeBack = "change-back" Settings ["left", "h"] "previous value" => |app| app.act_or(Action::ChangeBack, "select a setting first");
+            ResetSetting = "reset-setting" Settings ["backspace", "delete"] "reset this setting" => |app| app.act_or(Action::ResetSetting, "select a setting first");
             RunChanged = "run-changed" Settings ["r"] "run the question again with these settings" => App::again;
 
-            RenameThread = "rename-thread" Threads ["R"] "rename this thread" => |app| app.act(Action::RenameThread);
+            PlayRun = "play-run" Threads ["p"] "play the run from its beginning" => |app| app.act_or(Action::PlayRun, "select a run first");
+            RenameThread = "rename-thread" Threads ["R"] "rename this thread" => |app| app.act_or(Action::RenameThread, "select a thread first");
 
             SwitchSource = "switch-source" Source ["v"] "show the text as it is, or rendered" => |app| app.act(Action::SwitchSource);
 
@@ -180,7 +181,7 @@ macro_rules! action_list {
             Mouse = "mouse" Reading ["m"] "turn the mouse off or on (off: select text in the terminal)" => App::toggle_mouse;
             PaletteByColon = "commands" Reading [":"] "find a command by name" => |app| app.open_list(overlays::Palette::default());
             Help = "help" Reading ["?"] "show the keys that work here" => App::open_help;
-            Quit = "quit" Reading ["q"] "quit, or close the overlay" => App::quit;
+            Quit = "quit" Reading ["q"] "quit, or close the overlay or the replay" => App::quit;
 
             NextPane = "next-pane" Everywhere ["tab"] "next pane" => |app| app.focus_by(1);
             PreviousPane = "previous-pane" Everywhere ["shift-tab"] "previous pane" => |app| app.focus_by(-1);

@@ -57,6 +57,7 @@ impl View for Sessions {
         &[
             (Action::Back, "close"),
             (Action::Choose, "open"),
+            (Action::PlayRun, "play"),
             (Action::Search, "find"),
             (Action::RenameThread, "rename"),
         ]
@@ -66,6 +67,7 @@ impl View for Sessions {
         let (thread, run) = self.selected(scene, scroll)?;
         match action {
             Action::Choose | Action::Accept => Some(Request::OpenThread(thread.runs.clone(), run)),
+            Action::PlayRun => Some(Request::PlayThread(thread.runs.clone(), run)),
             Action::RenameThread => {
                 let purpose = Purpose::ThreadName(thread.id.clone());
                 Some(Request::Type(purpose, thread.title().to_owned()))

@@ -425,10 +425,7 @@ fn threads_are_found_resumed_renamed_and_saved() {
 
     // the second of its runs is chosen: it is opened last
     screen.press("j enter");
-    let open = |number: u32| Command::OpenRun {
-        file: format!("/state/sessions/{number}.jsonl").into(),
-    };
-    assert_eq!(screen.commands(), [open(11), open(10)]);
+    assert_eq!(screen.commands(), [open_run(11), open_run(10)]);
     let continuing = |name: &str| {
         let mut records = renamed(&recorded(), name);
         if let Event::Run(RunEvent::RunStarted {
@@ -477,6 +474,76 @@ fn threads_are_found_resumed_renamed_and_saved() {
 }
 
 #[test]
+fn a_run_of_the_list_is_played_and_ends_on_the_finished_run() {
+    let mut screen = listed_sessions();
+    screen.commands();
+    screen.press("p");
+    assert_eq!(screen.commands(), [open_run(2)]);
+    let records = renamed(&recorded(), "2");
+    let all_here = SessionEvent::RunOpened {
+        run: "2".to_owned(),
+    };
+    screen
+        .apply(&records)
+        .session(all_here)
+        .hides("Recorded threads")
+        .shows("playing")
+        .shows("q back to the session")
+        .hides("Aldmouth");
+
+    // the keys of a replay, and the session is out of reach
+    let all = records.len();
+    screen.press("space 0 space").shows("paused");
+    screen.shows(&format!("record 0 of {all}"));
+    screen.press(",").shows("this is the beginning");
+    screen.press("+").shows("at 2x");
+    screen.press(". .").shows(&format!("record 2 of {all}"));
+    screen
+        .press("r")
+        .shows("a recorded run is played: q leaves it");
+    screen.session(SessionEvent::Warned {
+        text: "a file changed meanwhile".to_owned(),
+        advice: None,
+    });
+    screen.hides("changed meanwhile");
+    for _ in 2..all {
+        screen.press(".");
+    }
+    screen.shows("at the end").shows("answer  Aldmouth");
+    screen.press(".").shows("this is the end of the recording");
+
+    // esc leaves it at any moment: here from the middle of it
+    screen.press("0 space").hides("answer  Aldmouth");
+    screen
+        .press("esc")
+        .shows("run 2 of 2")
+        .shows("answer  Aldmouth")
+        .shows("changed meanwhile")
+        .hides("record ");
+    screen.press("i").shows("ask>");
+}
+
+#[test]
+fn keys_without_an_action_say_so() {
+    let mut screen = answered();
+    screen.press("esc");
+    for (key, said) in [
+        (".", ". has no action here: ? lists the keys"),
+        ("n", "nothing is searched for: / begins a search"),
+        ("N", "nothing is searched for: / begins a search"),
+        ("space", "space has no action here"),
+    ] {
+        screen.press(key).shows(said);
+    }
+}
+
+fn open_run(number: u32) -> Command {
+    Command::OpenRun {
+        file: format!("/state/sessions/{number}.jsonl").into(),
+    }
+}
+
+#[test]
 fn earlier_runs_stay_within_reach() {
     let mut screen = answered();
     screen
@@ -498,12 +565,7 @@ fn a_recorded_run_appears_when_it_is_opened() {
     let mut screen = listed_sessions();
     screen.commands();
     screen.press("enter");
-    assert_eq!(
-        screen.commands(),
-        [Command::OpenRun {
-            file: "/state/sessions/2.jsonl".into()
-        }]
-    );
+    assert_eq!(screen.commands(), [open_run(2)]);
     screen
         .apply(&renamed(&recorded(), "2"))
         .hides("Recorded threads")
