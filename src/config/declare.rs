@@ -56,8 +56,7 @@ impl Setting {
 
     /// Returns the explanation, without that of its choices.
     pub fn doc(&self) -> String {
-        let lines: Vec<&str> = self.doc_lines.iter().map(|line| line.trim()).collect();
-        lines.join(" ")
+        joined(self.doc_lines)
     }
 
     /// Returns the section that it is in; `None` at the top level.
@@ -68,6 +67,14 @@ impl Setting {
     /// Returns the name without the section.
     pub fn name(&self) -> &'static str {
         self.key.split_once('.').map_or(self.key, |(_, name)| name)
+    }
+
+    /// Returns the explanation of its section; `None` at the top level.
+    pub fn section_doc(&self) -> Option<String> {
+        let of_section = super::SECTIONS
+            .iter()
+            .find(|(section, _)| Some(*section) == self.section());
+        of_section.map(|(_, lines)| joined(lines))
     }
 
     /// Returns whether `reader` reads it.
@@ -153,6 +160,12 @@ impl Setting {
         let hint = nearest(&value, self.choices.iter().map(|choice| choice.name));
         format!("{} takes {}, not `{value}`{hint}", self.key, self.takes())
     }
+}
+
+/// Returns the lines of a doc as one.
+fn joined(lines: &[&str]) -> String {
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+    lines.join(" ")
 }
 
 /// Declares the settings: the structs that hold them, their defaults, and [`SETTINGS`], from which

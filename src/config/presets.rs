@@ -37,6 +37,15 @@ pub fn preset_names(presets_folder: &Path) -> Vec<String> {
     names_with_own(BUILT_IN, presets_folder)
 }
 
+/// Returns what a preset does, in a sentence; empty for one of the user that does not say it.
+pub fn preset_doc(name: &str, presets_folder: &Path) -> String {
+    match built_in(name) {
+        Some(text) => doc(text),
+        None => std::fs::read_to_string(presets_folder.join(format!("{name}.toml")))
+            .map_or(String::new(), |text| doc(&text)),
+    }
+}
+
 /// Returns the README's table of presets, in Markdown.
 pub fn presets_table() -> String {
     let mut table = "| preset | what it does |\n|---|---|\n".to_owned();

@@ -359,13 +359,18 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
     let taken = (text::width(&label) as u16).min(area.width);
     scene.span(Tone::Focus, label).render(area, buffer);
 
-    let mut hints = Line::default();
-    for (action, what) in [(Action::Accept, "accept"), (Action::Back, "cancel")] {
-        hints.spans.extend(scene.hint(action, what));
-        hints.push_span(Span::raw("  "));
-    }
-    let right = (hints.width() as u16).min(area.width - taken);
-    let room = area.width - taken - right;
+    let left = area.width - taken;
+    let beside = match &field.error {
+        Some(error) => {
+            // what was typed stays in sight
+            let room = left.saturating_sub(field.typed().chars().count() as u16 + 3);
+            let error = text::clip(error, usize::from(room)).into_owned();
+            Line::from(vec![scene.span(Tone::Warning, error), Span::raw(" ")])
+        }
+        None => field_hints(scene),
+    };
+    let right = (beside.width() as u16).min(left);
+    let room = left - right;
     if room > 0 {
         let typed = Rect {
             x: area.x + taken,
@@ -374,12 +379,21 @@ fn field_line(scene: &Scene<'_>, field: &Field, area: Rect, buffer: &mut Buffer)
         };
         field.text.render(typed, buffer);
     }
-    let hint_area = Rect {
+    let beside_area = Rect {
         x: area.right() - right,
         width: right,
         ..area
     };
-    (&hints).render(hint_area, buffer);
+    (&beside).render(beside_area, buffer);
+}
+
+fn field_hints(scene: &Scene<'_>) -> Line<'static> {
+    let mut hints = Line::default();
+    for (action, what) in [(Action::Accept, "accept"), (Action::Back, "cancel")] {
+        hints.spans.extend(scene.hint(action, what));
+        hints.push_span(Span::raw("  "));
+    }
+    hints
 }
 
 /// Returns the modes that the user must not forget.

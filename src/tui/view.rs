@@ -85,6 +85,17 @@ pub trait View {
     fn begin_input(&mut self) -> bool {
         false
     }
+
+    /// Ends the typing into the line above its rows, and empties it. Returns whether something was typed
+    /// there.
+    fn end_input(&mut self) -> bool {
+        false
+    }
+
+    /// Returns whether it stays open after an entry was accepted in the line above its rows.
+    fn stays_open(&self) -> bool {
+        false
+    }
 }
 
 /// Columns and rows that an overlay takes where the screen has them, its frame included.

@@ -290,26 +290,30 @@ impl App {
     }
 
     /// Limits the next runs to these documents; an empty filter lifts the limit.
-    pub(super) fn filter_documents(&mut self, typed: &str) {
-        match typed.parse::<DocumentFilter>() {
-            Err(error) => self.refuse(error),
-            Ok(filter) => {
-                let text = filter.to_string();
-                self.override_setting("retriever.filter", &toml::Value::from(text).to_string());
-                let again = self.keymap.sign(Action::Again);
-                let which = if filter.is_empty() {
-                    "all documents".to_owned()
-                } else {
-                    filter.to_string()
-                };
-                self.notify(format!("{which}: {again} runs the question again"));
-            }
-        }
+    ///
+    /// # Errors
+    /// The reason that it is not a filter, for the user.
+    pub(super) fn filter_documents(&mut self, typed: &str) -> Result<(), String> {
+        let filter = typed.parse::<DocumentFilter>()?;
+        let text = filter.to_string();
+        self.override_setting("retriever.filter", &toml::Value::from(text).to_string());
+
+        let again = self.keymap.sign(Action::Again);
+        let which = if filter.is_empty() {
+            "all documents".to_owned()
+        } else {
+            filter.to_string()
+        };
+        self.notify(format!("{which}: {again} runs the question again"));
+        Ok(())
     }
 
     /// Opens a folder, or several with commas between them, and updates the index of each. A path may
     /// begin with `~`, as in a shell.
-    pub(super) fn open_typed_folders(&mut self, typed: &str) {
+    ///
+    /// # Errors
+    /// A path that is no folder, for the user.
+    pub(super) fn open_typed_folders(&mut self, typed: &str) -> Result<(), String> {
         let names: Vec<&str> = if typed_path(typed).is_dir() {
             // its name may hold a comma
             vec![typed]
@@ -322,14 +326,12 @@ impl App {
             match typed_path(name).metadata() {
                 Ok(about) if about.is_dir() => {}
                 Ok(_) => {
-                    self.refuse(format!(
+                    return Err(format!(
                         "{name} is a file: enter the folder that contains it"
                     ));
-                    return;
                 }
                 Err(error) => {
-                    self.refuse(format!("cannot open {name} ({error}): check the path"));
-                    return;
+                    return Err(format!("cannot open {name} ({error}): check the path"));
                 }
             }
         }
@@ -337,6 +339,7 @@ impl App {
             let folders = names.into_iter().map(typed_path).collect();
             self.send(Command::Open { folders });
         }
+        Ok(())
     }
 
     /// Opens the measurement of the run, and starts it if there is none.

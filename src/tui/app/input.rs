@@ -85,9 +85,9 @@ impl App {
     }
 
     fn text_edited(&mut self) {
-        match &self.ui.field {
+        match &mut self.ui.field {
             Some(field) if field.purpose == Purpose::Search => self.search_edited(),
-            Some(_) => {}
+            Some(field) => field.error = None,
             None if self.overlay.is_some() => self.select_first(),
             None => self.ui.question.edited(),
         }

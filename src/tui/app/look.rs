@@ -105,6 +105,11 @@ impl App {
         });
 
         // the details that open below a selected item are in sight too
+        self.show_selected();
+    }
+
+    /// Scrolls to the selected item of the focused view.
+    fn show_selected(&mut self) {
         self.change_scroll(|scroll, content, height| {
             if let Some(rows) = scroll.selected.and_then(|item| content.rows_of(item)) {
                 scroll.show(rows, content, height);
@@ -318,7 +323,12 @@ impl App {
             if field.purpose == Purpose::Search {
                 self.ui.search.needle.clear();
             }
-        } else if self.overlay.is_some() {
+        } else if let Some(open) = &mut self.overlay {
+            if open.view.end_input() {
+                open.rebuild();
+                self.show_selected();
+                return;
+            }
             match self.request(Action::Back) {
                 Some(request) => self.perform(request),
                 None => self.overlay = None,

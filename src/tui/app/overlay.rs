@@ -116,24 +116,42 @@ impl App {
     /// Accepts the typed line, in the status line or above the rows of an overlay.
     pub(super) fn accept(&mut self) {
         if let Some(field) = self.ui.field.take() {
-            let typed = field.typed().trim();
-            match &field.purpose {
-                Purpose::Search => self.go_to_match(Match::Here),
-                Purpose::Setting(key) => self.override_setting(key, typed),
-                Purpose::Reference => self.measure_against(typed),
-                Purpose::Passage => self.trace_passage(typed),
-                Purpose::Folder => self.open_typed_folders(typed),
-                Purpose::Filter => self.filter_documents(typed),
-                Purpose::ThreadName(thread) => self.rename_thread(thread, typed),
+            if let Err(error) = self.accept_field(&field) {
+                // the text stays for the user to correct
+                let error = Some(error);
+                self.ui.field = Some(Field { error, ..field });
             }
-        } else if self.has_overlay_input() {
+        } else if let Some(open) = &self.overlay
+            && open.view.input().is_some()
+        {
+            let stays_open = open.view.stays_open();
             // the entries depend on what is typed, so they are asked for before the overlay goes
             let request = self.request(Action::Accept);
-            self.overlay = None;
+            if !stays_open {
+                self.overlay = None;
+            }
             if let Some(request) = request {
                 self.perform(request);
             }
         }
+    }
+
+    /// Accepts the line typed in the status line.
+    ///
+    /// # Errors
+    /// The reason that it is refused, for the user.
+    fn accept_field(&mut self, field: &Field) -> Result<(), String> {
+        let typed = field.typed().trim();
+        match &field.purpose {
+            Purpose::Search => self.go_to_match(Match::Here),
+            Purpose::Setting(key) => self.try_override(key, typed)?,
+            Purpose::Reference => self.measure_against(typed),
+            Purpose::Passage => self.trace_passage(typed),
+            Purpose::Folder => self.open_typed_folders(typed)?,
+            Purpose::Filter => self.filter_documents(typed)?,
+            Purpose::ThreadName(thread) => self.rename_thread(thread, typed)?,
+        }
+        Ok(())
     }
 
     /// Moves in the rows below the typed line.
@@ -238,11 +256,17 @@ impl App {
 
     /// Changes a setting for the next run, if the configuration accepts the value.
     pub(super) fn override_setting(&mut self, key: &str, value: &str) {
-        if let Err(error) = self.check_setting(key, value) {
+        if let Err(error) = self.try_override(key, value) {
             self.refuse(error);
-            return;
         }
+    }
 
+    /// Changes a setting for the next run.
+    ///
+    /// # Errors
+    /// What the setting takes instead of this value, for the user.
+    fn try_override(&mut self, key: &str, value: &str) -> Result<(), String> {
+        self.check_setting(key, value)?;
         self.ui.next_run.set(key, value);
         self.apply_screen_setting(key);
         let is_about_chunks = key == "preset" || key.starts_with("chunker.");
@@ -252,6 +276,7 @@ impl App {
                 "chunking settings apply after re-indexing: press {sign}"
             ));
         }
+        Ok(())
     }
 
     fn reset_setting(&mut self, key: &str) {
@@ -262,7 +287,8 @@ impl App {
     fn check_setting(&self, key: &str, value: &str) -> Result<(), String> {
         if key == "preset" {
             // a preset of the user's folder is known by its name alone here; the engine reads it
-            let is_known = self.ui.next_run.presets().any(|name| name == value);
+            let mut presets = self.ui.next_run.presets().iter();
+            let is_known = presets.any(|preset| preset.name == value);
             return if is_known {
                 Ok(())
             } else {

@@ -128,15 +128,19 @@ impl App {
         });
     }
 
-    pub(super) fn rename_thread(&mut self, thread: &str, name: &str) {
+    /// Renames a thread.
+    ///
+    /// # Errors
+    /// An empty name.
+    pub(super) fn rename_thread(&mut self, thread: &str, name: &str) -> Result<(), String> {
         if name.is_empty() {
-            self.refuse("a thread needs a name");
-        } else {
-            self.send(Command::RenameThread {
-                thread: thread.to_owned(),
-                name: name.to_owned(),
-            });
+            return Err("a thread needs a name".to_owned());
         }
+        self.send(Command::RenameThread {
+            thread: thread.to_owned(),
+            name: name.to_owned(),
+        });
+        Ok(())
     }
 
     pub(super) fn save_thread(&mut self) {

@@ -127,7 +127,7 @@ macro_rules! action_list {
             Utility = "utility" Panes ["w"] "measure how much the context helped, chunk by chunk" => App::open_utility;
             TracePassage = "trace-passage" Panes ["W"] "find out why a passage was not used" => App::open_passage_trace;
             Comparison = "comparison" Panes ["c"] "compare the runs of this question" => |app| app.open(overlays::Comparison);
-            Settings = "settings" Panes ["s"] "change a setting or the preset" => |app| app.open_list(overlays::Settings);
+            Settings = "settings" Panes ["s"] "change a setting or the preset" => |app| app.open_list(overlays::Settings::default());
             Models = "models" Panes ["M"] "choose or download a model" => App::open_models;
             Sessions = "sessions" Panes ["S"] "find, resume, play or rename a thread of recorded runs" => App::open_sessions;
             IndexReport = "index-report" Panes ["I"] "show what was indexed and what was skipped" => |app| app.open(overlays::Report);

@@ -75,8 +75,8 @@ impl View for Comparison {
 
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
         let row = scroll.selected.filter(|_| action == Action::Choose)?.row;
-        let preset = scene.ui.next_run.presets().nth(row)?;
-        Some(Request::AskUnder(preset.to_owned()))
+        let preset = scene.ui.next_run.presets().get(row)?;
+        Some(Request::AskUnder(preset.name.clone()))
     }
 }
 
@@ -357,11 +357,12 @@ fn preset_rows(page: &mut Page<'_>) {
         "ask it under another preset, with the current settings:",
     );
     let scene = page.scene;
-    for (row, preset) in scene.ui.next_run.presets().enumerate() {
-        let is_asked = of_question(scene).any(|run| run.preset == preset);
+    for (row, preset) in scene.ui.next_run.presets().iter().enumerate() {
+        let name = &preset.name;
+        let is_asked = of_question(scene).any(|run| run.preset == *name);
         let asked = if is_asked { "   asked" } else { "" };
         let line = Line::from(vec![
-            page.span(Tone::Text, format!("    {preset}")),
+            page.span(Tone::Text, format!("    {name}")),
             page.span(Tone::Quiet, asked),
         ]);
         page.item(Item { row, part: 0 }, line);

@@ -113,7 +113,8 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
         .ui
         .next_run
         .presets()
-        .map(|name| Entry::Preset(name.to_owned()));
+        .iter()
+        .map(|preset| Entry::Preset(preset.name.clone()));
     let suggestions = scene
         .ui
         .question

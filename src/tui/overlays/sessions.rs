@@ -103,6 +103,10 @@ impl View for Sessions {
         self.typed.get_or_insert_default();
         true
     }
+
+    fn end_input(&mut self) -> bool {
+        self.typed.take().is_some()
+    }
 }
 
 impl Sessions {

@@ -1,18 +1,27 @@
 use ratatui::text::{Line, Span};
+use ratatui_textarea::TextArea;
 
 use crate::config::{Reader, SETTINGS, Setting};
+use crate::tui::fuzzy;
 use crate::tui::keys::{Action, Context};
+use crate::tui::page::Page;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
 use crate::tui::view::{Copied, Request, Scene, Size, View};
 use crate::tui::viewport::{Content, Item, Scroll};
 
-/// Cells of the column of names.
-const NAMES: usize = 26;
+/// Cells before and after the names.
+const MARGINS: usize = 4;
+/// Minimum cells for a value where names are long.
+const MIN_VALUE: usize = 24;
 
 /// Every setting with its value for the next run.
-pub struct Settings;
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// The letters to find a setting by, once they are typed.
+    typed: Option<TextArea<'static>>,
+}
 
 impl View for Settings {
     fn title(&self, _scene: &Scene<'_>) -> String {
@@ -20,7 +29,14 @@ impl View for Settings {
     }
 
     fn content(&self, scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
-        content(scene, scroll, cells)
+        let mut page = Page::new(scene, cells);
+        let typed = self.typed();
+        if typed.is_empty() {
+            every_setting(&mut page, scroll);
+        } else {
+            matching_settings(&mut page, scroll, &typed);
+        }
+        page.content
     }
 
     fn size(&self) -> Size {
@@ -44,6 +60,7 @@ impl View for Settings {
         &[
             (Action::Back, "close"),
             (Action::Choose, "change"),
+            (Action::Search, "find"),
             (Action::RunChanged, "run again"),
         ]
     }
@@ -51,11 +68,39 @@ impl View for Settings {
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
         let setting = selected(scroll)?;
         match action {
-            Action::Choose => Some(changed(scene, setting, 1)),
+            Action::Choose | Action::Accept => Some(changed(scene, setting, 1)),
             Action::ChangeBack => Some(changed(scene, setting, -1)),
             Action::ResetSetting => Some(Request::Reset(setting.key)),
             _ => None,
         }
+    }
+
+    fn input(&self) -> Option<&TextArea<'static>> {
+        self.typed.as_ref()
+    }
+
+    fn input_mut(&mut self) -> Option<&mut TextArea<'static>> {
+        self.typed.as_mut()
+    }
+
+    fn begin_input(&mut self) -> bool {
+        self.typed.get_or_insert_default();
+        true
+    }
+
+    fn end_input(&mut self) -> bool {
+        self.typed.take().is_some()
+    }
+
+    fn stays_open(&self) -> bool {
+        true
+    }
+}
+
+impl Settings {
+    fn typed(&self) -> String {
+        let typed = self.typed.as_ref();
+        typed.map_or(String::new(), |typed| typed.lines().join(" "))
     }
 }
 
@@ -65,7 +110,9 @@ fn selected(scroll: &Scroll) -> Option<&'static Setting> {
 
 /// Changes a setting: a choice advances by `by` steps, any other value is typed.
 fn changed(scene: &Scene<'_>, setting: &Setting, by: isize) -> Request {
-    if let Some(when) = setting.read_later() {
+    if let Some(when) = setting.read_later()
+        && !is_read_by_next_index(setting)
+    {
         let file = scene.options.paths.config_file();
         return Request::Refuse(format!(
             "{} is read {when}: set it in {}",
@@ -91,10 +138,21 @@ fn changed(scene: &Scene<'_>, setting: &Setting, by: isize) -> Request {
     }
 }
 
+/// Returns whether the next update of the index reads it from here.
+fn is_read_by_next_index(setting: &Setting) -> bool {
+    setting.section() == Some("chunker")
+}
+
 /// The names that a setting may take; empty when it is not a choice.
 fn choices(scene: &Scene<'_>, setting: &Setting) -> Vec<String> {
     match setting.key {
-        "preset" => scene.ui.next_run.presets().map(str::to_owned).collect(),
+        "preset" => scene
+            .ui
+            .next_run
+            .presets()
+            .iter()
+            .map(|preset| preset.name.clone())
+            .collect(),
         "screen.theme" => scene.ui.themes.clone(),
         _ if setting.value(&scene.ui.next_run.settings).is_bool() => {
             vec!["true".to_owned(), "false".to_owned()]
@@ -107,75 +165,120 @@ fn choices(scene: &Scene<'_>, setting: &Setting) -> Vec<String> {
     }
 }
 
-fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
-    let mut content = Content::default();
-    let next = scene.ui.next_run.config();
-    let mut group = "";
+/// Writes all settings in their order, each section with its explanation.
+fn every_setting(page: &mut Page<'_>, scroll: &Scroll) {
+    let mut section = None;
     for (row, setting) in SETTINGS.iter().enumerate() {
-        let section = setting.section().unwrap_or("run");
-        if section != group {
-            if !group.is_empty() {
-                content.gap();
+        if row == 0 || setting.section() != section {
+            section = setting.section();
+            if row > 0 {
+                page.gap();
             }
-            group = section;
-            content.line(scene.span(Tone::Strong, format!("  {section}")));
+            let about = setting.section_doc();
+            let about = about.map_or("  Presets and chance.".to_owned(), |doc| format!("  {doc}"));
+            page.clipped(Tone::Strong, &about);
         }
-
-        let item = Item { row, part: 0 };
-        let value = setting.text(&next);
-        content.item(item, setting_row(scene, setting, &value, cells));
-        if scroll.selected == Some(item) {
-            for paragraph in explanation(setting) {
-                for range in text::wrap(&paragraph, cells.saturating_sub(8)) {
-                    let doc = scene.span(Tone::Quiet, paragraph[range].to_owned());
-                    content.item(item, Line::from(vec![Span::raw("      "), doc]));
-                }
-            }
-        }
+        setting_rows(page, scroll, row, setting);
     }
-    content
 }
 
-/// The doc of a setting, then that of each of its choices.
-fn explanation(setting: &Setting) -> impl Iterator<Item = String> {
-    let choices = setting
-        .choices
-        .iter()
-        .map(|choice| format!("{}: {}", choice.name, choice.doc()));
-    std::iter::once(setting.doc()).chain(choices)
+/// Writes the settings whose names match the typed letters, best match first, then those whose explanation
+/// has them as words.
+fn matching_settings(page: &mut Page<'_>, scroll: &Scroll, typed: &str) {
+    let by_name = fuzzy::matching(typed, SETTINGS.iter().enumerate(), |(_, setting)| {
+        setting.key.to_owned()
+    });
+    let words = typed.to_lowercase();
+    let by_doc = SETTINGS.iter().enumerate().filter(|(row, setting)| {
+        let is_listed = by_name.iter().any(|(listed, _)| listed == row);
+        !is_listed && setting.doc().to_lowercase().contains(words.trim())
+    });
+
+    for (row, setting) in by_name.iter().copied().chain(by_doc) {
+        setting_rows(page, scroll, row, setting);
+    }
+    if page.is_empty() {
+        page.line(page.span(Tone::Quiet, "  no matching setting"));
+    }
 }
 
-fn setting_row(scene: &Scene<'_>, setting: &Setting, value: &str, cells: usize) -> Line<'static> {
-    let before = value_before(scene, setting);
+/// Writes a setting; below the selected one its explanation and that of each choice.
+fn setting_rows(page: &mut Page<'_>, scroll: &Scroll, row: usize, setting: &Setting) {
+    let item = Item { row, part: 0 };
+    let value = setting.text(&page.scene.ui.next_run.config());
+    page.item(item, setting_row(page, setting, &value));
+    if scroll.selected != Some(item) {
+        return;
+    }
+
+    page.item_text(item, Tone::Quiet, "      ", &setting.doc());
+    for (name, doc) in explained_choices(page.scene, setting) {
+        let mark = if name == value { '▸' } else { ' ' };
+        page.item_text(
+            item,
+            Tone::Quiet,
+            "      ",
+            &format!("{mark} {name}: {doc}"),
+        );
+    }
+}
+
+/// Returns the choices of a setting that explain themselves, each with its sentence.
+fn explained_choices(scene: &Scene<'_>, setting: &Setting) -> Vec<(String, String)> {
+    if setting.key == "preset" {
+        let presets = scene.ui.next_run.presets().iter();
+        return presets
+            .map(|preset| (preset.name.clone(), preset.doc.clone()))
+            .collect();
+    }
+    let choices = setting.choices.iter();
+    choices
+        .map(|choice| (choice.name.to_owned(), choice.doc()))
+        .collect()
+}
+
+fn setting_row(page: &Page<'_>, setting: &Setting, value: &str) -> Line<'static> {
+    let before = value_before(page.scene, setting);
     let changed = value != before;
-    let later = setting.read_later();
-    let (sign, tone) = match (changed, later) {
-        (true, None) => ("● ", Tone::Warning),
-        (false, None) => ("  ", Tone::Text),
-        (_, Some(_)) => ("  ", Tone::Quiet),
+    let is_fixed = setting.read_later().is_some() && !is_read_by_next_index(setting);
+    let (sign, tone) = match (changed, is_fixed) {
+        (true, false) => ("● ", Tone::Warning),
+        (false, false) => ("  ", Tone::Text),
+        (_, true) => ("  ", Tone::Quiet),
     };
-    let before = match (changed, later) {
-        (_, Some(when)) => format!("   read {when}"),
-        (true, None) => format!("   was {before}"),
-        (false, None) => String::new(),
-    };
+
+    let mut more = String::new();
+    if changed && !is_fixed {
+        more.push_str(&format!("   was {before}"));
+    }
+    if setting.is_read_by(Reader::Index) {
+        more.push_str("   needs re-indexing");
+    } else if let Some(when) = setting.read_later() {
+        more.push_str(&format!("   read {when}"));
+    }
     let names: Vec<&str> = setting.choices.iter().map(|choice| choice.name).collect();
-    let choices = match names.as_slice() {
-        [] => String::new(),
-        names => format!("   {}", names.join(" | ")),
-    };
-    let room = cells.saturating_sub(NAMES + 8);
+    if !names.is_empty() {
+        more.push_str(&format!("   {}", names.join(" | ")));
+    }
+
+    let widest = SETTINGS
+        .iter()
+        .map(|setting| text::width(setting.key))
+        .max();
+    let names = widest
+        .unwrap_or(0)
+        .min(page.cells.saturating_sub(MARGINS + MIN_VALUE));
+    let room = page
+        .cells
+        .saturating_sub(names + MARGINS + text::width(sign));
     let value = text::clip(if value.is_empty() { "\"\"" } else { value }, room).into_owned();
-    let more = text::clip(
-        &format!("{before}{choices}"),
-        room.saturating_sub(text::width(&value)),
-    )
-    .into_owned();
+    let more = text::clip(&more, room.saturating_sub(text::width(&value))).into_owned();
     Line::from(vec![
-        Span::raw("    "),
-        scene.span(Tone::Text, text::left(setting.name(), NAMES)),
-        scene.span(tone, format!("{sign}{value}")),
-        scene.span(Tone::Quiet, more),
+        Span::raw("  "),
+        page.span(Tone::Text, text::left(setting.key, names)),
+        Span::raw("  "),
+        page.span(tone, format!("{sign}{value}")),
+        page.span(Tone::Quiet, more),
     ])
 }
 

@@ -7,6 +7,8 @@ use ratatui_textarea::{CursorMove, TextArea};
 pub struct Field {
     pub purpose: Purpose,
     pub text: TextArea<'static>,
+    /// The reason that the text was refused, until it is edited.
+    pub error: Option<String>,
 }
 
 /// The purpose of a typed line.
@@ -33,6 +35,7 @@ impl Field {
         Self {
             purpose,
             text: line(text),
+            error: None,
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml::Value;
 
-use crate::config::{ChunkerSettings, Config, Layers, Location, Setting, preset_names};
+use crate::config::{ChunkerSettings, Config, Layers, Location, Setting, preset_doc, preset_names};
 
 /// The settings of the next run.
 #[derive(Debug, Clone)]
@@ -15,8 +15,17 @@ pub struct NextRun {
     pub settings: Config,
     /// The settings by which the documents of the index were chunked.
     chunker: ChunkerSettings,
-    /// Every preset with its settings; `None` for one that cannot be read (choosing it reports why).
-    presets: Vec<(String, Option<Config>)>,
+    presets: Vec<Preset>,
+}
+
+/// A preset that may be chosen.
+#[derive(Debug, Clone)]
+pub struct Preset {
+    pub name: String,
+    /// What it does; empty for one of the user that does not say it.
+    pub doc: String,
+    /// `None` for one that cannot be read: choosing it reports why.
+    settings: Option<Config>,
 }
 
 impl NextRun {
@@ -27,17 +36,18 @@ impl NextRun {
             chunker: config.chunker.of_index(),
             presets: preset_names(presets_folder)
                 .into_iter()
-                .map(|name| {
-                    let settings = preset_settings(&name);
-                    (name, settings)
+                .map(|name| Preset {
+                    doc: preset_doc(&name, presets_folder),
+                    settings: preset_settings(&name),
+                    name,
                 })
                 .collect(),
         }
     }
 
-    /// The names of all presets.
-    pub fn presets(&self) -> impl Iterator<Item = &str> {
-        self.presets.iter().map(|(name, _)| name.as_str())
+    /// Every preset.
+    pub fn presets(&self) -> &[Preset] {
+        &self.presets
     }
 
     /// The presets in which a role is on.
@@ -46,8 +56,8 @@ impl NextRun {
         let is_on = move |settings: &Config| kind.is_some_and(|kind| kind.text(settings) != "off");
         self.presets
             .iter()
-            .filter(move |(_, settings)| settings.as_ref().is_some_and(is_on))
-            .map(|(name, _)| name.as_str())
+            .filter(move |preset| preset.settings.as_ref().is_some_and(is_on))
+            .map(|preset| preset.name.as_str())
     }
 
     /// Returns the name of the preset of the next run.
@@ -84,8 +94,8 @@ impl NextRun {
     }
 
     fn preset(&self, name: &str) -> Option<&Config> {
-        let (_, settings) = self.presets.iter().find(|(known, _)| known == name)?;
-        settings.as_ref()
+        let preset = self.presets.iter().find(|preset| preset.name == name)?;
+        preset.settings.as_ref()
     }
 
     /// Changes a setting for the next run.

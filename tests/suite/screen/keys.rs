@@ -132,7 +132,7 @@ fn suggestions_fill_the_input_and_set_their_preset() {
 fn a_changed_setting_goes_with_the_next_question() {
     let mut screen = answered();
     screen
-        .press("s / c h u n k s space t h a t enter esc")
+        .press("s / c h u n k s space s h o w n esc esc")
         .hides("Settings");
     // the first row is the preset: it is a choice
     screen.press("s enter").shows("was naive").press("r");
@@ -150,9 +150,13 @@ fn a_changed_setting_goes_with_the_next_question() {
     screen
         .apply(&renamed(&recorded(), "b"))
         .press("s j enter backspace x enter")
+        .shows("seed = x ")
         .shows("seed takes a whole number, not `x`");
+    // the text stays to be corrected
     screen
-        .press("enter backspace 7 enter")
+        .press("backspace")
+        .hides("not `x`")
+        .press("7 enter")
         .shows("was 1")
         .press("backspace")
         .hides("was 1");
@@ -714,8 +718,57 @@ fn a_source_comes_from_the_run_until_it_comes_from_the_file() {
 fn settings_that_no_run_reads_say_when_they_are_read() {
     let mut screen = answered();
     screen
-        .press("s / o v e r l a p enter enter")
-        .shows("chunker.overlap_tokens is read when a folder is indexed: set it in");
+        .press("s / h i d d e n enter")
+        .shows("corpus.hidden is read when a folder is indexed: set it in");
+}
+
+#[test]
+fn settings_are_found_by_their_full_names_while_one_types() {
+    let mut screen = answered();
+    screen.press("s / g a t e . t h r e");
+    let text = screen.text(200, 60);
+    let row = |text: &str, key: &str| text.lines().position(|line| line.contains(key));
+    let first = row(&text, "gate.threshold").expect("the setting");
+    assert!(
+        text.lines()
+            .nth(first)
+            .is_some_and(|line| line.contains('▸')),
+        "{text}"
+    );
+    screen.hides("retriever.k ");
+
+    // a refused value stays in the field, beside the reason
+    screen
+        .press("enter backspace backspace backspace x enter")
+        .shows("gate.threshold = x ")
+        .shows("gate.threshold takes a number between");
+    screen
+        .press("backspace 0 . 4 enter")
+        .shows("● 0.4")
+        .shows("gate.thre");
+
+    // the setting stays selected when all are shown again
+    screen
+        .press("esc")
+        .shows("retriever.k ")
+        .shows("▸ gate.threshold");
+    screen.press("backspace").hides("● 0.4");
+    screen.press("/ z z q").shows("no matching setting");
+    screen.press("esc esc").hides("Settings");
+}
+
+#[test]
+fn presets_and_choices_are_listed_with_their_sentences() {
+    let mut screen = answered();
+    screen
+        .press("s")
+        .shows("▸ naive: Retrieves once for the question and answers from the best chunks.")
+        .shows("closed-book: Answers from the model's own memory, without documents.");
+    screen
+        .press("/ c h u n k e r . k i n d")
+        .shows("needs re-indexing")
+        .press("enter")
+        .shows("chunking settings apply after re-indexing");
 }
 
 #[test]
