@@ -10,7 +10,17 @@ pub const SMALLEST: (u16, u16) = (60, 16);
 /// From this size on all panes are visible.
 const WIDE: (u16, u16) = (120, 26);
 /// From this height on a narrow screen shows two panes.
-const TALL: u16 = 26;
+const TALL: u16 = 24;
+/// From this width on a pane without content leaves columns to its neighbours.
+const SPACIOUS: u16 = 160;
+/// Minimum rows of a pane.
+const MIN_PANE_ROWS: u16 = 5;
+/// Rows of a pane change by this many, so that a growing text does not move the others at each row.
+const ROW_STEP: u16 = 3;
+/// Shares of the two rows of panes.
+const ROW_SHARES: [u16; 2] = [11, 10];
+/// Factor of a pane's share by one step.
+const STEP_FACTOR: f64 = 1.25;
 /// Maximum rows of the input.
 const MAX_INPUT_ROWS: u16 = 5;
 
@@ -25,6 +35,58 @@ pub struct Needs {
     pub progress: bool,
     /// Rows that the question takes.
     pub input_rows: u16,
+    pub panes: PaneNeeds,
+}
+
+/// The room that the panes need, by their numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PaneNeeds {
+    /// Rows with the frame; 0 while they are unknown.
+    pub rows: [u16; Pane::ALL.len()],
+    /// True for a pane that has nothing to show in this run.
+    pub idle: [bool; Pane::ALL.len()],
+    /// Steps by which the user made it larger; negative for smaller.
+    pub steps: [i8; Pane::ALL.len()],
+}
+
+impl PaneNeeds {
+    /// Maximum steps by which a pane is made larger or smaller.
+    pub const MAX_STEPS: i8 = 4;
+
+    /// Returns the share of a pane in the width of its row.
+    fn width(&self, pane: Pane, row_width: u16) -> u16 {
+        let share = pane.slot().width;
+        let share = if self.idle[pane as usize] && row_width >= SPACIOUS {
+            share / 2 + 1
+        } else {
+            share
+        };
+        // in hundredths, for the steps to have an effect
+        (f64::from(share) * 100.0 * factor(self.steps[pane as usize])) as u16
+    }
+
+    /// Returns what panes beside each other need.
+    fn row(&self, panes: &[Pane]) -> RowNeed {
+        let of_panes = |counts: &[u16; Pane::ALL.len()]| {
+            let counts = panes.iter().map(|pane| counts[*pane as usize]);
+            counts.max().unwrap_or(0)
+        };
+        RowNeed {
+            rows: of_panes(&self.rows).next_multiple_of(ROW_STEP),
+            steps: panes.iter().map(|pane| self.steps[*pane as usize]).sum(),
+        }
+    }
+}
+
+/// The room that panes beside each other need.
+#[derive(Clone, Copy)]
+struct RowNeed {
+    rows: u16,
+    steps: i8,
+}
+
+fn factor(steps: i8) -> f64 {
+    STEP_FACTOR.powi(steps.into())
 }
 
 /// Areas of the parts; `tabs` is empty on a wide screen.
@@ -56,7 +118,7 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
     let panes = if needs.zoomed {
         vec![(needs.focused, body)]
     } else if wide {
-        all(body)
+        all(body, &needs.panes)
     } else if area.height >= TALL {
         two(body, needs)
     } else {
@@ -73,32 +135,68 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
 }
 
 /// Returns every pane in its slot: two rows, each divided by the widths of its panes.
-fn all(body: Rect) -> Vec<(Pane, Rect)> {
-    let [upper, lower] = Split::vertical([Constraint::Fill(11), Constraint::Fill(10)]).areas(body);
-    [(SlotRow::Upper, upper), (SlotRow::Lower, lower)]
-        .into_iter()
-        .flat_map(|(row, area)| row_of_panes(row, area))
+fn all(body: Rect, needs: &PaneNeeds) -> Vec<(Pane, Rect)> {
+    let rows = [SlotRow::Upper, SlotRow::Lower].map(panes_of);
+    let areas = divide(body, ROW_SHARES, [needs.row(&rows[0]), needs.row(&rows[1])]);
+    rows.iter()
+        .zip(areas)
+        .flat_map(|(panes, area)| side_by_side(panes, area, needs))
         .collect()
 }
 
-fn row_of_panes(row: SlotRow, area: Rect) -> Vec<(Pane, Rect)> {
-    let panes: Vec<Pane> = Pane::ALL
+fn panes_of(row: SlotRow) -> Vec<Pane> {
+    Pane::ALL
         .into_iter()
         .filter(|pane| pane.slot().row == row)
-        .collect();
-    let widths = panes.iter().map(|pane| Constraint::Fill(pane.slot().width));
+        .collect()
+}
+
+fn side_by_side(panes: &[Pane], area: Rect, needs: &PaneNeeds) -> Vec<(Pane, Rect)> {
+    let widths = panes
+        .iter()
+        .map(|pane| Constraint::Fill(needs.width(*pane, area.width)));
     let areas = Split::horizontal(widths).split(area);
     panes.iter().copied().zip(areas.iter().copied()).collect()
 }
 
 fn two(body: Rect, needs: Needs) -> Vec<(Pane, Rect)> {
-    let [above, below] = Split::vertical([Constraint::Fill(1), Constraint::Fill(1)]).areas(body);
     let other = if needs.focused == Pane::Answer {
         needs.beside
     } else {
         needs.focused
     };
+    let rows = [Pane::Answer, other].map(|pane| needs.panes.row(&[pane]));
+    let [above, below] = divide(body, [1, 1], rows);
     vec![(Pane::Answer, above), (other, below)]
+}
+
+/// Divides an area into two, one above the other: by their shares, unless one of them needs less and the
+/// other more; then by the steps of the user.
+fn divide(area: Rect, shares: [u16; 2], needs: [RowNeed; 2]) -> [Rect; 2] {
+    let total = area.height;
+    let part = f64::from(shares[0]) / f64::from(shares[0] + shares[1]);
+    let by_share = (f64::from(total) * part).round() as u16;
+    let [above, below] = needs.map(|need| need.rows);
+    let left = total.saturating_sub(below);
+
+    let above_fits = above <= by_share;
+    let below_fits = below <= total - by_share;
+    let rows = if above_fits && !below_fits {
+        above.max(left)
+    } else if below_fits && !above_fits {
+        above.min(left)
+    } else {
+        by_share
+    };
+
+    let weights = [
+        f64::from(rows) * factor(needs[0].steps),
+        f64::from(total - rows) * factor(needs[1].steps),
+    ];
+    let rows = f64::from(total) * weights[0] / (weights[0] + weights[1]).max(1.0);
+    let most = total.saturating_sub(MIN_PANE_ROWS);
+    let rows = (rows.round() as u16).clamp(MIN_PANE_ROWS.min(most), most);
+    Split::vertical([Constraint::Length(rows), Constraint::Min(0)]).areas(area)
 }
 
 impl Layout {
@@ -139,5 +237,91 @@ pub fn overlay(area: Rect, columns: u16, rows: u16) -> Rect {
         y: area.y + (area.height - height) / 3,
         width,
         height,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn areas(width: u16, height: u16, panes: PaneNeeds) -> Vec<(Pane, Rect)> {
+        let needs = Needs {
+            focused: Pane::Answer,
+            beside: Pane::Retrieval,
+            zoomed: false,
+            progress: false,
+            input_rows: 1,
+            panes,
+        };
+        layout(Rect::new(0, 0, width, height), needs)
+            .expect("a layout")
+            .panes
+    }
+
+    fn area(areas: &[(Pane, Rect)], pane: Pane) -> Rect {
+        let found = areas.iter().find(|(shown, _)| *shown == pane);
+        found.expect("the pane").1
+    }
+
+    #[test]
+    fn a_screen_of_24_rows_shows_two_panes() {
+        let shown = areas(80, 24, PaneNeeds::default());
+        assert_eq!(shown.len(), 2);
+        assert_eq!(shown[0].1.height + shown[1].1.height, 20);
+    }
+
+    #[test]
+    fn rows_go_where_they_are_needed() {
+        let heights = |rows| {
+            let panes = PaneNeeds {
+                rows,
+                ..PaneNeeds::default()
+            };
+            let shown = areas(200, 60, panes);
+            [Pane::Answer, Pane::Retrieval].map(|pane| area(&shown, pane).height)
+        };
+        let [above, below] = heights([0; 5]);
+        assert_eq!(above + below, 57);
+        assert_eq!([above, below], [30, 27]);
+        // both fit, and both do not
+        assert_eq!(heights([20, 4, 20, 4, 4]), [30, 27]);
+        assert_eq!(heights([90, 4, 90, 4, 4]), [30, 27]);
+        // one of them leaves what it does not need, and no more
+        assert_eq!(heights([9, 12, 90, 4, 4]), [12, 45]);
+        assert_eq!(heights([9, 12, 30, 4, 4]), [27, 30]);
+        assert_eq!(heights([90, 4, 9, 4, 12]), [45, 12]);
+        assert_eq!(heights([39, 4, 9, 4, 4]), [39, 18]);
+    }
+
+    #[test]
+    fn columns_go_where_there_is_something_to_show() {
+        let usual = areas(200, 60, PaneNeeds::default());
+        let panes = PaneNeeds {
+            idle: [false, false, false, false, true],
+            ..PaneNeeds::default()
+        };
+        let spacious = areas(200, 60, panes);
+        assert!(area(&spacious, Pane::Retrieval).width > area(&usual, Pane::Retrieval).width);
+        assert!(area(&spacious, Pane::Refinement).width < area(&usual, Pane::Refinement).width);
+        assert_eq!(
+            areas(140, 40, panes),
+            areas(140, 40, PaneNeeds::default()),
+            "an idle pane keeps its columns where they are few"
+        );
+    }
+
+    #[test]
+    fn steps_make_a_pane_larger_or_smaller() {
+        for (width, height) in [(200, 60), (120, 30), (100, 30), (80, 24)] {
+            let of = |steps: i8| {
+                let mut panes = PaneNeeds::default();
+                panes.steps[Pane::Retrieval as usize] = steps;
+                let area = area(&areas(width, height, panes), Pane::Retrieval);
+                (area.width, area.height)
+            };
+            let most = PaneNeeds::MAX_STEPS;
+            assert!(of(1) > of(0) && of(0) > of(-1), "{width}x{height}");
+            assert!(of(most).1 > of(0).1 && of(-most).1 >= MIN_PANE_ROWS);
+        }
     }
 }

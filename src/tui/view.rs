@@ -30,6 +30,11 @@ pub trait View {
         String::new()
     }
 
+    /// Returns whether it has nothing to show in the run on the screen, now or later.
+    fn is_idle(&self, _scene: &Scene<'_>) -> bool {
+        false
+    }
+
     /// The columns and rows that it takes as an overlay.
     fn size(&self) -> Size {
         Size::READING

@@ -2,7 +2,7 @@
 
 use crate::event::Hit;
 use crate::tui::keys::Action;
-use crate::tui::layout::inside;
+use crate::tui::layout::{PaneNeeds, inside};
 use crate::tui::pane::Pane;
 use crate::tui::ui::{Field, Focus, Purpose};
 use crate::tui::viewport::{Content, Item, Scroll};
@@ -47,6 +47,26 @@ impl App {
 
     pub(super) fn zoom(&mut self) {
         self.ui.panes.zoomed = !self.ui.panes.zoomed;
+    }
+
+    /// Makes the focused pane larger by steps, or smaller.
+    pub(super) fn resize_pane(&mut self, by: i8) {
+        let is_alone = self.layout().is_none_or(|layout| layout.panes.len() < 2);
+        if is_alone {
+            self.refuse("the pane has the whole screen");
+            return;
+        }
+
+        let pane = self.ui.panes.focused;
+        let steps = &mut self.ui.panes.needs.steps[pane as usize];
+        let most = PaneNeeds::MAX_STEPS;
+        let wanted = *steps + by;
+        if (-most..=most).contains(&wanted) {
+            *steps = wanted;
+        } else {
+            let extreme = if by > 0 { "large" } else { "small" };
+            self.refuse(format!("{} is as {extreme} as it can be", pane.title()));
+        }
     }
 
     pub(super) fn half_page_down(&mut self) {

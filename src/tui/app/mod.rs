@@ -22,10 +22,11 @@ use crate::story::words;
 
 use super::ascii;
 use super::keys::{Action, Context, Keymap, action_list};
-use super::layout::{Layout, Needs, layout};
+use super::layout::{Layout, Needs, inside, layout};
 use super::options::Options;
 use super::overlays::{self, Open};
 use super::pane::Pane;
+use super::panes;
 use super::screen::Screen;
 use super::state::State;
 use super::theme::{Depth, Theme, Tone};
@@ -59,7 +60,7 @@ pub struct App {
     frozen: Option<Box<State>>,
     /// The recorded run that is to be played when all of it is here.
     opening: Option<Opening>,
-    /// What goes on behind a run that is played from the list of threads.
+    /// The session behind a run that is played from the list of threads.
     behind: Option<Behind>,
     ui: Ui,
     overlay: Option<Open>,
@@ -296,7 +297,27 @@ impl App {
     /// Updates everything that depends on size and theme; called before drawing.
     pub fn prepare(&mut self) {
         self.dress_input();
+        self.measure_panes();
         self.prepare_overlay();
+    }
+
+    /// Measures the room that the panes on the screen need.
+    fn measure_panes(&mut self) {
+        let scene = self.scene();
+        self.ui.panes.needs.idle = Pane::ALL.map(|pane| panes::view(pane).is_idle(&scene));
+        // a pane that has the screen to itself has all rows
+        let Some(layout) = self.layout().filter(|layout| layout.panes.len() > 1) else {
+            return;
+        };
+
+        for (pane, frame) in layout.panes {
+            let frame_rows = frame.height - inside(frame).height;
+            let scroll = self.ui.scroll(pane);
+            let cells = usize::from(inside(frame).width);
+            let content = panes::view(pane).content(&self.scene(), scroll, cells);
+            let rows = u16::try_from(content.rows.len()).unwrap_or(u16::MAX);
+            self.ui.panes.needs.rows[pane as usize] = rows.saturating_add(frame_rows);
+        }
     }
 
     /// Styles the typed text by the theme.
@@ -385,6 +406,7 @@ impl App {
             zoomed: self.ui.panes.zoomed,
             progress: self.shown().indexing.is_some(),
             input_rows: self.ui.question.rows(self.size.width),
+            panes: self.ui.panes.needs,
         };
         layout(self.size, needs)
     }
@@ -404,8 +426,13 @@ impl App {
         } else if self.ui.panes.focus == Focus::Input {
             contexts.push(Context::Input);
         } else {
-            contexts.extend(self.ui.player.is_some().then_some(Context::Replay));
-            contexts.extend([Context::Panes, Context::Reading]);
+            let is_replay = self.ui.player.is_some();
+            let of_player = if is_replay {
+                Context::Replay
+            } else {
+                Context::Session
+            };
+            contexts.extend([of_player, Context::Panes, Context::Reading]);
         }
         contexts.push(Context::Everywhere);
         contexts

@@ -16,6 +16,8 @@ pub enum Context {
     Reading,
     /// While a pane is focused.
     Panes,
+    /// While a pane is focused and no recorded run is replayed.
+    Session,
     /// While a recorded run is replayed.
     Replay,
     /// While the question is typed.
@@ -39,6 +41,7 @@ impl Context {
             Self::Everywhere => "Everywhere",
             Self::Reading => "Reading",
             Self::Panes => "Panes and runs",
+            Self::Session => "Panes, no replay",
             Self::Replay => "Replay",
             Self::Input => "Asking",
             Self::Field => "Typing",
@@ -53,6 +56,7 @@ impl Context {
     pub const ALL: &[Self] = &[
         Self::Input,
         Self::Panes,
+        Self::Session,
         Self::Replay,
         Self::Settings,
         Self::Threads,
@@ -67,7 +71,7 @@ impl Context {
     pub(super) const COMBINATIONS: &[&[Self]] = &[
         &[Self::Input, Self::Everywhere],
         &[Self::Field, Self::Everywhere],
-        &[Self::Panes, Self::Reading, Self::Everywhere],
+        &[Self::Session, Self::Panes, Self::Reading, Self::Everywhere],
         &[Self::Replay, Self::Panes, Self::Reading, Self::Everywhere],
         &[Self::Source, Self::Reading, Self::Everywhere],
         &[
@@ -143,6 +147,9 @@ macro_rules! action_list {
             Retrieval = "pane-retrieval" Panes ["3"] "Retrieval" => |app| app.focus(Pane::Retrieval);
             Links = "pane-links" Panes ["4"] "Links" => |app| app.focus(Pane::Links);
             Refinement = "pane-refinement" Panes ["5"] "Refinement" => |app| app.focus(Pane::Refinement);
+
+            Grow = "grow-pane" Session ["+", "="] "make the pane larger" => |app| app.resize_pane(1);
+            Shrink = "shrink-pane" Session ["-"] "make the pane smaller" => |app| app.resize_pane(-1);
 
             Play = "play" Replay ["space"] "play or pause" => App::play;
             Step = "step" Replay [".", "right"] "next record" => App::step;

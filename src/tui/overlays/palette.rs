@@ -90,6 +90,7 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
     let replaying = scene.ui.player.is_some();
     let is_listed = move |action: &&Action| match action.info().context {
         Context::Panes => true,
+        Context::Session => !replaying,
         Context::Replay => replaying,
         Context::Reading => !matches!(action, Action::PaletteByColon),
         Context::Everywhere => !matches!(

@@ -1,5 +1,7 @@
 //! The links pane: the chunks that belong together by attention, and those that each sentence attended to.
 
+use std::collections::BTreeMap;
+
 use ratatui::text::Line;
 
 use crate::config::LinkerKind;
@@ -20,6 +22,10 @@ const CHUNKS_SHOWN: usize = 4;
 /// Cells of a link matrix beside its map: the lines of the chunk.
 const GUTTER: usize = 12;
 
+/// Cells of a matrix of attention: the name of a sentence, and a share with its sign.
+const SENTENCE: usize = 6;
+const MATRIX_CELL: usize = 9;
+
 /// The links between chunks, and the chunks that each sentence attended to.
 pub struct Links;
 
@@ -30,6 +36,12 @@ impl View for Links {
 
     fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
         content(scene, cells)
+    }
+
+    fn is_idle(&self, scene: &Scene<'_>) -> bool {
+        scene.run.is_some_and(|run| {
+            run.settings.linker.kind == LinkerKind::Off && !run.settings.answer.attribution
+        })
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Request> {
@@ -269,12 +281,56 @@ fn attention_rows(page: &mut Page<'_>, run: &Run) {
         return;
     }
 
-    for (row, step) in attended {
-        page.item(Item { row, part: 0 }, attention_row(page, step));
+    if page.scene.ui.panes.zoomed {
+        attention_matrix(page, run, &attended);
+    } else {
+        for (row, step) in attended {
+            page.item(Item { row, part: 0 }, attention_row(page, step));
+        }
     }
     page.remark(
         "← the share of attention that went to each chunk while the sentence was written: a hint, not a cause",
     );
+}
+
+/// Writes the attention of each sentence to each chunk as a heat map, then what the numbers of the chunks
+/// stand for.
+fn attention_matrix(page: &mut Page<'_>, run: &Run, attended: &[(usize, &Step)]) {
+    let chunks: BTreeMap<u32, u64> = attended
+        .iter()
+        .flat_map(|(_, step)| &step.attended)
+        .map(|attended| (attended.label, attended.chunk))
+        .collect();
+    let room = page.cells.saturating_sub(SENTENCE) / MATRIX_CELL;
+    let shown: Vec<u32> = chunks.keys().copied().take(room.max(1)).collect();
+
+    let mut head = " ".repeat(SENTENCE);
+    for label in &shown {
+        head.push_str(&text::left(&format!("[{label}]"), MATRIX_CELL));
+    }
+    page.line(page.span(Tone::Citation, head));
+    for (row, step) in attended {
+        let name = format!("s{}", step.step);
+        let mut line =
+            Line::from(page.span(Tone::Strong, text::left(&format!(" {name}"), SENTENCE)));
+        for label in &shown {
+            let of_chunk = step.attended.iter().find(|chunk| chunk.label == *label);
+            let share = of_chunk.map_or(0.0, |chunk| chunk.share);
+            line.push_span(page.span(Tone::Bar, heat(share)));
+            line.push_span(page.span(Tone::Text, format!(" {share:.2}  ")));
+        }
+        let room = page.cells.saturating_sub(line.width());
+        line.push_span(page.span(Tone::Quiet, text::clip(&step.text, room).into_owned()));
+        page.item(Item { row: *row, part: 0 }, line);
+    }
+
+    page.gap();
+    for (label, chunk) in &chunks {
+        let Some(hit) = run.hit(*chunk) else { continue };
+        let location = words::chunk_location(&hit.chunk);
+        let words = text_of(run, *chunk).unwrap_or_default();
+        page.clipped(Tone::Quiet, &format!(" [{label}] {location}  {words}"));
+    }
 }
 
 fn attention_row(page: &Page<'_>, step: &Step) -> Line<'static> {

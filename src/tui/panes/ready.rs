@@ -130,11 +130,20 @@ fn corpus_row(page: &Page<'_>, corpus: &CorpusCard) -> Line<'static> {
     let folder = text::left(&text::clip_start(&corpus.folder, room), room);
     let size = words::corpus_size(corpus);
     let access = if corpus.read_only { ", read-only" } else { "" };
+    let skipped = page.scene.state.report.as_ref();
+    let skipped = skipped.map_or(0, |report| report.skipped.len());
+    let skipped = if skipped == 0 {
+        String::new()
+    } else {
+        let list = page.scene.keymap.sign(Action::IndexReport);
+        format!(", {} skipped ({list})", text::count(skipped as u64))
+    };
     Line::from(vec![
         name_span(page, "folder"),
         page.span(Tone::Text, format!("{folder} ")),
         page.span(Tone::Text, size),
         page.span(Tone::Quiet, access),
+        page.span(Tone::Warning, skipped),
     ])
 }
 

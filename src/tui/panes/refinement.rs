@@ -35,6 +35,13 @@ impl View for Refinement {
         content(scene, cells)
     }
 
+    fn is_idle(&self, scene: &Scene<'_>) -> bool {
+        scene.run.is_some_and(|run| {
+            run.settings.understanding.kind == UnderstandingKind::Off
+                && run.refinement.rounds.is_empty()
+        })
+    }
+
     fn note(&self, scene: &Scene<'_>) -> String {
         let rounds = scene.settled_run().map(|run| &run.refinement.rounds);
         let entropies: Vec<String> = rounds

@@ -17,6 +17,11 @@ use super::{funnel, role_off};
 /// excluded one.
 const GUTTER: usize = 6;
 const BAR: usize = 6;
+/// Minimum cells of the reason why a hit was dropped.
+const REASON: usize = 14;
+/// Minimum cells of the text of a hit, and of the gap before it.
+const MIN_TEXT: usize = 20;
+const TEXT_GAP: usize = 2;
 
 /// The retrieved chunks with their scores, and why each was kept or dropped.
 pub struct Retrieval;
@@ -28,6 +33,11 @@ impl View for Retrieval {
 
     fn content(&self, scene: &Scene<'_>, _scroll: &Scroll, cells: usize) -> Content {
         content(scene, cells)
+    }
+
+    fn is_idle(&self, scene: &Scene<'_>) -> bool {
+        let run = scene.run;
+        run.is_some_and(|run| run.settings.retriever.kind == RetrieverKind::Off)
     }
 
     fn note(&self, scene: &Scene<'_>) -> String {
@@ -106,7 +116,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     if let Some(rewritten) = &run.rewritten {
         content.line(funnel::rewritten(scene, rewritten, cells));
     }
-    let columns = Columns::at(cells);
+    let columns = Columns::at(cells, run);
     let pins = Pins::of_next_run(scene);
     for (row, lookup) in run.lookups.iter().enumerate() {
         if row > 0 {
@@ -129,20 +139,57 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 struct Columns {
     cells: usize,
     ranks: bool,
+    /// Cells of the bar and the reason why a hit was dropped; a narrow table has one or the other.
     reason: usize,
     location: usize,
+    /// Cells of the text of each hit; 0 for no text.
+    text: usize,
 }
 
 impl Columns {
-    fn at(cells: usize) -> Self {
+    fn at(cells: usize, run: &Run) -> Self {
         let ranks = cells >= 74;
         let numbers = 7 + 7 + 7 + if ranks { 8 } else { 0 };
-        let reason = if cells >= 90 { BAR + 2 + 14 } else { 14 };
-        Self {
+        let has_both = cells >= 90;
+        let reason = REASON + if has_both { BAR + 2 } else { 0 };
+        let location = cells.saturating_sub(GUTTER + numbers + reason + 1);
+
+        let mut columns = Self {
             cells,
             ranks,
             reason,
-            location: cells.saturating_sub(GUTTER + numbers + reason + 1),
+            location,
+            text: 0,
+        };
+        if has_both {
+            columns.share_rest(run);
+        }
+        columns
+    }
+
+    /// Gives what the locations leave to the reasons, and then to the texts of the hits.
+    fn share_rest(&mut self, run: &Run) {
+        let mut widest_location = 0;
+        let mut widest_reason = 0;
+        for lookup in &run.lookups {
+            for hit in lookup.hits() {
+                let location = words::chunk_location(&hit.chunk);
+                widest_location = widest_location.max(text::width(&location));
+                if let Some(dropped) = lookup.dropped(hit.chunk.id) {
+                    let reason = words::drop_reason(dropped, lookup);
+                    widest_reason = widest_reason.max(2 + text::width(&reason));
+                }
+            }
+        }
+
+        let mut rest = self.location.saturating_sub(widest_location);
+        let more = widest_reason.saturating_sub(REASON).min(rest);
+        self.reason += more;
+        self.location -= more;
+        rest -= more;
+        if rest >= MIN_TEXT + TEXT_GAP {
+            self.location -= rest;
+            self.text = rest - TEXT_GAP;
         }
     }
 }
@@ -360,7 +407,7 @@ impl LookupRows<'_> {
             words::score(hit.fused.score, 3)
         );
         line.push_span(scene.span(tone, numbers));
-        if columns.reason > 14 || dropped.is_none() {
+        if columns.reason > REASON || dropped.is_none() {
             line.push_span(Span::raw("  "));
             for span in scene.bar(hit.fused.score / best, BAR) {
                 line.push_span(span);
@@ -370,7 +417,25 @@ impl LookupRows<'_> {
             let reason = format!("  {}", words::drop_reason(reason, self.lookup));
             line.push_span(scene.span(Tone::Quiet, reason));
         }
+        if columns.text > 0 {
+            self.push_text(&mut line, chunk);
+        }
         line
+    }
+
+    /// Adds the beginning of a chunk's text to its row, the words of the query highlighted.
+    fn push_text(&self, line: &mut Line<'static>, chunk: &ChunkText) {
+        let columns = self.columns;
+        let start = columns.cells.saturating_sub(columns.text + 1);
+        let gap = start.saturating_sub(line.width());
+        line.push_span(Span::raw(" ".repeat(gap)));
+
+        let words: Vec<&str> = chunk.text.split_whitespace().take(columns.text).collect();
+        let words = words.join(" ");
+        let shown = text::clip(&words, columns.text);
+        let query_words = text::content_words(&self.lookup.query);
+        let highlighted = highlighted_row(self.scene, &shown, Tone::Quiet, &query_words);
+        line.spans.extend(highlighted.spans);
     }
 
     /// Writes the rows below the selected hit: its headings and lines, why it was dropped, its text.

@@ -2,9 +2,11 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::event::{Decision, GateCard, Uncertainty as Measured, UncertaintyMeasure, Utility};
+use crate::event::{
+    Decision, GateCard, UncertainRegion, Uncertainty as Measured, UncertaintyMeasure, Utility,
+};
 use crate::story::words::measure;
-use crate::story::{Run, Step, words_of};
+use crate::story::{Run, Step, Token, words_of};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
@@ -21,6 +23,14 @@ const FULL_BAR: f32 = 2.0;
 const NAMED_FROM: usize = 68;
 /// The highest sign of the sparkline, unless a token is higher; nats.
 const FULL_SPARK: f32 = 3.0;
+
+/// Entropies from which on a word is marked, nats: an even choice between two tokens has 0.69, among five 1.61.
+const UNSURE: f32 = 0.7;
+const VERY_UNSURE: f32 = 1.6;
+/// Cells of a token in the table, of its text and of its bar.
+const TOKEN_NAME: usize = 16;
+const TOKEN_BAR: usize = 10;
+const TOKEN_COLUMN: usize = 1 + TOKEN_NAME + 6 + 8 + TOKEN_BAR + 2;
 
 /// The uncertainty of each sentence and of its words.
 pub struct Uncertainty;
@@ -68,7 +78,15 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     }
     if let Some(step) = shown_step(scene, run) {
         token_rows(&mut page, step);
-        word_rows(&mut page, run, step);
+        let region = region_of(run, step);
+        if scene.ui.panes.zoomed {
+            zoomed_rows(&mut page, step, region);
+        } else if region.is_some() {
+            word_rows(&mut page, "words", step.first_tokens(), region);
+        }
+        if let Some(region) = region {
+            region_row(&mut page, region);
+        }
     }
     if !page.is_empty() {
         page.gap();
@@ -267,43 +285,114 @@ fn token_rows(page: &mut Page<'_>, step: &Step) {
     }
 }
 
-/// The entropy of each word of a regenerated sentence, with the region that the query was made of.
-fn word_rows(page: &mut Page<'_>, run: &Run, step: &Step) {
-    let region = run
-        .lookups
-        .iter()
-        .filter(|lookup| lookup.step == step.step)
-        .find_map(|lookup| lookup.region);
-    let Some(region) = region.filter(|_| !step.replaced.is_empty()) else {
-        return;
-    };
+/// The uncertain region of a regenerated sentence, which the query was made of.
+fn region_of(run: &Run, step: &Step) -> Option<UncertainRegion> {
+    let lookups = run.lookups.iter();
+    lookups
+        .filter(|lookup| lookup.step == step.step && !step.replaced.is_empty())
+        .find_map(|lookup| lookup.region)
+}
 
-    let name = " words  ";
-    let room = page.cells.saturating_sub(text::width(name)).max(1);
+/// Writes the words of every version of a sentence, then the tokens of the one in the answer.
+fn zoomed_rows(page: &mut Page<'_>, step: &Step, region: Option<UncertainRegion>) {
+    page.gap();
+    for (version, replaced) in step.replaced.iter().enumerate() {
+        let region = region.filter(|_| version == 0);
+        word_rows(page, "replaced", &replaced.tokens, region);
+    }
+    word_rows(page, "words", &step.tokens, None);
+    page.text(
+        Tone::Quiet,
+        " ",
+        &format!("mean entropy of the tokens of each word, nats; marked from {UNSURE} and from {VERY_UNSURE} on"),
+    );
+    page.gap();
+    token_table(page, &step.tokens);
+}
+
+/// The tone of an entropy.
+fn entropy_tone(entropy: f32) -> Tone {
+    if entropy >= VERY_UNSURE {
+        Tone::Bad
+    } else if entropy >= UNSURE {
+        Tone::Warning
+    } else {
+        Tone::Text
+    }
+}
+
+/// Writes each token with its probability and its entropy, in as many columns as fit.
+fn token_table(page: &mut Page<'_>, tokens: &[Token]) {
+    let columns = (page.cells / TOKEN_COLUMN).max(1);
+    let per_column = tokens.len().div_ceil(columns).max(1);
+    let top = tokens
+        .iter()
+        .map(|token| token.entropy)
+        .fold(FULL_SPARK, f32::max);
+
+    let head = format!(
+        " {}{:>6}{:>6}  {}",
+        text::left("token", TOKEN_NAME),
+        "prob.",
+        "nats",
+        " ".repeat(TOKEN_BAR + 2)
+    );
+    page.clipped(
+        Tone::Quiet,
+        &head.repeat(columns.min(tokens.len().div_ceil(per_column))),
+    );
+    for row in 0..per_column {
+        let mut line = Line::default();
+        for token in tokens.iter().skip(row).step_by(per_column) {
+            let tone = entropy_tone(token.entropy);
+            let name = text::one_line(&token.text).replace(' ', "·");
+            let name = text::clip(&name, TOKEN_NAME - 1).into_owned();
+            let name = text::left(&name, TOKEN_NAME);
+            let probability = token.logprob.exp();
+            line.push_span(page.span(tone, format!(" {name}")));
+            line.push_span(page.span(Tone::Quiet, format!("{probability:>6.2}")));
+            line.push_span(page.span(tone, format!("{:>6.2}  ", token.entropy)));
+            line.spans
+                .extend(page.scene.bar(token.entropy / top, TOKEN_BAR));
+            line.push_span(Span::raw("  "));
+        }
+        page.line(line);
+    }
+    page.gap();
+}
+
+/// Writes the entropy of each word, with the start of the uncertain region.
+fn word_rows(page: &mut Page<'_>, name: &str, tokens: &[Token], region: Option<UncertainRegion>) {
+    let name = format!(" {name}  ");
+    let indent = text::width(&name);
+    let room = page.cells.saturating_sub(indent).max(1);
+    let first = region.map(|region| region.first_word.map_or(0, |first| first as usize));
+
     let mut line = Line::from(page.span(Tone::Quiet, name));
     let mut used = 0;
-    let first = region.first_word.map_or(0, |first| first as usize);
-    for (at, (word, entropy)) in words_of(step.first_tokens()).into_iter().enumerate() {
-        let mark = if at == first { "▸" } else { "" };
+    for (at, (word, entropy)) in words_of(tokens).into_iter().enumerate() {
+        let mark = if Some(at) == first { "▸" } else { "" };
         let word = format!("{mark}{} ", text::clip(&word, room.saturating_sub(8)));
         let number = format!("{entropy:.2}  ");
         let width = text::width(&word) + text::width(&number);
         if used > 0 && used + width > room {
-            let next = Line::from(" ".repeat(text::width(name)));
+            let next = Line::from(" ".repeat(indent));
             page.line(std::mem::replace(&mut line, next));
             used = 0;
         }
         used += width;
-        let tone = if at >= first {
-            Tone::Warning
-        } else {
-            Tone::Text
+        let tone = match first {
+            Some(first) if at >= first => Tone::Warning,
+            Some(_) => Tone::Text,
+            None => entropy_tone(entropy),
         };
         line.push_span(page.span(tone, word));
         line.push_span(page.span(Tone::Quiet, number));
     }
     page.line(line);
+}
 
+fn region_row(page: &mut Page<'_>, region: UncertainRegion) {
     let threshold = region.threshold;
     let explanation = if region.first_word.is_some() {
         format!("uncertain from ▸ on: the first word above {threshold:.2} nats")

@@ -1,5 +1,6 @@
 //! The focused pane, and the scroll positions of all.
 
+use crate::tui::layout::PaneNeeds;
 use crate::tui::pane::Pane;
 use crate::tui::viewport::Scroll;
 
@@ -18,6 +19,8 @@ pub struct Panes {
     /// The pane below the answer when two fit.
     pub beside: Pane,
     pub zoomed: bool,
+    /// The room that they need, as of the last frame.
+    pub needs: PaneNeeds,
     scrolls: [Scroll; Pane::ALL.len()],
 }
 
@@ -28,6 +31,7 @@ impl Default for Panes {
             focused: Pane::Answer,
             beside: Pane::Retrieval,
             zoomed: false,
+            needs: PaneNeeds::default(),
             scrolls: Pane::ALL.map(start_of),
         }
     }

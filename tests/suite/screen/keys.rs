@@ -415,7 +415,7 @@ fn threads_are_found_resumed_renamed_and_saved() {
     screen
         .press("backspace backspace backspace x x")
         .shows("no matching thread");
-    screen.press("esc S").session(threads());
+    screen.press("esc esc S").session(threads());
     screen.commands();
     screen.press("R").shows("name of the thread: the teacher");
     screen.type_text("s").press("enter");
@@ -545,6 +545,44 @@ fn open_run(number: u32) -> Command {
     Command::OpenRun {
         file: format!("/state/sessions/{number}.jsonl").into(),
     }
+}
+
+#[test]
+fn zooming_shows_more() {
+    // the words and tokens of the selected sentence
+    let mut screen = answered();
+    screen
+        .press("2 j j")
+        .hides("prob.")
+        .press("z")
+        .shows("words  Tam ")
+        .shows("prob.  nats")
+        .shows("mean entropy of the tokens of each word");
+
+    // the attention of every sentence to every chunk, and what the numbers stand for
+    funnel()
+        .press("4 z")
+        .shows("     [1]      [2]")
+        .shows("s3   ▓▓ 0.67  ▒▒ 0.33  So the answer is 1985.")
+        .shows("[1] people.md:4-6  Mira Oakes was a student");
+}
+
+#[test]
+fn panes_are_made_larger_and_smaller() {
+    let mut screen = answered();
+    let top = |screen: &mut Screen| {
+        let text = screen.text(200, 60);
+        text.lines().position(|line| line.contains("3 Retrieval"))
+    };
+    let before = top(&mut screen);
+    screen.press("3 +");
+    assert!(top(&mut screen) < before);
+    screen.press("- -");
+    assert!(top(&mut screen) > before);
+    screen
+        .press("- - - -")
+        .shows("Retrieval is as small as it can be");
+    screen.press("z +").shows("the pane has the whole screen");
 }
 
 #[test]
@@ -750,7 +788,7 @@ fn settings_are_found_by_their_full_names_while_one_types() {
     // the setting stays selected when all are shown again
     screen
         .press("esc")
-        .shows("retriever.k ")
+        .shows("gate.kind")
         .shows("▸ gate.threshold");
     screen.press("backspace").hides("● 0.4");
     screen.press("/ z z q").shows("no matching setting");
