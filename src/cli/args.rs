@@ -307,7 +307,8 @@ pub enum Subcommands {
         #[command(subcommand)]
         command: Option<ThreadsCommand>,
     },
-    /// Remove the oldest recorded runs, those beyond record.max_runs and record.max_days
+    /// Remove the oldest recorded runs, evaluations and caches, those beyond the limits of [record] and
+    /// [clean]
     Clean {
         /// List what would be removed, with sizes, and remove nothing
         #[arg(long)]

@@ -118,7 +118,7 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
             } else {
                 clean::Cleaning::Removed
             };
-            clean::run(cleaning, &layers()?.config()?.record, &paths, out)
+            clean::run(cleaning, &layers()?.config()?, &paths, out)
         }
         Some(Subcommands::Formats) => formats::run(out),
         Some(Subcommands::Paths) => inspect::paths(&paths, out),

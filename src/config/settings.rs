@@ -400,6 +400,19 @@ settings! {
         /// Age in days beyond which `ragscope clean` removes runs; 0 keeps all.
         max_days: u32 = 365, in 0..=36_500, for Start;
     }
+
+    /// Limits of what `ragscope clean` keeps besides recorded runs.
+    clean: CleanSettings {
+        /// Age in days beyond which it removes evaluations, journals of probes and the passages of question
+        /// files; 0 keeps all.
+        max_days: u32 = 365, in 0..=36_500, for Start;
+        /// Bytes that it keeps of each of these kinds, the newest; 0 keeps all.
+        max_bytes: u64 = 4_294_967_296, for Start;
+        /// Age in days beyond which it removes the index of a folder that no longer exists; 0 keeps all.
+        max_index_days: u32 = 90, in 0..=36_500, for Start;
+        /// Number of questions that it keeps in the history of the input line, the newest; 0 keeps all.
+        max_history: u32 = 10_000, in 0..=1_000_000, for Start;
+    }
 }
 
 impl Config {

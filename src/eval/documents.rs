@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::questions::{Passage, Question, QuestionSet};
 use crate::corpus::fold_white_space;
@@ -101,6 +102,9 @@ impl Documents {
         let hash = hasher.finalize().to_hex();
         let folder = parent.join(format!("{name}-{}", &hash[..12]));
         if folder.is_dir() {
+            // `ragscope clean` removes by date what is no longer used
+            let _ = std::fs::File::open(&folder)
+                .and_then(|opened| opened.set_modified(SystemTime::now()));
             return Ok(folder);
         }
 

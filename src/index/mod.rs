@@ -28,6 +28,7 @@ mod progress;
 mod vectors;
 mod draft;
 mod generation;
+mod abandoned;
 mod analyser;
 mod read_only;
 mod lexical;
@@ -45,6 +46,7 @@ mod passage_trace;
 mod source;
 mod health;
 
+pub use abandoned::{AbandonedIndex, abandoned};
 pub use analyser::is_content_word;
 pub use collection::{Collection, CoveredFolder};
 pub use error::IndexError;

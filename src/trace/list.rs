@@ -5,7 +5,11 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use rayon::prelude::*;
+use serde::Deserialize;
+
 use super::read::read_line;
+use super::summaries::{RunFile, Summaries};
 use super::{ENDING, TraceError};
 use crate::event::{Event, Record, RunEvent, RunSummary};
 use crate::files::{self, Links};
@@ -15,8 +19,28 @@ const TAIL_BYTES: u64 = 16 << 10;
 /// A last line that is longer holds no answer of a run.
 const MAX_TAIL_BYTES: u64 = 4 << 20;
 
-/// Returns the recorded runs of a folder, newest first. Reads the first and the last line of each
-/// file only; other files are left out. A folder that does not exist yet has none.
+/// The part of a first record that a summary holds. The settings and models beside it are the larger part
+/// of the record, and are passed over unread.
+#[derive(Deserialize)]
+struct First {
+    run: String,
+    event: Started,
+}
+
+/// The part of [`RunEvent::RunStarted`] that a summary holds.
+#[derive(Deserialize)]
+struct Started {
+    r#type: String,
+    question: String,
+    preset: String,
+    started_at: u64,
+    #[serde(default)]
+    thread: Option<String>,
+}
+
+/// Returns the recorded runs of a folder, newest first. Reads the first and the last line of the files that
+/// are new or changed since the last list; other files are left out. A folder that does not exist yet has
+/// none.
 ///
 /// # Errors
 /// [`TraceError::Unreadable`] when the folder cannot be listed.
@@ -26,12 +50,36 @@ pub fn list_runs(folder: &Path) -> Result<Vec<RunSummary>, TraceError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(TraceError::unreadable(folder, error)),
     };
-    let mut runs: Vec<RunSummary> = entries
+    let files: Vec<RunFile> = entries
         .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension() == Some(OsStr::new(ENDING)))
-        .filter_map(|path| summary(&path))
+        .filter(|entry| entry.path().extension() == Some(OsStr::new(ENDING)))
+        .filter_map(|entry| RunFile::of(&entry))
         .collect();
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+
+    let number = files.len();
+    let summaries = Summaries::open(folder);
+    let mut runs = Vec::with_capacity(number);
+    let mut unread = Vec::new();
+    for file in files {
+        match summaries.get(&file) {
+            Some(run) => runs.extend(run),
+            None => unread.push(file),
+        }
+    }
+
+    let read: Vec<(RunFile, Option<RunSummary>)> = unread
+        .into_par_iter()
+        .map(|file| {
+            let run = summary(&folder.join(&file.name));
+            (file, run)
+        })
+        .collect();
+    runs.extend(read.iter().filter_map(|(_, run)| run.clone()));
+    summaries.keep(read, number);
+
     runs.sort_by(|a, b| (b.started_at, &b.run).cmp(&(a.started_at, &a.run)));
     Ok(runs)
 }
@@ -39,30 +87,19 @@ pub fn list_runs(folder: &Path) -> Result<Vec<RunSummary>, TraceError> {
 fn summary(path: &Path) -> Option<RunSummary> {
     let mut file = files::open(path, Links::Followed).ok()?;
     let first = read_line(&mut BufReader::new(&mut file)).ok()??;
-    let Record {
-        run,
-        event:
-            Event::Run(RunEvent::RunStarted {
-                question,
-                preset,
-                started_at,
-                thread,
-                ..
-            }),
-        ..
-    } = serde_json::from_slice(&first).ok()?
-    else {
+    let First { run, event } = serde_json::from_slice(&first).ok()?;
+    if event.r#type != "run_started" {
         return None;
-    };
+    }
     let answer = answer(&mut file).unwrap_or_default();
     Some(RunSummary {
         file: path.display().to_string(),
         run,
-        started_at,
-        question,
-        preset,
+        started_at: event.started_at,
+        question: event.question,
+        preset: event.preset,
         answer,
-        thread,
+        thread: event.thread,
     })
 }
 

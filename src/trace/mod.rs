@@ -10,6 +10,7 @@ mod journal;
 mod list;
 mod read;
 mod recorder;
+mod summaries;
 mod threads;
 
 pub use journal::{Journal, JournalError};

@@ -11,6 +11,10 @@ pub fn matching<T>(
     entries: impl Iterator<Item = T>,
     words: impl Fn(&T) -> String,
 ) -> Vec<T> {
+    if typed.trim().is_empty() {
+        return entries.collect();
+    }
+
     let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
     let mut letters = Vec::new();

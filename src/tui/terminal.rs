@@ -212,5 +212,7 @@ pub fn append_line(path: &Path, line: &str) -> io::Result<()> {
         .create(true)
         .append(true)
         .open(path)?;
+    // `ragscope clean` shortens the history under this lock; some file systems have none
+    let _ = file.lock();
     writeln!(file, "{line}")
 }

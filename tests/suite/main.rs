@@ -37,3 +37,4 @@ mod screen;
 mod links;
 mod pty;
 mod terminal;
+mod years;

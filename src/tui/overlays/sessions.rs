@@ -18,6 +18,9 @@ use crate::tui::viewport::{Content, Item, Scroll};
 /// Cells before the title: date, preset or number of questions, sign.
 const BEFORE_TITLE: usize = 34;
 
+/// Threads in the list, at most: every frame writes them all, and nobody scrolls further.
+const MAX_LISTED: usize = 1000;
+
 /// The threads of recorded runs, to resume one.
 #[derive(Debug, Default)]
 pub struct Sessions {
@@ -110,18 +113,21 @@ impl View for Sessions {
 }
 
 impl Sessions {
-    /// Returns the threads that match the typed letters in their name, a question or an answer.
+    /// Returns the threads that match the typed letters in their name, a question or an answer: the best of
+    /// them, and without letters the newest.
     fn found<'s>(&self, scene: &Scene<'s>) -> Vec<&'s RecordedThread> {
         let typed = self.typed.as_ref();
         let typed = typed.map_or(String::new(), |typed| typed.lines().join(" "));
         let sessions = scene.state.sessions.iter();
         let threads = sessions.flat_map(|sessions| &sessions.threads);
-        fuzzy::matching(&typed, threads, |thread| {
+        let mut found = fuzzy::matching(&typed, threads, |thread| {
             let runs = thread.runs.iter();
             let runs = runs.flat_map(|run| [Some(run.question.as_str()), run.answer.as_deref()]);
             let words = std::iter::once(thread.name.as_deref()).chain(runs);
             words.flatten().collect::<Vec<_>>().join(" ")
-        })
+        });
+        found.truncate(MAX_LISTED);
+        found
     }
 
     /// Returns the selected thread and the place of the selected run in it: the last one while the thread
@@ -164,6 +170,9 @@ fn content(
         if scroll.selected.is_some_and(|selected| selected.row == row) {
             run_rows(&mut page, row, thread);
         }
+    }
+    if threads.len() == MAX_LISTED && sessions.threads.len() > MAX_LISTED {
+        page.line(page.span(Tone::Quiet, "  … more: search for their words"));
     }
     page.content
 }

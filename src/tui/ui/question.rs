@@ -142,10 +142,9 @@ fn read_history(file: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
 
     // one question per line, as a JSON string, since a question may have several lines
-    let mut questions: Vec<String> = text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
-    questions.drain(..questions.len().saturating_sub(MAX_HISTORY));
+    let newest = text.lines().rev();
+    let newest = newest.filter_map(|line| serde_json::from_str(line).ok());
+    let mut questions: Vec<String> = newest.take(MAX_HISTORY).collect();
+    questions.reverse();
     questions
 }

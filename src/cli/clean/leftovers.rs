@@ -1,0 +1,224 @@
+//! What collects beside the recorded runs, and the part of it beyond the limits of `clean`.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+
+use crate::config::{CleanSettings, Paths};
+use crate::index::{AbandonedIndex, abandoned};
+
+use super::DAY;
+use super::history;
+
+/// A kind of what collects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    Evaluation,
+    ProbeJournal,
+    PassageFolder,
+    AbandonedIndex,
+    /// What a process that was killed had begun to write.
+    UnfinishedFile,
+    OldQuestion,
+}
+
+impl Kind {
+    pub const ALL: [Self; 6] = [
+        Self::Evaluation,
+        Self::ProbeJournal,
+        Self::PassageFolder,
+        Self::AbandonedIndex,
+        Self::UnfinishedFile,
+        Self::OldQuestion,
+    ];
+
+    /// Returns the kind as a noun that takes an `s`.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Evaluation => "evaluation",
+            Self::ProbeJournal => "probe journal",
+            Self::PassageFolder => "passage folder",
+            Self::AbandonedIndex => "unused index folder",
+            Self::UnfinishedFile => "unfinished file",
+            Self::OldQuestion => "old question",
+        }
+    }
+}
+
+/// Something beyond the limits.
+#[derive(Debug, Serialize)]
+pub(super) struct Leftover {
+    pub kind: Kind,
+    /// The file or folder.
+    pub path: PathBuf,
+    /// For an index, the folder of documents that no longer exists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
+    /// Bytes that removing it frees.
+    pub bytes: u64,
+    /// The number of what is removed: questions of the history, or one.
+    pub count: u64,
+    #[serde(skip)]
+    age: Duration,
+}
+
+/// Returns what is beyond the limits, by kind and then the newest first. What was written within the last
+/// day is left out, because it may be in use; so is every link.
+pub(super) fn leftovers(paths: &Paths, limits: &CleanSettings) -> Vec<Leftover> {
+    let kept = [
+        (Kind::Evaluation, paths.evaluations()),
+        (Kind::ProbeJournal, paths.cache.join("probes")),
+        (Kind::PassageFolder, paths.datasets()),
+    ];
+    let mut found = Vec::new();
+    for (kind, folder) in &kept {
+        let (unfinished, whole) = entries(*kind, folder)
+            .into_iter()
+            .partition(|entry| is_unfinished(&entry.path));
+        found.extend(beyond(whole, limits));
+        found.extend(of_kind(Kind::UnfinishedFile, unfinished));
+    }
+    let mut unfinished = entries(Kind::UnfinishedFile, &paths.sessions());
+    unfinished.extend(entries(Kind::UnfinishedFile, &paths.probes()));
+    unfinished.retain(|entry| is_unfinished(&entry.path));
+    found.extend(unfinished);
+    found.extend(unused_indexes(&paths.indexes(), limits));
+    found.retain(|leftover| leftover.age >= DAY);
+
+    found.extend(old_questions(&paths.history_file(), limits));
+    found.sort_by_key(|leftover| (leftover.kind as u8, leftover.age));
+    found
+}
+
+/// Returns the entries of a folder of the program, the newest first.
+fn entries(kind: Kind, folder: &Path) -> Vec<Leftover> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<Leftover> = entries
+        .filter_map(|entry| Leftover::of(kind, entry.path()))
+        .collect();
+    found.sort_by_key(|leftover| leftover.age);
+    found
+}
+
+/// Returns whether this is the name under which a file is written before it has its own.
+fn is_unfinished(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default().to_string_lossy();
+    ending == "part" || ending == "draft" || ending.ends_with("-part")
+}
+
+fn of_kind(kind: Kind, found: Vec<Leftover>) -> impl Iterator<Item = Leftover> {
+    found
+        .into_iter()
+        .map(move |leftover| Leftover { kind, ..leftover })
+}
+
+/// Returns what is too old, or beyond the bytes that are kept, of one kind with the newest first.
+fn beyond(found: Vec<Leftover>, limits: &CleanSettings) -> Vec<Leftover> {
+    let mut bytes = 0;
+    let mut beyond = found;
+    beyond.retain(|leftover| {
+        bytes += leftover.bytes;
+        let is_too_much = limits.max_bytes > 0 && bytes > limits.max_bytes;
+        is_too_much || is_older(leftover.age, limits.max_days)
+    });
+    beyond
+}
+
+fn is_older(age: Duration, days: u32) -> bool {
+    days > 0 && age > DAY * days
+}
+
+fn unused_indexes(indexes: &Path, limits: &CleanSettings) -> Vec<Leftover> {
+    let unused = abandoned(indexes).into_iter().filter_map(|index| {
+        Some(Leftover {
+            folder: Some(index.folder),
+            ..Leftover::of(Kind::AbandonedIndex, index.root)?
+        })
+    });
+    unused
+        .filter(|leftover| is_older(leftover.age, limits.max_index_days))
+        .collect()
+}
+
+fn old_questions(file: &Path, limits: &CleanSettings) -> Option<Leftover> {
+    let old = history::beyond(file, limits.max_history)?;
+    Some(Leftover {
+        kind: Kind::OldQuestion,
+        path: file.to_owned(),
+        folder: None,
+        bytes: old.bytes,
+        count: old.questions,
+        age: Duration::ZERO,
+    })
+}
+
+impl Leftover {
+    /// Returns a file or folder with its size and age; `None` for a link, and for what cannot be read.
+    fn of(kind: Kind, path: PathBuf) -> Option<Self> {
+        let (bytes, modified) = measured(&path)?;
+        let age = SystemTime::now().duration_since(modified);
+        Some(Self {
+            kind,
+            path,
+            folder: None,
+            bytes,
+            count: 1,
+            age: age.unwrap_or_default(),
+        })
+    }
+
+    /// Removes it, unless it is in use. Returns whether it is removed.
+    ///
+    /// # Errors
+    /// A file that cannot be removed.
+    pub fn remove(&self, limits: &CleanSettings) -> io::Result<bool> {
+        let removed = match self.kind {
+            Kind::OldQuestion => history::shorten(&self.path, limits.max_history),
+            Kind::AbandonedIndex => AbandonedIndex {
+                folder: self.folder.clone().unwrap_or_default(),
+                root: self.path.clone(),
+            }
+            .remove(),
+            _ if self.path.is_dir() => fs::remove_dir_all(&self.path).map(|()| true),
+            _ => remove_unlocked(&self.path),
+        };
+        match removed {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            removed => removed,
+        }
+    }
+}
+
+/// Removes a file that no process holds the lock of.
+fn remove_unlocked(file: &Path) -> io::Result<bool> {
+    let opened = File::open(file)?;
+    if opened.try_lock().is_err() {
+        return Ok(false);
+    }
+    fs::remove_file(file).map(|()| true)
+}
+
+/// Returns the bytes of a file, or of all files in a folder, and when it was last written. No link is
+/// followed; `None` for one, and for what cannot be read.
+fn measured(path: &Path) -> Option<(u64, SystemTime)> {
+    let about = fs::symlink_metadata(path).ok()?;
+    let modified = about.modified().ok()?;
+    if about.is_file() {
+        return Some((about.len(), modified));
+    }
+    if !about.is_dir() {
+        return None;
+    }
+
+    let mut sum = (0, modified);
+    for entry in fs::read_dir(path).ok()?.flatten() {
+        if let Some((bytes, modified)) = measured(&entry.path()) {
+            sum = (sum.0 + bytes, sum.1.max(modified));
+        }
+    }
+    Some(sum)
+}

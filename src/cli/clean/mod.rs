@@ -1,0 +1,127 @@
+//! `clean`: removes what is beyond the limits of `record` and `clean`, from the folders of the program alone.
+
+mod history;
+mod leftovers;
+mod runs;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::config::{Config, Paths};
+use crate::event::harmless;
+use crate::story::text::one_line;
+use crate::story::words;
+
+use self::leftovers::{Kind, Leftover, leftovers};
+use self::runs::{Outdated, outdated};
+use super::failure::{Exit, Failure, Stopped};
+use super::output::Output;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What happens to what is beyond the limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cleaning {
+    Listed,
+    Removed,
+}
+
+/// Lists or removes what is beyond the limits, the oldest last.
+///
+/// # Errors
+/// A sessions folder that cannot be listed; a file that cannot be removed.
+pub fn run(
+    cleaning: Cleaning,
+    config: &Config,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Exit, Stopped> {
+    let threads = outdated(&paths.sessions(), &config.record)?;
+    let mut others = leftovers(paths, &config.clean);
+
+    if cleaning == Cleaning::Removed {
+        for run in threads.iter().flat_map(|outdated| &outdated.thread.runs) {
+            let file = Path::new(&run.file);
+            match fs::remove_file(file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(cannot_remove(file, &error).into());
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+
+        let mut removed = Vec::new();
+        for leftover in others {
+            let is_removed = leftover.remove(&config.clean);
+            if is_removed.map_err(|error| cannot_remove(&leftover.path, &error))? {
+                removed.push(leftover);
+            }
+        }
+        others = removed;
+    }
+
+    if out.json {
+        let is_removed = cleaning == Cleaning::Removed;
+        out.json_pretty(&serde_json::json!({
+            "removed": is_removed,
+            "threads": threads,
+            "others": others,
+        }))?;
+    } else {
+        out.text(&harmless(&report(&threads, &others, cleaning)))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn cannot_remove(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(
+        format!("cannot remove {} ({error})", path.display()),
+        "check who may write in its folder, then clean again",
+    )
+}
+
+/// Returns each thing with its size as text, and the sums.
+fn report(threads: &[Outdated], others: &[Leftover], cleaning: Cleaning) -> String {
+    let mut text = String::new();
+    for Outdated { thread, bytes } in threads {
+        let runs = words::counted(thread.runs.len() as u64, "run");
+        let size = words::bytes(*bytes);
+        text += &format!("{} ({runs}, {size})\n", one_line(thread.title()));
+    }
+    for other in others {
+        let path = other.folder.as_ref().unwrap_or(&other.path).display();
+        let what = words::counted(other.count, other.kind.noun());
+        let size = words::bytes(other.bytes);
+        text += &format!("{} ({what}, {size})\n", one_line(&path.to_string()));
+    }
+
+    let sums = sums(threads, others).join(", ");
+    text + &match cleaning {
+        _ if sums.is_empty() => "nothing is beyond the limits of [record] and [clean]\n".to_owned(),
+        Cleaning::Listed => {
+            format!("{sums} would be removed; run it without --dry-run to remove them\n")
+        }
+        Cleaning::Removed => format!("removed {sums}\n"),
+    }
+}
+
+/// Returns per kind how much there is: `2 runs (50 kB)`.
+fn sums(threads: &[Outdated], others: &[Leftover]) -> Vec<String> {
+    let runs: usize = threads.iter().map(|of| of.thread.runs.len()).sum();
+    let bytes = threads.iter().map(|of| of.bytes).sum();
+    let mut sums = vec![("run", runs as u64, bytes)];
+    for kind in Kind::ALL {
+        let of_kind = || others.iter().filter(|other| other.kind == kind);
+        let count = of_kind().map(|other| other.count).sum();
+        sums.push((kind.noun(), count, of_kind().map(|other| other.bytes).sum()));
+    }
+
+    sums.into_iter()
+        .filter(|(_, count, _)| *count > 0)
+        .map(|(noun, count, bytes)| {
+            format!("{} ({})", words::counted(count, noun), words::bytes(bytes))
+        })
+        .collect()
+}

@@ -1,0 +1,75 @@
+//! The threads of recorded runs beyond the limits of `record`.
+
+use std::fs;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use crate::config::RecordSettings;
+use crate::story::RecordedThread;
+use crate::trace::{TraceError, list_runs, thread_names};
+
+use super::DAY;
+
+/// A thread beyond the limits.
+#[derive(Debug, Serialize)]
+pub(super) struct Outdated {
+    #[serde(flatten)]
+    pub thread: RecordedThread,
+    pub bytes: u64,
+}
+
+/// Returns the threads of recorded runs beyond the limits, the oldest last.
+pub(super) fn outdated(
+    sessions: &Path,
+    limits: &RecordSettings,
+) -> Result<Vec<Outdated>, TraceError> {
+    let now = SystemTime::now();
+    let threads = RecordedThread::group(&list_runs(sessions)?, &thread_names(sessions)?);
+    let outdated = beyond(threads, limits, now).into_iter();
+    Ok(outdated
+        .filter_map(|thread| Outdated::at_rest(thread, now))
+        .collect())
+}
+
+/// Returns the threads beyond the limits, of threads with the newest first. A thread counts as of its newest
+/// run, because a follow-up question needs the runs before it; one with a name was given it to be kept.
+fn beyond(
+    threads: Vec<RecordedThread>,
+    limits: &RecordSettings,
+    now: SystemTime,
+) -> Vec<RecordedThread> {
+    let now_s = now
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs());
+    let max_age_s = u64::from(limits.max_days) * DAY.as_secs();
+    let mut runs = 0;
+
+    let mut outdated = threads;
+    outdated.retain(|thread| {
+        runs += thread.runs.len() as u64;
+        let newest = thread.runs.last().map_or(now_s, |run| run.started_at);
+        let is_old = limits.max_days > 0 && now_s.saturating_sub(newest) > max_age_s;
+        let is_too_many = limits.max_runs > 0 && runs > u64::from(limits.max_runs);
+        thread.name.is_none() && (is_old || is_too_many)
+    });
+    outdated
+}
+
+impl Outdated {
+    /// Returns the thread with its size; `None` where one of its files was written within the last day, or
+    /// cannot be read, because it may be in use.
+    fn at_rest(thread: RecordedThread, now: SystemTime) -> Option<Self> {
+        let mut bytes = 0;
+        for run in &thread.runs {
+            let file = fs::symlink_metadata(&run.file).ok()?;
+            let age = now.duration_since(file.modified().ok()?).ok()?;
+            if age < DAY {
+                return None;
+            }
+            bytes += file.len();
+        }
+        Some(Self { thread, bytes })
+    }
+}
