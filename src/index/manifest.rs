@@ -157,6 +157,7 @@ fn parse<'a, T: Deserialize<'a>>(file: &Path, text: &'a [u8]) -> Result<T, FileE
 pub(super) fn missing_or_unreadable(file: &Path, error: &std::io::Error) -> FileError {
     match error.kind() {
         std::io::ErrorKind::NotFound => FileError::damaged(file, "it is missing"),
+        std::io::ErrorKind::InvalidInput => FileError::damaged(file, error),
         _ => FileError::read(file, error),
     }
 }
@@ -191,8 +192,9 @@ impl StoredFile {
 
 fn checksum(file: &Path) -> Result<(u64, String), FileError> {
     let mut hasher = blake3::Hasher::new();
-    hasher
-        .update_mmap_rayon(file)
+    // a pipe in the place of a file would be waited for without end
+    files::open(file, files::Links::Followed)
+        .and_then(|_| hasher.update_mmap_rayon(file).map(|_| ()))
         .map_err(|error| missing_or_unreadable(file, &error))?;
     Ok((hasher.count(), hasher.finalize().to_hex().to_string()))
 }

@@ -83,6 +83,27 @@ fn every_damaged_file_is_detected() {
     assert_eq!(corpus.open().card().documents, 2);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_damage() {
+    let corpus = indexed();
+    let files = parts(&corpus.index_folder());
+    for file in files.iter().filter(|file| !file.ends_with("current")) {
+        let whole = fs::read(file).expect("bytes");
+        fs::remove_file(file).expect("removed");
+        nix::unistd::mkfifo(file, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        let error = Index::open(&corpus.folder(), &corpus.indexes())
+            .err()
+            .unwrap_or_else(|| panic!("{}", file.display()));
+        let what = error.to_string();
+        assert!(what.contains("not a regular file"), "{what}");
+
+        fs::remove_file(file).expect("removed");
+        fs::write(file, whole).expect("restored");
+    }
+    assert_eq!(corpus.open().card().documents, 2);
+}
+
 #[test]
 fn a_damaged_index_is_rebuilt_on_request() {
     let corpus = indexed();
