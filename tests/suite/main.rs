@@ -37,4 +37,5 @@ mod screen;
 mod links;
 mod pty;
 mod terminal;
+mod memory;
 mod years;
