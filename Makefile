@@ -3,7 +3,7 @@ CARGO ?= cargo
 # GPU back ends to build in, e.g. `make demo FEATURES=cuda`: cuda, vulkan, metal, rocm.
 FEATURES ?=
 
-.PHONY: demo test test-real bench soak prerequisites
+.PHONY: demo test test-real bench soak campaign prerequisites
 
 # Built for the processor of this machine, the GPU aside. Other builds run on any x86-64 with AVX2.
 demo bench: export RUSTFLAGS = -C target-cpu=native
@@ -37,6 +37,15 @@ soak: export OMP_WAIT_POLICY = passive
 soak: prerequisites
 	$(CARGO) build --locked
 	tests/soak "$${CARGO_TARGET_DIR:-target}/debug/ragscope" $(MINUTES)
+
+# Damaged files of every kind, TRIES of each; KILLS with SIGKILL at each long operation; then the memory that a file of 63 MB takes.
+TRIES ?= 200
+KILLS ?= 100
+campaign: export OMP_WAIT_POLICY = passive
+campaign: prerequisites
+	$(CARGO) build --locked
+	tests/campaign "$${CARGO_TARGET_DIR:-target}/debug/ragscope" --tries $(TRIES) --kills $(KILLS)
+	$(CARGO) test --locked --test suite -- --ignored --nocapture memory:: years::
 
 prerequisites:
 	@.ci/prerequisites
