@@ -14,7 +14,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
 use ragscope::config::{Layers, Paths};
 use ragscope::event::{Event, Record, RunEvent};
-use ragscope::tui::event_loop::{Inputs, drive};
+use ragscope::tui::event_loop::{After, Inputs, drive};
 use ragscope::tui::state::State;
 use ragscope::tui::theme::Depth;
 use ragscope::tui::{App, Options};
@@ -244,7 +244,9 @@ fn show(app: fn() -> App) -> Shown {
             records: incoming,
         };
         runtime
-            .block_on(drive(&mut terminal, &mut app(), inputs, &mut |_, _| true))
+            .block_on(drive(&mut terminal, &mut app(), inputs, &mut |_, _| {
+                After::Continue
+            }))
             .expect("the screen");
     });
     Shown {

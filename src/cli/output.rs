@@ -24,6 +24,8 @@ const INDEXING_LOG_EVERY: Duration = Duration::from_secs(10);
 pub struct Output {
     /// JSON instead of text.
     pub json: bool,
+    /// Text for a terminal on standard output.
+    is_terminal: bool,
     /// Dim and bold on standard output.
     styled: bool,
     progress: Option<Progress>,
@@ -41,12 +43,19 @@ impl Output {
     #[must_use]
     pub fn of_process(json: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_terminal = !json && io::stdout().is_terminal();
         Self {
             json,
-            styled: !json && !plain && io::stdout().is_terminal(),
+            is_terminal,
+            styled: is_terminal && !plain,
             progress: (!json && io::stderr().is_terminal()).then_some(Progress { drawn_at: None }),
             logged_at: None,
         }
+    }
+
+    /// Returns whether standard output is text on a terminal, which standard error usually shares.
+    pub fn is_terminal(&self) -> bool {
+        self.is_terminal
     }
 
     /// Writes text on standard output as it is. The caller has made it harmless.

@@ -154,10 +154,15 @@ impl RunText {
             let threshold = uncertainty
                 .threshold
                 .map_or(String::new(), |threshold| format!(" > {threshold:.2}"));
-            out.remark(&format!(
+            let remark = format!(
                 "uncertain ({:.2}{threshold}): {}",
                 uncertainty.value, step.text
-            ));
+            );
+            // beside the answer the remark has a line of its own
+            if self.detail != Detail::Nothing || out.is_terminal() {
+                self.end_line(out)?;
+            }
+            out.remark(&remark);
             return Ok(());
         }
 
@@ -201,7 +206,11 @@ impl RunText {
     }
 
     fn print(&mut self, text: &str, out: &mut Output) -> io::Result<()> {
-        let text = if self.begun { text } else { text.trim_start() };
+        let text = if self.is_mid_line {
+            text
+        } else {
+            text.trim_start()
+        };
         if text.is_empty() {
             return Ok(());
         }

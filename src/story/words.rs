@@ -481,7 +481,7 @@ pub fn drop_reason(reason: &DropReason, lookup: &Lookup) -> String {
         DropReason::BelowThreshold {
             score: own,
             threshold,
-        } => format!("{} < {}", score(*own, 2), score(*threshold, 2)),
+        } => format!("grade {} < {}", score(*own, 2), score(*threshold, 2)),
         DropReason::Irrelevant { probability, .. } => {
             format!("irrelevant {}", score(*probability, 2))
         }

@@ -23,7 +23,7 @@ use super::view::Scene;
 /// From this width on the preset is named as such.
 const NAMED_FROM: usize = 80;
 /// Minimum cells of the folder beside the preset.
-const MIN_FOLDER: usize = 12;
+const MIN_FOLDER: usize = 8;
 
 /// Draws program, folder and preset on the left; model, device and speed on the right. The least important parts are omitted
 /// when they do not fit.
@@ -31,9 +31,6 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let width = usize::from(area.width);
     let name = scene.span(Tone::Focus, " ragscope ");
     let mut right = Line::from(model_spans(scene));
-    if right.width() + 12 > width {
-        right = Line::default();
-    }
 
     let corpus = shown_corpus(scene);
     let folder = corpus.map_or(String::new(), |corpus| format!(" {}", corpus.folder));
@@ -46,6 +43,10 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         name if width < NAMED_FROM => format!("  {name}"),
         name => format!("   preset {name}"),
     };
+
+    // speed and device go before the preset does
+    let needed = name.width() + MIN_FOLDER + text::width(&preset) + 2;
+    while right.width() + needed > width && right.spans.pop().is_some() {}
 
     let mut room = width.saturating_sub(name.width() + right.width() + 2);
     // a folder is recognised by its end, a preset is not

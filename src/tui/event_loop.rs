@@ -27,8 +27,16 @@ pub struct Inputs {
     pub records: UnboundedReceiver<Record>,
 }
 
-/// Runs the screen until the user quits or the terminal's events end. `perform` carries out an effect and returns whether the screen
-/// stays open.
+/// What follows an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    Continue,
+    /// Something else wrote on the terminal: all of it is drawn.
+    Redraw,
+    Quit,
+}
+
+/// Runs the screen until the user quits or the terminal's events end. `perform` carries out an effect.
 ///
 /// # Errors
 /// When the terminal can no longer be drawn on.
@@ -36,7 +44,7 @@ pub async fn drive<B>(
     terminal: &mut Terminal<B>,
     app: &mut App,
     mut inputs: Inputs,
-    perform: &mut dyn FnMut(Effect, &mut App) -> bool,
+    perform: &mut dyn FnMut(Effect, &mut App) -> After,
 ) -> Result<(), Problem>
 where
     B: Backend,
@@ -95,8 +103,17 @@ where
         }
 
         for effect in app.take_effects() {
-            if !perform(effect, app) {
-                return Ok(());
+            match perform(effect, app) {
+                After::Continue => {}
+                After::Redraw => {
+                    // `Terminal::clear` would ask for the position of the cursor, and the answer is read as keys
+                    let cleared = terminal.backend_mut().clear();
+                    cleared.map_err(|error| cannot_draw(&error))?;
+                    // nothing is left of the last frame
+                    terminal.swap_buffers();
+                    pace.dirty = true;
+                }
+                After::Quit => return Ok(()),
             }
         }
     }
@@ -130,8 +147,12 @@ where
     app.prepare();
     terminal
         .draw(|frame| app.draw(frame.buffer_mut()))
-        .map_err(|error| lost("cannot draw on the terminal", &error))?;
+        .map_err(|error| cannot_draw(&error))?;
     Ok(())
+}
+
+fn cannot_draw(error: &dyn std::error::Error) -> Problem {
+    lost("cannot draw on the terminal", error)
 }
 
 /// The time of the next frame.

@@ -12,7 +12,7 @@
 //! | [`theme`], [`text`] | its look |
 //! | [`app`] | the reaction to keys and records |
 //! | [`player`], [`save`], [`picture`] | recorded runs, files |
-//! | [`event_loop`], [`terminal`] | the outside |
+//! | [`event_loop`], [`terminal`], [`editor`] | the outside |
 //!
 //! Nothing here waits for the engine: commands go down a channel and records come up another.
 
@@ -40,6 +40,9 @@ pub mod ascii;
 pub mod app;
 pub mod event_loop;
 pub mod terminal;
+pub mod editor;
+
+use std::path::Path;
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -49,7 +52,7 @@ use crate::event::{Command, Problem, Record, StopFlag};
 
 pub use app::App;
 use app::Effect;
-use event_loop::{Inputs, drive};
+use event_loop::{After, Inputs, drive};
 pub use options::{Options, Suggestion};
 use terminal::TerminalGuard;
 use theme::Depth;
@@ -112,7 +115,7 @@ fn show(
         terminal: guard.events(),
         records,
     };
-    let mut perform = |effect: Effect, app: &mut App| outside(effect, app, &engine);
+    let mut perform = |effect: Effect, app: &mut App| outside(effect, app, &guard, &engine);
     let shown = runtime.block_on(drive(&mut terminal, &mut app, inputs, &mut perform));
     let ended = guard.signal().map_or(Ended::Left, Ended::Signal);
     let panics = guard.panics();
@@ -136,10 +139,16 @@ fn unusable(what: &str, error: &std::io::Error) -> Problem {
     )
 }
 
-/// Carries out an effect. Returns whether the screen stays open.
-fn outside(effect: Effect, app: &mut App, engine: &impl Fn(Effect)) -> bool {
+/// Carries out an effect.
+fn outside(
+    effect: Effect,
+    app: &mut App,
+    guard: &TerminalGuard,
+    engine: &impl Fn(Effect),
+) -> After {
     match effect {
-        Effect::Quit => return false,
+        Effect::Quit => return After::Quit,
+        Effect::Edit { path, line } => return edit(&path, line, app, guard),
         Effect::Send(_) | Effect::Stop => engine(effect),
         Effect::Copy(text) => {
             if let Err(error) = terminal::copy(&text) {
@@ -157,7 +166,24 @@ fn outside(effect: Effect, app: &mut App, engine: &impl Fn(Effect)) -> bool {
         },
         Effect::Remember(question) => remember(&question, app),
     }
-    true
+    After::Continue
+}
+
+/// Opens a document in the user's editor, and comes back when that ends.
+fn edit(path: &Path, line: u32, app: &mut App, guard: &TerminalGuard) -> After {
+    let Some(editor) = editor::of_user() else {
+        app.refuse("no editor is set: set $VISUAL or $EDITOR, then restart ragscope");
+        return After::Continue;
+    };
+    let mut command = editor::command(&editor, path, line);
+    match guard.leave_to(app.takes_mouse(), || command.status()) {
+        Ok(Ok(status)) if status.success() => {}
+        Ok(Ok(status)) => app.refuse(format!("`{editor}` ended with {status}")),
+        Ok(Err(error)) | Err(error) => {
+            app.refuse(format!("cannot run the editor `{editor}`: {error}"));
+        }
+    }
+    After::Redraw
 }
 
 fn remember(question: &str, app: &mut App) {

@@ -87,29 +87,28 @@ impl Sheet {
     }
 }
 
-/// Writes a sentence of the answer below those that it replaced.
+/// Writes a sentence of the answer below those that it replaced, all in one entry of the list: renderers
+/// number its entries themselves.
 fn sentence(step: &Step, page: &mut String) {
-    for replaced in &step.replaced {
-        let measured = replaced
-            .uncertainty
-            .as_ref()
-            .map_or(String::new(), measured);
-        let _ = writeln!(
-            page,
-            "{}. ~~{}~~{measured}",
-            step.step,
-            plain(&replaced.text)
-        );
-    }
+    let figures =
+        |uncertainty: &Option<Uncertainty>| uncertainty.as_ref().map_or(String::new(), measured);
     let labels = step.unwritten_labels();
     let labels: String = labels.iter().map(|label| format!(" [{label}]")).collect();
-    let measured = step.uncertainty.as_ref().map_or(String::new(), measured);
-    let _ = writeln!(
-        page,
-        "{}. {}{labels}{measured}",
-        step.step,
-        plain(&step.text)
-    );
+
+    let number = format!("{}. ", step.step);
+    let mut versions: Vec<String> = step
+        .replaced
+        .iter()
+        .map(|replaced| {
+            let measured = figures(&replaced.uncertainty);
+            format!("~~{}~~{measured}", plain(&replaced.text))
+        })
+        .collect();
+    let measured = figures(&step.uncertainty);
+    versions.push(format!("{}{labels}{measured}", plain(&step.text)));
+
+    let line_break = format!("\\\n{}", " ".repeat(number.len()));
+    let _ = writeln!(page, "{number}{}", versions.join(&line_break));
 }
 
 /// Returns text of a document, a model or a user as one line that Markdown shows as it is.

@@ -33,9 +33,18 @@ const END_SIGNALS: &[i32] = &[
 /// The terminal while the screen uses it. Dropping the guard restores it.
 pub struct TerminalGuard {
     reading: Arc<AtomicBool>,
+    keys: Arc<Keys>,
     /// The signal that asked the process to end; 0 for none.
     signal: Arc<AtomicUsize>,
     panics: Arc<Mutex<Vec<String>>>,
+}
+
+/// The reader of keys: the screen, or another program for a while.
+#[derive(Default)]
+struct Keys {
+    is_paused: AtomicBool,
+    /// Held while an event is read.
+    reader: Mutex<()>,
 }
 
 impl TerminalGuard {
@@ -47,6 +56,7 @@ impl TerminalGuard {
         enable_raw_mode()?;
         let guard = Self {
             reading: Arc::new(AtomicBool::new(true)),
+            keys: Arc::default(),
             signal: Arc::default(),
             panics: Arc::default(),
         };
@@ -54,22 +64,25 @@ impl TerminalGuard {
             let number = usize::try_from(*signal).unwrap_or_default();
             signal_hook::flag::register_usize(*signal, Arc::clone(&guard.signal), number)?;
         }
-        execute!(
-            io::stdout(),
-            EnterAlternateScreen,
-            EnableBracketedPaste,
-            cursor::Hide
-        )?;
-        // terminals that do not know this ignore it; asking first could cost seconds before the first frame
-        execute!(
-            io::stdout(),
-            PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES)
-        )?;
-        if mouse {
-            set_mouse(true)?;
-        }
+        set_up(mouse)?;
         restore_on_panic(Arc::clone(&guard.reading), Arc::clone(&guard.panics));
         Ok(guard)
+    }
+
+    /// Leaves the terminal to a program that `run` runs, and takes it back when that ends.
+    ///
+    /// # Errors
+    /// When the terminal cannot be set up again.
+    pub fn leave_to<T>(&self, mouse: bool, run: impl FnOnce() -> T) -> io::Result<T> {
+        self.keys.is_paused.store(true, Ordering::SeqCst);
+        // once the lock is free no event is being read
+        let reader = self.keys.reader.lock();
+        tear_down();
+        let result = run();
+        let is_set_up = enable_raw_mode().and_then(|()| set_up(mouse));
+        drop(reader);
+        self.keys.is_paused.store(false, Ordering::SeqCst);
+        is_set_up.map(|()| result)
     }
 
     /// The messages of other threads that panicked, to be reported once the terminal is restored.
@@ -96,8 +109,9 @@ impl TerminalGuard {
             move || reading.load(Ordering::Relaxed) && signal.load(Ordering::Relaxed) == 0;
 
         let events = sender.downgrade();
+        let keys = Arc::clone(&self.keys);
         let is_still_wanted = is_wanted.clone();
-        let reader = std::thread::spawn(move || read_events(is_still_wanted, &events));
+        let reader = std::thread::spawn(move || read_events(is_still_wanted, &keys, &events));
 
         // crossterm never returns from `poll` once the terminal was closed (crossterm-rs/crossterm
         // issue 793), so the reader cannot notice the SIGHUP that comes with it: this thread does.
@@ -117,13 +131,19 @@ impl Drop for TerminalGuard {
     }
 }
 
-fn read_events(is_wanted: impl Fn() -> bool, events: &WeakUnboundedSender<Event>) {
+fn read_events(is_wanted: impl Fn() -> bool, keys: &Keys, events: &WeakUnboundedSender<Event>) {
     while is_wanted() {
+        if keys.is_paused.load(Ordering::SeqCst) {
+            std::thread::sleep(POLL_INTERVAL);
+            continue;
+        }
+        let Ok(turn) = keys.reader.lock() else { return };
         let event = match crossterm::event::poll(POLL_INTERVAL) {
             Ok(false) => continue,
             Ok(true) => crossterm::event::read(),
             Err(error) => Err(error),
         };
+        drop(turn);
         // a terminal that went away sends nothing more: the closed channel ends the screen
         let Ok(event) = event else { return };
         let Some(sender) = events.upgrade() else {
@@ -135,12 +155,31 @@ fn read_events(is_wanted: impl Fn() -> bool, events: &WeakUnboundedSender<Event>
     }
 }
 
-/// Restores the terminal, once: a second time would move the cursor of the main screen. Every step is tried, even when another
-/// fails.
+/// Sets up what the screen needs, in raw mode.
+fn set_up(mouse: bool) -> io::Result<()> {
+    execute!(
+        io::stdout(),
+        EnterAlternateScreen,
+        EnableBracketedPaste,
+        cursor::Hide
+    )?;
+    // terminals that do not know this ignore it; asking first could cost seconds before the first frame
+    execute!(
+        io::stdout(),
+        PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES)
+    )?;
+    if mouse { set_mouse(true) } else { Ok(()) }
+}
+
+/// Restores the terminal, once: a second time would move the cursor of the main screen.
 fn restore(reading: &AtomicBool) {
-    if !reading.swap(false, Ordering::SeqCst) {
-        return;
+    if reading.swap(false, Ordering::SeqCst) {
+        tear_down();
     }
+}
+
+/// Leaves the terminal as it was. Every step is tried, even when another fails.
+fn tear_down() {
     let mut out = io::stdout();
     let _ = execute!(
         out,

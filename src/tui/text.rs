@@ -130,7 +130,8 @@ pub fn bar(share: f32, cells: usize) -> (String, String) {
         0.0
     };
     let mut filled = (share * cells as f32).round() as usize;
-    if filled == 0 && share > 0.0 && cells > 0 {
+    // a cell for what is small, none for what reads as 0.00
+    if filled == 0 && share >= 0.005 && cells > 0 {
         filled = 1;
     }
     ("█".repeat(filled), "░".repeat(cells - filled))
@@ -271,8 +272,9 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_shows_any_value_above_zero() {
-        assert_eq!(bar(0.001, 4), ("█".to_owned(), "░░░".to_owned()));
+    fn a_bar_shows_any_value_that_does_not_read_as_zero() {
+        assert_eq!(bar(0.01, 4), ("█".to_owned(), "░░░".to_owned()));
+        assert_eq!(bar(0.004, 4), (String::new(), "░░░░".to_owned()));
         assert_eq!(bar(f32::NAN, 2), (String::new(), "░░".to_owned()));
     }
 }

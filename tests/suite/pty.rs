@@ -44,7 +44,18 @@ impl vt100::Callbacks for Titles {
 
 impl Terminal {
     /// Start the program with a home of its own in a terminal of this size.
-    pub fn start(program: &str, arguments: &[&str], home: &Path, (rows, cols): (u16, u16)) -> Self {
+    pub fn start(program: &str, arguments: &[&str], home: &Path, size: (u16, u16)) -> Self {
+        Self::start_with(program, arguments, home, size, &[])
+    }
+
+    /// Start it with variables of the environment.
+    pub fn start_with(
+        program: &str,
+        arguments: &[&str],
+        home: &Path,
+        (rows, cols): (u16, u16),
+        variables: &[(&str, &str)],
+    ) -> Self {
         let size = PtySize {
             rows,
             cols,
@@ -59,6 +70,9 @@ impl Terminal {
         command.env("HOME", home);
         command.env("TERM", "xterm-256color");
         command.env_remove("NO_COLOR");
+        for (name, value) in variables {
+            command.env(name, value);
+        }
         let started = Instant::now();
         let child = pair.slave.spawn_command(command).expect("the program");
         let keys = pair.master.take_writer().expect("a writer");

@@ -77,6 +77,47 @@ fn open_index_ask_stop_zoom_open_source_and_quit() {
     assert_eq!(left, Left::CLEAN);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_document_is_opened_in_the_editor_of_the_user_and_the_screen_comes_back() {
+    let home = home();
+    let typed = home.path().join("typed");
+    let script = format!(
+        "echo \"line $1 of $(basename \"$2\")\"\nread -r line\necho \"$line\" > '{}'\n",
+        typed.display()
+    );
+    let editor = home.path().join("editor.sh");
+    fs::write(&editor, script).expect("written");
+    let editor = format!("sh '{}'", editor.display());
+    let mut terminal = Terminal::start_with(
+        env!("CARGO_BIN_EXE_ragscope"),
+        &["notes"],
+        home.path(),
+        LARGE,
+        &[("VISUAL", &editor)],
+    );
+    terminal.wait_for("2 files, 2 chunks");
+
+    ask(&mut terminal, "Where was Tam Reeve born?");
+    terminal.wait_for("done in");
+    terminal.send(ESCAPE);
+    terminal.wait_without("enter ask");
+    terminal.send("3e");
+    terminal.wait_for("line +1 of reeve.txt");
+
+    // its keys are its own
+    terminal.send("q1z\r");
+    terminal.wait_for("5 Refinement");
+    assert_eq!(fs::read_to_string(&typed).expect("written"), "q1z\n");
+    terminal.send("1z");
+    terminal.wait_without("5 Refinement");
+
+    terminal.send("q");
+    let (status, left) = terminal.ended();
+    assert!(status.success(), "{status}");
+    assert_eq!(left, Left::CLEAN);
+}
+
 #[test]
 fn the_terminal_comes_back_after_a_signal() {
     for (signal, code) in [("-TERM", 143), ("-HUP", 129), ("-INT", 130)] {

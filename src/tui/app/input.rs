@@ -45,7 +45,7 @@ impl App {
     }
 
     /// Returns whether keys go to the question alone.
-    fn is_at_question(&self) -> bool {
+    pub(super) fn is_at_question(&self) -> bool {
         self.ui.field.is_none() && self.overlay.is_none() && self.ui.panes.focus == Focus::Input
     }
 

@@ -332,7 +332,18 @@ impl App {
         }
     }
 
-    pub(super) fn quit_now(&mut self) {
+    /// Empties the question that is typed, as a shell does; otherwise quits at once.
+    pub(super) fn interrupt(&mut self) {
+        if self.is_at_question() && !self.ui.question.text.is_empty() {
+            self.ui.question.set("");
+            let quit = self.keymap.sign(Action::QuitNow);
+            self.notify(format!("{quit} again quits"));
+        } else {
+            self.quit_now();
+        }
+    }
+
+    fn quit_now(&mut self) {
         self.effects.push(Effect::Quit);
     }
 

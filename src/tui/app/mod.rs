@@ -31,7 +31,7 @@ use super::screen::Screen;
 use super::state::State;
 use super::theme::{Depth, Theme, Tone};
 use super::ui::{Focus, Notice, Ui};
-use super::view::{Reaction, Scene};
+use super::view::{Passage, Reaction, Scene};
 use replay::{Behind, Opening};
 
 /// A change outside the screen.
@@ -47,6 +47,8 @@ pub enum Effect {
     Mouse(bool),
     /// Write a file and report the outcome.
     Write { path: PathBuf, text: String },
+    /// Open a file in the user's editor, at a line from 1.
+    Edit { path: PathBuf, line: u32 },
     /// Add a question to the history.
     Remember(String),
     /// Close the screen.
@@ -60,6 +62,8 @@ pub struct App {
     frozen: Option<Box<State>>,
     /// The recorded run that is to be played when all of it is here.
     opening: Option<Opening>,
+    /// The passage that is to be opened in the user's editor when the path of its document is here.
+    editing: Option<Passage>,
     /// The session behind a run that is played from the list of threads.
     behind: Option<Behind>,
     ui: Ui,
@@ -93,6 +97,7 @@ impl App {
             state: State::default(),
             frozen: None,
             opening: None,
+            editing: None,
             behind: None,
             ui,
             overlay: None,
@@ -145,6 +150,7 @@ impl App {
             Event::Session(SessionEvent::UtilityMeasured { .. }) => self.ui.work.measuring = None,
             Event::Session(SessionEvent::ModelPulled { model }) => self.model_pulled(model),
             Event::Session(SessionEvent::IndexFinished { report }) => self.folder_changed(report),
+            Event::Session(SessionEvent::SourceOpened { source }) => self.edit_opened(source),
             Event::Session(SessionEvent::OperationFailed { operation, .. }) => {
                 self.operation_failed(*operation);
             }
@@ -243,6 +249,7 @@ impl App {
         match operation {
             Operation::Ask => self.ui.work.pending = None,
             Operation::OpenRun => self.opening = None,
+            Operation::OpenSource => self.editing = None,
             Operation::MeasureUtility => self.ui.work.measuring = None,
             Operation::Engine => self.ui.work.clear(),
             // what shows their result waits for it

@@ -174,11 +174,7 @@ impl App {
             .why_not_opened()
             .map_or(Origin::Waiting, Origin::Recorded);
         if origin == Origin::Waiting {
-            self.send(Command::OpenSource {
-                document: passage.document.clone(),
-                first_line: passage.first_line,
-                last_line: passage.last_line,
-            });
+            self.request_source(&passage);
         }
 
         let recorded = self.recorded_source(&passage);
@@ -188,6 +184,53 @@ impl App {
             None => view,
         };
         self.open(view);
+    }
+
+    /// Requests the document of what is selected, for the user's editor.
+    pub(super) fn edit_source(&mut self) {
+        let Some(Request::OpenSource(passage)) = self.request(Action::OpenSource) else {
+            self.refuse("nothing to edit: select a hit or a sentence with a citation");
+            return;
+        };
+        if let Some(reason) = self.why_not_opened() {
+            self.refuse(reason);
+            return;
+        }
+        self.request_source(&passage);
+        self.editing = Some(passage);
+    }
+
+    /// Opens a document in the user's editor, if that was requested.
+    pub(super) fn edit_opened(&mut self, source: &Source) {
+        let is_wanted = |passage: &mut Passage| passage.document == source.document;
+        let Some(passage) = self.editing.take_if(is_wanted) else {
+            return;
+        };
+        if source.places.is_empty() {
+            self.effects.push(Effect::Edit {
+                path: source.path.clone().into(),
+                line: passage.first_line,
+            });
+        } else {
+            let open = self.keymap.sign(Action::OpenSource);
+            self.refuse(format!(
+                "{} is not a text file: {open} shows its text",
+                passage.document
+            ));
+        }
+    }
+
+    fn request_source(&mut self, passage: &Passage) {
+        self.send(Command::OpenSource {
+            document: passage.document.clone(),
+            first_line: passage.first_line,
+            last_line: passage.last_line,
+        });
+    }
+
+    /// Returns whether the screen captures the mouse.
+    pub(in crate::tui) fn takes_mouse(&self) -> bool {
+        self.ui.mouse
     }
 
     /// Returns the reason that the document itself is unavailable; `None` when it can be requested.

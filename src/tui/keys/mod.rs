@@ -136,7 +136,7 @@ macro_rules! action_list {
             Sessions = "sessions" Panes ["S"] "find, resume, play or rename a thread of recorded runs" => App::open_sessions;
             IndexReport = "index-report" Panes ["I"] "show what was indexed and what was skipped" => |app| app.open(overlays::Report);
             Log = "log" Panes ["L"] "show warnings and errors" => App::open_log;
-            Save = "save" Panes ["e"] "save the run as Markdown" => App::save_run;
+            Save = "save" Panes ["X"] "save the run as Markdown" => App::save_run;
             SaveThread = "save-thread" Panes ["ctrl-s"] "save the thread as Markdown" => App::save_thread;
             SaveScreen = "save-screen" Panes ["E"] "save the screen as text" => App::save_screen;
             SavePicture = "save-picture" Panes ["P"] "save the screen as an SVG picture" => App::save_picture;
@@ -184,6 +184,7 @@ macro_rules! action_list {
             NextMatch = "next-match" Reading ["n"] "next match" => |app| app.go_to_match(look::Match::Next);
             PreviousMatch = "previous-match" Reading ["N"] "previous match" => |app| app.go_to_match(look::Match::Previous);
             Copy = "copy" Reading ["y"] "copy the selection (OSC 52)" => App::copy;
+            Edit = "edit" Reading ["e"] "open the document in $VISUAL or $EDITOR, at the line" => App::edit_source;
             Freeze = "freeze" Reading ["F"] "freeze or resume the display" => App::freeze;
             Mouse = "mouse" Reading ["m"] "turn the mouse off or on (off: select text in the terminal)" => App::toggle_mouse;
             PaletteByColon = "commands" Reading [":"] "find a command by name" => |app| app.open_list(overlays::Palette::default());
@@ -196,7 +197,7 @@ macro_rules! action_list {
             NewThread = "new-thread" Everywhere ["ctrl-t"] "begin a new thread with the next question" => App::new_thread;
             Palette = "palette" Everywhere ["ctrl-p"] "find a command by name" => |app| app.open_list(overlays::Palette::default());
             HelpKey = "help-key" Everywhere ["f1"] "show the keys that work here" => App::open_help;
-            QuitNow = "quit-now" Everywhere ["ctrl-c"] "quit at once" => App::quit_now;
+            QuitNow = "quit-now" Everywhere ["ctrl-c"] "empty the question, or quit at once" => App::interrupt;
         }
     };
 }

@@ -57,6 +57,9 @@ impl View for Settings {
     }
 
     fn hints(&self) -> &'static [(Action, &'static str)] {
+        if self.typed.is_some() {
+            return &[(Action::Back, "all settings"), (Action::Accept, "change")];
+        }
         &[
             (Action::Back, "close"),
             (Action::Choose, "change"),

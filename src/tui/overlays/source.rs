@@ -118,14 +118,18 @@ impl View for Source {
         &[
             (Action::Back, "close"),
             (Action::SwitchSource, "raw/rendered"),
+            (Action::Edit, "edit"),
             (Action::Search, "search"),
             (Action::Copy, "copy"),
         ]
     }
 
     fn act(&self, action: Action, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Request> {
-        if action != Action::SwitchSource {
-            return None;
+        match action {
+            // for the editor
+            Action::OpenSource => return Some(Request::OpenSource(self.passage.clone())),
+            Action::SwitchSource => {}
+            _ => return None,
         }
         let form = self.document.as_ref().map(|document| &document.form);
         Some(if form.is_some_and(document::is_rendered) {

@@ -139,9 +139,11 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
 struct Columns {
     cells: usize,
     ranks: bool,
-    /// Cells of the bar and the reason why a hit was dropped; a narrow table has one or the other.
-    reason: usize,
+    /// True when a dropped hit has both its bar and the reason; a narrow table has one or the other.
+    has_both: bool,
     location: usize,
+    /// Cells of the reasons, which the text follows.
+    reason: usize,
     /// Cells of the text of each hit; 0 for no text.
     text: usize,
 }
@@ -151,45 +153,49 @@ impl Columns {
         let ranks = cells >= 74;
         let numbers = 7 + 7 + 7 + if ranks { 8 } else { 0 };
         let has_both = cells >= 90;
-        let reason = REASON + if has_both { BAR + 2 } else { 0 };
-        let location = cells.saturating_sub(GUTTER + numbers + reason + 1);
+        let bar = if has_both { BAR + 2 } else { 0 };
 
         let mut columns = Self {
             cells,
             ranks,
-            reason,
-            location,
+            has_both,
+            location: cells.saturating_sub(GUTTER + numbers + bar + REASON + 1),
+            reason: REASON,
             text: 0,
         };
         if has_both {
-            columns.share_rest(run);
+            columns.fit(run);
         }
         columns
     }
 
-    /// Gives what the locations leave to the reasons, and then to the texts of the hits.
-    fn share_rest(&mut self, run: &Run) {
-        let mut widest_location = 0;
-        let mut widest_reason = 0;
-        for lookup in &run.lookups {
-            for hit in lookup.hits() {
-                let location = words::chunk_location(&hit.chunk);
-                widest_location = widest_location.max(text::width(&location));
-                if let Some(dropped) = lookup.dropped(hit.chunk.id) {
-                    let reason = words::drop_reason(dropped, lookup);
-                    widest_reason = widest_reason.max(2 + text::width(&reason));
-                }
+    /// Gives locations and reasons the cells that they need; what is left goes to the texts of the hits, or to
+    /// the locations when it is too little for them.
+    fn fit(&mut self, run: &Run) {
+        let hits = run
+            .lookups
+            .iter()
+            .flat_map(|lookup| lookup.hits().iter().map(move |hit| (lookup, &hit.chunk)));
+        let mut location = 0;
+        let mut reason = 0;
+        for (lookup, chunk) in hits {
+            location = location.max(text::width(&words::chunk_location(chunk)));
+            if let Some(dropped) = lookup.dropped(chunk.id) {
+                reason = reason.max(2 + text::width(&words::drop_reason(dropped, lookup)));
             }
         }
 
-        let mut rest = self.location.saturating_sub(widest_location);
-        let more = widest_reason.saturating_sub(REASON).min(rest);
-        self.reason += more;
-        self.location -= more;
-        rest -= more;
-        if rest >= MIN_TEXT + TEXT_GAP {
-            self.location -= rest;
-            self.text = rest - TEXT_GAP;
+        let location = location.min(self.cells / 3);
+        let available = self.location + self.reason;
+        let Some(left) = available.checked_sub(location + reason) else {
+            return;
+        };
+        self.reason = reason;
+        if left >= TEXT_GAP + MIN_TEXT {
+            self.location = location;
+            self.text = left - TEXT_GAP;
+        } else {
+            self.location = location + left;
         }
     }
 }
@@ -407,7 +413,7 @@ impl LookupRows<'_> {
             words::score(hit.fused.score, 3)
         );
         line.push_span(scene.span(tone, numbers));
-        if columns.reason > REASON || dropped.is_none() {
+        if columns.has_both || dropped.is_none() {
             line.push_span(Span::raw("  "));
             for span in scene.bar(hit.fused.score / best, BAR) {
                 line.push_span(span);

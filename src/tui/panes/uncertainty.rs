@@ -217,7 +217,11 @@ fn bar_cells(cells: usize) -> usize {
 }
 
 fn decision_span(page: &Page<'_>, uncertainty: &Measured) -> Span<'static> {
+    let threshold = uncertainty.threshold.unwrap_or(f32::INFINITY);
+    let is_above = uncertainty.value > threshold;
     match uncertainty.decision {
+        // a sentence is rewritten once
+        Decision::Keep if is_above => page.span(Tone::Quiet, "kept: already rewritten"),
         Decision::Measured => page.span(Tone::Quiet, "measured"),
         Decision::Keep => page.span(Tone::Good, "✓ keep"),
         Decision::Retrieve => page.span(Tone::Warning, "? retrieve"),

@@ -548,6 +548,48 @@ fn open_run(number: u32) -> Command {
 }
 
 #[test]
+fn a_document_is_edited_where_it_is_once_its_path_is_known() {
+    let requested = [Command::OpenSource {
+        document: "people/oakes.md".to_owned(),
+        first_line: 12,
+        last_line: 14,
+    }];
+    let edited = Effect::Edit {
+        path: "/home/me/notes/people/oakes.md".into(),
+        line: 12,
+    };
+    // from a pane, and from the source that is open
+    for keys in ["3 j e", "3 j o e"] {
+        let mut screen = answered();
+        screen.press(keys);
+        let commands = screen.commands();
+        assert!(commands.ends_with(&requested), "{keys}: {commands:?}");
+        screen.session(source());
+        let effects = screen.app.take_effects();
+        assert_eq!(effects, std::slice::from_ref(&edited), "{keys}");
+        screen.session(source());
+        assert!(screen.app.take_effects().is_empty(), "{keys}");
+    }
+    replayed(recorded().len())
+        .press("3 j e")
+        .shows("a replay does not open documents");
+    ready().press("esc e").shows("nothing to edit");
+}
+
+#[test]
+fn ctrl_c_empties_the_question_before_it_quits() {
+    let mut screen = ready();
+    screen
+        .type_text("Who was")
+        .press("ctrl-c")
+        .hides("Who was")
+        .shows("^C again quits");
+    assert!(screen.app.take_effects().is_empty());
+    screen.press("ctrl-c");
+    assert_eq!(screen.app.take_effects(), [Effect::Quit]);
+}
+
+#[test]
 fn zooming_shows_more() {
     // the words and tokens of the selected sentence
     let mut screen = answered();
@@ -812,7 +854,7 @@ fn presets_and_choices_are_listed_with_their_sentences() {
 #[test]
 fn saving_asks_for_files() {
     let mut screen = answered();
-    screen.press("e E");
+    screen.press("X E");
     let files: Vec<(String, String)> = screen
         .app
         .take_effects()
