@@ -17,6 +17,7 @@ use super::player::Player;
 use super::state::Model;
 use super::text;
 use super::theme::Tone;
+use super::tour::STOPS;
 use super::ui::{Field, Focus, Notice, PROMPT};
 use super::view::Scene;
 
@@ -236,6 +237,45 @@ pub fn tab_at(column: u16) -> Option<Pane> {
         end += text::width(&tab(*pane)) + 2;
         usize::from(column) < end
     })
+}
+
+/// Returns the rows of the guided tour, with the rule above them; 0 outside of it.
+pub fn tour_rows(scene: &Scene<'_>, width: u16) -> u16 {
+    let stop = scene.ui.tour.and_then(|stop| STOPS.get(stop));
+    let cells = usize::from(width).saturating_sub(2);
+    stop.map_or(0, |stop| {
+        text::wrap(&stop.words(scene.keymap), cells).len() as u16 + 1
+    })
+}
+
+/// Draws the stop of the guided tour: a rule with its number and the keys, then what it says.
+pub fn tour(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
+    let Some((at, stop)) = scene.ui.tour.and_then(|at| Some((at, STOPS.get(at)?))) else {
+        return;
+    };
+
+    let title = format!("── tour, {} of {} ", at + 1, STOPS.len());
+    let mut keys = Line::default();
+    for (action, what) in [(Action::Tour, "next"), (Action::Back, "leave the tour")] {
+        keys.push_span(Span::raw(" "));
+        keys.spans.extend(scene.hint(action, what));
+        keys.push_span(Span::raw(" "));
+    }
+    let width = usize::from(area.width);
+    let rule = width.saturating_sub(text::width(&title) + keys.width());
+    let mut head = Line::from(scene.span(Tone::Focus, title));
+    head.push_span(scene.span(Tone::Focus, "─".repeat(rule)));
+    head.spans.extend(keys.spans);
+
+    let words = stop.words(scene.keymap);
+    let rows = text::wrap(&words, width.saturating_sub(2));
+    let rows = rows.into_iter().map(|range| {
+        let row = scene.span(Tone::Text, words[range].to_owned());
+        Line::from(vec![Span::raw(" "), row])
+    });
+    for (line, row) in std::iter::once(head).chain(rows).zip(area.rows()) {
+        (&line).render(row, buffer);
+    }
 }
 
 /// Draws the question being typed; in a replay, its progress.

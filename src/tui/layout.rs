@@ -23,6 +23,8 @@ const ROW_SHARES: [u16; 2] = [11, 10];
 const STEP_FACTOR: f64 = 1.25;
 /// Maximum rows of the input.
 const MAX_INPUT_ROWS: u16 = 5;
+/// Maximum rows of the guided tour.
+const MAX_TOUR_ROWS: u16 = 6;
 
 /// The input of the layout.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +37,8 @@ pub struct Needs {
     pub progress: bool,
     /// Rows that the question takes.
     pub input_rows: u16,
+    /// Rows of the guided tour; 0 outside of it.
+    pub tour_rows: u16,
     pub panes: PaneNeeds,
 }
 
@@ -96,6 +100,7 @@ pub struct Layout {
     pub progress: Rect,
     pub tabs: Rect,
     pub panes: Vec<(Pane, Rect)>,
+    pub tour: Rect,
     pub input: Rect,
     pub status: Rect,
 }
@@ -106,11 +111,12 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
         return None;
     }
     let wide = area.width >= WIDE.0 && area.height >= WIDE.1;
-    let [header, progress, tabs, body, input, status] = Split::vertical([
+    let [header, progress, tabs, body, tour, input, status] = Split::vertical([
         Constraint::Length(1),
         Constraint::Length(u16::from(needs.progress)),
         Constraint::Length(u16::from(!wide)),
         Constraint::Min(6),
+        Constraint::Length(needs.tour_rows.min(MAX_TOUR_ROWS)),
         Constraint::Length(needs.input_rows.clamp(1, MAX_INPUT_ROWS)),
         Constraint::Length(1),
     ])
@@ -129,6 +135,7 @@ pub fn layout(area: Rect, needs: Needs) -> Option<Layout> {
         progress,
         tabs,
         panes,
+        tour,
         input,
         status,
     })
@@ -251,6 +258,7 @@ mod tests {
             zoomed: false,
             progress: false,
             input_rows: 1,
+            tour_rows: 0,
             panes,
         };
         layout(Rect::new(0, 0, width, height), needs)

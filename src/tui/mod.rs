@@ -12,6 +12,7 @@
 //! | [`theme`], [`text`] | its look |
 //! | [`app`] | the reaction to keys and records |
 //! | [`player`], [`save`], [`picture`] | recorded runs, files |
+//! | [`tour`] | the guided tour |
 //! | [`event_loop`], [`terminal`], [`editor`] | the outside |
 //!
 //! Nothing here waits for the engine: commands go down a channel and records come up another.
@@ -31,6 +32,7 @@ pub mod document;
 pub mod panes;
 pub mod overlays;
 pub mod fuzzy;
+pub mod tour;
 pub mod layout;
 pub mod chrome;
 pub mod screen;

@@ -37,6 +37,7 @@ impl Screen<'_> {
         for (pane, area) in &layout.panes {
             self.draw_pane(*pane, *area, buffer);
         }
+        chrome::tour(scene, layout.tour, buffer);
         chrome::input(scene, layout.input, buffer);
         if let Some(open) = self.overlay {
             draw_overlay(scene, open, layout, buffer);

@@ -368,6 +368,7 @@ impl App {
             self.effects.push(Effect::Stop);
             self.ui.work.pending = None;
             self.notify("stopping …");
+        } else if self.leave_tour() {
         } else if self.ui.panes.focus == Focus::Panes && self.is_preparing() {
             // what is done stays, and the next update continues from there
             self.effects.push(Effect::Stop);

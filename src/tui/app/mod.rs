@@ -9,6 +9,7 @@ mod models;
 mod overlay;
 mod replay;
 mod thread;
+mod tour;
 
 use std::path::PathBuf;
 
@@ -21,6 +22,7 @@ use crate::event::{
 use crate::story::words;
 
 use super::ascii;
+use super::chrome;
 use super::keys::{Action, Context, Keymap, action_list};
 use super::layout::{Layout, Needs, inside, layout};
 use super::options::Options;
@@ -186,6 +188,9 @@ impl App {
         }
         work.turn = None;
         self.ui.panes.reset_scrolls();
+        if !is_recorded {
+            self.tour_question_asked();
+        }
     }
 
     /// Says that a folder is ready for questions, or what an update of it changed.
@@ -413,6 +418,7 @@ impl App {
             zoomed: self.ui.panes.zoomed,
             progress: self.shown().indexing.is_some(),
             input_rows: self.ui.question.rows(self.size.width),
+            tour_rows: chrome::tour_rows(&self.scene(), self.size.width),
             panes: self.ui.panes.needs,
         };
         layout(self.size, needs)

@@ -216,4 +216,10 @@ fn suggestion_rows(page: &mut Page<'_>) {
             page.item_text(item, Tone::Quiet, "     ", &suggestion.shows);
         }
     }
+
+    page.gap();
+    let tour = scene.hint(Action::Tour, "shows you around in two minutes");
+    let mut line = Line::from("   ");
+    line.spans.extend(tour);
+    page.line(line);
 }

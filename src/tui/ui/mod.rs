@@ -44,6 +44,8 @@ pub struct Ui {
     pub work: Work,
     pub next_run: NextRun,
     pub notice: Option<Notice>,
+    /// The stop of the guided tour; `None` outside of it.
+    pub tour: Option<usize>,
     /// The number of entries of the log that the user has seen.
     pub seen_entries: usize,
     /// Time since the screen opened.
@@ -68,6 +70,7 @@ impl Ui {
             work: Work::default(),
             next_run: NextRun::new(&options.config, &options.paths.config.join("presets")),
             notice: None,
+            tour: None,
             seen_entries: 0,
             clock: Duration::ZERO,
             mouse: options.config.screen.mouse,

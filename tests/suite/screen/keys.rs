@@ -590,6 +590,43 @@ fn ctrl_c_empties_the_question_before_it_quits() {
 }
 
 #[test]
+fn the_tour_goes_from_pane_to_pane_and_can_be_left() {
+    let mut screen = ready();
+    screen
+        .shows("^G shows you around")
+        .press("ctrl-g")
+        .shows("tour, 1 of 10")
+        .shows("press enter to ask it")
+        .shows("ask> Where was the teacher of Mira Oakes born?");
+
+    // asking the question is the next stop
+    screen
+        .press("enter")
+        .apply(&recorded())
+        .shows("tour, 2 of 10")
+        .shows("▸3 Retrieval");
+    screen.press("ctrl-g").shows("▸1 Answer");
+    screen.press("z ctrl-g").shows("▸2 Uncertainty");
+    screen.press("ctrl-g ctrl-g");
+    screen
+        .shows("tour, 6 of 10")
+        .shows("ask> Which ship carried coal in 1871?");
+
+    // esc leaves it, and the last stop ends it
+    screen
+        .press("esc")
+        .hides("6 of 10")
+        .shows("^G begins it again");
+    screen.press("ctrl-g").shows("tour, 1 of 10");
+    for _ in 1..10 {
+        screen.press("ctrl-g");
+    }
+    screen.shows("tour, 10 of 10");
+    screen.press("ctrl-g").shows("the tour is over");
+    replayed(3).press("ctrl-g").shows("this is a recorded run");
+}
+
+#[test]
 fn zooming_shows_more() {
     // the words and tokens of the selected sentence
     let mut screen = answered();

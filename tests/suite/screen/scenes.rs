@@ -62,6 +62,7 @@ pub fn scenes() -> Vec<(&'static str, Screen)> {
         ("source_table", opened("3 j o", table())),
         ("source_reading", at(answered(), "3 j o")),
         ("prompts", at(answered(), "p j")),
+        ("tour", at(ready(), "ctrl-g")),
         ("settings", at(answered(), "s j j j j j")),
         ("settings_changed", at(answered(), "s enter")),
         ("settings_typed", at(answered(), "s j enter 7")),

@@ -1,0 +1,55 @@
+//! The guided tour: from stop to stop, and out of it.
+
+use crate::tui::keys::Action;
+use crate::tui::tour::{Place, STOPS};
+
+use super::App;
+
+impl App {
+    /// Begins the tour, or goes to its next stop; behind the last one the tour is over.
+    pub(super) fn tour(&mut self) {
+        if !self.has_engine() {
+            return;
+        }
+        if self.ui.question.suggestions.is_empty() {
+            self.refuse("the tour is about the demo: `ragscope demo` opens it");
+            return;
+        }
+
+        self.overlay = None;
+        self.ui.panes.zoomed = false;
+        let stop = self.ui.tour.map_or(0, |stop| stop + 1);
+        self.ui.tour = Some(stop).filter(|stop| *stop < STOPS.len());
+        match STOPS.get(stop).map(|stop| stop.place) {
+            Some(Place::Question(number)) => {
+                self.take_suggestion(number);
+                // the stop says what it is about
+                self.ui.notice = None;
+                self.ui.panes.focus_input();
+            }
+            Some(Place::Pane(pane)) => self.focus(pane),
+            None => {
+                let again = self.keymap.sign(Action::Tour);
+                self.notify(format!("the tour is over: {again} begins it again"));
+            }
+        }
+    }
+
+    /// Leaves the tour. Returns whether there was one.
+    pub(super) fn leave_tour(&mut self) -> bool {
+        let was_on = self.ui.tour.take().is_some();
+        if was_on {
+            let again = self.keymap.sign(Action::Tour);
+            self.notify(format!("tour left: {again} begins it again"));
+        }
+        was_on
+    }
+
+    /// Continues when the question of the stop is asked.
+    pub(super) fn tour_question_asked(&mut self) {
+        let place = self.ui.tour.and_then(|stop| STOPS.get(stop));
+        if place.is_some_and(|stop| matches!(stop.place, Place::Question(_))) {
+            self.tour();
+        }
+    }
+}
