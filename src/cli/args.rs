@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use clap::builder::ValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use rmcp::schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::eval::Evaluation;
 use super::probe::ProbeCommand;
@@ -184,7 +186,9 @@ impl FromArgMatches for Asked {
 }
 
 /// The documents to retrieve from.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Default, Args, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(crate = "rmcp::schemars")]
 pub struct DocumentFlags {
     /// Retrieve from these paths only, e.g. `reports/**` (repeatable)
     #[arg(long, value_name = "GLOB", help_heading = "Documents")]
@@ -201,8 +205,8 @@ pub struct DocumentFlags {
 }
 
 impl DocumentFlags {
-    /// Returns the flags as a value of `retriever.filter`; `None` when there are none.
-    fn filter(&self) -> Option<String> {
+    /// Returns the terms of `retriever.filter`; `None` when there are no flags.
+    fn terms(&self) -> Option<String> {
         let term = |name: &str, value: &String| format!("\"{name}:{value}\"");
         let only = self.only.iter().map(|glob| term("only", glob));
         let types = self.types.iter().map(|name| term("type", name));
@@ -217,18 +221,25 @@ impl DocumentFlags {
     /// # Errors
     /// A glob or a date that is none.
     pub fn limit(&self, layers: &mut Layers) -> Result<(), Problem> {
-        let Some(filter) = self.filter() else {
-            return Ok(());
+        if let Some((key, value)) = self.setting()? {
+            layers.set("flags", &key, &value)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the flags as a `key = value` setting; `None` when there are none.
+    ///
+    /// # Errors
+    /// As [`DocumentFlags::limit`].
+    pub fn setting(&self) -> Result<Option<(String, String)>, Problem> {
+        let Some(filter) = self.terms() else {
+            return Ok(None);
         };
         let parsed = filter.parse::<DocumentFilter>();
         let parsed = parsed
             .map_err(|error| Problem::new(error, "see `ragscope ask --help` for examples"))?;
-        layers.set(
-            "flags",
-            "retriever.filter",
-            &toml::Value::from(parsed.to_string()).to_string(),
-        )?;
-        Ok(())
+        let value = toml::Value::from(parsed.to_string()).to_string();
+        Ok(Some(("retriever.filter".to_owned(), value)))
     }
 }
 
@@ -270,6 +281,12 @@ pub enum Subcommands {
         limit: u32,
         #[command(flatten)]
         documents: DocumentFlags,
+    },
+    /// Serve folders to other programs as a server of the Model Context Protocol, over stdin and stdout
+    Mcp {
+        /// Folders of documents, served as one corpus
+        #[arg(value_name = "FOLDER", required = true)]
+        folders: Vec<PathBuf>,
     },
     /// Link related chunks within each document by attention, and print the links (--json: of every document)
     #[command(override_usage = "ragscope links [OPTIONS] <FOLDER>... [DOCUMENT]")]

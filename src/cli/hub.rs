@@ -133,6 +133,8 @@ impl Commands {
             | Command::Refresh
             | Command::TracePassage { .. }
             | Command::OpenSource { .. }
+            | Command::Search { .. }
+            | Command::ListDocuments
             | Command::MeasureUtility { .. }
             | Command::LoadModels { .. } => self.engine.send(command),
         };
@@ -222,6 +224,8 @@ fn serve_runs(requests: &Receiver<Command>, paths: &Paths, tee: &Tee) {
             | Command::Refresh
             | Command::TracePassage { .. }
             | Command::OpenSource { .. }
+            | Command::Search { .. }
+            | Command::ListDocuments
             | Command::MeasureUtility { .. }
             | Command::LoadModels { .. }
             | Command::PullModel { .. }

@@ -18,6 +18,7 @@ mod formats;
 mod inspect;
 mod links;
 mod search;
+mod mcp;
 mod pull;
 mod doctor;
 pub mod demo;
@@ -32,7 +33,7 @@ pub use hub::{Commands, Hub, Sink};
 pub use interrupt::Interrupt;
 pub use output::Output;
 
-use crate::config::{ConfigError, Layers, LinkerKind, Paths, RetrieverKind};
+use crate::config::{ConfigError, Layers, LinkerKind, Paths};
 use crate::corpus;
 use crate::event::Problem;
 use args::ModelsCommand;
@@ -177,15 +178,10 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
             documents,
         }) => {
             let mut layers = layers()?;
-            if layers.config()?.retriever.kind == RetrieverKind::Off {
-                // a preset without retrieval says nothing about a search
-                layers.set("search", "retriever.kind", "hybrid")?;
-            }
             documents.limit(&mut layers)?;
-            let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
-            layers.set("search", "retriever.keep", &limit.to_string())?;
-            Work::new(layers, &paths, out)?.search(&asked.folders, &asked.question, limit)
+            Work::new(layers, &paths, out)?.search(&asked.folders, &asked.question, *limit)
         }
+        Some(Subcommands::Mcp { folders }) => mcp::run(folders, layers()?, &paths),
         Some(Subcommands::Eval(what)) => eval::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Probe(what)) => probe::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Demo) => demo::print(&arguments.shared, &paths, out),

@@ -191,7 +191,8 @@ fn with_advice(kind: &str, text: &str, advice: Option<&str>) -> String {
     }
 }
 
-fn progress_line(event: &SessionEvent) -> Option<String> {
+/// Returns the progress of loading, indexing or training as a line; `None` for other events.
+pub(super) fn progress_line(event: &SessionEvent) -> Option<String> {
     match event {
         SessionEvent::ModelLoadProgressed {
             role,

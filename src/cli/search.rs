@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::config::{Config, RetrieverKind};
 use crate::event::{Hit, Ranked, harmless};
 use crate::story::text::one_line;
 use crate::story::words;
@@ -12,14 +13,19 @@ use super::work::{Work, check_asked};
 /// Maximum characters of a chunk in the text output.
 const MAX_CHARACTERS: usize = 200;
 
+/// Returns the `key = value` settings of a search for `limit` chunks, on top of `config`.
+pub(super) fn settings(config: &Config, limit: u32) -> Vec<(String, String)> {
+    let mut settings = vec![("retriever.keep".to_owned(), limit.to_string())];
+    // a preset without retrieval says nothing about a search
+    if config.retriever.kind == RetrieverKind::Off {
+        settings.push(("retriever.kind".to_owned(), "hybrid".to_owned()));
+    }
+    settings
+}
+
 impl Work<'_> {
     /// Updates the indexes and prints the best chunks for a query; nothing is generated.
-    pub fn search(
-        mut self,
-        folders: &[PathBuf],
-        query: &str,
-        limit: usize,
-    ) -> Result<Exit, Stopped> {
+    pub fn search(mut self, folders: &[PathBuf], query: &str, limit: u32) -> Result<Exit, Stopped> {
         if query.trim().is_empty() {
             let advice = "pass it in quotes after the folder";
             return Err(Failure::usage("the query is empty", advice).into());
@@ -27,8 +33,9 @@ impl Work<'_> {
         check_asked(folders, query)?;
         self.observer.be_silent();
         self.prepare(folders)?;
-        let mut retrieval = self.run(|worker, publish| worker.search(query, publish))?;
-        retrieval.hits.truncate(limit);
+        let settings = settings(&self.layers.config()?, limit);
+        let mut retrieval = self.run(|worker, publish| worker.search(query, &settings, publish))?;
+        retrieval.hits.truncate(limit as usize);
 
         let out = &mut *self.observer.out;
         if out.json {

@@ -26,6 +26,13 @@ pub enum Command {
         first_line: u32,
         last_line: u32,
     },
+    /// Search the open corpus as a question would, without generating anything.
+    Search {
+        query: String,
+        overrides: Vec<(String, String)>,
+    },
+    /// List the documents of the open corpus.
+    ListDocuments,
     /// Measure the utility of a finished run's context. `hits` are its chunks in the order of their
     /// labels; `own` is the answer of the run, used where `overrides` have no reference answer.
     MeasureUtility {
@@ -66,6 +73,8 @@ impl Command {
             Self::Open { .. } => Operation::Open,
             Self::Reindex { .. } | Self::Refresh => Operation::Index,
             Self::OpenSource { .. } => Operation::OpenSource,
+            Self::Search { .. } => Operation::Search,
+            Self::ListDocuments => Operation::ListDocuments,
             Self::MeasureUtility { .. } => Operation::MeasureUtility,
             Self::TracePassage { .. } => Operation::TracePassage,
             Self::LoadModels { .. } => Operation::LoadModels,

@@ -18,6 +18,10 @@ pub enum Operation {
     Link,
     /// Reading a document for the source viewer.
     OpenSource,
+    /// Searching the corpus, without generating anything.
+    Search,
+    /// Listing the documents of the corpus.
+    ListDocuments,
     /// Measuring the utility of a finished run's context.
     MeasureUtility,
     /// Tracing a passage: searching for a phrase among the chunks.

@@ -318,6 +318,9 @@ pub struct RunSummary {
     /// The first run of its thread, where that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
+    /// The folders of its corpus, as [`CorpusCard::arguments`] names them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folders: Option<String>,
 }
 
 impl RunSummary {

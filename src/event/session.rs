@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     CorpusCard, IndexProgress, IndexReport, LinkReport, ModelCard, ModelList, ModelRole, Operation,
-    ProbeCard, ProbeProgress, Problem, PullProgress, PulledModel, RunSummary, Source, TracedLookup,
-    Utility,
+    ProbeCard, ProbeProgress, Problem, PullProgress, PulledModel, Retrieval, RunSummary, Source,
+    TracedLookup, Utility,
 };
 
 /// Everything that can happen outside a run: loading, indexing, reading.
@@ -33,6 +33,10 @@ pub enum SessionEvent {
     LinksFinished { report: LinkReport },
     /// The text of a document was read for the source viewer.
     SourceOpened { source: Source },
+    /// The open corpus was searched on request, outside any run.
+    Searched { retrieval: Retrieval },
+    /// The paths of the documents in the open corpus.
+    DocumentsListed { documents: Vec<String> },
     /// A phrase was searched for among the chunks, and its chunks ranked for the queries of a run.
     PassageTraced {
         phrase: String,

@@ -430,6 +430,8 @@ pub fn operation(operation: Operation) -> &'static str {
         Operation::Index => "index",
         Operation::Link => "link",
         Operation::OpenSource => "open source",
+        Operation::Search => "search",
+        Operation::ListDocuments => "list the documents",
         Operation::MeasureUtility => "measure the utility",
         Operation::TracePassage => "trace a passage",
         Operation::ListModels => "list the models",

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::read::read_line;
 use super::summaries::{RunFile, Summaries};
 use super::{ENDING, TraceError};
-use crate::event::{Event, Record, RunEvent, RunSummary};
+use crate::event::{CorpusCard, Event, Record, RunEvent, RunSummary};
 use crate::files::{self, Links};
 
 /// Bytes of a file's end that are read first; they grow until they hold the last line.
@@ -36,6 +36,7 @@ struct Started {
     started_at: u64,
     #[serde(default)]
     thread: Option<String>,
+    corpus: Option<CorpusCard>,
 }
 
 /// Returns the recorded runs of a folder, newest first. Reads the first and the last line of the files that
@@ -100,6 +101,7 @@ fn summary(path: &Path) -> Option<RunSummary> {
         preset: event.preset,
         answer,
         thread: event.thread,
+        folders: event.corpus.as_ref().map(CorpusCard::arguments),
     })
 }
 

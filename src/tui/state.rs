@@ -154,8 +154,11 @@ impl State {
                 });
             }
             SessionEvent::ModelPulled { .. } => self.pull = None,
-            // Probes are trained on the command line; the screen itself counts the runs that it opened.
-            SessionEvent::RunOpened { .. }
+            // Searches and lists of documents are for other programs, probes are trained on the command line; the screen
+            // itself counts the runs that it opened.
+            SessionEvent::Searched { .. }
+            | SessionEvent::DocumentsListed { .. }
+            | SessionEvent::RunOpened { .. }
             | SessionEvent::ProbeProgressed { .. }
             | SessionEvent::ProbeTrained { .. }
             | SessionEvent::Unknown => {}

@@ -29,6 +29,7 @@ mod cli;
 mod errors;
 mod hostile;
 mod hub;
+mod mcp;
 mod watch;
 mod models;
 mod readme;

@@ -453,12 +453,18 @@ impl Worker {
         Ok(chunks.into_iter().zip(links).collect())
     }
 
-    /// Searches the open corpus as a question would, and returns the fused hits, best first.
+    /// Searches the open corpus as a question with these `overrides` would, and returns the fused hits,
+    /// best first.
     ///
     /// # Errors
     /// No corpus is open; settings; the embedder or the index fails.
-    pub fn search(&mut self, query: &str, publish: Publish<'_>) -> Result<Retrieval, WorkerError> {
-        let config = self.layers.config()?;
+    pub fn search(
+        &mut self,
+        query: &str,
+        overrides: &[(String, String)],
+        publish: Publish<'_>,
+    ) -> Result<Retrieval, WorkerError> {
+        let config = self.layers.with(overrides)?.config()?;
         let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
         let session = &mut self.session;
         let mut emit = |event| publish(session.record(event));

@@ -84,6 +84,16 @@ impl Worker {
                 self.open_source(&document, [first_line, last_line], publish)?;
                 Ok(BackgroundTasks::default())
             }
+            Command::Search { query, overrides } => {
+                let retrieval = self.search(&query, &overrides, publish)?;
+                self.emit(SessionEvent::Searched { retrieval }, publish);
+                Ok(BackgroundTasks::default())
+            }
+            Command::ListDocuments => {
+                let documents = self.documents();
+                self.emit(SessionEvent::DocumentsListed { documents }, publish);
+                Ok(BackgroundTasks::default())
+            }
             Command::MeasureUtility {
                 run,
                 question,

@@ -374,6 +374,7 @@ pub fn threads() -> SessionEvent {
         preset: "naive".to_owned(),
         answer: Some(answer.to_owned()),
         thread: (number == 11).then(|| "10".to_owned()),
+        folders: None,
     };
     SessionEvent::SessionsListed {
         folder: "/state/sessions".to_owned(),
@@ -470,6 +471,7 @@ pub fn sessions() -> SessionEvent {
         .to_owned(),
         answer: answer.map(str::to_owned),
         thread: None,
+        folders: None,
     };
     SessionEvent::SessionsListed {
         folder: "/state/sessions".to_owned(),

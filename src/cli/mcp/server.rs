@@ -1,0 +1,106 @@
+//! The requests of the protocol.
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::json;
+
+use crate::event::Problem;
+
+use super::engine::{Caller, Engine};
+use super::resources;
+use super::tools::ToolName;
+
+const INSTRUCTIONS: &str = "Answers questions over the user's documents, on their machine. `search` finds passages, `ask` writes \
+    an answer with citations and says how uncertain the model is of each sentence, `read_source` reads a document.";
+
+/// The handler of requests.
+pub struct Server {
+    engine: Engine,
+}
+
+impl Server {
+    pub fn new(engine: Engine) -> Self {
+        Self { engine }
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new(
+                env!("CARGO_PKG_NAME"),
+                env!("CARGO_PKG_VERSION"),
+            ))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools =
+            ToolName::declarations().map_err(|error| ErrorData::internal_error(error, None))?;
+        Ok(ListToolsResult::with_all_items(tools))
+    }
+
+    /// Calls a tool. What it fails with is a result, so that a model can read the advice.
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = ToolName::find(&request.name) else {
+            let error = format!("unknown tool {:?}: tools/list names them", request.name);
+            return Err(ErrorData::invalid_params(error, None));
+        };
+        let arguments = request.arguments.unwrap_or_default();
+        let mut caller = Caller::new(context);
+        let result = match tool.call(arguments, &self.engine, &mut caller).await {
+            Ok(value) => CallToolResult::structured(value),
+            Err(problem) => CallToolResult::structured_error(json!(problem)),
+        };
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let mut caller = Caller::new(context);
+        let listed = resources::list(cursor.as_deref(), &self.engine, &mut caller).await;
+        let (page, next_cursor) = listed.map_err(|problem| refusal(&problem))?;
+        Ok(ListResourcesResult {
+            next_cursor,
+            ..ListResourcesResult::with_all_items(page)
+        })
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let mut caller = Caller::new(context);
+        let read = resources::read(&request.uri, &self.engine, &mut caller).await;
+        let contents = read.map_err(|problem| {
+            ErrorData::resource_not_found(problem.line(), Some(json!(problem)))
+        })?;
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+}
+
+fn refusal(problem: &Problem) -> ErrorData {
+    ErrorData::invalid_params(problem.line(), Some(json!(problem)))
+}

@@ -1,0 +1,91 @@
+//! The state of the served folders, as the tool `status` returns it.
+
+use serde::Serialize;
+
+use crate::event::{
+    CorpusCard, Event, IndexProgress, ModelCard, Operation, Problem, Record, SessionEvent,
+    SkippedFile,
+};
+
+/// Maximum number of remembered warnings; the oldest go first.
+const MAX_WARNINGS: usize = 20;
+
+/// What is served, folded from the records of the session.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Status {
+    /// The open corpus; `None` until its index is open.
+    pub corpus: Option<CorpusCard>,
+    /// Whether the first update of the index is over.
+    pub is_settled: bool,
+    /// The update of the index that is under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub indexing: Option<IndexProgress>,
+    /// Why the folders cannot be served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+    /// The loaded models.
+    pub models: Vec<ModelCard>,
+    /// The presets that `ask` accepts.
+    pub presets: Vec<String>,
+    /// The files that the last update left out.
+    pub skipped: Vec<SkippedFile>,
+    pub warnings: Vec<Problem>,
+}
+
+impl Status {
+    /// Applies a record of the session; those of runs change nothing.
+    pub fn apply(&mut self, record: &Record) {
+        let Event::Session(event) = &record.event else {
+            return;
+        };
+        match event {
+            SessionEvent::ModelLoaded { model, .. } => {
+                self.models.retain(|known| known.role != model.role);
+                self.models.push(model.clone());
+            }
+            SessionEvent::CorpusOpened { corpus } => self.corpus = Some(corpus.clone()),
+            SessionEvent::IndexProgressed { progress } => self.indexing = Some(progress.clone()),
+            SessionEvent::IndexFinished { report } => {
+                self.settle(None);
+                self.skipped.clone_from(&report.skipped);
+            }
+            SessionEvent::OperationFailed {
+                operation: Operation::Open | Operation::Index | Operation::Engine,
+                problem,
+            } => self.settle(Some(problem.clone())),
+            SessionEvent::OperationFailed {
+                operation: Operation::LoadModels,
+                problem,
+            } => self.warn(problem.clone()),
+            SessionEvent::OperationStopped {
+                operation: Operation::Index,
+            } => self.indexing = None,
+            SessionEvent::Warned { text, advice } => self.warn(Problem {
+                error: text.clone(),
+                advice: advice.clone(),
+            }),
+            _ => {}
+        }
+    }
+
+    /// Returns the number of documents that can be searched.
+    pub fn documents(&self) -> u64 {
+        self.corpus.as_ref().map_or(0, |corpus| corpus.documents)
+    }
+
+    fn settle(&mut self, problem: Option<Problem>) {
+        self.is_settled = true;
+        self.indexing = None;
+        self.problem = problem;
+    }
+
+    fn warn(&mut self, problem: Problem) {
+        if self.warnings.contains(&problem) {
+            return;
+        }
+        if self.warnings.len() == MAX_WARNINGS {
+            self.warnings.remove(0);
+        }
+        self.warnings.push(problem);
+    }
+}
