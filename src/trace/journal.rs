@@ -85,6 +85,22 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
         })
     }
 
+    /// Returns the rows of a journal without opening it; `None` for that of another operation. A torn last row is left
+    /// out.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn read(path: &Path, name: &str) -> Result<Option<Vec<T>>, JournalError> {
+        let failed = |error: io::Error| failed(path, error);
+        let file = fs::File::open(path).map_err(failed)?;
+        let head = Head {
+            work: name.to_owned(),
+        };
+        let mut rows = Vec::new();
+        let end = AppendLog::read(&file, &head, |_, row| rows.push(row)).map_err(failed)?;
+        Ok((end > 0).then_some(rows))
+    }
+
     /// Deletes the rows.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! `eval`: asks every question of a file under each preset, and compares the results.
 
 mod paper;
+mod shard;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -29,6 +30,7 @@ use crate::cli::failure::{Exit, Failure, Stopped};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::output::Output;
 use crate::cli::{check_folder, demo};
+use shard::Shard;
 
 /// Arguments of `eval`.
 #[derive(Debug, Clone, Args)]
@@ -75,6 +77,12 @@ pub struct Evaluation {
     /// Instead of evaluating, write questions about a folder with the generator, as JSON lines on stdout
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["questions", "corpus", "demo", "report"])]
     pub make_questions: Option<PathBuf>,
+    /// Ask only one of N shares of the questions, e.g. 2/8, so that several processes share an evaluation
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["merge", "make_questions"])]
+    pub shard: Option<Shard>,
+    /// Take the answers from these journals of shards, ask what none of them has, and compare
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "make_questions")]
+    pub merge: Vec<PathBuf>,
     /// Start over instead of continuing an interrupted evaluation
     #[arg(long)]
     pub fresh: bool,
@@ -154,9 +162,12 @@ pub fn run(
             .iter()
             .map(|variant| variant.name.clone())
             .collect(),
-        questions: asked.questions.clone(),
+        questions: what.shard.map_or_else(
+            || asked.questions.clone(),
+            |shard| shard.of(&asked.questions),
+        ),
     };
-    let mut journal = open_journal(&name, &plan, what.fresh, paths, out)?;
+    let mut journal = open_journal(&name, &plan, what, paths, out)?;
     let setting = Setting {
         asked: &asked,
         paths,
@@ -171,6 +182,10 @@ pub fn run(
         return Err(Stopped::Interrupted);
     }
 
+    if let Some(shard) = what.shard {
+        let file = journal.path().display();
+        out.remark(&format!("the journal of shard {shard} is {file}"));
+    }
     let mut report = Report::of(&plan.presets, journal.rows(), &what.at);
     report.repeats = repeats(&variants, &report);
     report.published = table.map(|table| Published::of(table, &report, what.dataset.as_deref()));
@@ -373,14 +388,21 @@ fn evaluated_layers(what: &Evaluation, flags: &Shared, paths: &Paths) -> Result<
 fn open_journal(
     name: &str,
     plan: &Plan,
-    is_fresh: bool,
+    what: &Evaluation,
     paths: &Paths,
     out: &mut Output,
 ) -> Result<Journal<Row>, Stopped> {
-    let mut journal = Journal::open(&paths.evaluations().join(format!("{name}.jsonl")), name)?;
-    if is_fresh {
+    let file = what.shard.map_or_else(
+        || format!("{name}.jsonl"),
+        |shard| format!("{name}.{}.jsonl", shard.file_part()),
+    );
+    let mut journal = Journal::open(&paths.evaluations().join(file), name)?;
+    if what.fresh {
         journal.clear()?;
-    } else if plan.left(&journal) == 0 {
+    }
+    shard::merge(&what.merge, name, plan, &mut journal)?;
+
+    if plan.left(&journal) == 0 {
         out.remark("every question is already answered; --fresh asks them again");
     } else if !journal.rows().is_empty() {
         out.remark(&format!(
@@ -732,7 +754,9 @@ impl<'a> UnderPreset<'a> {
                 .open(std::slice::from_ref(folder), false, &mut publish)
                 .map_err(stopped)?;
             match worker.update(&mut publish) {
-                Ok(Some(_)) | Err(WorkerError::Index(IndexError::InUse { .. })) => {}
+                Ok(Some(_)) => {}
+                Err(WorkerError::Index(IndexError::InUse { .. }))
+                    if !worker.documents().is_empty() => {}
                 Ok(None) => return Err(Stopped::Interrupted),
                 Err(error) => return Err(stopped(error)),
             }
