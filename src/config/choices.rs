@@ -244,6 +244,8 @@ choices! {
         TokenEntropy = "token_entropy",
         /// The semantic entropy of sampled sentences.
         SemanticEntropy = "semantic_entropy",
+        /// The probability of the sentence's least likely token (FLARE).
+        TokenProbability = "token_probability",
     }
     /// The text that becomes the query of a retrieval.
     QueryKind {
@@ -257,6 +259,8 @@ choices! {
         FullHistory = "full_history",
         /// The uncertain words of the sentence, after its topic.
         UncertaintyAware = "uncertainty_aware",
+        /// The words of the uncertain sentence that the model was certain of (FLARE).
+        CertainWords = "certain_words",
         /// Two queries whose hits are taken in turn: the last accepted sentence (before the first
         /// one, the question), and the uncertain sentence itself.
         InTurn = "in_turn",

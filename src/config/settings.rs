@@ -288,6 +288,9 @@ settings! {
         /// semantic_entropy: a sentence is uncertain above this, in nats; 0.69 is two meanings of
         /// equal weight.
         semantic_entropy_threshold: f32 = 0.69, in 0..=100;
+        /// token_probability: a sentence is uncertain if its least likely token has a probability
+        /// below this.
+        token_probability_threshold: f32 = 0.8, in 0..=1;
         /// Weights file of the probe; auto takes the one trained for the generator.
         probe: ProbeFile = ProbeFile::Auto;
         /// If uncertainty rises by more than this after retrieval, retry once with more passages.
@@ -307,6 +310,9 @@ settings! {
         /// uncertainty_aware: a word is uncertain above the mean of the sentence's word entropies
         /// plus alpha times their standard deviation.
         alpha: f32 = 1.0, in 0..=100;
+        /// certain_words: the query leaves out the words that have a token with a probability below
+        /// this.
+        min_probability: f32 = 0.4, in 0..=1;
     }
 
     /// Training of a probe, and sampling of sentences for their semantic entropy.

@@ -572,6 +572,8 @@ pub enum UncertaintyMeasure {
     SemanticEntropy,
     /// What the probe reads in the hidden states, in 0..=1.
     Probe,
+    /// 1 - the probability of the sentence's least likely token, in 0..=1.
+    TokenProbability,
 }
 
 /// The decision of a gate about a sentence.

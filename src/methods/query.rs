@@ -25,30 +25,39 @@ pub struct Word {
     pub text: String,
     /// Mean entropy of its tokens, nats (section 3.2).
     pub entropy: f32,
+    /// Probability of its least likely token.
+    pub probability: f32,
 }
 
 /// Groups the tokens of a sentence into words.
 pub fn words(tokens: &[Token]) -> Vec<Word> {
-    let mut groups: Vec<(String, Vec<f32>)> = Vec::new();
+    let mut groups: Vec<(String, Vec<&Token>)> = Vec::new();
     for token in tokens {
         let begins_word = token.text.starts_with(char::is_whitespace);
         match groups.last_mut() {
-            Some((text, entropies)) if !begins_word || text.trim().is_empty() => {
+            Some((text, group)) if !begins_word || text.trim().is_empty() => {
                 text.push_str(&token.text);
-                entropies.push(token.entropy);
+                group.push(token);
             }
-            Some(_) | None => groups.push((token.text.clone(), vec![token.entropy])),
+            Some(_) | None => groups.push((token.text.clone(), vec![token])),
         }
     }
 
     groups
         .into_iter()
         .filter(|(text, _)| !text.trim().is_empty())
-        .map(|(text, entropies)| Word {
+        .map(|(text, group)| Word {
             text: text.trim().to_owned(),
-            entropy: entropies.iter().sum::<f32>() / entropies.len() as f32,
+            entropy: group.iter().map(|token| token.entropy).sum::<f32>() / group.len() as f32,
+            probability: least_probability(group),
         })
         .collect()
+}
+
+/// Returns the probability of the least likely token; 1 without tokens.
+pub fn least_probability<'t>(tokens: impl IntoIterator<Item = &'t Token>) -> f32 {
+    let probabilities = tokens.into_iter().map(|token| token.logprob.exp());
+    probabilities.fold(1.0, f32::min)
 }
 
 /// The part of a sentence from its first uncertain word on.

@@ -416,6 +416,16 @@ pub fn measure(measure: UncertaintyMeasure) -> &'static str {
         UncertaintyMeasure::TokenEntropy => "token entropy",
         UncertaintyMeasure::SemanticEntropy => "semantic entropy",
         UncertaintyMeasure::Probe => "probe",
+        UncertaintyMeasure::TokenProbability => "least likely",
+    }
+}
+
+/// Returns whether an uncertainty measure is in nats; the others are in 0..=1.
+#[must_use]
+pub fn is_in_nats(measure: UncertaintyMeasure) -> bool {
+    match measure {
+        UncertaintyMeasure::TokenEntropy | UncertaintyMeasure::SemanticEntropy => true,
+        UncertaintyMeasure::Probe | UncertaintyMeasure::TokenProbability => false,
     }
 }
 

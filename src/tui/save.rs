@@ -5,7 +5,7 @@ use std::fmt::Write;
 use jiff::tz::TimeZone;
 use ratatui::buffer::Buffer;
 
-use crate::event::{Outcome, Uncertainty, UncertaintyMeasure};
+use crate::event::{Outcome, Uncertainty};
 
 use super::text;
 use crate::story::words::{self, LOST};
@@ -124,10 +124,8 @@ fn plain(text: &str) -> String {
 }
 
 fn measured(uncertainty: &Uncertainty) -> String {
-    let unit = match uncertainty.measure {
-        UncertaintyMeasure::Probe => "",
-        UncertaintyMeasure::TokenEntropy | UncertaintyMeasure::SemanticEntropy => " nats",
-    };
+    let is_in_nats = words::is_in_nats(uncertainty.measure);
+    let unit = if is_in_nats { " nats" } else { "" };
     let name = words::measure(uncertainty.measure);
     format!(" ({name} {:.2}{unit})", uncertainty.value)
 }

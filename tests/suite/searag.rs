@@ -260,6 +260,10 @@ fn the_gate_of_a_run_is_emitted_with_the_reason_of_a_fallback() {
             Some((UncertaintyMeasure::SemanticEntropy, None)),
         ),
         (
+            "token_probability",
+            Some((UncertaintyMeasure::TokenProbability, None)),
+        ),
+        (
             "probe",
             Some((
                 UncertaintyMeasure::TokenEntropy,
@@ -298,6 +302,7 @@ fn each_query_writer_writes_its_own_query() {
             "Where was he born? Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Lorby.",
         ),
         ("uncertainty_aware", "Where was he born? Lorby"),
+        ("certain_words", "Tam Reeve was born in"),
         (
             "in_turn",
             "Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Lorby.",
@@ -417,7 +422,7 @@ fn the_loop_ends_by_its_rules() {
             .when(". So the answer is", " X")
             .when("step by step", reply);
         // one gate has to be asked about every sentence, the other does not interrupt the stream
-        for gate in ["semantic_entropy", "token_entropy"] {
+        for gate in ["semantic_entropy", "token_entropy", "token_probability"] {
             let mut generator = generator.clone();
             let mut settings = vec![
                 ("preset", "searag"),
@@ -434,7 +439,7 @@ fn the_loop_ends_by_its_rules() {
 #[test]
 fn a_reply_in_paragraphs_continues_where_it_stopped() {
     let reply = "**Steps:**\n\n1. One is one.\n\n---\n\n2. Two is two.\n\n---\n\nThe answer to the question is: Z. Torres";
-    for gate in ["semantic_entropy", "token_entropy"] {
+    for gate in ["semantic_entropy", "token_entropy", "token_probability"] {
         let mut generator = ScriptedGenerator::new().when("step by step", reply);
         let settings = [
             ("preset", "searag"),

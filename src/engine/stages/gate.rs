@@ -6,6 +6,7 @@ use crate::engine::error::RunError;
 use crate::engine::run::{Draft, Gate, Run};
 use crate::event::{Decision, GateCard, Problem, Uncertainty, UncertaintyMeasure, saturating_u32};
 use crate::llm::{HiddenAt, Token};
+use crate::methods::query::least_probability;
 use crate::methods::searag::{SentenceSampling, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{features, position};
 
@@ -65,6 +66,47 @@ impl Gate for ByTokenEntropy {
             threshold: self.threshold,
             probe: None,
             fallback: self.fallback.clone(),
+        })
+    }
+
+    fn decide_early(&self, tokens: &[Token]) -> Option<Uncertainty> {
+        Some(self.judged(tokens))
+    }
+
+    fn judge(&mut self, _run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
+        Ok(self.judged(&draft.sentence.tokens))
+    }
+}
+
+/// The least likely token decides (FLARE): uncertain if its probability is below the threshold.
+pub struct ByTokenProbability {
+    /// 1 - the probability of the settings: what is measured is an uncertainty.
+    threshold: f32,
+}
+
+impl ByTokenProbability {
+    pub fn new(config: &Config) -> Self {
+        Self {
+            threshold: 1.0 - config.gate.token_probability_threshold,
+        }
+    }
+
+    fn judged(&self, tokens: &[Token]) -> Uncertainty {
+        judged(
+            UncertaintyMeasure::TokenProbability,
+            1.0 - least_probability(tokens),
+            self.threshold,
+        )
+    }
+}
+
+impl Gate for ByTokenProbability {
+    fn card(&self, _run: &Run<'_>) -> Option<GateCard> {
+        Some(GateCard {
+            measure: UncertaintyMeasure::TokenProbability,
+            threshold: self.threshold,
+            probe: None,
+            fallback: None,
         })
     }
 

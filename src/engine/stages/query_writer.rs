@@ -1,12 +1,13 @@
 //! The query writer: writes the query of a lookup, at the start and for an uncertain sentence.
 //!
-//! [`QueryKind::UncertaintyAware`] is SEARAG's (section 3.2); the others are the ablations of that
-//! paper.
+//! [`QueryKind::UncertaintyAware`] is SEARAG's (section 3.2), [`QueryKind::CertainWords`] FLARE's; the others are
+//! the ablations of SEARAG's paper.
 
 use crate::config::QueryKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Need, Query, QueryWriter, Run};
 use crate::event::{RunEvent, UncertainRegion, WordOrigin};
+use crate::methods::flare;
 use crate::methods::query::{self, WrittenQuery};
 
 /// Writes queries as the settings name it. Before the answer begins, the query is the question.
@@ -52,6 +53,13 @@ impl QueryWriter for ByKind {
                 (
                     "uncertainty aware",
                     query::uncertainty_aware(run, rewritten, last, &words, alpha)?,
+                )
+            }
+            (QueryKind::CertainWords, Some(uncertain)) => {
+                let least = run.tools.config.query.min_probability;
+                (
+                    "certain words",
+                    flare::certain_words(rewritten, &uncertain.tokens, least),
                 )
             }
             (QueryKind::InTurn, Some(uncertain)) => {

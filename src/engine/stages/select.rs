@@ -8,7 +8,7 @@ use crate::engine::run::{Gate, Off, Roles, Tools};
 
 use super::filter::{Binary, Graded};
 use super::follow_up::ByThread;
-use super::gate::{ByProbe, BySampling, ByTokenEntropy, Measuring};
+use super::gate::{ByProbe, BySampling, ByTokenEntropy, ByTokenProbability, Measuring};
 use super::linker::ByAttention;
 use super::query_writer::ByKind;
 use super::rechunker::Adaptive;
@@ -82,6 +82,7 @@ fn gate(tools: &Tools<'_>) -> Box<dyn Gate> {
     match (config.gate.kind, &tools.probe) {
         (GateKind::Off, _) => Box::new(Measuring),
         (GateKind::TokenEntropy, _) => Box::new(ByTokenEntropy::new(config, None)),
+        (GateKind::TokenProbability, _) => Box::new(ByTokenProbability::new(config)),
         (GateKind::SemanticEntropy, _) => Box::new(BySampling),
         (GateKind::Probe, Ok(_)) => Box::new(ByProbe),
         (GateKind::Probe, Err(reason)) => {

@@ -199,11 +199,12 @@ pub fn loaded_probe(
 ) -> Result<Probe, ProbeError> {
     match config.gate.kind {
         GateKind::Probe => Probe::named(config, paths, generator).map(|(_, probe)| probe),
-        GateKind::Off | GateKind::TokenEntropy | GateKind::SemanticEntropy => {
-            Err(ProbeError::None {
-                generator: generator.file.clone(),
-            })
-        }
+        GateKind::Off
+        | GateKind::TokenEntropy
+        | GateKind::SemanticEntropy
+        | GateKind::TokenProbability => Err(ProbeError::None {
+            generator: generator.file.clone(),
+        }),
     }
 }
 

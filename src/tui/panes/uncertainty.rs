@@ -2,10 +2,8 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::event::{
-    Decision, GateCard, UncertainRegion, Uncertainty as Measured, UncertaintyMeasure, Utility,
-};
-use crate::story::words::measure;
+use crate::event::{Decision, GateCard, UncertainRegion, Uncertainty as Measured, Utility};
+use crate::story::words::{is_in_nats, measure};
 use crate::story::{Run, Step, Token, words_of};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
@@ -151,7 +149,7 @@ fn full_bar(run: &Run) -> f32 {
         .iter()
         .flat_map(Step::measured)
         .flatten()
-        .filter(|uncertainty| uncertainty.measure != UncertaintyMeasure::Probe)
+        .filter(|uncertainty| is_in_nats(uncertainty.measure))
         .flat_map(|uncertainty| [Some(uncertainty.value), uncertainty.threshold])
         .flatten()
         .fold(FULL_BAR, f32::max)
@@ -183,9 +181,11 @@ fn measured_row(
     uncertainty: &Measured,
     full_bar: f32,
 ) -> Line<'static> {
-    let is_probability = uncertainty.measure == UncertaintyMeasure::Probe;
-    let full_bar = if is_probability { 1.0 } else { full_bar };
-    let unit = if is_probability { "" } else { " nats" };
+    let (full_bar, unit) = if is_in_nats(uncertainty.measure) {
+        (full_bar, " nats")
+    } else {
+        (1.0, "")
+    };
 
     let mut line = Line::from(name_span(page, name));
     let bar = page
@@ -414,7 +414,7 @@ fn gate_rows(page: &mut Page<'_>, run: &Run, full_bar: f32) {
     let has_nats = run
         .gate
         .as_ref()
-        .is_none_or(|gate| gate.measure != UncertaintyMeasure::Probe);
+        .is_none_or(|gate| is_in_nats(gate.measure));
     let bar = if has_nats {
         format!(" · bar scale 0 to {full_bar:.1} nats")
     } else {

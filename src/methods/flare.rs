@@ -1,0 +1,70 @@
+//! FLARE retrieves when a token of the next sentence is unlikely, with the likely words of that sentence.
+//!
+//! Jiang et al., "Active Retrieval Augmented Generation", EMNLP 2023: section 3.2.1 says when to retrieve (a token below
+//! theta = 0.8), section 3.2.2 with what ("implicit" queries: tokens below beta = 0.4 are left out). SEARAG is compared
+//! with it (table 1). Here whole words are left out, since pieces of words search for nothing.
+
+use super::query::{self, WrittenQuery};
+use crate::event::{QueryWord, WordOrigin};
+use crate::llm::Token;
+
+/// Returns the words of a sentence whose tokens all have at least the probability `least`; the question, if there are
+/// none.
+pub fn certain_words(question: &str, tokens: &[Token], least: f32) -> WrittenQuery {
+    let certain: Vec<QueryWord> = query::words(tokens)
+        .into_iter()
+        .filter(|word| word.probability >= least)
+        .map(|word| QueryWord {
+            text: word.text,
+            origin: WordOrigin::Sentence,
+        })
+        .collect();
+
+    if certain.is_empty() {
+        return WrittenQuery::of(question, WordOrigin::Question);
+    }
+    WrittenQuery {
+        words: certain,
+        region: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns tokens with these texts and probabilities.
+    fn tokens(of: &[(&str, f32)]) -> Vec<Token> {
+        let token = |(text, probability): &(&str, f32)| Token {
+            id: 0,
+            text: (*text).to_owned(),
+            logprob: probability.ln(),
+            entropy: 0.0,
+            attention: Vec::new(),
+            is_thought: false,
+        };
+        of.iter().map(token).collect()
+    }
+
+    #[test]
+    fn unlikely_words_are_left_out_whole() {
+        let sentence = [
+            (" Tam", 0.9),
+            (" Re", 0.95),
+            ("eve", 0.3),
+            (" was", 1.0),
+            (" born", 0.41),
+        ];
+        let cases = [
+            (&sentence[..], 0.4, "Tam was born"),
+            (&sentence, 0.0, "Tam Reeve was born"),
+            (&sentence, 0.96, "was"),
+            (&[(" Lor", 0.2), ("by", 0.9)], 0.4, "Where is it?"),
+            (&[], 0.4, "Where is it?"),
+        ];
+        for (sentence, least, expected) in cases {
+            let query = certain_words("Where is it?", &tokens(sentence), least);
+            assert_eq!(query.text(), expected, "at least {least}");
+        }
+    }
+}
