@@ -3,7 +3,7 @@ CARGO ?= cargo
 # GPU back ends to build in, e.g. `make demo FEATURES=cuda`: cuda, vulkan, metal, rocm.
 FEATURES ?=
 
-.PHONY: demo test test-real bench soak campaign prerequisites
+.PHONY: demo test test-real test-formats bench soak campaign prerequisites
 
 # Built for the processor of this machine, the GPU aside. Other builds run on any x86-64 with AVX2.
 demo bench: export RUSTFLAGS = -C target-cpu=native
@@ -26,6 +26,10 @@ test: prerequisites
 test-real: export OMP_WAIT_POLICY = passive
 test-real: prerequisites
 	RAGSCOPE_SMOLLM2="$$(.ci/smollm2)" $(CARGO) test --locked --test suite -- --ignored --nocapture readings_agree every_preset_runs
+
+# Real documents of every format, from Debian's packages (45 MB): how many of their words are read.
+test-formats: prerequisites
+	RAGSCOPE_DOCUMENTS="$$(.ci/documents)" $(CARGO) test --locked --test suite -- --ignored --nocapture real_documents
 
 # Figures for benches/RESULTS.md.
 bench: prerequisites

@@ -6,6 +6,7 @@ mod tokens;
 mod chunks;
 mod textual;
 mod binary;
+mod documents;
 
 use std::path::{Path, PathBuf};
 

@@ -81,7 +81,9 @@ fn mailbox(input: &Input<'_>) -> Result<Extract, String> {
         }
     }
     if number == 0 {
-        return Err("its content is not a mailbox: no line begins a message".to_owned());
+        // programs save one message under the name of a mailbox, without the line that begins it
+        return message(input)
+            .map_err(|_| "its content is not a mailbox: no line begins a message".to_owned());
     }
     Ok(mail.finish())
 }

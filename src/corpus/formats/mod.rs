@@ -10,6 +10,7 @@ mod mail;
 mod markdown;
 mod member;
 mod office;
+mod office_math;
 mod open_document;
 mod package;
 mod pdf;

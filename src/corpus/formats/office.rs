@@ -6,7 +6,7 @@ use undoc::model::{Block, Document, Paragraph, Section, Table};
 use super::builder::{Builder, Rows, Sheet, day, named};
 use super::package::{Package, encrypted};
 use super::xml::{Node, walk};
-use super::{Extract, Format, Reader, rtf, xlsx};
+use super::{Extract, Format, Reader, office_math, rtf, xlsx};
 use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
 
 pub(super) const WORD: Format = Format {
@@ -42,7 +42,13 @@ fn word(bytes: &[u8]) -> Result<Extract, String> {
     if bytes.starts_with(b"{\\rtf") {
         return rtf::extract(bytes);
     }
-    let document = parse(bytes)?;
+    let document = if bytes.starts_with(ZIP) {
+        Package::open(bytes)?.check()?;
+        let plain = office_math::with_plain_formulas(bytes)?;
+        parse(plain.as_deref().unwrap_or(bytes))?
+    } else {
+        parse(bytes)?
+    };
     let mut builder = Builder::default();
     builder.metadata(metadata(&document.metadata));
     for section in &document.sections {

@@ -1,5 +1,7 @@
 //! OpenDocument: texts, sheets and slides, from the XML of their package.
 
+use std::collections::HashSet;
+
 use super::builder::{Builder, Rows, Sheet};
 use super::package::{Package, encrypted};
 use super::xml::{Node, Tag, walk};
@@ -36,6 +38,8 @@ const MAX_REPEATED_ROWS: u32 = 1_000;
 const MAX_COLUMNS: usize = 16_384;
 /// Maximum number of spaces that one element stands for.
 const MAX_SPACES: usize = 100;
+/// Maximum number of bytes of the text of a formula, a chart or another object.
+const MAX_OBJECT: usize = 10_000;
 
 fn extract(bytes: &[u8]) -> Result<Extract, String> {
     let mut document = Content::default();
@@ -49,6 +53,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
             return Err("its content is not that of an OpenDocument file".to_owned());
         };
         document.builder.metadata(package.metadata("meta.xml")?);
+        document.package = Some(package);
         document.read(&content);
     } else {
         document.read(&super::xml::decode(bytes));
@@ -58,8 +63,12 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
 
 /// The content of a document while it is read.
 #[derive(Default)]
-struct Content {
+struct Content<'a> {
     builder: Builder,
+    /// Holds the objects; `None` for a file of one XML.
+    package: Option<Package<'a>>,
+    /// The objects that were read: each is read once.
+    objects: HashSet<String>,
     /// The paragraphs that are open, the innermost last: notes and text boxes are inside others.
     paragraphs: Vec<Paragraph>,
     /// The tables that are open, the innermost last.
@@ -99,7 +108,7 @@ struct Table {
     repeated: u32,
 }
 
-impl Content {
+impl Content<'_> {
     fn read(&mut self, xml: &str) {
         let result = walk(xml.as_bytes(), &mut |node| {
             match node {
@@ -147,6 +156,10 @@ impl Content {
             "s" => self.push(&" ".repeat(count(tag, "c").clamp(1, MAX_SPACES))),
             "tab" => self.push("\t"),
             "line-break" => self.push("\n"),
+            "object" => {
+                let text = self.object(&tag.attribute("href").unwrap_or_default());
+                self.push_object(&text);
+            }
             // the alternative text of a picture
             "title" | "desc" => self.push(" "),
             "note" | "annotation" => self.paragraphs.push(Paragraph {
@@ -224,6 +237,32 @@ impl Content {
         if let Some(paragraph) = self.paragraphs.last_mut() {
             paragraph.text.push_str(text);
         }
+    }
+
+    /// Adds the text of an object to the paragraph around it, if there is one: on a slide there is none.
+    fn push_object(&mut self, text: &str) {
+        if !self.paragraphs.is_empty() {
+            self.push(text);
+        } else if !text.trim().is_empty() {
+            self.builder.paragraph(text.trim());
+        }
+    }
+
+    /// Returns the text of an object of the package, the first time that it is named.
+    fn object(&mut self, href: &str) -> String {
+        let path = href.trim_start_matches("./");
+        let Some(package) = &mut self.package else {
+            return String::new();
+        };
+        if path.is_empty() || !self.objects.insert(path.to_owned()) {
+            return String::new();
+        }
+        // an object that cannot be read costs no other text
+        let content = package.xml(&format!("{path}/content.xml"));
+        content
+            .ok()
+            .flatten()
+            .map_or_else(String::new, |xml| object_text(&xml))
     }
 
     /// Returns whether an element says who wrote a comment, and when.
@@ -348,6 +387,45 @@ impl Table {
 
 /// Returns whether the text of an element is no text of the document: what changed, the mark of a
 /// note, the place of a picture.
+/// Returns the text of an object: a formula as it was typed (its annotation), otherwise the tokens of its MathML; the
+/// paragraphs of a chart, a sheet or a text.
+fn object_text(xml: &str) -> String {
+    let mut root = None;
+    let mut typed = String::new();
+    let mut text = String::new();
+    let mut is_typed = false;
+    let mut paragraphs = 0_u32;
+    // what follows damage is left out
+    let _ = walk(xml.as_bytes(), &mut |node| {
+        let is_formula = root.as_deref() == Some("math");
+        match node {
+            Node::Open(tag) => {
+                root.get_or_insert_with(|| tag.name().to_owned());
+                is_typed |= tag.name() == "annotation";
+                paragraphs += u32::from(tag.name() == "p");
+            }
+            Node::Close("annotation") => is_typed = false,
+            Node::Close("p") => {
+                paragraphs = paragraphs.saturating_sub(1);
+                text.push(' ');
+            }
+            Node::Close(_) => {}
+            Node::Text(part) if is_typed => typed.push_str(part),
+            Node::Text(part) if is_formula => {
+                text.push(' ');
+                text.push_str(part);
+            }
+            Node::Text(part) if paragraphs > 0 => text.push_str(part),
+            Node::Text(_) => {}
+        }
+        typed.len().max(text.len()) < MAX_OBJECT
+    });
+
+    let text = if typed.trim().is_empty() { text } else { typed };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    format!(" {} ", words.join(" "))
+}
+
 fn is_skipped(name: &str) -> bool {
     matches!(
         name,

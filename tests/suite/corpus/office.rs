@@ -180,6 +180,18 @@ fn open_document(body: &str) -> Vec<u8> {
              <meta:creation-date>2020-05-05T00:00:00</meta:creation-date><dc:date>2024-01-31T08:00:00</dc:date></office:meta>",
         ),
         ("content.xml", &content),
+        (
+            "Object 1/content.xml",
+            "<?xml version='1.0'?>\n<math xmlns='m'><semantics><mi>x</mi><annotation>x over 2</annotation></semantics></math>",
+        ),
+        (
+            "Object 2/content.xml",
+            "<m:math xmlns:m='m'><m:mi>y</m:mi> <m:mo>=</m:mo><m:mn>3</m:mn></m:math>",
+        ),
+        (
+            "Object 3/content.xml",
+            "<office:document-content xmlns:office='o'><p>chart</p></office:document-content>",
+        ),
     ])
 }
 
@@ -342,6 +354,28 @@ fn text_places_and_metadata() {
                  <text:tracked-changes><text:p>deleted</text:p></text:tracked-changes></office:text>",
             ),
             text: "Rain\n\nIt & wind.\n\nIn May.\n\n- one\n- two",
+            places: &[],
+            metadata: SAME,
+        },
+        Case {
+            name: "formulas.docx",
+            bytes: docx(
+                "<w:p><w:r><w:t xml:space='preserve'>So </w:t></w:r><m:oMath xmlns:m='m'><m:sSup><m:sSupPr><m:ctrlPr><w:rPr/></m:ctrlPr>\
+                 </m:sSupPr><m:e><m:r><w:rPr/><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup><m:r><m:t> = </m:t></m:r>\
+                 <m:f><m:fPr/><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b &lt; c</m:t></m:r></m:den></m:f></m:oMath>\
+                 <w:r><w:t>.</w:t></w:r></w:p>",
+            ),
+            text: "So x^2 = a/b < c.",
+            places: &[],
+            metadata: SAME,
+        },
+        Case {
+            name: "formulas.odt",
+            bytes: open_document(
+                "<office:text xmlns:x='x'><text:p>So<draw:object x:href='./Object 1'/>is <draw:object x:href='./Object 2'/>.</text:p>\
+                 <text:p>A chart: <draw:object x:href='./Object 3'/><draw:object x:href='./Object 1'/><draw:object x:href='../a'/></text:p></office:text>",
+            ),
+            text: "So x over 2 is  y = 3 .\n\nA chart:  chart",
             places: &[],
             metadata: SAME,
         },
