@@ -197,6 +197,8 @@ impl App {
             return;
         }
         self.request_source(&passage);
+        // an engine that writes an answer sends the path after it
+        self.notify(format!("opening {} in the editor …", passage.document));
         self.editing = Some(passage);
     }
 

@@ -87,7 +87,7 @@ fn is_empty_folder(scene: &Scene<'_>) -> bool {
             .state
             .corpus
             .as_ref()
-            .is_some_and(|corpus| corpus.documents == 0)
+            .is_some_and(|corpus| corpus.is_indexed() && corpus.documents == 0)
 }
 
 /// Cells of the column of files.
