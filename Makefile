@@ -27,7 +27,7 @@ test-real: export OMP_WAIT_POLICY = passive
 test-real: prerequisites
 	RAGSCOPE_SMOLLM2="$$(.ci/smollm2)" $(CARGO) test --locked --test suite -- --ignored --nocapture readings_agree every_preset_runs
 
-# Real documents of every format, from Debian's packages (45 MB): how many of their words are read.
+# Real documents of every format, from Debian's packages (65 MB): how many of their words are read.
 test-formats: prerequisites
 	RAGSCOPE_DOCUMENTS="$$(.ci/documents)" $(CARGO) test --locked --test suite -- --ignored --nocapture real_documents
 
