@@ -1,7 +1,8 @@
 //! Files as the program opens and creates them: a file that is read is a regular one and is opened
-//! once, what the program keeps is for its user alone, and what the user saves is as usual.
+//! once, what the program keeps is for its user alone, what the user saves is as usual, and a lock
+//! ends with the value that holds it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _};
 use std::path::Path;
 #[cfg(unix)]
@@ -148,9 +149,50 @@ pub fn save(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     if is_new { share(path) } else { Ok(()) }
 }
 
+/// The exclusive lock of a file, held until this is dropped.
+///
+/// Closing the file would not always release it: a process that is just being started has copies of all
+/// descriptors, and the lock with them, until it runs its own program.
+#[derive(Debug)]
+pub struct FileLock(File);
+
+impl FileLock {
+    /// Takes the lock of an open file, which stays open beside it.
+    ///
+    /// # Errors
+    /// `WouldBlock` when another process has it, else why the file system cannot lock.
+    pub fn try_take(file: &File) -> Result<Self, TryLockError> {
+        let file = file.try_clone().map_err(TryLockError::Error)?;
+        file.try_lock()?;
+        Ok(Self(file))
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lock_ends_with_its_value_even_if_a_copy_of_the_file_is_open() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let first = FileLock::try_take(file.as_file()).expect("free");
+        let copy = file.as_file().try_clone().expect("what a child has");
+        let other = File::open(file.path()).expect("another process would open it");
+        assert!(matches!(
+            FileLock::try_take(&other),
+            Err(TryLockError::WouldBlock)
+        ));
+
+        drop(first);
+        drop(FileLock::try_take(&other).expect("free again"));
+        drop(copy);
+    }
 
     #[test]
     fn only_regular_files_are_read() {

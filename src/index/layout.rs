@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use super::error::FileError;
 use super::extracts::Extracts;
 use super::similarity_cache::SimilarityCache;
+use crate::files::FileLock;
 
 /// The folder of one index.
 #[derive(Debug, Clone)]
@@ -36,7 +37,7 @@ pub(super) struct Pointer {
 
 /// The result of taking the writer lock.
 pub(super) enum Lock {
-    Held(File),
+    Held(FileLock),
     /// Another process holds it.
     Elsewhere,
     /// The folder cannot be written.
@@ -67,12 +68,12 @@ impl Layout {
                 .write(true)
                 .open(&file)
         });
-        let lock = match opened {
-            Ok(lock) => lock,
+        let opened = match opened {
+            Ok(opened) => opened,
             Err(error) => return Lock::Refused(FileError::write(&file, error)),
         };
-        match lock.try_lock() {
-            Ok(()) => self
+        match FileLock::try_take(&opened) {
+            Ok(lock) => self
                 .note(folder)
                 .map_or_else(Lock::Refused, |()| Lock::Held(lock)),
             Err(TryLockError::WouldBlock) => Lock::Elsewhere,

@@ -59,7 +59,6 @@ pub use retrieval::Query;
 pub use search::Search;
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use draft::Draft;
@@ -77,7 +76,7 @@ use vectors::VectorStore;
 use crate::config::{RetrieverSettings, demo_corpus};
 use crate::corpus::{self, Document, ReadOptions};
 use crate::event::{CorpusCard, IndexReport, Retrieval};
-use crate::files;
+use crate::files::{self, FileLock};
 
 /// Up to this many vectors of chunks that are gone are not worth a new file.
 const MAX_WASTE_ROWS: u32 = if cfg!(test) { 8 } else { 4096 };
@@ -101,7 +100,7 @@ pub struct Index {
     is_demo: bool,
     layout: Layout,
     /// The writer lock; `None` when another process has it.
-    lock: Option<File>,
+    lock: Option<FileLock>,
     pointer: Option<Pointer>,
     /// The generation in use; `None` before the first one.
     generation: Option<Generation>,

@@ -13,6 +13,7 @@ use super::http::{Answer, Chunk, Client, Request, host};
 use super::meter::Meter;
 use super::{PullError, PullSettings};
 use crate::event::PullPhase;
+use crate::files::FileLock;
 
 /// Failures in a row, without a byte of progress between them, after which a pull gives up.
 const MAX_FAILURES: u32 = 5;
@@ -187,7 +188,7 @@ impl Download<'_, '_> {
 
     /// Waits until no other process downloads this file. A file system without locks has none to
     /// wait for.
-    fn lock(&mut self) -> Result<Option<File>, PullError> {
+    fn lock(&mut self) -> Result<Option<FileLock>, PullError> {
         let path = &self.target.lock;
         let file = OpenOptions::new()
             .create(true)
@@ -197,8 +198,8 @@ impl Download<'_, '_> {
             .map_err(|error| PullError::of_write(path, error))?;
         self.meter.begin(PullPhase::Waiting, &self.target.name);
         loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Some(file)),
+            match FileLock::try_take(&file) {
+                Ok(lock) => return Ok(Some(lock)),
                 Err(TryLockError::WouldBlock) => thread::sleep(LOCK_LATENCY),
                 Err(TryLockError::Error(_)) => return Ok(None),
             }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::append_log::AppendLog;
 use crate::event::Advice;
+use crate::files::FileLock;
 
 /// An open journal of rows `T`. While it is open no other process writes it.
 #[derive(Debug)]
@@ -17,6 +18,7 @@ pub struct Journal<T> {
     path: PathBuf,
     log: AppendLog<T>,
     rows: Vec<T>,
+    _lock: FileLock,
 }
 
 /// Why a journal cannot be used.
@@ -63,15 +65,15 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
             .open(path)
             .map_err(failed)?;
 
-        match file.try_lock() {
-            Ok(()) => {}
+        let lock = match FileLock::try_take(&file) {
+            Ok(lock) => lock,
             Err(TryLockError::WouldBlock) => {
                 return Err(JournalError::InUse {
                     file: path.to_owned(),
                 });
             }
             Err(TryLockError::Error(error)) => return Err(failed(error)),
-        }
+        };
 
         let head = Head {
             work: name.to_owned(),
@@ -82,6 +84,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
             path: path.to_owned(),
             log,
             rows,
+            _lock: lock,
         })
     }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::append_log::AppendLog;
 use crate::event::RunSummary;
+use crate::files::FileLock;
 
 const FILE: &str = "summaries";
 /// Changes with what a summary holds: the entries of another format are read again.
@@ -60,6 +61,7 @@ pub(super) struct Summaries {
     entries: usize,
     /// `None` where another process writes the cache, or nobody can.
     log: Option<AppendLog<Entry>>,
+    _lock: Option<FileLock>,
 }
 
 impl Summaries {
@@ -70,6 +72,7 @@ impl Summaries {
             known: HashMap::new(),
             entries: 0,
             log: None,
+            _lock: None,
         };
         let path = folder.join(FILE);
         if fs::metadata(&path).is_ok_and(|about| !about.is_file()) {
@@ -77,13 +80,14 @@ impl Summaries {
         }
 
         let opened = options().open(&path);
-        match opened.map(|file| (file.try_lock().is_ok(), file)) {
-            Ok((true, file)) => {
+        match opened.map(|file| (FileLock::try_take(&file).ok(), file)) {
+            Ok((Some(lock), file)) => {
                 let visit = |_, entry| summaries.know(entry);
                 let log = AppendLog::open(file, &FORMAT, visit).ok();
                 summaries.log = log;
+                summaries._lock = Some(lock);
             }
-            Ok((false, file)) => {
+            Ok((None, file)) => {
                 let _ = AppendLog::read(&file, &FORMAT, |_, entry| summaries.know(entry));
             }
             Err(_) => {

@@ -11,7 +11,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("trace", &["event", "append_log", "files"]),
     ("story", &["event", "config"]),
     ("llm", &["event", "config"]),
-    ("pull", &["event", "story", "llm"]),
+    ("pull", &["event", "files", "story", "llm"]),
     ("corpus", &["event", "config", "files", "llm"]),
     (
         "index",

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 
 use crate::config::{CleanSettings, Paths};
+use crate::files::FileLock;
 use crate::index::{AbandonedIndex, abandoned};
 
 use super::DAY;
@@ -196,9 +197,9 @@ impl Leftover {
 /// Removes a file that no process holds the lock of.
 fn remove_unlocked(file: &Path) -> io::Result<bool> {
     let opened = File::open(file)?;
-    if opened.try_lock().is_err() {
+    let Ok(_lock) = FileLock::try_take(&opened) else {
         return Ok(false);
-    }
+    };
     fs::remove_file(file).map(|()| true)
 }
 
