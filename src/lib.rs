@@ -47,6 +47,7 @@
 //! |---|---|
 //! | [`event`] | the public run format: everything that happens is a typed record |
 //! | [`config`] | every setting, merged from its sources and read once |
+//! | [`process`] | this program again, as another process that is spoken with over pipes |
 //! | [`append_log`] | a file of records that only grows, for journals and caches |
 //! | [`trace`] | records to a file and back |
 //! | [`story`] | what the records of a run say: folded once, worded once |
@@ -67,6 +68,7 @@ pub mod event;
 pub mod config;
 pub mod append_log;
 pub mod files;
+pub mod process;
 pub mod trace;
 pub mod story;
 pub mod llm;

@@ -10,6 +10,7 @@ use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcom
 use rmcp::schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::engine;
 use super::eval::Evaluation;
 use super::probe::ProbeCommand;
 use crate::config::{DocumentFilter, Layers};
@@ -358,6 +359,9 @@ pub enum Subcommands {
     /// Extract the text of binary files for the program that starts it
     #[command(name = corpus::SUBCOMMAND, hide = true)]
     Extract,
+    /// Run the engine for the program that starts it
+    #[command(name = engine::SUBCOMMAND, hide = true)]
+    Engine,
 }
 
 /// What `threads` can do besides listing them.

@@ -1,18 +1,16 @@
-//! The connection between the screen and the engine thread.
+//! The connection between the screen and the engine.
 //!
-//! Commands about recorded runs are answered here, on a thread of their own, the rest goes straight to the worker. Records go to
+//! Commands about recorded runs are answered here, on a thread of their own, the rest goes straight to the engine. Records go to
 //! the screen and, when they belong to a run, to the recorder.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::config::{Layers, Paths, Watch};
 use crate::corpus::Watcher;
-use crate::engine::{Outbox, Worker, mailbox};
 use crate::event::{
     Advice, Command, Event, Operation, Outcome, Problem, Record, RunEvent, RunUsage, SESSION,
     SessionEvent, StopFlag, elapsed_us,
@@ -20,23 +18,18 @@ use crate::event::{
 use crate::trace::{Recorder, list_runs, name_thread, read_run, thread_names};
 
 use super::downloads::Downloads;
+use super::engine::Engine;
 use super::pull::model_list;
-
-/// Maximum wait for the engine to end cleanly when the screen closes.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Takes records to the screen.
 pub type Sink = Box<dyn FnMut(Record) + Send>;
 
-/// The running threads behind a screen.
-pub struct Hub {
-    stop: StopFlag,
-    ended: Receiver<()>,
-}
+/// The running engine behind a screen.
+pub struct Hub(Engine);
 
-/// The sender of the screen's commands. Dropping it ends the threads.
+/// The sender of the screen's commands.
 pub struct Commands {
-    engine: Outbox,
+    engine: Engine,
     library: Sender<Command>,
     downloads: Downloads,
     tee: Tee,
@@ -46,10 +39,10 @@ pub struct Commands {
 }
 
 impl Hub {
-    /// Starts the engine thread and the thread that reads recorded runs.
+    /// Starts the engine and the thread that reads recorded runs. `stop` stops the engine from now on.
     ///
     /// # Errors
-    /// When the settings are invalid, or a thread cannot be started.
+    /// When the settings are invalid, or a process or thread cannot be started.
     pub fn start(
         layers: Layers,
         paths: &Paths,
@@ -60,73 +53,59 @@ impl Hub {
         let config = layers.config()?;
         let recorder = config.record.enabled.then(|| Recorder::new(&sessions));
         let tee = Tee::new(recorder, sink);
-        let (engine, inbox) = mailbox(stop);
-        let (end, ended) = channel();
-        let mut worker = Worker::new(layers, paths.clone(), stop.clone());
-        let stop_flag = stop.clone();
-        let engine_tee = tee.clone();
-        spawn("engine", move || {
-            guard(&engine_tee, || {
-                worker.serve(&inbox, &mut |record| {
-                    engine_tee.publish(record);
-                    stop_flag.flow()
-                });
-                drop(worker);
-            });
-            let _ = end.send(());
-        })?;
+
+        let engine = Engine::start(layers, paths.clone(), tee.clone())?;
+        stop.relay(engine.stopper());
+
         let (library, requests) = channel();
         let shown = tee.clone();
         let paths = paths.clone();
-        spawn("library", move || serve_runs(&requests, &paths, &shown))?;
-        Ok((
-            Self {
-                stop: stop.clone(),
-                ended,
-            },
-            Commands {
-                engine,
-                library,
-                downloads: Downloads::default(),
-                tee,
-                watch: config.corpus.watch,
-                watchers: Mutex::default(),
-            },
-        ))
+        let serve = move || serve_runs(&requests, &paths, &shown);
+        let thread = thread::Builder::new().name("library".to_owned());
+        thread.spawn(serve).map_err(|error| {
+            Problem::new(
+                format!("cannot start a thread ({error})"),
+                "end other programs, or raise the limit of processes (`ulimit -u`)",
+            )
+        })?;
+
+        let commands = Commands {
+            engine: engine.clone(),
+            library,
+            downloads: Downloads::default(),
+            tee,
+            watch: config.corpus.watch,
+            watchers: Mutex::default(),
+        };
+        Ok((Self(engine), commands))
     }
 
-    /// Stops the work in progress and waits, up to [`SHUTDOWN_TIMEOUT`], until the engine has released
-    /// its models and its index. An index that is being written survives a kill, so there is no need
-    /// to wait longer.
+    /// Stops the work in progress and waits some seconds until the engine has released its models and
+    /// its index.
     pub fn end(self) {
-        self.stop.stop();
-        match self.ended.recv_timeout(SHUTDOWN_TIMEOUT) {
-            Ok(()) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
-        }
+        self.0.end();
     }
 }
 
 impl Commands {
-    /// Sends a command. One for the engine is counted here, before anything else can happen, so that a
-    /// stop that follows at once reaches it.
+    /// Sends a command. A stop that follows at once reaches it: both go through one pipe.
     pub fn send(&self, command: Command) {
         if let Command::Open { folders } = &command {
             self.follow(folders);
         }
-        let taken = match command {
+        match command {
             Command::ListSessions
             | Command::OpenRun { .. }
             | Command::RenameThread { .. }
-            | Command::ListModels => self.library.send(command).is_ok(),
+            | Command::ListModels => {
+                // the thread lives as long as this sender
+                let _ = self.library.send(command);
+            }
             Command::PullModel { reference } => {
                 self.downloads
                     .start(reference, self.library.clone(), self.tee.clone());
-                true
             }
-            Command::StopPull => {
-                self.downloads.stop();
-                true
-            }
+            Command::StopPull => self.downloads.stop(),
             Command::Ask(_)
             | Command::Open { .. }
             | Command::Reindex { .. }
@@ -136,11 +115,11 @@ impl Commands {
             | Command::Search { .. }
             | Command::ListDocuments
             | Command::MeasureUtility { .. }
-            | Command::LoadModels { .. } => self.engine.send(command),
-        };
-        if !taken {
-            self.tee
-                .emit(failed(Operation::Engine, ended("the engine has ended")));
+            | Command::LoadModels { .. } => {
+                if let Err(problem) = self.engine.send(command) {
+                    self.tee.emit(failed(Operation::Engine, problem));
+                }
+            }
         }
     }
 
@@ -154,7 +133,9 @@ impl Commands {
     /// Starts to watch a folder; `None` where that is off or fails, which is reported.
     fn watcher(&self, folder: &Path) -> Option<Watcher> {
         let engine = self.engine.clone();
-        let watcher = Watcher::start(folder, self.watch, move || engine.send(Command::Refresh));
+        let watcher = Watcher::start(folder, self.watch, move || {
+            engine.send(Command::Refresh).is_ok()
+        });
         let problem = match &watcher {
             Ok(watcher) => watcher
                 .as_ref()
@@ -171,38 +152,6 @@ impl Commands {
             });
         }
         watcher.ok().flatten()
-    }
-}
-
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Problem> {
-    match thread::Builder::new().name(name.to_owned()).spawn(work) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Problem::new(
-            format!("cannot start a thread ({error})"),
-            "end other programs, or raise the limit of processes (`ulimit -u`)",
-        )),
-    }
-}
-
-/// Returns the problem of an engine that has ended.
-fn ended(error: &str) -> Problem {
-    Problem::new(
-        error,
-        "restart ragscope; `ragscope paths` shows where its log is",
-    )
-}
-
-/// Runs the engine; after a panic, ends the open run and reports the failure.
-fn guard(tee: &Tee, engine: impl FnOnce()) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(engine)) {
-        let message = panic
-            .downcast_ref::<String>()
-            .map(String::as_str)
-            .or(panic.downcast_ref::<&str>().copied());
-        tee.fail(&format!(
-            "the engine failed ({})",
-            message.unwrap_or("no message")
-        ));
     }
 }
 
@@ -304,8 +253,8 @@ impl Tee {
         })))
     }
 
-    /// Passes on a record of the worker.
-    fn publish(&self, record: Record) {
+    /// Passes on a record of the engine.
+    pub(super) fn publish(&self, record: Record) {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ends.follow(&record);
         let written = ends
@@ -321,8 +270,12 @@ impl Tee {
         ends.pass(record);
     }
 
-    /// Ends the open run as failed, because the worker has ended, and reports it.
-    fn fail(&self, error: &str) {
+    /// Ends the open run as failed, because the engine has ended, and reports it.
+    pub(super) fn fail(&self, error: &str) {
+        let problem = Problem::new(
+            error,
+            "ask again: the engine starts again with the next command; `ragscope paths` shows where its log is",
+        );
         let open = self
             .0
             .lock()
@@ -336,7 +289,7 @@ impl Tee {
             text,
         }) = open
         {
-            let outcome = Outcome::Failed(ended(error));
+            let outcome = Outcome::Failed(problem.clone());
             let (answer, citations, usage) = (String::new(), Vec::new(), RunUsage::default());
             let event = RunEvent::RunFinished {
                 outcome,
@@ -352,7 +305,7 @@ impl Tee {
                 event: event.into(),
             });
         }
-        self.emit(failed(Operation::Engine, ended(error)));
+        self.emit(failed(Operation::Engine, problem));
     }
 
     /// Emits an event of the session.
@@ -424,7 +377,7 @@ mod tests {
     use crate::event::FORMAT;
 
     #[test]
-    fn a_panic_of_the_engine_ends_the_open_run_and_is_reported() {
+    fn the_end_of_the_engine_ends_the_open_run_and_is_reported() {
         let home = tempfile::tempdir().expect("a folder");
         let (sender, records) = channel();
         let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
@@ -448,19 +401,17 @@ mod tests {
             confirmed: Vec::new(),
             thread: None,
         };
-        guard(&tee, || {
-            tee.publish(record(0, started));
-            tee.publish(record(
-                1,
-                RunEvent::TokenGenerated {
-                    step: 1,
-                    text: " Lorby".to_owned(),
-                    logprob: 0.0,
-                    entropy: 0.0,
-                },
-            ));
-            panic!("index out of bounds");
-        });
+        tee.publish(record(0, started));
+        tee.publish(record(
+            1,
+            RunEvent::TokenGenerated {
+                step: 1,
+                text: " Lorby".to_owned(),
+                logprob: 0.0,
+                entropy: 0.0,
+            },
+        ));
+        tee.fail("the engine failed (index out of bounds)");
         drop(tee);
         let seen: Vec<Record> = records.iter().collect();
         let Event::Run(RunEvent::RunFinished {

@@ -25,6 +25,7 @@ pub mod demo;
 mod eval;
 mod probe;
 mod downloads;
+mod engine;
 mod hub;
 
 pub use args::{Arguments, Shared, Subcommands};
@@ -192,6 +193,10 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
             let _ = corpus::serve();
             Ok(Exit::Done)
         }
+        Some(Subcommands::Engine) => match engine::serve() {
+            Ok(()) => Ok(Exit::Done),
+            Err(error) => Err(Problem::without_advice(error.to_string()).into()),
+        },
     }
 }
 

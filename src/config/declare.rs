@@ -1,5 +1,6 @@
 //! What a declaration of a setting consists of, and the macro that makes everything else of it.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use toml::{Table, Value};
 
 use super::value::Choice;
@@ -39,6 +40,20 @@ pub struct Setting {
     pub(super) read: fn(&Config) -> Value,
     /// `None` when the value is not of the setting's type.
     pub(super) write: fn(&mut Config, &Value) -> Option<()>,
+}
+
+/// A setting is written as its dotted name.
+impl Serialize for Setting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.key.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for &'static Setting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let key = String::deserialize(deserializer)?;
+        Setting::named(&key).ok_or_else(|| de::Error::custom(format!("unknown setting `{key}`")))
+    }
 }
 
 impl Setting {

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::{Config, Paths, SETTINGS, Setting, nearest, presets};
-use crate::event::Advice;
+use crate::event::{Advice, os_path};
 
 const ENVIRONMENT_PREFIX: &str = "RAGSCOPE_";
 
@@ -46,15 +47,16 @@ impl Advice for ConfigError {
 }
 
 /// The sources of settings, kept apart so that a run can add further ones on top.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Layers {
+    #[serde(with = "os_path")]
     presets_folder: PathBuf,
     /// Weakest first: user file, environment, flags. The preset goes under all of them.
     above_preset: Vec<Layer>,
 }
 
 /// The settings of one source.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Layer {
     /// Names the source in errors.
     origin: String,

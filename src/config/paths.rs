@@ -2,17 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
+use crate::event::os_path;
+
 /// The folders of ragscope: XDG folders on Linux, the platform's own elsewhere, or all of them in
 /// `RAGSCOPE_HOME`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paths {
     /// Settings, presets, themes, prompts, keymap.
+    #[serde(with = "os_path")]
     pub config: PathBuf,
     /// Indexes and models.
+    #[serde(with = "os_path")]
     pub data: PathBuf,
     /// Recorded runs and input history.
+    #[serde(with = "os_path")]
     pub state: PathBuf,
     /// Logs and other files that may be deleted.
+    #[serde(with = "os_path")]
     pub cache: PathBuf,
 }
 

@@ -1,16 +1,21 @@
 use std::path::PathBuf;
 
-use super::{Ask, Hit, Operation};
+use serde::{Deserialize, Serialize};
 
-/// A request of the screen to the engine thread. The answers are records.
+use super::{Ask, Hit, Operation, os_path};
+
+/// A request of the screen to the engine. The answers are records.
 ///
 /// Stopping is not a command: it must overtake the queue, so it travels as a [`super::StopFlag`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Command {
     /// Answer a question over the open corpus.
     Ask(Ask),
     /// Open these folders as one corpus: use their indexes and update them.
-    Open { folders: Vec<PathBuf> },
+    Open {
+        #[serde(with = "os_path::list")]
+        folders: Vec<PathBuf>,
+    },
     /// Update the index of the open corpus; `rebuild` deletes the old one first.
     /// `overrides` are the settings of chunking from now on.
     Reindex {
@@ -62,7 +67,10 @@ pub enum Command {
     /// Name a thread, by the id of its first run, and list the recorded runs again.
     RenameThread { thread: String, name: String },
     /// Send the records of a recorded run.
-    OpenRun { file: PathBuf },
+    OpenRun {
+        #[serde(with = "os_path")]
+        file: PathBuf,
+    },
 }
 
 impl Command {

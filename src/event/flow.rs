@@ -1,5 +1,6 @@
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The reply of an observer to a long operation: continue, or stop cleanly within one decode step
 /// or batch.
@@ -27,6 +28,16 @@ struct Counts {
     taken: AtomicU64,
     /// One more than the number of the last command to stop; 0 for none.
     stopped_through: AtomicU64,
+    relay: OnceLock<Relay>,
+}
+
+/// Passes a stop on to another process.
+struct Relay(Box<dyn Fn() + Send + Sync>);
+
+impl fmt::Debug for Relay {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Relay")
+    }
 }
 
 impl StopFlag {
@@ -34,6 +45,15 @@ impl StopFlag {
     pub fn stop(&self) {
         let through = self.0.sent.load(Ordering::SeqCst) + 1;
         self.0.stopped_through.fetch_max(through, Ordering::SeqCst);
+        if let Some(Relay(relay)) = self.0.relay.get() {
+            relay();
+        }
+    }
+
+    /// Calls `relay` at every stop from now on: what is to stop runs in another process, with a flag
+    /// of its own. A flag has one relay; a second one is ignored.
+    pub fn relay(&self, relay: impl Fn() + Send + Sync + 'static) {
+        let _ = self.0.relay.set(Relay(Box::new(relay)));
     }
 
     /// Counts a command that was sent.

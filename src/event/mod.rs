@@ -15,6 +15,7 @@ mod metadata;
 mod number;
 mod numbering;
 mod operation;
+pub mod os_path;
 mod payload;
 mod place;
 mod problem;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// The engine thread itself: everything in progress has ended.
+    /// The engine itself: everything in progress has ended.
     Engine,
     /// Loading the models that the settings name.
     LoadModels,

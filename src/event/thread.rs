@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A question to answer.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ask {
     pub question: String,
     /// The sentences that the answer begins with.
@@ -23,7 +23,7 @@ impl Ask {
 }
 
 /// The thread that a question continues.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
     /// Id of its first run; `None` where the question begins a thread.
     pub id: Option<String>,
@@ -32,7 +32,7 @@ pub struct Thread {
 }
 
 /// A question of a thread, as it stands alone, with its answer.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     pub question: String,
     pub answer: String,

@@ -10,7 +10,7 @@ use ragscope::corpus::{self, Document, FixedSplit, TokenCounter};
 use ragscope::event::Flow;
 
 use super::llm::runtime;
-use super::program::Program;
+use super::program::{Program, QUESTION};
 use super::pty::{Left, Terminal};
 
 /// Returns the paths of the documents that a walk finds.
@@ -500,9 +500,36 @@ fn models_that_would_stop_llama_cpp_are_refused() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_crash_of_the_engine_names_the_model_and_the_screen_stays() {
+    use nix::sys::signal::{Signal, kill};
+
+    let program = Program::new();
+    let mut terminal = Terminal::start(
+        env!("CARGO_BIN_EXE_ragscope"),
+        &["notes"],
+        program.home.path(),
+        (30, 100),
+    );
+    // the header has the device once the generator is loaded
+    terminal.wait_for("CPU");
+    kill(program.engine(), Signal::SIGSEGV).expect("sent");
+    terminal.wait_for("llama.cpp failed while it used");
+
+    terminal.send(QUESTION);
+    terminal.wait_for(QUESTION);
+    terminal.send("\r");
+    terminal.wait_for("done in");
+    terminal.send("\x03");
+    let (status, left) = terminal.ended();
+    assert!(status.success(), "{status}");
+    assert_eq!(left, Left::CLEAN);
+}
+
 #[cfg(unix)]
 #[test]
-fn a_crash_restores_the_terminal_and_names_the_model() {
+fn a_crash_of_the_screen_restores_the_terminal() {
     use nix::sys::signal::{Signal, kill};
     use nix::unistd::Pid;
 
@@ -514,11 +541,10 @@ fn a_crash_restores_the_terminal_and_names_the_model() {
             program.home.path(),
             (30, 100),
         );
-        // the header has the device once the generator is loaded
         terminal.wait_for("CPU");
         let pid = i32::try_from(terminal.process()).expect("an id");
         kill(Pid::from_raw(pid), signal).expect("sent");
-        terminal.wait_for("llama.cpp failed while it used");
+        terminal.wait_for("ragscope stopped: a library failed");
         let (status, left) = terminal.ended();
         assert!(!status.success(), "{status}");
         assert_eq!(left, Left::CLEAN, "{signal}");

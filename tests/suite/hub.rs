@@ -151,3 +151,85 @@ fn a_stop_reaches_a_question_however_soon_it_follows() {
     drop(commands);
     hub.end();
 }
+
+/// llama.cpp ends the process that it runs in; the system does so without memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_engine_that_is_gone_costs_the_run_and_starts_again() {
+    use nix::sys::signal::{Signal, kill};
+
+    let program = Program::new();
+    let (sender, records) = channel();
+    let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
+    let (hub, commands) =
+        Hub::start(small(), &program.paths(), &StopFlag::default(), sink).expect("started");
+    commands.send(Command::Open {
+        folders: vec![program.corpus()],
+    });
+    receive(&records, |event| {
+        matches!(event, Event::Session(SessionEvent::IndexFinished { .. }))
+    });
+
+    for (signal, reason) in [
+        (Signal::SIGSEGV, "llama.cpp failed while it used"),
+        (Signal::SIGABRT, "llama.cpp failed while it used"),
+        (Signal::SIGKILL, "there may not be enough memory"),
+    ] {
+        // at this temperature the model never comes to an end by itself
+        let endless = [
+            ("generator.temperature", "5"),
+            ("answer.max_tokens", "100000"),
+            ("answer.max_sentences", "100000"),
+        ];
+        let overrides = endless.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        commands.send(Command::Ask(Ask {
+            overrides: overrides.to_vec(),
+            ..Ask::new(QUESTION)
+        }));
+        receive(&records, |event| {
+            matches!(event, Event::Run(RunEvent::TokenGenerated { .. }))
+        });
+        kill(program.engine(), signal).expect("sent");
+        let ended = receive(&records, |event| {
+            matches!(
+                event,
+                Event::Session(SessionEvent::OperationFailed {
+                    operation: Operation::Engine,
+                    ..
+                })
+            )
+        });
+        let run = ended.iter().find_map(|record| match &record.event {
+            Event::Run(RunEvent::RunFinished { outcome, .. }) => Some(outcome),
+            _ => None,
+        });
+        let Some(Outcome::Failed(problem)) = run else {
+            panic!("{signal}: {ended:?}")
+        };
+        assert!(problem.error.contains(reason), "{signal}: {problem}");
+
+        // the folder is open again, too
+        commands.send(Command::Ask(Ask::new(QUESTION)));
+        let answered = receive(&records, |event| {
+            matches!(event, Event::Run(RunEvent::RunFinished { .. }))
+        });
+        let has_context = answered.iter().any(|record| {
+            matches!(&record.event, Event::Run(RunEvent::ContextBuilt { context, .. }) if !context.chunks.is_empty())
+        });
+        let outcome = answered.last().map(|record| &record.event);
+        assert!(
+            matches!(
+                outcome,
+                Some(Event::Run(RunEvent::RunFinished {
+                    outcome: Outcome::Completed,
+                    ..
+                }))
+            ),
+            "{signal}: {outcome:?}"
+        );
+        assert!(has_context, "{signal}: {answered:?}");
+    }
+
+    drop(commands);
+    hub.end();
+}

@@ -8,11 +8,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("config", &["event"]),
     ("append_log", &[]),
     ("files", &[]),
+    ("process", &[]),
     ("trace", &["event", "append_log", "files"]),
     ("story", &["event", "config"]),
     ("llm", &["event", "config"]),
     ("pull", &["event", "files", "story", "llm"]),
-    ("corpus", &["event", "config", "files", "llm"]),
+    ("corpus", &["event", "config", "files", "process", "llm"]),
     (
         "index",
         &["event", "config", "append_log", "files", "llm", "corpus"],
@@ -37,8 +38,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "event", "config", "files", "trace", "story", "llm", "pull", "corpus", "index",
-            "methods", "probe", "engine", "eval",
+            "event", "config", "files", "process", "trace", "story", "llm", "pull", "corpus",
+            "index", "methods", "probe", "engine", "eval",
         ],
     ),
     ("tui", &["event", "config", "files", "story"]),

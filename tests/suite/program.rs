@@ -80,6 +80,37 @@ impl Program {
         }
     }
 
+    /// The process of the engine that works in this home, once it has opened its log there.
+    #[cfg(target_os = "linux")]
+    pub fn engine(&self) -> nix::unistd::Pid {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        loop {
+            let processes = fs::read_dir("/proc").expect("processes").flatten();
+            let numbers =
+                processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+            if let Some(number) = numbers.into_iter().find(|number| self.has_engine(*number)) {
+                return nix::unistd::Pid::from_raw(number);
+            }
+            assert!(std::time::Instant::now() < deadline, "no engine");
+            std::thread::yield_now();
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn has_engine(&self, process: i32) -> bool {
+        let folder = PathBuf::from(format!("/proc/{process}"));
+        let command = fs::read(folder.join("cmdline")).unwrap_or_default();
+        let mut arguments = command.split(|byte| *byte == 0);
+        if !arguments.any(|argument| argument == b"__engine") {
+            return false;
+        }
+        let files = fs::read_dir(folder.join("fd")).into_iter().flatten();
+        let mut targets = files
+            .flatten()
+            .filter_map(|file| fs::read_link(file.path()).ok());
+        targets.any(|target| target.starts_with(self.home.path()))
+    }
+
     pub fn start(&self, arguments: &[&str]) -> Child {
         self.command(arguments)
             .stdout(Stdio::piped())

@@ -6,20 +6,20 @@
 //! file, and the next file gets another worker. There is at most one per thread that reads, started
 //! with the first binary file and ended with the program.
 
-mod frame;
 mod serve;
 
 pub use serve::serve;
 
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::io;
+use std::process::ChildStdin;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::process::{Pipes, Process, frame, group};
 
 use super::formats::{Extract, Format, Input};
 use super::options::ReadOptions;
@@ -32,8 +32,6 @@ const MAX_REUSED_BYTES: usize = 16 << 20;
 /// Time by the clock per limit of processor time: other programs take their share of the machine, and a
 /// reader may wait for a program that it started.
 const CLOCK_PER_TIME: u32 = 4;
-/// The end of what a worker wrote to stderr, which says why it ended.
-const MAX_STDERR_BYTES: usize = 4 << 10;
 
 /// Attempts to start a worker while the system has no room for another process or thread.
 const MAX_STARTS: u32 = 6;
@@ -77,10 +75,9 @@ enum Ended {
 
 /// A process that reads one file at a time.
 struct Worker {
-    child: Child,
+    process: Process,
     requests: ChildStdin,
     answers: Receiver<io::Result<Vec<u8>>>,
-    stderr: Arc<Mutex<Vec<u8>>>,
 }
 
 /// Extracts the text of a file in a worker process.
@@ -168,52 +165,22 @@ fn is_short_of_room(error: &io::Error) -> bool {
 
 impl Worker {
     fn start() -> io::Result<Self> {
-        let mut command = Command::new(program()?);
-        command
-            .arg(SUBCOMMAND)
-            // a backtrace would push the reason out of what is kept of stderr
-            .env("RUST_BACKTRACE", "0")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        group::lead(&mut command);
-        let mut child = command.spawn()?;
-
-        let pipe = || io::Error::other("no pipe");
-        let requests = child.stdin.take().ok_or_else(pipe)?;
-        let mut stdout = child.stdout.take().ok_or_else(pipe)?;
-        let mut stderr = child.stderr.take().ok_or_else(pipe)?;
-
+        let (process, Pipes { input, mut output }) = Process::start(SUBCOMMAND)?;
         let (sender, answers) = sync_channel(1);
-        let kept = Arc::new(Mutex::new(Vec::new()));
-        let tail = Arc::clone(&kept);
-        // from here on the process ends with the value
-        let worker = Self {
-            child,
-            requests,
-            answers,
-            stderr: kept,
-        };
-
         thread::Builder::new().spawn(move || {
             loop {
-                let answer = frame::read(&mut stdout);
+                let answer = frame::read(&mut output);
                 let is_last = answer.is_err();
                 if sender.send(answer).is_err() || is_last {
                     return;
                 }
             }
         })?;
-        thread::Builder::new().spawn(move || {
-            let mut part = [0; 1024];
-            while let Ok(count @ 1..) = stderr.read(&mut part) {
-                let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
-                tail.extend_from_slice(&part[..count]);
-                let excess = tail.len().saturating_sub(MAX_STDERR_BYTES);
-                tail.drain(..excess);
-            }
-        })?;
-        Ok(worker)
+        Ok(Self {
+            process,
+            requests: input,
+            answers,
+        })
     }
 
     fn ask(&mut self, request: &Request, bytes: &[u8]) -> Result<Answer, Ended> {
@@ -233,16 +200,13 @@ impl Worker {
 
     /// Returns why the process ended, by the last words of Rust's runtime.
     fn ended(&mut self) -> Ended {
-        group::end(self.child.id());
-        let status = self.child.wait();
-        if status.is_ok_and(group::is_out_of_time) {
+        let ending = self.process.end();
+        if ending.status.and_then(group::signal) == Some("SIGXCPU") {
             return Ended::Time;
         }
-        let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
-        let words = String::from_utf8_lossy(&stderr);
-        if words.contains("memory allocation of") {
+        if ending.stderr.contains("memory allocation of") {
             Ended::Memory
-        } else if words.contains("overflowed its stack") {
+        } else if ending.stderr.contains("overflowed its stack") {
             Ended::Nesting
         } else {
             Ended::Died
@@ -257,66 +221,6 @@ impl Worker {
                 .push(self);
         }
     }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        group::end(self.child.id());
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Returns the program to start: this one. Tests and benches are programs of their own; cargo puts
-/// them into the folder `deps` beside it.
-fn program() -> io::Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let above = own
-        .parent()
-        .filter(|folder| folder.ends_with("deps"))
-        .and_then(Path::parent);
-    let beside =
-        above.map(|folder| folder.join(format!("ragscope{}", std::env::consts::EXE_SUFFIX)));
-    Ok(beside.filter(|file| file.is_file()).unwrap_or(own))
-}
-
-/// A worker leads a process group, so that it ends with the programs that it starts.
-#[cfg(unix)]
-mod group {
-    use std::os::unix::process::CommandExt;
-    use std::os::unix::process::ExitStatusExt;
-    use std::process::{Command, ExitStatus};
-
-    use nix::sys::signal::{Signal, killpg};
-    use nix::unistd::Pid;
-
-    /// Returns whether the limit of processor time ended a process.
-    pub fn is_out_of_time(status: ExitStatus) -> bool {
-        status.signal() == Some(Signal::SIGXCPU as i32)
-    }
-
-    pub fn lead(command: &mut Command) {
-        command.process_group(0);
-    }
-
-    pub fn end(leader: u32) {
-        if let Ok(leader) = i32::try_from(leader) {
-            let _ = killpg(Pid::from_raw(leader), Signal::SIGKILL);
-        }
-    }
-}
-
-#[cfg(not(unix))]
-mod group {
-    use std::process::{Command, ExitStatus};
-
-    pub fn is_out_of_time(_status: ExitStatus) -> bool {
-        false
-    }
-
-    pub fn lead(_command: &mut Command) {}
-
-    pub fn end(_leader: u32) {}
 }
 
 #[cfg(test)]

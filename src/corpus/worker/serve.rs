@@ -4,8 +4,9 @@ use std::io::{self, Read, stdin, stdout};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::{Answer, Request, frame};
+use super::{Answer, Request};
 use crate::corpus::formats::{Format, Input};
+use crate::process::frame;
 
 /// Answers requests on stdin until it is closed. A worker never outlives the program that started it.
 ///
@@ -104,7 +105,7 @@ mod limit {
 
     /// Ends this process and the programs that it started.
     pub fn end_group() {
-        super::super::group::end(std::process::id());
+        crate::process::group::end(std::process::id());
         std::process::exit(0);
     }
 }
@@ -122,7 +123,7 @@ mod limit {
     pub fn time(_time: std::time::Duration) {}
 
     pub fn end_group() {
-        super::super::group::end(std::process::id());
+        crate::process::group::end(std::process::id());
         std::process::exit(0);
     }
 }

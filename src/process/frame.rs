@@ -6,7 +6,10 @@ use std::io::{self, Read, Write};
 const MARK: [u8; 4] = *b"rsx1";
 
 /// Writes one frame.
-pub(super) fn write(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// A pipe that is closed.
+pub fn write(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     out.write_all(&MARK)?;
     out.write_all(&(bytes.len() as u64).to_le_bytes())?;
     out.write_all(bytes)?;
@@ -14,7 +17,10 @@ pub(super) fn write(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Reads one frame. Memory grows with the bytes that arrive, not with the length that is announced.
-pub(super) fn read(input: &mut impl Read) -> io::Result<Vec<u8>> {
+///
+/// # Errors
+/// A pipe that is closed; other bytes than a frame.
+pub fn read(input: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut mark = [0; 4];
     input.read_exact(&mut mark)?;
     if mark != MARK {
