@@ -54,7 +54,7 @@ prompts! {
     /// A text rephrased.
     Rephrase = "rephrase",
     /// Whether one answer entails another.
-    Entailment = "entailment",
+    Entailment = "entailment" or "paper/entailment",
     /// Whether the context suffices for the question.
     SelfEvaluate = "self_evaluate",
     /// The relevance of a passage, from 0 to 10.
@@ -64,7 +64,7 @@ prompts! {
     /// Two ratings of the relevance, checked by a critic of names, dates and numbers.
     GradeCritic = "grade_critic" or "paper/grade_critic",
     /// Whether a text is relevant to the question, 1 or 0.
-    JudgeRelevant = "judge_relevant",
+    JudgeRelevant = "judge_relevant" or "paper/judge_relevant",
     /// A follow-up question, rewritten to stand alone.
     FollowUp = "follow_up",
     /// The start of the reply to that: examples, the last turns of the thread, and the question.
@@ -75,6 +75,18 @@ prompts! {
     MakeQuestion = "make_question",
     /// A question that a passage answers.
     WriteQuestion = "write_question",
+}
+
+/// The mark behind which a prompt has the beginning of the reply.
+const REPLY_MARK: &str = "{reply}";
+
+/// A prompt with its values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filled {
+    /// The text of the user turn.
+    pub user: String,
+    /// The given beginning of the reply, which the model continues; empty for none.
+    pub reply: String,
 }
 
 /// The prompts, with those of the user.
@@ -119,11 +131,12 @@ impl Prompts {
     }
 
     /// Returns the prompt with each `{name}` replaced by its value, and `{examples}` by the worked examples of
-    /// the settings. Values are not searched for names.
+    /// the settings. Values are not searched for names. What follows `{reply}` in the file is the
+    /// beginning of the reply: a small model that would repeat the question's form then answers in it.
     ///
     /// # Errors
     /// A user's file that cannot be read.
-    pub fn fill(&self, prompt: PromptName, values: &[(&str, &str)]) -> Result<String, ConfigError> {
+    pub fn fill(&self, prompt: PromptName, values: &[(&str, &str)]) -> Result<Filled, ConfigError> {
         let file = self.folder.join(format!("{}.md", prompt.name()));
         let own = match std::fs::read_to_string(&file) {
             Ok(text) => Some(text),
@@ -137,10 +150,12 @@ impl Prompts {
         };
         let template = own.as_deref().unwrap_or(self.built_in(prompt));
         let examples = ("examples", worked(self.examples).trim_end());
-        Ok(fill(
-            template.trim_end_matches('\n'),
-            &[values, &[examples]].concat(),
-        ))
+        let values = [values, &[examples]].concat();
+        let (user, reply) = template.split_once(REPLY_MARK).unwrap_or((template, ""));
+        Ok(Filled {
+            user: fill(user.trim_end_matches('\n'), &values),
+            reply: fill(reply.trim_end_matches('\n'), &values),
+        })
     }
 }
 
@@ -206,7 +221,7 @@ mod tests {
                 .split('{')
                 .skip(1)
                 .filter_map(|rest| Some(rest.split_once('}')?.0))
-                .filter(|name| *name != "examples")
+                .filter(|name| !["examples", "reply"].contains(name))
                 .collect();
             names.sort_unstable();
             names
@@ -246,8 +261,8 @@ mod tests {
                 .fill(PromptName::StepByStep, &[("c", ""), ("q", "Why?")])
                 .expect("built in");
             assert!(
-                filled.starts_with(&format!("Examples:\n{text}\n")),
-                "{filled}"
+                filled.user.starts_with(&format!("Examples:\n{text}\n")),
+                "{filled:?}"
             );
         }
     }
@@ -259,13 +274,55 @@ mod tests {
         let built_in = prompts
             .fill(PromptName::QaClosed, &[("q", "Why?")])
             .expect("built in");
-        assert!(built_in.ends_with("Question: Why?"), "{built_in}");
+        assert!(built_in.user.ends_with("Question: Why?"), "{built_in:?}");
+        assert_eq!(built_in.reply, "");
         std::fs::write(folder.path().join("qa_closed.md"), "Say {q}\n").expect("written");
         assert_eq!(
             prompts
                 .fill(PromptName::QaClosed, &[("q", "why")])
-                .expect("own"),
+                .expect("own")
+                .user,
             "Say why"
         );
+    }
+
+    #[test]
+    fn what_follows_the_mark_is_the_beginning_of_the_reply() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let prompts = Prompts::new(folder.path());
+        let cases = [
+            (
+                "Rate {c}.\n\n{reply}Score of {q}:\n",
+                "Rate {reply}.",
+                "Score of it:",
+            ),
+            ("Rate {c}.\n", "Rate {reply}.", ""),
+            ("{reply}{c}", "", "{reply}"),
+        ];
+        for (text, user, reply) in cases {
+            std::fs::write(folder.path().join("grade.md"), text).expect("written");
+            // a value is not searched for the mark
+            let values = [("c", "{reply}"), ("q", "it")];
+            let filled = prompts.fill(PromptName::Grade, &values).expect("own");
+            assert_eq!((filled.user.as_str(), filled.reply.as_str()), (user, reply));
+        }
+
+        let paper = Prompts {
+            is_bundled: false,
+            ..Prompts::new(Path::new("none"))
+        };
+        for prompt in PromptName::ALL {
+            let of = |prompts: &Prompts| prompts.fill(*prompt, &[]).expect("built in").reply;
+            assert_eq!(of(&Prompts::new(Path::new("none"))), "", "{prompt:?}");
+            let is_begun = [
+                PromptName::Entailment,
+                PromptName::JudgeRelevant,
+                PromptName::Grade,
+                PromptName::GradeReflect,
+                PromptName::GradeCritic,
+            ]
+            .contains(prompt);
+            assert_eq!(of(&paper).ends_with(':'), is_begun, "{prompt:?}");
+        }
     }
 }

@@ -166,6 +166,7 @@ pub enum RunEvent {
         end: RefinementEnd,
     },
     /// A prompt was handed to a model: the exact text. `branches` continuations of it are sampled.
+    /// The last `reply_bytes` of the text are the given beginning of the reply.
     ModelCalled {
         call: u32,
         purpose: String,
@@ -174,6 +175,8 @@ pub enum RunEvent {
         prompt_tokens: u32,
         #[serde(default = "one")]
         branches: u32,
+        #[serde(default)]
+        reply_bytes: u32,
     },
     /// Of the texts that the present calls write, `begun` are begun.
     CallsProgressed {

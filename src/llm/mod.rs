@@ -51,6 +51,7 @@ pub use vocabulary::LlamaVocabulary;
 
 use std::borrow::Cow;
 
+use crate::config::prompts::Filled;
 use crate::event::{Advice, CallUsage, Flow, ModelCard, Problem};
 
 /// A prompt before the chat template is applied.
@@ -62,6 +63,15 @@ pub struct Prompt {
     pub user: String,
     /// The start of the assistant turn, which the model continues; empty for a new reply.
     pub reply: String,
+}
+
+impl From<Filled> for Prompt {
+    fn from(Filled { user, reply }: Filled) -> Self {
+        Self {
+            reply,
+            ..Self::user(user)
+        }
+    }
 }
 
 impl Prompt {

@@ -83,6 +83,8 @@ pub struct Call {
     pub prompt_tokens: u32,
     /// Number of continuations that are sampled.
     pub branches: u32,
+    /// Bytes at the end of the prompt that are the given beginning of the reply.
+    pub reply_bytes: u32,
     /// Once the call is over; the first call of a batch carries the cost of the whole batch.
     pub usage: Option<CallUsage>,
     /// Once the call is over: the first call of its batch, and the number of calls in it.
@@ -378,6 +380,7 @@ impl Run {
                 prompt,
                 prompt_tokens,
                 branches,
+                reply_bytes,
             } => {
                 self.decoding.last_token_us = None;
                 self.calls.push(Call {
@@ -387,6 +390,7 @@ impl Run {
                     prompt: prompt.clone(),
                     prompt_tokens: *prompt_tokens,
                     branches: *branches,
+                    reply_bytes: *reply_bytes,
                     usage: None,
                     batch: None,
                     label_mass: None,

@@ -129,7 +129,7 @@ fn short_answer(
     let is_whole = reply.ends_with(['.', '!', '?', '…', '。', '！', '？', '"', '”', ')', '*']);
     let period = if is_whole { "" } else { "." };
     let prompt = Prompt {
-        reply: format!("{reply}{period}{ANSWER_LEAD}"),
+        reply: format!("{}{reply}{period}{ANSWER_LEAD}", bare.reply),
         ..bare
     };
     let call = Call {

@@ -134,7 +134,7 @@ impl<'w> Writing<'w> {
         let texts = passages.texts();
         let bare = context::prompt(tools.config, tools.prompts, run.question, &texts)?;
         // the next word has its own space; line breaks are the model's
-        let reply = self.text.trim_end_matches(' ').to_owned();
+        let reply = format!("{}{}", bare.reply, self.text.trim_end_matches(' '));
         Ok(Prompt { reply, ..bare })
     }
 

@@ -253,7 +253,7 @@ pub fn prompt_of(
     passages: &[&str],
 ) -> Result<Prompt, ConfigError> {
     let lines = context_lines(passages).join("\n");
-    let text = match (kind, passages.is_empty()) {
+    let filled = match (kind, passages.is_empty()) {
         (AnswerPrompt::StepByStep, true) => {
             prompts.fill(PromptName::StepByStep, &[("c", ""), ("q", question)])?
         }
@@ -271,7 +271,7 @@ pub fn prompt_of(
             prompts.fill(PromptName::QaGrounded, &[("c", &lines), ("q", question)])?
         }
     };
-    Ok(Prompt::user(text))
+    Ok(filled.into())
 }
 
 /// Returns the prompt whose answers show the utility of passages: with and without them it has the
@@ -281,13 +281,13 @@ pub fn utility_prompt(
     question: &str,
     passages: &[&str],
 ) -> Result<Prompt, ConfigError> {
-    let text = if passages.is_empty() {
+    let filled = if passages.is_empty() {
         prompts.fill(PromptName::QaClosed, &[("q", question)])?
     } else {
         let lines = context_lines(passages).join("\n");
         prompts.fill(PromptName::QaDocuments, &[("c", &lines), ("q", question)])?
     };
-    Ok(Prompt::user(text))
+    Ok(filled.into())
 }
 
 /// Returns the number of tokens of a prompt, chat template included.

@@ -99,6 +99,7 @@ impl Run<'_> {
                 prompt: rendered.text,
                 prompt_tokens: saturating_u32(rendered.tokens.len()),
                 branches,
+                reply_bytes: saturating_u32(prompt.reply.len()),
             });
         }
         Ok(first)
@@ -266,7 +267,7 @@ impl Run<'_> {
 
 impl ModelCalls for Run<'_> {
     fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError> {
-        Ok(Prompt::user(self.tools.prompts.fill(name, values)?))
+        Ok(self.tools.prompts.fill(name, values)?.into())
     }
 
     fn complete(

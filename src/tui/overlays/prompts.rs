@@ -95,14 +95,28 @@ fn usage_words(call: &Call) -> String {
     )
 }
 
+/// Draws the text of a call; the given beginning of the reply stands apart at its end.
 fn prompt_rows(page: &mut Page<'_>, call: &Call) {
-    let prompt = text::many_lines(&call.prompt);
+    let asked = call.prompt.len().saturating_sub(call.reply_bytes as usize);
+    let (prompt, reply) = call
+        .prompt
+        .split_at_checked(asked)
+        .unwrap_or((&call.prompt, ""));
+    text_rows(page, prompt, Tone::Text);
+    if !reply.is_empty() {
+        page.clipped(Tone::Quiet, "  the reply is begun with:");
+        text_rows(page, reply, Tone::Strong);
+    }
+}
+
+fn text_rows(page: &mut Page<'_>, of: &str, tone: Tone) {
+    let shown = text::many_lines(of);
     let room = page.cells.saturating_sub(4);
-    for range in text::wrap(prompt.trim_end_matches('\n'), room) {
+    for range in text::wrap(shown.trim_end_matches('\n'), room) {
         page.line(Line::from(vec![
             Span::raw("  "),
             page.span(Tone::Border, "│ "),
-            page.span(Tone::Text, &prompt[range]),
+            page.span(tone, &shown[range]),
         ]));
     }
 }

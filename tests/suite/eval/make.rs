@@ -16,7 +16,7 @@ struct Writer {
 
 impl ModelCalls for Writer {
     fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError> {
-        Ok(Prompt::user(self.prompts.fill(name, values)?))
+        Ok(self.prompts.fill(name, values)?.into())
     }
 
     fn complete(

@@ -27,7 +27,7 @@ impl Calls {
 
 impl ModelCalls for Calls {
     fn prompt(&self, name: PromptName, values: &[(&str, &str)]) -> Result<Prompt, MethodError> {
-        Ok(Prompt::user(self.prompts.fill(name, values)?))
+        Ok(self.prompts.fill(name, values)?.into())
     }
 
     fn complete(
