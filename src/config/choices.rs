@@ -288,6 +288,13 @@ choices! {
         /// Their mean.
         Mean = "mean",
     }
+    /// What the agreement of two sampled answers is.
+    SampleAgreement {
+        /// 1 where entailment is the likeliest judgement, 0 elsewhere, both ways averaged.
+        Verdict = "verdict",
+        /// The probability of entailment, both ways averaged (Lin et al.).
+        Probability = "probability",
+    }
     /// Prompt of the answer.
     AnswerPrompt {
         /// One short sentence at a time, then the answer.

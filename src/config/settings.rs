@@ -231,8 +231,10 @@ settings! {
     /// The judge of entailment between answers.
     judge: JudgeSettings, for ProbeJournal {
         /// GGUF file of a sequence-classification model with classes for entailment, neutral and
-        /// contradiction; generator asks the generator; words needs no model: an answer entails
-        /// another when it holds all its content words.
+        /// contradiction, such as FacebookAI/roberta-large-mnli, converted by llama.cpp:
+        /// `python convert_hf_to_gguf.py roberta-large-mnli --outtype q8_0` (the README has all
+        /// commands); generator asks the generator; words needs no model: an answer entails another
+        /// when it holds all its content words.
         model: JudgeModel = JudgeModel::Generator;
         /// How judgements of the generator are read: entailment, self-evaluation, relevance and
         /// grades.
@@ -361,6 +363,8 @@ settings! {
         references: Vec<String> = Vec::new();
         /// How to combine several reference answers.
         aggregate: Aggregate = Aggregate::Best;
+        /// What the degree and the eigenvalues of the samples' agreement are computed from.
+        agreement: SampleAgreement = SampleAgreement::Verdict;
         /// Measure per chunk too: each one alone, and the others without it.
         per_chunk: bool = true;
     }

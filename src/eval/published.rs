@@ -137,6 +137,24 @@ metrics! {
         /// AUARC of the degree of agreement.
         DegreeAuarc "AUARC of the degree": Higher, Share =>
             |_, preset| separation(preset, UncertaintyMetric::Degree, SeparationMetric::Auarc);
+        /// AUROC of the eigenvalues.
+        EigenvalueAuroc "AUROC of the eigenvalues": Higher, Share =>
+            |_, preset| separation(preset, UncertaintyMetric::Eigenvalue, SeparationMetric::Auroc);
+        /// AUARC of the eigenvalues.
+        EigenvalueAuarc "AUARC of the eigenvalues": Higher, Share =>
+            |_, preset| separation(preset, UncertaintyMetric::Eigenvalue, SeparationMetric::Auarc);
+        /// AUROC of KLE with the heat kernel.
+        KernelHeatAuroc "AUROC of KLE with the heat kernel": Higher, Share =>
+            |_, preset| separation(preset, UncertaintyMetric::KernelHeat, SeparationMetric::Auroc);
+        /// AUARC of KLE with the heat kernel.
+        KernelHeatAuarc "AUARC of KLE with the heat kernel": Higher, Share =>
+            |_, preset| separation(preset, UncertaintyMetric::KernelHeat, SeparationMetric::Auarc);
+        /// AUROC of KLE with the Matern kernel.
+        KernelMaternAuroc "AUROC of KLE with the Matern kernel": Higher, Share =>
+            |_, preset| separation(preset, UncertaintyMetric::KernelMatern, SeparationMetric::Auroc);
+        /// AUARC of KLE with the Matern kernel.
+        KernelMaternAuarc "AUARC of KLE with the Matern kernel": Higher, Share =>
+            |_, preset| separation(preset, UncertaintyMetric::KernelMatern, SeparationMetric::Auarc);
         /// Pearson's correlation of soft delta SePer with the evidence.
         SoftPearson "Pearson, delta SePer soft": Higher, Number(3) =>
             |_, preset| correlation(preset, UtilityMetric::Soft);

@@ -104,6 +104,11 @@ pub struct SampledUncertainty {
     pub degree: f32,
     /// An estimate of the number of meanings, from 1.
     pub eigenvalue: f32,
+    /// Kernel language entropy with the heat and the Matern kernel, nats; `None` in older records.
+    #[serde(default)]
+    pub kernel_heat: Option<f32>,
+    #[serde(default)]
+    pub kernel_matern: Option<f32>,
     /// Mean over the samples of the mean log-probability of their tokens, nats.
     pub mean_logprob: f32,
     /// Perplexity at that log-probability.

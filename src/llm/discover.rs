@@ -369,7 +369,13 @@ pub(super) fn role(metadata: &Metadata) -> ModelRole {
         return ModelRole::Linker;
     }
     let architecture = metadata.architecture().unwrap_or_default();
+    let labels = metadata.class_labels().unwrap_or_default();
+    let is_judge = labels
+        .iter()
+        .any(|label| label.to_lowercase().contains("entail"));
     match metadata.number(&format!("{architecture}.pooling_type")) {
+        None | Some(POOLING_RANK) if is_judge => ModelRole::EntailmentJudge,
+        None if !labels.is_empty() => ModelRole::Reranker,
         Some(POOLING_RANK) => ModelRole::Reranker,
         Some(1..POOLING_RANK) => ModelRole::Embedder,
         Some(_) | None if ENCODERS.contains(&architecture) => ModelRole::Embedder,
@@ -575,6 +581,36 @@ mod tests {
                 expected,
                 "{architecture} {pooling:?}"
             );
+        }
+    }
+
+    #[test]
+    fn the_classes_of_a_classifier_are_its_role() {
+        let home = tempfile::tempdir().expect("a folder");
+        let file = home.path().join("m.gguf");
+        let cases = [
+            (&["LABEL_0"][..], ModelRole::Reranker),
+            (
+                &["CONTRADICTION", "NEUTRAL", "ENTAILMENT"],
+                ModelRole::EntailmentJudge,
+            ),
+        ];
+        for (labels, expected) in cases {
+            let mut bytes = gguf(&[("general.architecture", "bert")], &[]);
+            let values = bytes[16];
+            bytes[16] = values + 1;
+            let string =
+                |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+            bytes.extend(string("bert.classifier.output_labels"));
+            // an array of strings
+            bytes.extend(9u32.to_le_bytes());
+            bytes.extend(8u32.to_le_bytes());
+            bytes.extend((labels.len() as u64).to_le_bytes());
+            labels.iter().for_each(|label| bytes.extend(string(label)));
+            put(&file, bytes);
+            let metadata = Metadata::read(&file).expect("readable");
+            assert_eq!(metadata.class_labels().as_deref(), Some(labels));
+            assert_eq!(role(&metadata), expected);
         }
     }
 

@@ -37,6 +37,8 @@ pub(super) enum Purpose {
     Attend,
     /// One vector per sequence, pooled as the model's metadata says.
     Embed,
+    /// The scores of classes, whatever the metadata says.
+    Classify,
 }
 
 /// How attention is computed.
@@ -252,7 +254,10 @@ impl Context {
         // One pool of cells for all sequences, so that they can share prefixes.
         raw.kv_unified = true;
         raw.no_perf = true;
-        raw.embeddings = params.purpose == Purpose::Embed;
+        raw.embeddings = matches!(params.purpose, Purpose::Embed | Purpose::Classify);
+        if params.purpose == Purpose::Classify {
+            raw.pooling_type = sys::LLAMA_POOLING_TYPE_RANK;
+        }
         raw.offload_kqv = params.offload;
         raw.op_offload = params.offload;
         raw.flash_attn_type = match params.attention {

@@ -152,6 +152,13 @@ impl Metadata {
         self.list(key)?.iter().map(Value::as_text).collect()
     }
 
+    /// Returns the names of the classes of a sequence-classification model; `None` for another one.
+    pub fn class_labels(&self) -> Option<Vec<&str>> {
+        let architecture = self.architecture()?;
+        let labels = self.texts(&format!("{architecture}.classifier.output_labels"))?;
+        (!labels.is_empty()).then_some(labels)
+    }
+
     /// Checks the numbers that llama.cpp computes with: it stops the process on some that are none.
     fn check_numbers(&self) -> Result<(), String> {
         let Some(architecture) = self.architecture() else {

@@ -3,6 +3,7 @@
 use super::LlmError;
 use super::cells::Memory;
 use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Pooling, Purpose};
+use super::gguf::Metadata;
 use super::load::{self, LoadOptions, LoadRequest, Loaded};
 use super::log;
 use crate::config::{EmbedderSettings, KvCacheType};
@@ -61,7 +62,13 @@ impl Pool {
             reason,
         };
         let max_tokens = (loaded.model.n_ctx_train() as usize).clamp(1, MAX_CONTEXT_TOKENS);
-        let context = context(&loaded, max_tokens, settings.threads, stop).map_err(unusable)?;
+        // llama.cpp's conversion writes the classes of a classifier, and no pooling
+        let purpose = match required.pooling {
+            Pooling::Rank if Metadata::read(file)?.class_labels().is_some() => Purpose::Classify,
+            Pooling::Rank | Pooling::Vector | Pooling::None => Purpose::Embed,
+        };
+        let context =
+            context(&loaded, purpose, max_tokens, settings.threads, stop).map_err(unusable)?;
         if context.pooling() != required.pooling {
             return Err(unusable(required.otherwise.to_owned()));
         }
@@ -125,13 +132,14 @@ impl Pool {
 
 fn context(
     loaded: &Loaded,
+    purpose: Purpose,
     max_tokens: usize,
     threads: u32,
     stop: &StopFlag,
 ) -> Result<Context, String> {
     let tokens = saturating_u32(max_tokens.max(BATCH_TOKENS));
     let params = ContextParams {
-        purpose: Purpose::Embed,
+        purpose,
         context_tokens: tokens,
         batch_tokens: tokens,
         sequences: sequences(loaded) as u32,

@@ -1,4 +1,4 @@
-//! The five papers, a baseline of theirs, and the measures they share: one paper, one file, cited at its top.
+//! The five papers, baselines of theirs, and the measures they share: one paper, one file, cited at its top.
 //!
 //! A method returns values and does not know the run. Every call to a model goes through
 //! [`ModelCalls`], which the engine implements (it emits an event per call) and which a test
@@ -8,7 +8,9 @@ pub mod dense;
 pub mod chunkrag;
 pub mod flare;
 pub mod joined;
+pub mod kle;
 mod meaning;
+mod symmetric;
 mod uncertainty;
 mod seper;
 pub mod query;

@@ -5,14 +5,11 @@
 //! likelihood-weighted semantic entropy is the Rao estimator of Farquhar et al., Nature 630 (2024).
 
 use super::meaning::{Clusters, Meaning, discrete_semantic_entropy, entropy, sequence_likelihoods};
-use super::{MethodError, ModelCalls};
+use super::symmetric::Eigen;
+use super::{MethodError, ModelCalls, kle};
+use crate::config::SampleAgreement;
 use crate::event::SampledUncertainty;
 use crate::llm::{Completion, Entailment};
-
-/// Maximum sweeps of the eigenvalue search; a handful suffices for a few dozen answers.
-const MAX_SWEEPS: usize = 64;
-/// Sum of squares off the diagonal at which the eigenvalue search ends.
-const OFF_DIAGONAL_TOLERANCE: f64 = 1e-18;
 
 /// The agreement of answers, pair by pair: W of DENSE-RAG's equation 5.
 ///
@@ -21,12 +18,23 @@ const OFF_DIAGONAL_TOLERANCE: f64 = 1e-18;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreement {
     rows: Vec<Vec<f64>>,
+    /// The mean probability of entailment, both ways: W of Lin et al., 1 on the diagonal.
+    probable: Vec<Vec<f64>>,
+    /// The edges of kernel language entropy: the sum of both ways of 1 for entailment, 0.5 for
+    /// neutral and 0 for contradiction, whichever is the likeliest.
+    edges: Vec<Vec<f64>>,
 }
 
 impl Agreement {
-    /// Wraps a known agreement: a symmetric matrix of numbers in 0..=1.
+    /// Wraps a known agreement: a symmetric matrix of numbers in 0..=1. The probabilities of
+    /// entailment are the same numbers, and no judgement is neutral.
     pub fn of(rows: Vec<Vec<f64>>) -> Self {
-        Self { rows }
+        let twice = |row: &Vec<f64>| row.iter().map(|of| 2.0 * of).collect();
+        Self {
+            probable: rows.clone(),
+            edges: rows.iter().map(twice).collect(),
+            rows,
+        }
     }
 
     /// Judges all pairs of answers to a question, both ways, in one batch.
@@ -60,15 +68,23 @@ impl Agreement {
             .collect();
         let Judgements { entailed, judged } = judge(calls, question, answers, &pairs)?;
 
-        let mut rows = vec![vec![0.0; count]; count];
-        for (at, row) in rows.iter_mut().enumerate() {
-            row[at] = 1.0;
-        }
-        for ((a, b), entailed) in pairs.into_iter().zip(entailed) {
-            rows[a][b] += entailed / 2.0;
-            rows[b][a] += entailed / 2.0;
-        }
-        Ok((Self { rows }, judged))
+        let both_ways = |of: fn(&Entailed) -> f64, diagonal: f64| {
+            let mut rows = vec![vec![0.0; count]; count];
+            for (at, row) in rows.iter_mut().enumerate() {
+                row[at] = diagonal;
+            }
+            for ((a, b), entailed) in pairs.iter().zip(&entailed) {
+                rows[*a][*b] += of(entailed) * diagonal / 2.0;
+                rows[*b][*a] += of(entailed) * diagonal / 2.0;
+            }
+            rows
+        };
+        let agreement = Self {
+            rows: both_ways(|one| one.verdict, 1.0),
+            probable: both_ways(|one| one.probability, 1.0),
+            edges: both_ways(|one| one.edge, 2.0),
+        };
+        Ok((agreement, judged))
     }
 
     /// Returns the agreement of one answer with each of the others: 0, 0.5 or 1.
@@ -90,7 +106,7 @@ impl Agreement {
         let (both_ways, _) = entailed.as_chunks::<2>();
         Ok(both_ways
             .iter()
-            .map(|[there, back]| (there + back) / 2.0)
+            .map(|[there, back]| (there.verdict + back.verdict) / 2.0)
             .collect())
     }
 
@@ -104,6 +120,15 @@ impl Agreement {
         Clusters::by(self.rows.len(), |answer, founder| {
             self.rows[answer][founder] >= 1.0
         })
+    }
+
+    /// Returns the agreement whose W has the probabilities of entailment in place of the verdicts.
+    #[must_use]
+    pub fn by_probability(&self) -> Self {
+        Self {
+            rows: self.probable.clone(),
+            ..self.clone()
+        }
     }
 
     /// Returns D: the number of answers that each answer agrees with, itself included.
@@ -148,10 +173,24 @@ impl Agreement {
                     .collect()
             })
             .collect();
-        eigenvalues(normalised)
+        Eigen::of(normalised)
+            .values
             .into_iter()
             .map(|value| value.max(0.0))
             .sum()
+    }
+
+    /// Returns the kernel language entropy with the heat kernel over the verdicts, nats.
+    pub fn heat_entropy(&self) -> f64 {
+        kle::kernel_entropy(&self.edges, kle::HEAT)
+    }
+
+    /// Returns the kernel language entropy with the Matern kernel over the probabilities of
+    /// entailment, both ways summed, nats.
+    pub fn matern_entropy(&self) -> f64 {
+        let twice = |row: &Vec<f64>| row.iter().map(|of| 2.0 * of).collect();
+        let edges: Vec<Vec<f64>> = self.probable.iter().map(twice).collect();
+        kle::kernel_entropy(&edges, kle::MATERN)
     }
 }
 
@@ -163,10 +202,37 @@ pub struct JudgedPair {
     pub judged: Entailment,
 }
 
+/// How far the first answer of a pair entails the second.
+struct Entailed {
+    /// 1 when entailment is the likeliest judgement, otherwise 0.
+    verdict: f64,
+    probability: f64,
+    /// 1 when entailment is the likeliest judgement, 0.5 for neutral, 0 for contradiction.
+    edge: f64,
+}
+
+impl Entailed {
+    const NOT: Self = Self {
+        verdict: 0.0,
+        probability: 0.0,
+        edge: 0.0,
+    };
+
+    fn of(judged: &Entailment) -> Self {
+        let verdict = f64::from(u8::from(judged.is_entailed()));
+        let is_neutral = verdict == 0.0 && judged.neutral > judged.contradiction;
+        Self {
+            verdict,
+            probability: f64::from(judged.entailment),
+            edge: if is_neutral { 0.5 } else { verdict },
+        }
+    }
+}
+
 /// Result of judging pairs of answers.
 struct Judgements {
-    /// Whether the first answer of each pair entails the second: 0 or 1.
-    entailed: Vec<f64>,
+    /// One per pair.
+    entailed: Vec<Entailed>,
     /// The judgements on pairs of answers that read differently, each once.
     judged: Vec<JudgedPair>,
 }
@@ -210,53 +276,11 @@ fn judge(
     let entailed = pairs
         .iter()
         .map(|pair| {
-            let is_entailed =
-                is_asked(pair) && judgements.next().is_some_and(|one| one.is_entailed());
-            f64::from(u8::from(is_entailed))
+            let judged = is_asked(pair).then(|| judgements.next()).flatten();
+            judged.map_or(Entailed::NOT, |judged| Entailed::of(&judged))
         })
         .collect();
     Ok(Judgements { entailed, judged })
-}
-
-/// Returns the eigenvalues of a symmetric matrix, by Jacobi rotations.
-fn eigenvalues(mut a: Vec<Vec<f64>>) -> Vec<f64> {
-    let count = a.len();
-    for _ in 0..MAX_SWEEPS {
-        let off_diagonal: f64 = (0..count)
-            .flat_map(|i| (0..i).map(move |j| (i, j)))
-            .map(|(i, j)| a[i][j] * a[i][j])
-            .sum();
-        if off_diagonal < OFF_DIAGONAL_TOLERANCE {
-            break;
-        }
-        for p in 0..count {
-            for q in p + 1..count {
-                rotate(&mut a, p, q);
-            }
-        }
-    }
-    (0..count).map(|i| a[i][i]).collect()
-}
-
-/// Rotates the matrix in the plane of `p` and `q`, p < q, so that `a[p][q]` becomes 0.
-fn rotate(a: &mut [Vec<f64>], p: usize, q: usize) {
-    if a[p][q] == 0.0 {
-        return;
-    }
-    let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-    let sign = if theta >= 0.0 { 1.0 } else { -1.0 };
-    let tangent = sign / (theta.abs() + theta.hypot(1.0));
-    let cosine = 1.0 / tangent.hypot(1.0);
-    let sine = tangent * cosine;
-    let turned = |x: f64, y: f64| [cosine * x - sine * y, sine * x + cosine * y];
-
-    for row in a.iter_mut() {
-        [row[p], row[q]] = turned(row[p], row[q]);
-    }
-    let (above, below) = a.split_at_mut(q);
-    for (x, y) in above[p].iter_mut().zip(&mut below[0]) {
-        [*x, *y] = turned(*x, *y);
-    }
 }
 
 /// Returns the likelihood-weighted semantic entropy: H = -sum p_c ln p_c over the clusters, where
@@ -277,8 +301,17 @@ pub fn perplexity(mean_logprob: f64) -> f64 {
     (-mean_logprob).exp()
 }
 
-/// Computes every measure over the answers that were sampled from one prompt.
-pub fn sampled_uncertainty(agreement: &Agreement, samples: &[Completion]) -> SampledUncertainty {
+/// Computes every measure over the answers that were sampled from one prompt; `by` is what the
+/// degrees and the eigenvalues are computed from.
+pub fn sampled_uncertainty(
+    agreement: &Agreement,
+    samples: &[Completion],
+    by: SampleAgreement,
+) -> SampledUncertainty {
+    let compared = match by {
+        SampleAgreement::Verdict => agreement.clone(),
+        SampleAgreement::Probability => agreement.by_probability(),
+    };
     let clusters = agreement.clusters();
     let means: Vec<f64> = samples
         .iter()
@@ -291,8 +324,10 @@ pub fn sampled_uncertainty(agreement: &Agreement, samples: &[Completion]) -> Sam
         discrete_semantic_entropy: discrete_semantic_entropy(&clusters.sizes()) as f32,
         semantic_entropy: semantic_entropy(&clusters, &sequence_likelihoods(samples)) as f32,
         degree_entropy: agreement.degree_entropy() as f32,
-        degree: agreement.degree_uncertainty() as f32,
-        eigenvalue: agreement.eigenvalue_uncertainty() as f32,
+        degree: compared.degree_uncertainty() as f32,
+        eigenvalue: compared.eigenvalue_uncertainty() as f32,
+        kernel_heat: Some(agreement.heat_entropy() as f32),
+        kernel_matern: Some(agreement.matern_entropy() as f32),
         mean_logprob: mean_logprob as f32,
         perplexity: perplexity(mean_logprob) as f32,
     }

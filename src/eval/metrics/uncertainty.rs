@@ -28,20 +28,26 @@ metrics! {
             |run| Understood::of(&run.refinement).map(|understood| understood.dse);
         /// Entropy of the sizes of the clusters of sampled answers, nats.
         DiscreteSemanticEntropy "discrete semantic entropy": Lower, Number(3), in Uncertainty =>
-            |run| sampled(run, |uncertainty| uncertainty.discrete_semantic_entropy);
+            |run| sampled(run, |uncertainty| Some(uncertainty.discrete_semantic_entropy));
         /// Entropy of the likelihoods of the clusters of sampled answers, nats.
         SemanticEntropy "semantic entropy": Lower, Number(3), in Uncertainty =>
-            |run| sampled(run, |uncertainty| uncertainty.semantic_entropy);
+            |run| sampled(run, |uncertainty| Some(uncertainty.semantic_entropy));
         /// DENSE-RAG's entropy over degrees of agreement, of sampled answers, nats.
         DegreeEntropy "degree entropy": Lower, Number(3), in Uncertainty =>
-            |run| sampled(run, |uncertainty| uncertainty.degree_entropy);
+            |run| sampled(run, |uncertainty| Some(uncertainty.degree_entropy));
         /// Share of pairs of sampled answers that do not agree.
         Degree "degree": Lower, Number(3), in Uncertainty =>
-            |run| sampled(run, |uncertainty| uncertainty.degree);
+            |run| sampled(run, |uncertainty| Some(uncertainty.degree));
         /// Approximate number of meanings of the sampled answers, by the eigenvalues of their
         /// Laplacian.
         Eigenvalue "eigenvalues": Lower, Number(3), in Uncertainty =>
-            |run| sampled(run, |uncertainty| uncertainty.eigenvalue);
+            |run| sampled(run, |uncertainty| Some(uncertainty.eigenvalue));
+        /// Kernel language entropy of the sampled answers with the heat kernel, nats.
+        KernelHeat "KLE, heat": Lower, Number(3), in Uncertainty =>
+            |run| sampled(run, |uncertainty| uncertainty.kernel_heat);
+        /// Kernel language entropy of the sampled answers with the Matern kernel, nats.
+        KernelMatern "KLE, Matern": Lower, Number(3), in Uncertainty =>
+            |run| sampled(run, |uncertainty| uncertainty.kernel_matern);
     }
 }
 
@@ -82,7 +88,7 @@ fn probe(run: &Run) -> Option<f64> {
     probed.map(|known| f64::from(known.value)).reduce(f64::max)
 }
 
-fn sampled(run: &Run, value: fn(&SampledUncertainty) -> f32) -> Option<f64> {
+fn sampled(run: &Run, value: fn(&SampledUncertainty) -> Option<f32>) -> Option<f64> {
     let belief = run.utility().and_then(Utility::belief)?;
-    Some(f64::from(value(&belief.uncertainty)))
+    value(&belief.uncertainty).map(f64::from)
 }

@@ -137,9 +137,16 @@ fn perplexity(run: &Run) -> Option<String> {
 fn sampled_measures(run: &Run) -> Option<String> {
     let belief = run.utility().and_then(Utility::belief)?;
     let of = &belief.uncertainty;
+    let kernel = of
+        .kernel_heat
+        .map(|entropy| format!(", kernel entropy {entropy:.2}"));
     Some(format!(
-        "samples: semantic entropy {:.2}, by likelihood {:.2}, degree {:.2}, meanings {:.1}",
-        of.discrete_semantic_entropy, of.semantic_entropy, of.degree, of.eigenvalue
+        "samples: semantic entropy {:.2}, by likelihood {:.2}, degree {:.2}, meanings {:.1}{}",
+        of.discrete_semantic_entropy,
+        of.semantic_entropy,
+        of.degree,
+        of.eigenvalue,
+        kernel.unwrap_or_default()
     ))
 }
 

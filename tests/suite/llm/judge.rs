@@ -123,17 +123,20 @@ fn readings_agree_with_what_an_instruct_model_replies() {
     let folder = std::env::var_os("RAGSCOPE_PROMPTS").unwrap_or_else(|| "no such folder".into());
     let prompts =
         Prompts::new(Path::new(&folder)).for_model(&Config::default().answer, generator.card());
-    let kinds: [(PromptName, &[&str]); 4] = [
+    // the share of clear readings that agree, in percent: eleven grades of a model that hardly prefers
+    // one are not its greedy reply
+    let kinds: [(PromptName, &[&str], usize); 4] = [
         (
             PromptName::Entailment,
             &["entailment", "neutral", "contradiction"],
+            95,
         ),
-        (PromptName::SelfEvaluate, &["yes", "no"]),
-        (PromptName::JudgeRelevant, &["1", "0"]),
-        (PromptName::Grade, &GRADES),
+        (PromptName::SelfEvaluate, &["yes", "no"], 95),
+        (PromptName::JudgeRelevant, &["1", "0"], 95),
+        (PromptName::Grade, &GRADES, 60),
     ];
     let mut failed = Vec::new();
-    for (kind, labels) in kinds {
+    for (kind, labels, least) in kinds {
         let rendered: Vec<Prompt> = cases
             .iter()
             .map(|(q, c, a, b)| {
@@ -170,7 +173,8 @@ fn readings_agree_with_what_an_instruct_model_replies() {
             read * 2 > judgements,
             "{kind:?}: {nameless} replies name no label"
         );
-        if agreeing * 100 < read * 95 {
+        // where a reading is unclear, the reply is what the program reads
+        if agreeing * 100 < (read - unclear) * least {
             failed.push(kind);
         }
     }
@@ -262,8 +266,8 @@ fn judging_stops_with_the_flag() {
     assert!(generator.is_cache_consistent());
 }
 
-/// The bundled embedder with a classification head: rank pooling, `labels`, and a last layer that reads class `c` off dimension `c`.
-fn classifier_file(folder: &Path, labels: &[&str]) -> PathBuf {
+/// The bundled embedder with a classification head: rank pooling (with `has_pooling`), `labels`, and a last layer that reads class `c` off dimension `c`.
+fn classifier_file(folder: &Path, labels: &[&str], has_pooling: bool) -> PathBuf {
     let bytes = std::fs::read(bundled("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder");
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
     let kind = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
@@ -308,6 +312,10 @@ fn classifier_file(folder: &Path, labels: &[&str]) -> PathBuf {
     made.extend((values + u64::from(!labels.is_empty())).to_le_bytes());
     made.extend(&bytes[24..values_end]);
     made[pooling..pooling + 4].copy_from_slice(&4_u32.to_le_bytes());
+    if !has_pooling {
+        // llama.cpp's conversion of a classifier writes no such key
+        made[pooling - 5] = b'_';
+    }
     if !labels.is_empty() {
         made.extend(text("bert.classifier.output_labels"));
         made.extend(
@@ -342,7 +350,10 @@ fn classifier_file(folder: &Path, labels: &[&str]) -> PathBuf {
             made.extend((if d % classes == class { 3.0_f32 } else { 0.0 }).to_le_bytes());
         });
     }
-    let file = folder.join(format!("classifier-{}.gguf", labels.join("-")));
+    let file = folder.join(format!(
+        "classifier-{}-{has_pooling}.gguf",
+        labels.join("-")
+    ));
     std::fs::write(&file, made).expect("a file");
     file
 }
@@ -368,7 +379,7 @@ fn a_classification_model_reranks_and_judges() {
         let settings = embedder_settings();
         load_entailment_judge(&runtime(), file, &settings, &stop, &mut |_| Flow::Continue)
     };
-    let one = classifier_file(folder.path(), &[]);
+    let one = classifier_file(folder.path(), &[], true);
     let template = folder.path().join("rerank.txt");
     std::fs::write(&template, "Query: {query} Document: {document}").expect("written");
     let mut templated = reranker(&one, &template.display().to_string()).expect("a reranker");
@@ -406,19 +417,25 @@ fn a_classification_model_reranks_and_judges() {
         assert_eq!(reranker.rerank(&long, &[&long]).expect("a score").len(), 1);
     }
 
-    let three = classifier_file(folder.path(), &["CONTRADICTION", "ENTAILMENT", "NEUTRAL"]);
-    let mut entails = judge(&three).expect("a judge");
+    let classes = ["CONTRADICTION", "ENTAILMENT", "NEUTRAL"];
     let pairs = [("Mara Voss", "Voss"), ("Mara Voss", "nobody")];
-    let judged = entails
-        .judge("Who keeps the lighthouse?", &pairs)
-        .expect("judgements");
-    for one in &judged {
+    let judgements = [true, false].map(|has_pooling| {
+        let three = classifier_file(folder.path(), &classes, has_pooling);
+        let mut entails = judge(&three).expect("a judge");
+        entails
+            .judge("Who keeps the lighthouse?", &pairs)
+            .expect("judgements")
+    });
+    for one in &judgements[0] {
         assert!(
             (one.entailment + one.neutral + one.contradiction - 1.0).abs() < 1e-5,
             "{one:?}"
         );
     }
-    assert_ne!(judged[0], judged[1]);
+    assert_ne!(judgements[0][0], judgements[0][1]);
+    assert_eq!(judgements[0], judgements[1]);
+    let unlabelled = classifier_file(folder.path(), &[], false);
+    assert!(judge(&unlabelled).is_err());
 
     let wrong = [
         (judge(&one).err(), "entailment"),

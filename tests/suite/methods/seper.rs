@@ -10,7 +10,7 @@ use super::uncertainty::sample;
 use super::{list, near, numbers, vectors};
 
 /// Judges from a table; nothing else can be asked of it.
-struct Table {
+pub struct Table {
     pairs: HashMap<(String, String), Entailment>,
     identical: Entailment,
     other: Entailment,
@@ -47,6 +47,14 @@ impl Table {
             pairs: list(&case["nli_prob_table"]).iter().map(pair).collect(),
             identical: row(&case["nli_identical_pair"]),
             other: row(&case["nli_default"]),
+        }
+    }
+
+    /// Judges these pairs so, and every other one a contradiction.
+    pub fn of_pairs(pairs: impl Iterator<Item = ((String, String), Entailment)>) -> Self {
+        Self {
+            pairs: pairs.collect(),
+            ..Self::literal()
         }
     }
 

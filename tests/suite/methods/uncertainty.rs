@@ -1,10 +1,12 @@
+use ragscope::config::SampleAgreement;
 use ragscope::llm::{Completion, End, Entailment, Token};
 use ragscope::methods::{
-    Agreement, Clusters, discrete_semantic_entropy, entailed_by_words, sampled_uncertainty,
+    Agreement, Clusters, discrete_semantic_entropy, entailed_by_words, kle, sampled_uncertainty,
     semantic_entropy, sequence_likelihoods,
 };
 use serde_json::Value;
 
+use super::seper::Table;
 use super::{list, near, number, numbers, places, vectors};
 
 fn agreement(rows: &Value) -> Agreement {
@@ -158,7 +160,11 @@ fn likelihoods_weigh_the_semantic_entropy() {
             "semantic entropy",
         );
         let row = |a: &usize| of.iter().map(|b| f64::from(u8::from(a == b))).collect();
-        let measured = sampled_uncertainty(&Agreement::of(of.iter().map(row).collect()), &samples);
+        let measured = sampled_uncertainty(
+            &Agreement::of(of.iter().map(row).collect()),
+            &samples,
+            SampleAgreement::Verdict,
+        );
         near(
             f64::from(-measured.mean_logprob),
             &case["naive_entropy_mc"],
@@ -175,6 +181,88 @@ fn likelihoods_weigh_the_semantic_entropy() {
             "discrete semantic entropy",
         );
     }
+}
+
+#[test]
+fn kernel_language_entropies_are_those_of_scipy() {
+    let golden = vectors("kernel_language_entropy.json");
+    let others = [
+        (kle::Kernel::Heat { t: 0.4 }, "heat_t04"),
+        (
+            kle::Kernel::Matern {
+                kappa: 1.0,
+                nu: 1.0,
+            },
+            "matern_k1_n1",
+        ),
+    ];
+    let kernels = [(kle::HEAT, "heat_t01"), (kle::MATERN, "matern_k3_n3")];
+    for case in list(&golden["cases"]) {
+        let name = case["name"].as_str().expect("a name");
+        let edges: Vec<Vec<f64>> = list(&case["edges"]).iter().map(numbers).collect();
+        for (kernel, figure) in kernels.iter().chain(&others) {
+            near(
+                kle::kernel_entropy(&edges, *kernel),
+                &case[*figure],
+                &format!("{name}, {figure}"),
+            );
+        }
+    }
+    assert_eq!(kle::kernel_entropy(&[], kle::HEAT), 0.0);
+    assert_eq!(kle::kernel_entropy(&[vec![1.0]], kle::MATERN), 0.0);
+}
+
+/// The golden numbers are computed with numpy and scipy from the same judgements.
+#[test]
+fn sampled_measures_read_verdicts_or_probabilities() {
+    let texts = ["Lorby", "in Lorby town", "Aldmouth"];
+    let judged = |entailment, neutral, contradiction| Entailment {
+        entailment,
+        neutral,
+        contradiction,
+    };
+    let table = [
+        (0, 1, judged(0.9, 0.05, 0.05)),
+        (1, 0, judged(0.4, 0.5, 0.1)),
+        (0, 2, judged(0.1, 0.2, 0.7)),
+        (2, 0, judged(0.2, 0.2, 0.6)),
+        (1, 2, judged(0.05, 0.8, 0.15)),
+        (2, 1, judged(0.3, 0.3, 0.4)),
+    ];
+    let mut calls = Table::of_pairs(
+        table
+            .iter()
+            .map(|(a, b, judged)| ((texts[*a].to_owned(), texts[*b].to_owned()), *judged)),
+    );
+    let agreement = Agreement::judged(&mut calls, "Where?", &texts).expect("judged");
+    let samples = texts.map(|text| sample(text, &[-1.0]));
+    let measured = |by| sampled_uncertainty(&agreement, &samples, by);
+    let close = |found: f32, golden: f64, what: &str| {
+        assert!((f64::from(found) - golden).abs() < 1e-6, "{what}: {found}");
+    };
+
+    let verdicts = measured(SampleAgreement::Verdict);
+    close(verdicts.degree, 5.0 / 9.0, "degree of verdicts");
+    close(verdicts.eigenvalue, 7.0 / 3.0, "eigenvalues of verdicts");
+    let probable = measured(SampleAgreement::Probability);
+    close(probable.degree, 0.45, "degree of probabilities");
+    close(
+        probable.eigenvalue,
+        1.858217742167083,
+        "eigenvalues of probabilities",
+    );
+    for measured in [verdicts, probable] {
+        let heat = measured.kernel_heat.expect("measured");
+        close(heat, 1.0903656840063478, "heat kernel");
+        let matern = measured.kernel_matern.expect("measured");
+        close(matern, 0.26601365009354205, "Matern kernel");
+    }
+    // what is equivalent and what DENSE counts stays a verdict
+    assert_eq!(verdicts.degree_entropy, probable.degree_entropy);
+    assert_eq!(
+        verdicts.discrete_semantic_entropy,
+        probable.discrete_semantic_entropy
+    );
 }
 
 #[test]
@@ -199,7 +287,11 @@ fn a_reply_without_a_word_weighs_nothing() {
         sample("Lorby", &[-1.0]),
     ];
     assert_eq!(sequence_likelihoods(&samples), [0.5, 0.0, 0.5]);
-    let measured = sampled_uncertainty(&Agreement::of(vec![vec![1.0; 3]; 3]), &samples);
+    let measured = sampled_uncertainty(
+        &Agreement::of(vec![vec![1.0; 3]; 3]),
+        &samples,
+        SampleAgreement::Verdict,
+    );
     assert_eq!(measured.mean_logprob, -1.0);
     assert_eq!(sequence_likelihoods(&[sample("", &[])]), [0.0]);
 }

@@ -524,6 +524,8 @@ pub fn utility(run: &str) -> SessionEvent {
                 degree_entropy: 0.61,
                 degree: 0.42,
                 eigenvalue: 2.0,
+                kernel_heat: Some(1.1),
+                kernel_matern: None,
                 mean_logprob: -0.4,
                 perplexity: 1.49,
             },
