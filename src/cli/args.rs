@@ -16,10 +16,13 @@ use super::probe::ProbeCommand;
 use crate::config::{DocumentFilter, Layers};
 use crate::corpus;
 use crate::event::Problem;
+use crate::llm::isolated;
+use crate::llm::rpc::WORKER_PORT;
 
 /// Ask a local model about your documents, and see how it arrives at its answers.
 ///
-/// Without a command the screen opens, on these folders as one corpus when any are given. Only downloading a model uses the network.
+/// Without a command the screen opens, on these folders as one corpus when any are given. The network is used
+/// to download a model, and for workers on other machines where the settings name some.
 #[derive(Debug, Parser)]
 #[command(name = "ragscope", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Arguments {
@@ -289,6 +292,16 @@ pub enum Subcommands {
         #[arg(value_name = "FOLDER", required = true)]
         folders: Vec<PathBuf>,
     },
+    /// Serve the devices of this machine to programs on others, which spread a model over them (generator.rpc)
+    ///
+    /// It serves the device in generator.device; with auto every GPU, or else the CPU. The protocol has no
+    /// authentication: an address that others reach lets them run code here. `ssh -L 50052:127.0.0.1:50052
+    /// HOST` reaches a worker that listens on 127.0.0.1 of another machine.
+    Worker {
+        /// Address to listen on
+        #[arg(long, value_name = "HOST:PORT", default_value_t = format!("127.0.0.1:{WORKER_PORT}"))]
+        listen: String,
+    },
     /// Link related chunks within each document by attention, and print the links (--json: of every document)
     #[command(override_usage = "ragscope links [OPTIONS] <FOLDER>... [DOCUMENT]")]
     Links {
@@ -362,6 +375,9 @@ pub enum Subcommands {
     /// Run the engine for the program that starts it
     #[command(name = engine::SUBCOMMAND, hide = true)]
     Engine,
+    /// Run a generator for the program that starts it
+    #[command(name = isolated::SUBCOMMAND, hide = true)]
+    Generate,
 }
 
 /// What `threads` can do besides listing them.

@@ -14,9 +14,10 @@ use crate::files;
 use crate::index::{Health, health};
 use crate::llm::bundled::listed;
 use crate::llm::memory::{machine_memory, shortage};
+use crate::llm::rpc::RpcWorker;
 use crate::llm::{
-    Embedder, Generator, LlmError, Runtime, TEMPLATE_ADVICE, linker_misfit, load_embedder,
-    load_generator, resolve,
+    Embedder, LlmError, Runtime, TEMPLATE_ADVICE, linker_misfit, load_embedder, open_generator,
+    resolve,
 };
 use crate::probe::Probe;
 use crate::story::words;
@@ -100,6 +101,7 @@ pub fn run(
         Ok(runtime) => {
             checks.push(build(&runtime));
             checks.push(devices(&runtime));
+            checks.extend(config.iter().flat_map(workers));
             let config_memory = |config| memory(&runtime, config, paths);
             checks.extend(config.iter().filter_map(config_memory));
             checks.extend(
@@ -188,6 +190,35 @@ fn devices(runtime: &Runtime) -> Check {
     Check::good("devices", found.join(", "))
 }
 
+/// Checks each worker of the settings: whether it answers, and its memory.
+fn workers(config: &Config) -> Vec<Check> {
+    let check = |endpoint: &String| match RpcWorker::ask(endpoint) {
+        Ok(worker) => {
+            let memory: Vec<String> = worker
+                .devices
+                .iter()
+                .map(|device| {
+                    format!(
+                        "{} free of {}",
+                        words::bytes(device.free_bytes),
+                        words::bytes(device.memory_bytes)
+                    )
+                })
+                .collect();
+            let [major, minor, patch] = worker.version;
+            Check::good(
+                "worker",
+                format!(
+                    "{endpoint}: {}, protocol {major}.{minor}.{patch}",
+                    memory.join(" and ")
+                ),
+            )
+        }
+        Err(error) => Check::wrong("worker", error),
+    };
+    config.generator.rpc.iter().map(check).collect()
+}
+
 fn folders(paths: &Paths) -> Vec<Check> {
     let all = [
         ("settings folder", &paths.config),
@@ -266,6 +297,8 @@ fn memory(runtime: &Runtime, config: &Config, paths: &Paths) -> Option<Check> {
             ),
             "choose a smaller model (`ragscope models recommend`), or lower generator.context_tokens; what does not fit is read from the disk again and again",
         ),
+        // each worker has a line of its own
+        None if !config.generator.rpc.is_empty() => return None,
         None => {
             let memory = machine_memory(runtime);
             let free_bytes = memory
@@ -280,7 +313,7 @@ fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
     let stop = StopFlag::default();
     let mut silent = |_fraction: f32| Flow::Continue;
     let generator = loaded(&config.generator.model, paths, |file| {
-        load_generator(runtime, file, &config.generator, &stop, &mut silent)
+        open_generator(runtime, file, &config.generator, &stop, &mut silent)
             .map(|model| model.card().clone())
     });
     let mut silent = |_fraction: f32| Flow::Continue;

@@ -19,6 +19,7 @@ mod inspect;
 mod links;
 mod search;
 mod mcp;
+mod worker;
 mod pull;
 mod doctor;
 pub mod demo;
@@ -37,6 +38,7 @@ pub use output::Output;
 use crate::config::{ConfigError, Layers, LinkerKind, Paths};
 use crate::corpus;
 use crate::event::Problem;
+use crate::llm::isolated;
 use args::ModelsCommand;
 use text::RunText;
 use threads::NamedThread;
@@ -183,6 +185,9 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
             Work::new(layers, &paths, out)?.search(&asked.folders, &asked.question, *limit)
         }
         Some(Subcommands::Mcp { folders }) => mcp::run(folders, layers()?, &paths),
+        Some(Subcommands::Worker { listen }) => {
+            worker::run(listen, &layers()?.config()?, &paths, out)
+        }
         Some(Subcommands::Eval(what)) => eval::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Probe(what)) => probe::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Demo) => demo::print(&arguments.shared, &paths, out),
@@ -197,6 +202,10 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
             Ok(()) => Ok(Exit::Done),
             Err(error) => Err(Problem::without_advice(error.to_string()).into()),
         },
+        Some(Subcommands::Generate) => {
+            let _ = isolated::serve_generator();
+            Ok(Exit::Done)
+        }
     }
 }
 

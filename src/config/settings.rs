@@ -29,6 +29,9 @@ settings! {
         /// Device by name, as `ragscope doctor` prints it; auto takes the first GPU, or else the
         /// CPU.
         device: String = "auto".to_owned();
+        /// Workers (`ragscope worker`) that hold layers of the model, as ["host:port", ...]; empty for this
+        /// machine alone.
+        rpc: Vec<String> = Vec::new();
         /// CPU threads. 0 = one per physical core for prompts; for writing the number that turns out
         /// to be the fastest, measured while it writes. Set a number where runs are to repeat to
         /// the last digit.

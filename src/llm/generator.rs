@@ -20,8 +20,8 @@ use super::template::thought::Splitter;
 use super::template::{Opening, Template};
 use super::tree::Job;
 use super::{
-    Completion, Decoding, End, Generator, LlmError, Prompt, Rendered, Sampling, StopRule, Token,
-    log,
+    Completion, Decoding, End, Generator, LlmError, LoadedGenerator, Prompt, Rendered, Sampling,
+    StopRule, Token, log,
 };
 use crate::config::{FlashAttention, GeneratorSettings};
 use crate::event::{CallUsage, Flow, ModelCard, ModelRole, StopFlag, elapsed_us, saturating_u32};
@@ -96,6 +96,7 @@ pub fn load_linker(
         role: ModelRole::Generator,
         gpu_layers: settings.gpu_layers,
         device: &settings.device,
+        workers: &settings.rpc,
     };
     let request = LoadRequest {
         runtime,
@@ -180,7 +181,7 @@ fn context(
         sequences,
         threads: settings.threads,
         offload: loaded.card.gpu_layers > 0,
-        attention: attention(loaded, settings.flash_attention),
+        attention: attention(loaded, settings),
         cache_type: settings.kv_cache_type,
     };
 
@@ -206,12 +207,16 @@ fn context(
 /// On the CPU, ggml's half-precision kernels of flash attention process [`FLASH_STEP`] numbers per
 /// step and narrower heads one by one: branches side by side are then about three times as fast
 /// with flash attention off.
-fn attention(loaded: &Loaded, setting: FlashAttention) -> Attention {
+fn attention(loaded: &Loaded, settings: &GeneratorSettings) -> Attention {
+    let has_workers = !settings.rpc.is_empty();
     let is_narrow = load::head_width(&loaded.metadata) < FLASH_STEP;
-    match setting {
+    match settings.flash_attention {
         FlashAttention::On => Attention::Flash,
         FlashAttention::Off => Attention::Unfused,
-        FlashAttention::Auto if is_narrow && loaded.card.gpu_layers == 0 => Attention::Unfused,
+        // a worker may have nothing but a CPU
+        FlashAttention::Auto if is_narrow && (loaded.card.gpu_layers == 0 || has_workers) => {
+            Attention::Unfused
+        }
         FlashAttention::Auto => Attention::Auto,
     }
 }
@@ -274,6 +279,18 @@ impl Generator for LlamaGenerator {
 
     fn usage(&self) -> CallUsage {
         self.usage
+    }
+}
+
+impl LoadedGenerator for LlamaGenerator {
+    /// Recurrent and hybrid models keep one state per sequence, which cannot be truncated: they
+    /// evaluate each prompt whole.
+    fn can_share_prefixes(&self) -> bool {
+        self.evaluator.cells.sharing() == Sharing::Prefix
+    }
+
+    fn is_lost(&self) -> bool {
+        false
     }
 }
 
@@ -372,12 +389,6 @@ impl LlamaGenerator {
             context_used: saturating_u32(in_use),
             context_tokens: self.card.context_tokens,
         };
-    }
-
-    /// Returns whether prompts share their common prefixes. Recurrent and hybrid models keep one
-    /// state per sequence, which cannot be truncated: they evaluate each prompt whole.
-    pub fn can_share_prefixes(&self) -> bool {
-        self.evaluator.cells.sharing() == Sharing::Prefix
     }
 
     /// Drops every cached prompt: the next call shares nothing with earlier ones.

@@ -11,7 +11,7 @@ use llama_cpp_2::model::params::LlamaModelParams;
 
 use super::gguf::Metadata;
 use super::runtime::{Device, Runtime, available_memory_bytes, note_model};
-use super::{LlmError, bundled, ffi, log};
+use super::{LlmError, bundled, ffi, log, rpc};
 use crate::config::{GpuLayers, KvCacheType};
 use crate::event::{Flow, ModelCard, ModelRole, Prefixes, StopFlag};
 
@@ -38,6 +38,8 @@ pub(super) struct LoadOptions<'a> {
     pub role: ModelRole,
     pub gpu_layers: GpuLayers,
     pub device: &'a str,
+    /// Workers that hold layers; empty for this machine alone.
+    pub workers: &'a [String],
 }
 
 /// A loaded model, still without a context.
@@ -58,8 +60,12 @@ pub(super) fn load(request: LoadRequest, options: LoadOptions) -> Result<Loaded,
         progress,
     } = request;
     let metadata = Metadata::read(file)?;
-    let device = choose_device(runtime, options.device)?;
-    let layers = gpu_layers(options.gpu_layers, device.as_ref(), &metadata);
+    let mut devices = rpc::connect(runtime, options.workers)?;
+    devices.extend(choose_device(runtime, options.device)?);
+    let layers = gpu_layers(options.gpu_layers, &devices, &metadata);
+    if layers == 0 {
+        devices.clear();
+    }
 
     let mut stopped = false;
     log::clear_errors();
@@ -67,7 +73,7 @@ pub(super) fn load(request: LoadRequest, options: LoadOptions) -> Result<Loaded,
     let model = ffi::load_model(
         runtime.backend(),
         file,
-        params(device.as_ref(), layers)?,
+        params(&devices, layers)?,
         &mut |share| {
             stopped = stopped || stop.is_set() || progress(share) == Flow::Stop;
             !stopped
@@ -81,17 +87,17 @@ pub(super) fn load(request: LoadRequest, options: LoadOptions) -> Result<Loaded,
         });
     };
 
-    let gpu = device.filter(|_| layers > 0);
     let mut card = card(&model, &metadata, file, options.role)?;
-    if let Some(device) = &gpu {
+    if !devices.is_empty() {
         card.gpu_layers = layers.min(card.layers);
-        card.device.clone_from(&device.name);
+        card.device = names(&devices, options.workers);
     }
 
     // Weights that are mapped from the file count as free memory until they are read.
-    let free_bytes = match &gpu {
-        Some(device) => Some(device.free_bytes),
-        None => available_memory_bytes(),
+    let free_bytes = if devices.is_empty() {
+        available_memory_bytes()
+    } else {
+        Some(devices.iter().map(|device| device.free_bytes).sum())
     };
     Ok(Loaded {
         model: Arc::new(model),
@@ -110,9 +116,18 @@ pub(super) fn refused(file: &Path) -> LlmError {
     }
 }
 
-/// Returns the GPU that the setting names; `None` for the CPU.
+/// Returns the names of devices: workers by their addresses.
+fn names(devices: &[Device], workers: &[String]) -> String {
+    let own = devices.iter().filter(|device| !device.is_remote);
+    let own = own.map(|device| device.name.as_str());
+    let names: Vec<&str> = workers.iter().map(String::as_str).chain(own).collect();
+    names.join(" + ")
+}
+
+/// Returns the GPU of this machine that the setting names; `None` for the CPU.
 fn choose_device(runtime: &Runtime, name: &str) -> Result<Option<Device>, LlmError> {
-    let devices = runtime.devices();
+    let mut devices = runtime.devices();
+    devices.retain(|device| !device.is_remote);
     if name == "auto" {
         return Ok(devices.into_iter().find(|device| device.is_gpu));
     }
@@ -131,29 +146,26 @@ fn choose_device(runtime: &Runtime, name: &str) -> Result<Option<Device>, LlmErr
     }
 }
 
-/// Returns the number of layers for the GPU. The output layer counts as one more than the model's
+/// Returns the number of layers for the devices. The output layer counts as one more than the model's
 /// layers, as in llama.cpp.
-fn gpu_layers(setting: GpuLayers, device: Option<&Device>, metadata: &Metadata) -> u32 {
-    let Some(device) = device else {
+fn gpu_layers(setting: GpuLayers, devices: &[Device], metadata: &Metadata) -> u32 {
+    if devices.is_empty() {
         return 0;
-    };
+    }
     let layers = block_count(metadata) + 1;
     match setting {
         GpuLayers::Count(count) => count.min(layers),
         GpuLayers::Auto => {
-            let room = device.free_bytes as f64 * GPU_SHARE;
+            let free_bytes: u64 = devices.iter().map(|device| device.free_bytes).sum();
+            let room = free_bytes as f64 * GPU_SHARE;
             let layer_bytes = metadata.file_bytes as f64 / f64::from(layers);
             layers.min((room / layer_bytes.max(1.0)) as u32)
         }
     }
 }
 
-fn params(device: Option<&Device>, layers: u32) -> Result<LlamaModelParams, LlmError> {
-    let devices: Vec<usize> = device
-        .filter(|_| layers > 0)
-        .map(|device| device.index)
-        .into_iter()
-        .collect();
+fn params(devices: &[Device], layers: u32) -> Result<LlamaModelParams, LlmError> {
+    let devices: Vec<usize> = devices.iter().map(|device| device.index).collect();
     LlamaModelParams::default()
         .with_n_gpu_layers(layers)
         .with_devices(&devices)

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Number of warnings and errors that are kept.
@@ -23,6 +23,7 @@ pub(super) enum Level {
 }
 
 struct Log {
+    path: Option<PathBuf>,
     file: Option<File>,
     /// Bytes that were written to files.
     written: usize,
@@ -62,6 +63,7 @@ impl Log {
 }
 
 static LOG: Mutex<Log> = Mutex::new(Log {
+    path: None,
     file: None,
     written: 0,
     errors: VecDeque::new(),
@@ -85,8 +87,16 @@ pub(super) fn open(file: &Path) -> std::io::Result<()> {
     } else {
         options.append(true);
     }
-    lock().file = Some(options.open(file)?);
+    let opened = options.open(file)?;
+    let mut log = lock();
+    log.file = Some(opened);
+    log.path = Some(file.to_owned());
     Ok(())
+}
+
+/// Returns the file that the log goes to.
+pub(super) fn path() -> Option<PathBuf> {
+    lock().path.clone()
 }
 
 /// Writes a piece of the log.
@@ -142,6 +152,7 @@ mod tests {
         ];
         for (lines, reason) in cases {
             let mut log = Log {
+                path: None,
                 file: None,
                 written: 0,
                 errors: VecDeque::new(),
@@ -158,6 +169,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
         let mut log = Log {
+            path: None,
             file: Some(File::create(&path).expect("a file")),
             written: 0,
             errors: VecDeque::new(),

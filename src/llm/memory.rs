@@ -5,6 +5,7 @@ use std::path::Path;
 use super::LlmError;
 use super::gguf::Metadata;
 use super::load::cell_bytes;
+use super::rpc::RpcWorker;
 use super::runtime::{Runtime, available_memory_bytes};
 use crate::config::{GeneratorSettings, GpuLayers, KvCacheType};
 use crate::event::{MachineMemory, MemoryNeed, ModelRole};
@@ -76,6 +77,18 @@ pub fn shortage(
         settings.context_tokens,
         settings.kv_cache_type,
     );
+    if !settings.rpc.is_empty() {
+        // a worker that does not answer is reported by the load
+        let free_bytes = settings
+            .rpc
+            .iter()
+            .map(|endpoint| RpcWorker::ask(endpoint).map(|worker| worker.free_bytes()))
+            .sum::<Result<u64, LlmError>>();
+        return Ok(free_bytes
+            .ok()
+            .filter(|free_bytes| need.bytes() > *free_bytes)
+            .map(|free_bytes| (need, free_bytes)));
+    }
     let is_on_gpu = settings.gpu_layers != GpuLayers::Count(0);
     let free_bytes = if is_on_gpu {
         machine_memory(runtime).free_bytes

@@ -34,14 +34,20 @@ mod judge;
 mod reranker;
 mod linker;
 mod vocabulary;
+pub mod rpc;
+mod exact;
+mod open;
+pub mod isolated;
 
 pub use discover::{CacheFolders, FoundModel, ModelSource, discover, resolve};
 pub use embedder::{LlamaEmbedder, load_embedder};
 pub use generator::{LlamaGenerator, load_generator, load_linker};
+pub use isolated::IsolatedGenerator;
 pub use judge::{Entailment, EntailmentJudge, LlamaClassifier, Reranker, load_entailment_judge};
 pub use linker::linker_misfit;
 pub use no_embedder::NoEmbedder;
 pub use numbers::Random;
+pub use open::open_generator;
 pub use prefixes::prefixes_of;
 pub use reranker::{LlamaReranker, RerankerLoad, load_reranker};
 pub use runtime::{Device, Runtime, contain_crashes};
@@ -51,11 +57,13 @@ pub use vocabulary::LlamaVocabulary;
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 use crate::config::prompts::Filled;
 use crate::event::{Advice, CallUsage, Flow, ModelCard, Problem};
 
 /// A prompt before the chat template is applied.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prompt {
     /// The system turn; empty for none.
     pub system: String,
@@ -85,7 +93,7 @@ impl Prompt {
 }
 
 /// A prompt as it is passed to the model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rendered {
     /// The text with the chat template applied.
     pub text: String,
@@ -94,7 +102,7 @@ pub struct Rendered {
 }
 
 /// Parameters of a continuation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decoding {
     pub max_tokens: u32,
     pub sampling: Sampling,
@@ -104,7 +112,7 @@ pub struct Decoding {
 }
 
 /// Sampling settings. Temperature 0 is greedy.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sampling {
     pub temperature: f32,
     /// Number of most likely tokens that are kept; 0 keeps all.
@@ -126,7 +134,7 @@ impl Sampling {
 }
 
 /// What ends a continuation, besides the end of the turn and the token limit.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopRule {
     /// Texts that end the continuation, which does not include them. White space in front of the
     /// first word is none of them.
@@ -134,24 +142,27 @@ pub struct StopRule {
 }
 
 /// A sampled token.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Token {
     pub id: i32,
     /// Its text; bytes of an incomplete character are part of the next token's.
     pub text: String,
     /// ln p at temperature 1, before top-k, top-p and min-p, nats.
+    #[serde(with = "exact::number")]
     pub logprob: f32,
     /// Entropy of that distribution, nats.
+    #[serde(with = "exact::number")]
     pub entropy: f32,
     /// Attention to each part of the prompt ([`Taps::attention`]) when the token was sampled: mean
     /// over layers and heads, at most 1 in sum. Empty if it was not tapped.
+    #[serde(with = "exact::list")]
     pub attention: Vec<f32>,
     /// Whether it is a part of the thoughts in front of the answer.
     pub is_thought: bool,
 }
 
 /// Why a continuation ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
     /// The model ended its turn.
     Turn,
@@ -166,7 +177,7 @@ pub enum End {
 }
 
 /// A continuation of one prompt.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Completion {
     /// The text before any stop text, not trimmed, without thoughts.
     pub text: String,
@@ -211,12 +222,14 @@ pub trait Generator {
 }
 
 /// How likely a reply begins with each of some labels.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Labelled {
     /// The probability of each label, normalised over the labels.
+    #[serde(with = "exact::list")]
     pub shares: Vec<f32>,
     /// The probability that the reply begins with any of them, in 0..=1: near 0 for a model that
     /// answers in other words.
+    #[serde(with = "exact::number")]
     pub mass: f32,
 }
 
@@ -246,7 +259,7 @@ pub trait Scorer {
 }
 
 /// The hidden states and attention to read while the model writes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taps {
     /// Positions whose hidden states are read.
     pub hidden: Vec<HiddenAt>,
@@ -256,7 +269,7 @@ pub struct Taps {
 }
 
 /// A position whose hidden states can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum HiddenAt {
     LastPromptToken,
     /// The first token of the answer that is not white space. It is read when the model evaluates
@@ -265,16 +278,17 @@ pub enum HiddenAt {
 }
 
 /// The hidden states of one position.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hidden {
     pub at: HiddenAt,
     /// One vector of the model's width per layer, first layer first: the residual stream after the
     /// layer, before the final norm.
+    #[serde(with = "exact::rows")]
     pub layers: Vec<Vec<f32>>,
 }
 
 /// A continuation with the hidden states that were read. Attention is in its tokens.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tapped {
     pub completion: Completion,
     /// In the order in which they were read.
@@ -322,12 +336,26 @@ pub trait Tap {
 }
 
 /// The layers over which attention is averaged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Layers {
     #[default]
     All,
     /// A single layer, counted from 0.
     One(u32),
+}
+
+/// A generator with every capability: text, probabilities, and its hidden states and attention.
+pub trait OpenGenerator: Generator + Scorer + Tap {}
+
+impl<G: Generator + Scorer + Tap> OpenGenerator for G {}
+
+/// A generator that was loaded or connected, wherever it runs.
+pub trait LoadedGenerator: OpenGenerator + Send {
+    /// Returns whether prompts share their common prefixes: otherwise methods that ask much are slow.
+    fn can_share_prefixes(&self) -> bool;
+
+    /// Returns whether it ended, so that it has to be loaded again.
+    fn is_lost(&self) -> bool;
 }
 
 /// Turns text into unit vectors.
@@ -352,7 +380,7 @@ pub trait Embedder {
 }
 
 /// What can go wrong with a model.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum LlmError {
     #[error("no model file at {path}")]
     Missing { path: String },
@@ -372,6 +400,9 @@ pub enum LlmError {
     BadLabel { label: String },
     #[error("stopped")]
     Stopped,
+    /// A worker cannot be used, or ended.
+    #[error("the worker {endpoint} {reason}")]
+    Worker { endpoint: String, reason: String },
     /// llama.cpp refused, or returned what cannot be right.
     #[error("llama.cpp: {0}")]
     Backend(String),
@@ -399,6 +430,9 @@ impl Advice for LlmError {
             Self::PromptTooLong { .. } => "shorten the question, or raise generator.context_tokens",
             Self::BadLabel { .. } => "give it a text that is not empty",
             Self::Stopped => return None,
+            Self::Worker { .. } => {
+                "start `ragscope worker` of the same version there, or take it out of generator.rpc"
+            }
             Self::NoKernels => {
                 "install ragscope again: the libraries beside the program are incomplete"
             }

@@ -54,6 +54,7 @@ impl Pool {
             role: required.role,
             gpu_layers: settings.gpu_layers,
             device: &settings.device,
+            workers: &[],
         };
         let loaded = load::load(request, options)?;
 

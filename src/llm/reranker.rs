@@ -38,6 +38,7 @@ impl RerankerLoad {
                 model: file.to_owned(),
                 context_tokens: 0,
                 thinking: Thinking::Off,
+                rpc: Vec::new(),
                 ..config.generator.clone()
             },
             template: config.reranker.template.clone(),

@@ -18,6 +18,8 @@ pub struct Device {
     pub is_gpu: bool,
     pub memory_bytes: u64,
     pub free_bytes: u64,
+    /// Whether a worker has it.
+    pub(super) is_remote: bool,
     /// Index in ggml's list of devices.
     pub(super) index: usize,
 }
@@ -89,6 +91,7 @@ impl Runtime {
                     device.device_type,
                     LlamaBackendDeviceType::Gpu | LlamaBackendDeviceType::IntegratedGpu
                 ),
+                is_remote: device.backend == "RPC",
                 name: device.name,
                 description: device.description,
                 memory_bytes: device.memory_total as u64,

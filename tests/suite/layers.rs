@@ -11,7 +11,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("process", &[]),
     ("trace", &["event", "append_log", "files"]),
     ("story", &["event", "config"]),
-    ("llm", &["event", "config"]),
+    ("llm", &["event", "config", "process"]),
     ("pull", &["event", "files", "story", "llm"]),
     ("corpus", &["event", "config", "files", "process", "llm"]),
     (

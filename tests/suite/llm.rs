@@ -6,6 +6,7 @@ mod tree;
 mod judge;
 mod tap;
 mod template;
+mod rpc;
 
 use std::path::{Path, PathBuf};
 
@@ -49,19 +50,28 @@ fn generator() -> LlamaGenerator {
 /// since nothing is rounded on the way.
 fn exact_generator(settings: &GeneratorSettings, stop: &StopFlag) -> LlamaGenerator {
     let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("exact.gguf");
+    let file = exact_file(folder.path());
+    let settings = exact_settings(settings);
+    load_generator(&runtime(), &file, &settings, stop, &mut |_| Flow::Continue)
+        .expect("the widened generator")
+}
+
+fn exact_file(folder: &Path) -> PathBuf {
+    let file = folder.join("exact.gguf");
     std::fs::write(
         &file,
         widen(&std::fs::read(bundled("ragscope-demo.Q8_0.gguf")).expect("the generator")),
     )
     .expect("a file");
-    let settings = GeneratorSettings {
+    file
+}
+
+fn exact_settings(settings: &GeneratorSettings) -> GeneratorSettings {
+    GeneratorSettings {
         flash_attention: FlashAttention::Off,
         kv_cache_type: KvCacheType::F32,
         ..settings.clone()
-    };
-    load_generator(&runtime(), &file, &settings, stop, &mut |_| Flow::Continue)
-        .expect("the widened generator")
+    }
 }
 
 /// A GGUF file with its tensors of eight bits in single precision.

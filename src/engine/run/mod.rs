@@ -16,5 +16,5 @@ pub use role::{
     Roles, UnderstandingMeter,
 };
 pub use state::Run;
-pub use tools::{Corpus, OpenGenerator, Tools};
+pub use tools::{Corpus, Tools};
 pub use values::{Answer, Draft, Known, Need, Passages, Query, Sentence, StepLookup, Understood};

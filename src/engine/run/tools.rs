@@ -5,13 +5,8 @@ use crate::config::prompts::Prompts;
 use crate::corpus::TokenCounter;
 use crate::event::{CorpusCard, Problem};
 use crate::index::Search;
-use crate::llm::{Embedder, EntailmentJudge, Generator, Reranker, Scorer, Tap};
+use crate::llm::{Embedder, EntailmentJudge, OpenGenerator, Reranker};
 use crate::probe::Probe;
-
-/// A generator with every capability: text, probabilities, and its hidden states and attention.
-pub trait OpenGenerator: Generator + Scorer + Tap {}
-
-impl<G: Generator + Scorer + Tap> OpenGenerator for G {}
 
 /// The parts that a run borrows.
 pub struct Tools<'a> {

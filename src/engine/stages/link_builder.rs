@@ -4,10 +4,9 @@
 use std::ops::Range;
 
 use crate::config::{LinkerKind, LinkerSettings};
-use crate::engine::run::OpenGenerator;
 use crate::event::{ChunkText, Flow, ModelCard, saturating_u32};
 use crate::index::{ChunkLinks, LinkRecipe};
-use crate::llm::{Layers, LlmError, Prompt};
+use crate::llm::{Layers, LlmError, OpenGenerator, Prompt};
 use crate::methods::joined::repeated;
 use crate::methods::saki::{LinkMaker, windows};
 

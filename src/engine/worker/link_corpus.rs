@@ -4,13 +4,12 @@ use std::time::Instant;
 
 use crate::config::LinkerSettings;
 use crate::engine::error::WorkerError;
-use crate::engine::run::OpenGenerator;
 use crate::engine::stages::link_builder::{self, Units};
 use crate::event::{
     CorpusCard, Flow, IndexPhase, LinkReport, SessionEvent, SkippedFile, elapsed_ms,
 };
 use crate::index::{Collection, Position, Progress, Search as _};
-use crate::llm::LlmError;
+use crate::llm::{LlmError, OpenGenerator};
 
 /// Links every document of the corpus that has no links of the recipe in use. Returns `None` when it
 /// was stopped.

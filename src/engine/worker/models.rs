@@ -10,8 +10,8 @@ use crate::config::{
 use crate::corpus::TokenCounter;
 use crate::event::{Flow, MemoryNeed, ModelCard, ModelRole, SessionEvent, StopFlag, elapsed_ms};
 use crate::llm::{
-    self, Embedder, Generator, LlamaClassifier, LlamaGenerator, LlamaReranker, LlmError,
-    NoEmbedder, Reranker as _, RerankerLoad, Runtime,
+    self, Embedder, LlamaClassifier, LlamaReranker, LlmError, LoadedGenerator, NoEmbedder,
+    Reranker as _, RerankerLoad, Runtime,
 };
 use crate::probe::{Probe, ProbeError};
 
@@ -23,21 +23,24 @@ pub struct Models {
     paths: Paths,
     stop: StopFlag,
     runtime: Option<Runtime>,
-    generator: Option<(GeneratorSettings, LlamaGenerator)>,
+    generator: Option<GeneratorSlot>,
     embedder: Option<(EmbedderLoad, LoadedEmbedder)>,
     reranker: Option<(RerankerLoad, LlamaReranker)>,
     judge: Option<(EmbedderSettings, LlamaClassifier)>,
-    linker: Option<(GeneratorSettings, LlamaGenerator)>,
+    linker: Option<GeneratorSlot>,
 }
+
+/// A generator, and the settings that it was loaded with.
+type GeneratorSlot = (GeneratorSettings, Box<dyn LoadedGenerator>);
 
 /// The models of a run. The reranker, the entailment judge and the linker are `None` where another
 /// model does their work.
 pub struct Loaded<'a> {
-    pub generator: &'a mut LlamaGenerator,
+    pub generator: &'a mut dyn LoadedGenerator,
     pub embedder: Option<&'a mut LoadedEmbedder>,
     pub reranker: Option<&'a mut LlamaReranker>,
     pub judge: Option<&'a mut LlamaClassifier>,
-    pub linker: Option<&'a mut LlamaGenerator>,
+    pub linker: Option<&'a mut dyn LoadedGenerator>,
 }
 
 /// The embedder, and the counter of its tokens.
@@ -241,6 +244,7 @@ fn linker_settings(config: &Config) -> Option<GeneratorSettings> {
     Some(GeneratorSettings {
         model: model.to_owned(),
         context_tokens: 0,
+        rpc: Vec::new(),
         ..config.generator.clone()
     })
 }
@@ -265,25 +269,25 @@ struct Loader<'l> {
 impl Loader<'_> {
     fn generator<'s>(
         &mut self,
-        slot: &'s mut Option<(GeneratorSettings, LlamaGenerator)>,
+        slot: &'s mut Option<GeneratorSlot>,
         role: ModelRole,
         settings: &GeneratorSettings,
-    ) -> Result<&'s mut LlamaGenerator, LlmError> {
+    ) -> Result<&'s mut dyn LoadedGenerator, LlmError> {
         let current = slot
             .take()
-            .filter(|(loaded, _)| loaded.loads_like(settings));
+            .filter(|(loaded, model)| loaded.loads_like(settings) && !model.is_lost());
         let generator = match current {
             Some((_, generator)) => generator,
             None => self.new_generator(role, settings)?,
         };
-        Ok(&mut slot.insert((settings.clone(), generator)).1)
+        Ok(&mut *slot.insert((settings.clone(), generator)).1)
     }
 
     fn new_generator(
         &mut self,
         role: ModelRole,
         settings: &GeneratorSettings,
-    ) -> Result<LlamaGenerator, LlmError> {
+    ) -> Result<Box<dyn LoadedGenerator>, LlmError> {
         let file = llm::discover::resolve(&settings.model, self.paths)?;
         if let Some((need, free_bytes)) = llm::memory::shortage(self.runtime, &file, settings)? {
             let warned = SessionEvent::Warned {
@@ -296,14 +300,19 @@ impl Loader<'_> {
         }
 
         let mut watch = Watch::new(role, &file, self.publish);
-        let load = if role == ModelRole::Linker {
-            llm::load_linker
+        let mut progress = |fraction| watch.progress(fraction);
+        let (runtime, stop) = (self.runtime, self.stop);
+        let generator: Box<dyn LoadedGenerator> = if role == ModelRole::Linker {
+            Box::new(llm::load_linker(
+                runtime,
+                &file,
+                settings,
+                stop,
+                &mut progress,
+            )?)
         } else {
-            llm::load_generator
+            llm::open_generator(runtime, &file, settings, stop, &mut progress)?
         };
-        let generator = load(self.runtime, &file, settings, self.stop, &mut |fraction| {
-            watch.progress(fraction)
-        })?;
         watch.loaded(&ModelCard {
             role,
             ..generator.card().clone()

@@ -8,7 +8,7 @@ use crate::config::{ChunkerKind, Config, Layers, LinkerKind, Paths, RetrieverKin
 use crate::engine::answer::{ask, check_question};
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::context::needs_corpus;
-use crate::engine::run::{Corpus, OpenGenerator, Run, Tools};
+use crate::engine::run::{Corpus, Run, Tools};
 use crate::engine::stages::link_builder;
 use crate::engine::stages::utility::{self, FinishedRun};
 use crate::event::{
@@ -16,7 +16,7 @@ use crate::event::{
     Retrieval, RunEvent, SESSION, SessionEvent, StopFlag, TracedLookup,
 };
 use crate::index::{Collection, CoveredFolder, IndexError, LinkRecipe, Query, Search, Update};
-use crate::llm::{EntailmentJudge, Generator as _, LlmError, Reranker};
+use crate::llm::{EntailmentJudge, LlmError, OpenGenerator, Reranker};
 use crate::methods::{MethodError, ModelCalls};
 
 use super::link_corpus::link_corpus;
@@ -581,7 +581,7 @@ fn link_recipe(config: &Config, loaded: &Loaded<'_>) -> Option<LinkRecipe> {
     if config.linker.kind == LinkerKind::Off {
         return None;
     }
-    let model = loaded.linker.as_deref().unwrap_or(loaded.generator);
+    let model = loaded.linker.as_deref().unwrap_or(&*loaded.generator);
     let embedder = loaded.embedder.as_ref()?;
     Some(link_builder::recipe(
         &config.linker,

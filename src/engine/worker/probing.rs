@@ -13,9 +13,7 @@ use crate::config::{
     UtilityKind,
 };
 use crate::engine::error::{RunError, WorkerError};
-use crate::engine::run::{
-    Corpus, Draft, Gate, OpenGenerator, Passages, Query, Retriever, Run, Tools,
-};
+use crate::engine::run::{Corpus, Draft, Gate, Passages, Query, Retriever, Run, Tools};
 use crate::engine::stages::gate::{judged, sampling};
 use crate::engine::{answer, stages};
 use crate::event::{
@@ -23,7 +21,7 @@ use crate::event::{
     SessionEvent, Uncertainty, UncertaintyMeasure, elapsed_ms, saturating_u32,
 };
 use crate::index::{Collection, Search};
-use crate::llm::{EntailmentJudge, Generator as _, HiddenAt, LlmError, Reranker};
+use crate::llm::{EntailmentJudge, HiddenAt, LlmError, OpenGenerator, Reranker};
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{
     self, Epoch, Probe, ProbeError, Sample, SampleJournal, SampledQuestion, features, narrow,

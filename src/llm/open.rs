@@ -1,0 +1,28 @@
+//! The generator of the settings, wherever it runs.
+
+use std::path::Path;
+
+use super::{IsolatedGenerator, LlmError, LoadedGenerator, Runtime, load_generator};
+use crate::config::GeneratorSettings;
+use crate::event::{Flow, StopFlag};
+
+/// Loads the generator of the settings: in this process, or in one of its own where workers hold its
+/// layers.
+///
+/// # Errors
+/// As [`load_generator`] and [`IsolatedGenerator::load`].
+pub fn open_generator(
+    runtime: &Runtime,
+    file: &Path,
+    settings: &GeneratorSettings,
+    stop: &StopFlag,
+    progress: &mut dyn FnMut(f32) -> Flow,
+) -> Result<Box<dyn LoadedGenerator>, LlmError> {
+    if settings.rpc.is_empty() {
+        let generator = load_generator(runtime, file, settings, stop, progress)?;
+        Ok(Box::new(generator))
+    } else {
+        let generator = IsolatedGenerator::load(file, settings, stop, progress)?;
+        Ok(Box::new(generator))
+    }
+}

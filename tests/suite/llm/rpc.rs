@@ -1,0 +1,412 @@
+//! One model over several workers: processes of this program on loopback.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use ragscope::config::GeneratorSettings;
+use ragscope::event::{Advice, Flow, StopFlag};
+use ragscope::llm::rpc::RpcWorker;
+use ragscope::llm::{
+    End, Generator, HiddenAt, IsolatedGenerator, Layers, LlmError, LoadedGenerator, OpenGenerator,
+    Prompt, Tapped, Taps, load_generator,
+};
+
+use super::{
+    bundled, exact_file, exact_settings, generator_settings, greedy, question, runtime, sampled,
+};
+use crate::program::{Program, QUESTION};
+
+/// A worker that ends with the test.
+struct Worker {
+    child: Child,
+    endpoint: String,
+}
+
+impl Worker {
+    fn start(program: &Program) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let endpoint = listener.local_addr().expect("an address").to_string();
+        drop(listener);
+        let mut child = program
+            .command(&["worker", "--listen", &endpoint])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a worker");
+
+        let started = Instant::now();
+        while let Err(error) = RpcWorker::ask(&endpoint) {
+            let ended = child.try_wait().expect("its state");
+            assert!(ended.is_none(), "the worker ended: {ended:?}");
+            assert!(started.elapsed() < Duration::from_secs(60), "{error}");
+            std::thread::yield_now();
+        }
+        Self { child, endpoint }
+    }
+
+    fn end(&mut self) {
+        self.child.kill().expect("killed");
+        self.child.wait().expect("ended");
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn over(workers: &[Worker], settings: &GeneratorSettings) -> GeneratorSettings {
+    GeneratorSettings {
+        rpc: workers.iter().map(|one| one.endpoint.clone()).collect(),
+        ..settings.clone()
+    }
+}
+
+fn is_near(a: &[f32], b: &[f32], tolerance: f32) -> bool {
+    let scale = a.iter().fold(1e-6_f32, |most, one| most.max(one.abs()));
+    a.len() == b.len()
+        && a.iter()
+            .zip(b)
+            .all(|(a, b)| (a - b).abs() <= tolerance * scale)
+}
+
+/// What a generator says, all that can be read of it.
+struct Said {
+    plain: Vec<Tapped>,
+    tapped: Vec<Tapped>,
+    labelled: Vec<Vec<f32>>,
+    scores: Vec<Vec<f32>>,
+    attended: Vec<Vec<f32>>,
+    rendered: String,
+}
+
+impl Said {
+    fn by(generator: &mut dyn OpenGenerator) -> Self {
+        let prompts: Vec<Prompt> = ["How tall is the lighthouse?", "Who keeps the lighthouse?"]
+            .map(question)
+            .to_vec();
+        let proceed = &mut |_: usize, _: &_| Flow::Continue;
+        let rendered = generator.render(&prompts[0]).expect("a prompt").text;
+        let passages = rendered.find("[1]").expect("a passage")..rendered.len();
+        let taps = Taps {
+            hidden: vec![HiddenAt::LastPromptToken, HiddenAt::FirstToken],
+            attention: vec![vec![0..passages.start, passages]],
+        };
+        let text = "The lighthouse is tall. Its keeper is Mira Oakes.";
+        let plain = generator.complete(&prompts, &greedy(16), proceed);
+        Self {
+            plain: plain
+                .expect("completions")
+                .into_iter()
+                .map(|completion| Tapped {
+                    completion,
+                    hidden: Vec::new(),
+                })
+                .collect(),
+            tapped: generator
+                .complete_tapped(&prompts[..1], &greedy(16), &taps, proceed)
+                .expect("a completion"),
+            labelled: generator
+                .classify(&prompts, &["yes", "no"])
+                .expect("labels")
+                .into_iter()
+                .map(|one| one.shares)
+                .collect(),
+            scores: generator
+                .score(&prompts, &["31 metres", "Mira Oakes"])
+                .expect("scores"),
+            attended: generator
+                .attend(text, &[0..23, 24..text.len()], Layers::All)
+                .expect("attention"),
+            rendered,
+        }
+    }
+}
+
+fn assert_same(apart: &[Tapped], here: &[Tapped]) {
+    assert_eq!(apart.len(), here.len());
+    for (apart, here) in apart.iter().zip(here) {
+        assert_eq!(apart.completion.text, here.completion.text);
+        assert_eq!(apart.completion.end, here.completion.end);
+        let ids = |tapped: &Tapped| -> Vec<i32> {
+            let tokens = tapped.completion.tokens.iter();
+            tokens.map(|token| token.id).collect()
+        };
+        assert_eq!(ids(apart), ids(here));
+        for (apart, here) in apart.completion.tokens.iter().zip(&here.completion.tokens) {
+            assert!(
+                is_near(
+                    &[apart.logprob, apart.entropy],
+                    &[here.logprob, here.entropy],
+                    1e-3
+                ),
+                "{apart:?} {here:?}"
+            );
+            assert!(is_near(&apart.attention, &here.attention, 1e-3));
+        }
+        assert_eq!(apart.hidden.len(), here.hidden.len());
+        for (apart, here) in apart.hidden.iter().zip(&here.hidden) {
+            assert_eq!((apart.at, apart.layers.len()), (here.at, here.layers.len()));
+            for (apart, here) in apart.layers.iter().zip(&here.layers) {
+                assert!(
+                    is_near(apart, here, 1e-3),
+                    "{:?} {:?}",
+                    &apart[..4],
+                    &here[..4]
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn two_workers_give_what_one_machine_gives() {
+    let program = Program::new();
+    let workers = [Worker::start(&program), Worker::start(&program)];
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = exact_file(folder.path());
+    let settings = exact_settings(&generator_settings());
+    let runtime = runtime();
+    let stop = StopFlag::default();
+    let mut here = load_generator(&runtime, &file, &settings, &stop, &mut |_| Flow::Continue)
+        .expect("the generator");
+    let mut apart = IsolatedGenerator::load(&file, &over(&workers, &settings), &stop, &mut |_| {
+        Flow::Continue
+    })
+    .expect("the generator over two workers");
+
+    let card = apart.card().clone();
+    assert_eq!(card.gpu_layers, card.layers, "every layer is with a worker");
+    for worker in &workers {
+        assert!(card.device.contains(&worker.endpoint), "{}", card.device);
+    }
+    assert_eq!(apart.can_share_prefixes(), here.can_share_prefixes());
+    assert_eq!(apart.reply_start(), here.reply_start());
+
+    let said = Said::by(&mut apart);
+    let expected = Said::by(&mut here);
+    assert_same(&said.plain, &expected.plain);
+    assert_same(&said.tapped, &expected.tapped);
+    assert_eq!(said.tapped[0].hidden.len(), 2);
+    assert!(
+        said.tapped[0].hidden[1].layers[5]
+            .iter()
+            .any(|one| one.abs() > 0.1)
+    );
+    for (apart, here) in [
+        (&said.labelled, &expected.labelled),
+        (&said.scores, &expected.scores),
+        (&said.attended, &expected.attended),
+    ] {
+        assert!(!apart.is_empty());
+        for (apart, here) in apart.iter().zip(here) {
+            assert!(is_near(apart, here, 1e-3), "{apart:?} {here:?}");
+        }
+    }
+    assert_eq!(said.rendered, expected.rendered);
+    assert!(apart.usage().wall_us > 0);
+}
+
+#[test]
+fn a_worker_that_dies_costs_the_call_and_not_the_program() {
+    let program = Program::new();
+    let mut workers = [Worker::start(&program), Worker::start(&program)];
+    let settings = over(&workers, &generator_settings());
+    let file = bundled("ragscope-demo.Q8_0.gguf");
+    let stop = StopFlag::default();
+    let load = || IsolatedGenerator::load(&file, &settings, &stop, &mut |_| Flow::Continue);
+    let mut generator = load().expect("a generator");
+
+    let mut seen = 0;
+    let dead = workers[1].endpoint.clone();
+    let error = generator
+        .complete(&[question("Who?")], &greedy(32), &mut |_, _| {
+            seen += 1;
+            if seen == 2 {
+                workers[1].end();
+            }
+            Flow::Continue
+        })
+        .expect_err("the worker is dead");
+    assert!(seen >= 2);
+    assert!(
+        matches!(&error, LlmError::Worker { endpoint, .. } if *endpoint == dead),
+        "{error}"
+    );
+    assert!(
+        error
+            .advice()
+            .is_some_and(|advice| advice.contains("ragscope worker"))
+    );
+    assert!(generator.is_lost());
+    assert!(generator.render(&question("Who?")).is_err());
+
+    let error = load().err().expect("the worker is still dead");
+    assert!(error.to_string().contains("cannot be reached"), "{error}");
+}
+
+#[test]
+fn an_observer_and_a_stop_end_a_call_where_they_would_here() {
+    let program = Program::new();
+    let workers = [Worker::start(&program)];
+    let settings = over(&workers, &generator_settings());
+    let file = bundled("ragscope-demo.Q8_0.gguf");
+    let stop = StopFlag::default();
+    let mut generator = IsolatedGenerator::load(&file, &settings, &stop, &mut |_| Flow::Continue)
+        .expect("a generator");
+
+    let mut seen = 0;
+    let completions = generator
+        .complete(&[question("Who?")], &greedy(32), &mut |_, _| {
+            seen += 1;
+            if seen == 3 {
+                Flow::Stop
+            } else {
+                Flow::Continue
+            }
+        })
+        .expect("the text so far");
+    assert_eq!(
+        (completions[0].tokens.len(), completions[0].end),
+        (3, End::Stopped)
+    );
+
+    stop.sent();
+    stop.taken();
+    let mut seen = 0;
+    let completions = generator.complete(&[question("Who?")], &greedy(1000), &mut |_, _| {
+        seen += 1;
+        if seen == 2 {
+            stop.stop();
+        }
+        Flow::Continue
+    });
+    match completions {
+        Ok(completions) => assert_eq!(completions[0].end, End::Stopped),
+        Err(error) => assert!(matches!(error, LlmError::Stopped), "{error}"),
+    }
+    assert!(!generator.is_lost());
+    stop.sent();
+    stop.taken();
+    let again = generator
+        .complete(&[question("Who?")], &greedy(4), &mut |_, _| Flow::Continue)
+        .expect("the stop is over");
+    assert!(!again[0].tokens.is_empty());
+}
+
+#[test]
+fn the_program_answers_over_workers_and_says_which_one_is_missing() {
+    let program = Program::new();
+    let mut workers = [Worker::start(&program), Worker::start(&program)];
+    let list = format!(
+        "generator.rpc=[\"{}\", \"{}\"]",
+        workers[0].endpoint, workers[1].endpoint
+    );
+    let notes = program.corpus();
+    let notes = notes.to_str().expect("UTF-8");
+    let ask = ["ask", notes, QUESTION, "--set", &list];
+
+    let here = program.run(&["ask", notes, QUESTION]);
+    let apart = program.run(&ask);
+    // behind the short answer stand the times
+    let answer = |stdout: &str| stdout.split(" tokens in ").next().map(str::to_owned);
+    assert_eq!(apart.code, Some(0), "{}", apart.stderr);
+    assert_eq!(answer(&apart.stdout), answer(&here.stdout));
+    assert!(here.stdout.contains("answer: "), "{}", here.stdout);
+
+    let doctor = program.run(&["doctor", "--set", &list]);
+    for worker in &workers {
+        let line = format!("{}: ", worker.endpoint);
+        let found = doctor.stdout.lines().find(|one| one.contains(&line));
+        let found = found.unwrap_or_else(|| panic!("{}", doctor.stdout));
+        assert!(
+            found.contains("free of") && found.contains("protocol 7."),
+            "{found}"
+        );
+    }
+
+    workers[0].end();
+    let failed = program.run(&ask);
+    assert_eq!(failed.code, Some(1));
+    let said = format!("the worker {} cannot be reached", workers[0].endpoint);
+    assert!(failed.stderr.contains(&said), "{}", failed.stderr);
+    let doctor = program.run(&["doctor", "--set", &list]);
+    assert_eq!(doctor.code, Some(1));
+    assert!(doctor.stdout.contains(&said), "{}", doctor.stdout);
+}
+
+/// Tokens per second over two workers on loopback and in this process, in turns: `RAGSCOPE_RPC_MODEL=FILE cargo test
+/// --test suite -- --ignored --nocapture measures_workers`.
+#[test]
+#[ignore = "measures"]
+fn measures_workers() {
+    const TOKENS: u32 = 128;
+    let file = std::env::var("RAGSCOPE_RPC_MODEL")
+        .map_or_else(|_| bundled("ragscope-reader.Q5_0.gguf"), PathBuf::from);
+    let program = Program::new();
+    let workers = [Worker::start(&program), Worker::start(&program)];
+    let settings = generator_settings();
+    let runtime = runtime();
+    let stop = StopFlag::default();
+    let mut here = load_generator(&runtime, &file, &settings, &stop, &mut |_| Flow::Continue)
+        .expect("the generator");
+    let mut apart = IsolatedGenerator::load(&file, &over(&workers, &settings), &stop, &mut |_| {
+        Flow::Continue
+    })
+    .expect("the generator over two workers");
+    let prompt = question("Describe the lighthouse, its keeper and the island.");
+    let per_second = |generator: &mut dyn OpenGenerator| {
+        let mut first = None;
+        let mut tokens = 0_u32;
+        generator
+            .complete(
+                std::slice::from_ref(&prompt),
+                &sampled(TOKENS, 3),
+                &mut |_, _| {
+                    first.get_or_insert_with(Instant::now);
+                    tokens += 1;
+                    Flow::Continue
+                },
+            )
+            .expect("a completion");
+        let seconds = first.expect("a token").elapsed().as_secs_f64();
+        f64::from(tokens - 1) / seconds
+    };
+    let mut rates = [Vec::new(), Vec::new()];
+    for _ in 0..7 {
+        rates[0].push(per_second(&mut here));
+        rates[1].push(per_second(&mut apart));
+    }
+    let [here, apart] = rates.map(|mut rates| {
+        rates.sort_by(f64::total_cmp);
+        rates[rates.len() / 2]
+    });
+    println!(
+        "{}: {here:.1} tokens/s here, {apart:.1} over two workers, {:.0} %",
+        file.display(),
+        100.0 * apart / here
+    );
+}
+
+#[test]
+fn an_address_that_others_reach_is_warned_about() {
+    let program = Program::new();
+    let mut child = program.start(&["worker", "--listen", "0.0.0.0:1"]);
+    // a port below 1024 cannot be listened on by everyone: either way the warning comes first
+    let mut line = String::new();
+    let stderr = child.stderr.take().expect("a pipe");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stderr), &mut line).expect("a line");
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    assert!(line.contains("no authentication"), "{line}");
+
+    for (listen, said) in [("50052", "no address"), ("127.0.0.1:1:2", "no address")] {
+        let ended = program.run(&["worker", "--listen", listen]);
+        assert_eq!(ended.code, Some(1), "{listen}");
+        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    }
+}
