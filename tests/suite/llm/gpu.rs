@@ -1,0 +1,278 @@
+//! Layers on a GPU, compared with the same layers on the CPU: `make test-gpu`. A build without a GPU back end has nothing to compare.
+
+use ragscope::config::{EmbedderSettings, GeneratorSettings, GpuLayers};
+use ragscope::event::{Flow, RunEvent, StopFlag};
+use ragscope::llm::{
+    Embedder, Generator, HiddenAt, Layers, LlamaGenerator, Prompt, Reranker, RerankerLoad, Scorer,
+    Tap, Tapped, Taps, load_embedder, load_reranker,
+};
+
+use super::{
+    bundled, dot, embedder_settings, exact_generator, generator_settings, generator_with, greedy,
+    question, runtime,
+};
+use crate::program::{Program, QUESTION};
+
+/// The model's layers.
+const LAYERS: u32 = 6;
+/// Numbers of layers on the device: all, and those behind the third.
+const OFFLOADED: [GpuLayers; 2] = [GpuLayers::Auto, GpuLayers::Count(3)];
+
+/// The name of the first GPU.
+fn gpu() -> String {
+    let devices = runtime().devices();
+    let gpu = devices.iter().find(|device| device.is_gpu);
+    gpu.expect("a GPU: `make test-gpu`").name.clone()
+}
+
+fn on(device: &str, gpu_layers: GpuLayers) -> GeneratorSettings {
+    GeneratorSettings {
+        device: device.to_owned(),
+        gpu_layers,
+        ..generator_settings()
+    }
+}
+
+/// The generator in single precision.
+fn exact(device: &str, gpu_layers: GpuLayers) -> LlamaGenerator {
+    exact_generator(&on(device, gpu_layers), &StopFlag::default())
+}
+
+fn questions() -> Vec<Prompt> {
+    [
+        "How tall is the lighthouse?",
+        "Who keeps the lighthouse?",
+        "When was it built?",
+    ]
+    .map(question)
+    .to_vec()
+}
+
+/// The distance of two vectors, relative to the length of the first.
+fn distance(expected: &[f32], found: &[f32]) -> f32 {
+    assert_eq!(expected.len(), found.len());
+    let pairs = expected.iter().zip(found);
+    let squares: f32 = pairs.map(|(a, b)| (a - b).powi(2)).sum();
+    squares.sqrt() / dot(expected, expected).sqrt()
+}
+
+/// The largest difference of two tables of one shape.
+fn difference(expected: &[Vec<f32>], found: &[Vec<f32>]) -> f32 {
+    assert_eq!(
+        expected.iter().map(Vec::len).collect::<Vec<_>>(),
+        found.iter().map(Vec::len).collect::<Vec<_>>()
+    );
+    let pairs = expected.iter().flatten().zip(found.iter().flatten());
+    pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+#[test]
+#[ignore = "needs a GPU: make test-gpu"]
+fn gpu_layers_are_where_the_card_says() {
+    let gpu = gpu();
+    let stop = StopFlag::default();
+    for (setting, device, layers) in [
+        (GpuLayers::Auto, gpu.as_str(), LAYERS),
+        (GpuLayers::Count(99), gpu.as_str(), LAYERS),
+        (GpuLayers::Count(2), gpu.as_str(), 2),
+        (GpuLayers::Count(0), "CPU", 0),
+    ] {
+        for name in ["auto", gpu.as_str()] {
+            let generator = generator_with(&on(name, setting), &stop);
+            let card = generator.card();
+            assert_eq!((card.device.as_str(), card.gpu_layers), (device, layers));
+        }
+    }
+    let generator = generator_with(&on("CPU", GpuLayers::Auto), &stop);
+    let card = generator.card();
+    assert_eq!((card.device.as_str(), card.gpu_layers), ("CPU", 0));
+}
+
+#[test]
+#[ignore = "needs a GPU: make test-gpu"]
+fn gpu_logits_equal_the_processors() {
+    let replies = [
+        "The lighthouse on Sherk Island is 40 metres tall.",
+        "Mara Voss keeps the lighthouse.",
+        "So the answer is 1871.",
+    ];
+    let scores = |mut generator: LlamaGenerator| {
+        let rows = generator.score(&questions(), &replies);
+        rows.expect("log-probabilities")
+    };
+
+    // Single precision differs in the order of sums alone. Quantised weights are multiplied with
+    // activations of eight bits on the CPU, and with whole ones on a GPU.
+    let cpu = scores(exact("CPU", GpuLayers::Auto));
+    let stop = StopFlag::default();
+    let quantised = scores(generator_with(&on("CPU", GpuLayers::Auto), &stop));
+    for layers in OFFLOADED {
+        let most = difference(&cpu, &scores(exact("auto", layers)));
+        println!("{layers:?}: log-probabilities differ by at most {most:e}");
+        assert!(most < 2e-3, "{layers:?}: {most}");
+
+        let most = difference(
+            &quantised,
+            &scores(generator_with(&on("auto", layers), &stop)),
+        );
+        println!("{layers:?}, Q8_0: log-probabilities differ by at most {most:e}");
+        assert!(most < 0.25, "{layers:?}, Q8_0: {most}");
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU: make test-gpu"]
+fn gpu_hidden_states_equal_the_processors() {
+    let taps = Taps {
+        hidden: vec![HiddenAt::LastPromptToken, HiddenAt::FirstToken],
+        attention: Vec::new(),
+    };
+    let tapped = |mut generator: LlamaGenerator| -> Vec<Tapped> {
+        let prompts = questions();
+        let tapped =
+            generator.complete_tapped(&prompts, &greedy(8), &taps, &mut |_, _| Flow::Continue);
+        tapped.expect("a completion")
+    };
+
+    let cpu = tapped(exact("CPU", GpuLayers::Auto));
+    for layers in OFFLOADED {
+        let mut most = 0.0_f32;
+        for (expected, found) in cpu.iter().zip(tapped(exact("auto", layers))) {
+            assert_eq!(expected.completion.text, found.completion.text);
+            assert_eq!(found.hidden.len(), 2);
+            for (expected, found) in expected.hidden.iter().zip(&found.hidden) {
+                assert_eq!(expected.at, found.at);
+                assert_eq!(found.layers.len(), LAYERS as usize);
+                for (expected, found) in expected.layers.iter().zip(&found.layers) {
+                    most = most.max(distance(expected, found));
+                }
+            }
+        }
+        println!("{layers:?}: hidden states differ by at most {most:e} of their length");
+        assert!(most < 1e-3, "{layers:?}: {most}");
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU: make test-gpu"]
+fn gpu_attention_equals_the_processors() {
+    let prompt = question("How tall is the lighthouse?");
+    let rows = |mut generator: LlamaGenerator| {
+        let text = generator.render(&prompt).expect("a prompt").text;
+        let second = text.find("[2]").expect("the second passage");
+        let after = text.find("Answer the question").expect("the instruction");
+        let parts = vec![0..second, second..after, after..text.len()];
+        let taps = Taps {
+            hidden: vec![HiddenAt::LastPromptToken],
+            attention: vec![parts.clone()],
+        };
+        let prompts = std::slice::from_ref(&prompt);
+        let tapped = generator
+            .complete_tapped(prompts, &greedy(12), &taps, &mut |_, _| Flow::Continue)
+            .expect("a completion")
+            .remove(0);
+        let tokens = tapped.completion.tokens.iter();
+        let mut rows: Vec<Vec<f32>> = tokens.map(|token| token.attention.clone()).collect();
+        // whole planes, and those of one layer
+        for layers in [Layers::All, Layers::One(1), Layers::One(LAYERS - 1)] {
+            rows.extend(
+                generator
+                    .attend(&text, &parts, layers)
+                    .expect("attention between the parts"),
+            );
+        }
+        rows
+    };
+
+    let cpu = rows(exact("CPU", GpuLayers::Auto));
+    assert!(cpu.iter().any(|row| row.iter().sum::<f32>() > 0.9));
+    for layers in OFFLOADED {
+        let most = difference(&cpu, &rows(exact("auto", layers)));
+        println!("{layers:?}: attention differs by at most {most:e}");
+        assert!(most < 1e-3, "{layers:?}: {most}");
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU: make test-gpu"]
+fn gpu_vectors_and_ranks_equal_the_processors() {
+    let texts = [
+        "Bob is a physics teacher",
+        "The lighthouse on Sherk Island is 40 metres tall.",
+        "Mara Voss keeps the lighthouse. It was built in 1871.",
+        "",
+    ];
+    let on = |device: &str| EmbedderSettings {
+        device: device.to_owned(),
+        ..embedder_settings()
+    };
+    let stop = StopFlag::default();
+    let vectors = |device: &str| {
+        let file = bundled("all-MiniLM-L6-v2.Q8_0.gguf");
+        let mut embedder = load_embedder(&runtime(), &file, &on(device), &stop, &mut |_| {
+            Flow::Continue
+        })
+        .expect("the bundled embedder");
+        let offloaded = embedder.card().gpu_layers;
+        assert_eq!(offloaded > 0, device != "CPU");
+        embedder.embed(&texts).expect("vectors")
+    };
+    let pairs = vectors("CPU").into_iter().zip(vectors("auto"));
+    for (text, (expected, found)) in texts.iter().zip(pairs) {
+        let similarity = dot(&expected, &found);
+        println!("{similarity} {text}");
+        assert!(similarity > 0.998, "{text}: {similarity}");
+    }
+
+    let ranks = |device: &str| {
+        let settings = RerankerLoad {
+            model: on(device),
+            generator: generator_settings(),
+            template: "auto".to_owned(),
+        };
+        let file = bundled("ragscope-reranker.Q5_0.gguf");
+        let mut reranker = load_reranker(&runtime(), &file, &settings, &stop, &mut |_| {
+            Flow::Continue
+        })
+        .expect("the bundled reranker");
+        assert_eq!(reranker.card().gpu_layers > 0, device != "CPU");
+        reranker
+            .rerank("Who keeps the lighthouse?", &texts)
+            .expect("ranks")
+    };
+    let most = difference(&[ranks("CPU")], &[ranks("auto")]);
+    println!("ranks differ by at most {most:e}");
+    assert!(most < 0.05, "{most}");
+}
+
+#[test]
+#[ignore = "needs a GPU: make test-gpu"]
+fn gpu_is_named_by_doctor_and_in_every_record() {
+    let gpu = gpu();
+    let program = Program::new();
+    let doctor = program.run(&["doctor"]);
+    assert!(
+        doctor.stdout.contains(&gpu) && doctor.stdout.contains(&format!("loaded on {gpu}")),
+        "{}",
+        doctor.stdout
+    );
+
+    let asked = program.run(&["ask", "notes", QUESTION, "--json"]);
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    let records = asked.records();
+    let models = records.iter().find_map(|record| match record.event.run() {
+        Some(RunEvent::RunStarted { models, .. }) => Some(models),
+        _ => None,
+    });
+    for card in models.expect("the start of a run") {
+        println!(
+            "{}: {} of {} layers on {}",
+            card.file, card.gpu_layers, card.layers, card.device
+        );
+        assert_eq!((&card.device, card.gpu_layers), (&gpu, card.layers));
+    }
+    // as llama.cpp reports it, the output layer included
+    let log = std::fs::read_to_string(program.paths().log_file()).expect("llama.cpp's log");
+    let all = format!("offloaded {0}/{0} layers to GPU", LAYERS + 1);
+    assert!(log.contains(&all), "{log}");
+}
