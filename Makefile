@@ -28,7 +28,9 @@ test: prerequisites
 test-gpu: export OMP_WAIT_POLICY = passive
 test-gpu: export CARGO_TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)/vulkan
 test-gpu: SOFTWARE = .ci/vulkan --software
+# Without the variables of the device first: llama.cpp is compiled again when a variable GGML_... of its build changes.
 test-gpu: prerequisites
+	.ci/vulkan $(CARGO) test --locked --features vulkan --test suite --no-run
 	$(SOFTWARE) $(CARGO) test --locked --features vulkan --test suite -- --ignored --nocapture --test-threads 1 llm::gpu
 	$(SOFTWARE) $(CARGO) test --locked --features vulkan --test suite -- llm::
 	$(SOFTWARE) $(CARGO) run --locked --features vulkan -- demo </dev/null | cat

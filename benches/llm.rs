@@ -4,7 +4,8 @@
 //! `cargo bench --bench llm` prints a table; a name as argument selects rows. The sides of a ratio
 //! take turns and the fastest round of each counts, so that other work on the machine weighs little.
 //! On a machine that is never idle set `BENCH_THREADS=1`: both sides then run on one thread and are
-//! measured in its processor time.
+//! measured in its processor time. `BENCH_MODEL=FILE` measures another generator, with as many layers on a
+//! GPU as fit, on both sides.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
@@ -28,6 +29,7 @@ use ragscope::llm::{
     Decoding, Embedder, Generator, HiddenAt, LlamaEmbedder, LlamaGenerator, Prompt, Runtime,
     Sampling, Scorer, StopRule, Tap, Taps, Token, load_embedder, load_generator,
 };
+use ragscope::story::words;
 
 /// Measures and prints a row of the table.
 type Measure = fn(&mut Bench);
@@ -67,6 +69,8 @@ fn main() {
     ];
 
     let mut bench = Bench::new();
+    let card = bench.generator.card();
+    println!("generator: {} on {}", card.file, words::device(card));
     for (name, measure) in rows {
         let is_selected = selected.iter().any(|part| name.contains(part.as_str()));
         if selected.is_empty() || is_selected {
@@ -149,6 +153,11 @@ impl Bench {
     }
 }
 
+/// Returns the generator that is measured.
+fn generator_file() -> PathBuf {
+    std::env::var_os("BENCH_MODEL").map_or_else(|| bundled(GENERATOR), PathBuf::from)
+}
+
 fn bundled(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("assets/models")
@@ -160,7 +169,7 @@ fn generator(runtime: Runtime, flash_attention: FlashAttention) -> LlamaGenerato
     settings.flash_attention = flash_attention;
     settings.threads = u32::from(is_single_threaded());
     let stop = StopFlag::default();
-    load_generator(&runtime, &bundled(GENERATOR), &settings, &stop, &mut |_| {
+    load_generator(&runtime, &generator_file(), &settings, &stop, &mut |_| {
         Flow::Continue
     })
     .expect("the generator")
@@ -224,20 +233,26 @@ struct Bare {
 }
 
 impl Bare {
-    fn new(file: &str) -> Self {
+    fn new(file: &Path) -> Self {
         // The runtime has started the backend, and stops it.
         let backend = ManuallyDrop::new(LlamaBackend {});
         let params = LlamaModelParams::default();
-        let model = LlamaModel::load_from_file(&backend, bundled(file), &params).expect("a model");
+        let model = LlamaModel::load_from_file(&backend, file, &params).expect("a model");
         Self { backend, model }
     }
 
     /// Creates a context for one sequence of tokens.
     fn generator_context(&self) -> LlamaContext<'_> {
-        // The bundled generator has narrow heads: the program too chooses flash attention off.
+        // The bundled generator has narrow heads: on the CPU, the program too chooses flash attention off.
+        let is_bundled = std::env::var_os("BENCH_MODEL").is_none();
+        let flash_attention = if is_bundled {
+            LLAMA_FLASH_ATTN_TYPE_DISABLED
+        } else {
+            LLAMA_FLASH_ATTN_TYPE_AUTO
+        };
         let params = params(2048, 512)
             .with_n_seq_max(1)
-            .with_flash_attention_policy(LLAMA_FLASH_ATTN_TYPE_DISABLED);
+            .with_flash_attention_policy(flash_attention);
         self.model
             .new_context(&self.backend, params)
             .expect("a context")
@@ -340,7 +355,7 @@ fn generation(bench: &mut Bench) {
     let prompt_tokens = bench.generator.render(&prompt).expect("a prompt").tokens;
     let (_, tokens) = our_generation(&mut bench.generator, &prompt, 400);
 
-    let bare = Bare::new(GENERATOR);
+    let bare = Bare::new(&generator_file());
     let mut context = bare.generator_context();
     let [theirs, ours] = fastest(4 * ROUNDS, |side| {
         if side == 0 {
@@ -416,7 +431,7 @@ fn embedding(bench: &mut Bench) {
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
 
-    let bare = Bare::new(EMBEDDER);
+    let bare = Bare::new(&bundled(EMBEDDER));
     let tokens: Vec<Vec<LlamaToken>> = texts
         .iter()
         .map(|text| bare.model.vocab().tokenize(text.as_bytes(), true, false))
@@ -466,7 +481,7 @@ fn samples(bench: &mut Bench) {
         milliseconds(one),
         tokens[0]
     );
-    report("samples", &what, ratio(ten, one), "at most 3");
+    report("samples", &what, ratio(ten, one), "at most 3, on a GPU 1.5");
 }
 
 /// How prompts are passed to the generator.

@@ -410,7 +410,7 @@ fn model(role: ModelRole, loaded: Result<(ModelCard, u128), LlmError>) -> Check 
                 card.architecture,
                 card.quantisation,
                 words::bytes(card.file_bytes),
-                card.device,
+                words::device(&card),
                 card.context_tokens,
                 words::prefixes(&card.prefixes)
             );

@@ -30,6 +30,15 @@ choices! {
         /// Never.
         Off = "off",
     }
+    /// How a model is split between several GPUs.
+    SplitMode {
+        /// Whole layers, each with its part of the KV cache.
+        Layer = "layer",
+        /// The rows of each matrix, where the back end can; the rest is on main_gpu.
+        Row = "row",
+        /// Not at all: everything is on main_gpu.
+        None = "none",
+    }
     /// Data type of the KV cache.
     KvCacheType {
         /// Half precision.
@@ -439,7 +448,7 @@ models! {
 pub enum GpuLayers {
     /// As many as fit.
     Auto,
-    /// This many, counted from the last.
+    /// This many, counted from the last, and the output layer with them.
     Count(u32),
 }
 

@@ -24,14 +24,22 @@ settings! {
     generator: GeneratorSettings {
         /// GGUF file: a path, or the name of a bundled or discovered model.
         model: String = "ragscope-reader.Q5_0.gguf".to_owned();
-        /// Layers on the GPU: auto (as many as fit) or a number.
+        /// Layers on the GPU: auto (as many as fit into its free memory with their KV cache) or a number,
+        /// counted from the last.
         gpu_layers: GpuLayers = GpuLayers::Auto;
-        /// Device by name, as `ragscope doctor` prints it; auto takes the first GPU, or else the
-        /// CPU.
+        /// Device by name, as `ragscope doctor` prints it, or several with commas between them; auto
+        /// takes the first GPU that holds the model, or else all of them, or else the CPU.
         device: String = "auto".to_owned();
         /// Workers (`ragscope worker`) that hold layers of the model, as ["host:port", ...]; empty for this
         /// machine alone.
         rpc: Vec<String> = Vec::new();
+        /// How the model is split between several GPUs.
+        split_mode: SplitMode = SplitMode::Layer;
+        /// Share of the layers on each of several GPUs, such as [3, 1]; empty takes shares by their free
+        /// memory.
+        tensor_split: Vec<f32> = Vec::new();
+        /// Which of several GPUs holds what is not split, counted from 0.
+        main_gpu: u32 = 0, in 0..=15;
         /// CPU threads. 0 = one per physical core for prompts; for writing the number that turns out
         /// to be the fastest, measured while it writes. Set a number where runs are to repeat to
         /// the last digit.
@@ -75,7 +83,7 @@ settings! {
         document_prefix: String = "auto".to_owned(), for Index Ranking;
         /// As in [generator].
         gpu_layers: GpuLayers = GpuLayers::Auto;
-        /// As in [generator].
+        /// As in [generator]; cpu leaves the memory of a GPU to the generator.
         device: String = "auto".to_owned();
         /// As in [generator].
         threads: u32 = 0, in 0..=1024;
@@ -175,6 +183,8 @@ settings! {
         /// GGUF file whose attention is read; auto takes the generator for tokens, and the bundled
         /// sentence-level model for sentence.
         model: LinkerModel = LinkerModel::Auto;
+        /// Device of that file, as in [generator].
+        device: String = "auto".to_owned();
         /// Number of links kept per chunk.
         links: u32 = 8, in 1..=1000;
         /// Length of the windows in which a document is read, in tokens (in chunks for sentence);
@@ -226,6 +236,8 @@ settings! {
         /// no, such as Qwen3-Reranker; generator asks the generator about each hit, embedder compares
         /// vectors.
         model: RerankerModel = RerankerModel::File("ragscope-reranker.Q5_0.gguf".to_owned());
+        /// Device of that file, as in [generator].
+        device: String = "auto".to_owned();
         /// Text that the model reads: auto takes the one that it was trained with; otherwise a file that
         /// holds {query} and {document}.
         template: String = "auto".to_owned();
@@ -239,6 +251,8 @@ settings! {
         /// commands); generator asks the generator; words needs no model: an answer entails another
         /// when it holds all its content words.
         model: JudgeModel = JudgeModel::Generator;
+        /// Device of that file, as in [generator].
+        device: String = "auto".to_owned();
         /// How judgements of the generator are read: entailment, self-evaluation, relevance and
         /// grades.
         read: JudgeRead = JudgeRead::Likelihood;

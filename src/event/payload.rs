@@ -65,8 +65,12 @@ pub struct ModelCard {
     pub layers: u32,
     /// Layers that run on a GPU.
     pub gpu_layers: u32,
-    /// Name of the device that holds them, or `CPU`.
+    /// Name of the device that holds them, or `CPU`; several names have ` + ` between them.
     pub device: String,
+    /// Bytes that the model takes on that device: weights, KV cache and the results between layers. 0 on the
+    /// CPU.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub device_bytes: u64,
     /// Width of a hidden state or an embedding.
     pub width: u32,
     /// Size of the context in tokens.
@@ -83,6 +87,14 @@ pub struct ModelCard {
     /// What an embedder reads in front of each text.
     #[serde(default, skip_serializing_if = "Prefixes::is_empty")]
     pub prefixes: Prefixes,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The texts in front of queries and documents that an embedder was trained with.

@@ -523,6 +523,7 @@ mod tests {
             layers: 0,
             gpu_layers: 0,
             device: text(),
+            device_bytes: 0,
             width: 32,
             context_tokens: 512,
             chat_template: text(),

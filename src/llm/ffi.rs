@@ -4,7 +4,7 @@
 #![expect(unsafe_code, reason = "llama.cpp is a C library")]
 
 use std::cell::RefCell;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -15,14 +15,13 @@ use std::time::Instant;
 
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::model::LlamaModel;
-use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_sys_2 as sys;
 
 use super::LlmError;
 use super::cells::Memory;
-use super::log::Level;
+use super::log::{self, Buffer, Level};
 use super::threads::Threads;
-use crate::config::KvCacheType;
+use crate::config::{KvCacheType, SplitMode};
 use crate::event::StopFlag;
 
 /// The number of cells of a context is a multiple of this.
@@ -49,6 +48,42 @@ pub(super) enum Attention {
     Flash,
     /// Flash attention off: every weight is a number of a tensor, which can be read.
     Unfused,
+}
+
+/// Where a model is loaded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ModelParams<'a> {
+    /// Indices in ggml's list of devices; empty for the CPU.
+    pub devices: &'a [usize],
+    /// Layers on them as llama.cpp counts: the output layer is one more.
+    pub layers: u32,
+    pub split_mode: SplitMode,
+    /// Share of the layers on each device; empty for shares by their free memory.
+    pub tensor_split: &'a [f32],
+    /// Index in `devices` of the one that holds what is not split.
+    pub main_gpu: u32,
+    pub part: ModelPart,
+}
+
+impl ModelParams<'_> {
+    /// A model that only splits text into tokens.
+    pub const VOCABULARY: Self = Self {
+        devices: &[],
+        layers: 0,
+        split_mode: SplitMode::Layer,
+        tensor_split: &[],
+        main_gpu: 0,
+        part: ModelPart::Vocabulary,
+    };
+}
+
+/// What of a file is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ModelPart {
+    All,
+    Vocabulary,
+    /// The sizes of everything: no weight is read and no memory taken.
+    Sizes,
 }
 
 /// Parameters of a context.
@@ -208,6 +243,8 @@ pub(super) struct Context {
     width: usize,
     /// Width of a vector in place of a token.
     input_width: usize,
+    /// The memory that it takes, as llama.cpp reports it.
+    buffers: Vec<Buffer>,
 }
 
 // SAFETY: a context may move between threads as long as one thread uses it at a time, which
@@ -270,9 +307,11 @@ impl Context {
         raw.abort_callback_data = Rc::as_ptr(&stop).cast_mut().cast::<c_void>();
         raw.cb_eval = Some(evaluated);
         raw.cb_eval_user_data = Rc::as_ptr(&reader).cast_mut().cast::<c_void>();
-        // SAFETY: the model lives as long as the context (held in an Arc), and so does what is
-        // behind the callbacks.
-        let raw = unsafe { sys::llama_init_from_model(model_pointer(model), raw) };
+        let (raw, buffers) = log::with_buffers(|| {
+            // SAFETY: the model lives as long as the context (held in an Arc), and so does what is
+            // behind the callbacks.
+            unsafe { sys::llama_init_from_model(model_pointer(model), raw) }
+        });
 
         Some(Self {
             raw: NonNull::new(raw)?,
@@ -285,7 +324,13 @@ impl Context {
             vocabulary: usize::try_from(model.n_vocab()).unwrap_or(0),
             width: usize::try_from(model.n_embd_out()).unwrap_or(0),
             input_width: usize::try_from(model.n_embd()).unwrap_or(0),
+            buffers,
         })
+    }
+
+    /// Returns the memory that it took: KV cache, and results between layers.
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.buffers
     }
 
     pub fn model(&self) -> &Arc<LlamaModel> {
@@ -510,21 +555,86 @@ unsafe extern "C" fn evaluated(
     true
 }
 
-/// Loads a model. `progress` is called with numbers from 0 to 1 and ends the load with false.
+/// Loads a model, and returns the memory that it took. `progress` is called with numbers from 0 to 1 and ends
+/// the load with false.
 pub(super) fn load_model(
+    _backend: &LlamaBackend,
+    file: &Path,
+    params: ModelParams,
+    mut progress: &mut dyn FnMut(f32) -> bool,
+) -> Option<(LlamaModel, Vec<Buffer>)> {
+    let file = CString::new(file.to_str()?).ok()?;
+    // SAFETY: returns a plain struct.
+    let mut raw = unsafe { sys::llama_model_default_params() };
+    // SAFETY: returns a number.
+    let max_devices = unsafe { sys::llama_max_devices() };
+
+    let mut devices: Vec<sys::ggml_backend_dev_t> = params
+        .devices
+        .iter()
+        .take(max_devices)
+        // SAFETY: an index of ggml's list, which only grows.
+        .map(|index| unsafe { sys::ggml_backend_dev_get(*index) })
+        .collect();
+    devices.push(std::ptr::null_mut());
+    raw.devices = devices.as_mut_ptr();
+    raw.n_gpu_layers = i32::try_from(params.layers).unwrap_or(i32::MAX);
+    raw.main_gpu = i32::try_from(params.main_gpu).unwrap_or(0);
+    raw.split_mode = match params.split_mode {
+        SplitMode::None => sys::LLAMA_SPLIT_MODE_NONE,
+        SplitMode::Layer => sys::LLAMA_SPLIT_MODE_LAYER,
+        SplitMode::Row => sys::LLAMA_SPLIT_MODE_ROW,
+    };
+    // llama.cpp reads one share for every device that could be
+    let mut shares = params.tensor_split.to_vec();
+    if !shares.is_empty() {
+        shares.resize(max_devices, 0.0);
+        raw.tensor_split = shares.as_ptr();
+    }
+    match params.part {
+        ModelPart::All => {}
+        ModelPart::Vocabulary => raw.vocab_only = true,
+        ModelPart::Sizes => {
+            raw.no_alloc = true;
+            raw.load_mode = sys::LLAMA_LOAD_MODE_NONE;
+        }
+    }
+    raw.progress_callback = Some(progressed);
+    raw.progress_callback_user_data = std::ptr::from_mut(&mut progress).cast::<c_void>();
+
+    let (model, buffers) = log::with_buffers(|| {
+        // SAFETY: the lists end as llama.cpp expects, and they, the name and the callback outlive the call.
+        unsafe { sys::llama_model_load_from_file(file.as_ptr(), raw) }
+    });
+    // SAFETY: `LlamaModel` is `repr(transparent)` over a pointer that is not null, and frees the model once.
+    let model = unsafe {
+        std::mem::transmute::<NonNull<sys::llama_model>, LlamaModel>(NonNull::new(model)?)
+    };
+    Some((model, buffers))
+}
+
+/// llama.cpp calls this while it loads a model.
+unsafe extern "C" fn progressed(share: f32, progress: *mut c_void) -> bool {
+    // SAFETY: the pointer is the callback of a call that has not returned, on its thread.
+    let progress = unsafe { &mut *progress.cast::<&mut dyn FnMut(f32) -> bool>() };
+    progress(share)
+}
+
+/// Returns the memory that a context would take, as llama.cpp plans it: nothing is read but the metadata, and
+/// nothing allocated. `None` where llama.cpp refuses the model.
+pub(super) fn measure(
     backend: &LlamaBackend,
     file: &Path,
-    params: LlamaModelParams,
-    progress: &mut dyn FnMut(f32) -> bool,
-) -> Option<LlamaModel> {
-    let pointer: *mut (dyn FnMut(f32) -> bool + '_) = progress;
-    // SAFETY: only the lifetime changes; the callback lives in `params`, which is dropped before
-    // `progress`.
-    let pointer: *mut (dyn FnMut(f32) -> bool + 'static) = unsafe { std::mem::transmute(pointer) };
-    // SAFETY: llama.cpp calls back on this thread while `load_from_file` runs, when nothing else
-    // borrows `progress`.
-    let params = params.with_progress_callback(move |share| unsafe { (*pointer)(share) });
-    LlamaModel::load_from_file(backend, file, &params).ok()
+    params: ModelParams,
+    context: ContextParams,
+) -> Option<Vec<Buffer>> {
+    let params = ModelParams {
+        part: ModelPart::Sizes,
+        ..params
+    };
+    let (model, _) = load_model(backend, file, params, &mut |_| true)?;
+    let context = Context::new(&Arc::new(model), context, &StopFlag::default())?;
+    Some(context.buffers().to_vec())
 }
 
 /// Returns the function of the RPC back end with this name.

@@ -10,8 +10,9 @@ use llama_cpp_2::token::LlamaToken;
 use super::cells::{Cells, Sharing};
 use super::discover;
 use super::ffi::{Attention, Batch, CONTEXT_STEP, Context, ContextParams, Purpose};
+use super::fit;
 use super::gguf::Metadata;
-use super::load::{self, LoadOptions, LoadRequest, Loaded};
+use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement};
 use super::numbers::{Candidates, Sampler};
 use super::runtime::Runtime;
 use super::schedule::{self, Evaluator, JobEnd, Next, Reader, Report, Row};
@@ -92,19 +93,13 @@ pub fn load_linker(
         path: file.display().to_string(),
         reason,
     };
-    let options = LoadOptions {
-        role: ModelRole::Generator,
-        gpu_layers: settings.gpu_layers,
-        device: &settings.device,
-        workers: &settings.rpc,
-    };
-    let request = LoadRequest {
+    let mut request = LoadRequest {
         runtime,
         file,
         stop,
         progress,
     };
-    let mut loaded = load::load(request, options)?;
+    let (mut loaded, context, params) = loaded(&mut request, settings)?;
     let causal_key = format!("{}.attention.causal", loaded.card.architecture);
     if loaded.metadata.flag(&causal_key) == Some(false) {
         return Err(unusable(
@@ -113,7 +108,6 @@ pub fn load_linker(
     }
 
     let template = Template::choose(&loaded.model, settings)?;
-    let (context, params) = context(&loaded, settings, stop)?;
     let context_tokens = context.context_tokens();
     loaded.card.context_tokens = saturating_u32(context_tokens);
     template.name().clone_into(&mut loaded.card.chat_template);
@@ -142,6 +136,55 @@ pub fn load_linker(
         other => other,
     })?;
     Ok(generator)
+}
+
+/// Loads a model and creates its context, with half the layers on the device each time that the context finds
+/// no room beside them.
+fn loaded(
+    request: &mut LoadRequest,
+    settings: &GeneratorSettings,
+) -> Result<(Loaded, Context, ContextParams), LlmError> {
+    let placement = Placement::of_generator(settings);
+    let metadata = Metadata::read(request.file)?;
+    let trained = metadata.trained_context_tokens().unwrap_or(0);
+    let trained = u32::try_from(trained).unwrap_or(u32::MAX);
+    let options = LoadOptions {
+        role: ModelRole::Generator,
+        placement,
+        context: ContextParams {
+            purpose: Purpose::Generate,
+            context_tokens: match settings.context_tokens {
+                0 => trained.max(CONTEXT_STEP),
+                tokens => tokens.max(CONTEXT_STEP),
+            },
+            batch_tokens: settings.batch_tokens.max(SEQUENCES),
+            sequences: SEQUENCES,
+            threads: settings.threads,
+            offload: true,
+            attention: match settings.flash_attention {
+                FlashAttention::On => Attention::Flash,
+                FlashAttention::Off => Attention::Unfused,
+                FlashAttention::Auto => Attention::Auto,
+            },
+            cache_type: settings.kv_cache_type,
+        },
+        can_shorten: settings.context_tokens == 0,
+    };
+
+    let mut max_layers = u32::MAX;
+    loop {
+        let mut loaded = load::load(request, options, max_layers)?;
+        match context(&loaded, settings, request.stop) {
+            Ok((context, params)) => {
+                loaded.card.device_bytes += loaded.device_bytes(context.buffers());
+                return Ok((loaded, context, params));
+            }
+            Err(_) if loaded.card.gpu_layers > 0 && placement.can_shrink() => {
+                max_layers = fit::fewer(loaded.card.gpu_layers);
+            }
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Returns whether the model keeps one state per sequence, which cannot be truncated, in place of
@@ -191,8 +234,12 @@ fn context(
             return Ok((context, params));
         }
         let tokens = params.context_tokens;
-        if settings.context_tokens > 0 || tokens <= 2 * CONTEXT_STEP {
+        let is_on_gpu = loaded.card.gpu_layers > 0;
+        if settings.context_tokens > 0 || is_on_gpu || tokens <= 2 * CONTEXT_STEP {
             let reason = log::first_error().unwrap_or_else(|| "not enough memory".to_owned());
+            if is_on_gpu {
+                return Err(loaded.no_room(&reason));
+            }
             return Err(LlmError::settings(
                 format!("no room for a context of {tokens} tokens ({reason})"),
                 "lower generator.context_tokens",
@@ -227,6 +274,9 @@ fn context_tokens(loaded: &Loaded, settings: &GeneratorSettings) -> u32 {
         return settings.context_tokens.max(CONTEXT_STEP);
     }
 
+    if let Some(planned) = loaded.planned_tokens {
+        return planned;
+    }
     let trained = loaded.model.n_ctx_train().max(CONTEXT_STEP);
     let Some(free_bytes) = loaded.free_bytes else {
         return trained;

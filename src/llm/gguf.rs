@@ -38,7 +38,40 @@ pub struct Metadata {
     pub tensors: u64,
     /// Number of weights in all tensors.
     pub parameters: u64,
+    /// The bytes of those weights that can be on a device.
+    pub weights: Weights,
     values: BTreeMap<String, Value>,
+}
+
+/// Bytes of the tensors, by the part of the model that they belong to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Weights {
+    /// Bytes of each layer, first layer first.
+    pub layers: Vec<u64>,
+    /// Bytes of the output layer; those of the token embedding where it is used for both.
+    pub output: u64,
+}
+
+impl Weights {
+    /// Adds a tensor. `max_layers` limits what a name can claim.
+    fn add(&mut self, name: &str, bytes: u64, max_layers: u64) {
+        let layer = name
+            .strip_prefix("blk.")
+            .and_then(|rest| rest.split_once('.'))
+            .and_then(|(layer, _)| layer.parse::<u64>().ok())
+            .filter(|layer| *layer < max_layers)
+            .and_then(|layer| usize::try_from(layer).ok());
+        match layer {
+            Some(layer) => {
+                if self.layers.len() <= layer {
+                    self.layers.resize(layer + 1, 0);
+                }
+                self.layers[layer] = self.layers[layer].saturating_add(bytes);
+            }
+            None if name.starts_with("output") => self.output = self.output.saturating_add(bytes),
+            None => {}
+        }
+    }
 }
 
 /// A metadata value; the width of a number is not kept.
@@ -235,6 +268,7 @@ impl<R: Read> Reader<R> {
             file_bytes: self.file_bytes,
             tensors,
             parameters: 0,
+            weights: Weights::default(),
             values,
         };
         self.tensors(&mut metadata)?;
@@ -267,13 +301,23 @@ impl<R: Read> Reader<R> {
     /// Reads the tensor table: adds up the parameters and checks that the data fits into the file.
     fn tensors(&mut self, metadata: &mut Metadata) -> Result<(), String> {
         let mut data_bytes = 0_u64;
+        let mut embedding_bytes = 0;
+        let mut has_output = false;
         for _ in 0..metadata.tensors {
             let name = self.string()?;
-            let (end, parameters) = self
+            let tensor = self
                 .tensor()
                 .map_err(|reason| format!("tensor `{}`: {reason}", shown(&name)))?;
-            data_bytes = data_bytes.max(end);
-            metadata.parameters = metadata.parameters.saturating_add(parameters);
+            data_bytes = data_bytes.max(tensor.end);
+            metadata.parameters = metadata.parameters.saturating_add(tensor.parameters);
+            metadata.weights.add(&name, tensor.bytes, metadata.tensors);
+            has_output |= name == "output.weight";
+            if name == "token_embd.weight" {
+                embedding_bytes = tensor.bytes;
+            }
+        }
+        if !has_output {
+            metadata.weights.output = metadata.weights.output.saturating_add(embedding_bytes);
         }
 
         let alignment = metadata
@@ -299,9 +343,8 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// Reads an entry of the tensor table: returns the end of the tensor's data in the data
-    /// section, and its number of weights.
-    fn tensor(&mut self) -> Result<(u64, u64), String> {
+    /// Reads an entry of the tensor table behind its name.
+    fn tensor(&mut self) -> Result<Tensor, String> {
         let dimensions = self.u32()?;
         if dimensions > MAX_DIMENSIONS {
             return Err(format!("{dimensions} dimensions"));
@@ -321,7 +364,11 @@ impl<R: Read> Reader<R> {
             (parameters / numbers).saturating_mul(bytes)
         });
         let end = offset.checked_add(bytes).ok_or("data beyond any size")?;
-        Ok((end, parameters))
+        Ok(Tensor {
+            end,
+            bytes,
+            parameters,
+        })
     }
 
     fn value(&mut self, kind: u32, nesting: u32) -> Result<Value, String> {
@@ -440,6 +487,15 @@ fn smallest(kind: u32) -> u64 {
         9 => 12,
         _ => 1,
     }
+}
+
+/// An entry of the tensor table.
+struct Tensor {
+    /// End of its data in the data section.
+    end: u64,
+    /// 0 for an unknown type.
+    bytes: u64,
+    parameters: u64,
 }
 
 /// Returns the numbers and bytes of a block of a tensor type (`ggml_type` in `ggml.h`, sizes in
@@ -580,6 +636,38 @@ mod tests {
         }
         let refused = read(&file).expect_err("refused");
         assert!(refused.contains("lists hold more than"), "{refused}");
+    }
+
+    #[test]
+    fn weights_are_counted_by_layer() {
+        let mut weights = Weights::default();
+        for (name, bytes) in [
+            ("token_embd.weight", 1000),
+            ("blk.1.attn_q.weight", 10),
+            ("blk.0.attn_q.weight", 5),
+            ("blk.1.ffn_up.weight", 20),
+            ("output_norm.weight", 3),
+            ("output.weight", 400),
+            // names that are no layer, and one beyond what the file can hold
+            ("blk.x.attn_q.weight", 7),
+            ("blk.4294967295.attn_q.weight", 7),
+        ] {
+            weights.add(name, bytes, 8);
+        }
+        let expected = Weights {
+            layers: vec![5, 30],
+            output: 403,
+        };
+        assert_eq!(weights, expected);
+
+        let generator = Metadata::read(&bundled("ragscope-demo.Q8_0.gguf")).expect("the generator");
+        let layers = &generator.weights.layers;
+        assert_eq!(layers.len(), 6);
+        let all = layers.iter().sum::<u64>() + generator.weights.output;
+        assert!(all > 3_000_000 && all < generator.file_bytes, "{all}");
+        let embedder =
+            Metadata::read(&bundled("all-MiniLM-L6-v2.Q8_0.gguf")).expect("the embedder");
+        assert_eq!(embedder.weights.layers.len(), 6);
     }
 
     #[test]

@@ -7,12 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use llama_cpp_2::model::LlamaModel;
-use llama_cpp_2::model::params::LlamaModelParams;
 
+use super::ffi::{Attention, CONTEXT_STEP, ContextParams, ModelParams, ModelPart};
+use super::fit::{self, Need, Shape};
 use super::gguf::Metadata;
+use super::log::Buffer;
 use super::runtime::{Device, Runtime, available_memory_bytes, note_model};
 use super::{LlmError, bundled, ffi, log, rpc};
-use crate::config::{GpuLayers, KvCacheType};
+use crate::config::{EmbedderSettings, GeneratorSettings, GpuLayers, KvCacheType, SplitMode};
 use crate::event::{Flow, ModelCard, ModelRole, Prefixes, StopFlag};
 
 /// Bytes at the start of a file that its fingerprint covers: all metadata.
@@ -20,8 +22,6 @@ const HEAD_BYTES: u64 = 8 << 20;
 /// Number of samples of the weights in a fingerprint.
 const SAMPLES: u64 = 256;
 const SAMPLE_BYTES: u64 = 4096;
-/// Share of a GPU's free memory for the weights: the rest is for the KV cache and the arithmetic.
-const GPU_SHARE: f64 = 0.8;
 
 /// A model file to load, and who watches and stops the load.
 pub(super) struct LoadRequest<'a> {
@@ -32,14 +32,61 @@ pub(super) struct LoadRequest<'a> {
     pub progress: &'a mut dyn FnMut(f32) -> Flow,
 }
 
-/// The role of a model, and the settings that say where it runs.
+/// The role of a model, where it runs, and the context that it will have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoadOptions<'a> {
     pub role: ModelRole,
+    pub placement: Placement<'a>,
+    /// The context that the model is to have beside its weights.
+    pub context: ContextParams,
+    /// Whether that context may be shorter where memory is scarce.
+    pub can_shorten: bool,
+}
+
+/// The settings that say where a model runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Placement<'a> {
     pub gpu_layers: GpuLayers,
-    pub device: &'a str,
+    /// Names with commas between them, or `auto`.
+    device: &'a str,
+    split_mode: SplitMode,
+    tensor_split: &'a [f32],
+    main_gpu: u32,
     /// Workers that hold layers; empty for this machine alone.
-    pub workers: &'a [String],
+    workers: &'a [String],
+    /// The settings that hold `gpu_layers` and `device`.
+    section: &'static str,
+}
+
+impl<'a> Placement<'a> {
+    pub fn of_generator(settings: &'a GeneratorSettings) -> Self {
+        Self {
+            gpu_layers: settings.gpu_layers,
+            device: &settings.device,
+            split_mode: settings.split_mode,
+            tensor_split: &settings.tensor_split,
+            main_gpu: settings.main_gpu,
+            workers: &settings.rpc,
+            section: "generator",
+        }
+    }
+
+    pub fn of_embedder(settings: &'a EmbedderSettings) -> Self {
+        Self {
+            gpu_layers: settings.gpu_layers,
+            device: &settings.device,
+            split_mode: SplitMode::Layer,
+            tensor_split: &[],
+            main_gpu: 0,
+            workers: &[],
+            section: "embedder",
+        }
+    }
+
+    /// Returns whether fewer layers may be on the device than were planned.
+    pub fn can_shrink(&self) -> bool {
+        self.gpu_layers == GpuLayers::Auto
+    }
 }
 
 /// A loaded model, still without a context.
@@ -49,62 +96,157 @@ pub(super) struct Loaded {
     pub card: ModelCard,
     /// Free memory where its KV cache will be; `None` if unknown.
     pub free_bytes: Option<u64>,
+    /// Tokens of context that were planned beside the layers on a device; `None` on the CPU.
+    pub planned_tokens: Option<u32>,
+    /// The devices that it is on.
+    devices: Vec<Device>,
+    /// The most layers that were expected to fit.
+    fitting_layers: u32,
+    section: &'static str,
 }
 
-/// Loads a model.
-pub(super) fn load(request: LoadRequest, options: LoadOptions) -> Result<Loaded, LlmError> {
-    let LoadRequest {
-        runtime,
-        file,
-        stop,
-        progress,
-    } = request;
-    let metadata = Metadata::read(file)?;
-    let mut devices = rpc::connect(runtime, options.workers)?;
-    devices.extend(choose_device(runtime, options.device)?);
-    let layers = gpu_layers(options.gpu_layers, &devices, &metadata);
-    if layers == 0 {
-        devices.clear();
+impl Loaded {
+    /// Returns the bytes of these buffers that are on the model's devices.
+    pub fn device_bytes(&self, buffers: &[Buffer]) -> u64 {
+        device_bytes(&self.devices, buffers)
     }
 
-    let mut stopped = false;
-    log::clear_errors();
+    /// Returns the error for a model whose context found no room beside its layers.
+    pub fn no_room(&self, reason: &str) -> LlmError {
+        no_room(
+            &self.card.device,
+            self.card.gpu_layers,
+            self.fitting_layers,
+            self.section,
+            reason,
+        )
+    }
+}
+
+/// Where the layers of a model go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Plan {
+    devices: Vec<Device>,
+    /// Layers on them, the output layer not counted.
+    layers: u32,
+    context_tokens: u32,
+    /// The most layers that are expected to fit.
+    fitting_layers: u32,
+}
+
+/// Loads a model with at most `max_layers` layers on a device. Where memory cannot be allocated although it
+/// was free, half the layers are tried, as long as the settings leave the number open.
+pub(super) fn load(
+    request: &mut LoadRequest,
+    options: LoadOptions,
+    max_layers: u32,
+) -> Result<Loaded, LlmError> {
+    let file = request.file;
+    let metadata = Metadata::read(file)?;
+    let mut plan = plan(request, options, &metadata)?;
+    plan.layers = plan.layers.min(max_layers);
     note_model(file);
-    let model = ffi::load_model(
-        runtime.backend(),
-        file,
-        params(&devices, layers)?,
-        &mut |share| {
-            stopped = stopped || stop.is_set() || progress(share) == Flow::Stop;
+
+    let (model, buffers) = loop {
+        if plan.layers == 0 {
+            plan.devices.clear();
+        }
+        let mut stopped = false;
+        log::clear_errors();
+        let indices = indices(&plan.devices);
+        let params = params(options.placement, &indices, plan.layers);
+        let loaded = ffi::load_model(request.runtime.backend(), file, params, &mut |share| {
+            stopped = stopped || request.stop.is_set() || (request.progress)(share) == Flow::Stop;
             !stopped
-        },
-    );
-    let Some(model) = model else {
-        return Err(if stopped {
-            LlmError::Stopped
-        } else {
-            refused(file)
         });
+        if let Some(loaded) = loaded {
+            break loaded;
+        }
+        if stopped {
+            return Err(LlmError::Stopped);
+        }
+
+        let refused = refused(file);
+        let is_out_of_memory = plan.layers > 0
+            && ffi::measure(request.runtime.backend(), file, params, options.context).is_some();
+        if !is_out_of_memory {
+            return Err(refused);
+        }
+        if !options.placement.can_shrink() {
+            let reason = match &refused {
+                LlmError::Unusable { reason, .. } => reason.clone(),
+                other => other.to_string(),
+            };
+            return Err(no_room(
+                &names(&plan.devices, options.placement.workers),
+                plan.layers,
+                plan.fitting_layers,
+                options.placement.section,
+                &reason,
+            ));
+        }
+        plan.layers = fit::fewer(plan.layers);
     };
 
+    let devices = plan.devices;
     let mut card = card(&model, &metadata, file, options.role)?;
     if !devices.is_empty() {
-        card.gpu_layers = layers.min(card.layers);
-        card.device = names(&devices, options.workers);
+        card.gpu_layers = plan.layers.min(card.layers);
+        card.device = names(&devices, options.placement.workers);
+        card.device_bytes = device_bytes(&devices, &buffers);
     }
 
     // Weights that are mapped from the file count as free memory until they are read.
-    let free_bytes = if devices.is_empty() {
-        available_memory_bytes()
-    } else {
-        Some(devices.iter().map(|device| device.free_bytes).sum())
-    };
+    let free_bytes = available_memory_bytes();
     Ok(Loaded {
         model: Arc::new(model),
         free_bytes: free_bytes.map(|free| free.saturating_sub(metadata.file_bytes)),
+        planned_tokens: Some(plan.context_tokens).filter(|_| !devices.is_empty()),
         metadata,
         card,
+        devices,
+        fitting_layers: plan.fitting_layers,
+        section: options.placement.section,
     })
+}
+
+/// Returns the names of devices: workers by their addresses.
+fn names(devices: &[Device], workers: &[String]) -> String {
+    let own = devices.iter().filter(|device| !device.is_remote);
+    let own = own.map(|device| device.name.as_str());
+    let names: Vec<&str> = workers.iter().map(String::as_str).chain(own).collect();
+    names.join(" + ")
+}
+
+fn indices(devices: &[Device]) -> Vec<usize> {
+    devices.iter().map(|device| device.index).collect()
+}
+
+fn device_bytes(devices: &[Device], buffers: &[Buffer]) -> u64 {
+    let is_on_device = |buffer: &&Buffer| {
+        devices.iter().any(|device| {
+            // llama.cpp numbers the memory of each worker from 0
+            let is_of_worker = device.is_remote && buffer.place.starts_with("RPC");
+            is_of_worker || buffer.is_on(&device.name)
+        })
+    };
+    let on_device = buffers.iter().filter(is_on_device);
+    on_device.map(|buffer| buffer.bytes).sum()
+}
+
+/// Returns the error for layers that find no room on devices.
+fn no_room(
+    devices: &str,
+    layers: u32,
+    fitting_layers: u32,
+    section: &str,
+    reason: &str,
+) -> LlmError {
+    let fitting = fitting_layers.min(fit::fewer(layers));
+    LlmError::settings(
+        format!("no room for {layers} layers on {devices} ({reason})"),
+        format!("set {section}.gpu_layers to {fitting}, as many as should fit, or to auto"),
+    )
 }
 
 /// Returns the error for a file that llama.cpp did not load.
@@ -116,60 +258,178 @@ pub(super) fn refused(file: &Path) -> LlmError {
     }
 }
 
-/// Returns the names of devices: workers by their addresses.
-fn names(devices: &[Device], workers: &[String]) -> String {
-    let own = devices.iter().filter(|device| !device.is_remote);
-    let own = own.map(|device| device.name.as_str());
-    let names: Vec<&str> = workers.iter().map(String::as_str).chain(own).collect();
-    names.join(" + ")
-}
-
-/// Returns the GPU of this machine that the setting names; `None` for the CPU.
-fn choose_device(runtime: &Runtime, name: &str) -> Result<Option<Device>, LlmError> {
-    let mut devices = runtime.devices();
+/// Returns the GPUs of this machine that the setting names: none for the CPU.
+fn choose_devices(mut devices: Vec<Device>, placement: Placement) -> Result<Vec<Device>, LlmError> {
     devices.retain(|device| !device.is_remote);
-    if name == "auto" {
-        return Ok(devices.into_iter().find(|device| device.is_gpu));
-    }
-
-    let known: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
-    let known = known.join(", ");
-    match devices
-        .into_iter()
-        .find(|device| device.name.eq_ignore_ascii_case(name))
-    {
-        Some(device) => Ok(Some(device).filter(|device| device.is_gpu)),
-        None => Err(LlmError::settings(
-            format!("no device is called `{name}`"),
-            format!("set `device` to auto, or to one of {known}"),
-        )),
-    }
-}
-
-/// Returns the number of layers for the devices. The output layer counts as one more than the model's
-/// layers, as in llama.cpp.
-fn gpu_layers(setting: GpuLayers, devices: &[Device], metadata: &Metadata) -> u32 {
-    if devices.is_empty() {
-        return 0;
-    }
-    let layers = block_count(metadata) + 1;
-    match setting {
-        GpuLayers::Count(count) => count.min(layers),
-        GpuLayers::Auto => {
-            let free_bytes: u64 = devices.iter().map(|device| device.free_bytes).sum();
-            let room = free_bytes as f64 * GPU_SHARE;
-            let layer_bytes = metadata.file_bytes as f64 / f64::from(layers);
-            layers.min((room / layer_bytes.max(1.0)) as u32)
+    let mut chosen = if placement.device == "auto" {
+        let mut gpus: Vec<Device> = devices.into_iter().filter(|device| device.is_gpu).collect();
+        // an integrated GPU is slower than the others would be without it
+        if gpus.iter().any(|gpu| !gpu.is_integrated) {
+            gpus.retain(|gpu| !gpu.is_integrated);
         }
+        gpus
+    } else {
+        let mut named = Vec::new();
+        for name in placement.device.split(',').map(str::trim) {
+            let device = devices
+                .iter()
+                .find(|device| device.name.eq_ignore_ascii_case(name));
+            let Some(device) = device else {
+                let known: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
+                let known = known.join(", ");
+                return Err(LlmError::settings(
+                    format!("no device is called `{name}`"),
+                    format!("set `device` to auto, or to one of {known}"),
+                ));
+            };
+            named.push(device.clone());
+        }
+        named.retain(|device| device.is_gpu);
+        named
+    };
+
+    if placement.split_mode == SplitMode::None && !chosen.is_empty() {
+        let at = placement.main_gpu as usize;
+        if at >= chosen.len() {
+            return Err(LlmError::settings(
+                format!("main_gpu is {at} and there are {} GPUs", chosen.len()),
+                "set generator.main_gpu to 0, or name more GPUs in generator.device",
+            ));
+        }
+        chosen = vec![chosen.swap_remove(at)];
     }
+    Ok(chosen)
 }
 
-fn params(devices: &[Device], layers: u32) -> Result<LlamaModelParams, LlmError> {
-    let devices: Vec<usize> = devices.iter().map(|device| device.index).collect();
-    LlamaModelParams::default()
-        .with_n_gpu_layers(layers)
-        .with_devices(&devices)
-        .map_err(|error| LlmError::Backend(error.to_string()))
+/// Decides how many layers are on which devices, and how long the context can be beside them.
+fn plan(
+    request: &LoadRequest,
+    options: LoadOptions,
+    metadata: &Metadata,
+) -> Result<Plan, LlmError> {
+    let placement = options.placement;
+    let mut devices = rpc::connect(request.runtime, placement.workers)?;
+    devices.extend(choose_devices(request.runtime.devices(), placement)?);
+    let all = u32::try_from(metadata.weights.layers.len()).unwrap_or(u32::MAX);
+    let wanted = options.context.context_tokens;
+    if devices.is_empty() || placement.gpu_layers == GpuLayers::Count(0) {
+        return Ok(Plan {
+            devices: Vec::new(),
+            layers: 0,
+            context_tokens: wanted,
+            fitting_layers: 0,
+        });
+    }
+
+    // what llama.cpp plans, or else an estimate
+    let measured = |devices: &[Device], layers: u32, context_tokens: u32| {
+        if devices.iter().any(|device| device.is_remote) {
+            return None;
+        }
+        let context = ContextParams {
+            context_tokens,
+            ..options.context
+        };
+        let indices = indices(devices);
+        let params = params(placement, &indices, layers);
+        let buffers = ffi::measure(request.runtime.backend(), request.file, params, context)?;
+        let on_device = |device: &Device| -> u64 {
+            let compute = buffers
+                .iter()
+                .filter(|buffer| buffer.is_compute && buffer.is_on(&device.name));
+            compute.map(|buffer| buffer.bytes).sum()
+        };
+        devices.iter().map(on_device).max()
+    };
+    let need = |devices: &[Device], layers: u32, context_tokens: u32| Need {
+        weights: &metadata.weights,
+        cell_bytes: cell_bytes(metadata, options.context.cache_type) / u64::from(all.max(1)),
+        compute_bytes: measured(devices, layers, context_tokens)
+            .unwrap_or_else(|| estimate(metadata, options.context, context_tokens)),
+    };
+    let room = |devices: &[Device], need: &Need| -> u64 {
+        let rooms = devices
+            .iter()
+            .map(|device| fit::room_bytes(device.free_bytes, device.memory_bytes));
+        // each device has results of its own
+        let more = need.compute_bytes.saturating_mul(devices.len() as u64 - 1);
+        rooms.sum::<u64>().saturating_sub(more)
+    };
+    let fitting = |devices: &[Device]| {
+        let mut context_tokens = wanted;
+        let mut need_all = need(devices, all, wanted);
+        if options.can_shorten {
+            let shorter = need_all.context_in(room(devices, &need_all), wanted, CONTEXT_STEP);
+            if shorter < wanted {
+                context_tokens = shorter;
+                need_all = need(devices, all, shorter);
+            }
+        }
+        let mut layers = need_all.layers_in(room(devices, &need_all), context_tokens);
+        if layers < all {
+            // other results cross between devices now
+            let need_some = need(devices, layers, context_tokens);
+            let still = need_some.layers_in(room(devices, &need_some), context_tokens);
+            layers = layers.min(still);
+        }
+        (layers, context_tokens)
+    };
+
+    // several devices share a model because the settings say so, or because one of them does not hold it
+    let is_shared = placement.device != "auto"
+        || !placement.tensor_split.is_empty()
+        || !placement.workers.is_empty();
+    let mut used = if is_shared { &devices } else { &devices[..1] };
+    let (mut layers, mut context_tokens) = fitting(used);
+    if layers < all && used.len() < devices.len() {
+        used = &devices;
+        (layers, context_tokens) = fitting(used);
+    }
+    Ok(Plan {
+        devices: used.to_vec(),
+        layers: match placement.gpu_layers {
+            GpuLayers::Auto => layers,
+            GpuLayers::Count(count) => count.min(all),
+        },
+        context_tokens,
+        fitting_layers: layers,
+    })
+}
+
+/// Estimates the bytes of the results between layers.
+fn estimate(metadata: &Metadata, context: ContextParams, context_tokens: u32) -> u64 {
+    let shape = Shape {
+        vocabulary: metadata
+            .list("tokenizer.ggml.tokens")
+            .map_or(0, |tokens| tokens.len() as u64),
+        width: model_width(metadata),
+        heads: heads(metadata),
+        is_unfused: context.attention == Attention::Unfused,
+    };
+    fit::compute_bytes(
+        shape,
+        u64::from(context.batch_tokens),
+        u64::from(context_tokens),
+    )
+}
+
+fn params<'a>(placement: Placement<'a>, devices: &'a [usize], layers: u32) -> ModelParams<'a> {
+    ModelParams {
+        devices,
+        // llama.cpp counts the output layer as the first that is offloaded
+        layers: if layers == 0 { 0 } else { layers + 1 },
+        split_mode: match placement.split_mode {
+            SplitMode::None => SplitMode::Layer,
+            split => split,
+        },
+        tensor_split: placement.tensor_split,
+        main_gpu: if devices.len() > 1 {
+            placement.main_gpu
+        } else {
+            0
+        },
+        part: ModelPart::All,
+    }
 }
 
 /// Describes a model that runs on the CPU.
@@ -202,6 +462,7 @@ fn card(
         layers: model.n_layer(),
         gpu_layers: 0,
         device: "CPU".to_owned(),
+        device_bytes: 0,
         width: u32::try_from(model.n_embd()).unwrap_or(0),
         context_tokens: 0,
         chat_template: String::new(),
@@ -266,6 +527,7 @@ pub(super) fn head_width(metadata: &Metadata) -> u64 {
     number(metadata, "attention.key_length").unwrap_or(model_width(metadata) / heads(metadata))
 }
 
+/// Returns the number of layers that the metadata claims.
 fn block_count(metadata: &Metadata) -> u32 {
     number(metadata, "block_count")
         .and_then(|count| u32::try_from(count).ok())
@@ -288,7 +550,7 @@ fn number(metadata: &Metadata, key: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::short_quantisation;
+    use super::*;
 
     #[test]
     fn quantisations_have_the_names_of_files() {
@@ -300,6 +562,84 @@ mod tests {
         ];
         for (name, expected) in cases {
             assert_eq!(short_quantisation(name), expected);
+        }
+    }
+
+    fn device(name: &str, index: usize, is_gpu: bool, is_integrated: bool) -> Device {
+        Device {
+            name: name.to_owned(),
+            description: String::new(),
+            is_gpu,
+            is_integrated,
+            is_remote: name.starts_with("RPC"),
+            memory_bytes: 8 << 30,
+            free_bytes: 8 << 30,
+            index,
+        }
+    }
+
+    #[test]
+    fn devices_are_chosen_by_name_or_kind() {
+        let machine = || {
+            vec![
+                device("CUDA0", 1, true, false),
+                device("CUDA1", 2, true, false),
+                device("Vulkan1", 3, true, true),
+                // a worker that an earlier load connected to
+                device("RPC0", 4, true, false),
+                device("CPU", 0, false, false),
+            ]
+        };
+        let chosen = |name: &str, split_mode, main_gpu| {
+            let placement = Placement {
+                gpu_layers: GpuLayers::Auto,
+                device: name,
+                split_mode,
+                tensor_split: &[],
+                main_gpu,
+                workers: &[],
+                section: "generator",
+            };
+            choose_devices(machine(), placement)
+                .map(|devices| names(&devices, &[]))
+                .map_err(|error| error.to_string())
+        };
+        let layer = SplitMode::Layer;
+        for (name, split_mode, main_gpu, expected) in [
+            ("auto", layer, 0, Ok("CUDA0 + CUDA1")),
+            ("auto", SplitMode::None, 1, Ok("CUDA1")),
+            ("cuda1", layer, 0, Ok("CUDA1")),
+            ("Vulkan1", layer, 0, Ok("Vulkan1")),
+            ("CUDA1, CUDA0", layer, 0, Ok("CUDA1 + CUDA0")),
+            ("cpu", layer, 0, Ok("")),
+            ("CUDA2", layer, 0, Err("no device is called `CUDA2`")),
+            ("CUDA0,", layer, 0, Err("no device is called ``")),
+            (
+                "CUDA0",
+                SplitMode::None,
+                1,
+                Err("main_gpu is 1 and there are 1 GPUs"),
+            ),
+        ] {
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!(chosen(name, split_mode, main_gpu), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_layers_that_would_fit() {
+        use crate::event::Advice as _;
+        for (layers, fitting_layers, expected) in [(33, 20, "16"), (33, 9, "9"), (1, 5, "0")] {
+            let error = no_room("CUDA0", layers, fitting_layers, "generator", "no memory");
+            let text = error.to_problem().line();
+            assert!(
+                text.contains(&format!("no room for {layers} layers on CUDA0 (no memory)")),
+                "{text}"
+            );
+            assert!(
+                text.contains(&format!("generator.gpu_layers to {expected},")),
+                "{text}"
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The log of llama.cpp and ggml, which goes to a file and never to the screen. The last warnings
 //! and errors are kept, to explain a failure.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -99,8 +100,58 @@ pub(super) fn path() -> Option<PathBuf> {
     lock().path.clone()
 }
 
+/// A piece of memory that llama.cpp allocated, or would allocate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Buffer {
+    /// Its kind of memory, named after its device: `CPU`, `Vulkan0`, `CUDA_Host`.
+    pub place: String,
+    pub bytes: u64,
+    /// Whether it holds results between layers.
+    pub is_compute: bool,
+}
+
+impl Buffer {
+    /// Reads `load_tensors:      Vulkan0 model buffer size =    23.50 MiB`. llama.cpp reports sizes nowhere
+    /// else in its C API.
+    fn read(line: &str) -> Option<Self> {
+        let (name, size) = line.split_once(" buffer size = ")?;
+        let (_, name) = name.split_once(": ")?;
+        let (place, kind) = name.trim().split_once(' ')?;
+        let mebibytes: f64 = size.trim().strip_suffix("MiB")?.trim().parse().ok()?;
+        Some(Self {
+            place: place.to_owned(),
+            bytes: (mebibytes * f64::from(1 << 20)).round() as u64,
+            is_compute: kind.trim() == "compute",
+        })
+    }
+
+    /// Returns whether it is on this device: `CUDA0` has `CUDA0` and `CUDA0_Split`.
+    pub fn is_on(&self, device: &str) -> bool {
+        self.place
+            .strip_prefix(device)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    }
+}
+
+thread_local! {
+    /// What the call of [`with_buffers`] on this thread allocated so far.
+    static BUFFERS: RefCell<Option<Vec<Buffer>>> = const { RefCell::new(None) };
+}
+
+/// Runs a call of llama.cpp, and returns the memory that it allocated besides.
+pub(super) fn with_buffers<T>(call: impl FnOnce() -> T) -> (T, Vec<Buffer>) {
+    BUFFERS.set(Some(Vec::new()));
+    let result = call();
+    (result, BUFFERS.take().unwrap_or_default())
+}
+
 /// Writes a piece of the log.
 pub(super) fn write(level: Level, text: &str) {
+    BUFFERS.with_borrow_mut(|buffers| {
+        if let Some(buffers) = buffers {
+            buffers.extend(Buffer::read(text));
+        }
+    });
     let mut log = lock();
     log.append(text);
     log.keep(level, text.trim());
@@ -162,6 +213,57 @@ mod tests {
             }
             assert_eq!(log.reason(), reason, "{lines:?}");
         }
+    }
+
+    #[test]
+    fn buffers_are_read_from_the_lines_that_report_them() {
+        let mib = 1 << 20;
+        let cases = [
+            (
+                "load_tensors:      Vulkan0 model buffer size =    23.50 MiB\n",
+                Some(("Vulkan0", 23 * mib + mib / 2, false)),
+            ),
+            (
+                "load_tensors:   CPU_Mapped model buffer size =     5.00 MiB\n",
+                Some(("CPU_Mapped", 5 * mib, false)),
+            ),
+            (
+                "llama_kv_cache:    CUDA0 KV buffer size =  1024.00 MiB\n",
+                Some(("CUDA0", 1024 * mib, false)),
+            ),
+            (
+                "sched_reserve:    CUDA0 compute buffer size =   304.75 MiB\n",
+                Some(("CUDA0", 304 * mib + 3 * mib / 4, true)),
+            ),
+            (
+                "llama_context:        CPU  output buffer size =     3.00 MiB\n",
+                Some(("CPU", 3 * mib, false)),
+            ),
+            ("llama_context: n_ctx = 2048\n", None),
+            ("load: buffer size = 3 MiB", None),
+        ];
+        for (line, expected) in cases {
+            let (buffer, found) = with_buffers(|| {
+                write(Level::Remark, line);
+                Buffer::read(line)
+            });
+            let parts = buffer
+                .as_ref()
+                .map(|buffer| (buffer.place.as_str(), buffer.bytes, buffer.is_compute));
+            assert_eq!(parts, expected, "{line}");
+            assert_eq!(found, Vec::from_iter(buffer.clone()), "{line}");
+        }
+
+        let on = |place: &str, device: &str| {
+            let buffer = Buffer {
+                place: place.to_owned(),
+                bytes: 1,
+                is_compute: false,
+            };
+            buffer.is_on(device)
+        };
+        assert!(on("CUDA0", "CUDA0") && on("CUDA0_Split", "CUDA0"));
+        assert!(!on("CUDA01", "CUDA0") && !on("CUDA_Host", "CUDA0") && !on("CPU", "CUDA0"));
     }
 
     #[test]

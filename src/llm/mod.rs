@@ -14,6 +14,7 @@ mod log;
 mod threads;
 mod ffi;
 mod runtime;
+mod fit;
 mod load;
 pub mod memory;
 mod template;

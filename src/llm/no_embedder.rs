@@ -25,6 +25,7 @@ impl NoEmbedder {
                 layers: 0,
                 gpu_layers: 0,
                 device: String::new(),
+                device_bytes: 0,
                 width: 0,
                 context_tokens: 0,
                 chat_template: String::new(),

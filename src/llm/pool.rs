@@ -3,11 +3,12 @@
 use super::LlmError;
 use super::cells::Memory;
 use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Pooling, Purpose};
+use super::fit;
 use super::gguf::Metadata;
-use super::load::{self, LoadOptions, LoadRequest, Loaded};
+use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement};
 use super::log;
 use crate::config::{EmbedderSettings, KvCacheType};
-use crate::event::{ModelCard, ModelRole, StopFlag, saturating_u32};
+use crate::event::{ModelCard, ModelRole, saturating_u32};
 
 /// Maximum texts of one batch on a GPU.
 const GPU_SEQUENCES: usize = 64;
@@ -44,32 +45,40 @@ pub(super) struct Pool {
 impl Pool {
     /// Loads a model, and refuses one that does not pool as required.
     pub fn load(
-        request: LoadRequest,
+        mut request: LoadRequest,
         required: Required,
         settings: &EmbedderSettings,
     ) -> Result<(Self, ModelCard), LlmError> {
         let file = request.file;
-        let stop = request.stop;
-        let options = LoadOptions {
-            role: required.role,
-            gpu_layers: settings.gpu_layers,
-            device: &settings.device,
-            workers: &[],
-        };
-        let loaded = load::load(request, options)?;
-
         let unusable = |reason: String| LlmError::Unusable {
             path: file.display().to_string(),
             reason,
         };
-        let max_tokens = (loaded.model.n_ctx_train() as usize).clamp(1, MAX_CONTEXT_TOKENS);
-        // llama.cpp's conversion writes the classes of a classifier, and no pooling
-        let purpose = match required.pooling {
-            Pooling::Rank if Metadata::read(file)?.class_labels().is_some() => Purpose::Classify,
-            Pooling::Rank | Pooling::Vector | Pooling::None => Purpose::Embed,
+        let metadata = Metadata::read(file)?;
+        let trained = metadata.trained_context_tokens().unwrap_or(0);
+        let trained = usize::try_from(trained).unwrap_or(usize::MAX);
+        let max_tokens = trained.clamp(1, MAX_CONTEXT_TOKENS);
+        let context_tokens = saturating_u32(max_tokens.max(BATCH_TOKENS));
+        let options = LoadOptions {
+            role: required.role,
+            placement: Placement::of_embedder(settings),
+            context: ContextParams {
+                // llama.cpp's conversion writes the classes of a classifier, and no pooling
+                purpose: match required.pooling {
+                    Pooling::Rank if metadata.class_labels().is_some() => Purpose::Classify,
+                    Pooling::Rank | Pooling::Vector | Pooling::None => Purpose::Embed,
+                },
+                context_tokens,
+                batch_tokens: context_tokens,
+                sequences: saturating_u32(GPU_SEQUENCES),
+                threads: settings.threads,
+                offload: true,
+                attention: Attention::Auto,
+                cache_type: KvCacheType::F16,
+            },
+            can_shorten: false,
         };
-        let context =
-            context(&loaded, purpose, max_tokens, settings.threads, stop).map_err(unusable)?;
+        let (loaded, context) = loaded(&mut request, options)?;
         if context.pooling() != required.pooling {
             return Err(unusable(required.otherwise.to_owned()));
         }
@@ -131,27 +140,35 @@ impl Pool {
     }
 }
 
-fn context(
-    loaded: &Loaded,
-    purpose: Purpose,
-    max_tokens: usize,
-    threads: u32,
-    stop: &StopFlag,
-) -> Result<Context, String> {
-    let tokens = saturating_u32(max_tokens.max(BATCH_TOKENS));
-    let params = ContextParams {
-        purpose,
-        context_tokens: tokens,
-        batch_tokens: tokens,
-        sequences: sequences(loaded) as u32,
-        threads,
-        offload: loaded.card.gpu_layers > 0,
-        attention: Attention::Auto,
-        cache_type: KvCacheType::F16,
-    };
-    log::clear_errors();
-    Context::new(&loaded.model, params, stop)
-        .ok_or_else(|| log::first_error().unwrap_or_else(|| "not enough memory".to_owned()))
+/// Loads a model and creates its context, with half the layers on the device each time that the context finds
+/// no room beside them.
+fn loaded(request: &mut LoadRequest, options: LoadOptions) -> Result<(Loaded, Context), LlmError> {
+    let mut max_layers = u32::MAX;
+    loop {
+        let mut loaded = load::load(request, options, max_layers)?;
+        let params = ContextParams {
+            sequences: saturating_u32(sequences(&loaded)),
+            offload: loaded.card.gpu_layers > 0,
+            ..options.context
+        };
+        log::clear_errors();
+        if let Some(context) = Context::new(&loaded.model, params, request.stop) {
+            loaded.card.device_bytes += loaded.device_bytes(context.buffers());
+            return Ok((loaded, context));
+        }
+
+        let reason = log::first_error().unwrap_or_else(|| "not enough memory".to_owned());
+        if loaded.card.gpu_layers == 0 {
+            return Err(LlmError::Unusable {
+                path: request.file.display().to_string(),
+                reason,
+            });
+        }
+        if !options.placement.can_shrink() {
+            return Err(loaded.no_room(&reason));
+        }
+        max_layers = fit::fewer(loaded.card.gpu_layers);
+    }
 }
 
 fn sequences(loaded: &Loaded) -> usize {

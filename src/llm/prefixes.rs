@@ -162,6 +162,7 @@ mod tests {
             layers: 1,
             gpu_layers: 0,
             device: "CPU".to_owned(),
+            device_bytes: 0,
             width: 1,
             context_tokens: 1,
             chat_template: String::new(),

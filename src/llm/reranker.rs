@@ -6,7 +6,7 @@ use std::path::Path;
 use super::judge::{LlamaClassifier, Reranker, load_classifying_reranker};
 use super::load::LoadRequest;
 use super::{LlamaGenerator, LlmError, Prompt, Scorer as _, discover, gguf, load_generator};
-use crate::config::{Config, EmbedderSettings, GeneratorSettings, Thinking};
+use crate::config::{Config, EmbedderSettings, GeneratorSettings, GpuLayers, Thinking};
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
 
 /// The setting that takes the template of the model.
@@ -32,11 +32,15 @@ impl RerankerLoad {
         Self {
             model: EmbedderSettings {
                 model: file.to_owned(),
+                gpu_layers: GpuLayers::Auto,
+                device: config.reranker.device.clone(),
                 ..config.embedder.clone()
             },
             generator: GeneratorSettings {
                 model: file.to_owned(),
                 context_tokens: 0,
+                gpu_layers: GpuLayers::Auto,
+                device: config.reranker.device.clone(),
                 thinking: Thinking::Off,
                 rpc: Vec::new(),
                 ..config.generator.clone()

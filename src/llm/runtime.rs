@@ -20,6 +20,8 @@ pub struct Device {
     pub free_bytes: u64,
     /// Whether a worker has it.
     pub(super) is_remote: bool,
+    /// Whether its memory is the machine's.
+    pub(super) is_integrated: bool,
     /// Index in ggml's list of devices.
     pub(super) index: usize,
 }
@@ -92,6 +94,7 @@ impl Runtime {
                     LlamaBackendDeviceType::Gpu | LlamaBackendDeviceType::IntegratedGpu
                 ),
                 is_remote: device.backend == "RPC",
+                is_integrated: device.device_type == LlamaBackendDeviceType::IntegratedGpu,
                 name: device.name,
                 description: device.description,
                 memory_bytes: device.memory_total as u64,

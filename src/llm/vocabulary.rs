@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use llama_cpp_2::model::LlamaModel;
-use llama_cpp_2::model::params::LlamaModelParams;
 
+use super::ffi::ModelParams;
 use super::load::refused;
 use super::runtime::Runtime;
 use super::template::tokenize;
@@ -23,10 +23,10 @@ impl LlamaVocabulary {
     /// A file that llama.cpp refuses.
     pub fn load(runtime: &Runtime, file: &Path) -> Result<Self, LlmError> {
         log::clear_errors();
-        let params = LlamaModelParams::default().with_vocab_only(true);
+        let params = ModelParams::VOCABULARY;
         let model = ffi::load_model(runtime.backend(), file, params, &mut |_| true);
         match model {
-            Some(model) => Ok(Self { model }),
+            Some((model, _)) => Ok(Self { model }),
             None => Err(refused(file)),
         }
     }

@@ -81,6 +81,20 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
+/// Returns where a model runs: `CPU`, or `CUDA0 32/32 18.4 GB` with the layers on that device and the memory that
+/// they take.
+#[must_use]
+pub fn device(card: &ModelCard) -> String {
+    if card.gpu_layers == 0 {
+        return "CPU".to_owned();
+    }
+    let layers = format!("{} {}/{}", card.device, card.gpu_layers, card.layers);
+    match card.device_bytes {
+        0 => layers,
+        taken => format!("{layers} {}", bytes(taken)),
+    }
+}
+
 /// Returns whether a model fits, with the numbers: `needs 3.7 GB (file 2.5 GB, KV cache 1.2 GB), 6.5 GB are free`.
 #[must_use]
 pub fn memory(need: MemoryNeed, free_bytes: u64) -> String {
@@ -631,5 +645,25 @@ mod tests {
             [location("a\tb.md", [12, 14], None), lines(3, 3)],
             ["a    b.md:12-14", "3"]
         );
+    }
+
+    #[test]
+    fn a_device_is_named_with_its_layers_and_memory() {
+        let card = |device: &str, gpu_layers: u32, device_bytes: u64| -> ModelCard {
+            let card = serde_json::json!({
+                "role": "generator", "name": "", "file": "", "file_bytes": 0, "fingerprint": "",
+                "architecture": "", "quantisation": "", "parameters": 0, "layers": 32, "width": 0,
+                "context_tokens": 0, "chat_template": "",
+                "device": device, "gpu_layers": gpu_layers, "device_bytes": device_bytes,
+            });
+            serde_json::from_value(card).expect("a card")
+        };
+        assert_eq!(device(&card("CPU", 0, 0)), "CPU");
+        assert_eq!(
+            device(&card("CUDA0", 20, 18_400_000_000)),
+            "CUDA0 20/32 18.4 GB"
+        );
+        // recordings of before do not say how much memory was taken
+        assert_eq!(device(&card("CUDA0", 32, 0)), "CUDA0 32/32");
     }
 }

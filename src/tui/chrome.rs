@@ -120,7 +120,10 @@ fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {
     let mut spans = vec![
         scene.span(Tone::Text, model_name(card)),
         scene.span(Tone::Warning, practice),
-        scene.span(Tone::Quiet, format!("  {}", device(card))),
+        scene.span(
+            Tone::Quiet,
+            format!("  {}", text::one_line(&words::device(card))),
+        ),
     ];
     if let Some(speed) = scene.run.and_then(Run::tokens_per_second) {
         spans.push(scene.span(Tone::Good, format!("  {speed:.0} tok/s")));
@@ -138,14 +141,6 @@ fn model_name(card: &ModelCard) -> String {
         name
     } else {
         format!("{name} {}", text::one_line(&card.quantisation))
-    }
-}
-
-fn device(card: &ModelCard) -> String {
-    if card.gpu_layers == 0 {
-        "CPU".to_owned()
-    } else {
-        format!("GPU {}/{}", card.gpu_layers, card.layers)
     }
 }
 

@@ -36,6 +36,7 @@ fn generator() -> ModelCard {
         layers: 3,
         gpu_layers: 0,
         device: "CPU".to_owned(),
+        device_bytes: 0,
         width: 4,
         context_tokens: 64,
         chat_template: "gguf".to_owned(),

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::config::{
-    Config, EmbedderSettings, GateKind, GeneratorSettings, LinkerKind, LinkerModel, Paths,
-    RerankerKind,
+    Config, EmbedderSettings, GateKind, GeneratorSettings, GpuLayers, LinkerKind, LinkerModel,
+    Paths, RerankerKind,
 };
 use crate::corpus::TokenCounter;
 use crate::event::{Flow, MemoryNeed, ModelCard, ModelRole, SessionEvent, StopFlag, elapsed_ms};
@@ -229,6 +229,8 @@ fn judge_settings(config: &Config) -> Option<EmbedderSettings> {
     let model = config.judge.model.file()?;
     Some(EmbedderSettings {
         model: model.to_owned(),
+        gpu_layers: GpuLayers::Auto,
+        device: config.judge.device.clone(),
         ..config.embedder.clone()
     })
 }
@@ -245,6 +247,8 @@ fn linker_settings(config: &Config) -> Option<GeneratorSettings> {
         model: model.to_owned(),
         context_tokens: 0,
         rpc: Vec::new(),
+        gpu_layers: GpuLayers::Auto,
+        device: config.linker.device.clone(),
         ..config.generator.clone()
     })
 }

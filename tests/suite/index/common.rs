@@ -104,6 +104,7 @@ impl WordEmbedder {
             layers: 0,
             gpu_layers: 0,
             device: "CPU".into(),
+            device_bytes: 0,
             width: WIDTH as u32,
             context_tokens: 512,
             chat_template: String::new(),

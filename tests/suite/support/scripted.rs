@@ -423,6 +423,7 @@ fn card(role: ModelRole, width: u32, context_tokens: u32) -> ModelCard {
         layers: 1,
         gpu_layers: 0,
         device: "CPU".to_owned(),
+        device_bytes: 0,
         width,
         context_tokens,
         chat_template: if role == ModelRole::Generator {
