@@ -73,6 +73,19 @@ choices! {
         /// Letters and signs of ASCII alone.
         Ascii = "ascii",
     }
+    /// How pictures reach the terminal.
+    Pictures {
+        /// The protocol of the terminal, by its variables; none inside tmux and screen.
+        Auto = "auto",
+        /// That of Kitty, Ghostty and Konsole.
+        Kitty = "kitty",
+        /// That of iTerm2, WezTerm and mintty.
+        Iterm2 = "iterm2",
+        /// Sixel: foot, mlterm, xterm and others.
+        Sixel = "sixel",
+        /// No pictures.
+        Off = "off",
+    }
     /// What reads PDFs.
     PdfReader {
         /// A library in the program: keeps tables and headings.

@@ -412,6 +412,8 @@ settings! {
         theme: String = "dark".to_owned();
         /// Symbols of the screen.
         charset: Charset = Charset::Auto;
+        /// How the source viewer shows a page of a PDF as a picture; poppler's pdftoppm draws it.
+        pictures: Pictures = Pictures::Auto;
         /// Maximum frames per second.
         frames_per_second: u32 = 30, in 1..=240, for Start;
         /// Use the mouse: click focuses, wheel scrolls. A key returns it to the terminal.

@@ -13,7 +13,7 @@
 //! | [`app`] | the reaction to keys and records |
 //! | [`player`], [`save`], [`picture`] | recorded runs, files |
 //! | [`tour`] | the guided tour |
-//! | [`event_loop`], [`terminal`], [`editor`] | the outside |
+//! | [`event_loop`], [`terminal`], [`editor`], [`pdf_page`] | the outside |
 //!
 //! Nothing here waits for the engine: commands go down a channel and records come up another.
 
@@ -43,6 +43,7 @@ pub mod app;
 pub mod event_loop;
 pub mod terminal;
 pub mod editor;
+mod pdf_page;
 
 use std::path::Path;
 
@@ -50,7 +51,7 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::event::{Command, Problem, Record, StopFlag};
+use crate::event::{Command, Problem, Record, StopFlag, harmless};
 
 pub use app::App;
 use app::Effect;
@@ -151,6 +152,7 @@ fn outside(
     match effect {
         Effect::Quit => return After::Quit,
         Effect::Edit { path, line } => return edit(&path, line, app, guard),
+        Effect::ShowPage { file, page } => return show_page(&file, page, app, guard),
         Effect::Send(_) | Effect::Stop => engine(effect),
         Effect::Copy(text) => {
             if let Err(error) = terminal::copy(&text) {
@@ -184,6 +186,32 @@ fn edit(path: &Path, line: u32, app: &mut App, guard: &TerminalGuard) -> After {
         Ok(Err(error)) | Err(error) => {
             app.refuse(format!("cannot run the editor `{editor}`: {error}"));
         }
+    }
+    After::Redraw
+}
+
+/// Shows a page of a PDF as a picture until a key is pressed.
+fn show_page(file: &Path, page: u32, app: &mut App, guard: &TerminalGuard) -> After {
+    let Some(protocol) = pdf_page::Protocol::of_terminal(app.pictures()) else {
+        app.refuse(
+            "this terminal is not known to show pictures: Kitty, Ghostty, Konsole, WezTerm and iTerm2 do; \
+             `screen.pictures` names the protocol of another",
+        );
+        return After::Continue;
+    };
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let page = pdf_page::Page {
+        file,
+        number: page,
+        name: &harmless(&name),
+    };
+    let shown = guard.leave_to(app.takes_mouse(), || {
+        pdf_page::show(page, protocol, || guard.signal().is_some())
+    });
+    match shown {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => app.refuse(error.to_string()),
+        Err(error) => app.refuse(format!("cannot return to the screen: {error}")),
     }
     After::Redraw
 }

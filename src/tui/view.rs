@@ -1,6 +1,8 @@
 //! [`View`], the trait that each pane and overlay implements in its own file, and [`Scene`], the input
 //! of drawing. A view changes nothing itself: it returns a [`Request`].
 
+use std::path::PathBuf;
+
 use ratatui::style::Style;
 use ratatui::text::Span;
 use ratatui_textarea::TextArea;
@@ -220,6 +222,8 @@ pub enum Request {
     PullModel(String),
     /// Show sources as they are, or rendered.
     SwitchSource,
+    /// Show a page of a PDF, from 1, as a picture.
+    ShowPage { file: PathBuf, page: u32 },
     /// Stop the download that is under way.
     StopPull,
     /// Stop the measurement of the context.

@@ -28,6 +28,8 @@ struct Screen {
 
 struct Seen {
     parser: vt100::Parser<Titles>,
+    /// Everything that was written to the terminal.
+    bytes: Vec<u8>,
     /// The program's end of the terminal is closed.
     over: bool,
 }
@@ -84,6 +86,7 @@ impl Terminal {
                 0,
                 Titles::default(),
             ),
+            bytes: Vec::new(),
             over: false,
         });
         let screen = Arc::new(Screen {
@@ -163,6 +166,12 @@ impl Terminal {
             .expect("resized");
     }
 
+    /// Everything that was written to the terminal so far, escape sequences included.
+    pub fn written(&self) -> String {
+        let seen = self.screen.seen.lock().expect("no panic");
+        String::from_utf8_lossy(&seen.bytes).into_owned()
+    }
+
     /// How often the title of the terminal was set.
     pub fn titles(&self) -> usize {
         self.screen
@@ -236,6 +245,7 @@ impl Screen {
             let mut seen = self.seen.lock().expect("no panic");
             seen.over = count == 0;
             seen.parser.process(&bytes[..count]);
+            seen.bytes.extend_from_slice(&bytes[..count]);
             self.changed.notify_all();
             if count == 0 {
                 return;

@@ -7,6 +7,7 @@ use std::process::Command;
 use ragscope::trace::list_runs;
 
 use super::pty::{Left, Terminal};
+use super::support::pdf;
 
 const LARGE: (u16, u16) = (40, 140);
 const ENTER: &str = "\r";
@@ -116,6 +117,75 @@ fn a_document_is_opened_in_the_editor_of_the_user_and_the_screen_comes_back() {
     let (status, left) = terminal.ended();
     assert!(status.success(), "{status}");
     assert_eq!(left, Left::CLEAN);
+}
+
+/// `pdftoppm` is a script here that names the page it was asked for in place of a picture.
+#[cfg(unix)]
+#[test]
+fn a_page_of_a_pdf_is_a_picture_where_the_terminal_shows_pictures() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let home = home();
+    let notes = home.path().join("notes");
+    fs::remove_file(notes.join("reeve.txt")).expect("removed");
+    fs::remove_file(notes.join("people.md")).expect("removed");
+    let pages = [
+        ["Tam Reeve was born in Lorbymouth."].as_slice(),
+        &["Mira Oakes was born in Harwenby."],
+    ];
+    fs::write(notes.join("people.pdf"), pdf::of_pages(&pages)).expect("written");
+    let programs = home.path().join("programs");
+    fs::create_dir(&programs).expect("made");
+    let script = "#!/bin/sh\n[ \"$2\" -le 2 ] && printf 'page %s' \"$2\"\n";
+    fs::write(programs.join("pdftoppm"), script).expect("written");
+    let runs = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(programs.join("pdftoppm"), runs).expect("made to run");
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+
+    // base64 of `page 1` and `page 2`
+    for (setting, picture, other) in [
+        (
+            "iterm2",
+            "\x1b]1337;File=inline=1;size=6:cGFnZSAx\x07",
+            "cGFnZSAy",
+        ),
+        (
+            "kitty",
+            "\x1b_Ga=T,f=100,q=2,C=1,m=0;cGFnZSAx\x1b\\",
+            "cGFnZSAy",
+        ),
+    ] {
+        let set = format!("screen.pictures={setting}");
+        let mut terminal = Terminal::start_with(
+            env!("CARGO_BIN_EXE_ragscope"),
+            &["notes", "--set", &set],
+            home.path(),
+            LARGE,
+            &[("PATH", &path)],
+        );
+        terminal.wait_for("1 file");
+        ask(&mut terminal, "Where was Tam Reeve born?");
+        terminal.wait_for("done in");
+        terminal.send(ESCAPE);
+        terminal.wait_without("enter ask");
+        terminal.send("3o");
+        terminal.wait_for("page as a picture");
+
+        terminal.send("p");
+        terminal.wait_for("people.pdf p. 1   ←→ other pages · any other key returns");
+        assert!(terminal.written().contains(picture), "{setting}");
+        terminal.send("\x1b[C");
+        terminal.wait_for("people.pdf p. 2");
+        assert!(terminal.written().contains(other), "{setting}");
+        // there is no third page
+        terminal.send("\x1b[Cq");
+        terminal.wait_for("page as a picture");
+
+        terminal.send("\x03");
+        let (status, left) = terminal.ended();
+        assert!(status.success(), "{status}");
+        assert_eq!(left, Left::CLEAN);
+    }
 }
 
 #[test]

@@ -51,6 +51,8 @@ pub enum Effect {
     Write { path: PathBuf, text: String },
     /// Open a file in the user's editor, at a line from 1.
     Edit { path: PathBuf, line: u32 },
+    /// Show a page of a PDF, from 1, as a picture.
+    ShowPage { file: PathBuf, page: u32 },
     /// Add a question to the history.
     Remember(String),
     /// Close the screen.

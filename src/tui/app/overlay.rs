@@ -1,6 +1,6 @@
 //! Opening overlays, serving the requests of views, changing settings, saving.
 
-use crate::config::{Location, Part, Setting};
+use crate::config::{Location, Part, Pictures, Setting};
 use crate::event::{ChunkText, Command, Source, SourceForm};
 use crate::story::words;
 use crate::tui::keys::Action;
@@ -90,6 +90,7 @@ impl App {
                     open.rebuild();
                 }
             }
+            Request::ShowPage { file, page } => self.effects.push(Effect::ShowPage { file, page }),
             Request::StopPull => self.stop_pull(),
             Request::StopMeasuring => {
                 self.stop_measuring();
@@ -228,6 +229,11 @@ impl App {
             first_line: passage.first_line,
             last_line: passage.last_line,
         });
+    }
+
+    /// Returns how pictures reach the terminal.
+    pub(in crate::tui) fn pictures(&self) -> Pictures {
+        self.options.config.screen.pictures
     }
 
     /// Returns whether the screen captures the mouse.

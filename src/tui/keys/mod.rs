@@ -167,6 +167,7 @@ macro_rules! action_list {
             RenameThread = "rename-thread" Threads ["R"] "rename this thread" => |app| app.act_or(Action::RenameThread, "select a thread first");
 
             SwitchSource = "switch-source" Source ["v"] "show the text as it is, or rendered" => |app| app.act(Action::SwitchSource);
+            ShowPage = "show-page" Source ["p"] "show the page as a picture" => |app| app.act(Action::ShowPage);
 
             Accept = "accept" Field ["enter"] "accept" => App::accept;
             FieldUp = "field-up" Field ["up", "ctrl-k"] "previous entry" => |app| app.move_below_input(-1);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ratatui::text::Line;
 
-use crate::event::{Event, Operation, SessionEvent, Source as Document};
+use crate::event::{Event, Operation, PlaceUnit, SessionEvent, Source as Document};
 use crate::story::{Run, words};
 use crate::tui::document::{self, Cited, Drawn, Lines};
 use crate::tui::keys::{Action, Context};
@@ -31,6 +31,8 @@ pub struct Source {
     /// The number of rows and the line at the top of the window, as they were last.
     rows: usize,
     top_line: Option<u32>,
+    /// The line that a reader looks at, some rows below the top.
+    line_in_view: Option<u32>,
 }
 
 /// The origin of the text in the source viewer.
@@ -59,6 +61,7 @@ impl Source {
             put_at: 0,
             rows: 0,
             top_line: None,
+            line_in_view: None,
         }
     }
 
@@ -115,6 +118,15 @@ impl View for Source {
     }
 
     fn hints(&self) -> &'static [(Action, &'static str)] {
+        let is_open = self.origin == Origin::Document;
+        if is_open && self.document.as_ref().is_some_and(is_pdf) {
+            return &[
+                (Action::Back, "close"),
+                (Action::ShowPage, "page as a picture"),
+                (Action::Search, "search"),
+                (Action::Copy, "copy"),
+            ];
+        }
         &[
             (Action::Back, "close"),
             (Action::SwitchSource, "raw/rendered"),
@@ -128,6 +140,7 @@ impl View for Source {
         match action {
             // for the editor
             Action::OpenSource => return Some(Request::OpenSource(self.passage.clone())),
+            Action::ShowPage => return Some(self.page()),
             Action::SwitchSource => {}
             _ => return None,
         }
@@ -195,16 +208,51 @@ impl View for Source {
             let same = self.top_line.and_then(|line| content.row_of_line(line));
             scroll.top = same.unwrap_or(scroll.top);
         }
-        self.top_line = content.line_at(content.top(scroll, height));
+        let top = content.top(scroll, height);
+        self.top_line = content.line_at(top);
+        let below = content.line_at(top + height / 4);
+        self.line_in_view = below.or(self.top_line);
     }
 }
 
 impl Source {
+    /// Returns the request for the page in view as a picture.
+    fn page(&self) -> Request {
+        let refuse = |reason: &str| Request::Refuse(reason.to_owned());
+        let Some(document) = &self.document else {
+            return refuse("the document is not read yet");
+        };
+        if self.origin != Origin::Document {
+            return refuse("a page is shown once its document is open");
+        }
+
+        let line = self.line_in_view.unwrap_or(self.passage.first_line);
+        let before = document
+            .places
+            .iter()
+            .rev()
+            .find(|place| place.line <= line);
+        let page = before.map(|from| &from.place).filter(|place| {
+            is_pdf(document) && place.unit == PlaceUnit::Page && place.member.is_none()
+        });
+        match page {
+            Some(place) => Request::ShowPage {
+                file: document.path.clone().into(),
+                page: place.first,
+            },
+            None => refuse("only the pages of a PDF are shown as pictures"),
+        }
+    }
+
     fn location(&self) -> String {
         let passage = &self.passage;
         let lines = [passage.first_line, passage.last_line];
         words::location(&passage.document, lines, passage.place.as_ref())
     }
+}
+
+fn is_pdf(document: &Document) -> bool {
+    document.path.to_lowercase().ends_with(".pdf")
 }
 
 /// The document, each line with its number.
@@ -238,10 +286,20 @@ fn rows(view: &Source, scene: &Scene<'_>, cells: usize) -> Content {
             let words = format!("  {:>1$} ── {caption} ──", "", gutter.digits);
             page.line(page.span(Tone::Quiet, words));
         }
-        gutter.rows(line, number, &mut page);
+        gutter.rows(line, number, shown_number(document, number), &mut page);
         gutter.left_out(lines.left_out(at), &mut page);
     }
     page.content
+}
+
+/// Returns the number to show at a line: that of the row in a sheet, and of the line elsewhere.
+fn shown_number(document: &Document, line: u32) -> Option<u32> {
+    let places = &document.places;
+    let from = places.iter().rev().find(|place| place.line <= line);
+    match from.filter(|from| from.place.unit == PlaceUnit::Row) {
+        Some(from) => (from.line == line).then_some(from.place.first),
+        None => Some(line),
+    }
 }
 
 /// Returns the caption of the place that begins at a line.
@@ -267,7 +325,7 @@ struct Gutter {
 
 impl Gutter {
     /// Writes a line of the document.
-    fn rows(&self, line: Drawn, number: u32, page: &mut Page<'_>) {
+    fn rows(&self, line: Drawn, number: u32, shown: Option<u32>, page: &mut Page<'_>) {
         let digits = self.digits;
         let is_in = |[first, last]: [u32; 2]| (first..=last).contains(&number);
         let is_of_chunk = is_in(self.chunk) || is_in(self.passage);
@@ -277,11 +335,8 @@ impl Gutter {
         }
 
         for (at, row) in line.rows.into_iter().enumerate() {
-            let shown = if at == 0 {
-                number.to_string()
-            } else {
-                String::new()
-            };
+            let shown = shown.filter(|_| at == 0);
+            let shown = shown.map(|number| number.to_string()).unwrap_or_default();
             let rule = if is_of_chunk {
                 page.span(Tone::Focus, "┃ ")
             } else {
