@@ -180,7 +180,7 @@ pub(super) fn load(
             return Err(no_room(
                 &names(&plan.devices, options.placement.workers),
                 plan.layers,
-                plan.fitting_layers,
+                allocatable_layers(request, params),
                 options.placement.section,
                 &reason,
             ));
@@ -232,6 +232,29 @@ fn device_bytes(devices: &[Device], buffers: &[Buffer]) -> u64 {
     };
     let on_device = buffers.iter().filter(is_on_device);
     on_device.map(|buffer| buffer.bytes).sum()
+}
+
+/// Returns how many layers find room where more did not, by halves: a load is ended as soon as its memory is
+/// there.
+fn allocatable_layers(request: &LoadRequest, params: ModelParams) -> u32 {
+    let mut layers = fit::fewer(params.layers.saturating_sub(1));
+    while layers > 0 {
+        let mut has_room = false;
+        let fewer = ModelParams {
+            layers: layers + 1,
+            ..params
+        };
+        // llama.cpp reports progress with the weights that it reads into that memory
+        ffi::load_model(request.runtime.backend(), request.file, fewer, &mut |_| {
+            has_room = true;
+            false
+        });
+        if has_room {
+            return layers;
+        }
+        layers = fit::fewer(layers);
+    }
+    0
 }
 
 /// Returns the error for layers that find no room on devices.

@@ -11,7 +11,7 @@ use super::{
     bundled, dot, embedder_settings, exact_generator, generator_settings, generator_with, greedy,
     question, runtime,
 };
-use crate::program::{Program, QUESTION};
+use crate::program::{Ended, Program, QUESTION};
 
 /// The model's layers.
 const LAYERS: u32 = 6;
@@ -243,6 +243,53 @@ fn gpu_vectors_and_ranks_equal_the_processors() {
     let most = difference(&[ranks("CPU")], &[ranks("auto")]);
     println!("ranks differ by at most {most:e}");
     assert!(most < 0.05, "{most}");
+}
+
+/// Limits the size of a buffer on a Vulkan device, as a device without memory would.
+#[test]
+#[ignore = "needs a GPU: make test-gpu"]
+fn gpu_layers_are_fewer_where_memory_ends() {
+    let program = Program::new();
+    let ask = |max_buffer_bytes: u32, flags: &[&str]| {
+        let arguments = [&["ask", "notes", QUESTION, "--json"], flags].concat();
+        let output = program
+            .command(&arguments)
+            .env(
+                "GGML_VK_FORCE_MAX_BUFFER_SIZE",
+                max_buffer_bytes.to_string(),
+            )
+            .output()
+            .expect("started");
+        Ended {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+            stderr: String::new(),
+        }
+    };
+    let all = ["--set", "generator.gpu_layers=6"];
+
+    // a KV cache of 6 MiB or all layers are too large, and half of them fit
+    let halved = ask(6_000_000, &[]);
+    assert_eq!(halved.code, Some(0), "{}", halved.stdout);
+    assert!(
+        halved.stdout.contains("\"gpu_layers\":3"),
+        "{}",
+        halved.stdout
+    );
+    let (error, advice) = ask(6_000_000, &all).failure();
+    assert!(error.starts_with("no room for 6 layers on "), "{error}");
+    assert!(advice.contains("generator.gpu_layers to 3,"), "{advice}");
+
+    // the output layer alone is too large
+    let none = ask(2_000_000, &[]);
+    assert_eq!(none.code, Some(0), "{}", none.stdout);
+    assert!(
+        !none.stdout.contains("\"device\":\"Vulkan"),
+        "{}",
+        none.stdout
+    );
+    let (_, advice) = ask(2_000_000, &all).failure();
+    assert!(advice.contains("generator.gpu_layers to 0,"), "{advice}");
 }
 
 #[test]
