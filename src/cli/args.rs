@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::engine;
 use super::eval::Evaluation;
 use super::probe::ProbeCommand;
+use super::serve::Serve;
 use crate::config::{DocumentFilter, Layers};
 use crate::corpus;
 use crate::event::Problem;
@@ -302,6 +303,8 @@ pub enum Subcommands {
         #[arg(long, value_name = "HOST:PORT", default_value_t = format!("127.0.0.1:{WORKER_PORT}"))]
         listen: String,
     },
+    /// Serve folders over HTTP: to programs that speak the OpenAI interface, to agents, and to a browser
+    Serve(Serve),
     /// Link related chunks within each document by attention, and print the links (--json: of every document)
     #[command(override_usage = "ragscope links [OPTIONS] <FOLDER>... [DOCUMENT]")]
     Links {

@@ -113,6 +113,7 @@ impl Commands {
             | Command::TracePassage { .. }
             | Command::OpenSource { .. }
             | Command::Search { .. }
+            | Command::Embed { .. }
             | Command::ListDocuments
             | Command::MeasureUtility { .. }
             | Command::LoadModels { .. } => {
@@ -174,6 +175,7 @@ fn serve_runs(requests: &Receiver<Command>, paths: &Paths, tee: &Tee) {
             | Command::TracePassage { .. }
             | Command::OpenSource { .. }
             | Command::Search { .. }
+            | Command::Embed { .. }
             | Command::ListDocuments
             | Command::MeasureUtility { .. }
             | Command::LoadModels { .. }

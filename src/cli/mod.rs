@@ -18,8 +18,10 @@ mod formats;
 mod inspect;
 mod links;
 mod search;
+mod service;
 mod mcp;
 mod worker;
+mod serve;
 mod pull;
 mod doctor;
 pub mod demo;
@@ -188,6 +190,7 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
         Some(Subcommands::Worker { listen }) => {
             worker::run(listen, &layers()?.config()?, &paths, out)
         }
+        Some(Subcommands::Serve(what)) => serve::run(what, layers()?, &paths, out),
         Some(Subcommands::Eval(what)) => eval::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Probe(what)) => probe::run(what, &arguments.shared, &paths, out),
         Some(Subcommands::Demo) => demo::print(&arguments.shared, &paths, out),

@@ -105,6 +105,11 @@ impl Paths {
         self.state.join("history")
     }
 
+    /// The token of `ragscope serve`.
+    pub fn token_file(&self) -> PathBuf {
+        self.data.join("token")
+    }
+
     /// The log of llama.cpp and of the program.
     pub fn log_file(&self) -> PathBuf {
         self.cache.join("ragscope.log")

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Ask, Hit, Operation, os_path};
+use super::{Ask, Hit, Operation, Side, os_path};
 
 /// A request of the screen to the engine. The answers are records.
 ///
@@ -36,6 +36,8 @@ pub enum Command {
         query: String,
         overrides: Vec<(String, String)>,
     },
+    /// Turn texts into vectors, with what the embedder reads in front of them.
+    Embed { texts: Vec<String>, side: Side },
     /// List the documents of the open corpus.
     ListDocuments,
     /// Measure the utility of a finished run's context. `hits` are its chunks in the order of their
@@ -82,6 +84,7 @@ impl Command {
             Self::Reindex { .. } | Self::Refresh => Operation::Index,
             Self::OpenSource { .. } => Operation::OpenSource,
             Self::Search { .. } => Operation::Search,
+            Self::Embed { .. } => Operation::Embed,
             Self::ListDocuments => Operation::ListDocuments,
             Self::MeasureUtility { .. } => Operation::MeasureUtility,
             Self::TracePassage { .. } => Operation::TracePassage,

@@ -20,6 +20,8 @@ pub enum Operation {
     OpenSource,
     /// Searching the corpus, without generating anything.
     Search,
+    /// Turning texts into vectors.
+    Embed,
     /// Listing the documents of the corpus.
     ListDocuments,
     /// Measuring the utility of a finished run's context.

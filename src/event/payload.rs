@@ -112,6 +112,26 @@ impl Prefixes {
     }
 }
 
+/// The two sides of a search, which some embedders read with another text in front.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    #[default]
+    Document,
+    Query,
+}
+
+/// The vectors of texts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Embedding {
+    /// Name of the embedder.
+    pub model: String,
+    /// One unit vector per text, in the order of the texts.
+    pub vectors: Vec<Vec<f32>>,
+    /// Tokens of all texts by the embedder's vocabulary, before it truncates any.
+    pub tokens: u64,
+}
+
 /// A corpus and the state of its index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CorpusCard {

@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CorpusCard, IndexProgress, IndexReport, LinkReport, ModelCard, ModelList, ModelRole, Operation,
-    ProbeCard, ProbeProgress, Problem, PullProgress, PulledModel, Retrieval, RunSummary, Source,
-    TracedLookup, Utility,
+    CorpusCard, Embedding, IndexProgress, IndexReport, LinkReport, ModelCard, ModelList, ModelRole,
+    Operation, ProbeCard, ProbeProgress, Problem, PullProgress, PulledModel, Retrieval, RunSummary,
+    Source, TracedLookup, Utility,
 };
 
 /// Everything that can happen outside a run: loading, indexing, reading.
@@ -35,6 +35,8 @@ pub enum SessionEvent {
     SourceOpened { source: Source },
     /// The open corpus was searched on request, outside any run.
     Searched { retrieval: Retrieval },
+    /// Texts were turned into vectors, on request.
+    Embedded { embedding: Embedding },
     /// The paths of the documents in the open corpus.
     DocumentsListed { documents: Vec<String> },
     /// A phrase was searched for among the chunks, and its chunks ranked for the queries of a run.

@@ -455,6 +455,7 @@ pub fn operation(operation: Operation) -> &'static str {
         Operation::Link => "link",
         Operation::OpenSource => "open source",
         Operation::Search => "search",
+        Operation::Embed => "embed the texts",
         Operation::ListDocuments => "list the documents",
         Operation::MeasureUtility => "measure the utility",
         Operation::TracePassage => "trace a passage",

@@ -158,6 +158,7 @@ impl State {
             // itself counts the runs that it opened.
             SessionEvent::Searched { .. }
             | SessionEvent::DocumentsListed { .. }
+            | SessionEvent::Embedded { .. }
             | SessionEvent::RunOpened { .. }
             | SessionEvent::ProbeProgressed { .. }
             | SessionEvent::ProbeTrained { .. }

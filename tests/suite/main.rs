@@ -30,6 +30,7 @@ mod errors;
 mod hostile;
 mod hub;
 mod mcp;
+mod serve;
 mod watch;
 mod models;
 mod readme;

@@ -5,10 +5,8 @@
 //! other. Results are the values of the records and of `--json`. Stdout carries nothing but messages of the protocol, one per
 //! line; a failure is an error of its request and never the end of the server.
 
+mod caller;
 mod lines;
-mod status;
-mod engine;
-mod runs;
 mod tools;
 mod resources;
 mod server;
@@ -23,10 +21,10 @@ use crate::config::{Layers, Paths};
 use crate::event::Problem;
 
 use super::failure::{Exit, Stopped};
+use super::service::Engine;
 use super::work::check_folders;
-use engine::Engine;
 use lines::Lines;
-use server::Server;
+pub use server::Server;
 
 /// Serves these folders until stdin ends.
 pub fn run(folders: &[PathBuf], layers: Layers, paths: &Paths) -> Result<Exit, Stopped> {
@@ -37,7 +35,7 @@ pub fn run(folders: &[PathBuf], layers: Layers, paths: &Paths) -> Result<Exit, S
         .enable_time()
         .build()?;
 
-    runtime.block_on(serve(Server::new(engine), lines));
+    runtime.block_on(serve(Server::new(Arc::new(engine)), lines));
     // requests in progress are dropped, and with them what they would send
     drop(runtime);
     hub.end();
@@ -53,9 +51,8 @@ pub fn run(folders: &[PathBuf], layers: Layers, paths: &Paths) -> Result<Exit, S
 /// Serves clients until the input ends. One that begins with something else than the protocol asks for may begin
 /// again.
 async fn serve(server: Server, lines: Lines) {
-    let server = Arc::new(server);
     while !lines.is_closed() {
-        match Arc::clone(&server).serve(lines.clone()).await {
+        match server.clone().serve(lines.clone()).await {
             // how a connection ended makes no difference to the next one
             Ok(running) => drop(running.waiting().await),
             Err(ServerInitializeError::ConnectionClosed(_)) => return,

@@ -1,11 +1,13 @@
 //! The resources: the documents of the corpus, and recorded runs.
 
+use std::sync::Arc;
+
 use rmcp::model::{Resource, ResourceContents};
 
+use crate::cli::service::{self, Caller, Engine, Refusal};
 use crate::event::{Command, Event, Problem, Record, SessionEvent};
 
-use super::engine::{Caller, Engine};
-use super::{runs, tools};
+use super::tools;
 
 /// Resources per page of the list.
 const PAGE: usize = 500;
@@ -46,27 +48,26 @@ impl Address {
 pub async fn list(
     cursor: Option<&str>,
     engine: &Engine,
-    caller: &mut Caller,
-) -> Result<(Vec<Resource>, Option<String>), Problem> {
+    caller: &Caller,
+) -> Result<(Vec<Resource>, Option<String>), Refusal> {
     let from = cursor.map_or(Ok(0), str::parse::<usize>).map_err(|_| {
-        Problem::new(
+        Refusal::invalid(
             "the cursor is none of this server",
             "begin the list again, without a cursor",
         )
     })?;
 
     let mut documents = Vec::new();
-    let observe = |record: Record| {
-        if let Event::Session(SessionEvent::DocumentsListed { documents: listed }) = record.event {
-            documents = listed;
+    let observe = |record: &Arc<Record>| {
+        if let Event::Session(SessionEvent::DocumentsListed { documents: listed }) = &record.event {
+            documents.clone_from(listed);
         }
-        None
     };
     engine
         .request(Command::ListDocuments, caller, observe)
         .await?;
     let documents = documents.into_iter().map(document_resource);
-    let runs = runs::list(engine)?.into_iter().map(|run| {
+    let runs = service::list(engine)?.into_iter().map(|run| {
         Resource::new(Address::Run(run.run.clone()).uri(), run.run)
             .with_title(run.question)
             .with_description("A recorded run: one record per line")
@@ -94,8 +95,8 @@ fn document_resource(path: String) -> Resource {
 pub async fn read(
     uri: &str,
     engine: &Engine,
-    caller: &mut Caller,
-) -> Result<ResourceContents, Problem> {
+    caller: &Caller,
+) -> Result<ResourceContents, Refusal> {
     match Address::read(uri) {
         Some(Address::Document(path)) => {
             let source = tools::source(&path, [1, 1], engine, caller).await?;
@@ -103,7 +104,7 @@ pub async fn read(
         }
         Some(Address::Run(id)) => {
             let mut text = String::new();
-            for record in runs::read(engine, &id)? {
+            for record in service::read(engine, &id)? {
                 let line = serde_json::to_string(&record).map_err(|error| {
                     Problem::without_advice(format!("the record cannot be written ({error})"))
                 })?;
@@ -112,7 +113,7 @@ pub async fn read(
             }
             Ok(ResourceContents::text(text, uri).with_mime_type("application/jsonl"))
         }
-        None => Err(Problem::new(
+        None => Err(Refusal::missing(
             format!("{uri:?} is no resource of this server"),
             "resources/list names the documents and runs",
         )),

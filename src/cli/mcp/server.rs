@@ -1,5 +1,7 @@
 //! The requests of the protocol.
 
+use std::sync::Arc;
+
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
@@ -9,9 +11,9 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::json;
 
-use crate::event::Problem;
+use crate::cli::service::{Engine, Refusal};
 
-use super::engine::{Caller, Engine};
+use super::caller::with_caller;
 use super::resources;
 use super::tools::ToolName;
 
@@ -19,12 +21,13 @@ const INSTRUCTIONS: &str = "Answers questions over the user's documents, on thei
     an answer with citations and says how uncertain the model is of each sentence, `read_source` reads a document.";
 
 /// The handler of requests.
+#[derive(Clone)]
 pub struct Server {
-    engine: Engine,
+    engine: Arc<Engine>,
 }
 
 impl Server {
-    pub fn new(engine: Engine) -> Self {
+    pub fn new(engine: Arc<Engine>) -> Self {
         Self { engine }
     }
 }
@@ -64,10 +67,12 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(error, None));
         };
         let arguments = request.arguments.unwrap_or_default();
-        let mut caller = Caller::new(context);
-        let result = match tool.call(arguments, &self.engine, &mut caller).await {
+        let called = with_caller(context, async |caller| {
+            tool.call(arguments, &self.engine, caller).await
+        });
+        let result = match called.await {
             Ok(value) => CallToolResult::structured(value),
-            Err(problem) => CallToolResult::structured_error(json!(problem)),
+            Err(refusal) => CallToolResult::structured_error(json!(refusal.problem)),
         };
         Ok(result.into())
     }
@@ -78,9 +83,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        let mut caller = Caller::new(context);
-        let listed = resources::list(cursor.as_deref(), &self.engine, &mut caller).await;
-        let (page, next_cursor) = listed.map_err(|problem| refusal(&problem))?;
+        let listed = with_caller(context, async |caller| {
+            resources::list(cursor.as_deref(), &self.engine, caller).await
+        });
+        let (page, next_cursor) = listed.await.map_err(refused)?;
         Ok(ListResourcesResult {
             next_cursor,
             ..ListResourcesResult::with_all_items(page)
@@ -92,15 +98,16 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let mut caller = Caller::new(context);
-        let read = resources::read(&request.uri, &self.engine, &mut caller).await;
-        let contents = read.map_err(|problem| {
+        let read = with_caller(context, async |caller| {
+            resources::read(&request.uri, &self.engine, caller).await
+        });
+        let contents = read.await.map_err(|Refusal { problem, .. }| {
             ErrorData::resource_not_found(problem.line(), Some(json!(problem)))
         })?;
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
 }
 
-fn refusal(problem: &Problem) -> ErrorData {
+fn refused(Refusal { problem, .. }: Refusal) -> ErrorData {
     ErrorData::invalid_params(problem.line(), Some(json!(problem)))
 }

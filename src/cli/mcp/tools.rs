@@ -1,5 +1,7 @@
 //! The tools: their names, descriptions and arguments, and what they do.
 
+use std::sync::Arc;
+
 use rmcp::handler::server::common::schema_for_input;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use rmcp::schemars::JsonSchema;
@@ -8,18 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::cli::args::DocumentFlags;
-use crate::cli::search;
-use crate::config::RetrieverKind;
-use crate::event::{
-    Ask, Command, Event, Hit, Outcome, Problem, Record, RunEvent, SessionEvent, Source, SourceForm,
-};
+use crate::cli::service::{self, Caller, Engine, Question, Refusal, SearchRequest, to_json};
+use crate::event::{Command, Event, Problem, Record, RunEvent, SessionEvent, Source, SourceForm};
+use crate::story::text::one_line;
 use crate::story::{PassageTrace, words};
 
-use super::engine::{Caller, Engine};
-use super::runs;
-
-/// Chunks that a search returns unless a number is given.
-const SEARCH_LIMIT: u32 = 10;
 /// Lines of a document that are returned unless a last line is given.
 const SOURCE_LINES: u32 = 500;
 
@@ -110,10 +105,10 @@ impl ToolName {
         }
     }
 
-    fn schema(self) -> Result<std::sync::Arc<JsonObject>, String> {
+    fn schema(self) -> Result<Arc<JsonObject>, String> {
         match self {
             Self::Status => schema_for_input::<StatusArguments>(),
-            Self::Search => schema_for_input::<SearchArguments>(),
+            Self::Search => schema_for_input::<SearchRequest>(),
             Self::Ask => schema_for_input::<AskArguments>(),
             Self::Explain => schema_for_input::<ExplainArguments>(),
             Self::Measure => schema_for_input::<MeasureArguments>(),
@@ -129,14 +124,17 @@ impl ToolName {
         self,
         arguments: JsonObject,
         engine: &Engine,
-        caller: &mut Caller,
-    ) -> Result<Value, Problem> {
+        caller: &Caller,
+    ) -> Result<Value, Refusal> {
         match self {
             Self::Status => {
                 self.arguments::<StatusArguments>(arguments)?;
-                to_json(&engine.status())
+                Ok(to_json(&engine.status())?)
             }
-            Self::Search => search(self.arguments(arguments)?, engine, caller).await,
+            Self::Search => {
+                let found = service::search(self.arguments(arguments)?, engine, caller).await?;
+                Ok(to_json(&found)?)
+            }
             Self::Ask => ask(self.arguments(arguments)?, engine, caller).await,
             Self::Explain => explain(self.arguments(arguments)?, engine, caller).await,
             Self::Measure => measure(self.arguments(arguments)?, engine, caller).await,
@@ -144,9 +142,9 @@ impl ToolName {
         }
     }
 
-    fn arguments<T: DeserializeOwned>(self, arguments: JsonObject) -> Result<T, Problem> {
+    fn arguments<T: DeserializeOwned>(self, arguments: JsonObject) -> Result<T, Refusal> {
         T::deserialize(Value::Object(arguments)).map_err(|error| {
-            Problem::new(
+            Refusal::invalid(
                 format!("the arguments of `{}` do not fit ({error})", self.name()),
                 "the input schema of the tool, in tools/list, names them",
             )
@@ -158,19 +156,6 @@ impl ToolName {
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct StatusArguments {}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
-struct SearchArguments {
-    /// A question or keywords
-    query: String,
-    /// Maximum number of chunks, 1 to 1000; 10 if not given
-    limit: Option<u32>,
-    /// Limits the documents that are searched
-    #[serde(default)]
-    documents: DocumentFlags,
-}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -219,27 +204,6 @@ struct ReadSourceArguments {
     last_line: Option<u32>,
 }
 
-/// The answer to a question. The records of the run have the rest.
-#[derive(Serialize)]
-struct Answer<'a> {
-    run: &'a str,
-    /// The event `run_finished`.
-    #[serde(flatten)]
-    finished: &'a RunEvent,
-    /// The event `step_finished` of each sentence of the answer.
-    sentences: Vec<&'a RunEvent>,
-    sources: Vec<NumberedHit<'a>>,
-    warnings: Vec<&'a RunEvent>,
-}
-
-/// A chunk of the context with its number in the answer.
-#[derive(Serialize)]
-struct NumberedHit<'a> {
-    number: u32,
-    #[serde(flatten)]
-    hit: &'a Hit,
-}
-
 /// Lines of a document.
 #[derive(Serialize)]
 struct SourceLines {
@@ -249,67 +213,21 @@ struct SourceLines {
     more_lines: bool,
 }
 
-async fn search(
-    arguments: SearchArguments,
-    engine: &Engine,
-    caller: &mut Caller,
-) -> Result<Value, Problem> {
-    if arguments.query.trim().is_empty() {
-        let advice = "pass a question or keywords";
-        return Err(Problem::new("the query is empty", advice));
-    }
-    engine.ready(caller).await?;
-    let limit = arguments.limit.unwrap_or(SEARCH_LIMIT);
-    let mut overrides = search::settings(&engine.layers.config()?, limit);
-    overrides.extend(arguments.documents.setting()?);
-
-    let mut found = None;
-    let command = Command::Search {
-        query: arguments.query,
-        overrides,
+async fn ask(arguments: AskArguments, engine: &Engine, caller: &Caller) -> Result<Value, Refusal> {
+    let question = Question {
+        text: arguments.question,
+        preset: arguments.preset,
+        documents: arguments.documents,
+        ..Question::default()
     };
-    let observe = |record: Record| {
-        if let Event::Session(SessionEvent::Searched { mut retrieval }) = record.event {
-            retrieval.hits.truncate(limit as usize);
-            found = Some(retrieval);
+    let observe = |record: &Record| {
+        let progress = record.event.run().and_then(progress_of_run);
+        if let Some(line) = progress {
+            caller.report(one_line(&line));
         }
-        None
     };
-    engine.request(command, caller, observe).await?;
-    to_json(&found)
-}
-
-async fn ask(
-    arguments: AskArguments,
-    engine: &Engine,
-    caller: &mut Caller,
-) -> Result<Value, Problem> {
-    let preset = arguments.preset.map(|name| ("preset".to_owned(), name));
-    let mut overrides = Vec::from_iter(preset);
-    overrides.extend(arguments.documents.setting()?);
-    let config = engine.layers.with(&overrides)?.config()?;
-    if config.retriever.kind != RetrieverKind::Off {
-        engine.ready(caller).await?;
-    }
-
-    let mut records = Vec::new();
-    let command = Command::Ask(Ask {
-        overrides,
-        ..Ask::new(&arguments.question)
-    });
-    let observe = |record: Record| {
-        let Event::Run(event) = &record.event else {
-            return None;
-        };
-        if matches!(event, RunEvent::RunStarted { .. }) {
-            engine.owns(&record.run);
-        }
-        let progress = progress_of_run(event);
-        records.push(record);
-        progress
-    };
-    engine.request(command, caller, observe).await?;
-    answer(&records)
+    let records = service::ask(question, engine, caller, observe).await?;
+    service::answer(&records)
 }
 
 /// Returns the progress that an event of a run is: a lookup or a sentence.
@@ -324,78 +242,43 @@ fn progress_of_run(event: &RunEvent) -> Option<String> {
     }
 }
 
-/// Returns the answer of a finished run; a failed run is its problem.
-fn answer(records: &[Record]) -> Result<Value, Problem> {
-    let events = || records.iter().filter_map(|record| record.event.run());
-    let finished = events().find(|event| matches!(event, RunEvent::RunFinished { .. }));
-    let Some(finished @ RunEvent::RunFinished { outcome, .. }) = finished else {
-        return Err(Problem::without_advice("the run did not finish"));
-    };
-    if let Outcome::Failed(problem) = outcome {
-        return Err(problem.clone());
-    }
-
-    // a sentence that was written again replaces the one before
-    let mut sentences: Vec<(u32, &RunEvent)> = Vec::new();
-    for event in events() {
-        if let RunEvent::StepFinished { step, .. } = event {
-            sentences.retain(|(known, _)| known != step);
-            sentences.push((*step, event));
-        }
-    }
-    let run = runs::fold(records);
-    let hits = run.numbered_hits().into_iter();
-    to_json(&Answer {
-        run: &run.id,
-        finished,
-        sentences: sentences.into_iter().map(|(_, event)| event).collect(),
-        sources: hits
-            .map(|(number, hit)| NumberedHit { number, hit })
-            .collect(),
-        warnings: events()
-            .filter(|event| matches!(event, RunEvent::Warned { .. }))
-            .collect(),
-    })
-}
-
 async fn explain(
     arguments: ExplainArguments,
     engine: &Engine,
-    caller: &mut Caller,
-) -> Result<Value, Problem> {
-    let records = runs::read(engine, &arguments.run)?;
+    caller: &Caller,
+) -> Result<Value, Refusal> {
+    let records = service::read(engine, &arguments.run)?;
     let Some(phrase) = arguments.expect.filter(|phrase| !phrase.trim().is_empty()) else {
         let steps: Vec<&Record> = records
             .iter()
-            .filter(|record| runs::is_step(record))
+            .filter(|record| service::is_step(record))
             .collect();
         return Ok(json!({ "records": to_json(&steps)? }));
     };
 
     engine.ready(caller).await?;
-    let run = runs::fold(&records);
+    let run = service::fold(&records);
     let mut traced = Vec::new();
     let command = Command::TracePassage {
         phrase: phrase.clone(),
         queries: PassageTrace::queries(&run),
         overrides: vec![("preset".to_owned(), run.preset.clone())],
     };
-    let observe = |record: Record| {
-        if let Event::Session(SessionEvent::PassageTraced { lookups, .. }) = record.event {
-            traced = lookups;
+    let observe = |record: &Arc<Record>| {
+        if let Event::Session(SessionEvent::PassageTraced { lookups, .. }) = &record.event {
+            traced.clone_from(lookups);
         }
-        None
     };
     engine.request(command, caller, observe).await?;
-    to_json(&PassageTrace::new(&run, &phrase, &traced))
+    Ok(to_json(&PassageTrace::new(&run, &phrase, &traced))?)
 }
 
 async fn measure(
     arguments: MeasureArguments,
     engine: &Engine,
-    caller: &mut Caller,
-) -> Result<Value, Problem> {
-    let run = runs::fold(&runs::read(engine, &arguments.run)?);
+    caller: &Caller,
+) -> Result<Value, Refusal> {
+    let run = service::fold(&service::read(engine, &arguments.run)?);
     let references = toml::Value::from(arguments.references).to_string();
     let command = Command::MeasureUtility {
         run: run.id.clone(),
@@ -406,39 +289,41 @@ async fn measure(
     };
 
     let mut measured = None;
-    let observe = |record: Record| match record.event {
+    let observe = |record: &Arc<Record>| match &record.event {
         Event::Session(SessionEvent::MeasurementProgressed {
             purpose,
             begun,
             total,
-        }) => Some(words::call(&purpose, (total > 0).then_some((begun, total)))),
-        Event::Session(SessionEvent::UtilityMeasured { utility, .. }) => {
-            measured = Some(utility);
-            None
+        }) => {
+            let progress = words::call(purpose, (*total > 0).then_some((*begun, *total)));
+            caller.report(one_line(&progress));
         }
-        Event::Run(_) | Event::Session(_) => None,
+        Event::Session(SessionEvent::UtilityMeasured { utility, .. }) => {
+            measured = Some(utility.clone());
+        }
+        Event::Run(_) | Event::Session(_) => {}
     };
     engine.request(command, caller, observe).await?;
-    to_json(&measured)
+    Ok(to_json(&measured)?)
 }
 
 async fn read_source(
     arguments: ReadSourceArguments,
     engine: &Engine,
-    caller: &mut Caller,
-) -> Result<Value, Problem> {
+    caller: &Caller,
+) -> Result<Value, Refusal> {
     let first = arguments.first_line.unwrap_or(1).max(1);
     let last = arguments
         .last_line
         .unwrap_or(first.saturating_add(SOURCE_LINES - 1));
     if last < first {
-        return Err(Problem::new(
+        return Err(Refusal::invalid(
             format!("the last line {last} is before the first line {first}"),
             "pass lines in increasing order",
         ));
     }
     let source = source(&arguments.document, [first, last], engine, caller).await?;
-    to_json(&lines_of(source))
+    Ok(to_json(&lines_of(source))?)
 }
 
 /// Reads a document of the corpus, or the part of a large one around the lines.
@@ -449,8 +334,8 @@ pub async fn source(
     document: &str,
     [first_line, last_line]: [u32; 2],
     engine: &Engine,
-    caller: &mut Caller,
-) -> Result<Source, Problem> {
+    caller: &Caller,
+) -> Result<Source, Refusal> {
     engine.ready(caller).await?;
     let command = Command::OpenSource {
         document: document.to_owned(),
@@ -458,14 +343,13 @@ pub async fn source(
         last_line,
     };
     let mut opened = None;
-    let observe = |record: Record| {
-        if let Event::Session(SessionEvent::SourceOpened { source }) = record.event {
-            opened = Some(source);
+    let observe = |record: &Arc<Record>| {
+        if let Event::Session(SessionEvent::SourceOpened { source }) = &record.event {
+            opened = Some(source.clone());
         }
-        None
     };
     engine.request(command, caller, observe).await?;
-    opened.ok_or_else(|| Problem::without_advice("the document was not read"))
+    opened.ok_or_else(|| Problem::without_advice("the document was not read").into())
 }
 
 /// Returns the lines of a source that were asked for, as text.
@@ -479,11 +363,4 @@ fn lines_of(mut source: Source) -> SourceLines {
     source.from_line = source.first_line;
     source.form = SourceForm::Lines;
     SourceLines { source, more_lines }
-}
-
-/// Returns the value that `--json` prints: through its text, in which a number has the digits of its own type.
-fn to_json(value: &impl Serialize) -> Result<Value, Problem> {
-    serde_json::to_string(value)
-        .and_then(|text| serde_json::from_str(&text))
-        .map_err(|error| Problem::without_advice(format!("the result cannot be written ({error})")))
 }

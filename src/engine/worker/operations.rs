@@ -12,8 +12,8 @@ use crate::engine::run::{Corpus, Run, Tools};
 use crate::engine::stages::link_builder;
 use crate::engine::stages::utility::{self, FinishedRun};
 use crate::event::{
-    Advice, Ask, ChunkText, CorpusCard, Flow, IndexReport, Link, LinkReport, Outcome, Problem,
-    Retrieval, RunEvent, SESSION, SessionEvent, StopFlag, TracedLookup,
+    Advice, Ask, ChunkText, CorpusCard, Embedding, Flow, IndexReport, Link, LinkReport, Outcome,
+    Problem, Retrieval, RunEvent, SESSION, SessionEvent, Side, StopFlag, TracedLookup,
 };
 use crate::index::{Collection, CoveredFolder, IndexError, LinkRecipe, Query, Search, Update};
 use crate::llm::{EntailmentJudge, LlmError, OpenGenerator, Reranker};
@@ -478,6 +478,38 @@ impl Worker {
         let vector = vectors.first().map(Vec::as_slice).unwrap_or_default();
         let fingerprint = &embedder.model.card().fingerprint;
         Ok(index.search(query, vector, fingerprint, &config.retriever)?)
+    }
+
+    /// Turns texts into vectors, each with what the embedder reads in front of that side of a search.
+    ///
+    /// # Errors
+    /// Settings; the embedder cannot be loaded, or fails.
+    pub fn embed(
+        &mut self,
+        texts: &[String],
+        side: Side,
+        publish: Publish<'_>,
+    ) -> Result<Embedding, WorkerError> {
+        let mut config = self.layers.config()?;
+        if !config.needs_embedder() {
+            // the settings do without vectors; a client asks for them
+            config.retriever.kind = RetrieverKind::Hybrid;
+        }
+        let session = &mut self.session;
+        let mut emit = |event| publish(session.record(event));
+        let LoadedEmbedder { model, counter } = self.models.embedder(&config, &mut emit)?;
+
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let vectors = match side {
+            Side::Document => model.embed(&texts)?,
+            Side::Query => model.embed_queries(&texts)?,
+        };
+        let tokens = texts.iter().map(|text| u64::from(counter.count(text)));
+        Ok(Embedding {
+            model: model.card().name.clone(),
+            vectors,
+            tokens: tokens.sum(),
+        })
     }
 
     /// Searches a phrase among the chunks of the open corpus and in the results of these queries,

@@ -89,6 +89,11 @@ impl Worker {
                 self.emit(SessionEvent::Searched { retrieval }, publish);
                 Ok(BackgroundTasks::default())
             }
+            Command::Embed { texts, side } => {
+                let embedding = self.embed(&texts, side, publish)?;
+                self.emit(SessionEvent::Embedded { embedding }, publish);
+                Ok(BackgroundTasks::default())
+            }
             Command::ListDocuments => {
                 let documents = self.documents();
                 self.emit(SessionEvent::DocumentsListed { documents }, publish);

@@ -1,10 +1,9 @@
-//! The state of the served folders, as the tool `status` returns it.
+//! The state of the served folders, as clients see it.
 
 use serde::Serialize;
 
 use crate::event::{
-    CorpusCard, Event, IndexProgress, ModelCard, Operation, Problem, Record, SessionEvent,
-    SkippedFile,
+    CorpusCard, IndexProgress, ModelCard, Operation, Problem, SessionEvent, SkippedFile,
 };
 
 /// Maximum number of remembered warnings; the oldest go first.
@@ -33,11 +32,8 @@ pub struct Status {
 }
 
 impl Status {
-    /// Applies a record of the session; those of runs change nothing.
-    pub fn apply(&mut self, record: &Record) {
-        let Event::Session(event) = &record.event else {
-            return;
-        };
+    /// Applies an event of the session.
+    pub fn apply(&mut self, event: &SessionEvent) {
         match event {
             SessionEvent::ModelLoaded { model, .. } => {
                 self.models.retain(|known| known.role != model.role);

@@ -1,14 +1,11 @@
-//! Requests to the engine thread, one after the other, in the order in which they came.
+//! Requests to the engine thread, one after the other.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rmcp::RoleServer;
-use rmcp::model::ProgressNotificationParam;
-use rmcp::service::RequestContext;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use crate::cli::hub::{Commands, Hub};
@@ -20,15 +17,17 @@ use crate::event::{
 };
 use crate::story::text::one_line;
 
+use super::caller::Caller;
+use super::live::{Follower, Live};
+use super::queue::Queue;
+use super::refusal::{Refusal, RefusalKind};
 use super::status::Status;
 
-/// Maximum number of requests that wait for the engine.
-const MAX_WAITING: usize = 64;
 /// Maximum wait for the first update of the index before a request uses what there is.
 const INDEX_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Takes the records of the request in progress.
-type Listener = mpsc::UnboundedSender<Record>;
+type Listener = mpsc::UnboundedSender<Arc<Record>>;
 
 /// The engine behind a server.
 pub struct Engine {
@@ -39,11 +38,9 @@ pub struct Engine {
     commands: Commands,
     stop: StopFlag,
     status: watch::Receiver<Status>,
+    live: Arc<Live>,
     listener: Arc<Mutex<Option<Listener>>>,
-    /// Holds one permit: for the request that the engine works on.
-    turn: Semaphore,
-    /// Holds a permit for each request that may wait.
-    places: Semaphore,
+    queue: Queue,
 }
 
 impl Engine {
@@ -61,10 +58,16 @@ impl Engine {
             presets: preset_names(&paths.config.join("presets")),
             ..Status::default()
         });
+        let live: Arc<Live> = Arc::default();
         let listener: Arc<Mutex<Option<Listener>>> = Arc::default();
+        let shown = Arc::clone(&live);
         let taker = Arc::clone(&listener);
         let sink = Box::new(move |record: Record| {
-            sender.send_modify(|status| status.apply(&record));
+            let record = Arc::new(record);
+            match &record.event {
+                Event::Session(event) => sender.send_modify(|status| status.apply(event)),
+                Event::Run(_) => shown.apply(&record),
+            }
             let taker = taker.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(taker) = taker.as_ref() {
                 // a request that was dropped needs no more records
@@ -83,9 +86,9 @@ impl Engine {
             commands,
             stop,
             status,
+            live,
             listener,
-            turn: Semaphore::new(1),
-            places: Semaphore::new(MAX_WAITING),
+            queue: Queue::default(),
         };
         Ok((hub, engine))
     }
@@ -109,6 +112,11 @@ impl Engine {
         own.contains(&run.run) || (run.folders.is_some() && run.folders == served)
     }
 
+    /// Returns the records of the run in progress, or of the last one; `None` for any other.
+    pub fn follow(&self, run: &str) -> Option<Follower> {
+        self.live.follow(run)
+    }
+
     /// Returns the state of the served folders.
     pub fn status(&self) -> Status {
         self.status.borrow().clone()
@@ -119,16 +127,15 @@ impl Engine {
     ///
     /// # Errors
     /// When there is nothing to search.
-    pub async fn ready(&self, caller: &mut Caller) -> Result<(), Problem> {
+    pub async fn ready(&self, caller: &Caller) -> Result<(), Refusal> {
         let mut status = self.status.clone();
-        let cancellation = caller.context.ct.clone();
         let wait = async {
             while !status.borrow_and_update().is_settled {
                 let line = status.borrow().indexing.clone().and_then(|progress| {
                     progress_line(&SessionEvent::IndexProgressed { progress })
                 });
                 if let Some(line) = line {
-                    caller.report(&line).await;
+                    caller.report(one_line(&line));
                 }
                 if status.changed().await.is_err() {
                     return;
@@ -137,7 +144,7 @@ impl Engine {
         };
         tokio::select! {
             _ = timeout(INDEX_PATIENCE, wait) => {}
-            () = cancellation.cancelled() => return Err(cancelled()),
+            () = caller.cancelled.cancelled() => return Err(Refusal::cancelled()),
         }
 
         let status = self.status();
@@ -146,7 +153,7 @@ impl Engine {
         }
         let folders = status.corpus.as_ref().map(CorpusCard::arguments);
         let folders = folders.unwrap_or_else(|| "the folder".to_owned());
-        Err(match status.problem {
+        let problem = match status.problem {
             Some(problem) => problem,
             None if status.is_settled => Problem::new(
                 format!("no readable document in {folders}"),
@@ -154,32 +161,29 @@ impl Engine {
             ),
             None => Problem::new(
                 format!("{folders} is being indexed for the first time"),
-                "`status` shows the progress; try again when documents are there",
+                "the status shows the progress; try again when documents are there",
             ),
-        })
+        };
+        let kind = RefusalKind::Unavailable {
+            retry_after: INDEX_PATIENCE,
+        };
+        Err(Refusal::new(kind, problem))
     }
 
-    /// Sends a command and passes the records of its answer to `observe`, whose text, if any, is reported as progress.
-    /// A request that the client cancels stops the command.
+    /// Sends a command when it is this client's turn, and passes the records of its answer to `observe`. A request that
+    /// is cancelled leaves the queue, or stops the command.
     ///
     /// # Errors
     /// The problem that the engine reports; too many requests; a request that was cancelled.
     pub async fn request(
         &self,
         command: Command,
-        caller: &mut Caller,
-        mut observe: impl FnMut(Record) -> Option<String> + Send,
-    ) -> Result<(), Problem> {
-        let busy = |_| {
-            Problem::new(
-                "too many requests wait",
-                "wait for an answer, then try again",
-            )
-        };
-        let _place = self.places.try_acquire().map_err(busy)?;
+        caller: &Caller,
+        mut observe: impl FnMut(&Arc<Record>) + Send,
+    ) -> Result<(), Refusal> {
         let _turn = tokio::select! {
-            turn = self.turn.acquire() => turn.map_err(|_| ended())?,
-            () = caller.context.ct.cancelled() => return Err(cancelled()),
+            turn = self.queue.turn(&caller.client) => turn?,
+            () = caller.cancelled.cancelled() => return Err(Refusal::cancelled()),
         };
 
         let operation = command.operation();
@@ -191,26 +195,23 @@ impl Engine {
         let mut is_stopped = false;
         loop {
             let record = tokio::select! {
-                record = records.recv() => record.ok_or_else(ended)?,
-                () = caller.context.ct.cancelled(), if !is_stopped => {
+                record = records.recv() => record.ok_or_else(Refusal::ended)?,
+                () = caller.cancelled.cancelled(), if !is_stopped => {
                     is_stopped = true;
                     self.stop.stop();
                     continue;
                 }
             };
-            let end = End::of(&record, operation);
-            if let Some(text) = observe(record) {
-                caller.report(&text).await;
-            }
-            match end {
+            observe(&record);
+            match End::of(&record, operation) {
                 None => {}
                 Some(_) if is_stopped => {
                     // the stop may have reached the update of the index behind the command
                     self.commands.send(Command::Refresh);
-                    return Err(cancelled());
+                    return Err(Refusal::cancelled());
                 }
                 Some(End::Done) => return Ok(()),
-                Some(End::Failed(problem)) => return Err(problem),
+                Some(End::Failed(refusal)) => return Err(refusal),
             }
         }
     }
@@ -232,7 +233,7 @@ impl Drop for Deaf<'_> {
 /// How a command ended.
 enum End {
     Done,
-    Failed(Problem),
+    Failed(Refusal),
 }
 
 impl End {
@@ -242,6 +243,7 @@ impl End {
             Event::Run(RunEvent::RunFinished { .. })
             | Event::Session(
                 SessionEvent::Searched { .. }
+                | SessionEvent::Embedded { .. }
                 | SessionEvent::DocumentsListed { .. }
                 | SessionEvent::SourceOpened { .. }
                 | SessionEvent::PassageTraced { .. }
@@ -251,50 +253,18 @@ impl End {
                 operation: failed,
                 problem,
             }) if *failed == operation || *failed == Operation::Engine => {
-                Some(Self::Failed(problem.clone()))
+                let kind = match failed {
+                    Operation::Engine => RefusalKind::Failed,
+                    _ => RefusalKind::Refused,
+                };
+                Some(Self::Failed(Refusal::new(kind, problem.clone())))
             }
             Event::Session(SessionEvent::OperationStopped { operation: stopped })
                 if *stopped == operation =>
             {
-                Some(Self::Failed(cancelled()))
+                Some(Self::Failed(Refusal::cancelled()))
             }
             Event::Run(_) | Event::Session(_) => None,
         }
-    }
-}
-
-fn ended() -> Problem {
-    Problem::new("the engine has ended", "restart the server")
-}
-
-fn cancelled() -> Problem {
-    Problem::without_advice("the request was cancelled")
-}
-
-/// The client behind a request.
-pub struct Caller {
-    context: RequestContext<RoleServer>,
-    /// Number of lines of progress that were reported.
-    reported: u32,
-}
-
-impl Caller {
-    pub fn new(context: RequestContext<RoleServer>) -> Self {
-        Self {
-            context,
-            reported: 0,
-        }
-    }
-
-    /// Reports a line of progress, if the client asked for it.
-    async fn report(&mut self, text: &str) {
-        let Some(token) = self.context.meta.get_progress_token() else {
-            return;
-        };
-        self.reported += 1;
-        let progress = ProgressNotificationParam::new(token, f64::from(self.reported))
-            .with_message(one_line(text));
-        // a client that has left needs no progress
-        let _ = self.context.peer.notify_progress(progress).await;
     }
 }

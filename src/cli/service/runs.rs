@@ -1,18 +1,20 @@
 //! Recorded runs as clients see them: those over the served folders.
 
+use std::borrow::Borrow;
 use std::path::Path;
 
-use crate::event::{Event, Problem, Record, RunEvent, RunSummary};
+use crate::event::{Event, Record, RunEvent, RunSummary};
 use crate::story::Run;
 use crate::trace::{list_runs, read_run};
 
 use super::engine::Engine;
+use super::refusal::Refusal;
 
 /// Returns the runs that clients may read, newest first.
 ///
 /// # Errors
 /// When the folder of recorded runs cannot be listed.
-pub fn list(engine: &Engine) -> Result<Vec<RunSummary>, Problem> {
+pub fn list(engine: &Engine) -> Result<Vec<RunSummary>, Refusal> {
     let mut runs = list_runs(&engine.sessions)?;
     runs.retain(|run| engine.can_read(run));
     Ok(runs)
@@ -22,20 +24,21 @@ pub fn list(engine: &Engine) -> Result<Vec<RunSummary>, Problem> {
 ///
 /// # Errors
 /// An id of no run that clients may read; a damaged file.
-pub fn read(engine: &Engine, id: &str) -> Result<Vec<Record>, Problem> {
+pub fn read(engine: &Engine, id: &str) -> Result<Vec<Record>, Refusal> {
     let runs = list(engine)?;
     let run = runs.iter().find(|run| run.run == id).ok_or_else(|| {
-        Problem::new(
+        Refusal::missing(
             format!("no run {id:?} over these folders is recorded"),
-            "pass the `run` of an answer of `ask`, or one that resources/list names; with record.enabled=false there are none",
+            "pass the `run` of an answer, or one that the list of runs names; with record.enabled=false there are none",
         )
     })?;
     Ok(read_run(Path::new(&run.file))?)
 }
 
 /// Returns the run that the records describe.
-pub fn fold(records: &[Record]) -> Run {
-    let mut run = Run::new(records.first().map_or("", |record| &record.run));
+pub fn fold<R: Borrow<Record>>(records: &[R]) -> Run {
+    let mut records = records.iter().map(Borrow::borrow).peekable();
+    let mut run = Run::new(records.peek().map_or("", |record| &record.run));
     for record in records {
         if let Event::Run(event) = &record.event {
             run.apply(event, record.t_us);

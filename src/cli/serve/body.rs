@@ -1,0 +1,82 @@
+//! The bodies of requests, within limits of size and time.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+use tokio_stream::StreamExt as _;
+
+use super::reply::Failure;
+
+/// Maximum size of a body.
+pub const MAX_BODY_BYTES: usize = 8 << 20;
+/// A body that is larger is read up to here before it is refused, so that its sender gets to read the reply.
+const MAX_DISCARDED_BYTES: usize = 64 << 20;
+/// Maximum time in which a body arrives.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Reads a body of JSON.
+///
+/// # Errors
+/// A body of another type, one that is too large or too slow, that is no JSON or lacks what `T` has.
+pub async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Failure> {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok());
+    let essence = kind.and_then(|kind| kind.split(';').next());
+    if !essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json")) {
+        return Err(Failure::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            "the body has no type that is understood: send JSON with `Content-Type: application/json`",
+        ));
+    }
+
+    let bytes = read(body).await?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        Failure::invalid(format!(
+            "the body does not fit ({error}): /openapi.json describes it"
+        ))
+    })
+}
+
+async fn read(body: Body) -> Result<Vec<u8>, Failure> {
+    let mut received = 0;
+    let mut bytes = Vec::new();
+    let mut data = body.into_data_stream();
+    let read = timeout(PATIENCE, async {
+        while let Some(part) = data.next().await {
+            let part = part.map_err(|_| Failure::invalid("the body ends early: send it again"))?;
+            received += part.len();
+            if received <= MAX_BODY_BYTES {
+                bytes.extend_from_slice(&part);
+            } else if received > MAX_DISCARDED_BYTES {
+                break;
+            }
+        }
+        Ok::<_, Failure>(())
+    });
+    match read.await {
+        Ok(read) => read?,
+        Err(_) => {
+            return Err(Failure::new(
+                StatusCode::REQUEST_TIMEOUT,
+                "request_timeout",
+                "the body arrives too slowly: send it again",
+            ));
+        }
+    }
+
+    if received > MAX_BODY_BYTES {
+        let limit = MAX_BODY_BYTES >> 20;
+        return Err(Failure::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "request_too_large",
+            format!("a body has at most {limit} MiB: send several requests"),
+        ));
+    }
+    Ok(bytes)
+}

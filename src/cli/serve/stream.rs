@@ -1,0 +1,81 @@
+//! Replies of server-sent events.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::Response;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_stream::StreamExt as _;
+use tokio_stream::wrappers::ReceiverStream;
+
+/// Events that wait for a slow client.
+const MAX_WAITING: usize = 64;
+/// A client that reads nothing for this time has left.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A client hears something at least this often, so that it and what is between knows that the server works.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Sends the events of a reply.
+pub struct Events(mpsc::Sender<String>);
+
+/// The client of a reply no longer reads.
+#[derive(Debug)]
+pub struct Left;
+
+impl Events {
+    /// Sends an event.
+    ///
+    /// # Errors
+    /// When the client has left.
+    pub async fn send(&self, data: &str) -> Result<(), Left> {
+        self.write(format!("data: {data}\n\n")).await
+    }
+
+    /// Sends an event with its number, from which the client may continue.
+    ///
+    /// # Errors
+    /// When the client has left.
+    pub async fn send_numbered(&self, number: u64, data: &str) -> Result<(), Left> {
+        self.write(format!("id: {number}\ndata: {data}\n\n")).await
+    }
+
+    /// Waits for work while the client is kept waiting.
+    ///
+    /// # Errors
+    /// When the client has left.
+    pub async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, Left> {
+        let mut work = std::pin::pin!(work);
+        loop {
+            match timeout(KEEP_ALIVE, &mut work).await {
+                Ok(done) => return Ok(done),
+                Err(_) => self.write(": \n\n".to_owned()).await?,
+            }
+        }
+    }
+
+    async fn write(&self, text: String) -> Result<(), Left> {
+        match timeout(PATIENCE, self.0.send(text)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(Left),
+        }
+    }
+}
+
+/// Opens a reply of events. `held` is dropped when the client has read all of it, or has left.
+pub fn open(held: impl Send + 'static) -> (Events, Response) {
+    let (sender, receiver) = mpsc::channel(MAX_WAITING);
+    let events = ReceiverStream::new(receiver).map(move |text: String| {
+        let _ = &held;
+        Ok::<_, Infallible>(text)
+    });
+    let mut response = Response::new(Body::from_stream(events));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    // a proxy must not hold events back
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    (Events(sender), response)
+}
