@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::config::{Paths, demo_corpus};
 use crate::engine::{Calibration, ProbeQuestion};
 use crate::eval::QuestionSet;
-use crate::event::{Advice, ProbeCard, Problem, StatePosition, harmless};
+use crate::event::{Advice, ProbeCard, ProbeLabels, ProbeTurns, Problem, StatePosition, harmless};
 use crate::probe::{self, ProbeError};
 use crate::story::words;
 
@@ -135,6 +135,7 @@ fn read_questions(files: &[PathBuf], out: &mut Output) -> Result<Vec<ProbeQuesti
                         .into_iter()
                         .map(|place| place.quote)
                         .collect(),
+                    answers: question.answers,
                     held_out: question.split == HELD_OUT,
                 });
             }
@@ -284,8 +285,16 @@ fn described(file: &Path, card: &ProbeCard) -> String {
         StatePosition::FirstToken => "the first token of a sentence",
         StatePosition::LastPromptToken => "the token before a sentence",
     };
+    let turns = match card.turns {
+        ProbeTurns::Multi => "sentences after those before them",
+        ProbeTurns::Single => "first sentences alone",
+    };
+    let labels = match card.labels {
+        ProbeLabels::SemanticEntropy => "their semantic entropy",
+        ProbeLabels::Accuracy => "whether the answer is right",
+    };
     let mut text = format!(
-        "{}\n  for {} (fingerprint {}), {} layers of width {}\n  reads {position} in every layer but the first; {} hidden units; seed {}\n  certain up to a semantic entropy of {:.3} nats over {} samples (lambda {})\n  trained on {} questions: {} certain and {} uncertain sentences\n",
+        "{}\n  for {} (fingerprint {}), {} layers of width {}\n  reads {position} in every layer but the first; {} hidden units; seed {}\n  trained on {turns}, labelled by {labels}\n  certain up to a semantic entropy of {:.3} nats over {} samples (lambda {})\n  trained on {} questions: {} certain and {} uncertain sentences\n",
         file.display(),
         card.generator,
         &card.fingerprint[..card.fingerprint.len().min(12)],

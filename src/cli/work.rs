@@ -467,6 +467,9 @@ fn summary(report: &IndexReport) -> String {
         report.embedded,
         report.reused,
     );
+    if let Some(neighbours) = report.neighbours {
+        text.push_str(&format!("{}\n", words::joined(neighbours)));
+    }
     if !report.skipped.is_empty() {
         text.push_str(&format!("{} skipped:\n", report.skipped.len()));
     }

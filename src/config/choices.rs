@@ -1,5 +1,6 @@
 //! Settings that are a choice among names, and those that are a name or something else.
 
+use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use super::value::{SettingType, named, one_of};
@@ -226,6 +227,13 @@ choices! {
         /// The likeliest label, as a parsed reply gives it.
         Mode = "mode",
     }
+    /// The threshold of the scores of graded chunks.
+    ThresholdKind {
+        /// From their mean and variance (ChunkRAG, algorithm 1).
+        Dynamic = "dynamic",
+        /// The generator is shown the scores and names it (ChunkRAG, appendix A.1).
+        Generator = "generator",
+    }
     /// The answers without a chunk that make it necessary, compared with the answer with it.
     NecessaryWhen {
         /// Those that are not equivalent to it (DENSE-RAG, algorithm 3).
@@ -268,6 +276,8 @@ choices! {
         SemanticEntropy = "semantic_entropy",
         /// The probability of the sentence's least likely token (FLARE).
         TokenProbability = "token_probability",
+        /// The entropy of its words times the attention that they get (DRAGIN).
+        AttendedEntropy = "attended_entropy",
     }
     /// The text that becomes the query of a retrieval.
     QueryKind {
@@ -283,6 +293,8 @@ choices! {
         UncertaintyAware = "uncertainty_aware",
         /// The words of the uncertain sentence that the model was certain of (FLARE).
         CertainWords = "certain_words",
+        /// The words before the uncertain one that it attends to most (DRAGIN).
+        AttendedWords = "attended_words",
         /// Two queries whose hits are taken in turn: the last accepted sentence (before the first
         /// one, the question), and the uncertain sentence itself.
         InTurn = "in_turn",
@@ -483,6 +495,144 @@ impl SettingType for GpuLayers {
         match self {
             Self::Auto => Value::String("auto".to_owned()),
             Self::Count(layers) => layers.to_value(),
+        }
+    }
+}
+
+/// Minimum similarity at which neighbouring sentences are one chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum MinSimilarity {
+    /// A cosine similarity.
+    Cosine(f32),
+    /// The percentile of the similarities of a document.
+    Percentile(Percentile),
+}
+
+/// A percentile, in 0..=100: `p75` as text.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Percentile(f32);
+
+impl From<f32> for MinSimilarity {
+    fn from(cosine: f32) -> Self {
+        Self::Cosine(cosine)
+    }
+}
+
+impl From<Percentile> for String {
+    fn from(percentile: Percentile) -> Self {
+        format!("p{}", percentile.0)
+    }
+}
+
+impl TryFrom<String> for Percentile {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let number = text
+            .strip_prefix('p')
+            .and_then(|number| number.parse().ok());
+        number
+            .filter(|number| (0.0..=100.0).contains(number))
+            .map(Self)
+            .ok_or_else(|| format!("`{text}` is no percentile"))
+    }
+}
+
+impl Percentile {
+    /// Returns its number, in 0..=100.
+    pub fn number(self) -> f32 {
+        self.0
+    }
+}
+
+impl MinSimilarity {
+    /// Returns the similarity that neighbours need in a document with these similarities. Between two
+    /// of them a percentile is interpolated; without any, nothing is similar enough.
+    pub fn within(self, similarities: &[f32]) -> f32 {
+        let percentile = match self {
+            Self::Cosine(cosine) => return cosine,
+            Self::Percentile(percentile) => f64::from(percentile.0) / 100.0,
+        };
+        let mut known: Vec<f32> = similarities
+            .iter()
+            .copied()
+            .filter(|one| !one.is_nan())
+            .collect();
+        known.sort_by(f32::total_cmp);
+        let Some(last) = known.len().checked_sub(1) else {
+            return f32::INFINITY;
+        };
+        let at = percentile * last as f64;
+        let below = known[at.floor() as usize];
+        let above = known[at.ceil() as usize];
+        below + (above - below) * at.fract() as f32
+    }
+}
+
+impl SettingType for MinSimilarity {
+    fn takes() -> String {
+        "a number from -1 to 1, or a percentile such as `p75`".to_owned()
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let cosine = match value {
+            Value::String(text) => {
+                if let Ok(percentile) = Percentile::try_from(text.clone()) {
+                    return Some(Self::Percentile(percentile));
+                }
+                // flags and the environment pass numbers as text
+                text.parse().ok()?
+            }
+            other => f32::from_value(other)?,
+        };
+        (-1.0..=1.0)
+            .contains(&cosine)
+            .then_some(Self::Cosine(cosine))
+    }
+
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Cosine(cosine) => cosine.to_value(),
+            Self::Percentile(percentile) => Value::String((*percentile).into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The golden numbers are those of `numpy.percentile`.
+    #[test]
+    fn a_percentile_lies_between_the_similarities_of_a_document() {
+        let similarities = [0.9, 0.1, f32::NAN, 0.4, 0.35, 0.62];
+        let cases = [
+            ("p0", 0.1),
+            ("p25", 0.35),
+            ("p40", 0.38),
+            ("p75", 0.62),
+            ("p90", 0.788),
+            ("p100", 0.9),
+            ("0.6", 0.6),
+        ];
+        for (text, expected) in cases {
+            let value = Value::String(text.to_owned());
+            let least = MinSimilarity::from_value(&value).expect("valid");
+            let found = least.within(&similarities);
+            assert!((found - expected).abs() < 1e-6, "{text}: {found}");
+            let json = serde_json::to_string(&least).expect("written");
+            assert_eq!(
+                serde_json::from_str::<MinSimilarity>(&json).expect("read"),
+                least
+            );
+        }
+        let least = MinSimilarity::from_value(&Value::String("p10".to_owned())).expect("valid");
+        assert_eq!(least.within(&[]), f32::INFINITY);
+        for wrong in ["p", "p101", "p-1", "2", "x"] {
+            let value = Value::String(wrong.to_owned());
+            assert_eq!(MinSimilarity::from_value(&value), None, "{wrong}");
         }
     }
 }

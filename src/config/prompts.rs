@@ -63,6 +63,8 @@ prompts! {
     GradeReflect = "grade_reflect" or "paper/grade_reflect",
     /// Two ratings of the relevance, checked by a critic of names, dates and numbers.
     GradeCritic = "grade_critic" or "paper/grade_critic",
+    /// The threshold of the scores of the chunks, between 0 and 1.
+    Threshold = "threshold" or "paper/threshold",
     /// Whether a text is relevant to the question, 1 or 0.
     JudgeRelevant = "judge_relevant" or "paper/judge_relevant",
     /// A follow-up question, rewritten to stand alone.
@@ -320,6 +322,7 @@ mod tests {
                 PromptName::Grade,
                 PromptName::GradeReflect,
                 PromptName::GradeCritic,
+                PromptName::Threshold,
             ]
             .contains(prompt);
             assert_eq!(of(&paper).ends_with(':'), is_begun, "{prompt:?}");

@@ -8,7 +8,7 @@ use super::choices::*;
 use super::declare::{Reader, Setting, settings};
 use super::value::SettingType;
 use super::{DocumentFilter, Location};
-use crate::event::{Fusion, StatePosition};
+use crate::event::{Fusion, ProbeLabels, ProbeTurns, StatePosition};
 
 settings! {
     /// All settings.
@@ -121,8 +121,10 @@ settings! {
         overlap_tokens: u32 = 64, in 0..=65_536;
         /// fixed: maximum sentences per chunk; 0 = no limit.
         max_sentences: u32 = 0, in 0..=65_536;
-        /// semantic: minimum cosine similarity of neighbouring sentences in one chunk.
-        min_similarity: f32 = 0.6, in -1..=1;
+        /// semantic: minimum cosine similarity of neighbouring sentences in one chunk; pN is the Nth
+        /// percentile of the similarities in a document: with p75 a quarter of the neighbours join,
+        /// whatever the embedder.
+        min_similarity: MinSimilarity = MinSimilarity::Cosine(0.6);
         /// semantic: maximum characters per chunk; 0 = no limit.
         max_characters: u32 = 0, in 0..=1_000_000;
     }
@@ -219,7 +221,9 @@ settings! {
         reflect_weight: f32 = 0.3, in 0..=1_000_000;
         /// graded: weight of the critic's grade.
         critic_weight: f32 = 0.4, in 0..=1_000_000;
-        /// graded: minimum variance of the scores for their mean to be the threshold; below it the
+        /// graded: what the score of a chunk must reach.
+        threshold: ThresholdKind = ThresholdKind::Dynamic;
+        /// dynamic: minimum variance of the scores for their mean to be the threshold; below it the
         /// threshold is the mean plus the standard deviation.
         min_variance: f32 = 0.01, in 0..=1;
         /// Number of best chunks kept when none passes; 0 leaves the context empty.
@@ -310,6 +314,9 @@ settings! {
         /// token_probability: a sentence is uncertain if its least likely token has a probability
         /// below this.
         token_probability_threshold: f32 = 0.8, in 0..=1;
+        /// attended_entropy: a sentence is uncertain if a word is above this, in nats; the attention
+        /// of a word that is attended to as much as the others counts 1.
+        attended_entropy_threshold: f32 = 1.0, in 0..=100;
         /// Weights file of the probe; auto takes the one trained for the generator.
         probe: ProbeFile = ProbeFile::Auto;
         /// If uncertainty rises by more than this after retrieval, retry once with more passages.
@@ -332,6 +339,8 @@ settings! {
         /// certain_words: the query leaves out the words that have a token with a probability below
         /// this.
         min_probability: f32 = 0.4, in 0..=1;
+        /// attended_words: the number of words of the query.
+        attended_words: u32 = 25, in 1..=1000;
     }
 
     /// Training of a probe, and sampling of sentences for their semantic entropy.
@@ -347,6 +356,11 @@ settings! {
         questions: u32 = 400, in 1..=1_000_000, for ProbeJournal ProbeTraining;
         /// Passages from which uncertain sentences are regenerated while collecting.
         passages: ProbePassages = ProbePassages::Retrieved, for ProbeJournal ProbeTraining;
+        /// What separates the sentences that a probe is trained to keep from those that it is trained to
+        /// retrieve for; auto takes a probe that was trained so.
+        labels: ProbeLabels = ProbeLabels::SemanticEntropy, for ProbeTraining;
+        /// The sentences that a probe is trained on; auto takes a probe that was trained so.
+        turns: ProbeTurns = ProbeTurns::Multi, for ProbeTraining;
         /// Weight of the feature variances in the choice of the entropy that separates certain from
         /// uncertain sentences.
         lambda: f64 = 0.1, in 0..=1_000_000, for ProbeJournal ProbeTraining;

@@ -3,7 +3,7 @@
 use toml::Value;
 
 use super::{DocumentFilter, Location};
-use crate::event::{Fusion, StatePosition};
+use crate::event::{Fusion, ProbeLabels, ProbeTurns, StatePosition};
 
 /// A name that a setting may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,6 +200,20 @@ named! {
     Fusion {
         [doc = " Weighted sum of both scores, each normalised to 0..1."] Weighted = "weighted",
         [doc = " Reciprocal rank fusion."] Rrf = "rrf",
+    }
+}
+
+named! {
+    ProbeLabels {
+        [doc = " Whether the semantic entropy of the sentence is low."] SemanticEntropy = "semantic_entropy",
+        [doc = " Whether the answer that it is part of is right; the questions must have answers."] Accuracy = "accuracy",
+    }
+}
+
+named! {
+    ProbeTurns {
+        [doc = " Every sentence, after those before it, and again with retrieved passages."] Multi = "multi",
+        [doc = " The first sentence of an answer alone, from the question."] Single = "single",
     }
 }
 

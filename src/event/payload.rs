@@ -231,6 +231,9 @@ pub struct IndexReport {
     pub embedded: u64,
     /// Chunks whose vector was known already.
     pub reused: u64,
+    /// With chunks by meaning: the neighbouring sentences of the corpus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<NeighbouringSentences>,
     /// Files that are not in the index and why.
     pub skipped: Vec<SkippedFile>,
     /// Files that are in the index, with what could not be read of them.
@@ -246,6 +249,13 @@ pub struct NotedFile {
     pub path: String,
     /// As in `read as windows-1251: it is not UTF-8`.
     pub note: String,
+}
+
+/// Pairs of neighbouring sentences, and those of them that are in one chunk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NeighbouringSentences {
+    pub pairs: u64,
+    pub joined: u64,
 }
 
 impl IndexReport {
@@ -606,6 +616,9 @@ pub enum UncertaintyMeasure {
     Probe,
     /// 1 - the probability of the sentence's least likely token, in 0..=1.
     TokenProbability,
+    /// The largest entropy of the sentence's words, each times its share of the attention of the words
+    /// after it and the number of words, nats.
+    AttendedEntropy,
 }
 
 /// The decision of a gate about a sentence.

@@ -14,6 +14,28 @@ pub enum StatePosition {
     LastPromptToken,
 }
 
+/// What a training sentence of a probe is labelled by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeLabels {
+    /// Whether its semantic entropy is low.
+    #[default]
+    SemanticEntropy,
+    /// Whether the answer that it is part of is right.
+    Accuracy,
+}
+
+/// The sentences that a probe is trained on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeTurns {
+    /// Every sentence of an answer, after those before it, and again with retrieved passages.
+    #[default]
+    Multi,
+    /// The first sentence alone, from the question.
+    Single,
+}
+
 /// The gate of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GateCard {
@@ -39,6 +61,10 @@ pub struct ProbeCard {
     pub layers: u32,
     pub width: u32,
     pub position: StatePosition,
+    #[serde(default)]
+    pub labels: ProbeLabels,
+    #[serde(default)]
+    pub turns: ProbeTurns,
     /// Units of the hidden layer.
     pub hidden: u32,
     /// The semantic entropy that separates certain from uncertain sentences, nats, and the weight

@@ -9,6 +9,7 @@ use super::reading::{Body, ReadDocument};
 use super::similarity_cache::{CacheKey, Neighbours, SimilarityCache};
 use super::update::Halt;
 use crate::corpus::{Chunk, Document, SemanticSplit, Sentences, TokenCounter, chunks_at};
+use crate::event::saturating_u32;
 
 /// A document with its chunks.
 pub(super) struct ChunkedDocument {
@@ -39,10 +40,16 @@ impl Chunker<'_, '_> {
         self.chunk_new(&documents, &embedder)?;
 
         let mut chunked = Vec::with_capacity(documents.len());
-        for ReadDocument { path, entry, body } in documents {
+        for ReadDocument {
+            path,
+            mut entry,
+            body,
+        } in documents
+        {
             let chunks = match body {
                 Body::Chunks(chunks) => chunks,
-                Body::Sentences(document, _, split) => {
+                Body::Sentences(document, sentences, split) => {
+                    entry.sentences = saturating_u32(sentences.count());
                     let key = CacheKey::of(&document, split, &embedder);
                     let spans = self.cache.find(&key, &document)?;
                     chunks_at(&document, &spans.unwrap_or_default(), self.counter)

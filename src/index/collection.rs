@@ -11,7 +11,8 @@ use super::{ChunkLinks, Index, IndexError, LinkRecipe, LinkedState, Rechunked, S
 use crate::config::{Config, CorpusSettings, RetrieverSettings};
 use crate::corpus::{SemanticSplit, TokenCounter};
 use crate::event::{
-    ChunkText, CorpusCard, Flow, IndexReport, Retrieval, SessionEvent, Source, TracedChunk,
+    ChunkText, CorpusCard, Flow, IndexReport, NeighbouringSentences, Retrieval, SessionEvent,
+    Source, TracedChunk,
 };
 use crate::llm::{Embedder, LlmError, Random};
 
@@ -403,6 +404,13 @@ fn sum(one: IndexReport, other: IndexReport) -> IndexReport {
         updated,
         embedded: one.embedded + other.embedded,
         reused: one.reused + other.reused,
+        neighbours: match (one.neighbours, other.neighbours) {
+            (Some(one), Some(other)) => Some(NeighbouringSentences {
+                pairs: one.pairs + other.pairs,
+                joined: one.joined + other.joined,
+            }),
+            (known, None) | (None, known) => known,
+        },
         skipped: [one.skipped, other.skipped].concat(),
         noted: [one.noted, other.noted].concat(),
         wall_ms: one.wall_ms + other.wall_ms,

@@ -96,6 +96,9 @@ pub(super) struct DocumentEntry {
     pub blake3: String,
     pub language: String,
     pub chunks: u32,
+    /// Number of sentences that its chunks were joined from; 0 for chunks of a fixed size.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sentences: u32,
     /// Name of its format.
     #[serde(default)]
     pub format: String,
@@ -106,6 +109,14 @@ pub(super) struct DocumentEntry {
     /// The library and the settings that read a binary file; empty for text.
     #[serde(default)]
     pub reading: String,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Manifest {

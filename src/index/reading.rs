@@ -168,6 +168,7 @@ fn split(file: &FoundFile, document: Document, blake3: String, how: &How) -> Out
         blake3,
         language: document.language.to_owned(),
         chunks: 0,
+        sentences: 0,
         format: document.format.name.to_owned(),
         metadata: document.metadata.clone(),
         note: document.note.clone(),

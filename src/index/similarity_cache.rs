@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::error::FileError;
 use super::vectors::dot;
 use crate::append_log::AppendLog;
+use crate::config::MinSimilarity;
 use crate::corpus::{Document, SemanticSplit};
 use crate::files::{self, Links};
 
@@ -29,12 +30,19 @@ impl CacheKey {
         let mut hasher = blake3::Hasher::new();
         hasher
             .update(&tokens.to_le_bytes())
-            .update(&similarity.to_le_bytes())
+            .update(&similarity_bytes(similarity))
             .update(&characters.to_le_bytes())
             .update(embedder.as_bytes())
             .update(&[0])
             .update(document.text.as_bytes());
         Self(hasher.finalize().to_hex()[..32].to_owned())
+    }
+}
+
+fn similarity_bytes(similarity: MinSimilarity) -> Vec<u8> {
+    match similarity {
+        MinSimilarity::Cosine(cosine) => cosine.to_le_bytes().to_vec(),
+        MinSimilarity::Percentile(percentile) => String::from(percentile).into_bytes(),
     }
 }
 
@@ -172,7 +180,7 @@ mod tests {
 
     const SPLIT: SemanticSplit = SemanticSplit {
         tokens: 64,
-        similarity: 0.6,
+        similarity: MinSimilarity::Cosine(0.6),
         characters: 0,
     };
 
@@ -235,7 +243,7 @@ mod tests {
             key(
                 "Ann sails.",
                 SemanticSplit {
-                    similarity: 0.8,
+                    similarity: 0.8.into(),
                     ..SPLIT
                 },
                 "one"

@@ -8,7 +8,7 @@ use super::chunking::{ChunkedDocument, Chunker};
 use super::draft::Draft;
 use super::error::FileError;
 use super::graph::Graph;
-use super::manifest::{Recipe, SkippedEntry};
+use super::manifest::{Manifest, Recipe, SkippedEntry};
 use super::plan::Plan;
 use super::progress::{Position, Progress};
 use super::reading::{Candidate, How, Outcome, Reader};
@@ -17,7 +17,8 @@ use super::{Index, IndexError, Update};
 use crate::config::{Config, CorpusSettings};
 use crate::corpus::{self, CorpusError, FoundFile, ReadOptions, SplitMethod, TokenCounter, Walked};
 use crate::event::{
-    Flow, IndexPhase, IndexReport, ModelCard, NotedFile, SessionEvent, SkippedFile, elapsed_ms,
+    Flow, IndexPhase, IndexReport, ModelCard, NeighbouringSentences, NotedFile, SessionEvent,
+    SkippedFile, elapsed_ms,
 };
 use crate::llm::{Embedder, LlmError};
 
@@ -192,6 +193,7 @@ impl Index {
             })
         });
         let noted = noted.collect();
+        let neighbours = self.manifest().and_then(neighbours);
         skipped.sort_by(|a, b| a.path.cmp(&b.path));
         let wall_ms = elapsed_ms(started);
         IndexReport {
@@ -203,11 +205,23 @@ impl Index {
             updated,
             embedded,
             reused,
+            neighbours,
             skipped,
             noted,
             wall_ms,
         }
     }
+}
+
+/// Counts the neighbouring sentences of the documents that are chunked by meaning; `None` without any.
+fn neighbours(manifest: &Manifest) -> Option<NeighbouringSentences> {
+    let mut neighbours = NeighbouringSentences::default();
+    for entry in manifest.documents.values() {
+        let sentences = u64::from(entry.sentences);
+        neighbours.pairs += sentences.saturating_sub(1);
+        neighbours.joined += sentences.saturating_sub(u64::from(entry.chunks));
+    }
+    (neighbours.pairs > 0).then_some(neighbours)
 }
 
 /// The numbers of an [`IndexReport`], as they are counted.

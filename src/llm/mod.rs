@@ -343,6 +343,8 @@ pub enum Layers {
     All,
     /// A single layer, counted from 0.
     One(u32),
+    /// The last one.
+    Last,
 }
 
 /// A generator with every capability: text, probabilities, and its hidden states and attention.

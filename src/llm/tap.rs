@@ -50,7 +50,8 @@ struct AttentionReading {
     queries: Vec<Query>,
     /// Positions of each part.
     parts: Vec<Range<usize>>,
-    layers: Layers,
+    /// The layer that is read; all of them without one.
+    layer: Option<u32>,
     /// One column per part: summed over layers and heads.
     sums: Vec<Vec<f32>>,
     /// Layers times heads that were summed.
@@ -67,9 +68,9 @@ struct Query {
 
 impl AttentionReading {
     fn is_layer_wanted(&self, layer: &str) -> bool {
-        match self.layers {
-            Layers::All => true,
-            Layers::One(wanted) => layer.parse() == Ok(wanted),
+        match self.layer {
+            None => true,
+            Some(wanted) => layer.parse() == Ok(wanted),
         }
     }
 
@@ -214,7 +215,7 @@ impl Reader for TappedWriter<'_> {
                 }],
                 sums: vec![vec![0.0; parts.len()]],
                 parts: parts.clone(),
-                layers: Layers::All,
+                layer: None,
                 planes: 0,
             });
         }
@@ -397,6 +398,11 @@ impl LlamaGenerator {
         layers: Layers,
         push: &mut dyn FnMut(&mut Batch, usize, bool),
     ) -> Result<Vec<Vec<f32>>, LlmError> {
+        let layer = match layers {
+            Layers::All => None,
+            Layers::One(layer) => Some(layer),
+            Layers::Last => Some(self.model.n_layer().saturating_sub(1)),
+        };
         let unfused = self.unfused_evaluator()?;
         unfused.clear();
         let readings = SharedReadings::default();
@@ -417,7 +423,7 @@ impl LlamaGenerator {
             readings.lock().attention = Some(AttentionReading {
                 queries: queries(&parts, from..to),
                 parts: parts.clone(),
-                layers,
+                layer,
                 sums: std::mem::take(&mut sums),
                 planes: 0,
             });

@@ -12,9 +12,12 @@ use std::collections::HashMap;
 use super::{MethodError, ModelCalls};
 use crate::config::GradeRead;
 use crate::config::prompts::PromptName;
+use crate::llm::{Decoding, Sampling, StopRule};
 
 /// The grades that a judge can give.
 const GRADES: [&str; 11] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
+/// Maximum tokens of a reply that names a threshold.
+const THRESHOLD_TOKENS: u32 = 16;
 /// Scores that differ by less are equal: rounding must not drop a score that reaches the threshold.
 const TOLERANCE: f64 = 1e-6;
 
@@ -253,6 +256,45 @@ pub fn threshold(scores: &[f64], min_variance: f64) -> Threshold {
     }
 }
 
+/// Returns the threshold that the generator names for these scores (appendix A.1), in 0..=1; `None`
+/// where its reply has no such number.
+///
+/// # Errors
+/// Failures of the generator.
+pub fn named_threshold(
+    calls: &mut dyn ModelCalls,
+    question: &str,
+    scores: &[f64],
+    seed: u64,
+) -> Result<Option<f64>, MethodError> {
+    let scores: Vec<String> = scores.iter().map(|score| format!("{score:.2}")).collect();
+    let scores = scores.join(", ");
+    let prompt = calls.prompt(PromptName::Threshold, &[("q", question), ("s", &scores)])?;
+    let decoding = Decoding {
+        max_tokens: THRESHOLD_TOKENS,
+        sampling: Sampling::GREEDY,
+        seed,
+        stop: StopRule {
+            texts: vec!["\n".to_owned()],
+        },
+    };
+    let replies = calls.complete("threshold", &[prompt], &decoding)?;
+    Ok(replies.first().and_then(|reply| number_in(&reply.text)))
+}
+
+/// Returns the first number of a reply that is in 0..=1, the end of a sentence aside. One that repeats
+/// the scale ("between 0 and 1:") is read behind the colon.
+fn number_in(reply: &str) -> Option<f64> {
+    let reply = match reply.split_once("between") {
+        Some((_, after)) => after.split_once(':')?.1,
+        None => reply,
+    };
+    reply
+        .split(|c: char| !c.is_ascii_digit() && c != '.')
+        .filter_map(|number| number.trim_end_matches('.').parse().ok())
+        .find(|number| (0.0..=1.0).contains(number))
+}
+
 /// The scores that pass a threshold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
@@ -322,6 +364,24 @@ mod tests {
             tf_idf(&["", "..."]).iter().map(HashMap::len).sum::<usize>(),
             0
         );
+    }
+
+    #[test]
+    fn a_named_threshold_is_the_first_number_in_range() {
+        let cases = [
+            (" 0.6", Some(0.6)),
+            ("The threshold is 0.55.", Some(0.55)),
+            (".5", Some(0.5)),
+            ("1", Some(1.0)),
+            ("7 of 10, so 0.7", Some(0.7)),
+            ("Optimal threshold (between 0 and 1): 0.45", Some(0.45)),
+            ("between 0 and 1", None),
+            ("seven", None),
+            ("", None),
+        ];
+        for (reply, expected) in cases {
+            assert_eq!(number_in(reply), expected, "{reply}");
+        }
     }
 
     #[test]

@@ -200,3 +200,27 @@ fn likelihood(sample: &Completion) -> f64 {
     let logprobs = sample.tokens.iter().map(|token| f64::from(token.logprob));
     (logprobs.sum::<f64>() / sample.tokens.len() as f64).exp()
 }
+/// Returns the text in lower case, without ASCII punctuation, then without articles, and with
+/// single spaces.
+pub fn normalised(text: &str) -> String {
+    let without_punctuation: String = text
+        .to_lowercase()
+        .chars()
+        .filter(|c| !c.is_ascii_punctuation())
+        .collect();
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+
+    let mut kept = String::with_capacity(without_punctuation.len());
+    let mut rest = without_punctuation.as_str();
+    while let Some(first) = rest.chars().next() {
+        let in_word = is_word(first);
+        let end = rest
+            .find(|c: char| is_word(c) != in_word)
+            .unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        let is_article = in_word && matches!(run, "a" | "an" | "the");
+        kept.push_str(if is_article { " " } else { run });
+        rest = after;
+    }
+    kept.split_whitespace().collect::<Vec<&str>>().join(" ")
+}

@@ -5,6 +5,7 @@
 //! answers from a script.
 
 pub mod dense;
+pub mod dragin;
 pub mod chunkrag;
 pub mod flare;
 pub mod joined;
@@ -18,7 +19,8 @@ pub mod searag;
 pub mod saki;
 
 pub use meaning::{
-    Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, sequence_likelihoods,
+    Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, normalised,
+    sequence_likelihoods,
 };
 pub use seper::{Believed, believed, contexts, judge_ahead};
 pub use uncertainty::{

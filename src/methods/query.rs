@@ -178,8 +178,7 @@ pub fn uncertainty_aware(
     let kept: Vec<&str> = sentence[region.start.unwrap_or(0)..]
         .iter()
         .map(|word| trimmed(&word.text))
-        .filter(|word| is_content_word(word, language))
-        .filter(|word| !LEAD_IN.contains(&word.to_lowercase().as_str()))
+        .filter(|word| is_content(word, language))
         .take(MAX_WORDS)
         .collect();
 
@@ -235,8 +234,15 @@ fn entities(sentence: &str) -> Vec<&str> {
 }
 
 /// Returns a word without the punctuation around it.
-fn trimmed(word: &str) -> &str {
+pub(super) fn trimmed(word: &str) -> &str {
     word.trim_matches(|c: char| !c.is_alphanumeric())
+}
+
+/// Returns whether a word, with the punctuation around it, is none of the language's stop words and
+/// no lead to the answer.
+pub(super) fn is_content(word: &str, language: &str) -> bool {
+    let word = trimmed(word);
+    is_content_word(word, language) && !LEAD_IN.contains(&word.to_lowercase().as_str())
 }
 
 /// Returns a word as words are compared: in lower case, without the punctuation around it.

@@ -47,6 +47,8 @@ pub struct SampledQuestion {
     pub question: String,
     /// Whether it is kept out of training.
     pub held_out: bool,
+    /// Whether its answer was right; `None` where no answer is known.
+    pub right: Option<bool>,
     pub samples: Vec<Sample>,
 }
 
@@ -76,6 +78,8 @@ pub struct SampleJournal {
 struct Row {
     question: String,
     held_out: bool,
+    #[serde(default)]
+    right: Option<bool>,
     samples: Vec<Measured>,
     /// The beginning of the blake3 hash of the question's states.
     check: String,
@@ -186,6 +190,7 @@ impl Row {
         Self {
             question: question.question.clone(),
             held_out: question.held_out,
+            right: question.right,
             samples: question.samples.iter().map(measured).collect(),
             check,
         }
@@ -205,6 +210,7 @@ impl Row {
         SampledQuestion {
             question: self.question.clone(),
             held_out: self.held_out,
+            right: self.right,
             samples: samples.collect(),
         }
     }
@@ -237,6 +243,7 @@ mod tests {
         SampledQuestion {
             question: format!("q{number}?"),
             held_out: false,
+            right: (number != 2).then_some(number == 1),
             samples: vec![sample(&[number_f32, -1e9, 0.125]), sample(&[])],
         }
     }

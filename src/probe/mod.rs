@@ -59,6 +59,14 @@ pub enum ProbeError {
         uncertain: usize,
         needed: usize,
     },
+    #[error(
+        "{right} right and {wrong} wrong answers are known of {questions} questions, each needs one"
+    )]
+    NoAnswers {
+        right: usize,
+        wrong: usize,
+        questions: usize,
+    },
     #[error("the generator wrote no usable question about any of {asked} passages")]
     NoQuestions { asked: usize },
     #[error(transparent)]
@@ -78,6 +86,9 @@ impl Advice for ProbeError {
                 "ask more questions (probe.questions, or --questions with a longer file)"
             }
             Self::NoQuestions { .. } => "give it questions with --questions FILE",
+            Self::NoAnswers { .. } => {
+                "give it questions with answers with --questions FILE, some of which the model knows"
+            }
             Self::Journal(error) => return error.advice(),
             Self::Stopped => return None,
         };
@@ -106,7 +117,7 @@ impl Probe {
         let folders = folders(paths);
         let position = config.probe.position;
         let file = match &config.gate.probe {
-            ProbeFile::Auto => find(&folders, generator, position)?,
+            ProbeFile::Auto => find(&folders, generator, &config.probe)?,
             ProbeFile::File(named) => {
                 let beside = folders
                     .iter()

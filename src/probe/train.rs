@@ -8,7 +8,7 @@ use super::network::Network;
 use super::optimiser::{Batch, Optimiser};
 use super::{FORMAT, Probe, ProbeError, Sample, SampledQuestion};
 use crate::config::ProbeSettings;
-use crate::event::{Flow, ModelCard, ProbeCard, ProbeFigures, elapsed_us};
+use crate::event::{Flow, ModelCard, ProbeCard, ProbeFigures, ProbeLabels, ProbeTurns, elapsed_us};
 use crate::llm::Random;
 use crate::methods::auroc;
 use crate::methods::searag::{Standard, entropy_threshold};
@@ -27,6 +27,49 @@ pub struct Epoch {
     pub done: u32,
     /// Loss on the validation part.
     pub loss: f32,
+}
+
+/// A sentence that a probe can be trained on.
+#[derive(Clone, Copy)]
+struct Labelled<'w> {
+    sample: &'w Sample,
+    is_certain: bool,
+}
+
+/// What makes a sentence a certain one.
+#[derive(Clone, Copy)]
+struct Labelling {
+    labels: ProbeLabels,
+    turns: ProbeTurns,
+    /// The largest semantic entropy of a certain sentence, nats.
+    tau: f64,
+}
+
+impl Labelling {
+    /// Returns the sentences that are trained on, with their labels. The first sample of a question
+    /// is its first sentence, before any lookup; without a known answer there is no label by accuracy.
+    fn sentences<'w>(&self, questions: &[&'w SampledQuestion]) -> Vec<Labelled<'w>> {
+        let mut labelled = Vec::new();
+        for question in questions {
+            let taken = match self.turns {
+                ProbeTurns::Multi => question.samples.len(),
+                ProbeTurns::Single => 1,
+            };
+            for sample in question
+                .samples
+                .iter()
+                .take(taken)
+                .filter(|one| usable(one))
+            {
+                let is_certain = match self.labels {
+                    ProbeLabels::SemanticEntropy => Some(sample.entropy <= self.tau),
+                    ProbeLabels::Accuracy => question.right,
+                };
+                labelled.extend(is_certain.map(|is_certain| Labelled { sample, is_certain }));
+            }
+        }
+        labelled
+    }
 }
 
 /// Features and labels (1: certain) of some sentences.
@@ -63,8 +106,22 @@ pub fn train(
     let threshold = entropy_threshold(&entropies, &features, settings.lambda);
     // entropies that are all the same separate nothing: all sentences are of one class
     let tau = threshold.unwrap_or(f64::INFINITY);
-    let certain = entropies.iter().filter(|entropy| **entropy <= tau).count();
-    let uncertain = entropies.len() - certain;
+    let labelling = Labelling {
+        labels: settings.labels,
+        turns: settings.turns,
+        tau,
+    };
+    let labelled = labelling.sentences(&known);
+    let certain = labelled.iter().filter(|one| one.is_certain).count();
+    let uncertain = labelled.len() - certain;
+    if settings.labels == ProbeLabels::Accuracy && certain.min(uncertain) == 0 {
+        let count = |wanted| known.iter().filter(|one| one.right == Some(wanted)).count();
+        return Err(ProbeError::NoAnswers {
+            right: count(true),
+            wrong: count(false),
+            questions: known.len(),
+        });
+    }
     let too_few = ProbeError::TooFew {
         certain,
         uncertain,
@@ -75,7 +132,7 @@ pub fn train(
     }
 
     let mut random = Random::new(seed);
-    let (mut fit, mut validation) = split(&known, tau, &mut random);
+    let (mut fit, mut validation) = split(&known, labelling, &mut random);
     if fit.rows.is_empty() || validation.rows.is_empty() {
         return Err(too_few);
     }
@@ -93,6 +150,8 @@ pub fn train(
         layers: generator.layers,
         width: generator.width,
         position: settings.position,
+        labels: settings.labels,
+        turns: settings.turns,
         hidden: settings.hidden_units,
         entropy_threshold: tau,
         lambda: settings.lambda,
@@ -125,7 +184,7 @@ fn sentences<'w>(questions: &[&'w SampledQuestion]) -> Vec<&'w Sample> {
 }
 
 /// Splits the questions into the part that is fitted and the one for validation, both balanced.
-fn split(known: &[&SampledQuestion], tau: f64, random: &mut Random) -> (Part, Part) {
+fn split(known: &[&SampledQuestion], by: Labelling, random: &mut Random) -> (Part, Part) {
     let mut fit = Vec::new();
     let mut validation = Vec::new();
     for (at, question) in random.shuffled(known.to_vec()).into_iter().enumerate() {
@@ -135,22 +194,21 @@ fn split(known: &[&SampledQuestion], tau: f64, random: &mut Random) -> (Part, Pa
             fit.push(question);
         }
     }
-    let fit = balanced(sentences(&fit), tau, random);
-    let validation = balanced(sentences(&validation), tau, random);
+    let fit = balanced(by.sentences(&fit), random);
+    let validation = balanced(by.sentences(&validation), random);
     (fit, validation)
 }
 
 /// Returns the same number of sentences of each class.
-fn balanced(samples: Vec<&Sample>, tau: f64, random: &mut Random) -> Part {
-    let (certain, uncertain): (Vec<_>, Vec<_>) = samples
-        .into_iter()
-        .partition(|sample| sample.entropy <= tau);
+fn balanced(labelled: Vec<Labelled<'_>>, random: &mut Random) -> Part {
+    let (certain, uncertain): (Vec<_>, Vec<_>) =
+        labelled.into_iter().partition(|one| one.is_certain);
     let each = certain.len().min(uncertain.len());
 
     let mut part = Part::default();
     for (class, label) in [(certain, 1.0), (uncertain, 0.0)] {
-        for sample in random.shuffled(class).into_iter().take(each) {
-            part.rows.push(sample.wide_features());
+        for one in random.shuffled(class).into_iter().take(each) {
+            part.rows.push(one.sample.wide_features());
             part.labels.push(label);
         }
     }

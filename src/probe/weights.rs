@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use super::network::{Linear, Network};
 use super::{FORMAT, Probe, ProbeError, misplaced};
-use crate::event::{ModelCard, ProbeCard, StatePosition};
+use crate::config::ProbeSettings;
+use crate::event::{ModelCard, ProbeCard};
 use crate::files::{self, Links};
 use crate::methods::searag::Standard;
 
@@ -205,21 +206,30 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the weights file in `folders` that was trained for this generator and this position.
+/// Returns the weights file in `folders` that was trained for this generator, at the position and in
+/// the way that the settings name.
 ///
 /// # Errors
 /// [`ProbeError::None`]; when a file was skipped that may have been meant, the reason why it was.
 pub fn find(
     folders: &[PathBuf],
     generator: &ModelCard,
-    position: StatePosition,
+    settings: &ProbeSettings,
 ) -> Result<PathBuf, ProbeError> {
     let mut skipped = None;
     for file in folders.iter().flat_map(|folder| files(folder)) {
         let reason = match describe(&file) {
             Ok(card) if card.fingerprint != generator.fingerprint => continue,
-            Ok(card) if card.position == position => return Ok(file),
-            Ok(card) => misplaced(&file, card.position, position),
+            Ok(card) if card.position != settings.position => {
+                misplaced(&file, card.position, settings.position)
+            }
+            Ok(card) if (card.labels, card.turns) != (settings.labels, settings.turns) => {
+                ProbeError::Unfit {
+                    file: file.display().to_string(),
+                    reason: "it was trained with other probe.labels or probe.turns".to_owned(),
+                }
+            }
+            Ok(_) => return Ok(file),
             Err(error) => error,
         };
         skipped = skipped.or(Some(reason));

@@ -912,6 +912,7 @@ mod tests {
                 step: 0,
                 documents: Vec::new(),
                 similarity: 0.6,
+                percentile: None,
                 max_tokens: 48,
             },
             0,

@@ -2,8 +2,8 @@
 
 use crate::event::{
     AsAsked, ChunkText, Citation, CorpusCard, DropReason, Filtered, IndexPhase, IndexProgress,
-    IndexReport, MemoryNeed, Metadata, ModelCard, Operation, Outcome, Place, PlaceUnit, Prefixes,
-    PullPhase, PullProgress, Stage, UncertaintyMeasure, Utility,
+    IndexReport, MemoryNeed, Metadata, ModelCard, NeighbouringSentences, Operation, Outcome, Place,
+    PlaceUnit, Prefixes, PullPhase, PullProgress, Stage, UncertaintyMeasure, Utility,
 };
 
 use super::text::one_line;
@@ -11,6 +11,8 @@ use super::{FollowUp, Lookup, Mark};
 
 /// The sign of a chunk that went no further.
 pub const LOST: &str = "✗";
+/// A smaller share of joined sentences is no chunking by meaning.
+const FEW_JOINED: f64 = 0.1;
 
 /// Returns `9,118` for 9118.
 #[must_use]
@@ -431,14 +433,33 @@ pub fn measure(measure: UncertaintyMeasure) -> &'static str {
         UncertaintyMeasure::SemanticEntropy => "semantic entropy",
         UncertaintyMeasure::Probe => "probe",
         UncertaintyMeasure::TokenProbability => "least likely",
+        UncertaintyMeasure::AttendedEntropy => "attended entropy",
     }
+}
+
+/// Returns what chunks by meaning made of the sentences of a corpus, and what to do where they hardly
+/// joined any.
+#[must_use]
+pub fn joined(neighbours: NeighbouringSentences) -> String {
+    let share = neighbours.joined as f64 / neighbours.pairs.max(1) as f64;
+    let advice = if share < FEW_JOINED {
+        ": lower chunker.min_similarity, or set a percentile such as p50"
+    } else {
+        ""
+    };
+    format!(
+        "{:.0} % of neighbouring sentences joined{advice}",
+        share * 100.0
+    )
 }
 
 /// Returns whether an uncertainty measure is in nats; the others are in 0..=1.
 #[must_use]
 pub fn is_in_nats(measure: UncertaintyMeasure) -> bool {
     match measure {
-        UncertaintyMeasure::TokenEntropy | UncertaintyMeasure::SemanticEntropy => true,
+        UncertaintyMeasure::TokenEntropy
+        | UncertaintyMeasure::SemanticEntropy
+        | UncertaintyMeasure::AttendedEntropy => true,
         UncertaintyMeasure::Probe | UncertaintyMeasure::TokenProbability => false,
     }
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ragscope::config::{Config, DocumentFilter, RetrieverKind};
+use ragscope::config::{Config, DocumentFilter, MinSimilarity, RetrieverKind};
 use ragscope::corpus::SemanticSplit;
 use ragscope::event::{Event, Flow, IndexReport, Retrieval, RunEvent, SessionEvent};
 use ragscope::index::{
@@ -247,7 +247,7 @@ fn chunks_documents_and_links_are_those_of_their_folder() {
 
     let split = SemanticSplit {
         tokens: 60,
-        similarity: 0.99,
+        similarity: MinSimilarity::Cosine(0.99),
         characters: 0,
     };
     let documents = ["market/same.md", "harbour/same.md", "quay/same.md"];

@@ -5,8 +5,8 @@ use std::path::Path;
 use ragscope::config::{Paths, ProbeSettings};
 use ragscope::engine::{ProbeQuestion, Worker};
 use ragscope::event::{
-    Ask, Event, Flow, ModelCard, ModelRole, ProbePhase, RunEvent, SessionEvent, StatePosition,
-    StopFlag, UncertaintyMeasure,
+    Ask, Event, Flow, ModelCard, ModelRole, ProbeLabels, ProbePhase, ProbeTurns, RunEvent,
+    SessionEvent, StatePosition, StopFlag, UncertaintyMeasure,
 };
 use ragscope::llm::Random;
 use ragscope::probe::{Epoch, Probe, ProbeError, Sample, SampledQuestion, find, narrow, train};
@@ -65,6 +65,7 @@ fn walked(questions: usize) -> Vec<SampledQuestion> {
     let question = |number: usize| SampledQuestion {
         question: format!("q{number}?"),
         held_out: number.is_multiple_of(4),
+        right: Some(number.is_multiple_of(3)),
         samples: vec![sample(true), sample(false)],
     };
     (0..questions).map(question).collect()
@@ -79,6 +80,7 @@ fn one_question() -> Vec<SampledQuestion> {
     vec![SampledQuestion {
         question: "q?".to_owned(),
         held_out: false,
+        right: None,
         samples,
     }]
 }
@@ -121,6 +123,74 @@ fn a_probe_learns_what_the_states_say_and_is_measured_beside_the_baselines() {
     assert_eq!(
         probe.uncertainty(&features).expect("read"),
         again.uncertainty(&features).expect("read")
+    );
+}
+
+#[test]
+fn a_probe_is_trained_by_accuracy_or_on_first_sentences_alone() {
+    let train_as = |labels, turns, walked: &[SampledQuestion]| {
+        let settings = ProbeSettings {
+            labels,
+            turns,
+            ..settings()
+        };
+        train(walked, &generator(), &settings, 1, &mut |_| Flow::Continue)
+    };
+    let (entropy, accuracy) = (ProbeLabels::SemanticEntropy, ProbeLabels::Accuracy);
+    // 90 questions of two sentences are trained on; every third answer is right, and the first sentence
+    // of every second question is the certain one
+    let mut questions = walked(120);
+    for question in questions.iter_mut().skip(1).step_by(2) {
+        question.samples.reverse();
+    }
+    let right = (0..120).filter(|n| n % 4 != 0 && n % 3 == 0).count() as u64;
+    let cases = [
+        (entropy, ProbeTurns::Multi, (90, 90)),
+        (entropy, ProbeTurns::Single, (60, 30)),
+        (accuracy, ProbeTurns::Multi, (2 * right, 2 * (90 - right))),
+        (accuracy, ProbeTurns::Single, (right, 90 - right)),
+    ];
+    for (labels, turns, counts) in cases {
+        let card = train_as(labels, turns, &questions).expect("trained").card;
+        assert_eq!((card.labels, card.turns), (labels, turns));
+        assert_eq!(
+            (card.certain, card.uncertain),
+            counts,
+            "{labels:?} {turns:?}"
+        );
+    }
+    // the states say nothing about the accuracy, so that probe separates nothing
+    let by_accuracy = train_as(accuracy, ProbeTurns::Multi, &questions).expect("trained");
+    let area = by_accuracy
+        .card
+        .held_out
+        .expect("held out")
+        .auroc
+        .expect("both classes");
+    assert!((0.2..0.8).contains(&area), "{area}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    by_accuracy
+        .save(&folder.path().join("accuracy.safetensors"))
+        .expect("saved");
+    let folders = [folder.path().to_owned()];
+    let other = find(&folders, &generator(), &settings()).expect_err("another way");
+    assert!(other.to_string().contains("other probe.labels"), "{other}");
+    let same = ProbeSettings {
+        labels: accuracy,
+        ..settings()
+    };
+    assert!(find(&folders, &generator(), &same).is_ok());
+
+    for question in &mut questions {
+        question.right = None;
+    }
+    let error = train_as(accuracy, ProbeTurns::Multi, &questions).expect_err("no answers");
+    assert!(
+        error
+            .to_string()
+            .starts_with("0 right and 0 wrong answers are known of 90 questions"),
+        "{error}"
     );
 }
 
@@ -193,10 +263,14 @@ fn weights_come_back_and_are_refused_for_anything_else() {
     );
     let folders = [folder.path().join("new")];
     assert_eq!(
-        find(&folders, &generator(), StatePosition::FirstToken).ok(),
+        find(&folders, &generator(), &settings()).ok(),
         Some(file.clone())
     );
-    let error = find(&folders, &generator(), StatePosition::LastPromptToken)
+    let at_prompt = ProbeSettings {
+        position: StatePosition::LastPromptToken,
+        ..settings()
+    };
+    let error = find(&folders, &generator(), &at_prompt)
         .expect_err("another position")
         .to_string();
     assert!(error.contains("probe.position asks for"), "{error}");
@@ -324,6 +398,7 @@ fn a_stopped_collection_continues_and_weights_that_do_not_fit_fall_back() {
     let question = |number: usize| ProbeQuestion {
         question: format!("Where was person {number} born?"),
         evidence: vec!["Fenby Wilam was born in Bertiston.".to_owned()],
+        answers: vec!["Bertiston".to_owned()],
         held_out: number == 2,
     };
     let questions: Vec<ProbeQuestion> = (0..4).map(question).collect();

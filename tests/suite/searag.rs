@@ -264,6 +264,10 @@ fn the_gate_of_a_run_is_emitted_with_the_reason_of_a_fallback() {
             Some((UncertaintyMeasure::TokenProbability, None)),
         ),
         (
+            "attended_entropy",
+            Some((UncertaintyMeasure::AttendedEntropy, None)),
+        ),
+        (
             "probe",
             Some((
                 UncertaintyMeasure::TokenEntropy,
@@ -303,6 +307,10 @@ fn each_query_writer_writes_its_own_query() {
         ),
         ("uncertainty_aware", "Where was he born? Lorby"),
         ("certain_words", "Tam Reeve was born in"),
+        (
+            "attended_words",
+            "Where he born Mira Oakes student Tam Reeve",
+        ),
         (
             "in_turn",
             "Mira Oakes was a student of Tam Reeve. Tam Reeve was born in Lorby.",
@@ -422,7 +430,12 @@ fn the_loop_ends_by_its_rules() {
             .when(". So the answer is", " X")
             .when("step by step", reply);
         // one gate has to be asked about every sentence, the other does not interrupt the stream
-        for gate in ["semantic_entropy", "token_entropy", "token_probability"] {
+        for gate in [
+            "semantic_entropy",
+            "token_entropy",
+            "token_probability",
+            "attended_entropy",
+        ] {
             let mut generator = generator.clone();
             let mut settings = vec![
                 ("preset", "searag"),
@@ -439,7 +452,12 @@ fn the_loop_ends_by_its_rules() {
 #[test]
 fn a_reply_in_paragraphs_continues_where_it_stopped() {
     let reply = "**Steps:**\n\n1. One is one.\n\n---\n\n2. Two is two.\n\n---\n\nThe answer to the question is: Z. Torres";
-    for gate in ["semantic_entropy", "token_entropy", "token_probability"] {
+    for gate in [
+        "semantic_entropy",
+        "token_entropy",
+        "token_probability",
+        "attended_entropy",
+    ] {
         let mut generator = ScriptedGenerator::new().when("step by step", reply);
         let settings = [
             ("preset", "searag"),

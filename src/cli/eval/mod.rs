@@ -140,10 +140,9 @@ pub fn run(
         Some(table) => {
             let model = layers.config()?.generator.model;
             paper::remark(table, &model, what.dataset.as_deref(), out);
-            repeated(
-                what,
-                paper::variants(table, what.dataset.as_deref(), &layers)?,
-            )?
+            let rows = paper::variants(table, what.dataset.as_deref(), &layers)?;
+            paper::remark_probes(&rows, paths, out)?;
+            repeated(what, rows)?
         }
         None => variants(what, flags.preset.as_deref(), &layers)?,
     };

@@ -1,12 +1,16 @@
 //! `eval --paper`: the rows of a paper's table, and what is missing for them, before anything runs.
 
+use std::path::Path;
+
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
 use super::Variant;
 use crate::cli::failure::Stopped;
 use crate::cli::output::Output;
-use crate::config::{Layers, Setting};
+use crate::config::{GateKind, Layers, Paths, ProbeFile, Setting};
 use crate::eval::PaperTable;
+use crate::event::ProbeCard;
+use crate::probe;
 
 /// The setting of the worked examples, whose choices have the names of their datasets.
 const EXAMPLES: &str = "answer.examples";
@@ -72,6 +76,44 @@ pub(super) fn remark(table: &PaperTable, model: &str, dataset: Option<&str>, out
     for sentence in &table.differs {
         out.remark(sentence);
     }
+}
+
+/// Reports the rows whose gate has no probe: the token entropy decides in its place.
+pub(super) fn remark_probes(
+    rows: &[Variant],
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<(), Stopped> {
+    let known: Vec<ProbeCard> = probe::folders(paths)
+        .iter()
+        .flat_map(|folder| probe::files(folder))
+        .filter_map(|file| probe::describe(&file).ok())
+        .collect();
+    for row in rows {
+        let config = row.layers.config()?;
+        let wanted = &config.probe;
+        let model = Path::new(&config.generator.model);
+        let fits = |card: &ProbeCard| {
+            (card.labels, card.turns, card.position)
+                == (wanted.labels, wanted.turns, wanted.position)
+                && model.ends_with(&card.generator)
+        };
+        let is_asked = config.gate.kind == GateKind::Probe && config.gate.probe == ProbeFile::Auto;
+        if is_asked && !known.iter().any(fits) {
+            let text = |key| {
+                let setting = Setting::named(key);
+                setting.map_or_else(String::new, |setting| setting.text(&config))
+            };
+            out.remark(&format!(
+                "{}: no probe for {} with probe.turns={} and probe.labels={}: the token entropy decides",
+                row.name,
+                model.display(),
+                text("probe.turns"),
+                text("probe.labels"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

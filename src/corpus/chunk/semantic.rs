@@ -10,7 +10,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::pieces::{Break, Piece, Splitter};
-use crate::config::ChunkerSettings;
+use crate::config::{ChunkerSettings, MinSimilarity};
 use crate::corpus::document::Document;
 use crate::corpus::tokens::TokenCounter;
 
@@ -20,7 +20,7 @@ pub struct SemanticSplit {
     /// Maximum number of tokens of a chunk.
     pub tokens: u32,
     /// Minimum cosine similarity of two neighbouring sentences of a chunk.
-    pub similarity: f32,
+    pub similarity: MinSimilarity,
     /// Maximum number of characters of a chunk; 0 sets no limit. A single sentence may be longer.
     pub characters: u32,
 }
@@ -73,6 +73,7 @@ impl Sentences {
             splitter: Splitter::new(document, split.tokens, counter),
             pieces: &self.0,
             similarities,
+            min_similarity: split.similarity.within(similarities),
             split,
         };
         let mut chunks = Vec::new();
@@ -90,6 +91,7 @@ struct Joiner<'a> {
     splitter: Splitter<'a>,
     pieces: &'a [Piece],
     similarities: &'a [f32],
+    min_similarity: f32,
     split: SemanticSplit,
 }
 
@@ -124,7 +126,7 @@ impl Joiner<'_> {
         }
         let is_under_heading = self.pieces[at - 1].before == Break::Section;
         let similarity = self.similarities.get(at - 1);
-        let is_similar = similarity.is_some_and(|similarity| *similarity >= self.split.similarity);
+        let is_similar = similarity.is_some_and(|similarity| *similarity >= self.min_similarity);
         is_under_heading || (is_similar && self.pieces[at].before != Break::Section)
     }
 

@@ -117,6 +117,7 @@ impl<'w> Writing<'w> {
                 draft: undecided.map(|sentence| Draft {
                     sentence,
                     prompt,
+                    confirmed: self.confirmed.clone(),
                     hidden: tapped.hidden,
                 }),
                 end: tapped.completion.end,

@@ -143,6 +143,8 @@ pub struct Draft {
     pub sentence: Sentence,
     /// The prompt that it continues, the confirmed sentences before it included.
     pub prompt: Prompt,
+    /// The sentences of the answer before it.
+    pub confirmed: Vec<String>,
     /// The hidden states that the gate asked for.
     pub hidden: Vec<Hidden>,
 }

@@ -1,7 +1,7 @@
 //! The filters: decide which of the retrieved chunks stay in the prompt.
 
-use crate::config::PrefilterKind;
 use crate::config::prompts::PromptName;
+use crate::config::{PrefilterKind, ThresholdKind};
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run, context};
 use crate::event::{DropReason, DroppedChunk, GradedChunk, Hit, JudgedChunk, RunEvent, Stage};
@@ -171,8 +171,15 @@ fn grade(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
         .map(|grades| chunkrag::combined(*grades, weights))
         .collect();
     let exact: Vec<f64> = scores.iter().map(|score| f64::from(*score)).collect();
-    let threshold = chunkrag::threshold(&exact, f64::from(filter.min_variance));
-    let kept = chunkrag::keep(&exact, threshold.value, filter.fallback as usize);
+    let dynamic = chunkrag::threshold(&exact, f64::from(filter.min_variance));
+    let named = match filter.threshold {
+        ThresholdKind::Generator if !exact.is_empty() => {
+            named_threshold(run, &passages.sought, &exact)?
+        }
+        ThresholdKind::Generator | ThresholdKind::Dynamic => None,
+    };
+    let threshold = named.unwrap_or(dynamic.value);
+    let kept = chunkrag::keep(&exact, threshold, filter.fallback as usize);
 
     let graded = passages
         .hits
@@ -188,8 +195,9 @@ fn grade(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
     run.emit(RunEvent::ChunksGraded {
         step: run.step,
         graded,
-        threshold: threshold.value as f32,
-        is_tight: threshold.is_tight,
+        threshold: threshold as f32,
+        is_tight: dynamic.is_tight && named.is_none(),
+        by_generator: named.is_some(),
         fell_back: kept.fell_back,
     });
 
@@ -200,11 +208,28 @@ fn grade(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
         .map(|(is_kept, score)| {
             (!is_kept).then_some(DropReason::BelowThreshold {
                 score: *score,
-                threshold: threshold.value as f32,
+                threshold: threshold as f32,
             })
         })
         .collect();
     Ok(narrow(run, Stage::Graded, passages, verdicts))
+}
+
+/// Asks the generator for the threshold; without a number in its reply, a warning says so.
+fn named_threshold(
+    run: &mut Run<'_>,
+    question: &str,
+    scores: &[f64],
+) -> Result<Option<f64>, RunError> {
+    let seed = run.tools.config.seed;
+    let named = chunkrag::named_threshold(run, question, scores, seed)?;
+    if named.is_none() {
+        run.emit(RunEvent::Warned {
+            text: "the generator named no threshold between 0 and 1: that of the scores' mean and deviation is used".to_owned(),
+            advice: Some("set filter.threshold to dynamic".to_owned()),
+        });
+    }
+    Ok(named)
 }
 
 /// Drops every hit that has a reason to be dropped, and emits what the stage left.

@@ -6,6 +6,7 @@ use crate::engine::error::RunError;
 use crate::engine::run::{Draft, Gate, Run};
 use crate::event::{Decision, GateCard, Problem, Uncertainty, UncertaintyMeasure, saturating_u32};
 use crate::llm::{HiddenAt, Token};
+use crate::methods::dragin;
 use crate::methods::query::least_probability;
 use crate::methods::searag::{SentenceSampling, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{features, position};
@@ -116,6 +117,34 @@ impl Gate for ByTokenProbability {
 
     fn judge(&mut self, _run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
         Ok(self.judged(&draft.sentence.tokens))
+    }
+}
+
+/// The largest information need of a word decides (DRAGIN).
+pub struct ByAttendedEntropy;
+
+impl Gate for ByAttendedEntropy {
+    fn card(&self, run: &Run<'_>) -> Option<GateCard> {
+        Some(GateCard {
+            measure: UncertaintyMeasure::AttendedEntropy,
+            threshold: run.tools.config.gate.attended_entropy_threshold,
+            probe: None,
+            fallback: None,
+        })
+    }
+
+    fn judge(&mut self, run: &mut Run<'_>, draft: &Draft) -> Result<Uncertainty, RunError> {
+        let threshold = run.tools.config.gate.attended_entropy_threshold;
+        let needs = dragin::information_needs(
+            run.tools.generator,
+            &draft.confirmed,
+            &draft.sentence.tokens,
+        )?;
+        Ok(judged(
+            UncertaintyMeasure::AttendedEntropy,
+            dragin::largest_need(&needs),
+            threshold,
+        ))
     }
 }
 

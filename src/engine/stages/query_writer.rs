@@ -1,12 +1,13 @@
 //! The query writer: writes the query of a lookup, at the start and for an uncertain sentence.
 //!
-//! [`QueryKind::UncertaintyAware`] is SEARAG's (section 3.2), [`QueryKind::CertainWords`] FLARE's; the others are
-//! the ablations of SEARAG's paper.
+//! [`QueryKind::UncertaintyAware`] is SEARAG's (section 3.2), [`QueryKind::CertainWords`] FLARE's and
+//! [`QueryKind::AttendedWords`] DRAGIN's; the others are the ablations of SEARAG's paper.
 
 use crate::config::QueryKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Need, Query, QueryWriter, Run};
 use crate::event::{RunEvent, UncertainRegion, WordOrigin};
+use crate::methods::dragin::{self, Wanted};
 use crate::methods::flare;
 use crate::methods::query::{self, WrittenQuery};
 
@@ -61,6 +62,20 @@ impl QueryWriter for ByKind {
                     "certain words",
                     flare::certain_words(rewritten, &uncertain.tokens, least),
                 )
+            }
+            (QueryKind::AttendedWords, Some(uncertain)) => {
+                let config = run.tools.config;
+                let written = dragin::attended_words(
+                    run.tools.generator,
+                    rewritten,
+                    need.confirmed,
+                    &uncertain.tokens,
+                    &Wanted {
+                        threshold: config.gate.attended_entropy_threshold,
+                        words: config.query.attended_words as usize,
+                    },
+                )?;
+                ("attended words", written)
             }
             (QueryKind::InTurn, Some(uncertain)) => {
                 let (base, origin) = match last {

@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use crate::config::MinSimilarity;
 use crate::corpus::SemanticSplit;
 use crate::engine::error::RunError;
 use crate::engine::run::{Known, Passages, Rechunker, Run, context, pins};
@@ -86,7 +87,14 @@ fn rechunked(run: &mut Run<'_>, passages: &Passages) -> Result<Vec<NewChunk>, Ru
     run.emit(RunEvent::DocumentsRechunked {
         step: run.step,
         documents: rechunked.iter().map(to_event).collect(),
-        similarity: split.similarity,
+        similarity: match split.similarity {
+            MinSimilarity::Cosine(cosine) => cosine,
+            MinSimilarity::Percentile(_) => 0.0,
+        },
+        percentile: match split.similarity {
+            MinSimilarity::Cosine(_) => None,
+            MinSimilarity::Percentile(percentile) => Some(percentile.number()),
+        },
         max_tokens: split.tokens,
     });
 

@@ -8,7 +8,9 @@ use crate::engine::run::{Gate, Off, Roles, Tools};
 
 use super::filter::{Binary, Graded};
 use super::follow_up::ByThread;
-use super::gate::{ByProbe, BySampling, ByTokenEntropy, ByTokenProbability, Measuring};
+use super::gate::{
+    ByAttendedEntropy, ByProbe, BySampling, ByTokenEntropy, ByTokenProbability, Measuring,
+};
 use super::linker::ByAttention;
 use super::query_writer::ByKind;
 use super::rechunker::Adaptive;
@@ -83,6 +85,7 @@ fn gate(tools: &Tools<'_>) -> Box<dyn Gate> {
         (GateKind::Off, _) => Box::new(Measuring),
         (GateKind::TokenEntropy, _) => Box::new(ByTokenEntropy::new(config, None)),
         (GateKind::TokenProbability, _) => Box::new(ByTokenProbability::new(config)),
+        (GateKind::AttendedEntropy, _) => Box::new(ByAttendedEntropy),
         (GateKind::SemanticEntropy, _) => Box::new(BySampling),
         (GateKind::Probe, Ok(_)) => Box::new(ByProbe),
         (GateKind::Probe, Err(reason)) => {

@@ -205,7 +205,8 @@ pub fn loaded_probe(
         GateKind::Off
         | GateKind::TokenEntropy
         | GateKind::SemanticEntropy
-        | GateKind::TokenProbability => Err(ProbeError::None {
+        | GateKind::TokenProbability
+        | GateKind::AttendedEntropy => Err(ProbeError::None {
             generator: generator.file.clone(),
         }),
     }

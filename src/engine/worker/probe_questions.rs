@@ -27,6 +27,9 @@ pub struct ProbeQuestion {
     pub question: String,
     /// The passages of the corpus that answer it, word for word.
     pub evidence: Vec<String>,
+    /// Its answers, where they are known.
+    #[serde(default)]
+    pub answers: Vec<String>,
     /// Whether it is kept out of training, to evaluate the probe with.
     pub held_out: bool,
 }
@@ -145,6 +148,7 @@ impl Questions {
         self.written.push(ProbeQuestion {
             question: question.to_owned(),
             evidence: vec![chunk.text.clone()],
+            answers: Vec::new(),
             held_out: false,
         });
     }

@@ -8,20 +8,21 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crate::config::{
-    AnswerPrompt, ChunkerKind, Config, FilterKind, GateKind, LinkerKind, ProbePassages, QueryKind,
-    Reader, RefinerKind, RerankerKind, RetrieverKind, RewriterKind, SETTINGS, UnderstandingKind,
-    UtilityKind,
+    AnswerPrompt, ChunkerKind, Config, FilterKind, GateKind, LinkerKind, ProbePassages,
+    ProbeSettings, QueryKind, Reader, RefinerKind, RerankerKind, RetrieverKind, RewriterKind,
+    SETTINGS, UnderstandingKind, UtilityKind,
 };
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::{Corpus, Draft, Gate, Passages, Query, Retriever, Run, Tools};
 use crate::engine::stages::gate::{judged, sampling};
 use crate::engine::{answer, stages};
 use crate::event::{
-    ChunkText, Flow, Hit, ModelCard, ProbeCard, ProbePhase, ProbeProgress, Problem, Ranked,
-    SessionEvent, Uncertainty, UncertaintyMeasure, elapsed_ms, saturating_u32,
+    ChunkText, Flow, Hit, ModelCard, ProbeCard, ProbeLabels, ProbePhase, ProbeProgress, ProbeTurns,
+    Problem, Ranked, SessionEvent, Uncertainty, UncertaintyMeasure, elapsed_ms, saturating_u32,
 };
 use crate::index::{Collection, Search};
 use crate::llm::{EntailmentJudge, HiddenAt, LlmError, OpenGenerator, Reranker};
+use crate::methods::normalised;
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{
     self, Epoch, Probe, ProbeError, Sample, SampleJournal, SampledQuestion, features, narrow,
@@ -73,7 +74,7 @@ impl Worker {
             let trained = fitted(collected.journal.questions(), generator, &config, observer)?;
             let file = match file {
                 Some(file) => file.to_owned(),
-                None => probes.join(file_name(&generator.file)),
+                None => probes.join(file_name(&generator.file, &config.probe)),
             };
             trained.save(&file)?;
 
@@ -188,8 +189,18 @@ fn hashed(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }
 
-fn file_name(generator: &str) -> String {
-    format!("{}.probe.safetensors", generator.trim_end_matches(".gguf"))
+/// Returns the file name of a probe: that of its generator, and what is unusual about its training.
+fn file_name(generator: &str, settings: &ProbeSettings) -> String {
+    let turns = match settings.turns {
+        ProbeTurns::Multi => "",
+        ProbeTurns::Single => ".single",
+    };
+    let labels = match settings.labels {
+        ProbeLabels::SemanticEntropy => "",
+        ProbeLabels::Accuracy => ".accuracy",
+    };
+    let stem = generator.trim_end_matches(".gguf");
+    format!("{stem}{turns}{labels}.probe.safetensors")
 }
 
 /// Holds out every fifth question, unless some are marked.
@@ -275,12 +286,13 @@ fn collect(
             samples: Rc::default(),
         };
         let seed = tools.config.seed.wrapping_add((at as u64) << 8);
-        let samples = walk(tools, question, seed, collecting, observer)?;
+        let walked = walk(tools, question, seed, collecting, observer)?;
         journal
             .push(SampledQuestion {
                 question: question.question.clone(),
                 held_out: question.held_out,
-                samples,
+                right: walked.right,
+                samples: walked.samples,
             })
             .map_err(ProbeError::from)?;
 
@@ -315,14 +327,21 @@ fn running_threshold(walked: &[SampledQuestion], lambda: f64) -> f64 {
     entropy_threshold(&entropies, &features, lambda).unwrap_or(FIRST_THRESHOLD)
 }
 
-/// Answers one question and returns the sentences that the gate saw.
+/// An answered question: the sentences that the gate saw, and whether the answer is right, where one
+/// is known.
+struct Walked {
+    samples: Vec<Sample>,
+    right: Option<bool>,
+}
+
+/// Answers one question.
 fn walk(
     tools: &mut Tools<'_>,
     question: &ProbeQuestion,
     seed: u64,
     collecting: Collecting,
     observer: &Observer<'_>,
-) -> Result<Vec<Sample>, WorkerError> {
+) -> Result<Walked, WorkerError> {
     let mut config = tools.config.clone();
     config.seed = seed;
     let mut tools = tools.reborrow();
@@ -342,11 +361,20 @@ fn walk(
     if run.is_stopped() || stop.is_set() {
         return Err(ProbeError::Stopped.into());
     }
-    match written {
+    let short = match written {
+        Ok(answer) => answer.short,
         // an answer that fills the context still gives the sentences before that
-        Ok(_) | Err(RunError::Model(LlmError::PromptTooLong { .. })) => Ok(samples.take()),
-        Err(error) => Err(error.into()),
-    }
+        Err(RunError::Model(LlmError::PromptTooLong { .. })) => String::new(),
+        Err(error) => return Err(error.into()),
+    };
+    let answers = &question.answers;
+    let is_right = answers
+        .iter()
+        .any(|answer| normalised(answer) == normalised(&short));
+    Ok(Walked {
+        samples: samples.take(),
+        right: (!answers.is_empty()).then_some(is_right),
+    })
 }
 
 /// Measures the semantic entropy of every sentence, and keeps it with the hidden states.

@@ -7,6 +7,8 @@
 
 use std::collections::HashMap;
 
+pub use crate::methods::normalised;
+
 use super::declare::Format::Share;
 use super::declare::{Metric as _, Values, metrics};
 
@@ -62,31 +64,6 @@ pub fn score(answer: &str, references: &[String]) -> Values<AnswerMetric> {
 /// Returns whether the reply says that there is no answer.
 pub fn is_refusal(answer: &str) -> bool {
     REFUSALS.contains(&normalised(answer).as_str())
-}
-
-/// Returns the text in lower case, without ASCII punctuation, then without articles, and with
-/// single spaces.
-pub fn normalised(text: &str) -> String {
-    let without_punctuation: String = text
-        .to_lowercase()
-        .chars()
-        .filter(|c| !c.is_ascii_punctuation())
-        .collect();
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-
-    let mut kept = String::with_capacity(without_punctuation.len());
-    let mut rest = without_punctuation.as_str();
-    while let Some(first) = rest.chars().next() {
-        let in_word = is_word(first);
-        let end = rest
-            .find(|c: char| is_word(c) != in_word)
-            .unwrap_or(rest.len());
-        let (run, after) = rest.split_at(end);
-        let is_article = in_word && matches!(run, "a" | "an" | "the");
-        kept.push_str(if is_article { " " } else { run });
-        rest = after;
-    }
-    kept.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
 /// Returns 1 when both are equal once they are [`normalised`], else 0.

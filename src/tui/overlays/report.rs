@@ -64,7 +64,7 @@ fn no_report(scene: &Scene<'_>) -> String {
 }
 
 /// The names and values of the report.
-fn figures(report: &IndexReport) -> [(&'static str, String); 6] {
+fn figures(report: &IndexReport) -> Vec<(&'static str, String)> {
     let corpus = &report.corpus;
     let files = format!(
         "{} added, {} changed, {} unchanged, {} removed",
@@ -83,14 +83,18 @@ fn figures(report: &IndexReport) -> [(&'static str, String); 6] {
     } else {
         ""
     };
-    [
+    let mut figures = vec![
         ("folder", corpus.folder.clone()),
         ("content", words::corpus_size(corpus)),
         ("files", files),
         ("vectors", vectors),
         ("took", text::duration(report.wall_ms)),
         ("generation", format!("{}{writer}", corpus.generation)),
-    ]
+    ];
+    if let Some(neighbours) = report.neighbours {
+        figures.insert(2, ("chunks", words::joined(neighbours)));
+    }
+    figures
 }
 
 fn skipped_rows(page: &mut Page<'_>, report: &IndexReport) {

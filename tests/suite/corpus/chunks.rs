@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
+use ragscope::config::MinSimilarity;
 use ragscope::corpus::{
     Chunk, Document, FixedSplit, SemanticSplit, Sentences, TokenCounter, chunks_at, fixed_chunks,
     sentences,
@@ -293,7 +294,7 @@ proptest! {
         text in any_text(), tokens in 1_u32..200, near in prop::collection::vec(-1.0_f32..1.0, 0..300)
     ) {
         prop_assume!(!text.trim().is_empty());
-        let cut = SemanticSplit { tokens, similarity: 0.0, characters: 0 };
+        let cut = SemanticSplit { tokens, similarity: MinSimilarity::Cosine(0.0), characters: 0 };
         if let Ok(document) = Document::new("a.md", text.into_bytes()) {
             let sentences = Sentences::of(&document, cut, &COUNTER);
             let mut after = 0;
@@ -343,7 +344,7 @@ proptest! {
 fn sentences_join_while_they_are_similar_and_the_chunk_is_short() {
     const SPLIT: SemanticSplit = SemanticSplit {
         tokens: 512,
-        similarity: 0.6,
+        similarity: MinSimilarity::Cosine(0.6),
         characters: 0,
     };
     let (a, b, c) = (
@@ -356,7 +357,7 @@ fn sentences_join_while_they_are_similar_and_the_chunk_is_short() {
         ..SPLIT
     };
     let strict = SemanticSplit {
-        similarity: 0.8,
+        similarity: MinSimilarity::Cosine(0.8),
         ..SPLIT
     };
     // 16 is the least that a chunk may have: two of these sentences and their full stops fit
@@ -437,7 +438,7 @@ fn sentences_join_while_they_are_similar_and_the_chunk_is_short() {
 fn a_heading_begins_a_chunk_and_stays_with_what_is_below_it() {
     let cut = SemanticSplit {
         tokens: 512,
-        similarity: 0.5,
+        similarity: MinSimilarity::Cosine(0.5),
         characters: 0,
     };
     let text = "# One\n\n## Two\n\nAnn sails. Bob sings.\n\n## Three\n\nCara paints.\n";

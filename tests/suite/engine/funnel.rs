@@ -72,6 +72,42 @@ fn chunks_below_the_threshold_of_their_grades_are_dropped_with_it() {
 }
 
 #[test]
+fn the_generator_may_name_the_threshold() {
+    let judged = |reply| {
+        ScriptedGenerator::new()
+            .judging("Passage: Tam Reeve was born", "10", 1.0)
+            .judging("Passage: Mira", "4", 1.0)
+            .judging("Passage", "0", 1.0)
+            .when("Relevance Scores: ", reply)
+    };
+    let cases: [(&str, &[u64], f32, bool); 3] = [
+        (" 0.5", &[10], 0.5, true),
+        (" 0.4", &[10, 20], 0.4, true),
+        (" That depends.", &[10, 20], 0.35, false),
+    ];
+    for (reply, expected, value, named) in cases {
+        let settings = [("filter.kind", "graded"), ("filter.threshold", "generator")];
+        let events = events(&settings, judged(reply));
+        assert_eq!(context(&events).0, expected, "{reply}");
+        let graded = events.iter().find_map(|event| match event {
+            RunEvent::ChunksGraded {
+                threshold,
+                by_generator,
+                ..
+            } => Some((*threshold, *by_generator)),
+            _ => None,
+        });
+        let (threshold, by_generator) = graded.expect("grades");
+        assert!((threshold - value).abs() < 1e-5, "{reply}: {threshold}");
+        assert_eq!(by_generator, named, "{reply}");
+        let warned = events.iter().any(
+            |event| matches!(event, RunEvent::Warned { text, .. } if text.contains("no threshold")),
+        );
+        assert_eq!(warned, !named, "{reply}");
+    }
+}
+
+#[test]
 fn equal_grades_keep_everything_and_the_filter_falls_back_when_every_chunk_is_rejected() {
     let equal = events(
         &[("filter.kind", "graded"), ("retriever.k", "4")],

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ragscope::config::{ChunkerKind, Config};
+use ragscope::config::{ChunkerKind, Config, MinSimilarity};
 use ragscope::corpus::SemanticSplit;
 use ragscope::event::{Flow, IndexPhase, SessionEvent};
 use ragscope::index::Update;
+use ragscope::story::words;
 
 use super::common::{self, Corpus, WordEmbedder, config, update_with};
 
@@ -19,7 +20,7 @@ fn with(kind: ChunkerKind) -> Config {
         config.chunker.kind,
         config.chunker.max_tokens,
         config.chunker.min_similarity,
-    ) = (kind, 64, 0.5);
+    ) = (kind, 64, MinSimilarity::Cosine(0.5));
     config
 }
 
@@ -126,6 +127,38 @@ fn a_stop_between_documents_embeds_no_sentence_twice() {
 }
 
 #[test]
+fn a_percentile_joins_neighbours_whatever_their_similarity_and_the_report_says_how_many() {
+    let corpus = Corpus::with(&[("a.txt", &format!("{APPLES} {SHIPS}"))]);
+    let mut shares = Vec::new();
+    for least in ["0.999", "\"p50\"", "\"p0\""] {
+        let mut config = with(ChunkerKind::Semantic);
+        config.chunker.min_similarity = serde_json::from_str(least).expect("a similarity");
+        let mut index = corpus.open();
+        let report = update_with(&mut index, &config, &mut WordEmbedder::new("one"));
+        let neighbours = report.neighbours.expect("chunks by meaning");
+        assert_eq!(neighbours.pairs, 3, "four sentences");
+        shares.push((neighbours.joined, words::joined(neighbours)));
+        // the next update reads nothing again and reports the same
+        let again = update_with(&mut index, &config, &mut WordEmbedder::new("one"));
+        assert_eq!(again.neighbours, Some(neighbours), "{least}");
+    }
+    let joined: Vec<u64> = shares.iter().map(|(joined, _)| *joined).collect();
+    assert_eq!(joined, [0, 2, 3]);
+    assert!(
+        shares[0]
+            .1
+            .starts_with("0 % of neighbouring sentences joined: lower"),
+        "{shares:?}"
+    );
+    assert_eq!(shares[1].1, "67 % of neighbouring sentences joined");
+
+    let mut index = corpus.open();
+    let fixed = with(ChunkerKind::Fixed);
+    let report = update_with(&mut index, &fixed, &mut WordEmbedder::new("one"));
+    assert_eq!(report.neighbours, None);
+}
+
+#[test]
 fn documents_are_rechunked_for_a_question_and_cached_for_the_next() {
     let corpus = Corpus::with(&[
         ("a.txt", &format!("{APPLES} {SHIPS}")),
@@ -136,7 +169,7 @@ fn documents_are_rechunked_for_a_question_and_cached_for_the_next() {
     corpus.remove("gone.txt");
     let split = SemanticSplit {
         tokens: 64,
-        similarity: 0.5,
+        similarity: MinSimilarity::Cosine(0.5),
         characters: 0,
     };
     let mut rechunk = |index: &ragscope::index::Index, split| {
@@ -192,7 +225,7 @@ fn documents_are_rechunked_for_a_question_and_cached_for_the_next() {
     let (other, _) = rechunk(
         &corpus.open(),
         SemanticSplit {
-            similarity: 0.99,
+            similarity: MinSimilarity::Cosine(0.99),
             ..split
         },
     );

@@ -8,10 +8,10 @@ use jiff::tz::TimeZone;
 use ragscope::config::Paths;
 use ragscope::event::{
     Belief, BeliefSample, Command, CorpusCard, Event, HitUtility, IndexPhase, IndexProgress,
-    IndexReport, LocalModel, MachineMemory, MemoryNeed, ModelCard, ModelList, ModelRole, NotedFile,
-    OfferedModel, Problem, PullPhase, PullProgress, Ranked, Record, RunEvent, RunSummary, SESSION,
-    SampledUncertainty, SePerForm, SessionEvent, SkippedFile, Source, SourceForm, TableRow,
-    TracedChunk, TracedLookup, Utility,
+    IndexReport, LocalModel, MachineMemory, MemoryNeed, ModelCard, ModelList, ModelRole,
+    NeighbouringSentences, NotedFile, OfferedModel, Problem, PullPhase, PullProgress, Ranked,
+    Record, RunEvent, RunSummary, SESSION, SampledUncertainty, SePerForm, SessionEvent,
+    SkippedFile, Source, SourceForm, TableRow, TracedChunk, TracedLookup, Utility,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::Depth;
@@ -325,6 +325,10 @@ pub fn report() -> SessionEvent {
             updated: vec!["tides.md".to_owned()],
             embedded: 301,
             reused: 8_817,
+            neighbours: Some(NeighbouringSentences {
+                pairs: 12_404,
+                joined: 298,
+            }),
             skipped: skipped
                 .map(|(path, reason)| SkippedFile {
                     path: path.to_owned(),
