@@ -19,6 +19,7 @@ mod report;
 mod paper;
 mod published;
 mod tables;
+pub mod verdicts;
 mod plot;
 mod html;
 mod make;

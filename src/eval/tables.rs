@@ -70,7 +70,8 @@ pub fn markdown(report: &Report) -> String {
 }
 
 impl Table {
-    fn markdown(&self) -> String {
+    /// Returns the table in Markdown, its columns aligned.
+    pub fn markdown(&self) -> String {
         let head = plain(&self.head);
         let rows: Vec<Vec<String>> = self.rows.iter().map(|row| plain(row)).collect();
         let all = || std::iter::once(&head).chain(&rows);

@@ -2,6 +2,7 @@
 
 mod paper;
 mod shard;
+mod verdicts;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -30,6 +31,7 @@ use crate::cli::failure::{Exit, Failure, Stopped};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::output::Output;
 use crate::cli::{check_folder, demo};
+use crate::eval::verdicts::VerdictTable;
 use shard::Shard;
 
 /// Arguments of `eval`.
@@ -133,8 +135,13 @@ pub fn run(
         .into());
     }
 
-    let interrupt = Interrupt::listen()?;
     let layers = evaluated_layers(what, flags, paths)?;
+    if let Some(table) = what.paper.as_deref().and_then(VerdictTable::find) {
+        let questions = what.questions.as_deref();
+        return verdicts::run(table, questions, what.limit, &layers, paths, out);
+    }
+
+    let interrupt = Interrupt::listen()?;
     let table = what.paper.as_deref().and_then(PaperTable::find);
     let variants = match table {
         Some(table) => {

@@ -9,6 +9,7 @@ use crate::cli::failure::Stopped;
 use crate::cli::output::Output;
 use crate::config::{GateKind, Layers, Paths, ProbeFile, Setting};
 use crate::eval::PaperTable;
+use crate::eval::verdicts::VerdictTable;
 use crate::event::ProbeCard;
 use crate::probe;
 
@@ -20,9 +21,13 @@ pub(super) fn names() -> PossibleValuesParser {
     let named = |table: &'static PaperTable| {
         PossibleValue::new(table.name.as_str()).help(table.title.as_str())
     };
+    let verdicts = VerdictTable::get();
+    let of_verdicts =
+        verdicts.map(|table| PossibleValue::new(table.name.as_str()).help(table.title.as_str()));
     PaperTable::all()
         .iter()
         .map(named)
+        .chain(of_verdicts)
         .collect::<Vec<_>>()
         .into()
 }

@@ -82,6 +82,11 @@ pub(super) fn read(path: &Path, named: Option<&'static Dataset>) -> Result<Quest
     Ok(collected(records, named, &Beside::of(&path)))
 }
 
+/// Returns the text of a file, unpacked.
+pub(super) fn text(path: &Path) -> Result<String, EvalError> {
+    beside::text(path)
+}
+
 /// Parses the text of a question file that needs no other file.
 pub(super) fn parse(text: &str) -> QuestionSet {
     collected(records(text), None, &Beside::nothing())

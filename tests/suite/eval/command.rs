@@ -461,3 +461,76 @@ fn shards_are_merged_into_the_report_of_the_whole() {
     );
     assert_eq!(eval(&["--shard", "3/2"]).code, Some(2));
 }
+
+#[test]
+fn a_judge_is_compared_with_people() {
+    let home = tempfile::tempdir().expect("a folder");
+    let file = home.path().join("NQ.json");
+    let row = |answer: &str, is_right: bool, improper: bool| {
+        serde_json::json!({
+            "question": "Where was Tam Reeve born?",
+            "golden_answer": "Lorby/Lorby Town",
+            "answer_fid": answer, "judge_fid": is_right,
+            "answer_gpt4": format!("Tam Reeve was born in {answer}."), "judge_gpt4": is_right,
+            "improper": improper,
+        })
+    };
+    let rows = [
+        row("Lorby", true, false),
+        row("the Town of Lorby", true, false),
+        row("Aldmouth", false, false),
+        row("Lorby in Aldmouth", false, false),
+        row("Lorby", false, true),
+    ];
+    let text = serde_json::to_string(&rows).expect("JSON");
+    std::fs::write(&file, text).expect("written");
+
+    let program = Program::new();
+    let file = file.to_str().expect("UTF-8");
+    let ended = program.run(&[
+        "eval",
+        file,
+        "--paper",
+        "seper:1",
+        "--set",
+        "judge.model=words",
+        "--json",
+    ]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for part in [
+        "DeBERTa-v2-xlarge-MNLI; here words judges",
+        "left out: BERTScore",
+    ] {
+        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+    }
+    let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let figure = |evaluator: &str, system: &str| {
+        let figures = report["verdicts"].as_array().expect("figures");
+        let found = figures
+            .iter()
+            .find(|figure| figure["evaluator"] == evaluator && figure["system"] == system);
+        found.cloned().expect("a figure")
+    };
+    // two of four are right; equal to a reference is one of them, and none that is wrong
+    let exact = figure("exact_match", "fid");
+    assert_eq!(
+        (&exact["answers"], &exact["accuracy"]),
+        (&4.into(), &0.75.into())
+    );
+    assert!((exact["f1"].as_f64().expect("a number") - 2.0 / 3.0).abs() < 1e-9);
+    // all but Aldmouth hold a reference
+    let lexical = figure("lexical_match", "gpt4");
+    assert_eq!(lexical["accuracy"], 0.75);
+    assert!((lexical["f1"].as_f64().expect("a number") - 0.8).abs() < 1e-9);
+    assert_eq!(lexical["published"], serde_json::json!([0.876, 0.825]));
+    // an answer entails a reference that has all its content words, or the reverse
+    let entailment = figure("entailment", "fid");
+    assert_eq!(entailment["accuracy"], 0.75);
+    assert_eq!(entailment["published"], serde_json::json!([0.966, 0.953]));
+
+    let other = home.path().join("other.json");
+    std::fs::write(&other, "[{\"question\": \"Why?\"}]").expect("written");
+    let ended = program.run(&["eval", other.to_str().expect("UTF-8"), "--paper", "seper:1"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("has a verdict"), "{}", ended.stderr);
+}

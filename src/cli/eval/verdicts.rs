@@ -1,0 +1,73 @@
+//! `eval --paper seper:1`: a judge of answers against people.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use crate::cli::failure::{Exit, Failure, Stopped};
+use crate::cli::interrupt::Interrupt;
+use crate::cli::output::Output;
+use crate::config::{JudgeModel, Layers, Paths};
+use crate::engine::Worker;
+use crate::eval::verdicts::{self, VerdictTable};
+use crate::event::harmless;
+
+/// Judges the answers of a file of EVOUNA and prints how far the judge agrees with people.
+pub(super) fn run(
+    table: &'static VerdictTable,
+    questions: Option<&Path>,
+    limit: Option<usize>,
+    layers: &Layers,
+    paths: &Paths,
+    out: &mut Output,
+) -> Result<Exit, Stopped> {
+    let Some(file) = questions else {
+        return Err(Failure::usage(
+            format!("{} needs a file of EVOUNA", table.name),
+            "give its NQ.json or TQ.json",
+        )
+        .into());
+    };
+    let config = layers.config()?;
+    let judge = match &config.judge.model {
+        JudgeModel::Generator => config.generator.model.clone(),
+        JudgeModel::Words => "words".to_owned(),
+        JudgeModel::File(file) => file.clone(),
+    };
+    out.remark(&format!("{}: {}", table.name, table.title));
+    out.remark(&format!(
+        "the paper's figures are those of {}; here {judge} judges (judge.model)",
+        table.model
+    ));
+    out.remark(&format!("left out: {}", table.left_out.join(", ")));
+
+    let judged = verdicts::read(file, limit)?;
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let interrupt = Interrupt::listen()?;
+    let mut worker = Worker::new(layers.clone(), paths.clone(), interrupt.stop_flag());
+    let shared_out = RefCell::new(&mut *out);
+    let mut load_progress = |record: crate::event::Record| {
+        shared_out.borrow_mut().progress(&record.event);
+        interrupt.flow()
+    };
+    let compared = worker.calls(&mut load_progress, |calls| {
+        verdicts::compare(calls, &judged, &name, table, &mut |done| {
+            shared_out
+                .borrow_mut()
+                .progress_line(|| format!("{done} of {} answers judged", judged.len()));
+            interrupt.flow()
+        })
+    });
+    out.clear_progress();
+    let figures = match compared {
+        Err(_) if interrupt.is_seen() => return Err(Stopped::Interrupted),
+        compared => compared?,
+    };
+
+    if out.json {
+        out.json_pretty(&serde_json::json!({ "judge": judge, "verdicts": figures }))?;
+    } else {
+        let title = format!("{}, {} answers by {judge}", table.title, judged.len());
+        out.text(&harmless(&verdicts::table(&title, &figures).markdown()))?;
+    }
+    Ok(Exit::Done)
+}
