@@ -70,6 +70,9 @@ impl RunText {
                 let words = self.run.follow_up.as_ref().and_then(words::follow_up);
                 words.map_or(Ok(()), |words| out.dim(&format!("{words}\n")))
             }
+            RunEvent::PartsLeftOut { parts, reason, .. } if self.detail != Detail::Nothing => {
+                self.line(&format!("{}\n", words::left_out(parts, *reason)), out)
+            }
             RunEvent::ContextBuilt { step, .. } if self.detail != Detail::Nothing => {
                 let lookup = self.run.lookups.iter().rfind(|known| known.step == *step);
                 let passages = lookup.map(passages);

@@ -227,6 +227,13 @@ choices! {
         /// The likeliest label, as a parsed reply gives it.
         Mode = "mode",
     }
+    /// When the stages between retriever and context run.
+    StageUse {
+        /// In every lookup.
+        Always = "always",
+        /// For a sentence that stays uncertain when it is regenerated from what was retrieved.
+        AsNeeded = "as_needed",
+    }
     /// The threshold of the scores of graded chunks.
     ThresholdKind {
         /// From their mean and variance (ChunkRAG, algorithm 1).

@@ -420,6 +420,15 @@ settings! {
         attribution: bool = false;
     }
 
+    /// Which stages of the preset run for a question.
+    stages: StageSettings {
+        /// When linker, filter, understanding and refiner run.
+        when: StageUse = StageUse::Always;
+        /// Seconds that a question may take; a stage that the time left does not hold, by the calls
+        /// so far, is left out. The answer is always written. 0 sets no limit.
+        budget_seconds: f32 = 0.0, in 0..=1_000_000;
+    }
+
     /// The screen.
     screen: ScreenSettings, for Screen {
         /// Colours: dark, light, colour-blind, or the name of a file in your themes folder.

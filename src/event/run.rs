@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AddedChunk, AsAsked, AttendedChunk, CallUsage, Citation, ClassifiedChunk, Context, CorpusCard,
-    DocumentLinks, DroppedChunk, FormatVersion, GateCard, GradedChunk, Hit, JudgedChunk,
-    LinkedText, ModelCard, ModelRole, Outcome, QueryWord, RechunkedDocument, RefinementEnd,
+    DocumentLinks, DroppedChunk, FormatVersion, GateCard, GradedChunk, Hit, JudgedChunk, LeftOut,
+    LinkedText, ModelCard, ModelRole, Outcome, Part, QueryWord, RechunkedDocument, RefinementEnd,
     RerankedChunk, Retrieval, RunUsage, Stage, UncertainRegion, Uncertainty, Understanding,
     Unmeasured, Utility, VariedChunk,
 };
@@ -116,6 +116,12 @@ pub enum RunEvent {
     ChunksReranked {
         step: u32,
         ranked: Vec<RerankedChunk>,
+    },
+    /// Parts of the run were left out, for one reason.
+    PartsLeftOut {
+        step: u32,
+        parts: Vec<Part>,
+        reason: LeftOut,
     },
     /// The context of the next model call was put together.
     ContextBuilt { step: u32, context: Context },

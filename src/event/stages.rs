@@ -5,6 +5,29 @@ use serde::{Deserialize, Serialize};
 
 use super::{ChunkText, CorpusCard, Hit, Place, Ranked, SkippedFile};
 
+/// A part of a run that can be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    Rewriter,
+    Linker,
+    Filter,
+    Reranker,
+    Understanding,
+    Refiner,
+    Utility,
+}
+
+/// Why parts of a run were left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum LeftOut {
+    /// The gate was certain of the sentence without them.
+    NotNeeded,
+    /// They would have taken longer than what was left of the budget.
+    NoTime { needed_ms: u64, left_ms: u64 },
+}
+
 /// A weighted connection to another chunk of the same document.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Link {

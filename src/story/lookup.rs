@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use crate::event::{
-    Context, DocumentLinks, DropReason, DroppedChunk, Hit, LinkedText, QueryWord, Retrieval, Stage,
-    UncertainRegion,
+    Context, DocumentLinks, DropReason, DroppedChunk, Hit, LeftOut, LinkedText, Part, QueryWord,
+    Retrieval, Stage, UncertainRegion,
 };
 
 use super::text::{self, one_line};
@@ -25,6 +25,8 @@ pub struct Lookup {
     /// Number of hits of the retriever; the texts that were joined of chunks come after them.
     pub found: usize,
     pub funnel: Funnel,
+    /// Parts that were left out, and why.
+    pub left_out: Vec<(Vec<Part>, LeftOut)>,
     /// The utility of the context, in -1..=1, once it was measured.
     pub utility: Option<f32>,
     /// True for a lookup among documents that were re-chunked for this question.

@@ -148,6 +148,7 @@ impl Run {
             | RunEvent::StageFinished { .. }
             | RunEvent::ChunksMerged { .. }
             | RunEvent::ChunksReranked { .. }
+            | RunEvent::PartsLeftOut { .. }
             | RunEvent::ContextBuilt { .. } => self.apply_to_lookups(event),
             RunEvent::DocumentsRechunked { .. }
             | RunEvent::UnderstandingMeasured { .. }
@@ -299,6 +300,11 @@ impl Run {
             } => self.lookup(*step).stage_finished(*stage, kept, dropped),
             RunEvent::ChunksMerged { step, merged } => self.lookup(*step).merged(merged),
             RunEvent::ChunksReranked { step, ranked } => self.lookup(*step).funnel.reranked(ranked),
+            RunEvent::PartsLeftOut {
+                step,
+                parts,
+                reason,
+            } => self.lookup(*step).left_out.push((parts.clone(), *reason)),
             RunEvent::ContextBuilt { step, context } => {
                 // A repaired context may hold chunks that the first lookup of the step found.
                 for lookup in self.lookups_of(*step) {

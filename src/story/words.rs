@@ -2,8 +2,9 @@
 
 use crate::event::{
     AsAsked, ChunkText, Citation, CorpusCard, DropReason, Filtered, IndexPhase, IndexProgress,
-    IndexReport, MemoryNeed, Metadata, ModelCard, NeighbouringSentences, Operation, Outcome, Place,
-    PlaceUnit, Prefixes, PullPhase, PullProgress, Stage, UncertaintyMeasure, Utility,
+    IndexReport, LeftOut, MemoryNeed, Metadata, ModelCard, NeighbouringSentences, Operation,
+    Outcome, Part, Place, PlaceUnit, Prefixes, PullPhase, PullProgress, Stage, UncertaintyMeasure,
+    Utility,
 };
 
 use super::text::one_line;
@@ -451,6 +452,30 @@ pub fn joined(neighbours: NeighbouringSentences) -> String {
         "{:.0} % of neighbouring sentences joined{advice}",
         share * 100.0
     )
+}
+
+/// Returns which parts of a run were left out, and why.
+#[must_use]
+pub fn left_out(parts: &[Part], reason: LeftOut) -> String {
+    let name = |part: &Part| match part {
+        Part::Rewriter => "rewriter",
+        Part::Linker => "linker",
+        Part::Filter => "filter",
+        Part::Reranker => "reranker",
+        Part::Understanding => "understanding",
+        Part::Refiner => "refiner",
+        Part::Utility => "utility",
+    };
+    let names: Vec<&str> = parts.iter().map(name).collect();
+    let names = names.join(", ");
+    match reason {
+        LeftOut::NotNeeded => format!("left out: {names}, the sentence is certain without"),
+        LeftOut::NoTime { needed_ms, left_ms } => format!(
+            "left out: {names}, about {} needed, {} of the budget left",
+            duration(needed_ms),
+            duration(left_ms)
+        ),
+    }
 }
 
 /// Returns whether an uncertainty measure is in nats; the others are in 0..=1.

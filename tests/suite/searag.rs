@@ -1,6 +1,6 @@
 //! SEARAG: golden numbers of its formulas, the sentence loop on scripted models, its queries.
 
-use ragscope::event::{Decision, Outcome, RunEvent, UncertaintyMeasure, WordOrigin};
+use ragscope::event::{Decision, LeftOut, Outcome, Part, RunEvent, UncertaintyMeasure, WordOrigin};
 use ragscope::methods::query::uncertain_region;
 use ragscope::methods::searag::{best_split, entropy_threshold, splits};
 use serde_json::Value;
@@ -293,6 +293,88 @@ fn the_gate_of_a_run_is_emitted_with_the_reason_of_a_fallback() {
             "{kind}"
         );
     }
+}
+
+/// The parts that were left out, with the reason, in order.
+fn left_out(events: &[RunEvent]) -> Vec<(Vec<Part>, bool)> {
+    events
+        .iter()
+        .filter_map(|event| match event {
+            RunEvent::PartsLeftOut { parts, reason, .. } => {
+                Some((parts.clone(), *reason == LeftOut::NotNeeded))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn stages_run_for_a_sentence_that_stays_uncertain() {
+    let settings: Vec<_> = SEARAG
+        .into_iter()
+        .chain([("filter.kind", "graded"), ("stages.when", "as_needed")])
+        .collect();
+    let graded = |events: &[RunEvent]| {
+        let is_graded = |event: &&RunEvent| matches!(event, RunEvent::ChunksGraded { .. });
+        events.iter().filter(is_graded).count()
+    };
+
+    // regenerated from what was retrieved, the sentence is certain
+    let (outcome, events) = run(&config(&settings), &mut uncertain(), "Where?", usize::MAX);
+    assert_eq!(outcome.expect("asked"), Outcome::Completed);
+    assert_eq!(
+        (graded(&events), left_out(&events)),
+        (0, vec![(vec![Part::Filter], true)])
+    );
+
+    // it is not: the filter runs, and the sentence is written once more
+    let mut unsure = uncertain().unsure_of("Aldmouth", 6.0);
+    let (outcome, events) = run(&config(&settings), &mut unsure, "Where?", usize::MAX);
+    assert_eq!(outcome.expect("asked"), Outcome::Completed);
+    assert!(graded(&events) > 0, "{events:?}");
+    assert_eq!(left_out(&events), []);
+
+    // without that setting the filter runs in every lookup
+    let always = &settings[..settings.len() - 1];
+    let (_, events) = run(&config(always), &mut uncertain(), "Where?", usize::MAX);
+    assert_eq!((graded(&events), left_out(&events).len()), (1, 0));
+}
+
+#[test]
+fn what_the_budget_does_not_hold_is_left_out_and_the_answer_is_written() {
+    let all: Vec<_> = SEARAG
+        .into_iter()
+        .chain([
+            ("filter.kind", "graded"),
+            ("utility.kind", "soft"),
+            ("stages.budget_seconds", "0.000001"),
+        ])
+        .collect();
+    let (outcome, events) = run(&config(&all), &mut uncertain(), "Where?", usize::MAX);
+    assert_eq!(outcome.expect("asked"), Outcome::Completed);
+    let missing = left_out(&events);
+    for part in [Part::Filter, Part::Utility] {
+        assert!(
+            missing.contains(&(vec![part], false)),
+            "{part:?}: {missing:?}"
+        );
+    }
+    let ran = |event: &RunEvent| {
+        matches!(
+            event,
+            RunEvent::ChunksGraded { .. } | RunEvent::UtilityMeasured { .. }
+        )
+    };
+    assert!(!events.iter().any(ran));
+
+    let enough: Vec<_> = all[..all.len() - 1]
+        .iter()
+        .copied()
+        .chain([("stages.budget_seconds", "600")])
+        .collect();
+    let (_, events) = run(&config(&enough), &mut uncertain(), "Where?", usize::MAX);
+    assert!(events.iter().any(ran));
+    assert_eq!(left_out(&events), []);
 }
 
 #[test]

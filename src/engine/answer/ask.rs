@@ -9,10 +9,10 @@ use crate::config::prompts::Prompts;
 use crate::engine::error::{AskError, RunError};
 use crate::engine::run::{Answer, Corpus, Need, Passages, Roles, Run, Tools, context};
 use crate::engine::stages;
-use crate::event::{Advice, Ask, FORMAT, Flow, Outcome, RunEvent};
+use crate::event::{Advice, Ask, FORMAT, Flow, Outcome, Part, RunEvent};
 use crate::llm::{Generator, LlmError, TEMPLATE_ADVICE};
 
-use super::lookup::retrieve;
+use super::lookup::{Effort, retrieve};
 use super::write::write;
 
 /// Answers a question with these tools, whose settings already include its overrides. Every event goes
@@ -99,7 +99,8 @@ fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<
             confirmed,
             uncertain: None,
         };
-        retrieve(run, roles, &need)?.passages
+        let effort = Effort::first(run, roles);
+        retrieve(run, roles, &need, effort)?.passages
     } else {
         Passages::default()
     };
@@ -113,6 +114,10 @@ fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<
         .map(|lookup| (lookup.step, &lookup.passages));
     for (step, passages) in iter::once((0, &passages)).chain(of_steps) {
         run.step = step;
+        let has_passages = !passages.hits.is_empty();
+        if has_passages && !run.has_time_for(Part::Utility, passages.hits.len()) {
+            continue;
+        }
         match roles.utility.measure(run, passages) {
             Ok(()) => {}
             Err(RunError::Model(LlmError::Stopped)) => break,

@@ -3,7 +3,7 @@
 
 use crate::config::ExpandedContext;
 use crate::engine::error::RunError;
-use crate::engine::run::{Draft, Need, Passages, Roles, Run, StepLookup, context};
+use crate::engine::run::{Draft, Need, Passages, Query, Roles, Run, StepLookup, context};
 use crate::engine::stages::reranked;
 use crate::event::{
     Decision, DropReason, DroppedChunk, Hit, RunEvent, Uncertainty, saturating_u32,
@@ -11,7 +11,7 @@ use crate::event::{
 use crate::llm::{End, LlmError};
 use crate::methods::searag::should_expand;
 
-use super::lookup::{Lookup, retrieve};
+use super::lookup::{Effort, Lookup, passages, retrieve};
 use super::writing::{Writing, Written};
 
 /// A regenerated sentence that can replace the draft.
@@ -20,6 +20,12 @@ struct Regenerated {
     /// The end of its completion.
     end: End,
     uncertainty: Uncertainty,
+}
+
+/// An uncertain sentence and the query that it was searched by.
+struct Uncertain<'d> {
+    draft: &'d Draft,
+    query: &'d Query,
 }
 
 /// The result of regenerating a sentence.
@@ -84,7 +90,8 @@ impl Writing<'_> {
             confirmed: &self.confirmed,
             uncertain: Some(&draft.sentence),
         };
-        let Lookup { query, passages } = retrieve(run, roles, &need)?;
+        let effort = Effort::first(run, roles);
+        let Lookup { query, passages } = retrieve(run, roles, &need, effort)?;
         let step = draft.sentence.step;
 
         // SEARAG, section 3.3: regenerate the sentence from what was retrieved
@@ -97,6 +104,22 @@ impl Writing<'_> {
             }
         };
 
+        if effort == Effort::Least {
+            let lookup = StepLookup { step, passages };
+            return self
+                .escalate(
+                    run,
+                    roles,
+                    Uncertain {
+                        draft,
+                        query: &query,
+                    },
+                    first,
+                    lookup,
+                )
+                .map(Some);
+        }
+
         // more uncertain than before the lookup: retry once with more passages
         let has_risen = uncertainty.measure == first.uncertainty.measure
             && should_expand(
@@ -105,7 +128,7 @@ impl Writing<'_> {
                 config.gate.retry_margin,
             );
         let expanded = if has_risen {
-            expand(run, &query, &passages)?
+            expand(run, &query.text, &passages)?
         } else {
             None
         };
@@ -129,6 +152,47 @@ impl Writing<'_> {
             Regeneration::Rejected { published } => self.keep(run, first, lookup, published),
         };
         Ok(Some(kept))
+    }
+
+    /// Keeps the sentence that was regenerated with the least effort if the gate is certain of it.
+    /// Otherwise it is written once more after all stages of the preset, and the less uncertain one of
+    /// the two is kept.
+    fn escalate(
+        &mut self,
+        run: &mut Run<'_>,
+        roles: &mut Roles,
+        uncertain: Uncertain<'_>,
+        first: Regenerated,
+        lookup: StepLookup,
+    ) -> Result<Regenerated, RunError> {
+        if first.uncertainty.decision != Decision::Retrieve {
+            run.emit_not_needed();
+            return Ok(self.keep(run, first, lookup, false));
+        }
+        if run.is_stopped() {
+            return Ok(self.keep(run, first, lookup, false));
+        }
+        run.emit(first.draft.sentence.finished(Uncertainty {
+            decision: Decision::Expand,
+            ..first.uncertainty.clone()
+        }));
+
+        let need = Need {
+            confirmed: &self.confirmed,
+            uncertain: Some(&uncertain.draft.sentence),
+        };
+        let passages = passages(run, roles, &need, uncertain.query, Effort::Full)?;
+        match self.regenerate(run, roles, &passages)? {
+            Regeneration::Accepted(second)
+                if second.uncertainty.measure != first.uncertainty.measure
+                    || second.uncertainty.value < first.uncertainty.value =>
+            {
+                let step = lookup.step;
+                Ok(self.keep(run, *second, StepLookup { step, passages }, false))
+            }
+            Regeneration::Accepted(_) => Ok(self.keep(run, first, lookup, true)),
+            Regeneration::Rejected { published } => Ok(self.keep(run, first, lookup, published)),
+        }
     }
 
     /// Keeps a regenerated sentence and the lookup that it was written from. `published` says whether

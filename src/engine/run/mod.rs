@@ -5,6 +5,7 @@ mod values;
 mod tools;
 mod state;
 mod model_calls;
+mod budget;
 mod role;
 pub mod pins;
 pub mod context;

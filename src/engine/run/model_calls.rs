@@ -111,6 +111,7 @@ impl Run<'_> {
         self.usage.prompt_tokens_evaluated += u64::from(usage.prompt_tokens_evaluated);
         self.usage.prompt_tokens_reused += u64::from(usage.prompt_tokens_reused);
         self.usage.tokens_generated += u64::from(usage.tokens_generated);
+        self.calls_us += usage.wall_us;
 
         let calls = self.usage.model_calls - first;
         self.emit(RunEvent::ModelCallFinished {

@@ -1,7 +1,7 @@
 //! The run: its question, its tools, the stream of its events, and how it ends.
 
 use std::collections::HashSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::engine::error::RunError;
 use crate::event::{
@@ -24,6 +24,8 @@ pub struct Run<'a> {
     pub contexts: Contexts,
     pub(super) judged: Judged,
     pub(super) usage: RunUsage,
+    /// Time of the calls of the generator that are over.
+    pub(super) calls_us: u64,
     /// Purposes of judgements that this run has warned of.
     pub(super) warned: HashSet<String>,
     publish: &'a mut dyn FnMut(RunEvent) -> Flow,
@@ -46,6 +48,7 @@ impl<'a> Run<'a> {
             contexts: Contexts::default(),
             judged: Judged::default(),
             usage: RunUsage::default(),
+            calls_us: 0,
             warned: HashSet::new(),
             publish,
             numbering: Numbering::default(),
@@ -61,6 +64,17 @@ impl<'a> Run<'a> {
         if (self.publish)(event) == Flow::Stop {
             self.is_stopped = true;
         }
+    }
+
+    /// Returns the time since the run began.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Returns the mean time of a call of the generator so far; nothing before the first.
+    pub(super) fn mean_call(&self) -> Duration {
+        let calls = u64::from(self.usage.model_calls).max(1);
+        Duration::from_micros(self.calls_us / calls)
     }
 
     /// Returns whether the observer has asked to stop.

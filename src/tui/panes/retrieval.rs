@@ -285,6 +285,10 @@ impl LookupRows<'_> {
         for line in funnel::lines(scene, self.lookup, cells) {
             content.line(line);
         }
+        for (parts, reason) in &self.lookup.left_out {
+            let words = words::left_out(parts, *reason);
+            content.paragraph(&words, scene.style(Tone::Quiet), " ", cells);
+        }
         self.hit_rows(&retrieval.hits, content);
         if let Some(context) = &self.lookup.context {
             content.line(self.context_row(context));

@@ -81,7 +81,7 @@ fn the_generator_may_name_the_threshold() {
             .when("Relevance Scores: ", reply)
     };
     let cases: [(&str, &[u64], f32, bool); 3] = [
-        (" 0.5", &[10], 0.5, true),
+        (" 0.5", &[20], 0.5, true),
         (" 0.4", &[10, 20], 0.4, true),
         (" That depends.", &[10, 20], 0.35, false),
     ];
