@@ -22,6 +22,8 @@ const HEAD_BYTES: u64 = 8 << 20;
 /// Number of samples of the weights in a fingerprint.
 const SAMPLES: u64 = 256;
 const SAMPLE_BYTES: u64 = 4096;
+/// KV cache of a layer up to which llama.cpp measures a context: every device has buffers of this size.
+const MAX_MEASURED_BYTES: u64 = 1 << 30;
 
 /// A model file to load, and who watches and stops the load.
 pub(super) struct LoadRequest<'a> {
@@ -346,7 +348,11 @@ fn plan(
 
     // what llama.cpp plans, or else an estimate
     let measured = |devices: &[Device], layers: u32, context_tokens: u32| {
-        if devices.iter().any(|device| device.is_remote) {
+        // ggml ends the process where a tensor of the cache is larger than a buffer can be, and nowhere says how
+        // large that is
+        let layer_bytes = cell_bytes(metadata, options.context.cache_type) / u64::from(all.max(1));
+        let is_large = layer_bytes.saturating_mul(u64::from(context_tokens)) > MAX_MEASURED_BYTES;
+        if is_large || devices.iter().any(|device| device.is_remote) {
             return None;
         }
         let context = ContextParams {

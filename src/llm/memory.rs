@@ -89,7 +89,8 @@ pub fn shortage(
             .filter(|free_bytes| need.bytes() > *free_bytes)
             .map(|free_bytes| (need, free_bytes)));
     }
-    let is_on_gpu = settings.gpu_layers != GpuLayers::Count(0);
+    let is_on_gpu =
+        settings.gpu_layers != GpuLayers::Count(0) && !settings.device.eq_ignore_ascii_case("cpu");
     let free_bytes = if is_on_gpu {
         machine_memory(runtime).free_bytes
     } else {
