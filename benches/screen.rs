@@ -43,6 +43,7 @@ fn app() -> App {
         config: Layers::defaults().config().expect("the defaults"),
         paths: Paths::under(PathBuf::from("/nonexistent")),
         has_plain_locale: false,
+        has_hyperlinks: false,
         save_folder: PathBuf::new(),
         time_zone: jiff::tz::TimeZone::UTC,
         suggestions: Vec::new(),

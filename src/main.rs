@@ -125,6 +125,7 @@ fn options(
         save_folder,
         time_zone: jiff::tz::TimeZone::system(),
         has_plain_locale: tui::ascii::has_plain_locale(),
+        has_hyperlinks: tui::hyperlinks::has_terminal(),
         suggestions,
     })
 }

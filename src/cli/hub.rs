@@ -411,6 +411,7 @@ mod tests {
                 text: " Lorby".to_owned(),
                 logprob: 0.0,
                 entropy: 0.0,
+                alternatives: Vec::new(),
             },
         ));
         tee.fail("the engine failed (index out of bounds)");

@@ -146,7 +146,7 @@ pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
 
 /// Prints every folder and file of the program.
 pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
-    let all: [(&str, PathBuf); 12] = [
+    let all: [(&str, PathBuf); 13] = [
         ("settings", paths.config_file()),
         ("keymap", paths.keymap_file()),
         ("presets", paths.config.join("presets")),
@@ -155,6 +155,7 @@ pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
         ("indexes", paths.indexes()),
         ("sessions", paths.sessions()),
         ("evaluations", paths.evaluations()),
+        ("saved", paths.saved()),
         ("history", paths.history_file()),
         ("token", paths.token_file()),
         ("log", paths.log_file()),

@@ -102,11 +102,16 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
             check_folders(&arguments.folders)?;
             Work::new(layers()?, &paths, out)?.converse(&arguments.folders)
         }
-        None => Err(Failure::usage(
-            "the screen needs a terminal",
-            "use `ragscope ask FOLDER QUESTION`, or add --plain",
-        )
-        .into()),
+        None => {
+            // what is wrong with the settings or a folder is said first: it is wrong in a terminal, too
+            check_folders(&arguments.folders)?;
+            layers()?.config()?;
+            Err(Failure::usage(
+                "the screen needs a terminal",
+                "use `ragscope ask FOLDER QUESTION`, or add --plain",
+            )
+            .into())
+        }
         Some(Subcommands::Replay { file }) => replay::print(file, out),
         Some(Subcommands::Models { command: None }) => inspect::models(&layers()?, &paths, out),
         Some(Subcommands::Models {

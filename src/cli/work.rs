@@ -256,7 +256,11 @@ impl<'a> Work<'a> {
                 .out
                 .text(&trace_text(&run, &trace, &joined(folders)))?;
         }
-        Ok(Exit::Done)
+        Ok(if trace.is_found() {
+            Exit::Done
+        } else {
+            Exit::Failed
+        })
     }
 
     /// Opens the folders and updates their indexes, unless another process is writing them.

@@ -49,6 +49,15 @@ choices! {
         /// Blocks of eight-bit numbers: half the memory; the values only with flash attention on.
         Q8 = "q8_0",
     }
+    /// Whether the attention of each sentence of an answer to the chunks of its context is read.
+    AttributionKind {
+        /// Where it costs little: generators on the CPU that leave room for a second context.
+        Auto = "auto",
+        /// Always: it takes flash attention off and a second context in memory.
+        On = "on",
+        /// Never.
+        Off = "off",
+    }
     /// Whether a thinking model thinks before it answers.
     Thinking {
         /// It answers at once: the template's switch, or an empty block of thoughts.
@@ -85,6 +94,15 @@ choices! {
         /// Sixel: foot, mlterm, xterm and others.
         Sixel = "sixel",
         /// No pictures.
+        Off = "off",
+    }
+    /// Whether sources on the screen are hyperlinks of the terminal (OSC 8).
+    Hyperlinks {
+        /// In terminals that are known to show them.
+        Auto = "auto",
+        /// Always.
+        On = "on",
+        /// Never.
         Off = "off",
     }
     /// What reads PDFs.

@@ -95,6 +95,11 @@ impl Paths {
         self.state.join("sessions")
     }
 
+    /// Files saved on the screen, where the working directory is part of the corpus.
+    pub fn saved(&self) -> PathBuf {
+        self.state.join("saved")
+    }
+
     /// Evaluations, finished and interrupted.
     pub fn evaluations(&self) -> PathBuf {
         self.state.join("evaluations")

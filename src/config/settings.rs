@@ -415,9 +415,9 @@ settings! {
         max_sentences: u32 = 12, in 1..=1_000_000;
         /// Maximum tokens of an answer.
         max_tokens: u32 = 256, in 1..=1_000_000;
-        /// Measure which chunks each sentence of the answer attends to. This turns flash attention
-        /// off.
-        attribution: bool = false;
+        /// Measure which chunks each sentence of the answer attends to: `auto` on the CPU, where it takes some
+        /// percent of the time; `on`; or `off`.
+        attribution: AttributionKind = AttributionKind::Off;
     }
 
     /// Which stages of the preset run for a question.
@@ -437,6 +437,8 @@ settings! {
         charset: Charset = Charset::Auto;
         /// How the source viewer shows a page of a PDF as a picture; poppler's pdftoppm draws it.
         pictures: Pictures = Pictures::Auto;
+        /// Make hyperlinks of sources, which the terminal opens.
+        hyperlinks: Hyperlinks = Hyperlinks::Auto;
         /// Maximum frames per second.
         frames_per_second: u32 = 30, in 1..=240, for Start;
         /// Use the mouse: click focuses, wheel scrolls. A key returns it to the terminal.

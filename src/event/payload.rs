@@ -635,6 +635,14 @@ pub enum Decision {
     Expand,
 }
 
+/// A token that was likely in the place of the one that was written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Alternative {
+    pub text: String,
+    /// ln p at temperature 1, nats.
+    pub logprob: f32,
+}
+
 /// The attention of a sentence to a chunk of the context.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct AttendedChunk {

@@ -1,11 +1,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AddedChunk, AsAsked, AttendedChunk, CallUsage, Citation, ClassifiedChunk, Context, CorpusCard,
-    DocumentLinks, DroppedChunk, FormatVersion, GateCard, GradedChunk, Hit, JudgedChunk, LeftOut,
-    LinkedText, ModelCard, ModelRole, Outcome, Part, QueryWord, RechunkedDocument, RefinementEnd,
-    RerankedChunk, Retrieval, RunUsage, Stage, UncertainRegion, Uncertainty, Understanding,
-    Unmeasured, Utility, VariedChunk,
+    AddedChunk, Alternative, AsAsked, AttendedChunk, CallUsage, Citation, ClassifiedChunk, Context,
+    CorpusCard, DocumentLinks, DroppedChunk, FormatVersion, GateCard, GradedChunk, Hit,
+    JudgedChunk, LeftOut, LinkedText, ModelCard, ModelRole, Outcome, Part, QueryWord,
+    RechunkedDocument, RefinementEnd, RerankedChunk, Retrieval, RunUsage, Stage, UncertainRegion,
+    Uncertainty, Understanding, Unmeasured, Utility, VariedChunk,
 };
 
 /// Everything that can happen in a run.
@@ -226,6 +226,9 @@ pub enum RunEvent {
         text: String,
         logprob: f32,
         entropy: f32,
+        /// The other tokens that were likely in its place, the likeliest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        alternatives: Vec<Alternative>,
     },
     /// A sentence of the answer is complete. `text` repeats the tokens of the step, trimmed, with the
     /// numbers of the run in its marks.

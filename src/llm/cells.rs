@@ -116,7 +116,6 @@ impl Cells {
     }
 
     /// Returns the length of the longest prefix of `path` in any sequence.
-    #[cfg(test)]
     pub fn cached(&self, path: &[i32]) -> usize {
         self.slots
             .iter()

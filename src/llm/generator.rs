@@ -13,7 +13,7 @@ use super::ffi::{Attention, Batch, CONTEXT_STEP, Context, ContextParams, Purpose
 use super::fit;
 use super::gguf::Metadata;
 use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement};
-use super::numbers::{Candidates, Sampler};
+use super::numbers::{self, Candidates, Sampler};
 use super::runtime::Runtime;
 use super::schedule::{self, Evaluator, JobEnd, Next, Reader, Report, Row};
 use super::stream::Stream;
@@ -25,7 +25,9 @@ use super::{
     StopRule, Token, log,
 };
 use crate::config::{FlashAttention, GeneratorSettings};
-use crate::event::{CallUsage, Flow, ModelCard, ModelRole, StopFlag, elapsed_us, saturating_u32};
+use crate::event::{
+    Alternative, CallUsage, Flow, ModelCard, ModelRole, StopFlag, elapsed_us, saturating_u32,
+};
 
 /// Sequences of a context, active and kept.
 const SEQUENCES: u32 = 64;
@@ -35,8 +37,14 @@ const STATE_SEQUENCES: u32 = 4;
 const FLASH_STEP: u64 = 64;
 /// Share of the free memory for the KV cache.
 const CACHE_SHARE: f64 = 0.5;
+/// Maximum share of the free memory for the KV cache of a second context that nobody asked for.
+const SECOND_CACHE_SHARE: f64 = 0.125;
 /// Cells that stay filled between calls, for prompts to come: more would slow down every token.
 pub(super) const KEPT_CELLS: usize = 8192;
+
+/// Maximum number of alternatives that are listed of a token, and the minimum probability of each.
+const ALTERNATIVES: usize = 3;
+const LEAST_PROBABILITY: f32 = 0.01;
 
 /// A generator on llama.cpp. One thread uses it at a time.
 pub struct LlamaGenerator {
@@ -50,6 +58,8 @@ pub struct LlamaGenerator {
     /// A second context with flash attention off, created when attention is first asked for.
     pub(super) unfused: Option<Evaluator>,
     pub(super) params: ContextParams,
+    /// Whether attention can be read on the CPU, in a second context that the memory has room for.
+    pub(super) has_room_for_attention: bool,
 }
 
 /// Loads a generator.
@@ -115,7 +125,9 @@ pub fn load_linker(
         .fallback()
         .clone_into(&mut loaded.card.template_fallback);
 
+    let has_room_for_attention = has_room_for_attention(&loaded, &params);
     let mut generator = LlamaGenerator {
+        has_room_for_attention,
         reply_start: "",
         evaluator: Evaluator {
             batch_tokens: context.batch_tokens(),
@@ -268,6 +280,15 @@ fn attention(loaded: &Loaded, settings: &GeneratorSettings) -> Attention {
     }
 }
 
+/// Returns whether the model runs on the CPU and the memory has room for a second context: at most
+/// [`SECOND_CACHE_SHARE`] of what was free before the first.
+fn has_room_for_attention(loaded: &Loaded, params: &ContextParams) -> bool {
+    let cells = u64::from(params.context_tokens);
+    let bytes = cells * load::cell_bytes(&loaded.metadata, params.cache_type);
+    let is_small = |free: u64| bytes as f64 <= free as f64 * SECOND_CACHE_SHARE;
+    loaded.card.gpu_layers == 0 && loaded.free_bytes.is_none_or(is_small)
+}
+
 /// Returns the size of the context: the setting, or what is trained and fits the memory.
 fn context_tokens(loaded: &Loaded, settings: &GeneratorSettings) -> u32 {
     if settings.context_tokens > 0 {
@@ -302,10 +323,18 @@ impl Generator for LlamaGenerator {
         let started = Instant::now();
         let jobs = self.jobs(prompts, decoding)?;
         let mut writer = Writer::new(&self.model, &self.template, decoding, prompts, observe);
-        let report = schedule::run(&mut self.evaluator, &jobs, &mut writer);
+        let evaluator = match &mut self.unfused {
+            Some(unfused) if has_more_of(&jobs, unfused, &self.evaluator) => unfused,
+            _ => &mut self.evaluator,
+        };
+        let report = schedule::run(evaluator, &jobs, &mut writer);
+        let Evaluator { cells, context, .. } = evaluator;
+        cells.limit_kept(KEPT_CELLS, context);
+        let in_use = cells.in_use();
 
         let continuations = writer.continuations;
-        self.record_usage(started, report.as_ref().ok(), generated(&continuations));
+        let generated = generated(&continuations);
+        self.record_usage_of(started, report.as_ref().ok(), generated, in_use);
         let ends = report?.ends;
         Ok(continuations
             .into_iter()
@@ -341,6 +370,15 @@ impl LoadedGenerator for LlamaGenerator {
 
     fn is_lost(&self) -> bool {
         false
+    }
+}
+
+/// Returns whether the context for attention has more of a single prompt in its cache than the other: what follows
+/// an answer whose attention was read continues there.
+fn has_more_of(jobs: &[Job], unfused: &Evaluator, evaluator: &Evaluator) -> bool {
+    match jobs {
+        [job] => unfused.cells.cached(&job.tokens) > evaluator.cells.cached(&job.tokens),
+        _ => false,
     }
 }
 
@@ -583,6 +621,29 @@ impl Continuation {
     }
 }
 
+/// Returns the other tokens that were likely in the place of the one that was sampled.
+fn alternatives(model: &LlamaModel, row: &Row, sampled: usize) -> Vec<Alternative> {
+    let likely = numbers::alternatives(
+        row.logits,
+        &row.distribution,
+        sampled,
+        ALTERNATIVES,
+        LEAST_PROBABILITY,
+    );
+    let vocabulary = model.vocab();
+    likely
+        .into_iter()
+        .map(|(id, logprob)| {
+            let id = LlamaToken(i32::try_from(id).unwrap_or(i32::MAX));
+            let bytes = vocabulary.token_to_piece(id, true, None);
+            Alternative {
+                text: String::from_utf8_lossy(&bytes).into_owned(),
+                logprob,
+            }
+        })
+        .collect()
+}
+
 impl Reader for Writer<'_> {
     fn row(&mut self, job: usize, _position: usize, row: &Row) -> Next {
         let continuation = &mut self.continuations[job];
@@ -641,6 +702,7 @@ impl Reader for Writer<'_> {
             entropy: row.distribution.entropy,
             attention: std::mem::take(&mut self.attention),
             is_thought,
+            alternatives: alternatives(self.model, row, sampled),
         };
         let flow = (self.observe)(job, &token);
         if is_thought {

@@ -61,7 +61,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::config::prompts::Filled;
-use crate::event::{Advice, CallUsage, Flow, ModelCard, Problem};
+use crate::event::{Advice, Alternative, CallUsage, Flow, ModelCard, Problem};
 
 /// A prompt before the chat template is applied.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,6 +160,8 @@ pub struct Token {
     pub attention: Vec<f32>,
     /// Whether it is a part of the thoughts in front of the answer.
     pub is_thought: bool,
+    /// The other tokens that were likely in its place, the likeliest first.
+    pub alternatives: Vec<Alternative>,
 }
 
 /// Why a continuation ended.
@@ -309,6 +311,12 @@ pub trait Tap {
         taps: &Taps,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Tapped>, LlmError>;
+
+    /// Returns whether reading attention takes a small part of the time of an answer: on the CPU, where a second
+    /// context fits into the memory beside the first.
+    fn is_attention_cheap(&self) -> bool {
+        false
+    }
 
     /// Returns the attention between parts of a plain text (ranges of bytes that do not overlap).
     ///

@@ -54,6 +54,34 @@ pub(super) fn distribution(logits: &[f32]) -> Result<Distribution, LlmError> {
     })
 }
 
+/// Returns the most likely tokens besides `written` with the log-probability of each, the likeliest first: at
+/// most `count`, each with a probability of at least `least`.
+pub(super) fn alternatives(
+    logits: &[f32],
+    distribution: &Distribution,
+    written: usize,
+    count: usize,
+    least: f32,
+) -> Vec<(usize, f32)> {
+    let threshold = distribution.log_sum + least.ln();
+    let best = logits[distribution.best];
+    // what one token leaves to all others is most often too little for any of them
+    let left = 1.0 - (best - distribution.log_sum).exp();
+    if written == distribution.best && left < least {
+        return Vec::new();
+    }
+
+    let mut likely: Vec<(usize, f32)> = logits
+        .iter()
+        .enumerate()
+        .filter(|(token, logit)| **logit >= threshold && *token != written)
+        .map(|(token, logit)| (token, logit - distribution.log_sum))
+        .collect();
+    likely.sort_by(|a, b| b.1.total_cmp(&a.1));
+    likely.truncate(count);
+    likely
+}
+
 fn largest(logits: &[f32]) -> f32 {
     let mut lanes = [f32::NEG_INFINITY; LANES];
     let chunks = logits.chunks_exact(LANES);
@@ -327,7 +355,7 @@ fn truncate_to_share(candidates: &mut Candidates, share: f32) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Candidates, Sampler, distribution, exp};
+    use super::{Candidates, Sampler, alternatives, distribution, exp};
     use crate::llm::Sampling;
 
     #[test]
@@ -337,6 +365,21 @@ mod tests {
             let error = (f64::from(exp(x)) / f64::from(x).exp() - 1.0).abs();
             assert!(error < 3e-7, "exp({x}) is off by {error}");
         }
+    }
+
+    #[test]
+    fn alternatives_are_the_likely_tokens_besides_the_written_one() {
+        let row = [0.5_f32, 0.3, 0.15, 0.045, 0.005].map(f32::ln);
+        let of = |row: &[f32], written, count| -> Vec<usize> {
+            let distribution = distribution(row).expect("a distribution");
+            let likely = alternatives(row, &distribution, written, count, 0.01);
+            likely.into_iter().map(|(token, _)| token).collect()
+        };
+        assert_eq!(of(&row, 0, 3), [1, 2, 3]);
+        assert_eq!(of(&row, 1, 2), [0, 2]);
+        let certain = [0.995_f32, 0.004, 0.001].map(f32::ln);
+        assert_eq!(of(&certain, 0, 3), [0_usize; 0]);
+        assert_eq!(of(&certain, 2, 3), [0]);
     }
 
     #[test]

@@ -307,6 +307,10 @@ impl Tap for LlamaGenerator {
             .collect())
     }
 
+    fn is_attention_cheap(&self) -> bool {
+        self.has_room_for_attention
+    }
+
     fn attend(
         &mut self,
         text: &str,

@@ -42,6 +42,7 @@ mod tests {
             entropy: 0.0,
             attention: Vec::new(),
             is_thought: false,
+            alternatives: Vec::new(),
         };
         of.iter().map(token).collect()
     }

@@ -262,6 +262,7 @@ mod tests {
             entropy,
             attention: Vec::new(),
             is_thought: false,
+            alternatives: Vec::new(),
         }
     }
 

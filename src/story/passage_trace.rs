@@ -64,6 +64,12 @@ impl<'a> PassageTrace<'a> {
             .collect()
     }
 
+    /// Returns whether a chunk of the index contains the phrase.
+    #[must_use]
+    pub fn is_found(&self) -> bool {
+        self.lookups.iter().any(|lookup| !lookup.chunks.is_empty())
+    }
+
     /// Joins what the index says of each query with what the run did with the chunks.
     #[must_use]
     pub fn new(run: &'a Run, phrase: &'a str, traced: &'a [TracedLookup]) -> Self {

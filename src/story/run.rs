@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::config::{Config, Setting};
+use crate::config::{Config, Part, Setting};
 use crate::event::{
     AsAsked, CallUsage, Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering,
     Outcome, RunEvent, RunUsage, Turn, Utility,
@@ -125,6 +125,12 @@ impl Run {
             id: id.to_owned(),
             ..Self::default()
         }
+    }
+
+    /// Returns whether the attention of its sentences to the chunks was read.
+    #[must_use]
+    pub fn reads_attention(&self) -> bool {
+        self.steps.iter().any(|step| !step.attended.is_empty())
     }
 
     /// Takes in an event that happened `t_us` microseconds after the run started.
@@ -431,12 +437,14 @@ impl Run {
                 text,
                 logprob,
                 entropy,
+                alternatives,
             } => {
                 self.decoding.token(t_us);
                 self.step(*step).push(Token {
                     text: many_lines(text),
                     logprob: *logprob,
                     entropy: *entropy,
+                    alternatives: text::alternatives(alternatives),
                 });
                 let written = self.step(*step).written();
                 self.step(*step).text = self.numbering.numbered(*step, &written);
@@ -670,7 +678,20 @@ impl Run {
     /// Returns a setting of the run as text that is safe to draw.
     #[must_use]
     pub fn setting(&self, setting: &Setting) -> String {
-        one_line(&setting.text(&self.settings))
+        let mut text = setting.text(&self.settings);
+        let retriever = &self.settings.retriever;
+        // a chunk is named by its bytes where it is pinned or excluded, and by its lines in every pane
+        for location in retriever.pinned.iter().chain(&retriever.excluded) {
+            let mut hits = self.lookups.iter().flat_map(Lookup::hits);
+            let named = hits.find(|hit| {
+                matches!(location.part, Part::Bytes(bytes) if bytes == hit.chunk.bytes)
+                    && hit.chunk.document == location.document
+            });
+            if let Some(hit) = named {
+                text = text.replace(&location.to_string(), &words::chunk_location(&hit.chunk));
+            }
+        }
+        one_line(&text)
     }
 
     /// The hit or joined text with this number, in the last lookup that has it.

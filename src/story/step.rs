@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::event::{AttendedChunk, Citation, Uncertainty};
+use crate::event::{Alternative, AttendedChunk, Citation, Uncertainty};
 
 use super::text::{many_lines, one_line};
 
@@ -38,6 +38,8 @@ pub struct Token {
     pub text: String,
     pub logprob: f32,
     pub entropy: f32,
+    /// The other tokens that were likely in its place, the likeliest first.
+    pub alternatives: Vec<Alternative>,
 }
 
 impl Step {

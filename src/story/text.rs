@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::{ChunkText, Citation, CorpusCard, Hit, Metadata, Utility, harmless};
+use crate::event::{
+    Alternative, ChunkText, Citation, CorpusCard, Hit, Metadata, Utility, harmless,
+};
 
 const TAB: &str = "    ";
 
@@ -63,6 +65,15 @@ pub(super) fn citations(citations: &[Citation]) -> Vec<Citation> {
         ..citation.clone()
     };
     citations.iter().map(harmless).collect()
+}
+
+/// Returns alternatives whose texts are on one line.
+pub(super) fn alternatives(alternatives: &[Alternative]) -> Vec<Alternative> {
+    let harmless = |alternative: &Alternative| Alternative {
+        text: one_line(&alternative.text),
+        logprob: alternative.logprob,
+    };
+    alternatives.iter().map(harmless).collect()
 }
 
 /// Returns what documents say of themselves on one line each.

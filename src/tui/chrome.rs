@@ -132,16 +132,10 @@ fn model_spans(scene: &Scene<'_>) -> Vec<Span<'static>> {
     spans
 }
 
+/// Returns the name of a model's file, without its ending.
 fn model_name(card: &ModelCard) -> String {
-    let name = text::one_line(&card.name);
-    let known = name
-        .to_lowercase()
-        .contains(&card.quantisation.to_lowercase());
-    if known {
-        name
-    } else {
-        format!("{name} {}", text::one_line(&card.quantisation))
-    }
+    let file = text::one_line(&card.file);
+    file.strip_suffix(".gguf").unwrap_or(&file).to_owned()
 }
 
 /// Draws one line at the left, one at the right.

@@ -12,6 +12,7 @@
 //! | [`theme`], [`text`] | its look |
 //! | [`app`] | the reaction to keys and records |
 //! | [`player`], [`save`], [`picture`] | recorded runs, files |
+//! | [`hyperlinks`] | locations that the terminal opens |
 //! | [`tour`] | the guided tour |
 //! | [`event_loop`], [`terminal`], [`editor`], [`pdf_page`] | the outside |
 //!
@@ -38,6 +39,7 @@ pub mod chrome;
 pub mod screen;
 pub mod save;
 pub mod picture;
+pub mod hyperlinks;
 pub mod ascii;
 pub mod app;
 pub mod event_loop;

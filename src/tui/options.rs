@@ -19,6 +19,8 @@ pub struct Options {
     pub time_zone: TimeZone,
     /// Whether the locale shows no more than ASCII.
     pub has_plain_locale: bool,
+    /// Whether the terminal is known to show hyperlinks.
+    pub has_hyperlinks: bool,
     /// The suggested questions.
     pub suggestions: Vec<Suggestion>,
 }

@@ -5,6 +5,7 @@ use ratatui::layout::{Alignment, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Borders, Clear, Paragraph, Widget, Wrap};
 
+use super::hyperlinks::Placed;
 use super::layout::{Layout, SMALLEST, inside};
 use super::overlays::Open;
 use super::pane::Pane;
@@ -23,29 +24,34 @@ pub struct Screen<'a> {
 }
 
 impl Screen<'_> {
-    /// Draws the screen without changing it.
-    pub fn draw(&self, buffer: &mut Buffer) {
+    /// Draws the screen without changing it, and returns the places in documents that it names.
+    pub fn draw(&self, buffer: &mut Buffer) -> Vec<Placed> {
         let scene = &self.scene;
         buffer.set_style(buffer.area, scene.theme.screen());
         let Some(layout) = &self.layout else {
-            return too_small(scene, buffer);
+            too_small(scene, buffer);
+            return Vec::new();
         };
 
         chrome::header(scene, layout.header, buffer);
         chrome::progress(scene, layout.progress, buffer);
         chrome::tabs(scene, layout, buffer);
+        let mut placed = Vec::new();
         for (pane, area) in &layout.panes {
-            self.draw_pane(*pane, *area, buffer);
+            placed.extend(self.draw_pane(*pane, *area, buffer));
         }
         chrome::tour(scene, layout.tour, buffer);
         chrome::input(scene, layout.input, buffer);
         if let Some(open) = self.overlay {
             draw_overlay(scene, open, layout, buffer);
+            // the panes behind recede
+            placed.clear();
         }
         chrome::status(scene, self.overlay, layout.status, buffer);
+        placed
     }
 
-    fn draw_pane(&self, pane: Pane, area: Rect, buffer: &mut Buffer) {
+    fn draw_pane(&self, pane: Pane, area: Rect, buffer: &mut Buffer) -> Vec<Placed> {
         let scene = &self.scene;
         let arranged = &scene.ui.panes;
         let is_target = arranged.focused == pane && self.overlay.is_none();
@@ -62,7 +68,7 @@ impl Screen<'_> {
 
         let rows = inside(area);
         let scroll = scene.ui.scroll(pane);
-        Window {
+        let window = Window {
             content: &view.content(scene, scroll, usize::from(rows.width)),
             scroll,
             theme: scene.theme,
@@ -72,8 +78,9 @@ impl Screen<'_> {
             } else {
                 ""
             },
-        }
-        .draw(rows, buffer);
+        };
+        window.draw(rows, buffer);
+        window.placed(rows)
     }
 }
 

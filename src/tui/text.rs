@@ -199,17 +199,47 @@ pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
 }
 
 /// Returns the words of a query to highlight: without punctuation, words of one letter and the most
-/// common words.
+/// common words; of scripts without spaces, the pairs of characters that the index searches.
 pub fn content_words(text: &str) -> Vec<String> {
     const COMMON: &[&str] = &[
         "the", "and", "was", "were", "is", "are", "of", "in", "to", "for", "on", "at", "by", "an",
         "what", "who", "where", "when", "which", "how", "why", "did", "does", "do", "that", "this",
         "with", "from", "it", "its", "as", "be", "or", "has", "have", "had",
     ];
-    text.unicode_words()
+    let mut words: Vec<String> = text
+        .unicode_words()
+        .filter(|word| !word.chars().any(is_dense))
         .map(str::to_lowercase)
         .filter(|word| word.chars().nth(1).is_some() && !COMMON.contains(&word.as_str()))
-        .collect()
+        .collect();
+    for run in text.split(|character| !is_dense(character)) {
+        let characters: Vec<char> = run.chars().collect();
+        match characters.as_slice() {
+            [] => {}
+            [alone] => words.push(alone.to_string()),
+            several => words.extend(several.windows(2).map(String::from_iter)),
+        }
+    }
+    words
+}
+
+/// Returns whether a character is of a script without spaces between words, whose pairs of characters the index
+/// searches.
+pub fn is_dense(character: char) -> bool {
+    matches!(
+        character,
+        // Thai, Lao, Burmese, Khmer
+        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+        // kana, ideographs, Hangul
+        | '\u{3005}'..='\u{3007}'
+        | '\u{3040}'..='\u{30fa}'
+        | '\u{30fc}'..='\u{31ff}'
+        | '\u{3400}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ff9f}'
+        | '\u{20000}'..='\u{3ffff}'
+    )
 }
 
 #[cfg(test)]
@@ -269,6 +299,15 @@ mod tests {
         assert_eq!(matches("Tam tAM", "tam"), [0..3, 4..7]);
         assert_eq!(matches("İstanbul istan", "stan"), [2..6, 11..15]);
         assert!(matches("x", "").is_empty());
+    }
+
+    #[test]
+    fn words_of_a_query_are_words_or_pairs_of_characters() {
+        assert_eq!(content_words("Who was Tam Reeve?"), ["tam", "reeve"]);
+        assert_eq!(
+            content_words("2021年公司 在"),
+            ["2021", "年公", "公司", "在"]
+        );
     }
 
     #[test]

@@ -71,6 +71,11 @@ pub trait View {
         Reaction::Nothing
     }
 
+    /// Returns whether it waits for an answer of the engine.
+    fn is_waiting(&self, _state: &State) -> bool {
+        false
+    }
+
     /// Returns whether the rows can change while nothing is received.
     fn is_live(&self) -> bool {
         true
@@ -255,6 +260,8 @@ pub struct Scene<'a> {
     pub options: &'a Options,
     /// True when `state` is that of an earlier moment.
     pub frozen: bool,
+    /// True where text that is struck through also needs marks: in ASCII and in saved text.
+    pub marks_struck: bool,
     /// True when a recorded run is played that the list of threads started.
     pub is_played_from_list: bool,
 }

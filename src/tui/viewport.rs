@@ -9,6 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
+use super::hyperlinks::{Placed, Target};
 use super::text;
 use super::theme::{Theme, Tone};
 
@@ -27,6 +28,8 @@ pub struct Row {
     pub item: Option<Item>,
     /// The line of the document that it shows, from 1.
     pub number: Option<u32>,
+    /// The part that names a place in a document.
+    pub target: Option<Target>,
 }
 
 /// Rows from top to bottom.
@@ -54,6 +57,7 @@ impl Content {
             line: line.into(),
             item: None,
             number: None,
+            target: None,
         });
     }
 
@@ -63,6 +67,7 @@ impl Content {
             line: line.into(),
             item: None,
             number: Some(number),
+            target: None,
         });
     }
 
@@ -72,7 +77,20 @@ impl Content {
             line: line.into(),
             item: Some(item),
             number: None,
+            target: None,
         });
+    }
+
+    /// Makes cells of the last row a link to a place in a document.
+    pub fn target(&mut self, cells: Range<usize>, document: &str, line: u32) {
+        let cell = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
+        if let Some(row) = self.rows.last_mut() {
+            row.target = Some(Target {
+                cells: cell(cells.start)..cell(cells.end),
+                document: document.to_owned(),
+                line,
+            });
+        }
     }
 
     /// An empty row.
@@ -136,14 +154,20 @@ impl Content {
         }
     }
 
-    /// The rows that hold `needle`.
+    /// The rows that hold `needle`: of an item, which may have more rows while it is selected, the first.
     pub fn matching(&self, needle: &str) -> Vec<usize> {
-        self.rows
-            .iter()
-            .enumerate()
+        let rows = self.rows.iter().enumerate();
+        let mut matching: Vec<usize> = rows
             .filter(|(_, row)| !text::matches(&plain(&row.line), needle).is_empty())
             .map(|(at, _)| at)
-            .collect()
+            .collect();
+        matching.dedup_by_key(|at| {
+            (
+                self.rows[*at].item,
+                self.rows[*at].item.is_none().then_some(*at),
+            )
+        });
+        matching
     }
 }
 
@@ -218,19 +242,8 @@ pub struct Window<'a> {
 impl Window<'_> {
     /// Draws into `area`; the bar of the scroll position goes to the column right of it.
     pub fn draw(&self, area: Rect, buffer: &mut Buffer) {
-        let height = usize::from(area.height);
-        let top = self.content.top(self.scroll, height);
-        let head = self.content.head(top).unwrap_or_default();
-        let below = top + head.len();
-        let rows = self.content.rows[head]
-            .iter()
-            .chain(self.content.rows.iter().skip(below));
-        for (y, row) in (area.y..area.bottom()).zip(rows) {
-            let line_area = Rect {
-                y,
-                height: 1,
-                ..area
-            };
+        let top = self.content.top(self.scroll, usize::from(area.height));
+        for (line_area, row) in self.rows(area) {
             let selected = row.item.is_some() && row.item == self.scroll.selected;
             if selected {
                 let tone = if self.focused {
@@ -249,6 +262,43 @@ impl Window<'_> {
         }
         self.draw_selection_sign(area, top, buffer);
         self.draw_position(area, top, buffer);
+    }
+
+    /// Returns the rows in sight, each with its area.
+    fn rows(&self, area: Rect) -> impl Iterator<Item = (Rect, &Row)> {
+        let top = self.content.top(self.scroll, usize::from(area.height));
+        let head = self.content.head(top).unwrap_or_default();
+        let below = top + head.len();
+        let rows = self.content.rows[head]
+            .iter()
+            .chain(self.content.rows.iter().skip(below));
+        let areas = (area.y..area.bottom()).map(move |y| Rect {
+            y,
+            height: 1,
+            ..area
+        });
+        areas.zip(rows)
+    }
+
+    /// Returns the places that the rows in sight name.
+    pub fn placed(&self, area: Rect) -> Vec<Placed> {
+        let targets = self
+            .rows(area)
+            .filter_map(|(area, row)| Some((area, row.target.as_ref()?)));
+        targets
+            .map(|(area, target)| {
+                let cells = Rect {
+                    x: area.x.saturating_add(target.cells.start),
+                    width: target.cells.len() as u16,
+                    ..area
+                };
+                Placed {
+                    area: cells.intersection(area),
+                    document: target.document.clone(),
+                    line: target.line,
+                }
+            })
+            .collect()
     }
 
     fn draw_selection_sign(&self, area: Rect, top: usize, buffer: &mut Buffer) {
@@ -362,6 +412,15 @@ mod tests {
             (scroll.selected, scroll.top),
             (Some(Item { row: 0, part: 0 }), 0)
         );
+    }
+
+    #[test]
+    fn an_item_of_several_rows_is_one_match() {
+        let mut content = content(3);
+        content.item(Item { row: 2, part: 0 }, "more of row 2");
+        content.line("a row");
+        content.line("a row");
+        assert_eq!(content.matching("row"), [0, 1, 2, 4, 5]);
     }
 
     #[test]

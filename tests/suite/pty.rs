@@ -34,13 +34,23 @@ struct Seen {
     over: bool,
 }
 
-/// Counts the titles that are set.
+/// Counts the titles that are set, and keeps the addresses of links.
 #[derive(Default)]
-struct Titles(usize);
+struct Titles {
+    set: usize,
+    links: Vec<String>,
+}
 
 impl vt100::Callbacks for Titles {
     fn set_window_title(&mut self, _: &mut vt100::Screen, _: &[u8]) {
-        self.0 += 1;
+        self.set += 1;
+    }
+
+    fn unhandled_osc(&mut self, _: &mut vt100::Screen, parts: &[&[u8]]) {
+        if let [b"8", _, address] = parts {
+            self.links
+                .push(String::from_utf8_lossy(address).into_owned());
+        }
     }
 }
 
@@ -180,7 +190,14 @@ impl Terminal {
             .expect("no panic")
             .parser
             .callbacks()
-            .0
+            .set
+    }
+
+    /// Whether a link was written whose address has this part.
+    pub fn has_link(&self, part: &str) -> bool {
+        let seen = self.screen.seen.lock().expect("no panic");
+        let mut links = seen.parser.callbacks().links.iter();
+        links.any(|address| address.contains(part))
     }
 
     /// Number of the process.

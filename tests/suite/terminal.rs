@@ -267,6 +267,103 @@ fn the_screen_follows_the_size_of_the_terminal() {
 }
 
 #[test]
+fn a_question_while_the_folder_is_indexed_searches_what_is_read() {
+    let home = home();
+    let notes = home.path().join("notes");
+    for number in 0..600 {
+        let text =
+            format!("Ledger {number} lists the ropes and sails of the year {number}.\n").repeat(12);
+        fs::write(notes.join(format!("ledger-{number}.txt")), text).expect("written");
+    }
+    let mut terminal = start(home.path(), &["notes"]);
+    terminal.wait_for("embedding");
+    ask(&mut terminal, "Where was Tam Reeve born?");
+    let screen = terminal.wait_for("done in");
+    assert!(screen.contains("reeve.txt"), "{screen}");
+    assert!(screen.contains("found by words alone"), "{screen}");
+    terminal.send("\u{3}");
+    assert_eq!(terminal.ended().1, Left::CLEAN);
+}
+
+#[test]
+fn escape_stops_a_measurement() {
+    let home = home();
+    let set = [
+        "notes",
+        "--set",
+        "utility.samples=1000",
+        "--set",
+        "utility.max_tokens=1000",
+    ];
+    let mut terminal = start(home.path(), &set);
+    terminal.wait_for("2 files, 2 chunks");
+    ask(&mut terminal, "Where was Tam Reeve born?");
+    terminal.wait_for("done in");
+    terminal.send(ESCAPE);
+    terminal.wait_without("enter ask");
+    terminal.send("w");
+    terminal.wait_for("esc stops");
+    terminal.send(ESCAPE);
+    terminal.wait_for("stopped: measure the utility");
+    // the engine is free for the next question
+    terminal.send("r");
+    terminal.wait("the second run", |screen| {
+        let text = screen.contents();
+        text.contains("run 2 of 2") && text.contains("done in")
+    });
+    terminal.send("\u{3}");
+    assert_eq!(terminal.ended().1, Left::CLEAN);
+}
+
+#[test]
+fn a_dumb_terminal_gets_lines() {
+    let home = home();
+    let program = env!("CARGO_BIN_EXE_ragscope");
+    let variables = [("TERM", "dumb")];
+    let mut terminal = Terminal::start_with(program, &["notes"], home.path(), LARGE, &variables);
+    terminal.wait_for("/help");
+    terminal.send("Where was Tam Reeve born?\r");
+    let screen = terminal.wait_for("reeve.txt:1");
+    assert!(!screen.contains('╭'), "{screen}");
+    terminal.send("\u{4}");
+    let (status, left) = terminal.ended();
+    assert!(status.success(), "{status}");
+    assert_eq!(left, Left::CLEAN);
+}
+
+#[test]
+fn hyperlinks_do_not_disturb_the_screen() {
+    let home = home();
+    let program = env!("CARGO_BIN_EXE_ragscope");
+    let variables = [("TERM", "xterm-kitty"), ("TERM_PROGRAM", "")];
+    let mut terminal = Terminal::start_with(program, &["notes"], home.path(), LARGE, &variables);
+    terminal.wait_for("2 files, 2 chunks");
+    ask(&mut terminal, "Where was Tam Reeve born?");
+    terminal.wait_for("done in");
+    let row = |screen: &str| {
+        let mut rows = screen.lines().map(str::to_owned);
+        rows.rfind(|row| row.contains("reeve.txt:1"))
+    };
+    let linked = row(&terminal.wait_for("reeve.txt:1"));
+    assert!(
+        terminal.has_link("notes/reeve.txt#1"),
+        "no link was written"
+    );
+
+    let mut without = start(home.path(), &["notes"]);
+    without.wait_for("2 files, 2 chunks");
+    ask(&mut without, "Where was Tam Reeve born?");
+    without.wait_for("done in");
+    assert_eq!(row(&without.wait_for("reeve.txt:1")), linked);
+    assert!(!without.has_link("reeve.txt"));
+    for terminal in [&mut terminal, &mut without] {
+        terminal.send("\u{3}");
+    }
+    assert_eq!(terminal.ended().1, Left::CLEAN);
+    assert_eq!(without.ended().1, Left::CLEAN);
+}
+
+#[test]
 fn a_model_that_cannot_be_loaded_is_said_on_the_screen_with_what_to_do() {
     let home = home();
     let mut terminal = start(home.path(), &["notes", "--model", "nothing.gguf"]);

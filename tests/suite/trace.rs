@@ -57,6 +57,7 @@ fn run(id: &str, started_at: u64, answer: &str) -> Vec<Record> {
                 text: " Lorby".to_owned(),
                 logprob: -0.25,
                 entropy: 0.5,
+                alternatives: Vec::new(),
             }),
         ),
         record(id, 2, finished(answer)),

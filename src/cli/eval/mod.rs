@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::config::{
-    Config, ConfigError, Layers, Paths, RetrieverKind, assets_folder, demo_corpus,
+    AttributionKind, Config, ConfigError, Layers, Paths, RetrieverKind, assets_folder, demo_corpus,
 };
 use crate::corpus::{self, Document, FoundFile, ReadOptions};
 use crate::engine::{Worker, WorkerError};
@@ -519,8 +519,12 @@ fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<Variant>, Stopped
         .filter(|name| !name.is_empty())
     {
         if !presets.iter().any(|known| known.name == name) {
-            let layers = layers.with(&[("preset".to_owned(), name.to_owned())])?;
-            layers.config().map_err(usage)?;
+            let mut layers = layers.with(&[("preset".to_owned(), name.to_owned())])?;
+            let config = layers.config().map_err(usage)?;
+            // no table shows it
+            if config.answer.attribution == AttributionKind::Auto {
+                layers = layers.with(&[("answer.attribution".to_owned(), "off".to_owned())])?;
+            }
             presets.push(Variant {
                 name: name.to_owned(),
                 repeated: name.to_owned(),

@@ -268,6 +268,7 @@ fn emit_kept(run: &mut Run<'_>, draft: &Draft, uncertainty: Uncertainty, republi
                 text: token.text.clone(),
                 logprob: token.logprob,
                 entropy: token.entropy,
+                alternatives: token.alternatives.clone(),
             });
         }
     }

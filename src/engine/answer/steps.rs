@@ -79,6 +79,7 @@ impl<'a> Steps<'a> {
             text: token.text.clone(),
             logprob: token.logprob,
             entropy: token.entropy,
+            alternatives: token.alternatives.clone(),
         })
     }
 

@@ -1,5 +1,6 @@
 //! The answer in progress: its sentences so far, and the next completion that continues them.
 
+use crate::config::AttributionKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Call, Draft, Passages, Roles, Run, Sentence, StepLookup, context};
 use crate::event::{Citation, Flow, saturating_u32};
@@ -74,7 +75,12 @@ impl<'w> Writing<'w> {
         }
 
         let prompt = self.prompt(run, passages)?;
-        let attend_to = if settings.attribution {
+        let is_attributed = match settings.attribution {
+            AttributionKind::On => true,
+            AttributionKind::Auto => run.tools.generator.is_attention_cheap(),
+            AttributionKind::Off => false,
+        };
+        let attend_to = if is_attributed {
             context_lines(&passages.texts())
         } else {
             Vec::new()

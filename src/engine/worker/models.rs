@@ -1,7 +1,7 @@
 //! The loaded models: loaded on first use, and again when their settings change.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::config::{
     Config, EmbedderSettings, GateKind, GeneratorSettings, GpuLayers, LinkerKind, LinkerModel,
@@ -448,14 +448,14 @@ fn shortage(model: &str, need: MemoryNeed, free_bytes: u64) -> String {
     )
 }
 
-/// The smallest difference between two progress events: llama.cpp reports every tensor.
-const PROGRESS_STEP: f32 = 0.02;
+/// Minimum time between two progress events: llama.cpp reports every tensor.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Emits the progress of loading a model.
 struct Watch<'a> {
     role: ModelRole,
     file: String,
-    last: f32,
+    last: Option<Instant>,
     started: Instant,
     publish: &'a mut dyn FnMut(SessionEvent) -> Flow,
 }
@@ -468,17 +468,20 @@ impl<'a> Watch<'a> {
         Self {
             role,
             file,
-            last: f32::NEG_INFINITY,
+            last: None,
             started: Instant::now(),
             publish,
         }
     }
 
     fn progress(&mut self, fraction: f32) -> Flow {
-        if fraction < 1.0 && fraction - self.last < PROGRESS_STEP {
+        let is_early = self
+            .last
+            .is_some_and(|last| last.elapsed() < PROGRESS_INTERVAL);
+        if is_early {
             return Flow::Continue;
         }
-        self.last = fraction;
+        self.last = Some(Instant::now());
         (self.publish)(SessionEvent::ModelLoadProgressed {
             role: self.role,
             file: self.file.clone(),

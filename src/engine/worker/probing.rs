@@ -8,9 +8,9 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crate::config::{
-    AnswerPrompt, ChunkerKind, Config, FilterKind, GateKind, LinkerKind, ProbePassages,
-    ProbeSettings, QueryKind, Reader, RefinerKind, RerankerKind, RetrieverKind, RewriterKind,
-    SETTINGS, UnderstandingKind, UtilityKind,
+    AnswerPrompt, AttributionKind, ChunkerKind, Config, FilterKind, GateKind, LinkerKind,
+    ProbePassages, ProbeSettings, QueryKind, Reader, RefinerKind, RerankerKind, RetrieverKind,
+    RewriterKind, SETTINGS, UnderstandingKind, UtilityKind,
 };
 use crate::engine::error::{RunError, WorkerError};
 use crate::engine::run::{Corpus, Draft, Gate, Passages, Query, Retriever, Run, Tools};
@@ -159,7 +159,7 @@ pub(super) fn for_collecting(mut config: Config) -> Config {
     }
     config.gate.expand_by = 0;
     config.answer.prompt = AnswerPrompt::StepByStep;
-    config.answer.attribution = false;
+    config.answer.attribution = AttributionKind::Off;
     if config.chunker.kind == ChunkerKind::Adaptive {
         config.chunker.kind = ChunkerKind::Fixed;
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::{DocumentFilter, Reader, SETTINGS};
+use crate::config::{DocumentFilter, Reader, SETTINGS, UnderstandingKind};
 use crate::event::{Ask, Command, Hit, Thread};
 use crate::story::PassageTrace;
 use crate::tui::keys::Action;
@@ -93,6 +93,52 @@ impl App {
         });
     }
 
+    /// Asks the question of the shown run again, under its preset, and measures in this run alone whether the model
+    /// understands the context.
+    pub(super) fn measure_context(&mut self) {
+        let Some(run) = self.scene().run else {
+            self.refuse("nothing has been asked yet");
+            return;
+        };
+        if run.settings.understanding.kind != UnderstandingKind::Off {
+            self.refuse("this run measured its context: see Refinement");
+            return;
+        }
+
+        let settings = [
+            ("preset", run.preset.as_str()),
+            ("understanding.kind", "dense"),
+        ];
+        let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let question = run.question.clone();
+        if self.has_engine() {
+            self.put(Asked {
+                question,
+                settings: settings.to_vec(),
+                thread: self.repeated_thread(),
+                ..Asked::default()
+            });
+            self.focus(Pane::Refinement);
+        }
+    }
+
+    /// Reads the attention to each chunk from the next run on, which is the question of the shown run.
+    pub(super) fn read_attention(&mut self) {
+        let Some(run) = self.scene().run else {
+            self.refuse("nothing has been asked yet");
+            return;
+        };
+        if run.reads_attention() {
+            self.refuse("this run read its attention: see Links");
+            return;
+        }
+        if self.has_engine() {
+            self.ui.next_run.set("answer.attribution", "on");
+            self.again();
+            self.focus(Pane::Links);
+        }
+    }
+
     /// Asks the question of the shown run under another preset.
     pub(super) fn ask_under(&mut self, preset: String) {
         let Some(question) = self.shown_question() else {
@@ -119,11 +165,16 @@ impl App {
         if self.ui.work.is_running() {
             self.effects.push(Effect::Stop);
         }
+        let is_repeated = self.shown_question().as_ref() == Some(&asked.question);
         self.frozen = None;
         self.overlay = None;
         self.ui.work.turn = None;
         self.ui.work.begins_thread = false;
-        self.ui.panes.reset_scrolls();
+        if is_repeated {
+            self.ui.panes.reset_scrolls_but_hit();
+        } else {
+            self.ui.panes.reset_scrolls();
+        }
 
         self.ui.work.pending = Some(text::many_lines(&asked.question));
         let overrides = [self.ui.next_run.overrides.clone(), asked.settings].concat();

@@ -48,9 +48,11 @@ impl App {
         second.into_iter().chain(goes).min()
     }
 
-    /// Returns whether the engine works on something that the user can stop.
+    /// Returns whether the engine works on something that the user waits for.
     pub(super) fn is_busy(&self) -> bool {
-        self.ui.work.is_running() || self.is_preparing()
+        let overlay = self.overlay.as_ref();
+        let is_waiting = overlay.is_some_and(|open| open.view.is_waiting(&self.state));
+        self.ui.work.is_running() || self.is_preparing() || is_waiting
     }
 
     /// Returns whether models are being loaded, or a folder is indexed or linked.

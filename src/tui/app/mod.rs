@@ -23,6 +23,7 @@ use crate::story::words;
 
 use super::ascii;
 use super::chrome;
+use super::hyperlinks::{self, Addresses, Placed};
 use super::keys::{Action, Context, Keymap, action_list};
 use super::layout::{Layout, Needs, inside, layout};
 use super::options::Options;
@@ -77,6 +78,8 @@ pub struct App {
     options: Options,
     depth: Depth,
     is_ascii: bool,
+    has_hyperlinks: bool,
+    addresses: Addresses,
     size: Rect,
     effects: Vec<Effect>,
     changed: bool,
@@ -95,8 +98,9 @@ impl App {
         )?;
         let keymap = Keymap::load(&options.paths.keymap_file())?;
         let ui = Ui::new(&options);
-        let charset = options.config.screen.charset;
-        let is_ascii = ascii::is_wanted(charset, options.has_plain_locale);
+        let screen = &options.config.screen;
+        let is_ascii = ascii::is_wanted(screen.charset, options.has_plain_locale);
+        let has_hyperlinks = hyperlinks::are_wanted(screen.hyperlinks, options.has_hyperlinks);
         let mut app = Self {
             state: State::default(),
             frozen: None,
@@ -110,6 +114,8 @@ impl App {
             options,
             depth,
             is_ascii,
+            has_hyperlinks,
+            addresses: Addresses::default(),
             size: Rect::default(),
             effects: Vec::new(),
             changed: true,
@@ -367,21 +373,42 @@ impl App {
 
     /// Draws the screen without changing it.
     pub fn draw(&self, buffer: &mut Buffer) {
+        let placed = self.draw_cells(self.scene(), buffer);
+        let corpus = self.scene().run.and_then(|run| run.corpus.as_ref());
+        if let Some(corpus) = corpus.filter(|_| self.has_hyperlinks) {
+            self.addresses.write(&placed, corpus, buffer);
+        }
+    }
+
+    /// Draws the screen without hyperlinks, and returns the places that it names.
+    fn draw_cells(&self, scene: Scene<'_>, buffer: &mut Buffer) -> Vec<Placed> {
         let screen = Screen {
-            scene: self.scene(),
+            scene,
             overlay: self.overlay.as_ref(),
             layout: self.layout(),
         };
-        screen.draw(buffer);
+        let placed = screen.draw(buffer);
         if self.is_ascii {
             ascii::replace(buffer);
         }
+        placed
     }
 
     /// Returns the screen in its present state.
     pub(super) fn picture(&self) -> Buffer {
         let mut buffer = Buffer::empty(self.size);
-        self.draw(&mut buffer);
+        self.draw_cells(self.scene(), &mut buffer);
+        buffer
+    }
+
+    /// Returns the screen in its present state, to be saved without its looks.
+    pub(super) fn text_picture(&self) -> Buffer {
+        let scene = Scene {
+            marks_struck: true,
+            ..self.scene()
+        };
+        let mut buffer = Buffer::empty(self.size);
+        self.draw_cells(scene, &mut buffer);
         buffer
     }
 
@@ -404,6 +431,7 @@ impl App {
             keymap: &self.keymap,
             options: &self.options,
             frozen: self.frozen.is_some(),
+            marks_struck: self.is_ascii,
             is_played_from_list: self.behind.is_some(),
         }
     }

@@ -1,5 +1,7 @@
 //! Opening overlays, serving the requests of views, changing settings, saving.
 
+use std::path::PathBuf;
+
 use crate::config::{Location, Part, Pictures, Setting};
 use crate::event::{ChunkText, Command, Source, SourceForm};
 use crate::story::words;
@@ -8,7 +10,7 @@ use crate::tui::overlays::{self, Open, Origin};
 use crate::tui::theme::Theme;
 use crate::tui::ui::{Field, Focus, Purpose};
 use crate::tui::view::{Passage, Request, View};
-use crate::tui::{ascii, panes, picture, save};
+use crate::tui::{ascii, hyperlinks, panes, picture, save};
 
 use super::look::Match;
 use super::{App, Effect};
@@ -360,6 +362,10 @@ impl App {
             "screen.charset" => {
                 self.is_ascii = ascii::is_wanted(screen.charset, self.options.has_plain_locale);
             }
+            "screen.hyperlinks" => {
+                self.has_hyperlinks =
+                    hyperlinks::are_wanted(screen.hyperlinks, self.options.has_hyperlinks);
+            }
             "screen.mouse" => self.take_mouse(screen.mouse),
             _ => {}
         }
@@ -392,7 +398,7 @@ impl App {
     }
 
     pub(super) fn save_screen(&mut self) {
-        let page = save::rows(&self.picture());
+        let page = save::rows(&self.text_picture());
         self.write_new("ragscope-screen", "txt", page);
     }
 
@@ -401,12 +407,34 @@ impl App {
         self.write_new("ragscope-screen", "svg", picture);
     }
 
+    /// Returns where files are saved: the working directory, unless the corpus contains it and would have them as
+    /// its documents.
+    fn save_folder(&self) -> PathBuf {
+        let folder = &self.options.save_folder;
+        let corpus = self.scene().state.corpus.as_ref();
+        let names = corpus.map(|corpus| match corpus.folders.as_slice() {
+            [] => vec![corpus.folder.clone()],
+            several => several.to_vec(),
+        });
+        let is_inside = |name: &String| {
+            let of_corpus = std::fs::canonicalize(name);
+            let own = std::fs::canonicalize(folder);
+            matches!((of_corpus, own), (Ok(of_corpus), Ok(own)) if own.starts_with(&of_corpus))
+        };
+        if names.into_iter().flatten().any(|name| is_inside(&name)) {
+            self.options.paths.saved()
+        } else {
+            folder.clone()
+        }
+    }
+
     /// Writes a file under the first free name, so that nothing is overwritten.
     pub(super) fn write_new(&mut self, name: &str, ending: &str, text: String) {
+        let folder = self.save_folder();
         let numbered = (2_u32..).map(|number| format!("{name}-{number}.{ending}"));
         let names = std::iter::once(format!("{name}.{ending}")).chain(numbered);
         let free = names
-            .map(|name| self.options.save_folder.join(name))
+            .map(|name| folder.join(name))
             .find(|path| path.symlink_metadata().is_err());
         if let Some(path) = free {
             self.effects.push(Effect::Write { path, text });

@@ -129,6 +129,8 @@ macro_rules! action_list {
             EditWording = "edit-wording" Panes ["T"] "edit the wording of a follow-up question" => App::edit_wording;
             Prompts = "prompts" Panes ["p"] "show the exact prompt of every model call" => |app| app.open(overlays::Prompts);
             Utility = "utility" Panes ["w"] "measure how much the context helped, chunk by chunk" => App::open_utility;
+            MeasureContext = "measure-context" Panes ["d"] "ask again and measure whether the model understands the context" => App::measure_context;
+            ReadAttention = "read-attention" Panes ["A"] "ask again and read the attention to each chunk, from now on" => App::read_attention;
             TracePassage = "trace-passage" Panes ["W"] "find out why a passage was not used" => App::open_passage_trace;
             Comparison = "comparison" Panes ["c"] "compare the runs of this question" => |app| app.open(overlays::Comparison);
             Settings = "settings" Panes ["s"] "change a setting or the preset" => |app| app.open_list(overlays::Settings::default());

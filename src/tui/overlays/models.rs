@@ -91,6 +91,10 @@ impl View for Models {
         }
     }
 
+    fn is_waiting(&self, state: &State) -> bool {
+        state.model_list.is_none()
+    }
+
     fn receive(&mut self, event: &Event, state: &State) -> Reaction {
         match event {
             Event::Session(SessionEvent::ModelPulled { model }) => {
@@ -146,7 +150,8 @@ fn content(scene: &Scene<'_>, scroll: &Scroll, cells: usize) -> Content {
         page.gap();
     }
     let Some(list) = &scene.state.model_list else {
-        page.line(page.span(Tone::Quiet, "   looking for models …"));
+        let words = format!("   looking for models …{}", scene.elapsed_words());
+        page.line(page.span(Tone::Quiet, words));
         return page.content;
     };
 

@@ -27,7 +27,7 @@ impl View for Palette {
     }
 
     fn size(&self) -> Size {
-        Size::fixed(96, 24)
+        Size::fixed(112, 24)
     }
 
     fn hints(&self) -> &'static [(Action, &'static str)] {

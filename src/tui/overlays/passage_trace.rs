@@ -26,6 +26,10 @@ impl View for PassageTrace {
         &[(Action::Back, "close"), (Action::Search, "search")]
     }
 
+    fn is_waiting(&self, state: &State) -> bool {
+        state.traced.is_none()
+    }
+
     fn receive(&mut self, event: &Event, _state: &State) -> Reaction {
         match event {
             // the log says why
@@ -46,7 +50,7 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
             let stop = scene.keymap.sign(Action::Back);
             format!("Waiting for the answer: {stop} closes this, and once more stops the answer.")
         } else {
-            "Searching …".to_owned()
+            format!("Searching …{}", scene.elapsed_words())
         };
         content.paragraph(&words, scene.style(Tone::Quiet), "   ", cells);
         return content;

@@ -3,7 +3,7 @@
 use ratatui::text::{Line, Span};
 use ratatui_textarea::TextArea;
 
-use crate::event::{Event, RunEvent, RunSummary, SessionEvent};
+use crate::event::{CorpusCard, Event, RunEvent, RunSummary, SessionEvent};
 use crate::story::RecordedThread;
 use crate::tui::fuzzy;
 use crate::tui::keys::{Action, Context};
@@ -94,6 +94,10 @@ impl View for Sessions {
         }
     }
 
+    fn is_waiting(&self, state: &State) -> bool {
+        state.sessions.is_none()
+    }
+
     fn input(&self) -> Option<&TextArea<'static>> {
         self.typed.as_ref()
     }
@@ -153,7 +157,8 @@ fn content(
 ) -> Content {
     let mut page = Page::new(scene, cells);
     let Some(sessions) = &scene.state.sessions else {
-        page.line(page.span(Tone::Quiet, "   reading the list …"));
+        let words = format!("   reading the list …{}", scene.elapsed_words());
+        page.line(page.span(Tone::Quiet, words));
         return page.content;
     };
     if sessions.threads.is_empty() {
@@ -207,6 +212,7 @@ fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread) {
             item,
             Line::from(vec![indent, page.span(Tone::Quiet, answer)]),
         );
+        folder_row(page, item, run);
         return;
     }
 
@@ -223,6 +229,26 @@ fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread) {
             page.span(Tone::Quiet, format!("  {answer}")),
         ]);
         page.item(item, line);
+    }
+    if let Some(last) = thread.runs.last() {
+        let part = thread.runs.len();
+        folder_row(page, Item { row, part }, last);
+    }
+}
+
+/// Names the folder of a run that is not the open one.
+fn folder_row(page: &mut Page<'_>, item: Item, run: &RunSummary) {
+    let open = page.scene.state.corpus.as_ref();
+    let open = open.map(CorpusCard::arguments);
+    if let Some(folders) = run
+        .folders
+        .as_ref()
+        .filter(|of_run| Some(*of_run) != open.as_ref())
+    {
+        let indent = " ".repeat(BEFORE_TITLE);
+        let room = page.cells.saturating_sub(BEFORE_TITLE + 4);
+        let folders = text::clip_start(&text::one_line(folders), room).into_owned();
+        page.item_text(item, Tone::Quiet, &indent, &format!("in {folders}"));
     }
 }
 

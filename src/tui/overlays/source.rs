@@ -82,7 +82,7 @@ impl Source {
         self
     }
 
-    fn is_waiting(&self) -> bool {
+    fn lacks_document(&self) -> bool {
         self.origin == Origin::Waiting
     }
 
@@ -172,7 +172,7 @@ impl View for Source {
     fn receive(&mut self, event: &Event, state: &State) -> Reaction {
         match event {
             Event::Session(SessionEvent::SourceOpened { source })
-                if self.is_waiting() && source.document == self.passage.document =>
+                if self.lacks_document() && source.document == self.passage.document =>
             {
                 self.opened(state);
                 Reaction::Redraw
@@ -180,7 +180,7 @@ impl View for Source {
             Event::Session(SessionEvent::OperationFailed {
                 operation: Operation::OpenSource,
                 ..
-            }) if self.is_waiting() => {
+            }) if self.lacks_document() => {
                 let reason = state.log.last().map(|entry| entry.problem.to_string());
                 self.origin = Origin::Failed(reason.unwrap_or_default());
                 Reaction::Redraw
@@ -189,9 +189,13 @@ impl View for Source {
         }
     }
 
+    fn is_waiting(&self, _state: &State) -> bool {
+        self.lacks_document()
+    }
+
     /// A document may be long: its rows are built once per width.
     fn is_live(&self) -> bool {
-        false
+        self.lacks_document()
     }
 
     /// Keeps the passage visible until the user scrolls, and then the line at the top when the rows
@@ -371,7 +375,10 @@ fn remark(view: &Source, scene: &Scene<'_>) -> Option<(Tone, String)> {
     match &view.origin {
         Origin::Waiting => Some((
             Tone::Quiet,
-            format!("{recorded}; the document is being read …"),
+            format!(
+                "{recorded}; the document is being read …{}",
+                scene.elapsed_words()
+            ),
         )),
         Origin::Recorded(reason) => Some((Tone::Quiet, format!("{recorded}; {reason}."))),
         Origin::Failed(reason) => Some((Tone::Warning, format!("! {recorded}. {reason}"))),

@@ -212,7 +212,10 @@ impl Sentence<'_> {
                     row: self.row,
                     part: at + 1,
                 };
-                page.item(item, citation_row(page, citation));
+                let (line, location) = citation_row(page, citation);
+                page.item(item, line);
+                page.content
+                    .target(location, &citation.file, citation.first_line);
             }
         }
     }
@@ -288,7 +291,12 @@ impl Sentence<'_> {
 
     /// A sentence that this one replaced, struck through, with the reason.
     fn replaced_rows(&self, page: &mut Page<'_>, version: usize) {
-        let struck = format!("~~{}~~", self.step.replaced[version].text.trim());
+        let replaced = self.step.replaced[version].text.trim();
+        let struck = if page.scene.marks_struck {
+            format!("~~{replaced}~~")
+        } else {
+            replaced.to_owned()
+        };
         let style = page
             .scene
             .style(Tone::Dropped)
@@ -356,7 +364,8 @@ fn label_ranges(sentence: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-fn citation_row(page: &Page<'_>, citation: &Citation) -> Line<'static> {
+/// Returns the row of a citation, and the cells of its location.
+fn citation_row(page: &Page<'_>, citation: &Citation) -> (Line<'static>, Range<usize>) {
     let label = format!("[{}] ", citation.label);
     let evidence = match citation.evidence {
         Evidence::Marked => "cited by the model".to_owned(),
@@ -373,13 +382,16 @@ fn citation_row(page: &Page<'_>, citation: &Citation) -> Line<'static> {
     let location = text::clip_start(&location, room).into_owned();
     let rest = room.saturating_sub(text::width(&location) + 2);
     let evidence = text::clip(&evidence, rest);
-    Line::from(vec![
+    let start = INDENT + 2 + label.len();
+    let cells = start..start + text::width(&location);
+    let line = Line::from(vec![
         Span::raw(" ".repeat(INDENT)),
         page.span(Tone::Quiet, "└ "),
         page.span(Tone::Citation, label),
         page.span(Tone::Text, location),
         page.span(Tone::Quiet, format!("  {evidence}")),
-    ])
+    ]);
+    (line, cells)
 }
 
 /// The short answer, where it is not the whole text.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ratatui::text::Line;
 
-use crate::config::LinkerKind;
+use crate::config::{AttributionKind, LinkerKind};
 use crate::event::{ChunkText, DocumentLinks, LinkedChunk};
 use crate::story::{Lookup, Run, Step, words};
 use crate::tui::keys::Action;
@@ -40,7 +40,8 @@ impl View for Links {
 
     fn is_idle(&self, scene: &Scene<'_>) -> bool {
         scene.run.is_some_and(|run| {
-            run.settings.linker.kind == LinkerKind::Off && !run.settings.answer.attribution
+            run.settings.linker.kind == LinkerKind::Off
+                && run.settings.answer.attribution == AttributionKind::Off
         })
     }
 
@@ -59,10 +60,14 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
         }
         attention_rows(&mut page, run);
         if run.settings.linker.kind == LinkerKind::Off {
-            page.remark(&role_off::words(scene, run, "linker", "No links"));
+            page.remark(&role_off::words(
+                scene,
+                run,
+                "linker",
+                "No links between chunks",
+            ));
         }
-    }
-    if !has_links {
+    } else {
         page.remark(
             "A linker links chunks by attention: which chunks of a document depend on each other, and which chunks each sentence of an \
              answer attends to.",
@@ -273,14 +278,13 @@ fn attention_rows(page: &mut Page<'_>, run: &Run) {
         .filter(|(_, step)| !step.attended.is_empty())
         .collect();
     if attended.is_empty() {
-        if !run.settings.answer.attribution {
-            page.remark(
-                "Set answer.attribution = true to see which chunks each sentence attends to.",
-            );
+        if run.outcome.is_some() && !run.context_hits().is_empty() {
+            offer_rows(page);
         }
         return;
     }
 
+    page.line(page.span(Tone::Quiet, " attention, by sentence"));
     if page.scene.ui.panes.zoomed {
         attention_matrix(page, run, &attended);
     } else {
@@ -291,6 +295,21 @@ fn attention_rows(page: &mut Page<'_>, run: &Run) {
     page.remark(
         "← the share of attention that went to each chunk while the sentence was written: a hint, not a cause",
     );
+}
+
+/// Says what reading the attention costs, and which key does it.
+fn offer_rows(page: &mut Page<'_>) {
+    page.remark(
+        "The attention of each sentence to its chunks was not read: it makes an answer slower where the generator \
+         runs on a GPU, and needs a second context in its memory.",
+    );
+    let mut line = Line::from("   ");
+    let hint = page.scene.hint(
+        Action::ReadAttention,
+        "asks again and reads it, from now on",
+    );
+    line.spans.extend(hint);
+    page.line(line);
 }
 
 /// Writes the attention of each sentence to each chunk as a heat map, then what the numbers of the chunks

@@ -102,6 +102,14 @@ fn content(scene: &Scene<'_>, cells: usize) -> Content {
     let mut page = Page::new(scene, cells);
     let Some(run) = scene.run.filter(|run| !run.refinement.rounds.is_empty()) else {
         page.remark(&nothing_measured(scene));
+        let run = scene.settled_run().filter(|run| run.outcome.is_some());
+        let is_off = run.is_some_and(|run| {
+            let has_context = !run.context_hits().is_empty();
+            has_context && run.settings.understanding.kind == UnderstandingKind::Off
+        });
+        if is_off {
+            offer_rows(&mut page);
+        }
         return page.content;
     };
 
@@ -140,6 +148,20 @@ fn nothing_measured(scene: &Scene<'_>) -> String {
     } else {
         role_off::words(scene, run, "refiner", "No rounds")
     }
+}
+
+/// Offers to measure the context of a run that did not.
+fn offer_rows(page: &mut Page<'_>) {
+    page.gap();
+    let mut line = Line::from("   ");
+    let hint = page
+        .scene
+        .hint(Action::MeasureContext, "measures this context now");
+    line.spans.extend(hint);
+    page.line(line);
+    let what = "It asks again: each chunk is rephrased, and an answer that changes shows that the model did not \
+                understand it.";
+    page.text(Tone::Quiet, "   ", what);
 }
 
 /// The best round; while refinement is in progress, the last one.

@@ -22,6 +22,8 @@ const REASON: usize = 14;
 /// Minimum cells of the text of a hit, and of the gap before it.
 const MIN_TEXT: usize = 20;
 const TEXT_GAP: usize = 2;
+/// Maximum rows of the text of a hit in a zoomed pane.
+const ZOOMED_ROWS: usize = 6;
 
 /// The retrieved chunks with their scores, and why each was kept or dropped.
 pub struct Retrieval;
@@ -167,6 +169,11 @@ impl Columns {
             columns.fit(run);
         }
         columns
+    }
+
+    /// The column at which the texts of the hits begin.
+    fn text_start(&self) -> usize {
+        self.cells.saturating_sub(self.text + 1)
     }
 
     /// Gives locations and reasons the cells that they need; what is left goes to the texts of the hits, or to
@@ -370,9 +377,14 @@ impl LookupRows<'_> {
                 part: at + 1,
             };
             let pinning = self.pins.of(&hit.chunk);
+            let is_selected = scene.ui.scroll(Pane::Retrieval).selected == Some(item);
             content.item(item, self.hit_row(hit, best, pinning));
-            if scene.ui.scroll(Pane::Retrieval).selected == Some(item) {
+            let location = GUTTER..GUTTER + text::width(&self.shown_location(&hit.chunk));
+            content.target(location, &hit.chunk.document, hit.chunk.lines[0]);
+            if is_selected {
                 self.detail_rows(hit, item, pinning, content);
+            } else if scene.ui.panes.zoomed {
+                self.text_rows(hit, item, content);
             }
         }
     }
@@ -405,8 +417,7 @@ impl LookupRows<'_> {
         let pin = pinning.map_or(Span::raw(" "), |pinning| {
             scene.span(pinning.tone, pinning.sign)
         });
-        let location = words::chunk_location(chunk);
-        let location = text::clip_start(&location, columns.location);
+        let location = self.shown_location(chunk);
         let location = scene.span(tone, text::left(&location, columns.location));
         let mut line = Line::from(vec![Span::raw(" "), sign, Span::raw(after), pin, location]);
 
@@ -433,19 +444,60 @@ impl LookupRows<'_> {
         line
     }
 
+    fn shown_location(&self, chunk: &ChunkText) -> String {
+        let location = words::chunk_location(chunk);
+        text::clip_start(&location, self.columns.location).into_owned()
+    }
+
     /// Adds the beginning of a chunk's text to its row, the words of the query highlighted.
     fn push_text(&self, line: &mut Line<'static>, chunk: &ChunkText) {
         let columns = self.columns;
-        let start = columns.cells.saturating_sub(columns.text + 1);
-        let gap = start.saturating_sub(line.width());
+        let gap = columns.text_start().saturating_sub(line.width());
         line.push_span(Span::raw(" ".repeat(gap)));
 
-        let words: Vec<&str> = chunk.text.split_whitespace().take(columns.text).collect();
-        let words = words.join(" ");
-        let shown = text::clip(&words, columns.text);
+        let words = in_one_line(chunk);
+        // in a zoomed pane the text continues in the next rows
+        let shown = match text::wrap(&words, columns.text).into_iter().next() {
+            Some(first) if self.scene.ui.panes.zoomed => words[first].to_owned(),
+            _ => text::clip(&words, columns.text).into_owned(),
+        };
+        line.spans.extend(self.highlighted(&shown).spans);
+    }
+
+    /// Writes the text of a hit beside its row where the table leaves room, else below it.
+    fn text_rows(&self, hit: &Hit, item: Item, content: &mut Content) {
+        let columns = self.columns;
+        let words = in_one_line(&hit.chunk);
+        let is_beside = columns.text > 0;
+        let room = if is_beside {
+            columns.text
+        } else {
+            columns.cells.saturating_sub(GUTTER + 1)
+        };
+        let indent = if is_beside {
+            columns.text_start()
+        } else {
+            GUTTER
+        };
+
+        // the first row of a text beside the table is that of the hit itself
+        let rows = text::wrap(&words, room);
+        let is_long = rows.len() > ZOOMED_ROWS;
+        let shown = rows.into_iter().take(ZOOMED_ROWS).enumerate();
+        for (at, range) in shown.skip(usize::from(is_beside)) {
+            let mut row = words[range].to_owned();
+            if is_long && at + 1 == ZOOMED_ROWS {
+                row = format!("{} …", text::clip(&row, room.saturating_sub(2)));
+            }
+            let mut line = Line::from(" ".repeat(indent));
+            line.spans.extend(self.highlighted(&row).spans);
+            content.item(item, line);
+        }
+    }
+
+    fn highlighted(&self, row: &str) -> Line<'static> {
         let query_words = text::content_words(&self.lookup.query);
-        let highlighted = highlighted_row(self.scene, &shown, Tone::Quiet, &query_words);
-        line.spans.extend(highlighted.spans);
+        highlighted_row(self.scene, row, Tone::Quiet, &query_words)
     }
 
     /// Writes the rows below the selected hit: its headings and lines, why it was dropped, its text.
@@ -491,6 +543,11 @@ impl LookupRows<'_> {
         let query_words = text::content_words(&self.lookup.query);
         put(chunk.text.trim_end(), Tone::Text, &query_words);
     }
+}
+
+fn in_one_line(chunk: &ChunkText) -> String {
+    let words: Vec<&str> = chunk.text.split_whitespace().collect();
+    words.join(" ")
 }
 
 /// Returns a row of text with its highlighted words.
@@ -577,5 +634,6 @@ fn list(ranked: Option<Ranked>, digits: usize, columns: &Columns) -> String {
 
 /// Returns whether a range begins at the start of a word.
 fn is_word_start(text: &str, range: &std::ops::Range<usize>) -> bool {
-    !text[..range.start].ends_with(char::is_alphanumeric)
+    let is_dense = text[range.clone()].starts_with(text::is_dense);
+    is_dense || !text[..range.start].ends_with(char::is_alphanumeric)
 }

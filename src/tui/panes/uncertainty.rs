@@ -3,7 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::event::{Decision, GateCard, UncertainRegion, Uncertainty as Measured, Utility};
-use crate::story::words::{is_in_nats, measure};
+use crate::story::words::{self, is_in_nats, measure};
 use crate::story::{Run, Step, Token, words_of};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
@@ -29,6 +29,8 @@ const VERY_UNSURE: f32 = 1.6;
 const TOKEN_NAME: usize = 16;
 const TOKEN_BAR: usize = 10;
 const TOKEN_COLUMN: usize = 1 + TOKEN_NAME + 6 + 8 + TOKEN_BAR + 2;
+/// Cells of the alternatives of a token, where a sentence has any.
+const ALTERNATIVES: usize = 40;
 
 /// The uncertainty of each sentence and of its words.
 pub struct Uncertainty;
@@ -334,7 +336,9 @@ fn entropy_tone(entropy: f32) -> Tone {
 
 /// Writes each token with its probability and its entropy, in as many columns as fit.
 fn token_table(page: &mut Page<'_>, tokens: &[Token]) {
-    let columns = (page.cells / TOKEN_COLUMN).max(1);
+    let has_alternatives = tokens.iter().any(|token| !token.alternatives.is_empty());
+    let alternatives = if has_alternatives { ALTERNATIVES } else { 0 };
+    let columns = (page.cells / (TOKEN_COLUMN + alternatives)).max(1);
     let per_column = tokens.len().div_ceil(columns).max(1);
     let top = tokens
         .iter()
@@ -342,11 +346,12 @@ fn token_table(page: &mut Page<'_>, tokens: &[Token]) {
         .fold(FULL_SPARK, f32::max);
 
     let head = format!(
-        " {}{:>6}{:>6}  {}",
+        " {}{:>6}{:>6}  {}{}",
         text::left("token", TOKEN_NAME),
         "prob.",
         "nats",
-        " ".repeat(TOKEN_BAR + 2)
+        " ".repeat(TOKEN_BAR + 2),
+        text::left("other likely tokens", alternatives)
     );
     page.clipped(
         Tone::Quiet,
@@ -356,7 +361,7 @@ fn token_table(page: &mut Page<'_>, tokens: &[Token]) {
         let mut line = Line::default();
         for token in tokens.iter().skip(row).step_by(per_column) {
             let tone = entropy_tone(token.entropy);
-            let name = text::one_line(&token.text).replace(' ', "·");
+            let name = visible(&token.text);
             let name = text::clip(&name, TOKEN_NAME - 1).into_owned();
             let name = text::left(&name, TOKEN_NAME);
             let probability = token.logprob.exp();
@@ -366,10 +371,27 @@ fn token_table(page: &mut Page<'_>, tokens: &[Token]) {
             line.spans
                 .extend(page.scene.bar(token.entropy / top, TOKEN_BAR));
             line.push_span(Span::raw("  "));
+            let others =
+                text::clip(&alternatives_of(token), alternatives.saturating_sub(2)).into_owned();
+            line.push_span(page.span(Tone::Quiet, text::left(&others, alternatives)));
         }
         page.line(line);
     }
     page.gap();
+}
+
+/// Returns the text of a token with its white space visible.
+fn visible(token: &str) -> String {
+    text::one_line(token).replace(' ', "·")
+}
+
+/// Returns the other likely tokens in the place of one, as `·clocks .61  ·books .20`.
+fn alternatives_of(token: &Token) -> String {
+    let others = token.alternatives.iter().map(|other| {
+        let probability = words::score(other.logprob.exp(), 2);
+        format!("{} {probability}", visible(&other.text))
+    });
+    others.collect::<Vec<_>>().join("  ")
 }
 
 /// Writes the entropy of each word, with the start of the uncertain region.

@@ -66,6 +66,16 @@ impl Panes {
     pub fn reset_scrolls(&mut self) {
         self.scrolls = Pane::ALL.map(start_of);
     }
+
+    /// Scrolls every pane to its start, for a run of the same question: the hit that is selected in Retrieval stays
+    /// selected.
+    pub fn reset_scrolls_but_hit(&mut self) {
+        let retrieval = self.scroll(Pane::Retrieval).clone();
+        self.reset_scrolls();
+        if retrieval.selected.is_some() {
+            *self.scroll_mut(Pane::Retrieval) = retrieval;
+        }
+    }
 }
 
 fn start_of(pane: Pane) -> Scroll {

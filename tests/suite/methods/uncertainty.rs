@@ -22,6 +22,7 @@ pub fn sample(text: &str, logprobs: &[f64]) -> Completion {
         entropy: 0.0,
         attention: Vec::new(),
         is_thought: false,
+        alternatives: Vec::new(),
     };
     Completion {
         text: text.to_owned(),

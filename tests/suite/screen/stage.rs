@@ -129,6 +129,7 @@ fn options(home: &Path) -> Options {
         config: small().config().expect("the defaults"),
         paths: Paths::under(home.to_owned()),
         has_plain_locale: false,
+        has_hyperlinks: false,
         save_folder: PathBuf::from("saved"),
         time_zone: TimeZone::UTC,
         suggestions: [

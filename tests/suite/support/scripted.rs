@@ -116,6 +116,7 @@ impl ScriptedGenerator {
             entropy,
             attention: Vec::new(),
             is_thought: false,
+            alternatives: Vec::new(),
         }
     }
 }
