@@ -12,8 +12,8 @@ use crate::cli::hub::{Commands, Hub};
 use crate::cli::output::progress_line;
 use crate::config::{Layers, Paths, preset_names};
 use crate::event::{
-    Command, CorpusCard, Event, Operation, Problem, Record, RunEvent, RunSummary, SessionEvent,
-    StopFlag,
+    Command, CorpusCard, Event, Operation, Outcome, Problem, Record, RunEvent, RunSummary,
+    SessionEvent, StopFlag,
 };
 use crate::story::text::one_line;
 
@@ -62,14 +62,16 @@ impl Engine {
         let listener: Arc<Mutex<Option<Listener>>> = Arc::default();
         let shown = Arc::clone(&live);
         let taker = Arc::clone(&listener);
+        let mut repeated = Repeated::default();
         let sink = Box::new(move |record: Record| {
             let record = Arc::new(record);
+            let is_repeated = repeated.is_next(&record.event);
             match &record.event {
                 Event::Session(event) => sender.send_modify(|status| status.apply(event)),
                 Event::Run(_) => shown.apply(&record),
             }
             let taker = taker.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(taker) = taker.as_ref() {
+            if let Some(taker) = taker.as_ref().filter(|_| !is_repeated) {
                 // a request that was dropped needs no more records
                 let _ = taker.send(record);
             }
@@ -218,6 +220,33 @@ impl Engine {
 
     fn listen(&self, listener: Option<Listener>) {
         *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = listener;
+    }
+}
+
+/// Recognises the end of the engine that a failed run has reported already. It follows the run, and would end the request
+/// after it.
+#[derive(Default)]
+struct Repeated {
+    /// Why the last run failed.
+    reported: Option<Problem>,
+}
+
+impl Repeated {
+    fn is_next(&mut self, event: &Event) -> bool {
+        match event {
+            Event::Run(RunEvent::RunFinished {
+                outcome: Outcome::Failed(problem),
+                ..
+            }) => {
+                self.reported = Some(problem.clone());
+                false
+            }
+            Event::Session(SessionEvent::OperationFailed {
+                operation: Operation::Engine,
+                problem,
+            }) => self.reported.take().as_ref() == Some(problem),
+            Event::Run(_) | Event::Session(_) => false,
+        }
     }
 }
 
