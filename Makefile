@@ -5,7 +5,7 @@ FEATURES ?=
 # A build with Vulkan needs headers and a shader compiler, which the script installs.
 VULKAN = $(if $(findstring vulkan,$(FEATURES)),.ci/vulkan)
 
-.PHONY: demo test test-gpu test-real test-formats bench soak campaign prerequisites
+.PHONY: demo test test-gpu test-real test-page test-formats bench soak campaign prerequisites
 
 # Built for the processor of this machine, the GPU aside. Other builds run on any x86-64 with AVX2.
 demo bench: export RUSTFLAGS = -C target-cpu=native
@@ -40,6 +40,10 @@ test-gpu: prerequisites
 test-real: export OMP_WAIT_POLICY = passive
 test-real: prerequisites
 	RAGSCOPE_SMOLLM2="$$(.ci/smollm2)" $(CARGO) test --locked --test suite -- --ignored --nocapture readings_agree every_preset_runs
+
+# The page of `ragscope serve` in a headless browser, the one in RAGSCOPE_BROWSER or Chromium.
+test-page: prerequisites
+	$(CARGO) test --locked --test suite -- --ignored the_page_draws_a_run_in_a_browser
 
 # Real documents of every format, from Debian's packages (65 MB): how many of their words are read.
 test-formats: prerequisites

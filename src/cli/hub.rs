@@ -20,12 +20,16 @@ use crate::trace::{Recorder, list_runs, name_thread, read_run, thread_names};
 use super::downloads::Downloads;
 use super::engine::Engine;
 use super::pull::model_list;
+use super::telemetry::Exporter;
 
 /// Takes records to the screen.
 pub type Sink = Box<dyn FnMut(Record) + Send>;
 
 /// The running engine behind a screen.
-pub struct Hub(Engine);
+pub struct Hub {
+    engine: Engine,
+    tee: Tee,
+}
 
 /// The sender of the screen's commands.
 pub struct Commands {
@@ -52,7 +56,8 @@ impl Hub {
         let sessions = paths.sessions();
         let config = layers.config()?;
         let recorder = config.record.enabled.then(|| Recorder::new(&sessions));
-        let tee = Tee::new(recorder, sink);
+        let exporter = Exporter::start(&config)?;
+        let tee = Tee::new(recorder, exporter, sink);
 
         let engine = Engine::start(layers, paths.clone(), tee.clone())?;
         stop.relay(engine.stopper());
@@ -73,17 +78,18 @@ impl Hub {
             engine: engine.clone(),
             library,
             downloads: Downloads::default(),
-            tee,
+            tee: tee.clone(),
             watch: config.corpus.watch,
             watchers: Mutex::default(),
         };
-        Ok((Self(engine), commands))
+        Ok((Self { engine, tee }, commands))
     }
 
     /// Stops the work in progress and waits some seconds until the engine has released its models and
     /// its index.
     pub fn end(self) {
-        self.0.end();
+        self.engine.end();
+        self.tee.finish();
     }
 }
 
@@ -229,6 +235,7 @@ pub(super) struct Tee(Arc<Mutex<Ends>>);
 
 struct Ends {
     recorder: Option<Recorder>,
+    exporter: Option<Exporter>,
     sink: Sink,
     started: Instant,
     next_session_seq: u64,
@@ -245,9 +252,10 @@ struct OpenRun {
 }
 
 impl Tee {
-    fn new(recorder: Option<Recorder>, sink: Sink) -> Self {
+    fn new(recorder: Option<Recorder>, exporter: Option<Exporter>, sink: Sink) -> Self {
         Self(Arc::new(Mutex::new(Ends {
             recorder,
+            exporter,
             sink,
             started: Instant::now(),
             next_session_seq: 0,
@@ -259,6 +267,7 @@ impl Tee {
     pub(super) fn publish(&self, record: Record) {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ends.follow(&record);
+        ends.export(&record);
         let written = ends
             .recorder
             .as_mut()
@@ -270,6 +279,14 @@ impl Tee {
             });
         }
         ends.pass(record);
+    }
+
+    /// Waits a little for the last trace.
+    fn finish(&self) {
+        let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(exporter) = &mut ends.exporter {
+            exporter.finish();
+        }
     }
 
     /// Ends the open run as failed, because the engine has ended, and reports it.
@@ -328,6 +345,18 @@ impl Tee {
 }
 
 impl Ends {
+    /// Adds a record to the trace of its run, and reports a run before it that could not be sent.
+    fn export(&mut self, record: &Record) {
+        let Some(exporter) = &mut self.exporter else {
+            return;
+        };
+        exporter.observe(record);
+        if let Some(Problem { error, advice }) = exporter.take_failure() {
+            let text = error;
+            self.emit(SessionEvent::Warned { text, advice });
+        }
+    }
+
     /// Keeps track of the open run.
     fn follow(&mut self, record: &Record) {
         let Event::Run(event) = &record.event else {
@@ -383,7 +412,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let (sender, records) = channel();
         let sink = Box::new(move |record| sender.send(record).expect("the test listens"));
-        let tee = Tee::new(Some(Recorder::new(home.path())), sink);
+        let tee = Tee::new(Some(Recorder::new(home.path())), None, sink);
         let record = |seq, event: RunEvent| Record {
             seq,
             t_us: seq,

@@ -10,12 +10,14 @@ use crate::trace::Recorder;
 use super::failure::Stopped;
 use super::interrupt::Interrupt;
 use super::output::Output;
+use super::telemetry::Exporter;
 use super::text::RunText;
 
 /// The observer of one command.
 pub struct Observer<'a> {
     pub out: &'a mut Output,
     recorder: Option<Recorder>,
+    exporter: Option<Exporter>,
     recorded: Option<PathBuf>,
     interrupt: Interrupt,
     text: RunText,
@@ -33,6 +35,7 @@ impl<'a> Observer<'a> {
         Self {
             out,
             recorder: sessions.map(Recorder::new),
+            exporter: None,
             recorded: None,
             interrupt,
             text: RunText::default(),
@@ -41,6 +44,11 @@ impl<'a> Observer<'a> {
             broken: None,
             silent: false,
         }
+    }
+
+    /// Has runs exported as traces.
+    pub fn export(&mut self, exporter: Option<Exporter>) {
+        self.exporter = exporter;
     }
 
     /// Sets the printer of the next run.
@@ -61,6 +69,9 @@ impl<'a> Observer<'a> {
     /// Handles one record.
     pub fn observe(&mut self, record: &Record) -> Flow {
         self.record(record);
+        if let Some(exporter) = &mut self.exporter {
+            exporter.observe(record);
+        }
         if let Event::Session(SessionEvent::CorpusOpened { corpus }) = &record.event {
             self.documents = corpus.documents;
         }
@@ -128,5 +139,18 @@ impl<'a> Observer<'a> {
     fn json(&mut self, record: &Record) -> io::Result<()> {
         self.finished = matches!(record.event, Event::Run(RunEvent::RunFinished { .. }));
         self.out.json_line(record)
+    }
+}
+
+impl Drop for Observer<'_> {
+    /// Waits a little for the last trace.
+    fn drop(&mut self) {
+        let Some(exporter) = &mut self.exporter else {
+            return;
+        };
+        exporter.finish();
+        if let Some(problem) = exporter.take_failure() {
+            self.out.warning(&problem.error, problem.advice.as_deref());
+        }
     }
 }

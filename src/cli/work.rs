@@ -20,6 +20,7 @@ use super::failure::{Exit, Failure, Stopped};
 use super::interrupt::Interrupt;
 use super::observer::Observer;
 use super::output::Output;
+use super::telemetry::Exporter;
 use super::text::RunText;
 use super::threads::NamedThread;
 
@@ -48,10 +49,13 @@ impl<'a> Work<'a> {
     /// Prepares a worker that has loaded and opened nothing yet; ctrl-c stops cleanly from now on.
     pub fn new(layers: Layers, paths: &Paths, out: &'a mut Output) -> Result<Self, Stopped> {
         let interrupt = Interrupt::listen()?;
-        let sessions = layers.config()?.record.enabled.then(|| paths.sessions());
+        let config = layers.config()?;
+        let sessions = config.record.enabled.then(|| paths.sessions());
+        let mut observer = Observer::new(out, sessions.as_deref(), interrupt.clone());
+        observer.export(Exporter::start(&config)?);
         Ok(Self {
             worker: Worker::new(layers.clone(), paths.clone(), interrupt.stop_flag()),
-            observer: Observer::new(out, sessions.as_deref(), interrupt.clone()),
+            observer,
             layers,
             interrupt,
         })

@@ -31,6 +31,7 @@ mod hostile;
 mod hub;
 mod mcp;
 mod serve;
+mod telemetry;
 mod watch;
 mod models;
 mod readme;
