@@ -13,6 +13,11 @@ const STEPS: u32 = 5;
 /// Dashes of series, by number; a page's style sheet has the colours.
 const DASHES: [&str; 6] = ["", "7 3", "2 3", "9 3 2 3", "4 4", "1 2"];
 
+/// Returns the dash of a series. Series of one colour have another dash each.
+fn dash(series: usize) -> &'static str {
+    DASHES[(series + series / DASHES.len()) % DASHES.len()]
+}
+
 /// Escapes text for HTML and SVG.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -170,7 +175,7 @@ impl Plot {
         self.body.push_str(&format!(
             "<polyline class=\"line s{}\" stroke-dasharray=\"{}\" points=\"{}\"><title>{}</title></polyline>",
             series % DASHES.len(),
-            DASHES[series % DASHES.len()],
+            dash(series),
             path.join(" "),
             escaped(name)
         ));
@@ -223,7 +228,7 @@ impl Plot {
                 "<line class=\"line s{}\" stroke-dasharray=\"{}\" x1=\"{x}\" y1=\"{y}\" x2=\"{}\" y2=\"{y}\"/>\
                  <text class=\"name\" x=\"{}\" y=\"{}\">{}</text>",
                 series % DASHES.len(),
-                DASHES[series % DASHES.len()],
+                dash(*series),
                 x + 26.0,
                 x + 32.0,
                 y + 4.0,
@@ -273,4 +278,17 @@ pub fn bars(title: &str, bars: &[Bar]) -> String {
         "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">{body}</svg>",
         escaped(title)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_series_look_the_same() {
+        let looks: std::collections::HashSet<(usize, &str)> = (0..30)
+            .map(|series| (series % DASHES.len(), dash(series)))
+            .collect();
+        assert_eq!(looks.len(), 30);
+    }
 }

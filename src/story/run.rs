@@ -310,7 +310,13 @@ impl Run {
                 step,
                 parts,
                 reason,
-            } => self.lookup(*step).left_out.push((parts.clone(), *reason)),
+            } => {
+                // the utility is measured after all lookups, and also where there was none
+                let is_known = self.lookups.iter().any(|lookup| lookup.step == *step);
+                if is_known || !parts.contains(&crate::event::Part::Utility) {
+                    self.lookup(*step).left_out.push((parts.clone(), *reason));
+                }
+            }
             RunEvent::ContextBuilt { step, context } => {
                 // A repaired context may hold chunks that the first lookup of the step found.
                 for lookup in self.lookups_of(*step) {

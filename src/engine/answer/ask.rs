@@ -114,8 +114,7 @@ fn answer(run: &mut Run<'_>, roles: &mut Roles, confirmed: &[String]) -> Result<
         .map(|lookup| (lookup.step, &lookup.passages));
     for (step, passages) in iter::once((0, &passages)).chain(of_steps) {
         run.step = step;
-        let has_passages = !passages.hits.is_empty();
-        if has_passages && !run.has_time_for(Part::Utility, passages.hits.len()) {
+        if !run.has_time_for(Part::Utility, passages.hits.len()) {
             continue;
         }
         match roles.utility.measure(run, passages) {

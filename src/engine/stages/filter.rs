@@ -179,7 +179,15 @@ fn grade(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
         ThresholdKind::Generator | ThresholdKind::Dynamic => None,
     };
     let threshold = named.unwrap_or(dynamic.value);
-    let kept = chunkrag::keep(&exact, threshold, filter.fallback as usize);
+    // the generator is shown two digits: a score that reads as its threshold reaches it
+    let compared: Vec<f64> = match named {
+        Some(_) => exact
+            .iter()
+            .map(|score| (score * 100.0).round() / 100.0)
+            .collect(),
+        None => exact.clone(),
+    };
+    let kept = chunkrag::keep(&compared, threshold, filter.fallback as usize);
 
     let graded = passages
         .hits
