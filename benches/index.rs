@@ -415,6 +415,7 @@ impl Synthetic {
             context_tokens: 512,
             chat_template: String::new(),
             template_fallback: String::new(),
+            server: String::new(),
             practice: false,
             prefixes: ragscope::event::Prefixes::default(),
         };

@@ -15,11 +15,12 @@ use crate::index::{Health, health};
 use crate::llm::bundled::listed;
 use crate::llm::memory::{machine_memory, shortage};
 use crate::llm::rpc::RpcWorker;
+use crate::llm::server::{ServerEmbedder, ServerGenerator, ServerReranker};
 use crate::llm::{
-    Embedder, LlmError, Runtime, TEMPLATE_ADVICE, linker_misfit, load_embedder, open_generator,
-    resolve,
+    Embedder, Generator as _, LlmError, Reranker as _, Runtime, TEMPLATE_ADVICE, linker_misfit,
+    load_embedder, open_generator, resolve,
 };
-use crate::probe::Probe;
+use crate::probe::{Probe, ProbeError};
 use crate::story::words;
 
 use super::failure::{Exit, Stopped};
@@ -286,6 +287,9 @@ fn bundled_models(folder: &Path) -> Check {
 /// Whether the generator fits the free memory, before it is loaded.
 fn memory(runtime: &Runtime, config: &Config, paths: &Paths) -> Option<Check> {
     let what = "memory";
+    if !config.generator.url.is_empty() {
+        return None;
+    }
     let file = resolve(&config.generator.model, paths).ok()?;
     Some(match shortage(runtime, &file, &config.generator).ok()? {
         Some((need, free_bytes)) => Check::poor(
@@ -312,14 +316,35 @@ fn memory(runtime: &Runtime, config: &Config, paths: &Paths) -> Option<Check> {
 fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
     let stop = StopFlag::default();
     let mut silent = |_fraction: f32| Flow::Continue;
-    let generator = loaded(&config.generator.model, paths, |file| {
-        open_generator(runtime, file, &config.generator, &stop, &mut silent)
-            .map(|model| model.card().clone())
-    });
+    let generator = if config.generator.url.is_empty() {
+        loaded(&config.generator.model, paths, |file| {
+            open_generator(runtime, file, &config.generator, &stop, &mut silent)
+                .map(|model| model.card().clone())
+        })
+    } else {
+        timed(|| {
+            ServerGenerator::connect(&config.generator, &config.server, &stop)
+                .map(|model| model.card().clone())
+        })
+    };
     let mut silent = |_fraction: f32| Flow::Continue;
-    let embedder = loaded(&config.embedder.model, paths, |file| {
-        load_embedder(runtime, file, &config.embedder, &stop, &mut silent)
-            .map(|model| model.card().clone())
+    let embedder = if config.embedder.url.is_empty() {
+        loaded(&config.embedder.model, paths, |file| {
+            load_embedder(runtime, file, &config.embedder, &stop, &mut silent)
+                .map(|model| model.card().clone())
+        })
+    } else {
+        timed(|| {
+            ServerEmbedder::connect(&config.embedder, &config.server, &stop)
+                .map(|model| model.card().clone())
+        })
+    };
+    let reranker = (!config.reranker.url.is_empty()).then(|| {
+        let connected = timed(|| {
+            ServerReranker::connect(&config.reranker, &config.server, &stop)
+                .map(|model| model.card().clone())
+        });
+        model(ModelRole::Reranker, connected)
     });
     let of_generator = generator
         .as_ref()
@@ -343,6 +368,7 @@ fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
     ];
     models
         .into_iter()
+        .chain(reranker)
         .chain(practice)
         .chain(of_generator)
         .chain(of_linker)
@@ -371,6 +397,14 @@ fn linker(config: &Config, paths: &Paths, embedder: &ModelCard) -> Option<Check>
 
 /// Checks the probe. The gate falls back to the token entropy, so a missing probe is not a failure.
 fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
+    if !generator.server.is_empty() {
+        let error = ProbeError::Inside {
+            host: generator.device.clone(),
+        };
+        let Problem { error, advice } = error.into();
+        let error = format!("{error}; the gate uses the token entropy instead");
+        return Check::of("probe", State::Poor, Problem { error, advice });
+    }
     match Probe::named(config, paths, generator) {
         Ok((file, probe)) => {
             let auroc = probe.card.held_out.and_then(|figures| figures.auroc);
@@ -396,13 +430,26 @@ fn loaded(
     load: impl FnOnce(&PathBuf) -> Result<ModelCard, LlmError>,
 ) -> Result<(ModelCard, u128), LlmError> {
     let file = resolve(name, paths)?;
+    timed(|| load(&file))
+}
+
+fn timed(
+    load: impl FnOnce() -> Result<ModelCard, LlmError>,
+) -> Result<(ModelCard, u128), LlmError> {
     let started = Instant::now();
-    let card = load(&file)?;
+    let card = load()?;
     Ok((card, started.elapsed().as_millis()))
 }
 
 fn model(role: ModelRole, loaded: Result<(ModelCard, u128), LlmError>) -> Check {
     match loaded {
+        Ok((card, ms)) if !card.server.is_empty() => {
+            let found = format!(
+                "{} on the server {}, connected in {ms} ms; {}",
+                card.file, card.device, card.server
+            );
+            Check::good(role.name(), found)
+        }
         Ok((card, ms)) => {
             let found = format!(
                 "{} ({} {}, {}), loaded on {} in {ms} ms, {} tokens of context{}",

@@ -24,6 +24,13 @@ settings! {
     generator: GeneratorSettings {
         /// GGUF file: a path, or the name of a bundled or discovered model.
         model: String = "ragscope-reader.Q5_0.gguf".to_owned();
+        /// Address of a model server, e.g. "http://127.0.0.1:8080"; empty runs the model here.
+        /// llama-server is asked by its own interface, others by that of OpenAI.
+        url: String = String::new();
+        /// Name of the model on that server; empty takes the first that it lists.
+        served_model: String = String::new();
+        /// Where the key for that server is: env:NAME or file:PATH; empty for none.
+        key: String = String::new();
         /// Layers on the GPU: auto (as many as fit into its free memory with their KV cache) or a number,
         /// counted from the last.
         gpu_layers: GpuLayers = GpuLayers::Auto;
@@ -75,6 +82,12 @@ settings! {
     embedder: EmbedderSettings {
         /// GGUF file: a path, or the name of a bundled or discovered model.
         model: String = "all-MiniLM-L6-v2.Q8_0.gguf".to_owned(), for Index Ranking;
+        /// As in [generator]. Chunks are still counted by the vocabulary of embedder.model.
+        url: String = String::new(), for Index Ranking;
+        /// As in [generator].
+        served_model: String = String::new(), for Index Ranking;
+        /// As in [generator].
+        key: String = String::new();
         /// Text in front of each query: auto takes the one that the model was trained with; empty for
         /// none.
         query_prefix: String = "auto".to_owned(), for Ranking;
@@ -87,6 +100,16 @@ settings! {
         device: String = "auto".to_owned();
         /// As in [generator].
         threads: u32 = 0, in 0..=1024;
+    }
+
+    /// Requests to model servers.
+    server: ServerSettings {
+        /// Maximum number of requests side by side.
+        parallel: u32 = 4, in 1..=256;
+        /// Seconds without a word of a server after which a request fails.
+        timeout_seconds: u32 = 300, in 1..=86_400;
+        /// Number of further attempts where a server is busy or cannot be reached.
+        retries: u32 = 4, in 0..=20;
     }
 
     /// Which files become documents.
@@ -245,6 +268,12 @@ settings! {
         /// Text that the model reads: auto takes the one that it was trained with; otherwise a file that
         /// holds {query} and {document}.
         template: String = "auto".to_owned();
+        /// As in [generator].
+        url: String = String::new();
+        /// As in [generator].
+        served_model: String = String::new();
+        /// As in [generator].
+        key: String = String::new();
     }
 
     /// The judge of entailment between answers.

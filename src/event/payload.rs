@@ -84,6 +84,10 @@ pub struct ModelCard {
     /// about other documents.
     #[serde(default)]
     pub practice: bool,
+    /// What the server of the model can do; empty for a model that runs here. The device is then its
+    /// host.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub server: String,
     /// What an embedder reads in front of each text.
     #[serde(default, skip_serializing_if = "Prefixes::is_empty")]
     pub prefixes: Prefixes,

@@ -542,6 +542,7 @@ mod tests {
             context_tokens: 512,
             chat_template: text(),
             template_fallback: text(),
+            server: text(),
             practice: false,
             prefixes: crate::event::Prefixes::default(),
         };

@@ -112,7 +112,7 @@ impl LlamaEmbedder {
 }
 
 /// Scales a vector to length 1.
-fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>, LlmError> {
+pub(super) fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>, LlmError> {
     let squares = vector.iter().map(|x| f64::from(*x) * f64::from(*x));
     let length = squares.sum::<f64>().sqrt();
     if !length.is_finite() || length == 0.0 {

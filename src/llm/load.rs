@@ -496,6 +496,7 @@ fn card(
         context_tokens: 0,
         chat_template: String::new(),
         template_fallback: String::new(),
+        server: String::new(),
         practice: is_bundled && role == ModelRole::Generator,
         prefixes: Prefixes::default(),
     })

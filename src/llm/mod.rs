@@ -37,6 +37,7 @@ mod linker;
 mod vocabulary;
 pub mod rpc;
 mod exact;
+pub mod server;
 mod open;
 pub mod isolated;
 
@@ -414,6 +415,9 @@ pub enum LlmError {
     /// A worker cannot be used, or ended.
     #[error("the worker {endpoint} {reason}")]
     Worker { endpoint: String, reason: String },
+    /// A model server failed.
+    #[error(transparent)]
+    Server(#[from] server::ServerError),
     /// llama.cpp refused, or returned what cannot be right.
     #[error("llama.cpp: {0}")]
     Backend(String),
@@ -440,6 +444,7 @@ impl Advice for LlmError {
             Self::Settings(problem) => return problem.advice.as_deref().map(Cow::Borrowed),
             Self::PromptTooLong { .. } => "shorten the question, or raise generator.context_tokens",
             Self::BadLabel { .. } => "give it a text that is not empty",
+            Self::Server(error) => return error.advice(),
             Self::Stopped => return None,
             Self::Worker { .. } => {
                 "start `ragscope worker` of the same version there, or take it out of generator.rpc"

@@ -30,6 +30,7 @@ impl NoEmbedder {
                 context_tokens: 0,
                 chat_template: String::new(),
                 template_fallback: String::new(),
+                server: String::new(),
                 practice: false,
                 prefixes: Prefixes::default(),
             },

@@ -167,6 +167,7 @@ mod tests {
             context_tokens: 1,
             chat_template: String::new(),
             template_fallback: String::new(),
+            server: String::new(),
             practice: false,
             prefixes: Prefixes::default(),
         }

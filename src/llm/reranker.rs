@@ -6,7 +6,10 @@ use std::path::Path;
 use super::judge::{LlamaClassifier, Reranker, load_classifying_reranker};
 use super::load::LoadRequest;
 use super::{LlamaGenerator, LlmError, Prompt, Scorer as _, discover, gguf, load_generator};
-use crate::config::{Config, EmbedderSettings, GeneratorSettings, GpuLayers, Thinking};
+use crate::config::{
+    Config, EmbedderSettings, GeneratorSettings, GpuLayers, RerankerSettings, ServerSettings,
+    Thinking,
+};
 use crate::event::{Flow, ModelCard, ModelRole, StopFlag};
 
 /// The setting that takes the template of the model.
@@ -24,6 +27,8 @@ pub struct RerankerLoad {
     /// The settings of a generator that reranks.
     pub generator: GeneratorSettings,
     pub template: String,
+    /// The server that reranks in place of all these, and how it is asked.
+    pub server: Option<(RerankerSettings, ServerSettings)>,
 }
 
 impl RerankerLoad {
@@ -34,6 +39,7 @@ impl RerankerLoad {
                 model: file.to_owned(),
                 gpu_layers: GpuLayers::Auto,
                 device: config.reranker.device.clone(),
+                url: String::new(),
                 ..config.embedder.clone()
             },
             generator: GeneratorSettings {
@@ -43,9 +49,12 @@ impl RerankerLoad {
                 device: config.reranker.device.clone(),
                 thinking: Thinking::Off,
                 rpc: Vec::new(),
+                url: String::new(),
                 ..config.generator.clone()
             },
             template: config.reranker.template.clone(),
+            server: (!config.reranker.url.is_empty())
+                .then(|| (config.reranker.clone(), config.server.clone())),
         }
     }
 }

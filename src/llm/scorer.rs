@@ -3,14 +3,13 @@
 use std::time::Instant;
 
 use super::generator::LlamaGenerator;
-use super::labels::spellings;
 use super::schedule::{self, JobEnd, Next, Reader, Report, Row};
 use super::tree::Job;
-use super::{Labelled, LlmError, Prompt, Scorer, template};
+use super::{Labelled, LlmError, Prompt, Scorer, labels, template};
 
 /// Spellings whose first token is less likely than the likeliest one's by this factor are left out:
 /// what they would add is not seen in the shares.
-const MIN_FIRST_TOKEN: f32 = 1e-3;
+pub(super) const MIN_FIRST_TOKEN: f32 = 1e-3;
 /// Sequences that the spellings of a prompt take, besides the prompt's own.
 const SPELLING_SEQUENCES: usize = 3;
 
@@ -22,14 +21,16 @@ struct Reply {
 }
 
 /// A way to begin a reply with a label.
-struct Spelling {
-    label: usize,
-    tokens: Vec<i32>,
+pub(super) struct Spelling {
+    pub label: usize,
+    pub tokens: Vec<i32>,
 }
 
 impl Scorer for LlamaGenerator {
     fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>, LlmError> {
-        let spellings = self.spellings(labels)?;
+        let spellings = spellings(labels, &mut |text| {
+            Ok(template::tokenize(&self.model, text, false, false))
+        })?;
         let longest = spellings.iter().map(|one| one.tokens.len()).max();
         let mut rendered = Vec::with_capacity(prompts.len());
         for prompt in prompts {
@@ -46,9 +47,9 @@ impl Scorer for LlamaGenerator {
         while outcome.is_ok() && !rest.is_empty() {
             let (now, later) = rest.split_at(self.count_prompts(rest));
             rest = later;
-            outcome = self
-                .likelihoods(now, &spellings, &mut total)
-                .map(|rows| labelled.extend(rows.iter().map(|row| read(row, &spellings, labels))));
+            outcome = self.likelihoods(now, &spellings, &mut total).map(|rows| {
+                labelled.extend(rows.iter().map(|row| read_labels(row, &spellings, labels)))
+            });
         }
         self.record_usage(started, Some(&total), 0);
         outcome.map(|()| labelled)
@@ -73,29 +74,32 @@ impl Scorer for LlamaGenerator {
     }
 }
 
-impl LlamaGenerator {
-    /// Returns the distinct token sequences with which a reply may begin with each label.
-    fn spellings(&self, labels: &[&str]) -> Result<Vec<Spelling>, LlmError> {
-        let mut found: Vec<Spelling> = Vec::new();
-        for (label, text) in labels.iter().enumerate() {
-            let known = found.len();
-            for spelling in spellings(text) {
-                let tokens = template::tokenize(&self.model, &spelling, false, false);
-                if text.trim().is_empty() || tokens.is_empty() {
-                    return Err(no_token(text));
-                }
-                // one that continues another one is counted with it
-                let is_counted = found[known..]
-                    .iter()
-                    .any(|other| tokens.starts_with(&other.tokens));
-                if !is_counted {
-                    found.push(Spelling { label, tokens });
-                }
+/// Returns the distinct token sequences with which a reply may begin with each label.
+pub(super) fn spellings(
+    labels: &[&str],
+    tokenize: &mut dyn FnMut(&str) -> Result<Vec<i32>, LlmError>,
+) -> Result<Vec<Spelling>, LlmError> {
+    let mut found: Vec<Spelling> = Vec::new();
+    for (label, text) in labels.iter().enumerate() {
+        let known = found.len();
+        for spelling in labels::spellings(text) {
+            let tokens = tokenize(&spelling)?;
+            if text.trim().is_empty() || tokens.is_empty() {
+                return Err(no_token(text));
+            }
+            // one that continues another one is counted with it
+            let is_counted = found[known..]
+                .iter()
+                .any(|other| tokens.starts_with(&other.tokens));
+            if !is_counted {
+                found.push(Spelling { label, tokens });
             }
         }
-        Ok(found)
     }
+    Ok(found)
+}
 
+impl LlamaGenerator {
     /// Counts the prompts at the front that fit into the cache side by side with their spellings.
     fn count_prompts(&self, rendered: &[Vec<i32>]) -> usize {
         let cells = &self.evaluator.cells;
@@ -257,7 +261,7 @@ fn check_done(report: &Report) -> Result<(), LlmError> {
 
 /// Sums the spellings of each label. What begins with a longer label ("10") is not a reply with the
 /// shorter one ("1").
-fn read(row: &[f32], spellings: &[Spelling], labels: &[&str]) -> Labelled {
+pub(super) fn read_labels(row: &[f32], spellings: &[Spelling], labels: &[&str]) -> Labelled {
     let mut masses = vec![0.0_f64; labels.len()];
     for (spelling, logprob) in spellings.iter().zip(row) {
         let probability = f64::from(*logprob).exp();

@@ -51,6 +51,8 @@ pub enum ProbeError {
     Unfit { file: String, reason: String },
     #[error("no probe was trained for {generator}")]
     None { generator: String },
+    #[error("the probe reads hidden states, which the model server {host} does not give")]
+    Inside { host: String },
     #[error(
         "{certain} certain and {uncertain} uncertain sentences are too few to train on, each needs {needed}"
     )]
@@ -82,6 +84,9 @@ impl Advice for ProbeError {
             Self::Unwritable { .. } => "check the folder and the space on its disk",
             Self::Unfit { .. } => "train one for this model with `ragscope probe train`",
             Self::None { .. } => "train one with `ragscope probe train FOLDER`",
+            Self::Inside { .. } => {
+                "set gate.kind to token_entropy, or run the model here: without generator.url"
+            }
             Self::TooFew { .. } => {
                 "ask more questions (probe.questions, or --questions with a longer file)"
             }

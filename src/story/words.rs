@@ -84,10 +84,13 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
-/// Returns where a model runs: `CPU`, or `CUDA0 32/32 18.4 GB` with the layers on that device and the memory that
+/// Returns where a model runs: the host of a server, `CPU`, or `CUDA0 32/32 18.4 GB` with the layers on that device and the memory that
 /// they take.
 #[must_use]
 pub fn device(card: &ModelCard) -> String {
+    if !card.server.is_empty() {
+        return card.device.clone();
+    }
     if card.gpu_layers == 0 {
         return "CPU".to_owned();
     }

@@ -262,6 +262,7 @@ impl State {
             architecture: one_line(&card.architecture),
             chat_template: one_line(&card.chat_template),
             template_fallback: one_line(&card.template_fallback),
+            server: one_line(&card.server),
             prefixes: Prefixes {
                 query: one_line(&card.prefixes.query),
                 document: one_line(&card.prefixes.document),

@@ -25,6 +25,7 @@ mod probe;
 mod eval;
 mod program;
 mod pull;
+mod server;
 mod cli;
 mod errors;
 mod hostile;

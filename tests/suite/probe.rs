@@ -41,6 +41,7 @@ fn generator() -> ModelCard {
         context_tokens: 64,
         chat_template: "gguf".to_owned(),
         template_fallback: String::new(),
+        server: String::new(),
         practice: false,
         prefixes: ragscope::event::Prefixes::default(),
     }

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use crate::config::{
     Config, EmbedderSettings, GateKind, GeneratorSettings, GpuLayers, LinkerKind, LinkerModel,
-    Paths, RerankerKind,
+    Paths, RerankerKind, ServerSettings,
 };
 use crate::corpus::TokenCounter;
 use crate::event::{Flow, MemoryNeed, ModelCard, ModelRole, SessionEvent, StopFlag, elapsed_ms};
+use crate::llm::server::{ServerEmbedder, ServerGenerator, ServerReranker};
 use crate::llm::{
-    self, Embedder, LlamaClassifier, LlamaReranker, LlmError, LoadedGenerator, NoEmbedder,
-    Reranker as _, RerankerLoad, Runtime,
+    self, Embedder, Generator as _, LlamaClassifier, LlmError, LoadedGenerator, NoEmbedder,
+    Reranker, RerankerLoad, Runtime,
 };
 use crate::probe::{Probe, ProbeError};
 
@@ -25,20 +26,23 @@ pub struct Models {
     runtime: Option<Runtime>,
     generator: Option<GeneratorSlot>,
     embedder: Option<(EmbedderLoad, LoadedEmbedder)>,
-    reranker: Option<(RerankerLoad, LlamaReranker)>,
+    reranker: Option<RerankerSlot>,
     judge: Option<(EmbedderSettings, LlamaClassifier)>,
     linker: Option<GeneratorSlot>,
 }
 
 /// A generator, and the settings that it was loaded with.
-type GeneratorSlot = (GeneratorSettings, Box<dyn LoadedGenerator>);
+type GeneratorSlot = (GeneratorSettings, ServerSettings, Box<dyn LoadedGenerator>);
+
+/// A reranker, and the settings that it was loaded with.
+type RerankerSlot = (RerankerLoad, Box<dyn Reranker + Send>);
 
 /// The models of a run. The reranker, the entailment judge and the linker are `None` where another
 /// model does their work.
 pub struct Loaded<'a> {
     pub generator: &'a mut dyn LoadedGenerator,
     pub embedder: Option<&'a mut LoadedEmbedder>,
-    pub reranker: Option<&'a mut LlamaReranker>,
+    pub reranker: Option<&'a mut (dyn Reranker + Send)>,
     pub judge: Option<&'a mut LlamaClassifier>,
     pub linker: Option<&'a mut dyn LoadedGenerator>,
 }
@@ -53,6 +57,8 @@ pub struct LoadedEmbedder {
 #[derive(Debug, Clone, PartialEq)]
 struct EmbedderLoad {
     settings: EmbedderSettings,
+    /// How a server is asked, where one computes the vectors.
+    server: Option<ServerSettings>,
     /// Whether something compares vectors. Otherwise the file only counts tokens.
     is_needed: bool,
 }
@@ -61,6 +67,7 @@ impl EmbedderLoad {
     fn new(config: &Config) -> Self {
         Self {
             settings: config.embedder.clone(),
+            server: (!config.embedder.url.is_empty()).then(|| config.server.clone()),
             is_needed: config.needs_embedder(),
         }
     }
@@ -98,6 +105,7 @@ impl Models {
             runtime: runtime(&mut self.runtime, &self.paths)?,
             paths: &self.paths,
             stop: &self.stop,
+            server: &config.server,
             publish,
         };
 
@@ -138,6 +146,7 @@ impl Models {
             runtime: runtime(&mut self.runtime, &self.paths)?,
             paths: &self.paths,
             stop: &self.stop,
+            server: &config.server,
             publish,
         };
         loader.embedder(&mut self.embedder, EmbedderLoad::new(config))
@@ -163,6 +172,37 @@ impl Models {
         Ok(())
     }
 
+    /// Turns off what reads the inside of a model where a server has the generator, and says so.
+    pub fn fit_server(config: &mut Config, publish: &mut dyn FnMut(SessionEvent) -> Flow) {
+        if config.generator.url.is_empty() {
+            return;
+        }
+        let mut warn = |what: &str, setting: &str| {
+            let _ = publish(SessionEvent::Warned {
+                text: format!(
+                    "{what} read the attention of the model, which a model server does not give: {setting} is off"
+                ),
+                advice: Some(INSIDE_ADVICE.to_owned()),
+            });
+        };
+        if config.answer.attribution {
+            config.answer.attribution = false;
+            warn("the shares of chunks", "answer.attribution");
+        }
+        if config.gate.kind == GateKind::AttendedEntropy {
+            config.gate.kind = GateKind::TokenEntropy;
+            warn(
+                "gates by attended entropy",
+                "gate.kind = \"attended_entropy\"",
+            );
+        }
+        let is_generators = config.linker.model == LinkerModel::Auto;
+        if config.linker.kind == LinkerKind::Tokens && is_generators {
+            config.linker.kind = LinkerKind::Off;
+            warn("links by tokens", "linker.kind");
+        }
+    }
+
     /// Returns why the sentence-level linker of these settings cannot be used; `None` where it can, or
     /// none is set.
     fn linker_misfit(
@@ -183,6 +223,9 @@ impl Models {
     }
 }
 
+/// How to read the inside of the model.
+const INSIDE_ADVICE: &str = "run the model here, without generator.url, to have it";
+
 /// How to have the links that were asked for.
 pub const LINKER_ADVICE: &str = "set linker.kind to tokens, embedder.model to the embedder that the linker was trained on, or linker.model to one for this embedder";
 
@@ -201,6 +244,9 @@ pub fn loaded_probe(
     generator: &ModelCard,
 ) -> Result<Probe, ProbeError> {
     match config.gate.kind {
+        GateKind::Probe if !generator.server.is_empty() => Err(ProbeError::Inside {
+            host: generator.device.clone(),
+        }),
         GateKind::Probe => Probe::named(config, paths, generator).map(|(_, probe)| probe),
         GateKind::Off
         | GateKind::TokenEntropy
@@ -220,7 +266,11 @@ fn reranker_settings(config: &Config) -> Option<RerankerLoad> {
     if config.reranker.kind != RerankerKind::Model && !gate_reranks {
         return None;
     }
-    let model = config.reranker.model.file()?;
+    let model = match config.reranker.model.file() {
+        Some(model) => model,
+        None if config.reranker.url.is_empty() => return None,
+        None => "",
+    };
     Some(RerankerLoad::new(config, model))
 }
 
@@ -232,6 +282,7 @@ fn judge_settings(config: &Config) -> Option<EmbedderSettings> {
         model: model.to_owned(),
         gpu_layers: GpuLayers::Auto,
         device: config.judge.device.clone(),
+        url: String::new(),
         ..config.embedder.clone()
     })
 }
@@ -250,6 +301,7 @@ fn linker_settings(config: &Config) -> Option<GeneratorSettings> {
         rpc: Vec::new(),
         gpu_layers: GpuLayers::Auto,
         device: config.linker.device.clone(),
+        url: String::new(),
         ..config.generator.clone()
     })
 }
@@ -268,6 +320,7 @@ struct Loader<'l> {
     runtime: &'l Runtime,
     paths: &'l Paths,
     stop: &'l StopFlag,
+    server: &'l ServerSettings,
     publish: &'l mut dyn FnMut(SessionEvent) -> Flow,
 }
 
@@ -278,14 +331,17 @@ impl Loader<'_> {
         role: ModelRole,
         settings: &GeneratorSettings,
     ) -> Result<&'s mut dyn LoadedGenerator, LlmError> {
-        let current = slot
-            .take()
-            .filter(|(loaded, model)| loaded.loads_like(settings) && !model.is_lost());
+        let current = slot.take().filter(|(loaded, server, model)| {
+            let is_same_server = settings.url.is_empty() || server == self.server;
+            loaded.loads_like(settings) && is_same_server && !model.is_lost()
+        });
         let generator = match current {
-            Some((_, generator)) => generator,
-            None => self.new_generator(role, settings)?,
+            Some((_, _, generator)) => generator,
+            None if settings.url.is_empty() => self.new_generator(role, settings)?,
+            None => self.connected_generator(settings)?,
         };
-        Ok(&mut *slot.insert((settings.clone(), generator)).1)
+        let loaded = slot.insert((settings.clone(), self.server.clone(), generator));
+        Ok(&mut *loaded.2)
     }
 
     fn new_generator(
@@ -340,6 +396,35 @@ impl Loader<'_> {
         Ok(generator)
     }
 
+    /// Connects to the server of the generator.
+    fn connected_generator(
+        &mut self,
+        settings: &GeneratorSettings,
+    ) -> Result<Box<dyn LoadedGenerator>, LlmError> {
+        let mut watch = Watch::new(ModelRole::Generator, Path::new(&settings.url), self.publish);
+        let generator = ServerGenerator::connect(settings, self.server, self.stop)?;
+        watch.loaded(generator.card());
+        if generator.shows_key() {
+            let _ = (self.publish)(SessionEvent::Warned {
+                text: format!(
+                    "the key for {} is sent without encryption",
+                    generator.card().device
+                ),
+                advice: Some("write its url with https://".to_owned()),
+            });
+        }
+        if !generator.can_share_prefixes() {
+            let _ = (self.publish)(SessionEvent::Warned {
+                text: format!(
+                    "{} shows no prompt cache: methods that ask much are slower",
+                    generator.card().device
+                ),
+                advice: None,
+            });
+        }
+        Ok(Box::new(generator))
+    }
+
     fn embedder<'s>(
         &mut self,
         slot: &'s mut Option<(EmbedderLoad, LoadedEmbedder)>,
@@ -356,6 +441,7 @@ impl Loader<'_> {
     fn new_embedder(&mut self, load: &EmbedderLoad) -> Result<LoadedEmbedder, LlmError> {
         let EmbedderLoad {
             settings,
+            server,
             is_needed,
         } = load;
         let file = llm::discover::resolve(&settings.model, self.paths)?;
@@ -365,6 +451,14 @@ impl Loader<'_> {
             return Ok(LoadedEmbedder { model, counter });
         }
 
+        if let Some(server) = server {
+            let url = Path::new(&settings.url);
+            let mut watch = Watch::new(ModelRole::Embedder, url, self.publish);
+            let model = ServerEmbedder::connect(settings, server, self.stop)?;
+            watch.loaded(model.card());
+            let model = Box::new(model);
+            return Ok(LoadedEmbedder { model, counter });
+        }
         let mut watch = Watch::new(ModelRole::Embedder, &file, self.publish);
         let mut progress = |fraction| watch.progress(fraction);
         let model = llm::load_embedder(self.runtime, &file, settings, self.stop, &mut progress)?;
@@ -376,9 +470,9 @@ impl Loader<'_> {
     /// Loads the reranker of these settings; without settings the slot is emptied.
     fn reranker<'s>(
         &mut self,
-        slot: &'s mut Option<(RerankerLoad, LlamaReranker)>,
+        slot: &'s mut Option<RerankerSlot>,
         settings: Option<RerankerLoad>,
-    ) -> Result<Option<&'s mut LlamaReranker>, LlmError> {
+    ) -> Result<Option<&'s mut (dyn Reranker + Send)>, LlmError> {
         let Some(settings) = settings else {
             *slot = None;
             return Ok(None);
@@ -386,17 +480,28 @@ impl Loader<'_> {
         let current = slot.take().filter(|(loaded, _)| *loaded == settings);
         let reranker = match current {
             Some((_, reranker)) => reranker,
-            None => {
-                let file = llm::discover::resolve(&settings.model.model, self.paths)?;
-                let mut watch = Watch::new(ModelRole::Reranker, &file, self.publish);
-                let mut progress = |fraction| watch.progress(fraction);
-                let reranker =
-                    llm::load_reranker(self.runtime, &file, &settings, self.stop, &mut progress)?;
-                watch.loaded(reranker.card());
-                reranker
-            }
+            None => self.new_reranker(&settings)?,
         };
-        Ok(Some(&mut slot.insert((settings, reranker)).1))
+        Ok(Some(&mut *slot.insert((settings, reranker)).1))
+    }
+
+    fn new_reranker(
+        &mut self,
+        settings: &RerankerLoad,
+    ) -> Result<Box<dyn Reranker + Send>, LlmError> {
+        if let Some((reranker, server)) = &settings.server {
+            let url = Path::new(&reranker.url);
+            let mut watch = Watch::new(ModelRole::Reranker, url, self.publish);
+            let reranker = ServerReranker::connect(reranker, server, self.stop)?;
+            watch.loaded(reranker.card());
+            return Ok(Box::new(reranker));
+        }
+        let file = llm::discover::resolve(&settings.model.model, self.paths)?;
+        let mut watch = Watch::new(ModelRole::Reranker, &file, self.publish);
+        let mut progress = |fraction| watch.progress(fraction);
+        let reranker = llm::load_reranker(self.runtime, &file, settings, self.stop, &mut progress)?;
+        watch.loaded(reranker.card());
+        Ok(Box::new(reranker))
     }
 
     /// Loads the entailment judge of these settings; without settings the slot is emptied.

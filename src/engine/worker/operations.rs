@@ -232,6 +232,7 @@ impl Worker {
         if searches {
             self.models.fit_linker(&mut config, &mut emit)?;
         }
+        Models::fit_server(&mut config, &mut emit);
         let loaded = self.models.load(&config, searches, &mut emit)?;
         let prompts = prompts(&self.paths, &config, &loaded);
 
@@ -310,6 +311,7 @@ impl Worker {
             Err(LlmError::Stopped) => return Ok(None),
             fitted => fitted?,
         }
+        Models::fit_server(&mut config, &mut emit);
         let loaded = match self.models.load(&config, true, &mut emit) {
             Err(LlmError::Stopped) => return Ok(None),
             loaded => loaded?,

@@ -28,8 +28,8 @@ const NONE: &str = "none";
 const FILE_ENDING: &str = ".jinja";
 /// Stand in for the texts of the prompt while the template is applied: private-use characters,
 /// which no template changes, between spaces, which show whether it trims.
-const SYSTEM_MARK: &str = "\u{f0000}s\u{f0001}";
-const USER_MARK: &str = "\u{f0000}u\u{f0001}";
+pub(super) const SYSTEM_MARK: &str = "\u{f0000}s\u{f0001}";
+pub(super) const USER_MARK: &str = "\u{f0000}u\u{f0001}";
 /// The prompt by which a template is tried.
 const SAMPLE: &str = "question";
 

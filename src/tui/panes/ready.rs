@@ -115,11 +115,15 @@ fn model_row(page: &Page<'_>, role: ModelRole, model: &Model) -> Line<'static> {
         }
         Model::Ready { card, wall_ms } => {
             let took = wall_ms.map_or(String::new(), |ms| format!(" in {}", text::duration(ms)));
+            let server = match card.server.as_str() {
+                "" => String::new(),
+                can_do => format!(", on {}: {can_do}", card.device),
+            };
             Line::from(vec![
                 name,
                 page.span(Tone::Text, format!("{} ", text::left(&card.file, room))),
                 page.span(Tone::Good, "✓ ready"),
-                page.span(Tone::Quiet, took),
+                page.span(Tone::Quiet, took + &server),
             ])
         }
     }

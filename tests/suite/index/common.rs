@@ -109,6 +109,7 @@ impl WordEmbedder {
             context_tokens: 512,
             chat_template: String::new(),
             template_fallback: String::new(),
+            server: String::new(),
             practice: false,
             prefixes: ragscope::event::Prefixes::default(),
         };

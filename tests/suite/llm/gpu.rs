@@ -232,6 +232,7 @@ fn gpu_vectors_and_ranks_equal_the_processors() {
 
     let ranks = |device: &str| {
         let settings = RerankerLoad {
+            server: None,
             model: on(device),
             generator: generator_settings(),
             template: "auto".to_owned(),

@@ -433,6 +433,7 @@ fn card(role: ModelRole, width: u32, context_tokens: u32) -> ModelCard {
             String::new()
         },
         template_fallback: String::new(),
+        server: String::new(),
         practice: false,
         prefixes: ragscope::event::Prefixes::default(),
     }

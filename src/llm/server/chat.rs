@@ -1,0 +1,291 @@
+//! The interface of OpenAI, which most servers have: turns in, text out, and the most likely tokens
+//! where the server gives them. The template is the server's.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::http::{Client, Request};
+use super::native::{Likely, lacks_probabilities, read};
+use super::reply::{Piece, Step};
+use crate::llm::labels::spellings;
+use crate::llm::{Decoding, End, Labelled, LlmError, Prompt};
+
+/// The path of chats.
+pub(super) const CHAT: &str = "/v1/chat/completions";
+/// The most likely tokens that servers with this interface give at most.
+pub(super) const LIKELY_TOKENS: u32 = 20;
+
+/// A generator with the interface of OpenAI.
+#[derive(Debug)]
+pub(super) struct Chat {
+    pub model: String,
+    /// Whether it is vLLM, which takes more parameters than others know.
+    pub is_vllm: bool,
+    /// The most likely tokens that the server gives.
+    pub likely_tokens: u32,
+}
+
+/// A part of a streamed answer, or a whole one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Chunk {
+    choices: Vec<Choice>,
+    usage: Option<Usage>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Choice {
+    delta: Option<Text>,
+    message: Option<Text>,
+    logprobs: Option<Logprobs>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Text {
+    content: Option<String>,
+    /// Thoughts, as llama-server and vLLM name them; Ollama's name is the second.
+    reasoning_content: Option<String>,
+    reasoning: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Logprobs {
+    content: Option<Vec<Likely>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    prompt_tokens: u32,
+    prompt_tokens_details: Option<Details>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Details {
+    cached_tokens: u32,
+}
+
+/// What a server showed of itself in the answer to a trial.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Trial {
+    pub choices: usize,
+    /// The most likely tokens with the first token.
+    pub likely_tokens: u32,
+    pub cached_tokens: u32,
+}
+
+impl Trial {
+    /// Reads an answer.
+    pub fn read(client: &Client, answer: Value) -> Result<Self, LlmError> {
+        let chunk: Chunk = read(client, answer)?;
+        if chunk.choices.is_empty() {
+            return Err(client.unreadable("it holds no choice").into());
+        }
+        let first = chunk.choices.first();
+        let likely = first
+            .and_then(|choice| choice.logprobs.as_ref()?.content.as_ref()?.first())
+            .map_or(0, |likely| likely.top().len());
+        Ok(Self {
+            choices: chunk.choices.len(),
+            likely_tokens: u32::try_from(likely).unwrap_or(u32::MAX),
+            cached_tokens: cached(chunk.usage.as_ref()),
+        })
+    }
+}
+
+fn cached(usage: Option<&Usage>) -> u32 {
+    usage
+        .and_then(|usage| usage.prompt_tokens_details.as_ref())
+        .map_or(0, |details| details.cached_tokens)
+}
+
+impl Chat {
+    /// Returns the text of a prompt as it is shown: the turns as they are sent.
+    pub fn text(prompt: &Prompt) -> String {
+        let turns = [
+            ("system", &prompt.system),
+            ("user", &prompt.user),
+            ("assistant", &prompt.reply),
+        ];
+        let written = turns
+            .iter()
+            .filter(|(_, text)| !text.is_empty())
+            .map(|(role, text)| format!("[{role}]\n{text}"));
+        written.collect::<Vec<String>>().join("\n\n")
+    }
+
+    /// Returns the body that all requests share.
+    fn body(&self, prompt: &Prompt) -> Value {
+        let mut messages = Vec::new();
+        for (role, text) in [
+            ("system", &prompt.system),
+            ("user", &prompt.user),
+            ("assistant", &prompt.reply),
+        ] {
+            if !text.is_empty() {
+                messages.push(json!({"role": role, "content": text}));
+            }
+        }
+        let mut body = json!({
+            "model": self.model,
+            "messages": messages,
+            "logprobs": true,
+            "top_logprobs": self.likely_tokens,
+        });
+        if self.is_vllm {
+            body["chat_template_kwargs"] = json!({"enable_thinking": false});
+            if !prompt.reply.is_empty() {
+                body["add_generation_prompt"] = json!(false);
+                body["continue_final_message"] = json!(true);
+            }
+        }
+        body
+    }
+
+    /// Returns the request that writes a reply, or continues the one of the prompt.
+    pub fn completion(&self, prompt: &Prompt, decoding: &Decoding, seed: u64) -> Request {
+        let mut body = self.body(prompt);
+        let sampling = decoding.sampling;
+        body["max_tokens"] = json!(decoding.max_tokens);
+        body["stream"] = json!(true);
+        body["stream_options"] = json!({"include_usage": true});
+        body["seed"] = json!(seed as u32);
+        body["temperature"] = json!(sampling.temperature);
+        body["top_p"] = json!(sampling.top_p);
+        if self.is_vllm {
+            body["top_k"] = json!(sampling.top_k);
+            body["min_p"] = json!(sampling.min_p);
+        }
+        Request::stream(CHAT, body)
+    }
+
+    /// Reads a part of a streamed answer.
+    pub fn step(&self, client: &Client, value: Value) -> Result<Step, LlmError> {
+        let chunk: Chunk = read(client, value)?;
+        let mut step = Step::default();
+        if let Some(usage) = &chunk.usage {
+            step.prompt_tokens = Some(usage.prompt_tokens);
+            step.reused_tokens = Some(cached(Some(usage)));
+        }
+        let Some(choice) = chunk.choices.into_iter().next() else {
+            return Ok(step);
+        };
+
+        let text = choice.delta.or(choice.message).unwrap_or_default();
+        let likely = choice.logprobs.and_then(|one| one.content);
+        let likely = likely.unwrap_or_default();
+        let thought = text.reasoning_content.or(text.reasoning);
+        let is_thought = thought.is_some_and(|thought| !thought.is_empty());
+        let has_answer = text.content.is_some_and(|text| !text.is_empty());
+        if likely.is_empty() && (is_thought || has_answer) {
+            return Err(lacks_probabilities(client));
+        }
+        step.pieces = likely
+            .iter()
+            .map(|likely| Piece {
+                is_thought,
+                ..likely.piece()
+            })
+            .filter(|piece| !piece.bytes.is_empty())
+            .collect();
+        step.end = choice.finish_reason.map(|reason| match reason.as_str() {
+            "length" => End::MaxTokens,
+            _ => End::Turn,
+        });
+        Ok(step)
+    }
+
+    /// Returns the request for the first token of a reply.
+    pub fn first_token(&self, prompt: &Prompt) -> Request {
+        let mut body = self.body(prompt);
+        body["max_tokens"] = json!(1);
+        body["temperature"] = json!(0.0);
+        Request::post(CHAT, body)
+    }
+
+    /// Reads how likely the reply begins with each label: a token that begins the spellings of one label
+    /// alone counts for it.
+    pub fn labelled(
+        &self,
+        client: &Client,
+        answer: Value,
+        labels: &[&str],
+    ) -> Result<Labelled, LlmError> {
+        let chunk: Chunk = read(client, answer)?;
+        let first = chunk.choices.into_iter().next();
+        let likely = first
+            .and_then(|choice| choice.logprobs?.content?.into_iter().next())
+            .ok_or_else(|| lacks_probabilities(client))?;
+
+        let known: Vec<Vec<String>> = labels.iter().map(|label| spellings(label)).collect();
+        let mut masses = vec![0.0_f32; labels.len()];
+        for token in likely.top() {
+            if let Some(label) = meant(token.text(), &known) {
+                masses[label] += token.logprob().exp();
+            }
+        }
+        let mass: f32 = masses.iter().sum();
+        let share = |of: f32| {
+            if mass > 0.0 {
+                of / mass
+            } else {
+                1.0 / labels.len() as f32
+            }
+        };
+        Ok(Labelled {
+            shares: masses.iter().copied().map(share).collect(),
+            mass: mass.min(1.0),
+        })
+    }
+}
+
+/// Returns the label that a token stands for: the one that it spells, else the only one whose spellings it
+/// begins.
+fn meant(token: &str, known: &[Vec<String>]) -> Option<usize> {
+    let text = token.trim_start_matches(['Ġ', '▁']);
+    if text.trim().is_empty() {
+        return None;
+    }
+    let is_spelt = |spellings: &Vec<String>| spellings.iter().any(|one| one == text);
+    if let Some(label) = known.iter().position(is_spelt) {
+        return Some(label);
+    }
+    let mut begun = (0..known.len()).filter(|at| {
+        let mut spellings = known[*at].iter();
+        spellings.any(|one| one.starts_with(text))
+    });
+    let label = begun.next()?;
+    begun.next().is_none().then_some(label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_stands_for_the_label_that_it_spells_or_begins_alone() {
+        let of = |labels: &[&str]| labels.iter().map(|label| spellings(label)).collect();
+        let judgements: Vec<Vec<String>> = of(&["entailment", "neutral", "contradiction"]);
+        let grades: Vec<Vec<String>> = of(&["1", "10", "7"]);
+        for (token, known, expected) in [
+            ("ent", &judgements, Some(0)),
+            (" Ent", &judgements, Some(0)),
+            ("▁neutral", &judgements, Some(1)),
+            ("CONT", &judgements, Some(2)),
+            ("n", &judgements, Some(1)),
+            ("**", &judgements, None),
+            ("The", &judgements, None),
+            (" ", &judgements, None),
+            ("1", &grades, Some(0)),
+            ("10", &grades, Some(1)),
+            ("70", &grades, None),
+        ] {
+            assert_eq!(meant(token, known), expected, "{token}");
+        }
+    }
+}

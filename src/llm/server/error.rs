@@ -1,0 +1,68 @@
+//! What can go wrong between the program and a model server.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Advice;
+
+/// A failure of a model server, named by its host.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+pub enum ServerError {
+    #[error("the model server {host} cannot be reached ({reason})")]
+    Unreachable { host: String, reason: String },
+    #[error("the model server {host} sent nothing for {seconds} s")]
+    Slow { host: String, seconds: u64 },
+    #[error("the model server {host} refuses the key (HTTP {status})")]
+    Denied { host: String, status: u16 },
+    #[error("the model server {host} has no model `{model}`; it lists {known}")]
+    NoModel {
+        host: String,
+        model: String,
+        known: String,
+    },
+    #[error("the model server {host} is too busy (HTTP {status}, after {attempts} attempts)")]
+    Busy {
+        host: String,
+        status: u16,
+        attempts: u32,
+    },
+    #[error("the model server {host} refused the request (HTTP {status}): {message}")]
+    Rejected {
+        host: String,
+        status: u16,
+        message: String,
+    },
+    #[error("the answer of the model server {host} cannot be read ({reason})")]
+    Unreadable { host: String, reason: String },
+    #[error("the connection to the model server {host} ended in the middle of an answer")]
+    Cut { host: String },
+    /// The server lacks something that the settings need.
+    #[error("the model server {host} gives no {what}")]
+    Lacks {
+        host: String,
+        what: String,
+        advice: String,
+    },
+}
+
+impl Advice for ServerError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        let advice = match self {
+            Self::Unreachable { .. } => {
+                "start it, or correct the url in the settings; without a url the model runs here"
+            }
+            Self::Slow { .. } => "raise server.timeout_seconds, or choose a smaller model there",
+            Self::Denied { .. } => "set `key` beside the url, as env:NAME or file:PATH",
+            Self::NoModel { .. } => "set `served_model` beside the url to one that it lists",
+            Self::Busy { .. } => "try again later, or lower server.parallel",
+            Self::Rejected { .. } => "the log of the server says more",
+            Self::Unreadable { .. } => {
+                "check that the url is that of a model server with an OpenAI-compatible interface"
+            }
+            Self::Cut { .. } => "ask again; the log of the server may say why it ended",
+            Self::Lacks { advice, .. } => advice,
+        };
+        Some(advice.into())
+    }
+}

@@ -1,0 +1,596 @@
+//! Requests to a model server: several side by side, repeated where the server is busy, and ended by
+//! closing their connections.
+
+use std::io::{BufRead, BufReader, Read};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+use ureq::Agent;
+use ureq::http::Response;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+
+use super::address::{Address, Key};
+use super::error::ServerError;
+use crate::config::ServerSettings;
+use crate::event::StopFlag;
+use crate::llm::LlmError;
+
+const CONNECTING: Duration = Duration::from_secs(10);
+/// Time between two looks at whether the user stopped the call.
+const LATENCY: Duration = Duration::from_millis(20);
+/// Before the second attempt; twice as long before each one after it, and up to half more by chance, so
+/// that clients that were refused together do not come back together.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Size of the largest answer, and of the largest line of a streamed one.
+const MAX_BYTES: u64 = 256 << 20;
+const MAX_LINE_BYTES: u64 = 64 << 20;
+/// Length of the reason of a server that is shown.
+const MAX_MESSAGE: usize = 300;
+
+/// A request: its path, and its body unless it only reads.
+#[derive(Debug, Clone)]
+pub(super) struct Request {
+    pub path: &'static str,
+    pub body: Option<Value>,
+    /// Whether the answer is a stream of events.
+    pub is_streamed: bool,
+}
+
+impl Request {
+    pub fn get(path: &'static str) -> Self {
+        Self {
+            path,
+            body: None,
+            is_streamed: false,
+        }
+    }
+
+    pub fn post(path: &'static str, body: Value) -> Self {
+        Self {
+            path,
+            body: Some(body),
+            is_streamed: false,
+        }
+    }
+
+    pub fn stream(path: &'static str, body: Value) -> Self {
+        Self {
+            path,
+            body: Some(body),
+            is_streamed: true,
+        }
+    }
+}
+
+/// What follows for a request from what was read of its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    More,
+    /// This answer is complete.
+    Enough,
+    /// All requests of the call end.
+    Stop,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Called {
+    Done,
+    /// By the observer or the user: the connections are closed.
+    Stopped,
+}
+
+/// Sends requests to one server.
+pub(super) struct Client {
+    pub address: Address,
+    key: Option<Key>,
+    settings: ServerSettings,
+    stop: StopFlag,
+    agent: Mutex<Agent>,
+}
+
+enum Message {
+    Data(Value),
+    End(Result<(), ServerError>),
+}
+
+/// The requests of a call, shared by its threads.
+struct Queue<'a> {
+    requests: &'a [Request],
+    next: AtomicUsize,
+    is_cancelled: AtomicBool,
+    enough: Vec<AtomicBool>,
+}
+
+impl Client {
+    /// Creates a client.
+    ///
+    /// # Errors
+    /// [`LlmError::Settings`] for an address or a key that cannot be read.
+    pub fn new(
+        url: &str,
+        key: &str,
+        settings: &ServerSettings,
+        stop: &StopFlag,
+    ) -> Result<Self, LlmError> {
+        let address = Address::read(url)?;
+        let agent = agent(&address, settings)?;
+        Ok(Self {
+            address,
+            key: Key::read(key)?,
+            settings: settings.clone(),
+            stop: stop.clone(),
+            agent: Mutex::new(agent),
+        })
+    }
+
+    /// Returns whether a key is sent where others can read it.
+    pub fn shows_key(&self) -> bool {
+        self.key.is_some() && self.address.is_open()
+    }
+
+    /// Sends no more requests side by side than the server has slots.
+    pub fn limit(&mut self, slots: u32) {
+        self.settings.parallel = self.settings.parallel.min(slots.max(1));
+    }
+
+    pub fn parallel(&self) -> usize {
+        self.settings.parallel.max(1) as usize
+    }
+
+    /// Sends a request and returns its answer.
+    ///
+    /// # Errors
+    /// [`LlmError::Server`]; [`LlmError::Stopped`].
+    pub fn json(&self, request: Request) -> Result<Value, LlmError> {
+        let mut answers = self.all_json(vec![request])?;
+        answers
+            .pop()
+            .ok_or_else(|| self.unreadable("it is empty").into())
+    }
+
+    /// Sends requests side by side and returns their answers, in order.
+    ///
+    /// # Errors
+    /// [`LlmError::Server`]; [`LlmError::Stopped`].
+    pub fn all_json(&self, requests: Vec<Request>) -> Result<Vec<Value>, LlmError> {
+        let mut answers = vec![Value::Null; requests.len()];
+        let called = self.call(&requests, &mut |at, value| {
+            answers[at] = value;
+            Ok(Wish::More)
+        })?;
+        match called {
+            Called::Done => Ok(answers),
+            Called::Stopped => Err(LlmError::Stopped),
+        }
+    }
+
+    /// Sends requests, as many side by side as the settings allow. `observe` sees each value of each
+    /// answer.
+    ///
+    /// # Errors
+    /// [`LlmError::Server`] of the first that fails; the others are ended. What `observe` returns.
+    pub fn call(
+        &self,
+        requests: &[Request],
+        observe: &mut dyn FnMut(usize, Value) -> Result<Wish, LlmError>,
+    ) -> Result<Called, LlmError> {
+        let queue = Queue {
+            requests,
+            next: AtomicUsize::new(0),
+            is_cancelled: AtomicBool::new(false),
+            enough: requests.iter().map(|_| AtomicBool::new(false)).collect(),
+        };
+        let agent = self.lock().clone();
+        let mut outcome = Ok(Called::Done);
+        thread::scope(|scope| {
+            let (sender, messages) = channel();
+            for _ in 0..self.parallel().min(requests.len()) {
+                let sender = sender.clone();
+                let agent = agent.clone();
+                let queue = &queue;
+                scope.spawn(move || self.work(&agent, queue, &sender));
+            }
+            drop(sender);
+
+            let mut end = |with: Result<Called, LlmError>| {
+                if !queue.is_cancelled.swap(true, Ordering::SeqCst) {
+                    outcome = with;
+                    self.close();
+                }
+            };
+            loop {
+                if self.stop.is_set() {
+                    end(Ok(Called::Stopped));
+                }
+                match messages.recv_timeout(LATENCY) {
+                    Ok(_) if queue.is_cancelled.load(Ordering::SeqCst) => {}
+                    Ok((at, Message::Data(_))) if queue.has_enough(at) => {}
+                    Ok((at, Message::Data(value))) => match observe(at, value) {
+                        Ok(Wish::More) => {}
+                        Ok(Wish::Enough) => queue.enough[at].store(true, Ordering::SeqCst),
+                        Ok(Wish::Stop) => end(Ok(Called::Stopped)),
+                        Err(error) => end(Err(error)),
+                    },
+                    Ok((at, Message::End(Err(error)))) if !queue.has_enough(at) => {
+                        end(Err(error.into()));
+                    }
+                    Ok((_, Message::End(_))) | Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+            }
+        });
+        outcome
+    }
+
+    /// Takes requests until none is left.
+    fn work(&self, agent: &Agent, queue: &Queue<'_>, sender: &Sender<(usize, Message)>) {
+        loop {
+            let at = queue.next.fetch_add(1, Ordering::SeqCst);
+            let Some(request) = queue.requests.get(at) else {
+                return;
+            };
+            if queue.is_cancelled.load(Ordering::SeqCst) {
+                return;
+            }
+            let mut data = |value: Value| {
+                let is_wanted = !queue.is_over(at);
+                is_wanted && sender.send((at, Message::Data(value))).is_ok()
+            };
+            let ended = self.exchange(agent, request, &|| queue.is_over(at), &mut data);
+            if sender.send((at, Message::End(ended))).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Makes a request, again where the server is busy or not there, until it answers.
+    fn exchange(
+        &self,
+        agent: &Agent,
+        request: &Request,
+        is_over: &dyn Fn() -> bool,
+        data: &mut dyn FnMut(Value) -> bool,
+    ) -> Result<(), ServerError> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let Failed { error, after } = match self.attempt(agent, request, attempts, data) {
+                Ok(()) => return Ok(()),
+                Err(failed) => failed,
+            };
+            let can_retry = after.is_some() && attempts <= self.settings.retries;
+            let pause = after.unwrap_or_default().max(backoff(attempts));
+            if !can_retry || is_over() || !rests(pause.min(LONGEST_PAUSE), is_over) {
+                return Err(error);
+            }
+        }
+    }
+
+    fn attempt(
+        &self,
+        agent: &Agent,
+        request: &Request,
+        attempts: u32,
+        data: &mut dyn FnMut(Value) -> bool,
+    ) -> Result<(), Failed> {
+        let url = format!("{}{}", self.address.base, request.path);
+        let key = self.key.as_ref().map(Key::header);
+        let sent = match &request.body {
+            None => {
+                let mut get = agent.get(&url);
+                if let Some(key) = &key {
+                    get = get.header("authorization", key);
+                }
+                get.call()
+            }
+            Some(body) => {
+                let mut post = agent.post(&url).header("content-type", "application/json");
+                if let Some(key) = &key {
+                    post = post.header("authorization", key);
+                }
+                post.send(body.to_string())
+            }
+        };
+        let response = sent.map_err(|error| self.not_sent(&error))?;
+        let status = response.status().as_u16();
+        if status != 200 {
+            return Err(self.refused(response, attempts));
+        }
+        if request.is_streamed {
+            self.read_events(response, data)
+        } else {
+            self.read_whole(response, data)
+        }
+    }
+
+    fn read_whole(
+        &self,
+        response: Response<ureq::Body>,
+        data: &mut dyn FnMut(Value) -> bool,
+    ) -> Result<(), Failed> {
+        let mut text = Vec::new();
+        response
+            .into_body()
+            .into_reader()
+            .take(MAX_BYTES)
+            .read_to_end(&mut text)
+            .map_err(|error| self.broken(&error))?;
+        data(self.parse(&text)?);
+        Ok(())
+    }
+
+    fn read_events(
+        &self,
+        response: Response<ureq::Body>,
+        data: &mut dyn FnMut(Value) -> bool,
+    ) -> Result<(), Failed> {
+        let mut body = BufReader::new(response.into_body().into_reader());
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let length = (&mut body)
+                .take(MAX_LINE_BYTES)
+                .read_until(b'\n', &mut line)
+                .map_err(|error| self.broken(&error))?;
+            if length == 0 {
+                return Ok(());
+            }
+            let text = line.trim_ascii();
+            let Some(event) = text.strip_prefix(b"data:").map(<[u8]>::trim_ascii) else {
+                // some servers send an error as a plain answer
+                if text.starts_with(b"{") {
+                    self.parse(text)?;
+                }
+                continue;
+            };
+            if event == b"[DONE]" || !data(self.parse(event)?) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Parses a value; one that holds an error is that error.
+    fn parse(&self, text: &[u8]) -> Result<Value, Failed> {
+        let value: Value = serde_json::from_slice(text).map_err(|error| {
+            let is_page = text.trim_ascii_start().starts_with(b"<");
+            let reason = if is_page {
+                "a web page".to_owned()
+            } else {
+                error.to_string()
+            };
+            Failed::finally(self.unreadable(&reason))
+        })?;
+        match value.get("error").filter(|error| !error.is_null()) {
+            Some(error) => Err(Failed::finally(ServerError::Rejected {
+                host: self.host(),
+                status: 200,
+                message: message(error),
+            })),
+            None => Ok(value),
+        }
+    }
+
+    fn refused(&self, response: Response<ureq::Body>, attempts: u32) -> Failed {
+        let status = response.status().as_u16();
+        let host = self.host();
+        let after = response
+            .headers()
+            .get("retry-after")
+            .and_then(|after| after.to_str().ok()?.trim().parse().ok())
+            .map_or(Duration::ZERO, Duration::from_secs);
+        let mut text = Vec::new();
+        // the status says enough where the reason cannot be read
+        let _ = response
+            .into_body()
+            .into_reader()
+            .take(1 << 16)
+            .read_to_end(&mut text);
+        let said = serde_json::from_slice::<Value>(&text).ok();
+        let said = said
+            .as_ref()
+            .and_then(|value| value.get("error").or(value.get("detail")));
+        match status {
+            401 | 403 => Failed::finally(ServerError::Denied { host, status }),
+            429 | 500 | 502 | 503 | 504 => Failed {
+                error: match said {
+                    Some(said) if status == 500 => ServerError::Rejected {
+                        host,
+                        status,
+                        message: message(said),
+                    },
+                    Some(_) | None => ServerError::Busy {
+                        host,
+                        status,
+                        attempts,
+                    },
+                },
+                after: Some(after),
+            },
+            status => Failed::finally(ServerError::Rejected {
+                host,
+                status,
+                message: said.map_or_else(|| "no reason".to_owned(), message),
+            }),
+        }
+    }
+
+    /// Returns the failure of a request without an answer. A server that does not answer in time would not
+    /// be faster the next time.
+    fn not_sent(&self, error: &ureq::Error) -> Failed {
+        let after = match error {
+            ureq::Error::Timeout(ureq::Timeout::Connect) => None,
+            ureq::Error::Timeout(_) => return Failed::finally(self.slow()),
+            ureq::Error::Io(_) | ureq::Error::ConnectionFailed => Some(Duration::ZERO),
+            _ => None,
+        };
+        Failed {
+            error: ServerError::Unreachable {
+                host: self.host(),
+                reason: error.to_string(),
+            },
+            after,
+        }
+    }
+
+    /// Returns the failure of an answer that ended early.
+    fn broken(&self, error: &std::io::Error) -> Failed {
+        let is_timeout = matches!(
+            error.kind(),
+            std::io::ErrorKind::TimedOut | std::io::ErrorKind::WouldBlock
+        );
+        Failed::finally(if is_timeout || error.to_string().contains("timeout") {
+            self.slow()
+        } else {
+            self.cut()
+        })
+    }
+
+    fn slow(&self) -> ServerError {
+        ServerError::Slow {
+            host: self.host(),
+            seconds: u64::from(self.settings.timeout_seconds),
+        }
+    }
+
+    pub fn cut(&self) -> ServerError {
+        ServerError::Cut { host: self.host() }
+    }
+
+    pub fn unreadable(&self, reason: &str) -> ServerError {
+        ServerError::Unreadable {
+            host: self.host(),
+            reason: reason.to_owned(),
+        }
+    }
+
+    pub fn lacks(&self, what: &str, advice: &str) -> ServerError {
+        ServerError::Lacks {
+            host: self.host(),
+            what: what.to_owned(),
+            advice: advice.to_owned(),
+        }
+    }
+
+    pub fn host(&self) -> String {
+        self.address.host.clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Agent> {
+        self.agent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes every connection. The next call opens others.
+    fn close(&self) {
+        let mut current = self.lock();
+        // the certificates were read when the client was created
+        if let Ok(fresh) = agent(&self.address, &self.settings) {
+            std::mem::replace(&mut *current, fresh).shutdown();
+        }
+    }
+}
+
+impl Queue<'_> {
+    fn has_enough(&self, at: usize) -> bool {
+        self.enough[at].load(Ordering::SeqCst)
+    }
+
+    fn is_over(&self, at: usize) -> bool {
+        self.is_cancelled.load(Ordering::SeqCst) || self.has_enough(at)
+    }
+}
+
+/// A failed attempt, and the least time to wait where another one may succeed.
+struct Failed {
+    error: ServerError,
+    after: Option<Duration>,
+}
+
+impl Failed {
+    fn finally(error: ServerError) -> Self {
+        Self { error, after: None }
+    }
+}
+
+fn backoff(attempts: u32) -> Duration {
+    let pause = FIRST_PAUSE * 2_u32.saturating_pow(attempts.saturating_sub(1).min(6));
+    let nanos = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.subsec_nanos());
+    pause + pause * (nanos / 1000 % 1000) / 2000
+}
+
+/// Waits, and returns whether the call continues.
+fn rests(pause: Duration, is_over: &dyn Fn() -> bool) -> bool {
+    let since = Instant::now();
+    while since.elapsed() < pause {
+        if is_over() {
+            return false;
+        }
+        thread::sleep(LATENCY.min(pause));
+    }
+    true
+}
+
+/// Returns the reason in an error of a server.
+fn message(error: &Value) -> String {
+    let text = error
+        .get("message")
+        .unwrap_or(error)
+        .as_str()
+        .map_or_else(|| error.to_string(), str::to_owned);
+    text.chars().take(MAX_MESSAGE).collect()
+}
+
+fn agent(address: &Address, settings: &ServerSettings) -> Result<Agent, LlmError> {
+    let patience = Duration::from_secs(u64::from(settings.timeout_seconds));
+    let tls = TlsConfig::builder()
+        .root_certs(root_certificates()?)
+        .build();
+    let mut config = Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .tls_config(tls)
+        .timeout_connect(Some(CONNECTING.min(patience)))
+        .timeout_recv_response(Some(patience))
+        .timeout_per_read(Some(patience))
+        .max_idle_connections_per_host(settings.parallel.max(1) as usize)
+        .user_agent(concat!("ragscope/", env!("CARGO_PKG_VERSION")));
+    if address.is_loopback() {
+        config = config.proxy(None);
+    }
+    Ok(config.build().new_agent())
+}
+
+/// Returns the certificates of `SSL_CERT_FILE`, which companies set for their own servers; else
+/// Mozilla's.
+fn root_certificates() -> Result<RootCerts, LlmError> {
+    let Some(file) = std::env::var_os("SSL_CERT_FILE").filter(|file| !file.is_empty()) else {
+        return Ok(RootCerts::WebPki);
+    };
+    let unusable = |reason: String| {
+        LlmError::settings(
+            format!(
+                "the certificates in {} cannot be used ({reason})",
+                std::path::Path::new(&file).display()
+            ),
+            "correct SSL_CERT_FILE, or unset it",
+        )
+    };
+    let text = std::fs::read(&file).map_err(|error| unusable(error.to_string()))?;
+    let certificates: Vec<_> = parse_pem(&text)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            Ok(_) | Err(_) => None,
+        })
+        .collect();
+    if certificates.is_empty() {
+        return Err(unusable("it holds no certificate".to_owned()));
+    }
+    Ok(RootCerts::new_with_certs(&certificates))
+}

@@ -1,0 +1,91 @@
+//! Models behind a server: llama-server by its own interface, others by that of OpenAI.
+//!
+//! What a server can do is learnt once, when it is connected to. Text and probabilities come through;
+//! hidden states and attention do not, and what needs them says so.
+
+mod error;
+mod address;
+mod http;
+mod reply;
+mod native;
+mod chat;
+mod generator;
+mod vectors;
+
+pub use error::ServerError;
+pub use generator::ServerGenerator;
+pub use vectors::{ServerEmbedder, ServerReranker};
+
+use serde::Serialize;
+
+use crate::event::{ModelCard, ModelRole, Prefixes};
+
+/// What a server can do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Capabilities {
+    /// Its interface, and the program behind it where it says so.
+    pub interface: String,
+    /// The most likely tokens of which it gives the probability with each token; 0 for no
+    /// log-probabilities.
+    pub likely_tokens: u32,
+    /// Whether one request gives several samples.
+    pub several_samples: bool,
+    /// Whether the log-probability of given text can be had.
+    pub given_text: bool,
+    /// Whether a prompt that begins as an earlier one is evaluated from there.
+    pub prefix_cache: bool,
+    /// Requests side by side.
+    pub parallel: usize,
+}
+
+impl Capabilities {
+    /// Returns them in words, e.g. `llama-server b11669: log-probabilities (100 per token), several
+    /// samples, no prefix cache`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let has = |is: bool, what: &str| {
+            if is {
+                what.to_owned()
+            } else {
+                format!("no {what}")
+            }
+        };
+        let probabilities = match self.likely_tokens {
+            0 => "no log-probabilities".to_owned(),
+            count => format!("log-probabilities ({count} per token)"),
+        };
+        format!(
+            "{}: {probabilities}, {}, {}, {}, {} requests side by side",
+            self.interface,
+            has(self.several_samples, "several samples per request"),
+            has(self.given_text, "log-probabilities of given text"),
+            has(self.prefix_cache, "prefix cache"),
+            self.parallel
+        )
+    }
+}
+
+/// Describes a model of which only the server is known.
+fn empty_card(role: ModelRole, host: &str) -> ModelCard {
+    ModelCard {
+        role,
+        name: String::new(),
+        file: String::new(),
+        file_bytes: 0,
+        fingerprint: String::new(),
+        architecture: String::new(),
+        quantisation: String::new(),
+        parameters: 0,
+        layers: 0,
+        gpu_layers: 0,
+        device: host.to_owned(),
+        device_bytes: 0,
+        width: 0,
+        context_tokens: 0,
+        chat_template: String::new(),
+        template_fallback: String::new(),
+        practice: false,
+        prefixes: Prefixes::default(),
+        server: String::new(),
+    }
+}

@@ -1,0 +1,178 @@
+//! The reply to one prompt as it arrives: pieces become text, thoughts and tokens.
+
+use super::http::Wish;
+use crate::event::Flow;
+use crate::llm::stream::Stream;
+use crate::llm::template::thought::Splitter;
+use crate::llm::{Completion, Decoding, End, Token};
+
+/// A token that a server sent.
+#[derive(Debug, Clone)]
+pub(super) struct Piece {
+    /// -1 where the server does not say.
+    pub id: i32,
+    pub bytes: Vec<u8>,
+    pub logprob: f32,
+    pub entropy: f32,
+    /// Whether the server says that it is a thought.
+    pub is_thought: bool,
+}
+
+/// A part of a streamed answer.
+#[derive(Debug, Default)]
+pub(super) struct Step {
+    pub pieces: Vec<Piece>,
+    pub end: Option<End>,
+    pub prompt_tokens: Option<u32>,
+    pub reused_tokens: Option<u32>,
+}
+
+/// The reply to one prompt.
+pub(super) struct Reply {
+    /// The reply with its thoughts.
+    whole: Stream,
+    splitter: Splitter,
+    /// The answer.
+    stream: Stream,
+    tokens: Vec<Token>,
+    thoughts: String,
+    pub generated: u32,
+    pub prompt_tokens: u32,
+    pub reused_tokens: u32,
+    end: Option<End>,
+}
+
+impl Reply {
+    pub fn new(splitter: Splitter) -> Self {
+        Self {
+            whole: Stream::default(),
+            splitter,
+            stream: Stream::default(),
+            tokens: Vec::new(),
+            thoughts: String::new(),
+            generated: 0,
+            prompt_tokens: 0,
+            reused_tokens: 0,
+            end: None,
+        }
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Takes a part of the answer.
+    pub fn take(
+        &mut self,
+        step: Step,
+        decoding: &Decoding,
+        observe: &mut dyn FnMut(&Token) -> Flow,
+    ) -> Wish {
+        if let Some(prompt_tokens) = step.prompt_tokens {
+            self.prompt_tokens = prompt_tokens;
+        }
+        if let Some(reused_tokens) = step.reused_tokens {
+            self.reused_tokens = reused_tokens;
+        }
+        for piece in &step.pieces {
+            if self.end.is_some() {
+                break;
+            }
+            if self.push(piece, decoding, observe) == Flow::Stop {
+                return Wish::Stop;
+            }
+        }
+        match (step.end, self.end) {
+            // a server that is not stopped says what the call took
+            (None, Some(_)) => Wish::Enough,
+            (Some(end), None) => self.finish_turn(end, observe),
+            (Some(_), Some(_)) | (None, None) => Wish::More,
+        }
+    }
+
+    fn push(
+        &mut self,
+        piece: &Piece,
+        decoding: &Decoding,
+        observe: &mut dyn FnMut(&Token) -> Flow,
+    ) -> Flow {
+        self.generated += 1;
+        let stops = &decoding.stop.texts;
+        let mut is_thought = piece.is_thought || !self.splitter.is_in_answer();
+        let mut thought = String::new();
+        if piece.is_thought {
+            self.whole.push(&piece.bytes, &[]);
+            thought = self.whole.take(&[]);
+        } else if self.splitter.is_in_answer() {
+            if self.stream.push(&piece.bytes, stops) {
+                self.end = Some(End::StopRule);
+            }
+        } else {
+            self.whole.push(&piece.bytes, &[]);
+            let parts = self.splitter.push(&self.whole.take(&[]));
+            if self.stream.push(parts.answer.as_bytes(), stops) {
+                self.end = Some(End::StopRule);
+            }
+            thought = parts.thought;
+            is_thought = !self.splitter.is_in_answer();
+        }
+        self.thoughts.push_str(&thought);
+        if !is_thought && self.tokens.len() + 1 >= decoding.max_tokens as usize {
+            self.end.get_or_insert(End::MaxTokens);
+        }
+
+        let text = if is_thought {
+            thought
+        } else if self.end.is_some() {
+            self.stream.take_rest()
+        } else {
+            self.stream.take(stops)
+        };
+        let token = Token {
+            id: piece.id,
+            text,
+            logprob: piece.logprob,
+            entropy: piece.entropy,
+            attention: Vec::new(),
+            is_thought,
+        };
+        let flow = observe(&token);
+        if !is_thought {
+            self.tokens.push(token);
+        }
+        flow
+    }
+
+    /// Releases the text that was held back as the start of a stop text or of a mark, with the numbers
+    /// of its last token.
+    fn finish_turn(&mut self, end: End, observe: &mut dyn FnMut(&Token) -> Flow) -> Wish {
+        self.end = Some(end);
+        let held = self.splitter.finish();
+        self.thoughts.push_str(&held.thought);
+        self.stream.push(held.answer.as_bytes(), &[]);
+        let text = self.stream.take_rest();
+        let Some(last) = self.tokens.last().filter(|_| !text.is_empty()) else {
+            return Wish::More;
+        };
+        let token = Token {
+            text,
+            ..last.clone()
+        };
+        let flow = observe(&token);
+        self.tokens.push(token);
+        match flow {
+            Flow::Continue => Wish::More,
+            Flow::Stop => Wish::Stop,
+        }
+    }
+
+    /// Returns the completion; one without an end was stopped.
+    pub fn finish(self) -> Completion {
+        Completion {
+            text: self.stream.finish(),
+            tokens: self.tokens,
+            thoughts: self.thoughts,
+            end: self.end.unwrap_or(End::Stopped),
+        }
+    }
+}
