@@ -1038,10 +1038,9 @@ fn a_real_llama_server_gives_what_this_process_gives() {
                 (ours.logprob - theirs.logprob).abs() < 0.05,
                 "{ours:?} {theirs:?}"
             );
-            assert!(
-                (ours.entropy - theirs.entropy).abs() < 0.1,
-                "{ours:?} {theirs:?}"
-            );
+            // the server gives the most likely tokens alone: its entropy is a lower bound
+            let missing = ours.entropy - theirs.entropy;
+            assert!(-0.05 < missing && missing < 0.3, "{ours:?} {theirs:?}");
         }
     }
     let ours = here.classify(&prompts, &["yes", "no"]).expect("here");
