@@ -915,7 +915,7 @@ fn the_program_answers_by_a_server_and_keeps_its_key_to_itself() {
         "--preset",
         "searag",
         "--set",
-        "answer.attribution=true",
+        "answer.attribution=on",
     ]);
     assert_eq!(code, Some(0), "{stdout} {stderr}");
     for said in [

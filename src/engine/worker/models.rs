@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::config::{
-    Config, EmbedderSettings, GateKind, GeneratorSettings, GpuLayers, LinkerKind, LinkerModel,
-    Paths, RerankerKind, ServerSettings,
+    AttributionKind, Config, EmbedderSettings, GateKind, GeneratorSettings, GpuLayers, LinkerKind,
+    LinkerModel, Paths, RerankerKind, ServerSettings,
 };
 use crate::corpus::TokenCounter;
 use crate::event::{Flow, MemoryNeed, ModelCard, ModelRole, SessionEvent, StopFlag, elapsed_ms};
@@ -185,8 +185,8 @@ impl Models {
                 advice: Some(INSIDE_ADVICE.to_owned()),
             });
         };
-        if config.answer.attribution {
-            config.answer.attribution = false;
+        if config.answer.attribution == AttributionKind::On {
+            config.answer.attribution = AttributionKind::Off;
             warn("the shares of chunks", "answer.attribution");
         }
         if config.gate.kind == GateKind::AttendedEntropy {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::http::{Client, Request};
 use super::reply::{Piece, Step};
 use crate::config::{GeneratorSettings, Thinking};
-use crate::event::saturating_u32;
+use crate::event::{Alternative, saturating_u32};
 use crate::llm::template::thought::{self, Marks, Splitter};
 use crate::llm::template::{Opening, SYSTEM_MARK, USER_MARK};
 use crate::llm::{Decoding, End, LlmError, Prompt, Rendered};
@@ -21,6 +21,9 @@ pub(super) const LIKELY_TOKENS: u32 = 100;
 const LABEL_TOKENS: u32 = 400;
 /// A bias that makes a token certain, while its probability stays that of the model.
 const CERTAIN: f32 = 1e5;
+/// Maximum number of alternatives that are listed of a token, and the minimum probability of each.
+const ALTERNATIVES: usize = 5;
+const MIN_ALTERNATIVE: f32 = 0.01;
 /// Texts whose tokens are kept.
 const KEPT_TEXTS: usize = 512;
 
@@ -140,6 +143,19 @@ impl Likely {
         &self.token
     }
 
+    /// Returns the most likely tokens but the chosen one.
+    fn alternatives(&self) -> Vec<Alternative> {
+        self.top_logprobs
+            .iter()
+            .filter(|other| other.token != self.token && other.logprob() > MIN_ALTERNATIVE.ln())
+            .take(ALTERNATIVES)
+            .map(|other| Alternative {
+                text: other.token.clone(),
+                logprob: other.logprob(),
+            })
+            .collect()
+    }
+
     pub fn piece(&self) -> Piece {
         let top: Vec<f32> = self.top_logprobs.iter().map(Self::logprob).collect();
         Piece {
@@ -147,6 +163,7 @@ impl Likely {
             bytes: self.bytes(),
             logprob: self.logprob(),
             entropy: entropy(&top),
+            alternatives: self.alternatives(),
             is_thought: false,
         }
     }

@@ -1,7 +1,7 @@
 //! The reply to one prompt as it arrives: pieces become text, thoughts and tokens.
 
 use super::http::Wish;
-use crate::event::Flow;
+use crate::event::{Alternative, Flow};
 use crate::llm::stream::Stream;
 use crate::llm::template::thought::Splitter;
 use crate::llm::{Completion, Decoding, End, Token};
@@ -14,6 +14,8 @@ pub(super) struct Piece {
     pub bytes: Vec<u8>,
     pub logprob: f32,
     pub entropy: f32,
+    /// The other tokens that were likely in its place, the likeliest first.
+    pub alternatives: Vec<Alternative>,
     /// Whether the server says that it is a thought.
     pub is_thought: bool,
 }
@@ -135,6 +137,7 @@ impl Reply {
             entropy: piece.entropy,
             attention: Vec::new(),
             is_thought,
+            alternatives: piece.alternatives.clone(),
         };
         let flow = observe(&token);
         if !is_thought {
