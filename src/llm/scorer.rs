@@ -48,7 +48,7 @@ impl Scorer for LlamaGenerator {
             let (now, later) = rest.split_at(self.count_prompts(rest));
             rest = later;
             outcome = self.likelihoods(now, &spellings, &mut total).map(|rows| {
-                labelled.extend(rows.iter().map(|row| read_labels(row, &spellings, labels)))
+                labelled.extend(rows.iter().map(|row| read_labels(row, &spellings, labels)));
             });
         }
         self.record_usage(started, Some(&total), 0);
