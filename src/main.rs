@@ -55,10 +55,10 @@ fn show(arguments: &Arguments) -> Result<Exit, Stopped> {
     let paths = Paths::of_user();
 
     let ended = match &arguments.command {
-        Some(Subcommands::Replay { file }) => {
+        Some(Subcommands::Replay { file, repeats }) => {
             let records = trace::read_run(file)?;
             let layers = cli::layers(&arguments.shared, &paths)?;
-            tui::replay(records, options(&layers, &paths, Vec::new())?)?
+            tui::replay(records, options(&layers, &paths, Vec::new())?, *repeats)?
         }
         Some(Subcommands::Demo) => {
             let layers = demo::layers(&arguments.shared, &paths)?;

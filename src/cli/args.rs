@@ -335,6 +335,9 @@ pub enum Subcommands {
     Replay {
         /// Recorded run, a file in the sessions folder (`ragscope paths`)
         file: PathBuf,
+        /// Play it again and again on the screen
+        #[arg(long = "loop")]
+        repeats: bool,
     },
     /// List the threads of recorded questions, or show or rename one
     Threads {

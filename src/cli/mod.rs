@@ -113,7 +113,12 @@ fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
             )
             .into())
         }
-        Some(Subcommands::Replay { file }) => replay::print(file, out),
+        Some(Subcommands::Replay { repeats: true, .. }) => Err(Failure::usage(
+            "--loop needs the screen, and the screen a terminal",
+            "leave --loop out to print the run",
+        )
+        .into()),
+        Some(Subcommands::Replay { file, .. }) => replay::print(file, out),
         Some(Subcommands::Models { command: None }) => inspect::models(&layers()?, &paths, out),
         Some(Subcommands::Models {
             command: Some(ModelsCommand::Pull { reference }),

@@ -93,12 +93,16 @@ pub fn run(link: Link, options: Options) -> Result<Ended, Problem> {
     })
 }
 
-/// Shows a recorded run until the user quits: play, pause, step, speed; no engine and no model.
+/// Shows a recorded run until the user quits: play, pause, step, speed; no engine and no model. With `repeats` it
+/// plays again and again.
 ///
 /// # Errors
 /// As [`run`].
-pub fn replay(records: Vec<Record>, options: Options) -> Result<Ended, Problem> {
-    let app = App::replaying(records, options, Depth::of_environment())?;
+pub fn replay(records: Vec<Record>, options: Options, repeats: bool) -> Result<Ended, Problem> {
+    let mut app = App::replaying(records, options, Depth::of_environment())?;
+    if repeats {
+        app.repeat();
+    }
     let (_commands, nothing) = unbounded_channel();
     show(app, nothing, |_| {})
 }

@@ -14,11 +14,15 @@ pub struct Player {
     clock_us: f64,
     playing: bool,
     speed: f64,
+    /// The time since the end was reached, where it plays again and again.
+    rest: Option<Duration>,
 }
 
 /// The limits of the speed.
 const MIN_SPEED: f64 = 1.0 / 16.0;
 const MAX_SPEED: f64 = 64.0;
+/// The time for which the end stays before it plays again.
+const REST: Duration = Duration::from_secs(4);
 
 impl Player {
     /// Creates a player that plays from the beginning.
@@ -38,12 +42,31 @@ impl Player {
             clock_us: 0.0,
             playing: true,
             speed: 1.0,
+            rest: None,
         }
+    }
+
+    /// Plays again and again.
+    pub fn repeat(&mut self) {
+        self.rest = Some(Duration::ZERO);
+    }
+
+    /// Returns whether the end was shown long enough to play again.
+    pub fn is_rested(&self) -> bool {
+        self.playing && self.rest.is_some_and(|rest| rest >= REST)
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.position == self.records.len()
     }
 
     /// Advances the time and returns the records that became due.
     pub fn advance(&mut self, elapsed: Duration) -> Vec<Record> {
         if !self.playing {
+            return Vec::new();
+        }
+        if self.is_at_end() {
+            self.rest = self.rest.map(|rest| rest + elapsed);
             return Vec::new();
         }
 
@@ -56,12 +79,15 @@ impl Player {
 
         let from = self.position;
         self.position += due;
-        self.playing = self.position < self.records.len();
+        self.playing = !self.is_at_end() || self.rest.is_some();
         self.records[from..self.position].to_vec()
     }
 
     /// Returns the time until the next record is due; `None` while paused or at the end.
     pub fn next_due(&self) -> Option<Duration> {
+        if self.playing && self.is_at_end() {
+            return self.rest.map(|rest| REST.saturating_sub(rest));
+        }
         let due = self.due_us.get(self.position).filter(|_| self.playing)?;
         let wait_us = (*due as f64 - self.clock_us) / self.speed;
         Some(Duration::from_secs_f64(wait_us.max(0.0) / 1e6))
@@ -92,6 +118,7 @@ impl Player {
         self.position = 0;
         self.clock_us = 0.0;
         self.playing = true;
+        self.rest = self.rest.map(|_| Duration::ZERO);
     }
 
     /// Plays or pauses; there is nothing to play at the end.
@@ -154,6 +181,24 @@ mod tests {
         player.change_speed(2.0);
         assert_eq!(player.next_due(), Some(Duration::from_micros(500)));
         assert_eq!(player.advance(Duration::from_micros(500)).len(), 1);
+        assert!(!player.is_playing() && player.next_due().is_none());
+    }
+
+    #[test]
+    fn a_run_that_repeats_rests_at_its_end() {
+        let mut player = player(&[0, 10]);
+        player.repeat();
+        assert_eq!(player.advance(Duration::from_micros(10)).len(), 2);
+        assert_eq!(player.next_due(), Some(REST));
+        assert!(player.advance(REST - Duration::from_secs(1)).is_empty());
+        assert!(!player.is_rested());
+        player.advance(Duration::from_secs(1));
+        assert!(player.is_rested());
+        player.restart();
+        assert!(!player.is_rested());
+        assert_eq!(player.advance(Duration::from_micros(10)).len(), 2);
+        // space at the end stays there
+        player.toggle();
         assert!(!player.is_playing() && player.next_due().is_none());
     }
 

@@ -103,6 +103,17 @@ impl App {
         for record in &due {
             self.fold(record);
         }
+        if self.ui.player.as_ref().is_some_and(Player::is_rested) {
+            self.restart();
+            self.changed = true;
+        }
+    }
+
+    /// Plays the recorded run again and again.
+    pub fn repeat(&mut self) {
+        if let Some(player) = &mut self.ui.player {
+            player.repeat();
+        }
     }
 
     /// Returns the time until the screen changes by itself: by the next record of a replay, by the time that
@@ -116,7 +127,7 @@ impl App {
         let Some(player) = &mut self.ui.player else {
             return;
         };
-        if player.position().0 == player.position().1 {
+        if player.position().0 == player.position().1 && !player.is_playing() {
             self.restart();
         } else {
             player.toggle();

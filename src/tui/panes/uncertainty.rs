@@ -306,21 +306,22 @@ fn region_of(run: &Run, step: &Step) -> Option<UncertainRegion> {
         .find_map(|lookup| lookup.region)
 }
 
-/// Writes the words of every version of a sentence, then the tokens of the one in the answer.
+/// Writes the words and the tokens of every version of a sentence, oldest first.
 fn zoomed_rows(page: &mut Page<'_>, step: &Step, region: Option<UncertainRegion>) {
     page.gap();
     for (version, replaced) in step.replaced.iter().enumerate() {
         let region = region.filter(|_| version == 0);
         word_rows(page, "replaced", &replaced.tokens, region);
+        token_table(page, &replaced.tokens);
     }
     word_rows(page, "words", &step.tokens, None);
+    token_table(page, &step.tokens);
     page.text(
         Tone::Quiet,
         " ",
         &format!("mean entropy of the tokens of each word, nats; marked from {UNSURE} and from {VERY_UNSURE} on"),
     );
     page.gap();
-    token_table(page, &step.tokens);
 }
 
 /// The tone of an entropy.
