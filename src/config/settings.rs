@@ -444,9 +444,9 @@ settings! {
         max_sentences: u32 = 12, in 1..=1_000_000;
         /// Maximum tokens of an answer.
         max_tokens: u32 = 256, in 1..=1_000_000;
-        /// Measure which chunks each sentence of the answer attends to: `auto` on the CPU, where it takes some
-        /// percent of the time; `on`; or `off`.
-        attribution: AttributionKind = AttributionKind::Off;
+        /// Measure which chunks each sentence of the answer attends to. On the CPU it takes some
+        /// percent of the time.
+        attribution: AttributionKind = AttributionKind::Auto;
     }
 
     /// Which stages of the preset run for a question.
@@ -499,8 +499,8 @@ settings! {
 
     /// Traces of runs, for programs that show those of OpenTelemetry.
     telemetry: TelemetrySettings {
-        /// Receiver of OTLP over HTTP, e.g. http://localhost:4318; empty for none. Keys belong into the variable
-        /// OTEL_EXPORTER_OTLP_HEADERS.
+        /// Receiver of OTLP over HTTP, e.g. http://localhost:4318; empty for none. Keys belong into
+        /// the variable OTEL_EXPORTER_OTLP_HEADERS.
         otlp_endpoint: String = String::new(), for Start;
         /// Whether traces hold the texts of questions, prompts, answers and documents.
         content: bool = false, for Start;

@@ -181,7 +181,7 @@ fn send(stream: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
             events(stream, all)?;
             // ends when the client closes the connection
             let mut nothing = [0];
-            stream.read(&mut nothing)?;
+            let _closed = stream.read(&mut nothing)? == 0;
             Err(std::io::ErrorKind::BrokenPipe.into())
         }
         Answer::Endless(event) => {
