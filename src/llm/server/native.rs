@@ -10,6 +10,7 @@ use super::http::{Client, Request};
 use super::reply::{Piece, Step};
 use crate::config::{GeneratorSettings, Thinking};
 use crate::event::{Alternative, saturating_u32};
+use crate::llm::template::parts::{self, Part};
 use crate::llm::template::thought::{self, Marks, Splitter};
 use crate::llm::template::{Opening, SYSTEM_MARK, USER_MARK};
 use crate::llm::{Decoding, End, LlmError, Prompt, Rendered};
@@ -74,12 +75,6 @@ enum Parse {
     Control,
     /// As above, with the token in front that the vocabulary adds.
     Start,
-}
-
-/// A part of a rendered prompt.
-struct Part {
-    text: String,
-    is_template: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -278,57 +273,24 @@ impl Native {
         prompt: &Prompt,
         opening: Opening,
     ) -> Result<Vec<Part>, LlmError> {
-        let mut parts = Vec::new();
-        let mut push = |text: &str, is_template: bool| {
-            parts.push(Part {
-                text: text.to_owned(),
-                is_template,
-            });
-        };
         if self.is_plain {
-            let turns = [&prompt.system, &prompt.user];
-            let turns: Vec<&str> = turns.map(String::as_str).into_iter().collect();
-            let turns: Vec<&str> = turns.into_iter().filter(|turn| !turn.is_empty()).collect();
-            push(&turns.join("\n\n"), false);
-            push(&prompt.reply, false);
-            return Ok(parts);
+            let turns: Vec<&str> = [prompt.system.as_str(), prompt.user.as_str()]
+                .into_iter()
+                .filter(|turn| !turn.is_empty())
+                .collect();
+            return Ok(vec![
+                Part::plain(&turns.join("\n\n")),
+                Part::plain(&prompt.reply),
+            ]);
         }
 
         let is_thinking = opening == Opening::Reply;
         let turns = self.turns(client, !prompt.system.is_empty(), is_thinking)?;
-        let mut rest = turns.as_str();
-        while let Some((at, mark)) = [SYSTEM_MARK, USER_MARK]
-            .into_iter()
-            .filter_map(|mark| Some((rest.find(mark)?, mark)))
-            .min()
-        {
-            let mut text = if mark == SYSTEM_MARK {
-                prompt.system.as_str()
-            } else {
-                prompt.user.as_str()
-            };
-            let mut before = &rest[..at];
-            let mut after = &rest[at + mark.len()..];
-            // what the template does to the spaces around a mark, it does to the text's own
-            match before.strip_suffix(' ') {
-                Some(kept) => before = kept,
-                None => text = text.trim_start(),
-            }
-            match after.strip_prefix(' ') {
-                Some(kept) => after = kept,
-                None => text = text.trim_end(),
-            }
-            push(before, true);
-            push(text, false);
-            rest = after;
-        }
         let tail = match opening {
             Opening::Answer => self.without_thoughts,
             Opening::Reply => "",
         };
-        push(&format!("{rest}{tail}"), true);
-        push(&prompt.reply, false);
-        Ok(parts)
+        Ok(parts::parts(&turns, prompt, tail))
     }
 
     /// Returns the template around the marks of the texts, with a space on both sides of each.

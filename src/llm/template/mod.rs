@@ -2,6 +2,7 @@
 //! cannot pass for a part of the template.
 
 pub mod jinja;
+pub(super) mod parts;
 pub(super) mod thought;
 
 use std::collections::HashSet;
@@ -234,35 +235,13 @@ impl Template {
             .apply(model, &system_mark, &spaced(USER_MARK), is_thinking)?;
 
         let mut all = Vec::new();
-        let mut rest = turns.as_str();
-        while let Some((at, mark)) = [SYSTEM_MARK, USER_MARK]
-            .into_iter()
-            .filter_map(|mark| Some((rest.find(mark)?, mark)))
-            .min()
-        {
-            let mut text = if mark == SYSTEM_MARK {
-                prompt.system.as_str()
+        for part in parts::parts(&turns, prompt, tail) {
+            if part.is_template {
+                all.extend(tokenize(model, &part.text, self.adds_special(&all), true));
             } else {
-                prompt.user.as_str()
-            };
-            let mut before = &rest[..at];
-            let mut after = &rest[at + mark.len()..];
-            // what the template does to the spaces around a mark, it does to the text's own
-            match before.strip_suffix(' ') {
-                Some(kept) => before = kept,
-                None => text = text.trim_start(),
+                all.extend(self.tokenize_plain(model, &part.text));
             }
-            match after.strip_prefix(' ') {
-                Some(kept) => after = kept,
-                None => text = text.trim_end(),
-            }
-            all.extend(tokenize(model, before, self.adds_special(&all), true));
-            all.extend(self.tokenize_plain(model, text));
-            rest = after;
         }
-        let rest = format!("{rest}{tail}");
-        all.extend(tokenize(model, &rest, self.adds_special(&all), true));
-        all.extend(self.tokenize_plain(model, &prompt.reply));
         Ok(all)
     }
 

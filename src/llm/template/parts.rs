@@ -1,0 +1,99 @@
+//! The parts of a rendered prompt: what the template writes, and the texts of the prompt.
+
+use super::{SYSTEM_MARK, USER_MARK};
+use crate::llm::Prompt;
+
+/// Part of a rendered prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::llm) struct Part {
+    pub text: String,
+    /// Whether the template wrote it, so that its control texts are tokens.
+    pub is_template: bool,
+}
+
+impl Part {
+    /// Returns a text that the template wrote.
+    pub fn template(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            is_template: true,
+        }
+    }
+
+    /// Returns a text of the prompt.
+    pub fn plain(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            is_template: false,
+        }
+    }
+}
+
+/// Returns the parts of a prompt.
+///
+/// `turns` is the template, applied to marks with a space on both sides; `tail` follows it, and the
+/// start of the reply comes last.
+pub(in crate::llm) fn parts(turns: &str, prompt: &Prompt, tail: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut rest = turns;
+    while let Some((at, mark)) = [SYSTEM_MARK, USER_MARK]
+        .into_iter()
+        .filter_map(|mark| Some((rest.find(mark)?, mark)))
+        .min()
+    {
+        let mut text = if mark == SYSTEM_MARK {
+            prompt.system.as_str()
+        } else {
+            prompt.user.as_str()
+        };
+        let mut before = &rest[..at];
+        let mut after = &rest[at + mark.len()..];
+
+        // what the template does to the spaces around a mark, it does to the text's own
+        match before.strip_suffix(' ') {
+            Some(kept) => before = kept,
+            None => text = text.trim_start(),
+        }
+        match after.strip_prefix(' ') {
+            Some(kept) => after = kept,
+            None => text = text.trim_end(),
+        }
+
+        parts.push(Part::template(before));
+        parts.push(Part::plain(text));
+        rest = after;
+    }
+
+    parts.push(Part::template(&format!("{rest}{tail}")));
+    parts.push(Part::plain(&prompt.reply));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_trimmed_where_the_template_trims() {
+        let prompt = Prompt {
+            system: " be brief ".to_owned(),
+            user: " why? ".to_owned(),
+            reply: "Because".to_owned(),
+        };
+        let turns = format!("<s>{SYSTEM_MARK}</s><u> {USER_MARK} </u><a>");
+
+        let parts = parts(&turns, &prompt, "<none>");
+
+        assert_eq!(
+            parts,
+            [
+                Part::template("<s>"),
+                Part::plain("be brief"),
+                Part::template("</s><u>"),
+                Part::plain(" why? "),
+                Part::template("</u><a><none>"),
+                Part::plain("Because"),
+            ]
+        );
+    }
+}
