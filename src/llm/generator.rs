@@ -14,6 +14,7 @@ use super::fit;
 use super::gguf::Metadata;
 use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement};
 use super::numbers::{self, Candidates, Sampler};
+use super::reply_start;
 use super::runtime::Runtime;
 use super::schedule::{self, Evaluator, JobEnd, Next, Reader, Report, Row};
 use super::stream::Stream;
@@ -21,8 +22,7 @@ use super::template::thought::Splitter;
 use super::template::{Opening, Template};
 use super::tree::Job;
 use super::{
-    Completion, Decoding, End, Generator, LlmError, LoadedGenerator, Prompt, Rendered, Sampling,
-    StopRule, Token, log,
+    Completion, Decoding, End, Generator, LlmError, LoadedGenerator, Prompt, Rendered, Token, log,
 };
 use crate::config::{FlashAttention, GeneratorSettings};
 use crate::event::{
@@ -408,21 +408,7 @@ impl LlamaGenerator {
     /// Learns how the model begins a reply. This also reads the weights from the file before the
     /// first question.
     fn learn_reply_start(&mut self) -> Result<(), LlmError> {
-        let prompt = Prompt::user("Answer with one word: is water wet, yes or no?");
-        let decoding = Decoding {
-            max_tokens: 1,
-            sampling: Sampling::GREEDY,
-            seed: 0,
-            stop: StopRule::default(),
-        };
-        let replies = self.complete(&[prompt], &decoding, &mut |_, _| Flow::Continue)?;
-        if replies.iter().any(|reply| reply.end == End::Stopped) {
-            return Err(LlmError::Stopped);
-        }
-        if replies.iter().any(|reply| reply.text.starts_with(' ')) {
-            self.reply_start = " ";
-        }
-
+        self.reply_start = reply_start::learn(self)?;
         self.clear_cache();
         self.usage = CallUsage::default();
         Ok(())
@@ -724,6 +710,7 @@ mod tests {
 
     use super::*;
     use crate::config::Layers;
+    use crate::llm::{Sampling, StopRule};
 
     #[test]
     fn without_shared_prefixes_the_text_is_the_same() {

@@ -24,6 +24,7 @@ mod cells;
 mod tree;
 mod schedule;
 mod generator;
+mod reply_start;
 pub mod labels;
 mod scorer;
 mod tap;

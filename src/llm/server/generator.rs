@@ -15,12 +15,13 @@ use super::{Capabilities, empty_card};
 use crate::config::{GeneratorSettings, ServerSettings};
 use crate::event::{CallUsage, Flow, ModelCard, ModelRole, StopFlag, elapsed_us, saturating_u32};
 use crate::llm::bundled;
+use crate::llm::reply_start;
 use crate::llm::scorer::{MIN_FIRST_TOKEN, Spelling, read_labels, spellings};
 use crate::llm::template::Opening;
 use crate::llm::template::thought::Splitter;
 use crate::llm::{
     Completion, Decoding, End, Generator, Labelled, Layers, LlmError, LoadedGenerator, Prompt,
-    Rendered, Sampling, Scorer, StopRule, Tap, Tapped, Taps, Token,
+    Rendered, Scorer, Tap, Tapped, Taps, Token,
 };
 
 /// A generator behind a model server. What it cannot do is an error that names the setting.
@@ -161,20 +162,7 @@ impl ServerGenerator {
         if matches!(self.api, Api::Chat(_)) {
             return Ok(());
         }
-        let prompt = Prompt::user("Answer with one word: is water wet, yes or no?");
-        let decoding = Decoding {
-            max_tokens: 1,
-            sampling: Sampling::GREEDY,
-            seed: 0,
-            stop: StopRule::default(),
-        };
-        let replies = self.complete(&[prompt], &decoding, &mut |_, _| Flow::Continue)?;
-        if replies.iter().any(|reply| reply.end == End::Stopped) {
-            return Err(LlmError::Stopped);
-        }
-        if replies.iter().any(|reply| reply.text.starts_with(' ')) {
-            self.reply_start = " ";
-        }
+        self.reply_start = reply_start::learn(self)?;
         self.usage = CallUsage::default();
         Ok(())
     }

@@ -1,0 +1,26 @@
+//! How a model begins a reply.
+
+use super::{Decoding, End, Generator, LlmError, Prompt, Sampling, StopRule};
+use crate::event::Flow;
+
+/// Returns the text before the first word of the replies of a model: a space or nothing, found by
+/// asking it for one token.
+///
+/// # Errors
+/// As [`Generator::complete`]; [`LlmError::Stopped`].
+pub(super) fn learn(generator: &mut impl Generator) -> Result<&'static str, LlmError> {
+    let prompt = Prompt::user("Answer with one word: is water wet, yes or no?");
+    let decoding = Decoding {
+        max_tokens: 1,
+        sampling: Sampling::GREEDY,
+        seed: 0,
+        stop: StopRule::default(),
+    };
+    let replies = generator.complete(&[prompt], &decoding, &mut |_, _| Flow::Continue)?;
+
+    if replies.iter().any(|reply| reply.end == End::Stopped) {
+        return Err(LlmError::Stopped);
+    }
+    let has_space = replies.iter().any(|reply| reply.text.starts_with(' '));
+    Ok(if has_space { " " } else { "" })
+}
