@@ -36,6 +36,16 @@ struct Vector {
     embedding: Vec<f32>,
 }
 
+/// Describes a model by the name that its server gives it, without the folders.
+fn named_card(role: ModelRole, client: &Client, model: &str) -> ModelCard {
+    let name = model.rsplit(['/', '\\']).next().unwrap_or(model);
+    ModelCard {
+        name: name.to_owned(),
+        file: name.to_owned(),
+        ..empty_card(role, &client.host())
+    }
+}
+
 impl ServerEmbedder {
     /// Connects to the server of the settings.
     ///
@@ -48,17 +58,8 @@ impl ServerEmbedder {
     ) -> Result<Self, LlmError> {
         let client = Client::new(&settings.url, &settings.key, server, stop)?;
         let model = listed(&client, &settings.served_model)?.id;
-        let name = model
-            .rsplit(['/', '\\'])
-            .next()
-            .unwrap_or(&model)
-            .to_owned();
         let mut embedder = Self {
-            card: ModelCard {
-                name: name.clone(),
-                file: name,
-                ..empty_card(ModelRole::Embedder, &client.host())
-            },
+            card: named_card(ModelRole::Embedder, &client, &model),
             client,
             model,
         };
@@ -166,20 +167,13 @@ impl ServerReranker {
     ) -> Result<Self, LlmError> {
         let client = Client::new(&settings.url, &settings.key, server, stop)?;
         let model = listed(&client, &settings.served_model)?.id;
-        let name = model
-            .rsplit(['/', '\\'])
-            .next()
-            .unwrap_or(&model)
-            .to_owned();
         let gives_logits = client
             .json(Request::get("/props"))
             .is_ok_and(|props| props.get("default_generation_settings").is_some());
         let reranker = Self {
             card: ModelCard {
-                name: name.clone(),
-                file: name,
                 server: "relevance scores".to_owned(),
-                ..empty_card(ModelRole::Reranker, &client.host())
+                ..named_card(ModelRole::Reranker, &client, &model)
             },
             client,
             model,
