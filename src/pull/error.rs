@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::http::{Access, host};
 use crate::event::Advice;
+use crate::llm::server::certificates::UnusableCertificates;
 use crate::story::words;
 
 /// Why a model was not downloaded.
@@ -190,6 +191,15 @@ impl PullError {
         Self::Write {
             path: path.to_owned(),
             error,
+        }
+    }
+}
+
+impl From<UnusableCertificates> for PullError {
+    fn from(error: UnusableCertificates) -> Self {
+        Self::Certificates {
+            file: error.file,
+            reason: error.reason,
         }
     }
 }

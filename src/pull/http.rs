@@ -8,10 +8,11 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use ureq::Agent;
 use ureq::http::Response;
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::tls::TlsConfig;
 
 use super::PullError;
 use super::meter::Meter;
+use crate::llm::server::certificates;
 
 const CONNECTING: Duration = Duration::from_secs(20);
 /// Time between two looks at whether the user stopped the pull.
@@ -95,7 +96,7 @@ impl Client {
     /// When `SSL_CERT_FILE` names a file that holds no certificates.
     pub fn new(access: Access, patience: Duration) -> Result<Self, PullError> {
         let tls = TlsConfig::builder()
-            .root_certs(root_certificates()?)
+            .root_certs(certificates::root()?)
             .build();
         let agent = Agent::config_builder()
             .http_status_as_error(false)
@@ -372,29 +373,6 @@ fn redirected(from: &str, location: &str) -> Result<String, String> {
         return Err(format!("a redirect without encryption to {}", host(&to)));
     }
     Ok(to)
-}
-
-/// Returns the certificates of `SSL_CERT_FILE`, which companies set for their proxies; else
-/// Mozilla's.
-fn root_certificates() -> Result<RootCerts, PullError> {
-    let Some(file) = std::env::var_os("SSL_CERT_FILE").filter(|file| !file.is_empty()) else {
-        return Ok(RootCerts::WebPki);
-    };
-    let unusable = |reason: String| PullError::Certificates {
-        file: file.clone().into(),
-        reason,
-    };
-    let text = std::fs::read(&file).map_err(|error| unusable(error.to_string()))?;
-    let certificates: Vec<_> = parse_pem(&text)
-        .filter_map(|item| match item {
-            Ok(PemItem::Certificate(certificate)) => Some(certificate),
-            Ok(_) | Err(_) => None,
-        })
-        .collect();
-    if certificates.is_empty() {
-        return Err(unusable("it holds no certificate".to_owned()));
-    }
-    Ok(RootCerts::new_with_certs(&certificates))
 }
 
 #[cfg(test)]

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use ureq::Agent;
 use ureq::http::Response;
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::tls::TlsConfig;
 
 use super::address::{Address, Key};
+use super::certificates;
 use super::error::ServerError;
 use crate::config::ServerSettings;
 use crate::event::StopFlag;
@@ -550,7 +551,7 @@ fn message(error: &Value) -> String {
 fn agent(address: &Address, settings: &ServerSettings) -> Result<Agent, LlmError> {
     let patience = Duration::from_secs(u64::from(settings.timeout_seconds));
     let tls = TlsConfig::builder()
-        .root_certs(root_certificates()?)
+        .root_certs(certificates::root()?)
         .build();
     let mut config = Agent::config_builder()
         .http_status_as_error(false)
@@ -565,32 +566,4 @@ fn agent(address: &Address, settings: &ServerSettings) -> Result<Agent, LlmError
         config = config.proxy(None);
     }
     Ok(config.build().new_agent())
-}
-
-/// Returns the certificates of `SSL_CERT_FILE`, which companies set for their own servers; else
-/// Mozilla's.
-fn root_certificates() -> Result<RootCerts, LlmError> {
-    let Some(file) = std::env::var_os("SSL_CERT_FILE").filter(|file| !file.is_empty()) else {
-        return Ok(RootCerts::WebPki);
-    };
-    let unusable = |reason: String| {
-        LlmError::settings(
-            format!(
-                "the certificates in {} cannot be used ({reason})",
-                std::path::Path::new(&file).display()
-            ),
-            "correct SSL_CERT_FILE, or unset it",
-        )
-    };
-    let text = std::fs::read(&file).map_err(|error| unusable(error.to_string()))?;
-    let certificates: Vec<_> = parse_pem(&text)
-        .filter_map(|item| match item {
-            Ok(PemItem::Certificate(certificate)) => Some(certificate),
-            Ok(_) | Err(_) => None,
-        })
-        .collect();
-    if certificates.is_empty() {
-        return Err(unusable("it holds no certificate".to_owned()));
-    }
-    Ok(RootCerts::new_with_certs(&certificates))
 }

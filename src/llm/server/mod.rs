@@ -5,6 +5,7 @@
 
 mod error;
 mod address;
+pub mod certificates;
 mod http;
 mod reply;
 mod native;
