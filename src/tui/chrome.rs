@@ -1,7 +1,7 @@
 //! The frame around the panes: header, progress, tabs, input and status line.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
@@ -326,6 +326,8 @@ fn player_line(scene: &Scene<'_>, player: &Player, area: Rect, buffer: &mut Buff
 
 /// Minimum cells for hints: the key of help stays visible.
 const MIN_HINTS: usize = 10;
+/// Cells after each hint.
+const HINT_GAP: usize = 2;
 
 /// Draws the state of the screen at the left, and the keys to press at the right.
 pub fn status(scene: &Scene<'_>, overlay: Option<&Open>, area: Rect, buffer: &mut Buffer) {
@@ -333,6 +335,41 @@ pub fn status(scene: &Scene<'_>, overlay: Option<&Open>, area: Rect, buffer: &mu
         return field_line(scene, field, area, buffer);
     }
 
+    let (left, hints) = status_parts(scene, overlay, area);
+    ends(left, hint_line(hints), area, buffer);
+}
+
+/// Returns the key whose hint is at a place of the status line.
+pub fn hint_at(
+    scene: &Scene<'_>,
+    overlay: Option<&Open>,
+    area: Rect,
+    position: Position,
+) -> Option<Action> {
+    if !area.contains(position) || scene.ui.field.is_some() {
+        return None;
+    }
+    let (_, hints) = status_parts(scene, overlay, area);
+    let ends: Vec<(Action, usize)> = hints
+        .iter()
+        .scan(0, |end, hint| {
+            *end += hint.width() + HINT_GAP;
+            Some((hint.action, *end))
+        })
+        .collect();
+    let (_, width) = *ends.last()?;
+    let start = usize::from(area.right()).checked_sub(width)?;
+    let cell = usize::from(position.x).checked_sub(start)?;
+    let (action, _) = ends.into_iter().find(|(_, end)| cell < *end)?;
+    Some(action)
+}
+
+/// Returns the state of the screen in words, and the hints that fit beside it.
+fn status_parts(
+    scene: &Scene<'_>,
+    overlay: Option<&Open>,
+    area: Rect,
+) -> (Line<'static>, Vec<Hint>) {
     let mut left = Line::from(" ");
     for banner in banners(scene) {
         left.push_span(scene.span(Tone::Banner, format!(" {banner} ")));
@@ -352,8 +389,8 @@ pub fn status(scene: &Scene<'_>, overlay: Option<&Open>, area: Rect, buffer: &mu
         }
     });
 
-    let right = hints(scene, overlay, width.saturating_sub(left.width() + 2));
-    ends(left, right, area, buffer);
+    let hints = hints(scene, overlay, width.saturating_sub(left.width() + 2));
+    (left, hints)
 }
 
 /// Returns the number of warnings and errors that the user has not seen, with the key that shows them;
@@ -547,17 +584,41 @@ fn ended_words(run: &Run) -> &'static str {
     }
 }
 
+/// A key with what it does.
+struct Hint {
+    action: Action,
+    spans: [Span<'static>; 2],
+}
+
+impl Hint {
+    fn width(&self) -> usize {
+        self.spans.iter().map(Span::width).sum()
+    }
+}
+
 /// Returns as many hints as fit, the most important first.
-fn hints(scene: &Scene<'_>, overlay: Option<&Open>, cells: usize) -> Line<'static> {
-    let mut line = Line::default();
+fn hints(scene: &Scene<'_>, overlay: Option<&Open>, cells: usize) -> Vec<Hint> {
+    let mut fitting = Vec::new();
+    let mut taken = 0;
     for (action, what) in useful_keys(scene, overlay) {
-        let hint = scene.hint(action, what);
-        let width: usize = hint.iter().map(Span::width).sum();
-        if line.width() + width + 2 > cells {
+        let hint = Hint {
+            action,
+            spans: scene.hint(action, what),
+        };
+        taken += hint.width() + HINT_GAP;
+        if taken > cells {
             break;
         }
-        line.spans.extend(hint);
-        line.push_span(Span::raw("  "));
+        fitting.push(hint);
+    }
+    fitting
+}
+
+fn hint_line(hints: Vec<Hint>) -> Line<'static> {
+    let mut line = Line::default();
+    for hint in hints {
+        line.spans.extend(hint.spans);
+        line.push_span(Span::raw(" ".repeat(HINT_GAP)));
     }
     line
 }

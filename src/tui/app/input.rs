@@ -113,7 +113,15 @@ impl App {
     }
 
     fn click(&mut self, position: Position) {
+        let hint = self.layout().and_then(|layout| {
+            let overlay = self.overlay.as_ref();
+            chrome::hint_at(&self.scene(), overlay, layout.status, position)
+        });
         self.ui.notice = None;
+        if let Some(action) = hint {
+            self.run_action(action);
+            return;
+        }
 
         if let Some(open) = &self.overlay {
             let rows = open.rows_area(self.size);

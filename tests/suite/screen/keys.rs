@@ -263,6 +263,27 @@ fn copying_says_what_was_copied() {
 }
 
 #[test]
+fn a_click_on_a_hint_of_the_status_line_does_what_its_key_does() {
+    let mut screen = answered();
+    screen.press("esc");
+    let text = screen.text(200, 60);
+    let status = text.lines().last().expect("a status line");
+    let at = status.find("palette").expect("the hint");
+    let start = status[..at].chars().count() as u16;
+    let end = start + "palette".len() as u16;
+    // its last cell, and the gap behind it
+    for column in [end - 1, end] {
+        screen.app.handle(&Input::Mouse(MouseEvent {
+            kind: MouseEventKind::Down(MouseButton::Left),
+            column,
+            row: 59,
+            modifiers: KeyModifiers::NONE,
+        }));
+        screen.shows("rewrite follow ups").press("esc");
+    }
+}
+
+#[test]
 fn the_mouse_focuses_selects_and_scrolls() {
     let mut screen = answered();
     let mouse = |kind, column, row| {
