@@ -93,6 +93,33 @@ pub struct ModelCard {
     pub prefixes: Prefixes,
 }
 
+impl ModelCard {
+    /// A model of which only the role is known.
+    pub fn unknown(role: ModelRole) -> Self {
+        Self {
+            role,
+            name: String::new(),
+            file: String::new(),
+            file_bytes: 0,
+            fingerprint: String::new(),
+            architecture: String::new(),
+            quantisation: String::new(),
+            parameters: 0,
+            layers: 0,
+            gpu_layers: 0,
+            device: String::new(),
+            device_bytes: 0,
+            width: 0,
+            context_tokens: 0,
+            chat_template: String::new(),
+            template_fallback: String::new(),
+            practice: false,
+            server: String::new(),
+            prefixes: Prefixes::default(),
+        }
+    }
+}
+
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "serde passes a reference"

@@ -526,25 +526,18 @@ mod tests {
         let role = crate::event::ModelRole::Embedder;
         let text = || "directions".to_owned();
         let card = ModelCard {
-            role,
             name: text(),
             file: text(),
-            file_bytes: 0,
             fingerprint: text(),
             architecture: text(),
             quantisation: text(),
-            parameters: 0,
-            layers: 0,
-            gpu_layers: 0,
             device: text(),
-            device_bytes: 0,
             width: 32,
             context_tokens: 512,
             chat_template: text(),
             template_fallback: text(),
             server: text(),
-            practice: false,
-            prefixes: crate::event::Prefixes::default(),
+            ..ModelCard::unknown(role)
         };
         Directions { card, calls: 0 }
     }

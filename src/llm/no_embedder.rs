@@ -1,7 +1,7 @@
 //! Stands in for the embedder where nothing compares vectors.
 
 use super::{Embedder, LlmError};
-use crate::event::{ModelCard, ModelRole, Prefixes};
+use crate::event::{ModelCard, ModelRole};
 
 /// An embedder that computes nothing: BM25 search needs no vectors.
 #[derive(Debug, Clone)]
@@ -14,25 +14,8 @@ impl NoEmbedder {
     pub fn new(file: &str) -> Self {
         Self {
             card: ModelCard {
-                role: ModelRole::Embedder,
-                name: String::new(),
                 file: file.to_owned(),
-                file_bytes: 0,
-                fingerprint: String::new(),
-                architecture: String::new(),
-                quantisation: String::new(),
-                parameters: 0,
-                layers: 0,
-                gpu_layers: 0,
-                device: String::new(),
-                device_bytes: 0,
-                width: 0,
-                context_tokens: 0,
-                chat_template: String::new(),
-                template_fallback: String::new(),
-                server: String::new(),
-                practice: false,
-                prefixes: Prefixes::default(),
+                ..ModelCard::unknown(ModelRole::Embedder)
             },
         }
     }

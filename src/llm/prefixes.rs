@@ -151,25 +151,17 @@ mod tests {
 
     fn card(name: &str, architecture: &str) -> ModelCard {
         ModelCard {
-            role: ModelRole::Embedder,
             name: name.to_owned(),
             file: "sha256-6b86b273".to_owned(),
             file_bytes: 1,
             fingerprint: "f".to_owned(),
             architecture: architecture.to_owned(),
-            quantisation: String::new(),
             parameters: 1,
             layers: 1,
-            gpu_layers: 0,
             device: "CPU".to_owned(),
-            device_bytes: 0,
             width: 1,
             context_tokens: 1,
-            chat_template: String::new(),
-            template_fallback: String::new(),
-            server: String::new(),
-            practice: false,
-            prefixes: Prefixes::default(),
+            ..ModelCard::unknown(ModelRole::Embedder)
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::http::{Access, host};
 use crate::event::Advice;
-use crate::llm::server::certificates::UnusableCertificates;
+use crate::llm::server::connection::UnusableCertificates;
 use crate::story::words;
 
 /// Why a model was not downloaded.

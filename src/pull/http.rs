@@ -8,11 +8,10 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use ureq::Agent;
 use ureq::http::Response;
-use ureq::tls::TlsConfig;
 
 use super::PullError;
 use super::meter::Meter;
-use crate::llm::server::certificates;
+use crate::llm::server::connection;
 
 const CONNECTING: Duration = Duration::from_secs(20);
 /// Time between two looks at whether the user stopped the pull.
@@ -95,17 +94,7 @@ impl Client {
     /// # Errors
     /// When `SSL_CERT_FILE` names a file that holds no certificates.
     pub fn new(access: Access, patience: Duration) -> Result<Self, PullError> {
-        let tls = TlsConfig::builder()
-            .root_certs(certificates::root()?)
-            .build();
-        let agent = Agent::config_builder()
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .tls_config(tls)
-            .timeout_connect(Some(CONNECTING.min(patience)))
-            .timeout_recv_response(Some(patience))
-            .timeout_per_read(Some(patience))
-            .user_agent(concat!("ragscope/", env!("CARGO_PKG_VERSION")))
+        let agent = connection::config(CONNECTING, patience)?
             .build()
             .new_agent();
         Ok(Self { agent, access })

@@ -678,6 +678,7 @@ fn stage(stage: Stage) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::ModelRole;
 
     #[test]
     fn numbers_are_readable() {
@@ -700,13 +701,13 @@ mod tests {
     #[test]
     fn a_device_is_named_with_its_layers_and_memory() {
         let card = |device: &str, gpu_layers: u32, device_bytes: u64| -> ModelCard {
-            let card = serde_json::json!({
-                "role": "generator", "name": "", "file": "", "file_bytes": 0, "fingerprint": "",
-                "architecture": "", "quantisation": "", "parameters": 0, "layers": 32, "width": 0,
-                "context_tokens": 0, "chat_template": "",
-                "device": device, "gpu_layers": gpu_layers, "device_bytes": device_bytes,
-            });
-            serde_json::from_value(card).expect("a card")
+            ModelCard {
+                layers: 32,
+                gpu_layers,
+                device: device.to_owned(),
+                device_bytes,
+                ..ModelCard::unknown(ModelRole::Generator)
+            }
         };
         assert_eq!(device(&card("CPU", 0, 0)), "CPU");
         assert_eq!(

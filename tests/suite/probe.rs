@@ -25,7 +25,6 @@ fn settings() -> ProbeSettings {
 
 fn generator() -> ModelCard {
     ModelCard {
-        role: ModelRole::Generator,
         name: "small".to_owned(),
         file: "small.gguf".to_owned(),
         file_bytes: 1,
@@ -34,16 +33,11 @@ fn generator() -> ModelCard {
         quantisation: "F16".to_owned(),
         parameters: 1,
         layers: 3,
-        gpu_layers: 0,
         device: "CPU".to_owned(),
-        device_bytes: 0,
         width: 4,
         context_tokens: 64,
         chat_template: "gguf".to_owned(),
-        template_fallback: String::new(),
-        server: String::new(),
-        practice: false,
-        prefixes: ragscope::event::Prefixes::default(),
+        ..ModelCard::unknown(ModelRole::Generator)
     }
 }
 

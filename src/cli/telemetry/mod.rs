@@ -16,6 +16,8 @@ use ureq::Agent;
 
 use crate::config::Config;
 use crate::event::{Event, Problem, Record, RunEvent};
+use crate::llm::LlmError;
+use crate::llm::server::connection;
 
 use spans::Content;
 
@@ -53,17 +55,17 @@ impl Exporter {
     /// Starts the exporter of these settings; `None` where it is off.
     ///
     /// # Errors
-    /// An endpoint that is no URL, headers that are none, a thread that cannot be started.
+    /// An endpoint that is no URL, headers that are none, certificates of `SSL_CERT_FILE` that cannot be
+    /// used, a thread that cannot be started.
     pub fn start(config: &Config) -> Result<Option<Self>, Problem> {
         let endpoint = config.telemetry.otlp_endpoint.trim();
         if endpoint.is_empty() {
             return Ok(None);
         }
         let receiver = Destination {
-            agent: Agent::config_builder()
+            agent: connection::config(PATIENCE, PATIENCE)
+                .map_err(LlmError::from)?
                 .timeout_global(Some(PATIENCE))
-                .http_status_as_error(false)
-                .user_agent(concat!("ragscope/", env!("CARGO_PKG_VERSION")))
                 .build()
                 .new_agent(),
             url: url(endpoint)?,

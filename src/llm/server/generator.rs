@@ -11,7 +11,7 @@ use super::error::ServerError;
 use super::http::{Called, Client, Request};
 use super::native::{self, Native, Props, lacks_probabilities, read};
 use super::reply::Reply;
-use super::{Capabilities, empty_card};
+use super::{Capabilities, file_name, named_card};
 use crate::config::{GeneratorSettings, ServerSettings};
 use crate::event::{CallUsage, Flow, ModelCard, ModelRole, StopFlag, elapsed_us, saturating_u32};
 use crate::llm::bundled;
@@ -116,8 +116,8 @@ impl ServerGenerator {
                 let native = Native::new(&client, props, &model.id, settings)?;
                 card.context_tokens = native.context_tokens;
                 card.quantisation.clone_from(&props.model_ftype);
-                let file = props.model_path.rsplit(['/', '\\']).next();
-                if let Some(file) = file.filter(|file| !file.is_empty()) {
+                let file = file_name(&props.model_path);
+                if !file.is_empty() {
                     file.clone_into(&mut card.file);
                 }
                 card.practice = bundled::listed().iter().any(|one| one.file == card.file);
@@ -320,10 +320,7 @@ fn try_chat(client: &Client, model: &Listed) -> Result<(Chat, Capabilities), Llm
 /// Describes a model of a server.
 fn card(client: &Client, model: &Listed) -> ModelCard {
     let meta = model.meta.clone().unwrap_or_default();
-    let name = model.id.rsplit(['/', '\\']).next().unwrap_or(&model.id);
     ModelCard {
-        name: name.to_owned(),
-        file: name.to_owned(),
         file_bytes: meta.size,
         fingerprint: blake3::hash(format!("{} {}", model.id, meta.n_params).as_bytes())
             .to_hex()
@@ -332,7 +329,7 @@ fn card(client: &Client, model: &Listed) -> ModelCard {
         width: meta.n_embd,
         context_tokens: model.max_model_len.unwrap_or(meta.n_ctx),
         chat_template: "server".to_owned(),
-        ..empty_card(ModelRole::Generator, &client.host())
+        ..named_card(ModelRole::Generator, &client.host(), &model.id)
     }
 }
 

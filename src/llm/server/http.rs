@@ -11,10 +11,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use ureq::Agent;
 use ureq::http::Response;
-use ureq::tls::TlsConfig;
 
 use super::address::{Address, Key};
-use super::certificates;
+use super::connection;
 use super::error::ServerError;
 use crate::config::ServerSettings;
 use crate::event::StopFlag;
@@ -550,18 +549,8 @@ fn message(error: &Value) -> String {
 
 fn agent(address: &Address, settings: &ServerSettings) -> Result<Agent, LlmError> {
     let patience = Duration::from_secs(u64::from(settings.timeout_seconds));
-    let tls = TlsConfig::builder()
-        .root_certs(certificates::root()?)
-        .build();
-    let mut config = Agent::config_builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .tls_config(tls)
-        .timeout_connect(Some(CONNECTING.min(patience)))
-        .timeout_recv_response(Some(patience))
-        .timeout_per_read(Some(patience))
-        .max_idle_connections_per_host(settings.parallel.max(1) as usize)
-        .user_agent(concat!("ragscope/", env!("CARGO_PKG_VERSION")));
+    let mut config = connection::config(CONNECTING, patience)?
+        .max_idle_connections_per_host(settings.parallel.max(1) as usize);
     if address.is_loopback() {
         config = config.proxy(None);
     }

@@ -5,7 +5,7 @@
 
 mod error;
 mod address;
-pub mod certificates;
+pub mod connection;
 mod http;
 mod reply;
 mod native;
@@ -19,7 +19,7 @@ pub use vectors::{ServerEmbedder, ServerReranker};
 
 use serde::Serialize;
 
-use crate::event::{ModelCard, ModelRole, Prefixes};
+use crate::event::{ModelCard, ModelRole};
 
 /// What a server can do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -66,27 +66,18 @@ impl Capabilities {
     }
 }
 
-/// Describes a model of which only the server is known.
-fn empty_card(role: ModelRole, host: &str) -> ModelCard {
+/// Describes a model by the name or path that its server gives it, without the folders.
+fn named_card(role: ModelRole, host: &str, model: &str) -> ModelCard {
+    let name = file_name(model);
     ModelCard {
-        role,
-        name: String::new(),
-        file: String::new(),
-        file_bytes: 0,
-        fingerprint: String::new(),
-        architecture: String::new(),
-        quantisation: String::new(),
-        parameters: 0,
-        layers: 0,
-        gpu_layers: 0,
+        name: name.to_owned(),
+        file: name.to_owned(),
         device: host.to_owned(),
-        device_bytes: 0,
-        width: 0,
-        context_tokens: 0,
-        chat_template: String::new(),
-        template_fallback: String::new(),
-        practice: false,
-        prefixes: Prefixes::default(),
-        server: String::new(),
+        ..ModelCard::unknown(role)
     }
+}
+
+/// Returns the last part of a path on the server, whose separators may not be those of this machine.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }

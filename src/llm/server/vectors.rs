@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::empty_card;
 use super::error::ServerError;
 use super::generator::listed;
 use super::http::{Client, Request};
+use super::named_card;
 use super::native::read;
 use crate::config::{EmbedderSettings, RerankerSettings, ServerSettings};
 use crate::event::{ModelCard, ModelRole, StopFlag};
@@ -36,16 +36,6 @@ struct Vector {
     embedding: Vec<f32>,
 }
 
-/// Describes a model by the name that its server gives it, without the folders.
-fn named_card(role: ModelRole, client: &Client, model: &str) -> ModelCard {
-    let name = model.rsplit(['/', '\\']).next().unwrap_or(model);
-    ModelCard {
-        name: name.to_owned(),
-        file: name.to_owned(),
-        ..empty_card(role, &client.host())
-    }
-}
-
 impl ServerEmbedder {
     /// Connects to the server of the settings.
     ///
@@ -59,7 +49,7 @@ impl ServerEmbedder {
         let client = Client::new(&settings.url, &settings.key, server, stop)?;
         let model = listed(&client, &settings.served_model)?.id;
         let mut embedder = Self {
-            card: named_card(ModelRole::Embedder, &client, &model),
+            card: named_card(ModelRole::Embedder, &client.host(), &model),
             client,
             model,
         };
@@ -173,7 +163,7 @@ impl ServerReranker {
         let reranker = Self {
             card: ModelCard {
                 server: "relevance scores".to_owned(),
-                ..named_card(ModelRole::Reranker, &client, &model)
+                ..named_card(ModelRole::Reranker, &client.host(), &model)
             },
             client,
             model,

@@ -93,25 +93,15 @@ pub struct WordEmbedder {
 impl WordEmbedder {
     pub fn new(fingerprint: &str) -> Self {
         let card = ModelCard {
-            role: ModelRole::Embedder,
             name: "words".into(),
             file: "words".into(),
-            file_bytes: 0,
             fingerprint: fingerprint.into(),
             architecture: "none".into(),
             quantisation: "none".into(),
-            parameters: 0,
-            layers: 0,
-            gpu_layers: 0,
             device: "CPU".into(),
-            device_bytes: 0,
             width: WIDTH as u32,
             context_tokens: 512,
-            chat_template: String::new(),
-            template_fallback: String::new(),
-            server: String::new(),
-            practice: false,
-            prefixes: ragscope::event::Prefixes::default(),
+            ..ModelCard::unknown(ModelRole::Embedder)
         };
         Self {
             card,

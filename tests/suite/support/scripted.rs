@@ -413,18 +413,13 @@ fn hash(text: &str) -> u64 {
 
 fn card(role: ModelRole, width: u32, context_tokens: u32) -> ModelCard {
     ModelCard {
-        role,
         name: "scripted".to_owned(),
         file: "scripted".to_owned(),
-        file_bytes: 0,
         fingerprint: format!("scripted-{width}"),
         architecture: "scripted".to_owned(),
         quantisation: "none".to_owned(),
-        parameters: 0,
         layers: 1,
-        gpu_layers: 0,
         device: "CPU".to_owned(),
-        device_bytes: 0,
         width,
         context_tokens,
         chat_template: if role == ModelRole::Generator {
@@ -432,9 +427,6 @@ fn card(role: ModelRole, width: u32, context_tokens: u32) -> ModelCard {
         } else {
             String::new()
         },
-        template_fallback: String::new(),
-        server: String::new(),
-        practice: false,
-        prefixes: ragscope::event::Prefixes::default(),
+        ..ModelCard::unknown(role)
     }
 }
