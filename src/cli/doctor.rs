@@ -11,7 +11,7 @@ use crate::config::{Config, Layers, Paths, assets_folder};
 use crate::engine::{LINKER_ADVICE, sentence_model};
 use crate::event::{Flow, ModelCard, ModelRole, Problem, StopFlag, harmless};
 use crate::files;
-use crate::index::{Health, health};
+use crate::index::{Health, health, remote_health};
 use crate::llm::bundled::listed;
 use crate::llm::memory::{machine_memory, shortage};
 use crate::llm::rpc::RpcWorker;
@@ -114,6 +114,7 @@ pub fn run(
         Err(error) => checks.push(Check::wrong("llama.cpp", error)),
     }
     checks.extend(indexes(paths));
+    checks.extend(config.iter().filter_map(engine));
     checks.push(terminal());
     print(&checks, out)?;
     Ok(if checks.iter().any(|check| check.state == State::Wrong) {
@@ -514,6 +515,36 @@ fn indexes(paths: &Paths) -> Vec<Check> {
         )];
     }
     found.into_iter().map(index).collect()
+}
+
+/// Checks the engine of an index on other machines: whether it can be reached, and what it holds.
+fn engine(config: &Config) -> Option<Check> {
+    let what = "index engine";
+    let shown = |engine: &str| format!("{engine} at {}", config.index.url);
+    Some(match remote_health(&config.index) {
+        Ok(None) => return None,
+        Ok(Some(health)) => {
+            let found = format!(
+                "{}: collection {}, {}, {}, {}",
+                shown(&health.version),
+                health.collection,
+                words::counted(health.parts as u64, "part"),
+                words::counted(health.documents, "document"),
+                words::counted(health.chunks, "chunk"),
+            );
+            if health.is_open {
+                let advice = "let the server offer TLS, and take sslmode=disable or http:// out of index.url";
+                Check::poor(
+                    what,
+                    format!("{found}; what is sent is not encrypted"),
+                    advice,
+                )
+            } else {
+                Check::good(what, found)
+            }
+        }
+        Err(error) => Check::wrong(what, error),
+    })
 }
 
 fn index(health: Health) -> Check {

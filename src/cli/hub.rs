@@ -15,6 +15,7 @@ use crate::event::{
     Advice, Command, Event, Operation, Outcome, Problem, Record, RunEvent, RunUsage, SESSION,
     SessionEvent, StopFlag, elapsed_us,
 };
+use crate::index::is_address;
 use crate::trace::{Recorder, list_runs, name_thread, read_run, thread_names};
 
 use super::downloads::Downloads;
@@ -132,7 +133,8 @@ impl Commands {
 
     /// Has the indexes follow these folders from now on, and no longer those before.
     fn follow(&self, folders: &[PathBuf]) {
-        let watchers = folders.iter().filter_map(|folder| self.watcher(folder));
+        let watched = folders.iter().filter(|folder| !is_address(folder));
+        let watchers = watched.filter_map(|folder| self.watcher(folder));
         let watchers = watchers.collect();
         *self.watchers.lock().unwrap_or_else(PoisonError::into_inner) = watchers;
     }

@@ -45,7 +45,7 @@ impl Work<'_> {
         let report = self
             .run(|worker, publish| worker.link(&[], rebuild, publish))?
             .ok_or(Stopped::Interrupted)?;
-        let all = self.worker.documents();
+        let all = self.run(|worker, _| worker.documents())?;
         let wanted: Vec<&str> = match document.as_deref() {
             Some(document) if all.iter().any(|known| known == document) => vec![document],
             Some(document) => {

@@ -10,7 +10,7 @@ use crate::engine::{Calibration, ProbeQuestion, Publish, TrainedProbe, Worker, W
 use crate::event::{
     Advice as _, Ask, Event, IndexReport, Outcome, RunEvent, SessionEvent, Thread, harmless,
 };
-use crate::index::IndexError;
+use crate::index::{IndexError, is_address};
 use crate::story::text::one_line;
 use crate::story::words::{self, LOST};
 use crate::story::{PassageTrace, Run, TraceRow};
@@ -77,7 +77,7 @@ impl<'a> Work<'a> {
         let (sender, changes) = channel();
         // started first: a change while a folder is being indexed is not lost
         let mut watchers = Vec::new();
-        for folder in folders {
+        for folder in folders.iter().filter(|folder| !is_address(folder)) {
             let sender = sender.clone();
             watchers.extend(Watcher::start(folder, watch, move || {
                 sender.send(()).is_ok()
@@ -349,6 +349,9 @@ const MIN_SIMILARITY: f64 = 0.8;
 /// # Errors
 /// When it is missing or a file; the advice names a command with a similar name.
 pub fn check_folder(folder: &Path) -> Result<(), Failure> {
+    if is_address(folder) {
+        return Ok(());
+    }
     let shown = folder.display();
     match folder.metadata() {
         Ok(about) if about.is_dir() => Ok(()),
@@ -382,7 +385,7 @@ pub(super) fn check_asked(folders: &[PathBuf], question: &str) -> Result<(), Fai
     }
 
     for (at, folder) in folders.iter().enumerate() {
-        if at > 0 && !folder.exists() {
+        if at > 0 && !folder.exists() && !is_address(folder) {
             return Err(Failure::new(
                 format!(
                     "cannot open the folder {} (it does not exist)",

@@ -22,6 +22,13 @@ macro_rules! choices {
 }
 
 choices! {
+    /// What holds the chunks, the vectors and the words of a corpus.
+    IndexEngine {
+        /// Files of this machine.
+        Local = "local",
+        /// A PostgreSQL database with the extension pgvector.
+        Postgres = "postgres",
+    }
     /// When the generator uses flash attention.
     FlashAttention {
         /// Everywhere but on the CPU for models with narrow heads, where it is slower.

@@ -15,6 +15,7 @@ mod filter;
 mod layers;
 mod names;
 mod location;
+mod secret;
 mod paths;
 pub mod prompts;
 
@@ -29,5 +30,6 @@ pub use names::{names_with_own, nearest};
 pub use paths::libraries_folder;
 pub use paths::{Paths, assets_folder, demo_corpus, demo_folder};
 pub use presets::{preset_doc, preset_names, presets_table};
+pub use secret::Secret;
 pub use settings::*;
 pub use value::Choice;

@@ -152,6 +152,22 @@ settings! {
         max_characters: u32 = 0, in 0..=1_000_000;
     }
 
+    /// Where the corpus is searched.
+    index: IndexSettings, for Start {
+        /// What holds the chunks, the vectors and the words of the corpus.
+        engine: IndexEngine = IndexEngine::Local;
+        /// Address of the engine, without a password: postgres://USER@HOST:5432/DATABASE.
+        url: String = String::new();
+        /// Where the password or the key for it is: env:NAME or file:PATH; empty for none.
+        key: String = String::new();
+        /// Name of the corpus there, in lower-case letters, digits and underscores; folders of several
+        /// machines that are indexed under one name are one corpus.
+        collection: String = "ragscope".to_owned();
+        /// Name of this folder's part of that corpus; empty takes the name of the folder, if no other
+        /// machine or folder has it. A name that is set may be another machine's, and replaces its part.
+        part: String = String::new();
+    }
+
     /// Questions that continue a thread.
     thread: ThreadSettings {
         /// Whether a follow-up question is rewritten to stand alone.

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use super::lexical::Lexical;
 use super::names::{MAX_FOLDERS, Names};
 use super::passage_trace::trace_passage;
+use super::progress::Progress;
+use super::remote::{self, Remote};
 use super::retrieval::{self, Part, Query};
 use super::{ChunkLinks, Index, IndexError, LinkRecipe, LinkedState, Rechunked, Search, Update};
-use crate::config::{Config, CorpusSettings, RetrieverSettings};
+use crate::config::{Config, CorpusSettings, IndexSettings, RetrieverSettings};
 use crate::corpus::{SemanticSplit, TokenCounter};
 use crate::event::{
     ChunkText, CorpusCard, Flow, IndexReport, NeighbouringSentences, Retrieval, SessionEvent,
@@ -20,6 +22,8 @@ use crate::llm::{Embedder, LlmError, Random};
 pub struct Collection {
     folders: Vec<OpenFolder>,
     covered: Vec<CoveredFolder>,
+    /// What is searched in the place of the indexes of this machine.
+    remote: Option<Remote>,
 }
 
 /// A folder that is not indexed by itself, because a folder that is open with it holds it.
@@ -34,6 +38,8 @@ pub struct CoveredFolder {
 struct OpenFolder {
     index: Index,
     names: Names,
+    /// The part that it is of a corpus on other machines.
+    part: remote::Part,
     /// Whether it was reported that another process writes the index.
     is_use_reported: bool,
 }
@@ -48,7 +54,7 @@ impl Plan {
     /// Plans the opening of these folders, in the order in which they are named.
     fn of(folders: &[PathBuf]) -> Result<Self, IndexError> {
         let mut named: Vec<(&PathBuf, PathBuf)> = Vec::new();
-        for folder in folders {
+        for folder in folders.iter().filter(|folder| !remote::is_address(folder)) {
             let canonical = canonical(folder)?;
             if named.iter().all(|(_, known)| *known != canonical) {
                 named.push((folder, canonical));
@@ -95,12 +101,14 @@ impl Plan {
             folders.push(OpenFolder {
                 index: open(&folder)?,
                 names,
+                part: remote::Part::default(),
                 is_use_reported: false,
             });
         }
         Ok(Collection {
             folders,
             covered: self.covered,
+            remote: None,
         })
     }
 }
@@ -120,6 +128,40 @@ impl Collection {
     /// As [`Index::open`], for the first folder that fails; more than 256 folders.
     pub fn open(folders: &[PathBuf], indexes: &Path) -> Result<Self, IndexError> {
         Plan::of(folders)?.open(|folder| Index::open(folder, indexes))
+    }
+
+    /// Connects to the index that the settings name, or that an address among `folders` is, and searches
+    /// there from now on. The indexes of the folders stay what updates work on.
+    ///
+    /// # Errors
+    /// Settings that cannot be used; an engine that cannot be reached or read.
+    pub fn connect(
+        mut self,
+        settings: &IndexSettings,
+        folders: &[PathBuf],
+    ) -> Result<Self, IndexError> {
+        let addresses = folders.iter().map(PathBuf::as_path);
+        let addresses = addresses.filter(|folder| remote::is_address(folder));
+        let settings = remote::with_address(settings, addresses)?;
+        self.remote = Remote::connect(&settings)?;
+
+        let is_alone = self.folders.len() == 1;
+        for OpenFolder { index, part, .. } in &mut self.folders {
+            index.is_searched = self.remote.is_none();
+            *part = remote::Part::of(&index.canonical, &settings.part, is_alone);
+        }
+        self.name_parts();
+        Ok(self)
+    }
+
+    /// Gives the folders their names in the corpus on other machines.
+    fn name_parts(&mut self) {
+        let Some(remote) = &self.remote else { return };
+        for folder in &mut self.folders {
+            if let Some(names) = remote.names_of(&folder.part.name) {
+                folder.names = names;
+            }
+        }
     }
 
     /// Deletes the indexes of these folders with their vectors, and begins empty ones. Nothing is
@@ -160,7 +202,12 @@ impl Collection {
 
     /// Returns the index that holds a document, with the path of the document inside its folder.
     fn holder<'c, 'p>(&'c self, document: &'p str) -> Option<(&'c OpenFolder, &'p str)> {
-        let inside = |folder: &'c OpenFolder| Some((folder, folder.names.own_document(document)?));
+        let inside = |folder: &'c OpenFolder| {
+            let path = folder.names.own_document(document)?;
+            // paths of a part without a name of its own begin with anything
+            let is_own = self.remote.is_none() || folder.index.has_document(path);
+            is_own.then_some((folder, path))
+        };
         self.folders.iter().find_map(inside)
     }
 
@@ -177,7 +224,10 @@ impl Collection {
         publish: &mut dyn FnMut(SessionEvent) -> Flow,
     ) -> Result<Update, IndexError> {
         let before = self.generation();
-        let updated = self.update_each(config, embedder, counter, publish);
+        let updated = match self.update_each(config, embedder, counter, publish) {
+            Ok(Update::Finished(report)) => self.push(*report, publish),
+            updated => updated,
+        };
 
         if !matches!(updated, Ok(Update::Finished(_))) && self.generation() != before {
             // part of the work is published; a second stop changes nothing now
@@ -185,6 +235,49 @@ impl Collection {
             let _ = publish(SessionEvent::CorpusOpened { corpus });
         }
         updated
+    }
+
+    /// Returns the report of a corpus of which no folder is on this machine.
+    fn nothing_to_do(&self) -> IndexReport {
+        let corpus = self.card();
+        IndexReport {
+            unchanged: corpus.documents,
+            corpus,
+            added: 0,
+            changed: 0,
+            removed: 0,
+            updated: Vec::new(),
+            embedded: 0,
+            reused: 0,
+            neighbours: None,
+            skipped: Vec::new(),
+            noted: Vec::new(),
+            wall_ms: 0,
+        }
+    }
+
+    /// Sends what changed to the corpus on other machines, if that is what is searched.
+    fn push(
+        &mut self,
+        mut report: IndexReport,
+        publish: &mut dyn FnMut(SessionEvent) -> Flow,
+    ) -> Result<Update, IndexError> {
+        if let Some(remote) = &self.remote {
+            let mut progress = Progress::new(publish);
+            for OpenFolder { index, part, .. } in &self.folders {
+                match remote.push(index, part, &mut progress) {
+                    Ok(()) => {}
+                    Err(IndexError::Embedder(LlmError::Stopped)) => {
+                        return Ok(Update::Interrupted);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            remote.refresh()?;
+            self.name_parts();
+            report.corpus = self.card();
+        }
+        Ok(Update::Finished(Box::new(report)))
     }
 
     fn update_each(
@@ -207,6 +300,9 @@ impl Collection {
             }
         }
 
+        if self.folders.is_empty() && self.remote.is_some() {
+            reports.push(self.nothing_to_do());
+        }
         let Some(mut report) = reports.into_iter().reduce(sum) else {
             return Err(IndexError::InUse {
                 folder: self.card().folder,
@@ -224,8 +320,12 @@ impl Collection {
     /// # Errors
     /// A folder that cannot be walked.
     pub fn is_current(&self, settings: &CorpusSettings) -> Result<bool, IndexError> {
-        for folder in &self.folders {
-            if !folder.index.is_current(settings)? {
+        for OpenFolder { index, part, .. } in &self.folders {
+            let is_sent = self.remote.as_ref().is_none_or(|remote| {
+                let manifest = index.pointer.as_ref().map(|pointer| &pointer.manifest);
+                manifest.is_some_and(|manifest| remote.holds(&part.name, manifest))
+            });
+            if !is_sent || !index.is_current(settings)? {
                 return Ok(false);
             }
         }
@@ -234,19 +334,28 @@ impl Collection {
 
     /// Returns whether any index has no vectors: only its words can be searched.
     pub fn lacks_vectors(&self) -> bool {
+        if let Some(remote) = &self.remote {
+            return remote.lacks_vectors();
+        }
         self.folders
             .iter()
             .any(|folder| folder.index.lacks_vectors())
     }
 
-    /// Returns whether no index has vectors: those of new folders are empty.
+    /// Returns whether no index has vectors: those of new folders are empty. A corpus on other machines
+    /// is sent once, with its vectors.
     pub fn has_no_vectors(&self) -> bool {
-        self.folders
-            .iter()
-            .all(|OpenFolder { index, .. }| !index.card().is_indexed() || index.lacks_vectors())
+        let mut folders = self.folders.iter();
+        self.remote.is_none()
+            && folders
+                .all(|OpenFolder { index, .. }| !index.card().is_indexed() || index.lacks_vectors())
     }
 
     fn generation(&self) -> u64 {
+        if let Some(remote) = &self.remote {
+            let [_, _, generations] = remote.counts();
+            return generations;
+        }
         let generations = self.folders.iter();
         generations
             .map(|folder| folder.index.card().generation)
@@ -258,6 +367,9 @@ impl Collection {
     /// # Errors
     /// Files of an index that cannot be read.
     pub fn sample(&self, count: usize, random: &mut Random) -> Result<Vec<ChunkText>, IndexError> {
+        if let Some(remote) = &self.remote {
+            return Ok(remote.sample(count, random)?);
+        }
         let mut chunks = Vec::new();
         for part in self.parts() {
             let generation = part.index.generation.iter();
@@ -294,7 +406,10 @@ impl Collection {
         query: Query<'_>,
         settings: &RetrieverSettings,
     ) -> Result<Vec<TracedChunk>, IndexError> {
-        trace_passage(&self.parts(), phrase, query, settings)
+        match &self.remote {
+            Some(remote) => Ok(remote.trace_passage(phrase, query, settings)?),
+            None => trace_passage(&self.parts(), phrase, query, settings),
+        }
     }
 
     /// Reads a document, as [`Index::source`] does.
@@ -303,6 +418,9 @@ impl Collection {
     /// A path that is not in an index; a file that can no longer be read as text.
     pub fn source(&self, document: &str, lines: [u32; 2]) -> Result<Source, IndexError> {
         let Some((folder, path)) = self.holder(document) else {
+            if let Some(remote) = &self.remote {
+                return Err(remote.elsewhere(document).into());
+            }
             return Err(IndexError::UnknownDocument {
                 document: document.to_owned(),
                 folder: self.card().folder,
@@ -365,13 +483,19 @@ impl Collection {
     }
 
     /// Returns the documents, by path.
-    pub fn documents(&self) -> Vec<String> {
+    ///
+    /// # Errors
+    /// An index on other machines that cannot be read.
+    pub fn documents(&self) -> Result<Vec<String>, IndexError> {
+        if let Some(remote) = &self.remote {
+            return Ok(remote.documents()?);
+        }
         let named = |folder: &OpenFolder| {
             let documents = folder.index.documents().into_iter();
             let documents = documents.map(|path| folder.names.document(&path));
             documents.collect::<Vec<_>>()
         };
-        self.folders.iter().flat_map(named).collect()
+        Ok(self.folders.iter().flat_map(named).collect())
     }
 }
 
@@ -430,10 +554,16 @@ impl Search for Collection {
             vector,
             embedder,
         };
-        retrieval::search(&self.parts(), query, settings)
+        match &self.remote {
+            Some(remote) => Ok(remote.search(query, settings)?),
+            None => retrieval::search(&self.parts(), query, settings),
+        }
     }
 
-    fn vectors(&self, chunks: &[u64]) -> Vec<Option<Vec<f32>>> {
+    fn vectors(&self, chunks: &[u64]) -> Result<Vec<Option<Vec<f32>>>, IndexError> {
+        if let Some(remote) = &self.remote {
+            return Ok(remote.vectors(chunks)?);
+        }
         let parts = self.parts();
         let vector = |chunk: &u64| {
             let of_part = |part: &Part<'_>| {
@@ -442,7 +572,7 @@ impl Search for Collection {
             };
             parts.iter().find_map(of_part)
         };
-        chunks.iter().map(vector).collect()
+        Ok(chunks.iter().map(vector).collect())
     }
 
     fn rechunk(
@@ -457,7 +587,10 @@ impl Search for Collection {
             let Some((folder, path)) = self.holder(document) else {
                 rechunked.push(Rechunked {
                     document: (*document).to_owned(),
-                    chunks: Err("it is in none of the open folders".to_owned()),
+                    chunks: Err(match &self.remote {
+                        Some(remote) => remote.elsewhere(document).to_string(),
+                        None => "it is in none of the open folders".to_owned(),
+                    }),
                     sentences: 0,
                     is_cached: false,
                 });
@@ -471,6 +604,9 @@ impl Search for Collection {
     }
 
     fn document(&self, path: &str) -> Result<Vec<ChunkText>, IndexError> {
+        if let Some(remote) = &self.remote {
+            return Ok(remote.document(path)?);
+        }
         let Some((folder, path)) = self.holder(path) else {
             return Ok(Vec::new());
         };
@@ -495,7 +631,23 @@ impl Search for Collection {
             .iter()
             .map(|folder| folder.index.card())
             .collect();
-        let folders: Vec<String> = cards.iter().map(|card| card.folder.clone()).collect();
+        let mut folders: Vec<String> = cards.iter().map(|card| card.folder.clone()).collect();
+        if let Some(remote) = &self.remote {
+            let [documents, chunks, generation] = remote.counts();
+            if folders.is_empty() {
+                folders.push(remote.address().to_owned());
+            }
+            return CorpusCard {
+                folder: folders.join(", "),
+                folders: Vec::new(),
+                documents,
+                chunks,
+                generation,
+                read_only: cards.iter().any(|card| card.read_only),
+                demo: !cards.is_empty() && cards.iter().all(|card| card.demo),
+                words_only: remote.lacks_vectors(),
+            };
+        }
         CorpusCard {
             folder: folders.join(", "),
             documents: cards.iter().map(|card| card.documents).sum(),

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use super::remote::RemoteError;
 use crate::corpus::CorpusError;
 use crate::event::Advice;
 use crate::llm::LlmError;
@@ -32,6 +33,9 @@ pub enum IndexError {
     Read { file: String, reason: String },
     #[error("{document} is not in the index of {folder}")]
     UnknownDocument { document: String, folder: String },
+    /// The index of other machines.
+    #[error(transparent)]
+    Remote(RemoteError),
     #[error(transparent)]
     Corpus(#[from] CorpusError),
     #[error(transparent)]
@@ -54,6 +58,7 @@ impl Advice for IndexError {
             }
             Self::Read { .. } => "check the file and its permissions, then try again".into(),
             Self::UnknownDocument { .. } => "index the folder again if the file is new".into(),
+            Self::Remote(error) => return error.advice(),
             Self::Corpus(error) => return error.advice(),
             Self::Embedder(error) => return error.advice(),
         })

@@ -62,7 +62,7 @@ impl Filter {
 
 /// Returns the date of a document: the one that it gives itself, otherwise the day of its file's last
 /// change, here.
-fn date(entry: &DocumentEntry) -> String {
+pub(super) fn date(entry: &DocumentEntry) -> String {
     if let Some(date) = &entry.metadata.date {
         return date.clone();
     }

@@ -155,6 +155,11 @@ impl Lexical {
         })
     }
 
+    /// Returns the number of words of all chunks.
+    pub fn word_count(&self) -> u64 {
+        self.length
+    }
+
     /// Returns every chunk that was not deleted, by id.
     pub fn chunks(&self, folder: &Path) -> Result<Vec<StoredChunk>, FileError> {
         let read = || {
@@ -368,7 +373,7 @@ fn count_words(searcher: &Searcher) -> tantivy::Result<u64> {
 
 /// Returns the words by which a chunk is found. Code says in its path, and not in the function itself,
 /// what it is part of; prose repeats it.
-fn words(chunk: &ChunkText, language: &str) -> Vec<Token> {
+pub(super) fn words(chunk: &ChunkText, language: &str) -> Vec<Token> {
     let mut words = analyser::chunk_words(&chunk.text, language);
     if Format::of(&chunk.document).is_source_code() {
         let path = format!("{} {}", chunk.document, chunk.headings.join(" "));

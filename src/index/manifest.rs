@@ -88,7 +88,7 @@ pub(super) struct StoredFile {
 }
 
 /// A document, with its size and time when it was indexed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct DocumentEntry {
     pub bytes: u64,
     pub modified_ns: u64,

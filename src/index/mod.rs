@@ -12,6 +12,9 @@
 //! A [`Collection`] is one or several folders as one corpus. Each has its own index, as if it were
 //! open alone; `names` makes the ids of chunks and the paths of documents unique among them.
 //!
+//! Where the settings name a database, a [`Collection`] sends the indexes of its folders there and searches
+//! there (`remote`).
+//!
 //! This module knows nothing of generation of text.
 
 mod error;
@@ -44,6 +47,7 @@ mod link_store;
 mod link_api;
 mod passage_trace;
 mod source;
+mod remote;
 mod health;
 
 pub use abandoned::{AbandonedIndex, abandoned};
@@ -55,6 +59,7 @@ pub use link_api::LinkedState;
 pub use link_store::{ChunkLinks, LinkRecipe};
 pub use progress::{Position, Progress};
 pub use rechunk::Rechunked;
+pub use remote::{RemoteError, RemoteHealth, is_address, remote_health};
 pub use retrieval::Query;
 pub use search::Search;
 
@@ -110,6 +115,8 @@ pub struct Index {
     rechunked: RefCell<RechunkCache>,
     /// The links in use; `None` until a linker is named.
     links: RefCell<Option<LinkStore>>,
+    /// Whether its vectors are searched here, and not only sent elsewhere.
+    is_searched: bool,
 }
 
 impl Index {
@@ -180,6 +187,7 @@ impl Index {
             similarity_cache: RefCell::new(similarity_cache),
             rechunked: RefCell::default(),
             links: RefCell::default(),
+            is_searched: true,
         })
     }
 
@@ -240,6 +248,12 @@ impl Index {
         let file = corpus::locate(&self.canonical, path);
         let bytes = files::read(&file).map_err(|error| error.to_string())?;
         Document::read(path, bytes, &ReadOptions::default())
+    }
+
+    /// Returns whether a document is in the index.
+    fn has_document(&self, path: &str) -> bool {
+        let manifest = self.manifest();
+        manifest.is_some_and(|manifest| manifest.documents.contains_key(path))
     }
 
     fn manifest(&self) -> Option<&Manifest> {

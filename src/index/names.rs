@@ -13,6 +13,16 @@ const NUMBER_BIT: u32 = 44;
 /// Maximum number of folders in a corpus.
 pub(super) const MAX_FOLDERS: usize = 256;
 
+/// Returns the id in the corpus at which those of the folder with this number begin.
+pub(super) fn part_start(number: u64) -> u64 {
+    number << NUMBER_BIT
+}
+
+/// Returns the number of the folder that a chunk of the corpus is in.
+pub(super) fn part_of(chunk: u64) -> u64 {
+    chunk >> NUMBER_BIT
+}
+
 /// The names of one folder in the corpus. Those of a folder that is open alone change nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Names {
@@ -36,6 +46,15 @@ impl Names {
                 prefix: format!("{name}/"),
             })
             .collect()
+    }
+
+    /// Returns the names of a part whose paths begin with this folder; with none, its paths are those of
+    /// the part alone.
+    pub fn of_part(number: u64, folder: Option<&str>) -> Self {
+        Self {
+            number,
+            prefix: folder.map_or_else(String::new, |folder| format!("{folder}/")),
+        }
     }
 
     /// Returns the id in the corpus of a chunk with this id in its index, and the reverse.

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
+use super::IndexError;
 use super::fusion::{ScoredChunk, fuse};
 use super::retrieval::{self, Part, Query};
-use super::{Index, IndexError};
 use crate::config::RetrieverSettings;
 use crate::corpus::fold_white_space;
 use crate::event::{ChunkText, Ranked, TracedChunk};
@@ -20,6 +20,59 @@ struct Match {
     is_whole: bool,
 }
 
+/// The chunks that hold a phrase, as they are seen one after another.
+pub(super) struct Matches {
+    phrase: String,
+    found: Vec<Match>,
+    /// The chunk before, with its text as it is compared.
+    previous: Option<(ChunkText, String)>,
+}
+
+impl Matches {
+    pub fn of(phrase: &str) -> Self {
+        Self {
+            phrase: normalised(phrase),
+            found: Vec::new(),
+            previous: None,
+        }
+    }
+
+    /// Looks at the next chunk. Returns whether more are wanted.
+    pub fn see(&mut self, chunk: ChunkText) -> bool {
+        if self.phrase.is_empty() || self.found.len() >= MAX_CHUNKS {
+            return false;
+        }
+
+        let text = normalised(&chunk.text);
+        let previous = self.previous.take();
+        let neighbour = previous.filter(|(previous, _)| previous.document == chunk.document);
+        if text.contains(&self.phrase) {
+            self.found.push(Match {
+                chunk: chunk.clone(),
+                is_whole: true,
+            });
+        } else if let Some((neighbour, end)) = neighbour
+            && !self
+                .found
+                .iter()
+                .any(|known| known.chunk.id == neighbour.id)
+            && format!("{end} {text}").contains(&self.phrase)
+        {
+            let parts = [neighbour, chunk.clone()];
+            self.found.extend(parts.map(|chunk| Match {
+                chunk,
+                is_whole: false,
+            }));
+        }
+        self.previous = Some((chunk, text));
+        true
+    }
+}
+
+fn normalised(text: &str) -> String {
+    fold_white_space(text).to_lowercase()
+}
+
 /// Returns the chunks that hold a phrase, with their ranks for a query in the whole BM25 list, the whole
 /// vector list, and the fused list of the best `settings.pool` of each. Case and white space do not
 /// matter; a phrase that two neighbouring chunks share is found in both.
@@ -29,30 +82,34 @@ pub(super) fn trace_passage(
     query: Query<'_>,
     settings: &RetrieverSettings,
 ) -> Result<Vec<TracedChunk>, IndexError> {
-    let mut matches: Vec<Match> = Vec::new();
+    let mut matches = Vec::new();
     for part in parts {
-        let found = part.index.chunks_with(phrase)?;
-        matches.extend(found.into_iter().map(|found| Match {
-            chunk: part.names.chunk(found.chunk),
-            ..found
-        }));
+        matches.push(part.matches(phrase)?);
     }
+    let [bm25, vector] = retrieval::whole_lists(parts, query, settings)?;
+    Ok(traced(matches, [&bm25, &vector], settings))
+}
+
+/// Returns the found chunks with their ranks in the BM25 list, the vector list and the fused list.
+pub(super) fn traced(
+    matches: Vec<Matches>,
+    lists: [&[ScoredChunk]; 2],
+    settings: &RetrieverSettings,
+) -> Vec<TracedChunk> {
+    let mut found: Vec<Match> = matches.into_iter().flat_map(|part| part.found).collect();
     // chunks that share a phrase matter only where none holds it alone
-    if matches.iter().any(|known| known.is_whole) {
-        matches.retain(|known| known.is_whole);
+    if found.iter().any(|known| known.is_whole) {
+        found.retain(|known| known.is_whole);
     }
 
-    let [bm25, vector] = retrieval::whole_lists(parts, query, settings)?;
     let pool = settings.pool as usize;
-    let best_bm25 = &bm25[..bm25.len().min(pool)];
-    let best_vector = &vector[..vector.len().min(pool)];
+    let [best_bm25, best_vector] = lists.map(|list| &list[..list.len().min(pool)]);
     let fused: HashMap<u64, Ranked> = fuse(best_bm25, best_vector, settings)
         .into_iter()
         .map(|hit| (hit.chunk, hit.fused))
         .collect();
 
-    let bm25 = ranks(&bm25);
-    let vector = ranks(&vector);
+    let [bm25, vector] = lists.map(ranks);
     let trace = |found: Match| TracedChunk {
         bm25: bm25.get(&found.chunk.id).copied(),
         vector: vector.get(&found.chunk.id).copied(),
@@ -60,50 +117,24 @@ pub(super) fn trace_passage(
         chunk: found.chunk,
         whole: found.is_whole,
     };
-    Ok(matches.into_iter().map(trace).collect())
+    found.into_iter().map(trace).collect()
 }
 
-impl Index {
+impl Part<'_> {
     /// Returns the chunks that hold a phrase.
-    fn chunks_with(&self, phrase: &str) -> Result<Vec<Match>, IndexError> {
-        let normalised = |text: &str| fold_white_space(text).to_lowercase();
-        let phrase = normalised(phrase);
-        let Some(generation) = self.generation.as_ref().filter(|_| !phrase.is_empty()) else {
-            return Ok(Vec::new());
+    fn matches(self, phrase: &str) -> Result<Matches, IndexError> {
+        let mut matches = Matches::of(phrase);
+        let Some(generation) = &self.index.generation else {
+            return Ok(matches);
         };
-
-        let mut found: Vec<Match> = Vec::new();
-        let mut previous: Option<(ChunkText, String)> = None;
         for stored in generation.chunks() {
-            if found.len() >= MAX_CHUNKS {
+            let chunk = generation.lexical.chunk(stored.address);
+            let chunk = chunk.map_err(|error| self.index.damaged(error))?;
+            if !matches.see(self.names.chunk(chunk)) {
                 break;
             }
-            let chunk = generation.lexical.chunk(stored.address);
-            let chunk = chunk.map_err(|error| self.damaged(error))?;
-            let text = normalised(&chunk.text);
-
-            let neighbour = previous
-                .take()
-                .filter(|(previous, _)| previous.document == chunk.document);
-            if text.contains(&phrase) {
-                found.push(Match {
-                    chunk: chunk.clone(),
-                    is_whole: true,
-                });
-            } else if let Some((neighbour, end)) = neighbour
-                && !found.iter().any(|known| known.chunk.id == neighbour.id)
-                && format!("{end} {text}").contains(&phrase)
-            {
-                let parts = [neighbour, chunk.clone()];
-                found.extend(parts.map(|chunk| Match {
-                    chunk,
-                    is_whole: false,
-                }));
-            }
-            previous = Some((chunk, text));
         }
-
-        Ok(found)
+        Ok(matches)
     }
 }
 

@@ -23,7 +23,10 @@ pub trait Search {
     ) -> Result<Retrieval, IndexError>;
 
     /// Returns the stored unit vector of each chunk; `None` for a chunk that is not in the index.
-    fn vectors(&self, chunks: &[u64]) -> Vec<Option<Vec<f32>>>;
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    fn vectors(&self, chunks: &[u64]) -> Result<Vec<Option<Vec<f32>>>, IndexError>;
 
     /// Re-chunks documents by meaning and returns one result per document.
     ///

@@ -458,7 +458,7 @@ impl UpdateRun<'_> {
     fn is_graph_due(&self) -> bool {
         self.index
             .manifest()
-            .filter(|now| now.vectors.width > 0)
+            .filter(|now| self.index.is_searched && now.vectors.width > 0)
             .is_some_and(|now| now.vectors.rows - now.graph_rows > MAX_EXACT_ROWS)
     }
 

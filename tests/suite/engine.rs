@@ -77,8 +77,8 @@ impl Search for Shelf {
         })
     }
 
-    fn vectors(&self, chunks: &[u64]) -> Vec<Option<Vec<f32>>> {
-        chunks.iter().map(|_| None).collect()
+    fn vectors(&self, chunks: &[u64]) -> Result<Vec<Option<Vec<f32>>>, IndexError> {
+        Ok(chunks.iter().map(|_| None).collect())
     }
 
     /// Each sentence of the shelf is a chunk of its own.

@@ -176,7 +176,10 @@ fn a_folder_counts_once_and_one_inside_another_is_part_of_it() {
         assert_eq!(open.covered(), expected, "{names:?}");
     }
 
-    let documents = shelf.indexed(&["market", "other/market"]).documents();
+    let documents = shelf
+        .indexed(&["market", "other/market"])
+        .documents()
+        .expect("read");
     assert!(documents.contains(&"other/market/stall.txt".to_owned()));
     assert!(documents.contains(&"documents/market/lamp.txt".to_owned()));
 }
@@ -207,7 +210,7 @@ fn chunks_documents_and_links_are_those_of_their_folder() {
         panic!("{gulls:?}")
     };
     assert_ne!(one, other);
-    let vectors = open.vectors(&[one, other, 1 << 43]);
+    let vectors = open.vectors(&[one, other, 1 << 43]).expect("read");
     assert!(vectors[0].is_some() && vectors[0] == vectors[1] && vectors[2].is_none());
 
     for document in ["harbour/same.md", "market/same.md"] {

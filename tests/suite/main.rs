@@ -15,6 +15,7 @@ mod english;
 mod llm;
 mod corpus;
 mod index;
+mod distributed;
 mod folders;
 mod trace;
 mod methods;

@@ -766,7 +766,7 @@ impl<'a> UnderPreset<'a> {
             match worker.update(&mut publish) {
                 Ok(Some(_)) => {}
                 Err(WorkerError::Index(IndexError::InUse { .. }))
-                    if !worker.documents().is_empty() => {}
+                    if worker.documents().is_ok_and(|all| !all.is_empty()) => {}
                 Ok(None) => return Err(Stopped::Interrupted),
                 Err(error) => return Err(stopped(error)),
             }

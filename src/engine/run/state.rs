@@ -132,7 +132,7 @@ impl<'a> Run<'a> {
     pub fn vectors(&mut self, hits: &[&Hit]) -> Result<Vec<Vec<f32>>, RunError> {
         let ids: Vec<u64> = hits.iter().map(|hit| hit.chunk.id).collect();
         let mut vectors = match &self.tools.corpus {
-            Some(corpus) => corpus.index.vectors(&ids),
+            Some(corpus) => corpus.index.vectors(&ids)?,
             None => vec![None; ids.len()],
         };
         for (id, vector) in ids.iter().zip(&mut vectors) {

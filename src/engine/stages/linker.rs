@@ -131,7 +131,7 @@ fn read_document(run: &mut Run<'_>, path: &str) -> Result<Option<LinkedDocument>
     let ids: Vec<u64> = chunks.iter().map(|chunk| chunk.id).collect();
     let units = Units {
         chunks: &chunks,
-        vectors: &index.vectors(&ids),
+        vectors: &index.vectors(&ids)?,
     };
     let settings = &run.tools.config.linker;
     let model = match run.tools.linker.as_mut() {

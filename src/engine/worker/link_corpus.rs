@@ -48,7 +48,7 @@ pub fn link_corpus(
         let ids: Vec<u64> = chunks.iter().map(|chunk| chunk.id).collect();
         let units = Units {
             chunks: &chunks,
-            vectors: &index.vectors(&ids),
+            vectors: &index.vectors(&ids)?,
         };
         let mut flow = |of_document: usize| {
             let done = done + of_document as u64;

@@ -96,12 +96,17 @@ impl Worker {
         self.words_report = None;
 
         let indexes = self.paths.indexes();
+        let settings = self.layers.with(&self.index_overrides)?.config()?.index;
         let index = if rebuild {
-            Collection::rebuild(folders, &indexes)
-                .inspect_err(|_| self.index = Collection::open(folders, &indexes).ok())?
+            Collection::rebuild(folders, &indexes).inspect_err(|_| {
+                let before = Collection::open(folders, &indexes);
+                let before = before.and_then(|before| before.connect(&settings, folders));
+                self.index = before.ok();
+            })?
         } else {
             Collection::open(folders, &indexes)?
         };
+        let index = index.connect(&settings, folders)?;
         for CoveredFolder { folder, by } in index.covered() {
             let _ = publish(self.session.record(SessionEvent::Warned {
                 text: format!("{folder} is inside {by} and is indexed once, as a part of it"),
@@ -431,11 +436,12 @@ impl Worker {
     }
 
     /// Returns the paths of the documents of the open corpus.
-    pub fn documents(&self) -> Vec<String> {
-        self.index
-            .as_ref()
-            .map(Collection::documents)
-            .unwrap_or_default()
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn documents(&self) -> Result<Vec<String>, WorkerError> {
+        let index = self.index.as_ref();
+        index.map_or_else(|| Ok(Vec::new()), |index| Ok(index.documents()?))
     }
 
     /// Returns the chunks of a document with their links; without any while the document is not

@@ -95,7 +95,7 @@ impl Worker {
                 Ok(BackgroundTasks::default())
             }
             Command::ListDocuments => {
-                let documents = self.documents();
+                let documents = self.documents()?;
                 self.emit(SessionEvent::DocumentsListed { documents }, publish);
                 Ok(BackgroundTasks::default())
             }

@@ -1,7 +1,5 @@
-//! Where a model server is, and the key that it is asked with.
+//! Where a model server is.
 
-use std::fmt;
-use std::fs;
 use std::net::IpAddr;
 
 use crate::llm::LlmError;
@@ -61,59 +59,6 @@ impl Address {
     }
 }
 
-/// A key, which no message and no record shows.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct Key(String);
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Key")
-    }
-}
-
-impl Key {
-    /// Reads the key that a setting names, `env:NAME` or `file:PATH`; `None` for an empty one.
-    ///
-    /// # Errors
-    /// [`LlmError::Settings`] for another form, since settings are recorded with each run; for a
-    /// variable that is not set and a file that cannot be read.
-    pub fn read(setting: &str) -> Result<Option<Self>, LlmError> {
-        let advice = "set `key` to env:NAME or file:PATH, not to the key itself";
-        let text = if setting.is_empty() {
-            return Ok(None);
-        } else if let Some(name) = setting.strip_prefix("env:") {
-            std::env::var(name).map_err(|_| {
-                LlmError::settings(format!("the variable {name} is not set"), advice)
-            })?
-        } else if let Some(path) = setting.strip_prefix("file:") {
-            fs::read_to_string(path).map_err(|error| {
-                LlmError::settings(
-                    format!("the key in {path} cannot be read ({error})"),
-                    advice,
-                )
-            })?
-        } else {
-            return Err(LlmError::settings(
-                "a key of a model server stands in the settings, which are recorded with each run",
-                advice,
-            ));
-        };
-        let key = text.lines().next().unwrap_or_default().trim();
-        if key.is_empty() || !key.chars().all(|c| c.is_ascii_graphic()) {
-            return Err(LlmError::settings(
-                format!("{setting} holds no key"),
-                "put the key there, in one line",
-            ));
-        }
-        Ok(Some(Self(key.to_owned())))
-    }
-
-    /// Returns the value of the header `Authorization`.
-    pub fn header(&self) -> String {
-        format!("Bearer {}", self.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,29 +88,6 @@ mod tests {
             let read = Address::read(url).ok();
             let found = read.as_ref().map(|one| (&*one.base, one.is_loopback()));
             assert_eq!(found, expected, "{url}");
-        }
-    }
-
-    #[test]
-    fn a_key_is_named_and_never_shown() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("key");
-        fs::write(&file, "  s3cret \nrest\n").expect("written");
-        let setting = format!("file:{}", file.display());
-        let key = Key::read(&setting).expect("read").expect("a key");
-        assert_eq!(key.header(), "Bearer s3cret");
-        assert!(!format!("{key:?}").contains("s3cret"));
-        assert_eq!(Key::read("").expect("none"), None);
-
-        fs::write(&file, "\n").expect("written");
-        for wrong in [
-            "sk-s3cret",
-            "env:RAGSCOPE_NO_SUCH",
-            "file:/no/such",
-            &setting,
-        ] {
-            let error = Key::read(wrong).expect_err(wrong).to_string();
-            assert!(!error.contains("s3cret"), "{error}");
         }
     }
 }

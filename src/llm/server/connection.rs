@@ -53,7 +53,10 @@ pub fn config(
 
 /// Returns the certificates of `SSL_CERT_FILE`, which companies set for their own servers and
 /// proxies; else Mozilla's.
-fn root() -> Result<RootCerts, UnusableCertificates> {
+///
+/// # Errors
+/// [`UnusableCertificates`] for a file that cannot be read or holds none.
+pub fn root() -> Result<RootCerts, UnusableCertificates> {
     let Some(file) = std::env::var_os("SSL_CERT_FILE").filter(|file| !file.is_empty()) else {
         return Ok(RootCerts::WebPki);
     };

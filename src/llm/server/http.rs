@@ -12,10 +12,10 @@ use serde_json::Value;
 use ureq::Agent;
 use ureq::http::Response;
 
-use super::address::{Address, Key};
+use super::address::Address;
 use super::connection;
 use super::error::ServerError;
-use crate::config::ServerSettings;
+use crate::config::{Secret, ServerSettings};
 use crate::event::StopFlag;
 use crate::llm::LlmError;
 
@@ -88,7 +88,7 @@ pub(super) enum Called {
 /// Sends requests to one server.
 pub(super) struct Client {
     pub address: Address,
-    key: Option<Key>,
+    key: Option<Secret>,
     settings: ServerSettings,
     stop: StopFlag,
     agent: Mutex<Agent>,
@@ -122,7 +122,7 @@ impl Client {
         let agent = agent(&address, settings)?;
         Ok(Self {
             address,
-            key: Key::read(key)?,
+            key: Secret::read(key).map_err(LlmError::Settings)?,
             settings: settings.clone(),
             stop: stop.clone(),
             agent: Mutex::new(agent),
@@ -280,7 +280,10 @@ impl Client {
         data: &mut dyn FnMut(Value) -> bool,
     ) -> Result<(), Failed> {
         let url = format!("{}{}", self.address.base, request.path);
-        let key = self.key.as_ref().map(Key::header);
+        let key = self
+            .key
+            .as_ref()
+            .map(|key| format!("Bearer {}", key.expose()));
         let sent = match &request.body {
             None => {
                 let mut get = agent.get(&url);

@@ -1,0 +1,263 @@
+//! The operations that a corpus on other machines needs of its engine.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::RemoteError;
+use crate::event::{ChunkText, Metadata};
+use crate::index::fusion::ScoredChunk;
+use crate::index::manifest::DocumentEntry;
+
+/// Increases when older collections can no longer be read, or would be searched wrongly.
+pub(super) const FORMAT: i64 = 1;
+/// Maximum number of vectors that are compared one by one; more get a graph.
+pub(super) const MAX_EXACT_VECTORS: u64 = 50_000;
+
+/// A part of a collection: the folder that one machine indexes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct PartCard {
+    /// The ids of its chunks begin with it.
+    pub number: u64,
+    pub name: String,
+    /// The machine and the folder that it was indexed from.
+    pub owner: String,
+    /// Checksum of the manifest of the local generation that it holds.
+    pub manifest: String,
+    /// 0 before the first is published.
+    pub generation: u64,
+    /// The id of the next chunk inside the part: an id is never used twice.
+    pub next_chunk: u64,
+    pub documents: u64,
+    pub chunks: u64,
+    /// Number of words of all chunks.
+    pub words: u64,
+    pub languages: Vec<String>,
+    pub has_vectors: bool,
+}
+
+/// What can be searched at one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Head {
+    /// Fingerprint of the embedder; empty without vectors.
+    pub embedder: String,
+    pub width: u32,
+    /// The published parts, by number.
+    pub parts: Vec<PartCard>,
+}
+
+/// A document of a part.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct StoredDocument {
+    pub part: u64,
+    /// Path inside the part.
+    pub path: String,
+    /// Hash of everything that its chunks depend on.
+    pub key: String,
+    pub entry: DocumentEntry,
+    /// The id of its first chunk, which is its own id, too.
+    pub first_chunk: u64,
+}
+
+impl StoredDocument {
+    /// Returns the ids of its chunks.
+    pub fn chunks(&self) -> Range<u64> {
+        self.first_chunk..self.first_chunk + u64::from(self.entry.chunks)
+    }
+}
+
+/// The documents that a search is limited to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Allowed {
+    /// The ids of their chunks, ascending and apart.
+    pub chunks: Vec<Range<u64>>,
+    /// Their ids.
+    pub documents: Vec<u64>,
+    /// Number of chunks.
+    pub count: u64,
+}
+
+impl Allowed {
+    pub fn of(mut documents: Vec<StoredDocument>) -> Self {
+        documents.sort_unstable_by_key(|document| document.first_chunk);
+        let chunks: Vec<Range<u64>> = documents.iter().map(StoredDocument::chunks).collect();
+        Self {
+            count: chunks.iter().map(|range| range.end - range.start).sum(),
+            documents: documents.iter().map(|one| one.first_chunk).collect(),
+            chunks,
+        }
+    }
+
+    pub fn contains(&self, chunk: u64) -> bool {
+        let after = self.chunks.partition_point(|range| range.start <= chunk);
+        after > 0 && self.chunks[after - 1].contains(&chunk)
+    }
+}
+
+/// The chunks that are wanted of a search by vector.
+#[derive(Clone, Copy)]
+pub(super) struct Nearest<'a> {
+    pub count: usize,
+    /// Size of the candidate list of the graph.
+    pub ef: usize,
+    pub allowed: Option<&'a Allowed>,
+    /// Whether every vector is compared.
+    pub is_exact: bool,
+}
+
+/// A collection as it is at one moment, whatever is published meanwhile. Ids of chunks are those of the
+/// collection, paths of documents those inside their part.
+pub(super) trait View {
+    fn head(&self) -> &Head;
+
+    /// Returns every document.
+    fn documents(&mut self) -> Result<Vec<StoredDocument>, RemoteError>;
+
+    /// Returns the chunks of a document, in its order.
+    fn document(&mut self, part: u64, path: &str) -> Result<Vec<ChunkText>, RemoteError>;
+
+    /// Returns the best chunks for any of the words with their BM25 scores, best first.
+    fn by_words(
+        &mut self,
+        words: &[String],
+        count: usize,
+        allowed: Option<&Allowed>,
+    ) -> Result<Vec<ScoredChunk>, RemoteError>;
+
+    /// Returns the chunks with the highest cosine similarity, best first.
+    fn by_vector(
+        &mut self,
+        vector: &[f32],
+        wanted: Nearest<'_>,
+    ) -> Result<Vec<ScoredChunk>, RemoteError>;
+
+    /// Returns chunks with what their documents say of themselves, in any order.
+    fn chunks(&mut self, ids: &[u64]) -> Result<Vec<(ChunkText, Metadata)>, RemoteError>;
+
+    /// Returns the unit vectors of chunks.
+    fn vectors(&mut self, ids: &[u64]) -> Result<HashMap<u64, Vec<f32>>, RemoteError>;
+
+    /// Shows every chunk, by id, until `see` returns `false`.
+    fn each_chunk(&mut self, see: &mut dyn FnMut(ChunkText) -> bool) -> Result<(), RemoteError>;
+}
+
+/// Who wants to write a part, and with what.
+#[derive(Debug, Clone)]
+pub(super) struct Claim {
+    pub name: String,
+    pub owner: String,
+    /// Whether the user named the part, which may then be another owner's.
+    pub is_named: bool,
+    /// Fingerprint of the embedder and the width of its vectors; empty and 0 without vectors.
+    pub embedder: String,
+    pub width: u32,
+}
+
+/// A part as its writer finds it.
+#[derive(Debug, Default)]
+pub(super) struct PartState {
+    pub card: PartCard,
+    /// What readers see, by path.
+    pub live: BTreeMap<String, StoredDocument>,
+    /// What an earlier update sent and did not publish.
+    pub staged: BTreeMap<String, StoredDocument>,
+}
+
+/// A document with its chunks, which nobody sees before it is published.
+pub(super) struct NewDocument {
+    pub stored: StoredDocument,
+    pub chunks: Vec<NewChunk>,
+}
+
+pub(super) struct NewChunk {
+    /// With its id in the collection.
+    pub text: ChunkText,
+    /// Empty without vectors.
+    pub vector: Vec<f32>,
+}
+
+/// The words of a chunk: each with the number of times that it occurs, and how many there are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Words {
+    pub counts: BTreeMap<String, u32>,
+    pub length: u32,
+}
+
+/// What publishing a part changes.
+pub(super) struct Change<'a> {
+    /// The part after it.
+    pub card: PartCard,
+    /// Documents that readers see now and no longer after it.
+    pub removed: Vec<StoredDocument>,
+    /// Documents that readers see after it, the new ones included.
+    pub after: Vec<StoredDocument>,
+    /// Staged documents, which become live.
+    pub added: Vec<StoredDocument>,
+    /// Returns the words of each chunk of a document, in its order.
+    pub words: &'a mut dyn FnMut(&StoredDocument) -> Result<Vec<Words>, RemoteError>,
+}
+
+/// The writing side of a collection. One writer holds a part from [`Self::begin`] to [`Self::end`].
+pub(super) trait Writer {
+    /// Takes a part, and creates the collection and the part where they are missing.
+    ///
+    /// # Errors
+    /// [`RemoteError::PartTaken`], [`RemoteError::InUse`], [`RemoteError::OtherEmbedder`],
+    /// [`RemoteError::TooManyParts`].
+    fn begin(&mut self, claim: &Claim) -> Result<PartState, RemoteError>;
+
+    /// Sends documents. When this returns, a kill no longer loses them; readers do not see them.
+    fn stage(&mut self, documents: &[NewDocument]) -> Result<(), RemoteError>;
+
+    /// Deletes staged documents.
+    fn unstage(&mut self, documents: &[StoredDocument]) -> Result<(), RemoteError>;
+
+    /// Makes a change visible to readers, all of it at once.
+    fn publish(&mut self, change: Change<'_>) -> Result<(), RemoteError>;
+
+    /// Gives the part back.
+    fn end(&mut self);
+}
+
+/// An engine that holds a collection.
+pub(super) trait Store {
+    /// Shows the collection as it is now.
+    fn view(
+        &self,
+        look: &mut dyn FnMut(&mut dyn View) -> Result<(), RemoteError>,
+    ) -> Result<(), RemoteError>;
+
+    /// Connects as a writer.
+    fn writer(&self) -> Result<Box<dyn Writer>, RemoteError>;
+
+    /// Returns whether what is sent can be read on the way.
+    fn is_open(&self) -> bool;
+
+    /// Returns the name and the version of the engine.
+    fn version(&self) -> Result<String, RemoteError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allowed_chunks_are_found_in_their_ranges() {
+        let document = |first_chunk, chunks| StoredDocument {
+            part: 0,
+            path: "a".into(),
+            key: "k".into(),
+            entry: DocumentEntry {
+                chunks,
+                ..DocumentEntry::default()
+            },
+            first_chunk,
+        };
+        let allowed = Allowed::of(vec![document(20, 2), document(3, 4)]);
+        assert_eq!((allowed.count, &*allowed.documents), (6, &[3, 20][..]));
+        let found: Vec<u64> = (0..30).filter(|id| allowed.contains(*id)).collect();
+        assert_eq!(found, [3, 4, 5, 6, 20, 21]);
+        assert!(!Allowed::default().contains(0));
+    }
+}
