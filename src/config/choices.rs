@@ -28,6 +28,8 @@ choices! {
         Local = "local",
         /// A PostgreSQL database with the extension pgvector.
         Postgres = "postgres",
+        /// A Qdrant server.
+        Qdrant = "qdrant",
     }
     /// When the generator uses flash attention.
     FlashAttention {

@@ -156,7 +156,8 @@ settings! {
     index: IndexSettings, for Start {
         /// What holds the chunks, the vectors and the words of the corpus.
         engine: IndexEngine = IndexEngine::Local;
-        /// Address of the engine, without a password: postgres://USER@HOST:5432/DATABASE.
+        /// Address of the engine, without a password: postgres://USER@HOST:5432/DATABASE or
+        /// http://HOST:6333.
         url: String = String::new();
         /// Where the password or the key for it is: env:NAME or file:PATH; empty for none.
         key: String = String::new();

@@ -264,7 +264,9 @@ impl Collection {
     ) -> Result<Update, IndexError> {
         if let Some(remote) = &self.remote {
             let mut progress = Progress::new(publish);
-            for OpenFolder { index, part, .. } in &self.folders {
+            // the index of a folder that another process writes is sent by that process
+            let own = self.folders.iter().filter(|one| one.index.lock.is_some());
+            for OpenFolder { index, part, .. } in own {
                 match remote.push(index, part, &mut progress) {
                     Ok(()) => {}
                     Err(IndexError::Embedder(LlmError::Stopped)) => {

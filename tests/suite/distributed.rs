@@ -2,3 +2,4 @@
 
 pub mod common;
 mod postgres;
+mod qdrant;

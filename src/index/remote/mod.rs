@@ -9,6 +9,7 @@ mod error;
 mod store;
 mod postings;
 mod postgres;
+mod qdrant;
 mod push;
 mod search;
 
@@ -52,7 +53,7 @@ pub struct RemoteHealth {
 pub fn is_address(folder: &Path) -> bool {
     let text = folder.to_string_lossy();
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
-    scheme.is_some_and(|scheme| ["postgres", "postgresql"].contains(&scheme))
+    scheme.is_some_and(|scheme| ["postgres", "postgresql", "http", "https"].contains(&scheme))
 }
 
 /// Returns the settings with the address that is among the folders, if one is.
@@ -72,7 +73,11 @@ pub(super) fn with_address<'a>(
             ));
         }
         settings.url = address.to_string_lossy().into_owned();
-        settings.engine = IndexEngine::Postgres;
+        settings.engine = if settings.url.starts_with("postgres") {
+            IndexEngine::Postgres
+        } else {
+            IndexEngine::Qdrant
+        };
     }
     Ok(settings)
 }
@@ -105,6 +110,7 @@ impl Remote {
         let store: Box<dyn Store> = match settings.engine {
             IndexEngine::Local => return Ok(None),
             IndexEngine::Postgres => Box::new(postgres::Postgres::new(settings)?),
+            IndexEngine::Qdrant => Box::new(qdrant::Qdrant::new(settings)?),
         };
         check_name(&settings.collection)?;
         let remote = Self {
@@ -252,6 +258,7 @@ mod tests {
         let cases = [
             ("postgres://me@db/notes", Some(IndexEngine::Postgres)),
             ("postgresql://me@db/notes", Some(IndexEngine::Postgres)),
+            ("http://127.0.0.1:6333", Some(IndexEngine::Qdrant)),
             ("./notes", None),
             ("c://notes", None),
         ];
@@ -265,7 +272,7 @@ mod tests {
                 (engine, &*folder.to_string_lossy())
             );
         }
-        let two = [Path::new("postgres://a/b"), Path::new("postgres://c/d")];
+        let two = [Path::new("postgres://a/b"), Path::new("http://c")];
         assert!(with_address(&settings, two.into_iter()).is_err());
     }
 

@@ -89,6 +89,8 @@ impl Remote {
             is_named: part.is_named,
             embedder: recipe.map_or_else(String::new, |recipe| recipe.embedder.clone()),
             width: generation.manifest.vectors.width,
+            mean_words: generation.lexical.word_count() as f32
+                / generation.manifest.chunks.max(1) as f32,
         };
         let pushed = writer
             .begin(&claim)
@@ -219,6 +221,7 @@ impl Push<'_, '_> {
         for (id, text) in (first_chunk..).zip(self.index.document(&path)?) {
             let vector = self.index.vector(text.id).unwrap_or_default().to_vec();
             chunks.push(NewChunk {
+                words: words(&text, &entry.language),
                 vector,
                 text: ChunkText { id, ..text },
             });

@@ -152,6 +152,8 @@ pub(super) struct Claim {
     /// Fingerprint of the embedder and the width of its vectors; empty and 0 without vectors.
     pub embedder: String,
     pub width: u32,
+    /// Mean number of words of a chunk.
+    pub mean_words: f32,
 }
 
 /// A part as its writer finds it.
@@ -175,6 +177,7 @@ pub(super) struct NewChunk {
     pub text: ChunkText,
     /// Empty without vectors.
     pub vector: Vec<f32>,
+    pub words: Words,
 }
 
 /// The words of a chunk: each with the number of times that it occurs, and how many there are.
@@ -198,7 +201,8 @@ pub(super) struct Change<'a> {
     pub words: &'a mut dyn FnMut(&StoredDocument) -> Result<Vec<Words>, RemoteError>,
 }
 
-/// The writing side of a collection. One writer holds a part from [`Self::begin`] to [`Self::end`].
+/// The writing side of a collection. One writer holds a part from [`Self::begin`] to [`Self::end`], where the
+/// engine has locks.
 pub(super) trait Writer {
     /// Takes a part, and creates the collection and the part where they are missing.
     ///
