@@ -8,6 +8,8 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
+mod database;
+
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,6 +32,9 @@ const QUERIES: u64 = 200;
 /// Set in the processes that measure memory: the number of documents to index.
 const MEMORY_RUN: &str = "RAGSCOPE_BENCH_DOCUMENTS";
 
+/// Set to measure an index in PostgreSQL instead: its number of chunks.
+const DATABASE_CHUNKS: &str = "BENCH_DATABASE_CHUNKS";
+
 fn main() {
     if let Ok(documents) = std::env::var(MEMORY_RUN) {
         return memory_run(documents.parse().expect("a number"));
@@ -37,6 +42,9 @@ fn main() {
     // `cargo test --benches` only checks that the program starts.
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
+    }
+    if let Ok(chunks) = std::env::var(DATABASE_CHUNKS) {
+        return database::run(chunks.parse().expect("a number"));
     }
     search();
     rescan();
