@@ -57,6 +57,10 @@ pub fn passages(
 ) -> Result<Passages, RunError> {
     let mut retrieved = roles.retriever.retrieve(run, query)?;
     retrieved.sought = sought(run.question, need);
+    retrieved.searches = match query.searches.as_slice() {
+        [_one] => vec![retrieved.sought.clone()],
+        several => several.to_vec(),
+    };
     // pinned chunks pass by the stages: none of them may drop one
     let (pinned, mut candidates) = pins::split_pinned(&run.tools.config.retriever, retrieved);
     if effort == Effort::Full {

@@ -128,7 +128,7 @@ impl Writing<'_> {
                 config.gate.retry_margin,
             );
         let expanded = if has_risen {
-            expand(run, &query.text, &passages)?
+            expand(run, &query, &passages)?
         } else {
             None
         };
@@ -282,7 +282,7 @@ fn emit_kept(run: &mut Run<'_>, draft: &Draft, uncertainty: Uncertainty, republi
 /// none to add.
 fn expand(
     run: &mut Run<'_>,
-    query: &str,
+    query: &Query,
     passages: &Passages,
 ) -> Result<Option<Passages>, RunError> {
     let settings = &run.tools.config.gate;
@@ -304,10 +304,11 @@ fn expand(
         })
         .collect();
     let candidates = Passages {
-        hits: reranked(run, query, hits)?,
+        hits: reranked(run, &query.searches, hits)?,
         dropped,
         spare: Vec::new(),
         sought: passages.sought.clone(),
+        searches: query.searches.clone(),
     };
     let k = match run.tools.config.gate.expanded_context {
         ExpandedContext::All => k,

@@ -51,6 +51,7 @@ pub fn choose_up_to(run: &mut Run<'_>, candidates: Passages, k: u32) -> Result<P
         spare,
         dropped,
         sought: others.sought,
+        searches: others.searches,
     };
     publish(run, &passages)?;
     Ok(passages)

@@ -23,6 +23,8 @@ pub struct Passages {
     /// What they are judged by: the question, and for a later sentence what the answer has found
     /// so far, which names the subject of the next search.
     pub sought: String,
+    /// The texts that a reranker compares them with: its best texts for each are taken in turn.
+    pub searches: Vec<String>,
 }
 
 impl Passages {
@@ -46,7 +48,7 @@ impl Passages {
 /// The query of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// As it is shown, and as a reranker reads it.
+    /// As it is shown.
     pub text: String,
     /// What is searched, one after the other; usually the text alone.
     pub searches: Vec<String>,

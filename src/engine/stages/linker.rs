@@ -66,6 +66,7 @@ impl HitStage for ByAttention {
             spare,
             dropped: passages.dropped,
             sought: passages.sought,
+            searches: passages.searches,
         })
     }
 }

@@ -1,4 +1,6 @@
-//! The reranker: orders the hits by how well they fit the question.
+//! The reranker: orders the hits by how well they fit what was searched.
+
+use std::collections::HashSet;
 
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run};
@@ -10,24 +12,31 @@ pub struct ByModel;
 
 impl HitStage for ByModel {
     fn apply(&mut self, run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
-        let hits = reranked(run, &passages.sought, passages.hits)?;
+        let hits = reranked(run, &passages.searches, passages.hits)?;
         Ok(Passages { hits, ..passages })
     }
 }
 
-/// Returns the hits ordered by how well the reranker thinks that they fit `text`, best first, and
-/// emits their scores.
-pub fn reranked(run: &mut Run<'_>, text: &str, hits: Vec<Hit>) -> Result<Vec<Hit>, RunError> {
+/// Returns the hits ordered by how well the reranker thinks that they fit the searches, and emits
+/// their scores. The best hits of the searches are taken in turn, as the retriever takes them: a
+/// passage that only the second search of a chain wants fits the question badly.
+pub fn reranked(
+    run: &mut Run<'_>,
+    searches: &[String],
+    hits: Vec<Hit>,
+) -> Result<Vec<Hit>, RunError> {
     let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
-    let scores = run.rerank(text, &texts)?;
+    let mut rankings = Vec::with_capacity(searches.len());
+    for search in searches {
+        let scores = run.rerank(search, &texts)?;
+        rankings.push(ranking(&scores));
+    }
 
-    let mut ranked: Vec<(f32, Hit)> = scores.into_iter().zip(hits).collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-
+    let ranked = in_turn(&rankings);
     let scored = ranked
         .iter()
-        .map(|(score, hit)| RerankedChunk {
-            chunk: hit.chunk.id,
+        .map(|(position, score)| RerankedChunk {
+            chunk: hits[*position].chunk.id,
             score: *score,
         })
         .collect();
@@ -35,5 +44,45 @@ pub fn reranked(run: &mut Run<'_>, text: &str, hits: Vec<Hit>) -> Result<Vec<Hit
         step: run.step,
         ranked: scored,
     });
-    Ok(ranked.into_iter().map(|(_, hit)| hit).collect())
+
+    let mut hits: Vec<Option<Hit>> = hits.into_iter().map(Some).collect();
+    Ok(ranked
+        .into_iter()
+        .filter_map(|(position, _)| hits[position].take())
+        .collect())
+}
+
+/// Returns the positions of the scores with them, best first.
+fn ranking(scores: &[f32]) -> Vec<(usize, f32)> {
+    let mut ranking: Vec<(usize, f32)> = scores.iter().copied().enumerate().collect();
+    ranking.sort_by(|a, b| b.1.total_cmp(&a.1));
+    ranking
+}
+
+/// Returns every position once, with the score of the ranking that placed it: the best of each
+/// ranking, then the second of each, and so on.
+fn in_turn(rankings: &[Vec<(usize, f32)>]) -> Vec<(usize, f32)> {
+    let longest = rankings.iter().map(Vec::len).max().unwrap_or(0);
+    let mut seen = HashSet::new();
+    (0..longest)
+        .flat_map(|rank| rankings.iter().filter_map(move |one| one.get(rank)))
+        .filter(|(position, _)| seen.insert(*position))
+        .copied()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_of_each_search_come_first() {
+        let question = ranking(&[0.9, 0.8, 0.1]);
+        let sentence = ranking(&[0.2, 0.1, 0.7]);
+        assert_eq!(
+            in_turn(&[question, sentence]),
+            [(0, 0.9), (2, 0.7), (1, 0.8)]
+        );
+        assert!(in_turn(&[]).is_empty());
+    }
 }
