@@ -15,8 +15,9 @@ use tantivy::query::Bm25Weight;
 use super::store::{Allowed, Words};
 use crate::index::fusion::ScoredChunk;
 
-/// Number of ids of a bucket.
-pub(super) const BUCKET_CHUNKS: u64 = 512;
+/// Number of ids of a bucket. Larger ones have fewer blocks per word, each with its row in a table; an
+/// update of one document writes all words of its bucket.
+pub(super) const BUCKET_CHUNKS: u64 = 2048;
 
 /// Returns the bucket of a chunk.
 pub(super) fn bucket(chunk: u64) -> u64 {
@@ -224,8 +225,8 @@ mod tests {
         let chunks = [
             (1, words(&[("sail", 1), ("wind", 2)], 3)),
             (2, words(&[("sail", 300)], 300)),
-            (511, words(&[("wind", 1)], 40)),
-            (512, words(&[("sail", 1)], 9)),
+            (2047, words(&[("wind", 1)], 40)),
+            (2048, words(&[("sail", 1)], 9)),
             (5000, words(&[("apple", 1)], 5)),
         ];
         let all = blocks(&chunks);
@@ -249,8 +250,8 @@ mod tests {
         let mut expected = [
             (1, bm25(3.0, 1.0, 3) + bm25(2.0, 2.0, 3)),
             (2, bm25(3.0, 300.0, 300)),
-            (511, bm25(2.0, 1.0, 40)),
-            (512, bm25(3.0, 1.0, 9)),
+            (2047, bm25(2.0, 1.0, 40)),
+            (2048, bm25(3.0, 1.0, 9)),
         ];
         expected.sort_by(|a, b| b.1.total_cmp(&a.1));
         let found = best(&[of("sail"), of("wind")], counts, 10, None);
@@ -263,14 +264,14 @@ mod tests {
         let two = best(&[of("sail"), of("wind")], counts, 2, None);
         assert_eq!(two, found[..2]);
         let allowed = Allowed {
-            chunks: vec![500..555, 555..600],
-            documents: vec![500],
+            chunks: vec![2000..2048, 2048..2100],
+            documents: vec![2000],
             count: 100,
         };
         let found = best(&[of("sail"), of("wind")], counts, 9, Some(&allowed));
         let mut ids: Vec<u64> = found.iter().map(|found| found.chunk).collect();
         ids.sort_unstable();
-        assert_eq!(ids, [511, 512]);
+        assert_eq!(ids, [2047, 2048]);
         assert!(best(&[of("nothing")], counts, 9, None).is_empty());
     }
 

@@ -258,10 +258,11 @@ fn postgres_a_kill_at_any_moment_loses_and_doubles_nothing() {
     let lines = finish(start(&home, "kills"));
     assert!(lines.iter().any(|line| line == "done 1"), "{lines:?}");
 
-    let mut moments = (1_u64..).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40);
     let mut killed = 0;
+    // how long a round takes that nobody kills: the first
+    let mut whole = Duration::from_secs(60);
     let mut staged_once = false;
-    for round in 0..10 {
+    for round in 0..16 {
         // each round changes all documents, so that there is always something to send
         for i in 0..150 {
             let text: String = (0..60)
@@ -275,9 +276,17 @@ fn postgres_a_kill_at_any_moment_loses_and_doubles_nothing() {
             .lines()
             .map_while(Result::ok);
         output.by_ref().find(|line| line == "begun");
-        let end = Instant::now() + Duration::from_millis(moments.next().expect("one") % 4000);
-        while Instant::now() < end && child.try_wait().expect("known").is_none() {
+        let begun = Instant::now();
+        let moment = if round == 0 {
+            whole
+        } else {
+            whole * round / 16
+        };
+        while begun.elapsed() < moment && child.try_wait().expect("known").is_none() {
             std::hint::spin_loop();
+        }
+        if round == 0 {
+            whole = begun.elapsed();
         }
         child.kill().expect("killed");
         killed += u32::from(!child.wait().expect("its end").success());
@@ -293,8 +302,8 @@ fn postgres_a_kill_at_any_moment_loses_and_doubles_nothing() {
         assert_eq!(documents(&collection, "Who grows apples?")[0], "old.md");
     }
     assert!(
-        killed > 4,
-        "only {killed} of 10 were killed while they worked"
+        killed > 7,
+        "only {killed} of 15 were killed while they worked"
     );
 
     let lines = finish(start(&home, "kills"));

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::common::{self, Machine, documents, reader};
 use crate::index::common as local;
+use crate::program::Program;
 
 const SECRET: &str = "s3cret-qdrant";
 
@@ -504,4 +505,59 @@ fn qdrant_a_connection_that_ends_at_any_request_loses_and_doubles_nothing() {
         .iter()
         .map(|path| collection.document(path).expect("read").len());
     assert_eq!(chunks.sum::<usize>() as u64, collection.card().chunks);
+}
+
+/// The program itself: two homes share a corpus, one of them without its folder.
+#[test]
+fn qdrant_is_searched_by_the_program_and_shown_by_doctor() {
+    let server = Server::start();
+    let home = tempfile::tempdir().expect("a folder");
+    let settings = server.settings(&home);
+    let engine = "index.engine=qdrant".to_owned();
+    let url = format!("index.url={}", settings.url);
+    let key = format!("index.key={}", settings.key);
+    let set = ["--set", &engine, "--set", &url, "--set", &key];
+    let with = |arguments: &[&str]| -> Vec<String> {
+        let all = arguments.iter().chain(&set);
+        all.map(|argument| (*argument).to_owned()).collect()
+    };
+    let run = |program: &Program, arguments: &[&str]| {
+        let arguments = with(arguments);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        program.run(&arguments)
+    };
+
+    let writer = Program::new();
+    let ended = run(&writer, &["index", "notes"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let ended = run(&writer, &["doctor"]);
+    let line = "index engine     Qdrant 1.15.0 at ";
+    assert!(ended.stdout.contains(line), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("1 part, 1 document, 1 chunk"),
+        "{}",
+        ended.stdout
+    );
+
+    let elsewhere = Program::new();
+    let address = settings.url.as_str();
+    let found = elsewhere.run(&["search", address, "Tam Reeve", "--set", &key]);
+    assert_eq!(found.code, Some(0), "{}", found.stderr);
+    assert!(found.stdout.contains("people.md"), "{}", found.stdout);
+
+    let down = [
+        "doctor",
+        "--set",
+        &engine,
+        "--set",
+        "index.url=http://127.0.0.1:1",
+    ];
+    let ended = elsewhere.run(&down);
+    assert_eq!(ended.code, Some(1));
+    let line = "the index at 127.0.0.1:1 cannot be reached";
+    assert!(ended.stdout.contains(line), "{}", ended.stdout);
+    let ended = elsewhere.run(&["search", "http://127.0.0.1:1", "Tam Reeve", "--json"]);
+    let (error, advice) = ended.failure();
+    assert!(error.starts_with(line), "{error}");
+    assert!(advice.contains("index.engine=local"), "{advice}");
 }
