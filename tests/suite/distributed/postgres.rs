@@ -471,3 +471,62 @@ fn postgres_is_searched_by_the_program_without_a_folder() {
     let report = report.expect("not interrupted");
     assert_eq!((report.unchanged, report.added), (1, 0));
 }
+
+/// More chunks than are compared one by one, and fewer than the local index has a graph for: it is exact.
+#[test]
+#[ignore = "needs a database: make test-postgres"]
+fn postgres_searches_its_graph_and_filters_beside_it() {
+    let settings = settings("graph");
+    let machine = Machine::new(&settings, &[]);
+    let word = |seed: u64| format!("w{}", blake3::hash(&seed.to_le_bytes()).as_bytes()[0]);
+    for file in 0..300_u64 {
+        let sentences: String = (0..200)
+            .map(|line| {
+                let seed = (file * 200 + line) * 7;
+                let words: Vec<String> = (seed..seed + 7).map(word).collect();
+                format!("Line {line} has {}. ", words.join(" "))
+            })
+            .collect();
+        machine.corpus.write(&format!("{file:03}.txt"), &sentences);
+    }
+    let mut config = machine.config();
+    config.chunker.max_sentences = 1;
+    config.chunker.overlap_tokens = 0;
+    let mut collection = machine.open();
+    let mut embedder = local::WordEmbedder::new("one");
+    let updated = collection.update(&config, &mut embedder, &local::counter(), &mut |_| {
+        Flow::Continue
+    });
+    updated.expect("indexed");
+    assert!((60_000..65_000).contains(&collection.card().chunks));
+    let built: bool = client()
+        .query_one("select to_regclass('graph.vector_graph') is not null", &[])
+        .expect("known")
+        .get(0);
+    assert!(built, "the graph is built");
+    let exact = Collection::open(&[machine.corpus.folder()], &machine.corpus.indexes());
+    let exact = exact.expect("local");
+
+    for (filter, least) in [("", 0.95), ("type:text", 0.95), ("1*.txt", 1.0)] {
+        let mut retriever = common::retriever(filter);
+        retriever.kind = ragscope::config::RetrieverKind::Vectors;
+        let mut found = 0;
+        for question in 0..40_u64 {
+            let words: Vec<String> = (question * 5..question * 5 + 6).map(word).collect();
+            let question = words.join(" ");
+            let scores = |collection: &Collection| -> Vec<f32> {
+                let hits = common::search(collection, &question, &retriever).hits;
+                assert!(hits.len() >= 50, "{} hits with `{filter}`", hits.len());
+                let scores = hits.iter().filter_map(|hit| hit.vector);
+                scores.take(10).map(|vector| vector.score).collect()
+            };
+            // many chunks are equally near: what counts is how near the found ones are
+            let tenth = scores(&exact)[9];
+            let near = scores(&collection).into_iter();
+            found += near.filter(|score| *score > tenth - 1e-3).count();
+        }
+        let share = found as f64 / 400.0;
+        println!("`{filter}`: {share:.3} of the ten nearest");
+        assert!(share >= least, "{share} with `{filter}`");
+    }
+}
