@@ -139,7 +139,7 @@ struct Plan {
 impl Push<'_, '_> {
     fn all(&mut self, state: PartState) -> Result<(), IndexError> {
         if state.card.manifest == self.manifest && state.staged.is_empty() {
-            return Ok(());
+            return self.optimise();
         }
         let mut card = state.card.clone();
         let mut plan = plan(&self.generation.manifest, state);
@@ -166,7 +166,16 @@ impl Push<'_, '_> {
             added: plan.added,
             words: &mut words,
         })?;
-        Ok(())
+        drop(words);
+        self.optimise()
+    }
+
+    /// Builds what makes searches fast, where that is due.
+    fn optimise(&mut self) -> Result<(), IndexError> {
+        let progress = &mut *self.progress;
+        let position = Position::of(IndexPhase::Writing);
+        let mut is_stopped = || progress.step(&position) == Flow::Stop;
+        Ok(self.writer.optimise(&mut is_stopped)?)
     }
 
     /// Sends the missing documents in batches.

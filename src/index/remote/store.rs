@@ -220,6 +220,12 @@ pub(super) trait Writer {
     /// Makes a change visible to readers, all of it at once.
     fn publish(&mut self, change: Change<'_>) -> Result<(), RemoteError>;
 
+    /// Builds what makes searches fast, where that is due. What is published can be searched meanwhile.
+    ///
+    /// # Errors
+    /// [`RemoteError::Stopped`] once `is_stopped` returns `true`; the next call begins again.
+    fn optimise(&mut self, is_stopped: &mut dyn FnMut() -> bool) -> Result<(), RemoteError>;
+
     /// Gives the part back.
     fn end(&mut self);
 }

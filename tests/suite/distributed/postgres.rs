@@ -10,7 +10,7 @@ use postgres::{Client, Config as Connection, NoTls};
 use ragscope::config::{Config, IndexEngine, IndexSettings, Paths};
 use ragscope::engine::Worker;
 use ragscope::event::{Flow, StopFlag};
-use ragscope::index::{Collection, Search as _};
+use ragscope::index::{Collection, Search as _, Update};
 use ragscope::llm::{Embedder as _, load_embedder};
 
 use super::common::{self, Machine, documents, reader};
@@ -494,10 +494,26 @@ fn postgres_searches_its_graph_and_filters_beside_it() {
     config.chunker.overlap_tokens = 0;
     let mut collection = machine.open();
     let mut embedder = local::WordEmbedder::new("one");
-    let updated = collection.update(&config, &mut embedder, &local::counter(), &mut |_| {
-        Flow::Continue
-    });
-    updated.expect("indexed");
+    // all is published when the graph is begun: a stop costs only the graph
+    let is_building = || {
+        let asked = "select count(*) from pg_stat_activity where state = 'active' and query like 'create index%vector_graph%'";
+        let row = client().query_one(asked, &[]).expect("known");
+        row.get::<_, i64>(0) > 0
+    };
+    let mut stop_at_the_graph = |_| {
+        if is_building() {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        }
+    };
+    let counter = local::counter();
+    let updated = collection.update(&config, &mut embedder, &counter, &mut stop_at_the_graph);
+    assert_eq!(updated.expect("stopped"), Update::Interrupted);
+    assert!(!is_building(), "the statement is cancelled");
+    assert!(reader(&settings).card().chunks > 60_000);
+    let updated = collection.update(&config, &mut embedder, &counter, &mut |_| Flow::Continue);
+    assert!(matches!(updated, Ok(Update::Finished(_))));
     assert!((60_000..65_000).contains(&collection.card().chunks));
     let built: bool = client()
         .query_one("select to_regclass('graph.vector_graph') is not null", &[])

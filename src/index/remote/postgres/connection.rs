@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use postgres::config::{Host, SslMode};
 use postgres::error::SqlState;
-use postgres::{Client, Config, NoTls};
+use postgres::{CancelToken, Client, Config, NoTls};
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -69,8 +69,7 @@ impl Database {
     }
 
     pub fn connect(&self) -> Result<Client, RemoteError> {
-        let is_plain = self.is_loopback || self.config.get_ssl_mode() == SslMode::Disable;
-        let connected = if is_plain {
+        let connected = if self.is_plain() {
             self.config.connect(NoTls)
         } else {
             self.config.connect(MakeRustlsConnect::new(tls()?))
@@ -98,6 +97,20 @@ impl Database {
     /// Returns whether what is sent can be read on the way.
     pub fn is_open(&self) -> bool {
         !self.is_loopback && self.config.get_ssl_mode() == SslMode::Disable
+    }
+
+    /// Ends the statement that runs on the connection of a token.
+    pub fn cancel(&self, token: &CancelToken) -> Result<(), RemoteError> {
+        let cancelled = if self.is_plain() {
+            token.cancel_query(NoTls)
+        } else {
+            token.cancel_query(MakeRustlsConnect::new(tls()?))
+        };
+        cancelled.map_err(|error| self.failed(&error))
+    }
+
+    fn is_plain(&self) -> bool {
+        self.is_loopback || self.config.get_ssl_mode() == SslMode::Disable
     }
 
     /// Returns the public error of a statement.

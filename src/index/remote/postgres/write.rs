@@ -1,6 +1,8 @@
 //! Writing a part of a collection.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
+use std::time::Duration;
 
 use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::error::SqlState;
@@ -20,6 +22,8 @@ use crate::index::names::{MAX_FOLDERS, part_start};
 
 /// The number of the lock under which tables are created and parts are numbered.
 const SETUP_LOCK: i32 = -1;
+/// Time between two looks at whether the observer stopped.
+const LATENCY: Duration = Duration::from_millis(20);
 
 /// A connection that writes one part.
 pub(super) struct PostgresWriter {
@@ -155,9 +159,8 @@ impl PostgresWriter {
         Ok(())
     }
 
-    /// Adds the graph of the vectors where there are enough of them. Readers are not held up, and a stop
-    /// or a kill costs only the graph.
-    fn build_graph(&mut self) -> Result<(), RemoteError> {
+    /// Returns whether there are enough vectors for a graph and it is not built.
+    fn is_graph_due(&mut self) -> Result<bool, RemoteError> {
         let schema = &self.database.schema;
         let asked = format!(
             "select (select sum((card::json ->> 'chunks')::bigint) from {schema}.part)::bigint, \
@@ -167,16 +170,7 @@ impl PostgresWriter {
         let row = row.map_err(|error| self.database.failed(&error))?;
         let vectors = row.get::<_, Option<i64>>(0).unwrap_or(0) as u64;
         let is_built: bool = row.get(1);
-        if is_built || vectors <= MAX_EXACT_VECTORS {
-            return Ok(());
-        }
-        let build = format!(
-            "create index if not exists vector_graph on {schema}.vector using hnsw (v halfvec_ip_ops) \
-             with (m = 16, ef_construction = 100); analyze {schema}.vector"
-        );
-        self.client
-            .batch_execute(&build)
-            .map_err(|error| self.database.failed(&error))
+        Ok(!is_built && vectors > MAX_EXACT_VECTORS)
     }
 }
 
@@ -340,7 +334,37 @@ impl Writer for PostgresWriter {
             .map_err(failed)?;
         publishing.commit().map_err(failed)?;
         self.replaces = None;
-        self.build_graph()
+        Ok(())
+    }
+
+    fn optimise(&mut self, is_stopped: &mut dyn FnMut() -> bool) -> Result<(), RemoteError> {
+        if !self.is_graph_due()? {
+            return Ok(());
+        }
+        let schema = &self.database.schema;
+        let build = format!(
+            "create index if not exists vector_graph on {schema}.vector using hnsw (v halfvec_ip_ops) \
+             with (m = 16, ef_construction = 100); analyze {schema}.vector"
+        );
+        let token = self.client.cancel_token();
+        let client = &mut self.client;
+        let database = &self.database;
+        thread::scope(|scope| {
+            let building = scope.spawn(move || client.batch_execute(&build));
+            let mut is_cancelled = false;
+            while !building.is_finished() {
+                if !is_cancelled && is_stopped() {
+                    is_cancelled = true;
+                    database.cancel(&token)?;
+                }
+                thread::sleep(LATENCY);
+            }
+            let built = building.join().map_err(|_| RemoteError::Stopped)?;
+            if is_cancelled {
+                return Err(RemoteError::Stopped);
+            }
+            built.map_err(|error| database.failed(&error))
+        })
     }
 
     fn end(&mut self) {

@@ -304,6 +304,11 @@ impl Writer for QdrantWriter {
         self.unstage(&change.removed)
     }
 
+    /// The server builds its graphs by itself.
+    fn optimise(&mut self, _is_stopped: &mut dyn FnMut() -> bool) -> Result<(), RemoteError> {
+        Ok(())
+    }
+
     fn end(&mut self) {}
 }
 
