@@ -1,8 +1,7 @@
 //! The index under load: hybrid search at 100,000 chunks, recall against exact search, rescanning,
 //! indexing rate and memory.
 //!
-//! Vectors are distributed as embeddings are: in clusters with about 32 directions inside 384
-//! numbers, and some noise. Each figure is printed as `name: value unit` for `benches/RESULTS.md`;
+//! Each figure is printed as `name: value unit` for `benches/RESULTS.md`;
 //! the search latency also goes through criterion. The large index stays in the target folder, so
 //! that the next run starts at once.
 
@@ -13,20 +12,17 @@ mod database;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 use criterion::Criterion;
-use ragscope::config::{Config, Layers, RetrieverSettings};
+use ragscope::config::{Config, RetrieverSettings};
 use ragscope::corpus::TokenCounter;
-use ragscope::event::{Flow, IndexReport, ModelCard, ModelRole, StopFlag};
+use ragscope::event::{Flow, IndexReport, StopFlag};
 use ragscope::index::{Index, Update};
-use ragscope::llm::{Embedder, LlmError, Random, Runtime, load_embedder};
+use ragscope::llm::{Embedder, Runtime, load_embedder};
 
-const WIDTH: usize = 384;
-/// Fingerprint of the synthetic embedder. A change of documents or vectors needs a new one.
-const FINGERPRINT: &str = "synthetic 2";
-const DIRECTIONS: usize = 32;
-const CLUSTERS: usize = 500;
+mod synthetic;
+use synthetic::{FINGERPRINT, Space, Synthetic, WIDTH, config, dot, print_figure, timed, words};
+
 const LARGE: u64 = 100_000;
 const QUERIES: u64 = 200;
 /// Set in the processes that measure memory: the number of documents to index.
@@ -277,21 +273,6 @@ fn update(index: &mut Index, embedder: &mut dyn Embedder) -> IndexReport {
     }
 }
 
-/// Returns the result of some work, and its time in seconds, which is never 0.
-fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
-    let started = Instant::now();
-    let result = work();
-    (result, started.elapsed().as_secs_f64().max(1e-9))
-}
-
-fn print_figure(name: &str, value: f64, unit: &str) {
-    println!("{name}: {value:.3} {unit}");
-}
-
-fn config() -> Config {
-    Layers::defaults().config().expect("the defaults")
-}
-
 fn bundled_embedder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/all-MiniLM-L6-v2.Q8_0.gguf")
 }
@@ -301,8 +282,6 @@ fn counter() -> TokenCounter {
     let runtime = Runtime::start(&log).expect("llama.cpp starts");
     TokenCounter::from_gguf(&bundled_embedder(), &runtime).expect("the bundled vocabulary")
 }
-
-// ── documents and vectors from numbers ──────────────────────────────────────────────────────────
 
 fn path(i: u64) -> String {
     format!("{:03}/{i:06}.txt", i / 500)
@@ -324,20 +303,7 @@ fn write(file: &Path, text: &str) {
 
 /// Returns a text of 60 words, distributed as those of a language are.
 fn text(i: u64) -> String {
-    let mut random = Random::new(i);
-    let words: Vec<String> = (0..60)
-        .map(|_| word(20_000_f64.powf(random.unit()) as u64))
-        .collect();
-    format!("Item {i}. {}.", words.join(" "))
-}
-
-/// Returns the word of a rank: frequent words are short.
-fn word(rank: u64) -> String {
-    let mut random = Random::new(rank ^ 0xabcdef);
-    let length = 3 + rank.ilog2().min(6);
-    (0..length)
-        .map(|_| char::from(b'a' + random.below(26) as u8))
-        .collect()
+    format!("Item {i}. {}.", words(i, 60))
 }
 
 /// Returns twelve words of the text of a number.
@@ -345,105 +311,4 @@ fn question(i: u64) -> String {
     let text = text(i);
     let words: Vec<&str> = text.split(' ').skip(2).take(12).collect();
     words.join(" ")
-}
-
-/// The space that the vectors are in.
-struct Space {
-    /// The directions of the small space, as vectors of the large one.
-    directions: Vec<Vec<f32>>,
-}
-
-impl Space {
-    fn new() -> Self {
-        let directions = (0..DIRECTIONS as u64)
-            .map(|i| normals(&mut Random::new(i ^ 0xd1ec), WIDTH))
-            .collect();
-        Self { directions }
-    }
-
-    /// Returns the unit vector of a number: its cluster's centre, a place inside the cluster, and
-    /// noise.
-    fn vector(&self, i: u64) -> Vec<f32> {
-        let mut random = Random::new(i ^ 0x7ec7);
-        let cluster = random.below(CLUSTERS) as u64;
-        let centre = normals(&mut Random::new(cluster ^ 0xce27), DIRECTIONS);
-        let inside = normals(&mut random, DIRECTIONS);
-
-        let mut vector: Vec<f32> = normals(&mut random, WIDTH)
-            .into_iter()
-            .map(|noise| noise * 0.5)
-            .collect();
-        for ((direction, centre), inside) in self.directions.iter().zip(centre).zip(inside) {
-            for (sum, number) in vector.iter_mut().zip(direction) {
-                *sum += number * (centre + 0.7 * inside);
-            }
-        }
-
-        let length = dot(&vector, &vector).sqrt();
-        vector.into_iter().map(|number| number / length).collect()
-    }
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-/// Returns numbers that are about normally distributed, with deviation 1.
-fn normals(random: &mut Random, count: usize) -> Vec<f32> {
-    (0..count)
-        .map(|_| {
-            let sum: f64 = (0..6).map(|_| random.unit()).sum();
-            ((sum - 3.0) * std::f64::consts::SQRT_2) as f32
-        })
-        .collect()
-}
-
-/// An embedder that costs nothing: it reads the number of a text.
-struct Synthetic {
-    card: ModelCard,
-    space: Space,
-}
-
-impl Synthetic {
-    fn new() -> Self {
-        let card = ModelCard {
-            role: ModelRole::Embedder,
-            name: "synthetic".into(),
-            file: String::new(),
-            file_bytes: 0,
-            fingerprint: FINGERPRINT.into(),
-            architecture: String::new(),
-            quantisation: String::new(),
-            parameters: 0,
-            layers: 0,
-            gpu_layers: 0,
-            device: "CPU".into(),
-            device_bytes: 0,
-            width: WIDTH as u32,
-            context_tokens: 512,
-            chat_template: String::new(),
-            template_fallback: String::new(),
-            server: String::new(),
-            practice: false,
-            prefixes: ragscope::event::Prefixes::default(),
-        };
-        Self {
-            card,
-            space: Space::new(),
-        }
-    }
-}
-
-impl Embedder for Synthetic {
-    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
-        let number = |text: &str| -> Option<u64> { text.split([' ', '.']).nth(1)?.parse().ok() };
-        Ok(texts
-            .iter()
-            .map(|text| self.space.vector(number(text).unwrap_or(0)))
-            .collect())
-    }
-
-    fn card(&self) -> &ModelCard {
-        &self.card
-    }
 }

@@ -294,9 +294,9 @@ fn copy_known<'a>(
 ) -> Result<(), FileError> {
     let mut seen = HashSet::new();
     let missing = keys.filter(|key| vectors.find(key).is_none() && seen.insert(**key));
-    let copies: Vec<(Key, Vec<f32>)> = missing
-        .filter_map(|key| Some((*key, previous.row(previous.find(key)?).to_vec())))
-        .collect();
+    let known = missing.filter_map(|key| Some((*key, previous.find(key)?)));
+    let copies = known.map(|(key, row)| Ok((key, previous.row(row)?.into_owned())));
+    let copies: Vec<(Key, Vec<f32>)> = copies.collect::<Result<_, FileError>>()?;
     vectors.append(&copies)
 }
 

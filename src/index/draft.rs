@@ -6,8 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::error::FileError;
-use super::generation::{GRAPH, LEXICAL};
-use super::graph::Graph;
+use super::generation::LEXICAL;
 use super::layout::{Layout, Pointer, sync_folder};
 use super::lexical::LexicalWriter;
 use super::manifest::{DocumentEntry, FORMAT, Manifest, Recipe, StoredFile, VectorsCard};
@@ -137,14 +136,6 @@ impl Draft {
         }
     }
 
-    /// Replaces the graph.
-    pub fn set_graph(&mut self, graph: &Graph) -> Result<(), FileError> {
-        let file = self.folder.join(GRAPH);
-        self.shared.remove(GRAPH);
-        self.manifest.graph_rows = graph.rows();
-        graph.write(&file)
-    }
-
     /// Deletes the draft.
     pub fn discard(self) {
         drop(self.lexical);
@@ -189,12 +180,10 @@ impl Draft {
             rows: vectors.rows(),
             width: vectors.width() as u32,
         };
-        for name in files_of(&self.folder, self.manifest.graph_rows > 0)? {
+        self.manifest.graph_rows = vectors.covered();
+        for name in files_of(&self.folder)? {
             // tantivy never changes a file that bears the name of a segment
-            let known = self
-                .shared
-                .remove(&name)
-                .filter(|_| is_segment(&name) || name == GRAPH);
+            let known = self.shared.remove(&name).filter(|_| is_segment(&name));
             let file = known.map_or_else(|| StoredFile::of(&self.folder, &name), Ok)?;
             self.manifest.files.push(file);
         }
@@ -223,9 +212,9 @@ fn share(from: &Path, to: &Path, files: &[StoredFile]) -> Result<(), FileError> 
 }
 
 /// Returns the names of the files of a generation, besides its manifest, in order.
-fn files_of(folder: &Path, has_graph: bool) -> Result<Vec<String>, FileError> {
+fn files_of(folder: &Path) -> Result<Vec<String>, FileError> {
     let lexical = folder.join(LEXICAL);
-    let mut names: Vec<String> = has_graph.then(|| GRAPH.to_owned()).into_iter().collect();
+    let mut names = Vec::new();
     for entry in fs::read_dir(&lexical).map_err(|error| FileError::read(&lexical, error))? {
         let entry = entry.map_err(|error| FileError::read(&lexical, error))?;
         let name = entry.file_name().to_string_lossy().into_owned();

@@ -5,17 +5,16 @@ use std::path::Path;
 
 use super::error::FileError;
 use super::filter::Filter;
-use super::graph::Graph;
 use super::layout::{Layout, Pointer};
 use super::lexical::{Lexical, StoredChunk};
 use super::manifest::Manifest;
-use super::vectors::{ScoredRow, VectorStore};
+use super::vectors::{ScoredRow, VectorStore, WantedRows};
 
-/// The folder of tantivy's files inside a generation, and the file of the graph.
+/// The folder of tantivy's files inside a generation.
 pub(super) const LEXICAL: &str = "lexical";
-pub(super) const GRAPH: &str = "graph";
 
-/// Maximum number of rows of a filter that are searched one by one: about as long as without a graph.
+/// Maximum number of rows of a filter that are searched one by one: about as long as in an index without
+/// segments.
 const MAX_NARROW_ROWS: usize = 65_536;
 
 /// A generation with its parts in memory.
@@ -31,14 +30,13 @@ pub(super) struct Generation {
     /// Whether a chunk uses each row.
     is_used: Vec<bool>,
     used_rows: u32,
-    graph: Option<Graph>,
 }
 
 /// The chunks that are wanted of a search by vector.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
     pub count: usize,
-    /// Size of the candidate list of the graph.
+    /// Size of the candidate list of a segment.
     pub ef: usize,
     pub filter: Option<&'a Filter>,
 }
@@ -55,8 +53,8 @@ impl Generation {
 
         let card = &manifest.vectors;
         let file = layout.root.join(&card.file);
-        let vectors =
-            VectorStore::read(&file, manifest.embedder(), card.width as usize, card.rows)?;
+        let rows = [manifest.graph_rows, card.rows];
+        let vectors = VectorStore::read(&file, manifest.embedder(), card.width as usize, rows)?;
         Ok((Self::load(&folder, manifest)?, vectors))
     }
 
@@ -66,10 +64,6 @@ impl Generation {
         let lexical = Lexical::open(&lexical_folder)?;
         let chunks = lexical.chunks(&lexical_folder)?;
         check_counts(folder, &manifest, &chunks)?;
-        let graph = match manifest.graph_rows {
-            0 => None,
-            rows => Some(Graph::read(&folder.join(GRAPH), rows)?),
-        };
 
         let mut by_row: Vec<u32> = (0..chunks.len() as u32).collect();
         by_row.sort_unstable_by_key(|at| (chunks[*at as usize].row, *at));
@@ -89,7 +83,6 @@ impl Generation {
             by_row,
             is_used,
             used_rows,
-            graph,
         })
     }
 
@@ -114,14 +107,17 @@ impl Generation {
         Some(self.chunks[at.ok()?])
     }
 
-    /// Returns the chunks nearest to a query, with their cosine similarity, best first. Rows that no
-    /// graph covers are searched exactly, and so are few rows that a filter leaves.
+    /// Returns the chunks nearest to a query, with their cosine similarity, best first. Rows without a
+    /// segment are searched exactly, and few rows that a filter leaves one by one.
+    ///
+    /// # Errors
+    /// Vectors on disk that are damaged.
     pub fn nearest(
         &self,
         vectors: &VectorStore,
         query: &[f32],
         wanted: Wanted<'_>,
-    ) -> Vec<(f32, u64)> {
+    ) -> Result<Vec<(f32, u64)>, FileError> {
         let Wanted { count, ef, filter } = wanted;
         let rows = self.manifest.vectors.rows;
         let is_used = |row: u32| {
@@ -131,23 +127,27 @@ impl Generation {
 
         // a walk through a graph meets too few of them
         let is_narrow = filter.is_some_and(|filter| filter.row_count <= MAX_NARROW_ROWS);
-        let graph = self.graph.as_ref().filter(|_| !is_narrow);
-        let covered = graph.map_or(0, Graph::rows);
-        let mut near = vectors.nearest(query, covered..rows, count, &is_used);
-        if let Some(graph) = graph {
-            near.extend(graph.nearest(vectors, query, count, ef, &is_used));
-            near = super::vectors::sorted(near);
-        }
-        self.with_chunks(near).take(count).collect()
+        let wanted = WantedRows {
+            count,
+            ef: (!is_narrow).then_some(ef),
+            is_used: &is_used,
+        };
+        let near = vectors.nearest(query, rows, wanted)?;
+        Ok(self.with_chunks(near).take(count).collect())
     }
 
     /// Returns every chunk with its cosine similarity, best first.
-    pub fn all_nearest(&self, vectors: &VectorStore, query: &[f32]) -> Vec<(f32, u64)> {
+    ///
+    /// # Errors
+    /// Vectors on disk that are damaged.
+    pub fn all_nearest(
+        &self,
+        vectors: &VectorStore,
+        query: &[f32],
+    ) -> Result<Vec<(f32, u64)>, FileError> {
         let rows = self.manifest.vectors.rows;
-        let near = vectors.nearest(query, 0..rows, rows as usize, &|row| {
-            self.is_used[row as usize]
-        });
-        self.with_chunks(near).collect()
+        let near = vectors.all_nearest(query, rows, &|row| self.is_used[row as usize])?;
+        Ok(self.with_chunks(near).collect())
     }
 
     fn with_chunks(&self, rows: Vec<ScoredRow>) -> impl Iterator<Item = (f32, u64)> {

@@ -39,7 +39,11 @@ fn of_index(root: PathBuf) -> Option<Health> {
     let layout = Layout { root };
     let opened = layout.current().and_then(|pointer| {
         pointer
-            .map(|pointer| Generation::open(&layout, &pointer))
+            .map(|pointer| {
+                let opened = Generation::open(&layout, &pointer)?;
+                opened.1.verify()?;
+                Ok(opened)
+            })
             .transpose()
     });
     let mut health = Health {

@@ -6,10 +6,11 @@
 //!   corpus          the canonical path of the folder
 //!   current         name of the generation in use, checksum of its manifest; changed by one rename
 //!   vectors-*       append-only vectors by content, shared by generations
+//!   vectors-*.segment-*   their rows in 8 bits with links between them, for many rows
 //!   extracts/       the texts of binary documents, by content and reader
 //!   similarity-cache   the chunks of documents that were chunked by similarity
 //!   links-*         append-only links by content, one file per recipe of a linker
-//!   gen-<n>/        manifest.json, graph, lexical/ (tantivy)
+//!   gen-<n>/        manifest.json, lexical/ (tantivy)
 //! ```
 
 use std::fs::{self, File, TryLockError};
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::FileError;
 use super::extracts::Extracts;
+use super::segment::Segment;
 use super::similarity_cache::SimilarityCache;
 use crate::files::FileLock;
 
@@ -141,7 +143,7 @@ impl Layout {
             let name = entry.file_name().to_string_lossy().into_owned();
             let is_unused = match number(&name) {
                 Some(number) => !generations.contains(&number),
-                None => name.starts_with("vectors-") && !vectors.contains(&name.as_str()),
+                None => name.starts_with("vectors-") && !vectors.contains(&vectors_of(&name)),
             };
             if is_unused {
                 let _ = remove(&entry.path());
@@ -189,6 +191,12 @@ fn remove(path: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         removed => removed,
     }
+}
+
+/// Returns the name of the vectors that a file belongs to: its own, or that before its segment.
+fn vectors_of(name: &str) -> &str {
+    let segment = name.split_once(Segment::NAME);
+    segment.map_or(name, |(vectors, _)| vectors)
 }
 
 /// Returns the number of a generation, by the name of its folder.

@@ -31,6 +31,8 @@ use crate::event::ChunkText;
 const WRITER_BYTES: usize = 64 << 20;
 /// More segments are merged into one when an update ends: a search reads each segment for each word.
 const MAX_SEGMENTS: usize = 8;
+/// The segments of more chunks are searched side by side.
+const MAX_ONE_THREAD_CHUNKS: u32 = 200_000;
 
 #[derive(Debug, Clone, Copy)]
 struct Fields {
@@ -135,7 +137,13 @@ impl Bm25StatisticsProvider for Living<'_> {
 impl Lexical {
     pub fn open(folder: &Path) -> Result<Self, FileError> {
         let open = || {
-            let index = Index::open(ReadOnly(MmapDirectory::open(folder)?))?;
+            let mut index = Index::open(ReadOnly::open(folder)?)?;
+            let segments = index.searchable_segment_metas()?;
+            if segments.iter().map(SegmentMeta::num_docs).sum::<u32>() > MAX_ONE_THREAD_CHUNKS {
+                let threads = std::thread::available_parallelism();
+                index
+                    .set_multithread_executor(threads.map_or(1, usize::from).min(segments.len()))?;
+            }
             let reader = index
                 .reader_builder()
                 .reload_policy(ReloadPolicy::Manual)

@@ -13,7 +13,11 @@ use crate::files;
 
 /// Increases when older files can no longer be read, or would be searched wrongly (the analyser
 /// counts).
-pub(super) const FORMAT: u32 = 3;
+pub(super) const FORMAT: u32 = 4;
+/// The format before, whose generations have a graph over all rows in one file: it is not used, and the
+/// next update builds segments.
+const GRAPH_FORMAT: u32 = 3;
+const GRAPH_FILE: &str = "graph";
 
 /// The manifest of a generation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -30,7 +34,7 @@ pub(super) struct Manifest {
     /// The file of the vectors that an index without vectors had before.
     #[serde(default)]
     pub set_aside: Option<String>,
-    /// Number of rows that the graph covers; 0 without a graph.
+    /// Number of rows that have segments: the first ones.
     pub graph_rows: u32,
     /// Every other file of the generation.
     pub files: Vec<StoredFile>,
@@ -144,13 +148,19 @@ impl Manifest {
             return Err(FileError::damaged(&file, "its checksum is wrong"));
         }
         let Header { format: found } = parse(&file, &text)?;
-        if found != FORMAT {
-            return Err(FileError::OtherFormat {
+        match found {
+            FORMAT => parse(&file, &text),
+            GRAPH_FORMAT => {
+                let mut manifest: Self = parse(&file, &text)?;
+                manifest.graph_rows = 0;
+                manifest.files.retain(|file| file.name != GRAPH_FILE);
+                Ok(manifest)
+            }
+            found => Err(FileError::OtherFormat {
                 found,
                 expected: FORMAT,
-            });
+            }),
         }
-        parse(&file, &text)
     }
 }
 

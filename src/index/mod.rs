@@ -28,6 +28,8 @@ mod similarity_cache;
 mod chunking;
 mod batch_embedder;
 mod progress;
+mod graph;
+mod segment;
 mod vectors;
 mod draft;
 mod generation;
@@ -35,7 +37,6 @@ mod abandoned;
 mod analyser;
 mod read_only;
 mod lexical;
-mod graph;
 mod filter;
 mod fusion;
 mod names;
@@ -63,6 +64,7 @@ pub use remote::{RemoteError, RemoteHealth, is_address, remote_health};
 pub use retrieval::Query;
 pub use search::Search;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
@@ -303,15 +305,15 @@ impl Index {
         let file = self.layout.root.join(&name);
         let in_use = self
             .manifest()
-            .map(|now| now.vectors.clone())
-            .filter(|card| card.file == name);
-        if let (None, Some(card)) = (&self.vectors, in_use) {
+            .filter(|now| now.vectors.file == name)
+            .map(|now| (now.graph_rows, now.vectors.clone()));
+        if let (None, Some((covered, card))) = (&self.vectors, in_use) {
             // the rows in use come first, and each must be intact
             self.vectors = Some(VectorStore::read(
                 &file,
                 &recipe.embedder,
                 card.width as usize,
-                card.rows,
+                [covered, card.rows],
             )?);
         }
         if let Some(mut vectors) = self.vectors.take_if(|vectors| vectors.file() == file) {
@@ -440,13 +442,13 @@ impl Index {
         is_comparable.then_some(vectors)
     }
 
-    /// Returns the stored vector of a chunk.
-    fn vector(&self, chunk: u64) -> Option<&[f32]> {
+    /// Returns the stored vector of a chunk; `None` for one that is damaged, too.
+    fn vector(&self, chunk: u64) -> Option<Cow<'_, [f32]>> {
         let row = self.generation.as_ref()?.chunk(chunk)?.row;
         let vectors = self
             .vectors
             .as_ref()
             .filter(|vectors| vectors.width() > 0)?;
-        Some(vectors.row(row))
+        vectors.row(row).ok()
     }
 }

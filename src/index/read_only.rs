@@ -2,17 +2,38 @@
 //! and an index on a medium that cannot be written still answers.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
+use tantivy::directory::error::{
+    DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError,
+};
 use tantivy::directory::{
-    Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
+    Directory, DirectoryLock, FileHandle, FileSlice, Lock, MmapDirectory, WatchCallback,
+    WatchHandle, WritePtr,
 };
 
+/// Ending of the files that hold the texts of chunks.
+const STORE: &str = "store";
+
 /// A folder whose files are never written, deleted or locked.
+///
+/// Its files are mapped into memory, except for the texts: they are the largest part, of which a search
+/// reads a few blocks here and there, and a mapping holds sixteen pages in memory for each of them.
 #[derive(Debug, Clone)]
-pub(super) struct ReadOnly(pub MmapDirectory);
+pub(super) struct ReadOnly {
+    folder: PathBuf,
+    mapped: MmapDirectory,
+}
+
+impl ReadOnly {
+    pub fn open(folder: &Path) -> Result<Self, OpenDirectoryError> {
+        Ok(Self {
+            folder: folder.to_owned(),
+            mapped: MmapDirectory::open(folder)?,
+        })
+    }
+}
 
 fn refused() -> io::Error {
     io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "it is only read")
@@ -20,15 +41,25 @@ fn refused() -> io::Error {
 
 impl Directory for ReadOnly {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        self.0.get_file_handle(path)
+        if path.extension().is_none_or(|ending| ending != STORE) {
+            return self.mapped.get_file_handle(path);
+        }
+        let opened = FileSlice::open(&self.folder.join(path)).map_err(|error| {
+            let filepath = path.to_owned();
+            match error.kind() {
+                io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(filepath),
+                _ => OpenReadError::wrap_io_error(error, filepath),
+            }
+        })?;
+        Ok(Arc::new(opened))
     }
 
     fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
-        self.0.exists(path)
+        self.mapped.exists(path)
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
-        self.0.atomic_read(path)
+        self.mapped.atomic_read(path)
     }
 
     fn acquire_lock(&self, _lock: &Lock) -> Result<DirectoryLock, LockError> {

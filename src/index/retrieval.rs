@@ -4,11 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use super::error::FileError;
 use super::filter::Filter;
 use super::fusion::{ScoredChunk, fuse};
 use super::generation::{Generation, Wanted};
 use super::lexical::Statistics;
 use super::names::Names;
+use super::vectors::VectorStore;
 use super::{Index, IndexError, analyser};
 use crate::config::RetrieverSettings;
 use crate::event::{Filtered, Hit, Metadata, Retrieval, elapsed_us};
@@ -99,8 +101,7 @@ pub(super) fn search(
     }
 
     let pool = settings.pool as usize;
-    let bm25 = by_words(&searched, query, settings, pool)?;
-    let vector = by_vector(&searched, query, settings);
+    let [bm25, vector] = best_lists(&searched, query, settings)?;
 
     let mut hits = Vec::new();
     for fused in fuse(&bm25, &vector, settings).iter().take(pool) {
@@ -139,14 +140,17 @@ pub(super) fn whole_lists(
     let chunks = |part: &Searched<'_>| part.generation.manifest.chunks as usize;
     let all = searched.iter().map(chunks).sum::<usize>().max(1);
     let bm25 = by_words(&searched, query, settings, all)?;
-    let nearest = |part: &Searched<'_>| {
-        let vectors = part.part.index.comparable_vectors(query)?;
-        let found = part.generation.all_nearest(vectors, query.vector);
-        Some(part.part.named(found))
-    };
-    let has_vectors = settings.kind.has_vectors();
-    let vector = searched.iter().filter(|_| has_vectors).filter_map(nearest);
-    Ok([bm25, merged(vector.collect(), all)])
+    let mut vector = Vec::new();
+    for Searched {
+        part, generation, ..
+    } in searched.iter().filter(|_| settings.kind.has_vectors())
+    {
+        if let Some(vectors) = part.index.comparable_vectors(query) {
+            let found = generation.all_nearest(vectors, query.vector);
+            vector.push(part.named(found.map_err(|error| error.of(&part.index.name))?));
+        }
+    }
+    Ok([bm25, merged(vector, all)])
 }
 
 /// Returns the `count` best chunks by words.
@@ -181,28 +185,62 @@ fn by_words(
     Ok(merged(lists, count))
 }
 
-/// Returns the best chunks by vector. A part whose vectors another embedder made has none.
-fn by_vector(
+/// Returns the `settings.pool` best chunks by words, and by vector. The vectors are searched on another
+/// thread meanwhile.
+fn best_lists(
     searched: &[Searched<'_>],
     query: Query<'_>,
     settings: &RetrieverSettings,
-) -> Vec<ScoredChunk> {
-    if !settings.kind.has_vectors() {
-        return Vec::new();
+) -> Result<[Vec<ScoredChunk>; 2], IndexError> {
+    let pool = settings.pool as usize;
+    let with_vectors = searched.iter().filter(|_| settings.kind.has_vectors());
+    let (parts, searches): (Vec<Part<'_>>, Vec<VectorSearch<'_>>) = with_vectors
+        .filter_map(|of| Some((of.part, VectorSearch::of(of, query, settings)?)))
+        .unzip();
+
+    let mut by_words_found = Ok(Vec::new());
+    let mut found = Vec::new();
+    let nearest = |search: &VectorSearch<'_>| search.nearest(query.vector);
+    rayon::in_place_scope(|scope| {
+        scope.spawn(|_| found.extend(searches.iter().map(nearest)));
+        by_words_found = by_words(searched, query, settings, pool);
+    });
+
+    let mut lists = Vec::new();
+    for (part, found) in parts.into_iter().zip(found) {
+        lists.push(part.named(found.map_err(|error| error.of(&part.index.name))?));
+    }
+    Ok([by_words_found?, merged(lists, pool)])
+}
+
+/// The search of a part by vector, as it is passed to another thread.
+struct VectorSearch<'a> {
+    generation: &'a Generation,
+    vectors: &'a VectorStore,
+    wanted: Wanted<'a>,
+}
+
+impl<'a> VectorSearch<'a> {
+    /// Returns `None` for a part whose vectors another embedder made.
+    fn of(
+        searched: &'a Searched<'a>,
+        query: Query<'_>,
+        settings: &RetrieverSettings,
+    ) -> Option<Self> {
+        Some(Self {
+            generation: searched.generation,
+            vectors: searched.part.index.comparable_vectors(query)?,
+            wanted: Wanted {
+                count: settings.pool as usize,
+                ef: settings.ef_search as usize,
+                filter: searched.filter.as_ref(),
+            },
+        })
     }
 
-    let count = settings.pool as usize;
-    let nearest = |part: &Searched<'_>| {
-        let vectors = part.part.index.comparable_vectors(query)?;
-        let wanted = Wanted {
-            count,
-            ef: settings.ef_search as usize,
-            filter: part.filter.as_ref(),
-        };
-        let found = part.generation.nearest(vectors, query.vector, wanted);
-        Some(part.part.named(found))
-    };
-    merged(searched.iter().filter_map(nearest).collect(), count)
+    fn nearest(&self, query: &[f32]) -> Result<Vec<(f32, u64)>, FileError> {
+        self.generation.nearest(self.vectors, query, self.wanted)
+    }
 }
 
 /// Merges ranked lists, best first. Equal scores stay in the order of the lists.

@@ -7,12 +7,12 @@ use super::batch_embedder::BatchEmbedder;
 use super::chunking::{ChunkedDocument, Chunker};
 use super::draft::Draft;
 use super::error::FileError;
-use super::graph::Graph;
 use super::manifest::{Manifest, Recipe, SkippedEntry};
 use super::plan::Plan;
 use super::progress::{Position, Progress};
 use super::reading::{Candidate, How, Outcome, Reader};
-use super::vectors::VectorStore;
+use super::segment::SEGMENT_ROWS;
+use super::vectors::{MAX_EXACT_ROWS, VectorStore};
 use super::{Index, IndexError, Update};
 use crate::config::{Config, CorpusSettings};
 use crate::corpus::{self, CorpusError, FoundFile, ReadOptions, SplitMethod, TokenCounter, Walked};
@@ -22,12 +22,9 @@ use crate::event::{
 };
 use crate::llm::{Embedder, LlmError};
 
-/// Maximum number of rows that are searched one by one; when no graph covers more, one over all rows
-/// is built.
-///
-/// Measured with 384 numbers per row: 65,536 rows take 6 ms one by one on one core; with a graph,
-/// 100,000 take 2 ms, and building it takes 80 seconds on one core.
-const MAX_EXACT_ROWS: u32 = if cfg!(test) { 40 } else { 65_536 };
+/// While an update reads, this many segments may be due: questions over the documents come first, and
+/// rows without a segment are in memory.
+const MAX_DUE_ROWS: u32 = MAX_EXACT_ROWS + SEGMENT_ROWS;
 
 /// The reason why an update ended early.
 pub(super) enum Halt {
@@ -263,7 +260,7 @@ impl UpdateRun<'_> {
     fn all(&mut self, mut plan: Plan) -> Result<(), Halt> {
         self.report.unchanged = plan.unchanged;
         self.report.skipped = std::mem::take(&mut plan.skipped);
-        if !plan.is_empty() || self.is_new() || self.is_graph_due() {
+        if !plan.is_empty() || self.is_new() || self.is_segment_due() {
             let mut vectors = self
                 .index
                 .take_vectors(&self.recipe, self.embedding.width())?;
@@ -305,7 +302,7 @@ impl UpdateRun<'_> {
         if is_stopped {
             Err(Halt::Stopped)
         } else {
-            self.build_graph(vectors)
+            self.build_segments(vectors)
         }
     }
 
@@ -344,6 +341,9 @@ impl UpdateRun<'_> {
                 .rows(&documents, vectors, self.index.vectors.as_ref())?;
             for (document, rows) in documents.into_iter().zip(rows) {
                 self.put(document, &rows)?;
+            }
+            if vectors.rows() - vectors.covered() > MAX_DUE_ROWS {
+                self.build_due(vectors)?;
             }
         }
         if left > 0 {
@@ -455,42 +455,65 @@ impl UpdateRun<'_> {
         }
     }
 
-    fn is_graph_due(&self) -> bool {
-        self.index
-            .manifest()
-            .filter(|now| self.index.is_searched && now.vectors.width > 0)
-            .is_some_and(|now| now.vectors.rows - now.graph_rows > MAX_EXACT_ROWS)
+    /// Returns whether segments are to be built: not of vectors that are only sent elsewhere.
+    fn is_due(&self, vectors: &VectorStore) -> bool {
+        self.index.is_searched && vectors.is_segment_due()
     }
 
-    /// Builds the graph when it is due. The documents are published by then: a stop or a kill costs only
-    /// the graph.
-    fn build_graph(&mut self, vectors: &VectorStore) -> Result<(), Halt> {
-        if !self.is_graph_due() {
+    fn is_segment_due(&self) -> bool {
+        self.index
+            .vectors
+            .as_ref()
+            .is_some_and(|vectors| self.is_due(vectors))
+    }
+
+    /// Builds the segments that are due, and publishes them. The documents are published by then: a stop
+    /// or a kill costs only the segment that is being built.
+    fn build_segments(&mut self, vectors: &mut VectorStore) -> Result<(), Halt> {
+        self.build_due(vectors)?;
+        let published = self.index.manifest().map_or(0, |now| now.graph_rows);
+        if published == vectors.covered() {
             return Ok(());
         }
-
-        let started = Instant::now();
-        let total = u64::from(vectors.rows());
-        let progress = &mut self.embedding.progress;
-        let graph = Graph::build(vectors, &mut |rows| {
-            progress.step(&Position {
-                done: u64::from(rows),
-                total: Some(total),
-                units: u64::from(rows),
-                time: started.elapsed(),
-                ..Position::of(IndexPhase::Writing)
-            })
-        });
-        self.draft()?.set_graph(&graph.ok_or(Halt::Stopped)?)?;
+        self.draft()?;
         self.publish(vectors, false)
+    }
+
+    /// Builds the segments that are due.
+    fn build_due(&mut self, vectors: &mut VectorStore) -> Result<(), Halt> {
+        let started = Instant::now();
+        let before = vectors.covered();
+        let total = Some(u64::from(vectors.rows()));
+        while self.is_due(vectors) {
+            let progress = &mut self.embedding.progress;
+            let is_built = vectors.build_segment(&mut |rows| {
+                progress.step(&Position {
+                    done: u64::from(rows),
+                    total,
+                    units: u64::from(rows - before),
+                    time: started.elapsed(),
+                    ..Position::of(IndexPhase::Writing)
+                })
+            })?;
+            if !is_built {
+                return Err(Halt::Stopped);
+            }
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::fs;
-    use std::path::Path;
+    use std::io::{BufRead as _, BufReader};
+    use std::path::{Path, PathBuf};
+    use std::process::{Command, Stdio};
+    use std::time::SystemTime;
 
+    use super::super::layout::Pointer;
+    use super::super::manifest::StoredFile;
     use super::*;
     use crate::config::Layers;
     use crate::event::ModelCard;
@@ -499,11 +522,25 @@ mod tests {
     struct Directions {
         card: ModelCard,
         calls: usize,
+        /// Number of texts after which it prints [`WAITING`] and waits for ever.
+        max_calls: usize,
     }
 
+    const WAITING: &str = "waiting to be killed";
+
     impl Embedder for Directions {
+        #[expect(
+            clippy::print_stdout,
+            reason = "the process that waits for it reads it"
+        )]
         fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
             self.calls += texts.len();
+            if self.calls > self.max_calls {
+                println!("{WAITING}");
+                loop {
+                    std::thread::park();
+                }
+            }
             Ok(texts.iter().map(|text| direction(text)).collect())
         }
 
@@ -539,7 +576,11 @@ mod tests {
             server: text(),
             ..ModelCard::unknown(role)
         };
-        Directions { card, calls: 0 }
+        Directions {
+            card,
+            calls: 0,
+            max_calls: usize::MAX,
+        }
     }
 
     fn write(folder: &Path, numbers: std::ops::Range<u32>) {
@@ -587,15 +628,15 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_is_built_when_too_many_rows_have_none_and_is_shared_before() {
+    fn segments_are_built_when_too_many_rows_have_none_and_are_shared() {
         let home = tempfile::tempdir().expect("a folder");
         let docs = home.path().join("docs");
         let indexes = home.path().join("indexes");
         let mut embedder = embedder();
         write(&docs, 0..30);
         let mut index = Index::open(&docs, &indexes).expect("an index");
-        // (documents by then, rows that the graph covers, generation)
-        for (count, graph_rows, generation) in [(30, 0, 1), (60, 60, 3), (90, 60, 4), (110, 110, 6)]
+        // (documents by then, rows that have segments, generation)
+        for (count, graph_rows, generation) in [(30, 0, 1), (60, 60, 3), (90, 80, 5), (110, 100, 7)]
         {
             write(&docs, 0..count);
             assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
@@ -616,13 +657,13 @@ mod tests {
         assert_ne!(
             nearest(&index, 7),
             "7.txt",
-            "the graph steps over unused rows"
+            "a segment steps over unused rows"
         );
         assert_eq!(embedder.calls, 110);
     }
 
     #[test]
-    fn a_stop_while_the_graph_is_built_costs_only_the_graph() {
+    fn a_stop_while_a_segment_is_built_costs_only_the_segment() {
         let home = tempfile::tempdir().expect("a folder");
         let docs = home.path().join("docs");
         let indexes = home.path().join("indexes");
@@ -646,6 +687,115 @@ mod tests {
             index.manifest().map(|manifest| manifest.graph_rows),
             Some(60)
         );
+        assert_eq!(embedder.calls, 60);
+    }
+
+    const CHILD_HOME: &str = "RAGSCOPE_TEST_HOME";
+
+    /// Runs in a process of its own: indexes 400 documents, and waits to be killed when the embedder is
+    /// asked for the last ones.
+    #[test]
+    #[ignore = "started by the next test"]
+    fn child_that_is_killed() {
+        let Some(home) = std::env::var_os(CHILD_HOME) else {
+            return;
+        };
+        let home = Path::new(&home);
+        let mut index = Index::open(&home.join("docs"), &home.join("indexes")).expect("an index");
+        let mut embedder = embedder();
+        embedder.max_calls = 300;
+        update(&mut index, &mut embedder, |_| Flow::Continue);
+    }
+
+    /// Returns the segments on disk with the times at which they were written.
+    fn segments(indexes: &Path) -> BTreeMap<PathBuf, SystemTime> {
+        let roots = fs::read_dir(indexes).expect("a list").flatten();
+        let files = roots.flat_map(|root| fs::read_dir(root.path()).expect("a list").flatten());
+        let segments =
+            files.filter(|file| file.file_name().to_string_lossy().contains(".segment-"));
+        segments
+            .map(|file| {
+                let about = file.metadata().expect("a time");
+                (file.path(), about.modified().expect("a time"))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn segments_that_are_complete_when_the_process_is_killed_are_not_built_again() {
+        let home = tempfile::tempdir().expect("a folder");
+        let docs = home.path().join("docs");
+        let indexes = home.path().join("indexes");
+        write(&docs, 0..400);
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .args(["index::update::tests::child_that_is_killed", "--exact"])
+            .args(["--ignored", "--nocapture"])
+            .env(CHILD_HOME, home.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a child");
+        let output = BufReader::new(child.stdout.take().expect("its output"));
+        let mut lines = output.lines().map_while(Result::ok);
+        assert!(lines.any(|line| line.contains(WAITING)));
+        child.kill().expect("killed"); // SIGKILL
+        child.wait().expect("its end");
+
+        let before = segments(&indexes);
+        assert!(before.len() >= 5, "{before:?}");
+        // the segment that was being written
+        let torn = before.keys().last().expect("a segment");
+        fs::write(torn.with_extension("draft"), "RAGSSEG1").expect("written");
+
+        let mut index = Index::open(&docs, &indexes).expect("an index");
+        let mut embedder = embedder();
+        assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
+        assert!(embedder.calls <= 400 - 250, "{}", embedder.calls);
+        let after = segments(&indexes);
+        assert_eq!(after.len(), 20);
+        for (file, written) in &before {
+            assert_eq!(after.get(file), Some(written), "{}", file.display());
+        }
+        drop(index);
+        let index = Index::open(&docs, &indexes).expect("an index");
+        for i in [0, 19, 20, 150, 399] {
+            assert_eq!(nearest(&index, i), format!("{i}.txt"));
+        }
+    }
+
+    #[test]
+    fn an_index_with_a_graph_of_the_format_before_answers_and_gets_segments() {
+        let home = tempfile::tempdir().expect("a folder");
+        let docs = home.path().join("docs");
+        let indexes = home.path().join("indexes");
+        write(&docs, 0..60);
+        let mut index = Index::open(&docs, &indexes).expect("an index");
+        let mut embedder = embedder();
+        assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
+
+        let mut manifest = index.manifest().expect("a generation").clone();
+        let folder = index.layout.generation(manifest.generation);
+        fs::write(folder.join("graph"), "RGH1").expect("written");
+        manifest.format = 3;
+        let graph = StoredFile::of(&folder, "graph").expect("a file");
+        manifest.files.push(graph);
+        let pointer = Pointer {
+            generation: manifest.generation,
+            manifest: manifest.write(&folder).expect("written"),
+        };
+        index.layout.make_current(&pointer).expect("written");
+        drop(index);
+        for file in segments(&indexes).keys() {
+            fs::remove_file(file).expect("removed");
+        }
+
+        let mut index = Index::open(&docs, &indexes).expect("an index");
+        assert_eq!(nearest(&index, 33), "33.txt");
+        assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
+        drop(index);
+        let index = Index::open(&docs, &indexes).expect("an index");
+        let manifest = index.manifest().expect("a generation");
+        assert_eq!((manifest.format, manifest.graph_rows), (4, 60));
+        assert_eq!(nearest(&index, 33), "33.txt");
         assert_eq!(embedder.calls, 60);
     }
 

@@ -131,7 +131,7 @@ fn another_format_is_named() {
     let corpus = indexed();
     let manifest = corpus.index_folder().join("gen-1/manifest.json");
     let text = fs::read_to_string(&manifest).expect("text").replacen(
-        "{\"format\":3,",
+        "{\"format\":4,",
         "{\"format\":99,\"new\":1,",
         1,
     );
