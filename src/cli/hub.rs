@@ -12,11 +12,13 @@ use std::time::Instant;
 use crate::config::{Layers, Paths, Watch};
 use crate::corpus::Watcher;
 use crate::event::{
-    Advice, Command, Event, Operation, Outcome, Problem, Record, RunEvent, RunUsage, SESSION,
-    SessionEvent, StopFlag, elapsed_us,
+    Advice, Command, Event, Operation, Outcome, Problem, Record, RunEvent, RunSummary, RunUsage,
+    SESSION, SessionEvent, StopFlag, elapsed_us,
 };
 use crate::index::is_address;
-use crate::trace::{Recorder, list_runs, name_thread, read_run, thread_names};
+use crate::trace::{
+    Recorder, list_runs, name_thread, newest_runs, read_run, thread_name, thread_names,
+};
 
 use super::downloads::Downloads;
 use super::engine::Engine;
@@ -164,12 +166,20 @@ impl Commands {
     }
 }
 
+/// Number of runs that are listed before the others are read.
+const FIRST_LISTED: usize = 300;
+
 /// Reads recorded runs for the screen until it closes.
 fn serve_runs(requests: &Receiver<Command>, paths: &Paths, tee: &Tee) {
     let sessions = &paths.sessions();
     for request in requests {
         match request {
-            Command::ListSessions => tee.emit(list(sessions)),
+            Command::ListSessions => {
+                if let Some(newest) = list_newest(sessions) {
+                    tee.emit(newest);
+                }
+                tee.emit(list(sessions));
+            }
             Command::OpenRun { file } => open(&file, tee),
             Command::RenameThread { thread, name } => match name_thread(sessions, &thread, &name) {
                 Ok(()) => tee.emit(list(sessions)),
@@ -193,6 +203,20 @@ fn serve_runs(requests: &Receiver<Command>, paths: &Paths, tee: &Tee) {
     }
 }
 
+/// Returns the newest runs of a folder in which reading all takes a while.
+fn list_newest(sessions: &Path) -> Option<SessionEvent> {
+    let runs = newest_runs(sessions, FIRST_LISTED).ok()??;
+    let threads = runs.iter().map(RunSummary::thread);
+    let names =
+        threads.filter_map(|thread| Some((thread.to_owned(), thread_name(sessions, thread)?)));
+    Some(SessionEvent::SessionsListed {
+        folder: sessions.display().to_string(),
+        names: names.collect(),
+        runs,
+        more: true,
+    })
+}
+
 fn list(sessions: &Path) -> SessionEvent {
     let listed = list_runs(sessions).and_then(|runs| Ok((runs, thread_names(sessions)?)));
     match listed {
@@ -200,6 +224,7 @@ fn list(sessions: &Path) -> SessionEvent {
             folder: sessions.display().to_string(),
             runs,
             names,
+            more: false,
         },
         Err(error) => failed(Operation::ListSessions, error.into()),
     }

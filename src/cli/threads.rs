@@ -92,7 +92,7 @@ pub fn run(
 
 fn list(sessions: &Path) -> Result<Vec<RecordedThread>, Stopped> {
     let runs = list_runs(sessions)?;
-    Ok(RecordedThread::group(&runs, &thread_names(sessions)?))
+    Ok(RecordedThread::group(runs, &thread_names(sessions)?))
 }
 
 /// Returns the thread with this name, the newest of several, or else with this id.

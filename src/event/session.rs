@@ -59,6 +59,9 @@ pub enum SessionEvent {
         /// The names of threads, by id.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         names: BTreeMap<String, String>,
+        /// Whether these are the newest ones alone, and the whole list follows.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        more: bool,
     },
     /// Every record of a recorded run was passed on.
     RunOpened { run: String },

@@ -1,6 +1,6 @@
 //! Runs grouped into threads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
@@ -22,19 +22,21 @@ pub struct RecordedThread {
 impl RecordedThread {
     /// Groups runs, newest first, into threads, the one with the newest run first. `names` are by id.
     #[must_use]
-    pub fn group(runs: &[RunSummary], names: &BTreeMap<String, String>) -> Vec<Self> {
+    pub fn group(runs: Vec<RunSummary>, names: &BTreeMap<String, String>) -> Vec<Self> {
         let mut threads: Vec<Self> = Vec::new();
-        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
         for run in runs {
-            let place = *places.entry(run.thread()).or_insert(threads.len());
+            let id = run.thread();
+            let place = places.get(id).copied().unwrap_or(threads.len());
             if place == threads.len() {
+                places.insert(id.to_owned(), place);
                 threads.push(Self {
-                    id: run.thread().to_owned(),
-                    name: names.get(run.thread()).cloned(),
+                    id: id.to_owned(),
+                    name: names.get(id).cloned(),
                     runs: Vec::new(),
                 });
             }
-            threads[place].runs.push(run.clone());
+            threads[place].runs.push(run);
         }
 
         for thread in &mut threads {

@@ -1,6 +1,6 @@
 //! The list of recorded runs.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -18,6 +18,9 @@ use crate::files::{self, Links};
 const TAIL_BYTES: u64 = 16 << 10;
 /// A last line that is longer holds no answer of a run.
 const MAX_TAIL_BYTES: u64 = 4 << 20;
+
+/// Digits that the name of a run begins with: the time of its start, in milliseconds.
+const TIME_DIGITS: usize = 13;
 
 /// The part of a first record that a summary holds. The settings and models beside it are the larger part
 /// of the record, and are passed over unread.
@@ -81,8 +84,48 @@ pub fn list_runs(folder: &Path) -> Result<Vec<RunSummary>, TraceError> {
     runs.extend(read.iter().filter_map(|(_, run)| run.clone()));
     summaries.keep(read, number);
 
-    runs.sort_by(|a, b| (b.started_at, &b.run).cmp(&(a.started_at, &a.run)));
+    sort(&mut runs);
     Ok(runs)
+}
+
+/// Returns the `count` newest runs of a folder by the times in their names, newest first, to be shown while
+/// [`list_runs`] reads the list; `None` for a folder that has no more than those. Reads these runs alone,
+/// and the names of the others.
+///
+/// # Errors
+/// [`TraceError::Unreadable`] when the folder cannot be listed.
+pub fn newest_runs(folder: &Path, count: usize) -> Result<Option<Vec<RunSummary>>, TraceError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(TraceError::unreadable(folder, error)),
+    };
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let mut names: Vec<OsString> = names.filter(|name| is_run(name)).collect();
+    if names.len() <= count {
+        return Ok(None);
+    }
+
+    names.select_nth_unstable_by(count, |a, b| b.cmp(a));
+    names.truncate(count);
+    let read = names.par_iter().map(|name| summary(&folder.join(name)));
+    let mut runs: Vec<RunSummary> = read.flatten_iter().collect();
+    sort(&mut runs);
+    Ok(Some(runs))
+}
+
+/// Returns whether this is the name of a run with the time of its start.
+fn is_run(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    let (time, rest) = name.split_at(name.len().min(TIME_DIGITS));
+    time.iter().all(u8::is_ascii_digit)
+        && rest.first() == Some(&b'-')
+        && rest.ends_with(ENDING.as_bytes())
+}
+
+/// Sorts runs, the newest first.
+fn sort(runs: &mut [RunSummary]) {
+    runs.sort_by(|a, b| (b.started_at, &b.run).cmp(&(a.started_at, &a.run)));
 }
 
 fn summary(path: &Path) -> Option<RunSummary> {

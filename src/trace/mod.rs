@@ -14,10 +14,10 @@ mod summaries;
 mod threads;
 
 pub use journal::{Journal, JournalError};
-pub use list::list_runs;
+pub use list::{list_runs, newest_runs};
 pub use read::read_run;
 pub use recorder::Recorder;
-pub use threads::{name_thread, thread_names};
+pub use threads::{name_thread, thread_name, thread_names};
 
 use std::borrow::Cow;
 use std::io;

@@ -29,6 +29,18 @@ pub fn name_thread(folder: &Path, thread: &str, name: &str) -> Result<(), TraceE
         .map_err(|error| TraceError::unwritable(&path, error))
 }
 
+/// Returns the name of the thread that begins with this run; `None` for a file that cannot be read.
+#[must_use]
+pub fn thread_name(folder: &Path, thread: &str) -> Option<String> {
+    name_in(&folder.join(format!("{}.{ENDING}", file_stem(thread))))
+}
+
+fn name_in(path: &Path) -> Option<String> {
+    let name = files::read_limited(path, Links::Followed, MAX_NAME_BYTES).ok()?;
+    let name = String::from_utf8(name).ok()?.trim().to_owned();
+    (!name.is_empty()).then_some(name)
+}
+
 /// Returns the names of threads by their first run. A file that cannot be read names none.
 ///
 /// # Errors
@@ -44,9 +56,7 @@ pub fn thread_names(folder: &Path) -> Result<BTreeMap<String, String>, TraceErro
         .filter(|path| path.extension() == Some(OsStr::new(ENDING)))
         .filter_map(|path| {
             let thread = path.file_stem()?.to_str()?.to_owned();
-            let name = files::read_limited(&path, Links::Followed, MAX_NAME_BYTES).ok()?;
-            let name = String::from_utf8(name).ok()?.trim().to_owned();
-            (!name.is_empty()).then_some((thread, name))
+            Some((thread, name_in(&path)?))
         })
         .collect())
 }

@@ -33,6 +33,8 @@ pub enum Model {
 pub struct Sessions {
     pub folder: String,
     pub threads: Vec<RecordedThread>,
+    /// Whether these are the newest ones alone, and the others are being read.
+    pub has_more: bool,
 }
 
 /// A phrase that was searched for among the chunks.
@@ -137,7 +139,8 @@ impl State {
                 folder,
                 runs,
                 names,
-            } => self.sessions_listed(folder, runs, names),
+                more,
+            } => self.sessions_listed(folder, runs, names, *more),
             SessionEvent::OperationFailed { operation, problem } => {
                 if *operation == Operation::PullModel {
                     self.pull = None;
@@ -238,13 +241,15 @@ impl State {
         folder: &str,
         runs: &[RunSummary],
         names: &BTreeMap<String, String>,
+        has_more: bool,
     ) {
         let runs: Vec<RunSummary> = runs.iter().map(harmless_summary).collect();
         let names = names.iter();
         let names = names.map(|(thread, name)| (thread.clone(), one_line(name)));
         self.sessions = Some(Sessions {
             folder: one_line(folder),
-            threads: RecordedThread::group(&runs, &names.collect()),
+            threads: RecordedThread::group(runs, &names.collect()),
+            has_more,
         });
     }
 

@@ -139,7 +139,7 @@ fn threads_are_the_runs_that_continue_one_another_with_the_name_they_were_given(
     let threads = || {
         let runs = list_runs(&folder).expect("a list");
         let names = thread_names(&folder).expect("names");
-        RecordedThread::group(&runs, &names)
+        RecordedThread::group(runs, &names)
     };
     assert_eq!(threads(), []);
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ragscope::config::Paths;
 use ragscope::event::{Event, Outcome, Record, RunEvent, RunUsage};
-use ragscope::trace::list_runs;
+use ragscope::trace::{list_runs, newest_runs};
 
 use super::program::Program;
 use super::pty::Terminal;
@@ -254,6 +254,10 @@ fn a_list_is_the_same_with_and_without_its_cache() {
     check("new", 1100);
     record_run(&sessions, 1100);
     check("added", 1101);
+    let newest = newest_runs(&sessions, 300).expect("listed");
+    let all = list_runs(&sessions).expect("listed");
+    assert_eq!(newest.as_deref(), Some(&all[..300]));
+    assert_eq!(newest_runs(&sessions, 1101).expect("listed"), None);
 
     let text = fs::read_to_string(file(7)).expect("read");
     fs::write(
@@ -290,9 +294,9 @@ fn a_list_is_the_same_with_and_without_its_cache() {
     assert!(moved.iter().all(|run| Path::new(&run.file).is_file()));
 }
 
-/// Returns how long the screen takes until it can be typed into, and then until the list of threads shows
-/// `thread`.
-fn start_and_list(program: &Program, thread: &str) -> [Duration; 2] {
+/// Returns how long the screen takes until it can be typed into, then until the list of threads shows
+/// `thread`, and then until it says `whole`.
+fn start_and_list(program: &Program, thread: &str, whole: &str) -> [Duration; 3] {
     let binary = env!("CARGO_BIN_EXE_ragscope");
     let mut terminal = Terminal::start(binary, &["notes"], program.home.path(), (40, 140));
     terminal.wait_for("ask>");
@@ -305,11 +309,13 @@ fn start_and_list(program: &Program, thread: &str) -> [Duration; 2] {
     terminal.send("S");
     terminal.wait_for(thread);
     let listed = pressed.elapsed();
+    terminal.wait_for(whole);
+    let complete = pressed.elapsed();
     terminal.send(ESCAPE);
     terminal.wait_without("Recorded threads");
     terminal.send("q");
     terminal.ended();
-    [started, listed]
+    [started, listed, complete]
 }
 
 /// `RAGSCOPE_RUNS` sets how many runs the home holds.
@@ -318,29 +324,38 @@ fn start_and_list(program: &Program, thread: &str) -> [Duration; 2] {
 fn a_home_of_years_starts_as_fast_as_an_empty_one() {
     let runs =
         std::env::var("RAGSCOPE_RUNS").map_or(100_000, |runs| runs.parse().expect("a number"));
+    let none = "No run has been recorded";
     let empty = Program::new();
-    let _ = start_and_list(&empty, "No run has been recorded");
-    let [empty_start, empty_list] = start_and_list(&empty, "No run has been recorded");
+    let _ = start_and_list(&empty, none, none);
+    let [empty_start, empty_list, _] = start_and_list(&empty, none, none);
 
     let program = Program::new();
-    let _ = start_and_list(&program, "No run has been recorded");
+    let _ = start_and_list(&program, none, none);
     let sessions = program.paths().sessions();
     fs::create_dir_all(&sessions).expect("made");
     (0..runs).for_each(|number| record_run(&sessions, number));
     let newest = format!("Who built ship {}?", runs - 1);
-    let [start, first_list] = start_and_list(&program, &newest);
-    let [_, list] = start_and_list(&program, &newest);
+    let all = format!("Recorded threads ({runs})");
+    let [start, first_list, first_whole] = start_and_list(&program, &newest, &all);
+    let [_, list, whole] = start_and_list(&program, &newest, &all);
     let began = Instant::now();
     let threads = program.run(&["threads"]).stdout;
     let printed = began.elapsed();
     assert_eq!(threads.lines().count() as u64, 2 * runs);
 
-    println!("home with      start  first list  list  threads");
+    println!("home with      start  newest listed, all  a second time  threads");
     println!("no run         {empty_start:.2?}  {empty_list:.2?}");
-    println!("{runs} runs  {start:.2?}  {first_list:.2?}  {list:.2?}  {printed:.2?}");
+    println!(
+        "{runs} runs  {start:.2?}  {first_list:.2?}, {first_whole:.2?}  {list:.2?}, {whole:.2?}  {printed:.2?}"
+    );
     assert!(
         start < empty_start * 2 + Duration::from_millis(500),
         "{start:?}"
     );
-    assert!(list < first_list, "{list:?}");
+    for listed in [first_list, list] {
+        assert!(
+            listed < empty_list + Duration::from_millis(500),
+            "{listed:?}"
+        );
+    }
 }

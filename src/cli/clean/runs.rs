@@ -26,7 +26,7 @@ pub(super) fn outdated(
     limits: &RecordSettings,
 ) -> Result<Vec<Outdated>, TraceError> {
     let now = SystemTime::now();
-    let threads = RecordedThread::group(&list_runs(sessions)?, &thread_names(sessions)?);
+    let threads = RecordedThread::group(list_runs(sessions)?, &thread_names(sessions)?);
     let outdated = beyond(threads, limits, now).into_iter();
     Ok(outdated
         .filter_map(|thread| Outdated::at_rest(thread, now))

@@ -32,7 +32,7 @@ pub struct Sessions {
 impl View for Sessions {
     fn title(&self, scene: &Scene<'_>) -> String {
         match &scene.state.sessions {
-            Some(sessions) if !sessions.threads.is_empty() => {
+            Some(sessions) if !sessions.threads.is_empty() && !sessions.has_more => {
                 format!("Recorded threads ({})", sessions.threads.len())
             }
             Some(_) | None => "Recorded threads".to_owned(),
@@ -95,7 +95,8 @@ impl View for Sessions {
     }
 
     fn is_waiting(&self, state: &State) -> bool {
-        state.sessions.is_none()
+        let sessions = state.sessions.as_ref();
+        sessions.is_none_or(|sessions| sessions.has_more)
     }
 
     fn input(&self) -> Option<&TextArea<'static>> {
@@ -176,7 +177,10 @@ fn content(
             run_rows(&mut page, row, thread);
         }
     }
-    if threads.len() == MAX_LISTED && sessions.threads.len() > MAX_LISTED {
+    if sessions.has_more {
+        let words = format!("  … reading the older ones{}", scene.elapsed_words());
+        page.line(page.span(Tone::Quiet, words));
+    } else if threads.len() == MAX_LISTED && sessions.threads.len() > MAX_LISTED {
         page.line(page.span(Tone::Quiet, "  … more: search for their words"));
     }
     page.content

@@ -382,6 +382,7 @@ pub fn threads() -> SessionEvent {
         folders: None,
     };
     SessionEvent::SessionsListed {
+        more: false,
         folder: "/state/sessions".to_owned(),
         names: BTreeMap::from([("10".to_owned(), "the teacher".to_owned())]),
         runs: vec![
@@ -479,6 +480,7 @@ pub fn sessions() -> SessionEvent {
         folders: None,
     };
     SessionEvent::SessionsListed {
+        more: false,
         folder: "/state/sessions".to_owned(),
         names: BTreeMap::new(),
         runs: vec![
