@@ -2,8 +2,8 @@
 //! graph (Malkov and Yashunin 2016), and only its links are kept.
 //!
 //! They are kept flat, with the same number of places for every row, so that a file of them is searched
-//! where it lies. hnsw_rs' own dump repeats every vector, and what it loads is one object on the heap per
-//! row and per link: about 2 KB per row.
+//! where it lies. hnsw_rs' own dump repeats every vector, and what it loads is an object on the heap per
+//! row and per link.
 
 use hnsw_rs::prelude::{Distance, Hnsw};
 

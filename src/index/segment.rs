@@ -40,8 +40,8 @@ const KEY_BYTES: usize = size_of::<Key>();
 
 /// Number of rows of a segment.
 ///
-/// Measured with 384 numbers per row: searching one takes 0.1 to 0.2 ms, building it about 15 seconds
-/// on one core, which is what a kill costs at most.
+/// Measured with 384 numbers per row on two cores with other work (`benches/scale.rs`): searching 30 of them
+/// takes 6 ms; building one takes 25 to 40 seconds, which is what a kill costs at most.
 pub(super) const SEGMENT_ROWS: u32 = if cfg!(test) { 20 } else { 32_768 };
 const _: () = assert!(SEGMENT_ROWS as usize <= MAX_ROWS);
 
