@@ -150,6 +150,9 @@ settings! {
         min_similarity: MinSimilarity = MinSimilarity::Cosine(0.6);
         /// semantic: maximum characters per chunk; 0 = no limit.
         max_characters: u32 = 0, in 0..=1_000_000;
+        /// semantic: whether an English sentence that begins with a pronoun stays with the one before,
+        /// which names what it means.
+        keep_pronouns: bool = false;
     }
 
     /// Where the corpus is searched.
@@ -590,6 +593,7 @@ impl ChunkerSettings {
                 kind: ChunkerKind::Fixed,
                 min_similarity: defaults.min_similarity,
                 max_characters: defaults.max_characters,
+                keep_pronouns: defaults.keep_pronouns,
                 ..self.clone()
             },
         }

@@ -26,12 +26,14 @@ impl CacheKey {
             tokens,
             similarity,
             characters,
+            keeps_pronouns,
         } = split;
         let mut hasher = blake3::Hasher::new();
         hasher
             .update(&tokens.to_le_bytes())
             .update(&similarity_bytes(similarity))
             .update(&characters.to_le_bytes())
+            .update(&[u8::from(keeps_pronouns)])
             .update(embedder.as_bytes())
             .update(&[0])
             .update(document.text.as_bytes());
@@ -182,6 +184,7 @@ mod tests {
         tokens: 64,
         similarity: MinSimilarity::Cosine(0.6),
         characters: 0,
+        keeps_pronouns: false,
     };
 
     #[test]

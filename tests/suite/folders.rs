@@ -252,6 +252,7 @@ fn chunks_documents_and_links_are_those_of_their_folder() {
         tokens: 60,
         similarity: MinSimilarity::Cosine(0.99),
         characters: 0,
+        keeps_pronouns: false,
     };
     let documents = ["market/same.md", "harbour/same.md", "quay/same.md"];
     let mut embedder = WordEmbedder::new("one");

@@ -3,7 +3,9 @@
 //!
 //! "DENSE-RAG", section 5.1, equation 7 and algorithm 2; with other numbers the chunks of ChunkRAG,
 //! section 3.1. The papers know plain text only. In documents with headings, a heading begins a chunk
-//! and stays with what is below it.
+//! and stays with what is below it. A sentence that begins with a pronoun stays with the one before,
+//! with `chunker.keep_pronouns`, which the papers do not have: "It is led by Ann Oakes" is unlike the
+//! sentence that names the school, and without it is not found by that name.
 
 use std::ops::Range;
 
@@ -14,6 +16,11 @@ use crate::config::{ChunkerSettings, MinSimilarity};
 use crate::corpus::document::Document;
 use crate::corpus::tokens::TokenCounter;
 
+/// English words that, at the beginning of a sentence, mean something that was named before it.
+const PRONOUNS: &[&str] = &[
+    "it", "its", "he", "his", "she", "her", "they", "their", "this", "these", "those",
+];
+
 /// When a sentence joins the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SemanticSplit {
@@ -23,6 +30,10 @@ pub struct SemanticSplit {
     pub similarity: MinSimilarity,
     /// Maximum number of characters of a chunk; 0 sets no limit. A single sentence may be longer.
     pub characters: u32,
+    /// Whether a sentence that begins with a pronoun joins the one before, however unlike it is.
+    /// Indexes of before have no such chunks.
+    #[serde(default)]
+    pub keeps_pronouns: bool,
 }
 
 impl SemanticSplit {
@@ -32,6 +43,7 @@ impl SemanticSplit {
             tokens: settings.max_tokens,
             similarity: settings.min_similarity,
             characters: settings.max_characters,
+            keeps_pronouns: settings.keep_pronouns,
         }
     }
 }
@@ -127,7 +139,25 @@ impl Joiner<'_> {
         let is_under_heading = self.pieces[at - 1].before == Break::Section;
         let similarity = self.similarities.get(at - 1);
         let is_similar = similarity.is_some_and(|similarity| *similarity >= self.min_similarity);
-        is_under_heading || (is_similar && self.pieces[at].before != Break::Section)
+        let is_kept = is_similar || self.begins_with_pronoun(at);
+        is_under_heading || (is_kept && self.pieces[at].before != Break::Section)
+    }
+
+    /// Returns whether a piece begins with a pronoun that keeps it with the one before.
+    fn begins_with_pronoun(&self, at: usize) -> bool {
+        let document = self.splitter.document;
+        if !self.split.keeps_pronouns || document.language != "en" {
+            return false;
+        }
+        let text = &document.text[self.pieces[at].range.clone()];
+        let word = text
+            .split(|letter: char| !letter.is_alphabetic())
+            .find(|word| !word.is_empty());
+        word.is_some_and(|word| {
+            PRONOUNS
+                .iter()
+                .any(|pronoun| word.eq_ignore_ascii_case(pronoun))
+        })
     }
 
     fn range(&self, first: usize, end: usize) -> Range<usize> {

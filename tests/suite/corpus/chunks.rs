@@ -294,7 +294,7 @@ proptest! {
         text in any_text(), tokens in 1_u32..200, near in prop::collection::vec(-1.0_f32..1.0, 0..300)
     ) {
         prop_assume!(!text.trim().is_empty());
-        let cut = SemanticSplit { tokens, similarity: MinSimilarity::Cosine(0.0), characters: 0 };
+        let cut = SemanticSplit { tokens, similarity: MinSimilarity::Cosine(0.0), characters: 0, keeps_pronouns: false };
         if let Ok(document) = Document::new("a.md", text.into_bytes()) {
             let sentences = Sentences::of(&document, cut, &COUNTER);
             let mut after = 0;
@@ -346,6 +346,7 @@ fn sentences_join_while_they_are_similar_and_the_chunk_is_short() {
         tokens: 512,
         similarity: MinSimilarity::Cosine(0.6),
         characters: 0,
+        keeps_pronouns: false,
     };
     let (a, b, c) = (
         "Ann sails on Monday.",
@@ -360,6 +361,13 @@ fn sentences_join_while_they_are_similar_and_the_chunk_is_short() {
         similarity: MinSimilarity::Cosine(0.8),
         ..SPLIT
     };
+    let pronouns = SemanticSplit {
+        keeps_pronouns: true,
+        ..SPLIT
+    };
+    let it = "It is her second home.";
+    let hers = "“Her boat” is what Bob calls it.";
+    let german = "Der Hafen liegt im Norden der Insel, und im Winter kommen nur wenige Schiffe.";
     // 16 is the least that a chunk may have: two of these sentences and their full stops fit
     let few = SemanticSplit { tokens: 0, ..SPLIT };
     let cases: Vec<(&str, Vec<&str>, Vec<f32>, SemanticSplit, Vec<String>)> = vec![
@@ -412,6 +420,30 @@ fn sentences_join_while_they_are_similar_and_the_chunk_is_short() {
             SPLIT,
             vec![a.into(), b.into()],
         ),
+        (
+            "a pronoun without the name",
+            vec![a, it, b],
+            vec![0.1, 0.1],
+            SPLIT,
+            vec![a.into(), it.into(), b.into()],
+        ),
+        (
+            "a pronoun with the name",
+            vec![a, it, hers, b],
+            vec![0.1, 0.1, 0.1],
+            pronouns,
+            vec![format!("{a} {it} {hers}"), b.into()],
+        ),
+        (
+            "the word of another language",
+            vec![german, "Her mit dem Boot, ruft der Mann am Ufer."],
+            vec![0.1],
+            pronouns,
+            vec![
+                german.into(),
+                "Her mit dem Boot, ruft der Mann am Ufer.".into(),
+            ],
+        ),
         ("one sentence", vec![a], vec![], SPLIT, vec![a.into()]),
     ];
     for (what, texts, similarities, cut, expected) in cases {
@@ -440,6 +472,7 @@ fn a_heading_begins_a_chunk_and_stays_with_what_is_below_it() {
         tokens: 512,
         similarity: MinSimilarity::Cosine(0.5),
         characters: 0,
+        keeps_pronouns: false,
     };
     let text = "# One\n\n## Two\n\nAnn sails. Bob sings.\n\n## Three\n\nCara paints.\n";
     let document = document("a.md", text);

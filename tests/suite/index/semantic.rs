@@ -171,6 +171,7 @@ fn documents_are_rechunked_for_a_question_and_cached_for_the_next() {
         tokens: 64,
         similarity: MinSimilarity::Cosine(0.5),
         characters: 0,
+        keeps_pronouns: false,
     };
     let mut rechunk = |index: &ragscope::index::Index, split| {
         let before = embedder.texts().len();
