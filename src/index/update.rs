@@ -583,6 +583,15 @@ mod tests {
         }
     }
 
+    /// Makes a folder, and in it one with these documents and the name of one for indexes.
+    fn folders(numbers: std::ops::Range<u32>) -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let home = tempfile::tempdir().expect("a folder");
+        let docs = home.path().join("docs");
+        let indexes = home.path().join("indexes");
+        write(&docs, numbers);
+        (home, docs, indexes)
+    }
+
     fn write(folder: &Path, numbers: std::ops::Range<u32>) {
         fs::create_dir_all(folder).expect("a folder");
         for i in numbers {
@@ -664,10 +673,7 @@ mod tests {
 
     #[test]
     fn a_stop_while_a_segment_is_built_costs_only_the_segment() {
-        let home = tempfile::tempdir().expect("a folder");
-        let docs = home.path().join("docs");
-        let indexes = home.path().join("indexes");
-        write(&docs, 0..60);
+        let (_home, docs, indexes) = folders(0..60);
         let mut index = Index::open(&docs, &indexes).expect("an index");
         let mut embedder = embedder();
         let stop_while_linking = |event: &SessionEvent| match event {
@@ -723,10 +729,7 @@ mod tests {
 
     #[test]
     fn segments_that_are_complete_when_the_process_is_killed_are_not_built_again() {
-        let home = tempfile::tempdir().expect("a folder");
-        let docs = home.path().join("docs");
-        let indexes = home.path().join("indexes");
-        write(&docs, 0..400);
+        let (home, docs, indexes) = folders(0..400);
         let mut child = Command::new(std::env::current_exe().expect("this program"))
             .args(["index::update::tests::child_that_is_killed", "--exact"])
             .args(["--ignored", "--nocapture"])
@@ -764,10 +767,7 @@ mod tests {
 
     #[test]
     fn an_index_with_a_graph_of_the_format_before_answers_and_gets_segments() {
-        let home = tempfile::tempdir().expect("a folder");
-        let docs = home.path().join("docs");
-        let indexes = home.path().join("indexes");
-        write(&docs, 0..60);
+        let (_home, docs, indexes) = folders(0..60);
         let mut index = Index::open(&docs, &indexes).expect("an index");
         let mut embedder = embedder();
         assert!(update(&mut index, &mut embedder, |_| Flow::Continue));
@@ -801,10 +801,7 @@ mod tests {
 
     #[test]
     fn vectors_of_deleted_documents_are_dropped_in_the_end() {
-        let home = tempfile::tempdir().expect("a folder");
-        let docs = home.path().join("docs");
-        let indexes = home.path().join("indexes");
-        write(&docs, 0..30);
+        let (_home, docs, indexes) = folders(0..30);
         let mut index = Index::open(&docs, &indexes).expect("an index");
         let mut embedder = embedder();
         assert!(update(&mut index, &mut embedder, |_| Flow::Continue));

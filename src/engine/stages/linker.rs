@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::in_turn::in_turn;
 use crate::config::{LinkJoin, RetrieverSettings};
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run, pins};
@@ -40,11 +41,11 @@ impl HitStage for ByAttention {
             join: config.linker.join,
             max_relatives: or_k(config.linker.relatives),
         };
-        let texts = seeds
+        let texts: Vec<Vec<LinkedText>> = seeds
             .iter()
             .map(|seed| joiner.join(seed, documents.get(&seed.chunk.document)))
             .collect();
-        let linked = in_turn(texts);
+        let linked = ranked_in_turn(&texts);
 
         run.emit(RunEvent::ChunksLinked {
             step: run.step,
@@ -272,14 +273,10 @@ fn joined_text(seed: &Hit, relatives: &[(&ChunkText, f32)]) -> Option<LinkedText
 
 /// Returns the first text of every hit, then the second of every hit, and so on. A text that two
 /// hits lead to comes once.
-fn in_turn(texts: Vec<Vec<LinkedText>>) -> Vec<LinkedText> {
-    let turns = texts.iter().map(Vec::len).max().unwrap_or(0);
-    let mut seen = BTreeSet::new();
-    let mut linked: Vec<LinkedText> = (0..turns)
-        .flat_map(|turn| texts.iter().filter_map(move |of_hit| of_hit.get(turn)))
-        .filter(|text| seen.insert(text.hit.chunk.id))
-        .cloned()
-        .collect();
+fn ranked_in_turn(texts: &[Vec<LinkedText>]) -> Vec<LinkedText> {
+    let of_hits: Vec<&[LinkedText]> = texts.iter().map(Vec::as_slice).collect();
+    let in_turn = in_turn(&of_hits, |text| text.hit.chunk.id);
+    let mut linked: Vec<LinkedText> = in_turn.into_iter().cloned().collect();
 
     for (rank, text) in (1..).zip(&mut linked) {
         text.hit.fused.rank = rank;

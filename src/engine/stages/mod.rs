@@ -14,6 +14,7 @@ mod refiner;
 pub mod gate;
 pub mod utility;
 mod select;
+mod in_turn;
 
 pub use reranker::reranked;
 pub use select::select;

@@ -1,7 +1,6 @@
 //! The reranker: orders the hits by how well they fit what was searched.
 
-use std::collections::HashSet;
-
+use super::in_turn::in_turn;
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run};
 use crate::event::{Hit, RerankedChunk, RunEvent};
@@ -32,7 +31,8 @@ pub fn reranked(
         rankings.push(ranking(&scores));
     }
 
-    let ranked = in_turn(&rankings);
+    let rankings: Vec<&[(usize, f32)]> = rankings.iter().map(Vec::as_slice).collect();
+    let ranked = in_turn(&rankings, |(position, _)| *position);
     let scored = ranked
         .iter()
         .map(|(position, score)| RerankedChunk {
@@ -48,7 +48,7 @@ pub fn reranked(
     let mut hits: Vec<Option<Hit>> = hits.into_iter().map(Some).collect();
     Ok(ranked
         .into_iter()
-        .filter_map(|(position, _)| hits[position].take())
+        .filter_map(|(position, _)| hits[*position].take())
         .collect())
 }
 
@@ -59,18 +59,6 @@ fn ranking(scores: &[f32]) -> Vec<(usize, f32)> {
     ranking
 }
 
-/// Returns every position once, with the score of the ranking that placed it: the best of each
-/// ranking, then the second of each, and so on.
-fn in_turn(rankings: &[Vec<(usize, f32)>]) -> Vec<(usize, f32)> {
-    let longest = rankings.iter().map(Vec::len).max().unwrap_or(0);
-    let mut seen = HashSet::new();
-    (0..longest)
-        .flat_map(|rank| rankings.iter().filter_map(move |one| one.get(rank)))
-        .filter(|(position, _)| seen.insert(*position))
-        .copied()
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,10 +67,8 @@ mod tests {
     fn the_best_of_each_search_come_first() {
         let question = ranking(&[0.9, 0.8, 0.1]);
         let sentence = ranking(&[0.2, 0.1, 0.7]);
-        assert_eq!(
-            in_turn(&[question, sentence]),
-            [(0, 0.9), (2, 0.7), (1, 0.8)]
-        );
-        assert!(in_turn(&[]).is_empty());
+        let placed = in_turn(&[&question, &sentence], |(position, _)| *position);
+        assert_eq!(placed, [&(0, 0.9), &(2, 0.7), &(1, 0.8)]);
+        assert!(in_turn(&[], |(position, _): &(usize, f32)| *position).is_empty());
     }
 }

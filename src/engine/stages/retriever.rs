@@ -1,10 +1,9 @@
 //! The retriever: BM25 search, vector search, or both, fused.
 
-use std::collections::HashSet;
-
+use super::in_turn::in_turn;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Query, Retriever, Run, pins};
-use crate::event::{Ranked, Retrieval, RunEvent};
+use crate::event::{Hit, Ranked, Retrieval, RunEvent};
 
 /// Searches the index of the open corpus; the stages after it choose among the hits that it keeps.
 pub struct ByIndex;
@@ -12,7 +11,7 @@ pub struct ByIndex;
 impl Retriever for ByIndex {
     fn retrieve(&mut self, run: &mut Run<'_>, query: &Query) -> Result<Passages, RunError> {
         let found = run.search(&query.searches)?;
-        let Some(mut retrieval) = in_turn(query, found) else {
+        let Some(mut retrieval) = merged(query, found) else {
             return Ok(Passages::default());
         };
 
@@ -39,17 +38,11 @@ impl Retriever for ByIndex {
 
 /// Makes one result of those of several searches: their best hits in turn, then their second ones,
 /// and so on. A hit keeps the scores of the search that placed it.
-fn in_turn(query: &Query, found: Vec<Retrieval>) -> Option<Retrieval> {
+fn merged(query: &Query, found: Vec<Retrieval>) -> Option<Retrieval> {
     let longest = found.iter().map(|one| one.hits.len()).max()?;
-    let mut seen = HashSet::new();
-    let mut hits = Vec::new();
-    for rank in 0..longest {
-        for hit in found.iter().filter_map(|one| one.hits.get(rank)) {
-            if seen.insert(hit.chunk.id) {
-                hits.push(hit.clone());
-            }
-        }
-    }
+    let lists: Vec<&[Hit]> = found.iter().map(|one| one.hits.as_slice()).collect();
+    let in_turn = in_turn(&lists, |hit| hit.chunk.id);
+    let mut hits: Vec<Hit> = in_turn.into_iter().cloned().collect();
     if found.len() > 1 {
         hits.truncate(longest);
         for (rank, hit) in (1..).zip(&mut hits) {
@@ -76,7 +69,7 @@ fn in_turn(query: &Query, found: Vec<Retrieval>) -> Option<Retrieval> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{ChunkText, Fusion, Hit};
+    use crate::event::{ChunkText, Fusion};
 
     fn retrieval(chunks: &[u64]) -> Retrieval {
         let hit = |(rank, id): (u32, &u64)| Hit {
@@ -114,7 +107,7 @@ mod tests {
             searches: vec!["one".to_owned(), "other".to_owned()],
         };
         let ranked = |found: Vec<Retrieval>| {
-            let all = in_turn(&query, found).expect("a result");
+            let all = merged(&query, found).expect("a result");
             assert_eq!(all.query, "both");
             let hits = all.hits.iter();
             hits.map(|hit| (hit.chunk.id, hit.fused.rank))
@@ -128,6 +121,6 @@ mod tests {
             [(1, 1), (7, 2), (2, 3), (3, 4)],
             "as many as a search finds, each once"
         );
-        assert_eq!(in_turn(&query, Vec::new()), None);
+        assert_eq!(merged(&query, Vec::new()), None);
     }
 }

@@ -9,6 +9,7 @@ use super::error::RemoteError;
 use crate::event::{ChunkText, Metadata};
 use crate::index::fusion::ScoredChunk;
 use crate::index::manifest::DocumentEntry;
+use crate::index::names::{MAX_FOLDERS, part_start};
 
 /// Increases when older collections can no longer be read, or would be searched wrongly.
 pub(super) const FORMAT: i64 = 1;
@@ -156,6 +157,49 @@ pub(super) struct Claim {
     pub mean_words: f32,
 }
 
+impl Claim {
+    /// Returns the claimed part among those of the collection; `None` where it is new.
+    ///
+    /// # Errors
+    /// [`RemoteError::PartTaken`] for the part of another owner, unless the user named it.
+    pub fn known<'c>(
+        &self,
+        cards: &'c [PartCard],
+        collection: &str,
+    ) -> Result<Option<&'c PartCard>, RemoteError> {
+        let known = cards.iter().find(|card| card.name == self.name);
+        match known.filter(|card| card.owner != self.owner && !self.is_named) {
+            Some(taken) => Err(RemoteError::PartTaken {
+                part: taken.name.clone(),
+                collection: collection.to_owned(),
+                owner: taken.owner.clone(),
+            }),
+            None => Ok(known),
+        }
+    }
+
+    /// Returns the card of a new part, with a number that none of the others has.
+    ///
+    /// # Errors
+    /// [`RemoteError::TooManyParts`].
+    pub fn new_part(&self, cards: &[PartCard], collection: &str) -> Result<PartCard, RemoteError> {
+        let max = MAX_FOLDERS as u64;
+        let number = cards.iter().map(|card| card.number + 1).max().unwrap_or(0);
+        if number >= max {
+            return Err(RemoteError::TooManyParts {
+                collection: collection.to_owned(),
+                max,
+            });
+        }
+        Ok(PartCard {
+            number,
+            name: self.name.clone(),
+            owner: self.owner.clone(),
+            ..PartCard::default()
+        })
+    }
+}
+
 /// A part as its writer finds it.
 #[derive(Debug, Default)]
 pub(super) struct PartState {
@@ -164,6 +208,22 @@ pub(super) struct PartState {
     pub live: BTreeMap<String, StoredDocument>,
     /// What an earlier update sent and did not publish.
     pub staged: BTreeMap<String, StoredDocument>,
+}
+
+impl PartState {
+    /// Takes a document that the engine holds. New chunks get ids after its own.
+    pub fn insert(&mut self, document: StoredDocument, is_live: bool) {
+        let next = document.chunks().end.max(document.first_chunk + 1);
+        let next = next - part_start(self.card.number);
+        self.card.next_chunk = self.card.next_chunk.max(next);
+
+        let documents = if is_live {
+            &mut self.live
+        } else {
+            &mut self.staged
+        };
+        documents.insert(document.path.clone(), document);
+    }
 }
 
 /// A document with its chunks, which nobody sees before it is published.

@@ -18,7 +18,7 @@ use super::super::store::{
 use super::connection::Database;
 use super::read::{check_format, document};
 use super::types::Half;
-use crate::index::names::{MAX_FOLDERS, part_start};
+use crate::index::names::part_start;
 
 /// The number of the lock under which tables are created and parts are numbered.
 const SETUP_LOCK: i32 = -1;
@@ -50,13 +50,7 @@ impl PostgresWriter {
         let database = self.database.clone();
         let failed = |error: postgres::Error| database.failed(&error);
         let schema = &database.schema;
-        let mut setup = self.client.transaction().map_err(failed)?;
-        setup
-            .execute(
-                "select pg_advisory_xact_lock($1, $2)",
-                &[&lock_number(schema), &SETUP_LOCK],
-            )
-            .map_err(failed)?;
+        let mut setup = setup(&mut self.client, &database)?;
         let known = setup
             .query_one(
                 "select to_regclass($1) is not null",
@@ -87,13 +81,7 @@ impl PostgresWriter {
         let database = self.database.clone();
         let failed = |error: postgres::Error| database.failed(&error);
         let schema = &database.schema;
-        let mut setup = self.client.transaction().map_err(failed)?;
-        setup
-            .execute(
-                "select pg_advisory_xact_lock($1, $2)",
-                &[&lock_number(schema), &SETUP_LOCK],
-            )
-            .map_err(failed)?;
+        let mut setup = setup(&mut self.client, &database)?;
         let asked = format!("select card from {schema}.part order by number");
         let rows = setup.query(&asked, &[]).map_err(failed)?;
         let cards: Result<Vec<PartCard>, _> = rows
@@ -105,32 +93,13 @@ impl PostgresWriter {
         let others = cards.iter().filter(|card| card.name != claim.name);
         let has_others = others.clone().any(|card| card.has_vectors);
         self.replaces = replaced(&mut setup, claim, has_others, &database)?;
-        let card = match cards.iter().find(|card| card.name == claim.name) {
-            Some(card) if card.owner != claim.owner && !claim.is_named => {
-                return Err(RemoteError::PartTaken {
-                    part: card.name.clone(),
-                    collection: schema.clone(),
-                    owner: card.owner.clone(),
-                });
-            }
+        let card = match claim.known(&cards, schema)? {
             Some(card) => card.clone(),
             None => {
-                let number = cards.iter().map(|card| card.number + 1).max().unwrap_or(0);
-                if number >= MAX_FOLDERS as u64 {
-                    return Err(RemoteError::TooManyParts {
-                        collection: schema.clone(),
-                        max: MAX_FOLDERS as u64,
-                    });
-                }
-                let card = PartCard {
-                    number,
-                    name: claim.name.clone(),
-                    owner: claim.owner.clone(),
-                    ..PartCard::default()
-                };
+                let card = claim.new_part(&cards, schema)?;
                 let add = format!("insert into {schema}.part values ($1, $2, $3)");
                 setup
-                    .execute(&add, &[&(number as i32), &card.name, &json(&card)])
+                    .execute(&add, &[&(card.number as i32), &card.name, &json(&card)])
                     .map_err(failed)?;
                 card
             }
@@ -195,15 +164,7 @@ impl Writer for PostgresWriter {
         );
         for row in self.client.query(&asked, &[&self.part]).map_err(failed)? {
             let stored = document(&row, &self.database)?;
-            let next = stored.chunks().end.max(stored.first_chunk + 1);
-            let next = next - part_start(state.card.number);
-            state.card.next_chunk = state.card.next_chunk.max(next);
-            let of_state = if row.get("live") {
-                &mut state.live
-            } else {
-                &mut state.staged
-            };
-            of_state.insert(stored.path.clone(), stored);
+            state.insert(stored, row.get("live"));
         }
         Ok(state)
     }
@@ -426,6 +387,19 @@ fn replaced(
         });
     }
     Ok(Some((claim.embedder.clone(), claim.width)))
+}
+
+/// Begins a transaction that one writer of the collection has at a time.
+fn setup<'c>(client: &'c mut Client, database: &Database) -> Result<Transaction<'c>, RemoteError> {
+    let failed = |error: postgres::Error| database.failed(&error);
+    let mut setup = client.transaction().map_err(failed)?;
+    setup
+        .execute(
+            "select pg_advisory_xact_lock($1, $2)",
+            &[&lock_number(&database.schema), &SETUP_LOCK],
+        )
+        .map_err(failed)?;
+    Ok(setup)
 }
 
 /// Deletes documents with their chunks and vectors. `vectors` is the table that has those.

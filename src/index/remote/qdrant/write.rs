@@ -11,7 +11,6 @@ use super::points::{
     Kind, META_POINT, Meta, Point, VECTOR, WORDS, chunk_point, document_point, meta_point,
     part_point,
 };
-use crate::index::names::{MAX_FOLDERS, part_start};
 
 /// Points per request.
 const BATCH_POINTS: usize = 500;
@@ -191,30 +190,11 @@ impl Writer for QdrantWriter {
         self.mean_words = claim.mean_words;
         self.choose_target(claim)?;
         let cards = self.cards()?;
-        let known = cards.iter().find(|card| card.name == claim.name);
-        if let Some(card) = known.filter(|card| card.owner != claim.owner && !claim.is_named) {
-            return Err(RemoteError::PartTaken {
-                part: card.name.clone(),
-                collection: self.client.collection.clone(),
-                owner: card.owner.clone(),
-            });
-        }
-        let card = match known {
+        let collection = &self.client.collection;
+        let card = match claim.known(&cards, collection)? {
             Some(card) => card.clone(),
             None => {
-                let number = cards.iter().map(|card| card.number + 1).max().unwrap_or(0);
-                if number >= MAX_FOLDERS as u64 {
-                    return Err(RemoteError::TooManyParts {
-                        collection: self.client.collection.clone(),
-                        max: MAX_FOLDERS as u64,
-                    });
-                }
-                let card = PartCard {
-                    number,
-                    name: claim.name.clone(),
-                    owner: claim.owner.clone(),
-                    ..PartCard::default()
-                };
+                let card = claim.new_part(&cards, collection)?;
                 self.upsert(vec![part_point(&card)])?;
                 card
             }
@@ -239,15 +219,7 @@ impl Writer for QdrantWriter {
         for point in self.scroll(&documents)? {
             let document = point.document();
             let document = document.map_err(|error| self.client.damaged(error))?;
-            let next = document.chunks().end.max(document.first_chunk + 1);
-            let next = next - part_start(state.card.number);
-            state.card.next_chunk = state.card.next_chunk.max(next);
-            let of_state = if point.from() <= state.card.generation {
-                &mut state.live
-            } else {
-                &mut state.staged
-            };
-            of_state.insert(document.path.clone(), document);
+            state.insert(document, point.from() <= generation);
         }
 
         // the chunks of a document that was only sent in part
