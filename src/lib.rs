@@ -49,10 +49,11 @@
 //! | [`config`] | every setting, merged from its sources and read once |
 //! | [`process`] | this program again, as another process that is spoken with over pipes |
 //! | [`append_log`] | a file of records that only grows, for journals and caches |
+//! | [`files`] | how a file is opened, kept private, or saved for the user |
 //! | [`trace`] | records to a file and back |
 //! | [`story`] | what the records of a run say: folded once, worded once |
 //! | [`llm`] | the models by role, on llama.cpp |
-//! | [`pull`] | downloads models into the caches of other tools; the only use of the network |
+//! | [`pull`] | downloads models into the caches of other tools |
 //! | [`corpus`] | a folder becomes documents, sentences and chunks |
 //! | [`index`] | search over chunks: BM25 and vectors, on disk |
 //! | [`methods`] | the five papers and the measures they share |

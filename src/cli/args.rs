@@ -23,7 +23,8 @@ use crate::llm::rpc::WORKER_PORT;
 /// Ask a local model about your documents, and see how it arrives at its answers.
 ///
 /// Without a command the screen opens, on these folders as one corpus when any are given. The network is used
-/// to download a model, and for workers on other machines where the settings name some.
+/// only where you ask for it: to download a model, for the servers, workers, databases and receivers of traces
+/// that the settings name, and to serve other programs.
 #[derive(Debug, Parser)]
 #[command(name = "ragscope", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Arguments {
@@ -172,7 +173,7 @@ impl FromArgMatches for Asked {
         let question = values.pop().filter(|_| !values.is_empty()).ok_or_else(|| {
             clap::Error::raw(
                 ErrorKind::MissingRequiredArgument,
-                "the following required arguments were not provided:\n  <QUESTION>\n\nUsage: <FOLDER>... <QUESTION>\n\nFor more information, try '--help'.\n",
+                "the following required arguments were not provided:\n  <QUESTION>\n\nUsage: ragscope <COMMAND> [OPTIONS] <FOLDER>... <QUESTION>\n\nFor more information, try '--help'.\n",
             )
         })?;
         let question = question

@@ -1,5 +1,6 @@
 //! Read-only commands: models, paths, config, completions, man.
 
+use std::iter;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -146,15 +147,18 @@ pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
 
 /// Prints every folder and file of the program.
 pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
-    let all: [(&str, PathBuf); 13] = [
+    let all: [(&str, PathBuf); 16] = [
         ("settings", paths.config_file()),
         ("keymap", paths.keymap_file()),
         ("presets", paths.config.join("presets")),
+        ("themes", paths.config.join("themes")),
         ("prompts", paths.config.join("prompts")),
         ("models", paths.models()),
+        ("probes", paths.probes()),
         ("indexes", paths.indexes()),
         ("sessions", paths.sessions()),
         ("evaluations", paths.evaluations()),
+        ("datasets", paths.datasets()),
         ("saved", paths.saved()),
         ("history", paths.history_file()),
         ("token", paths.token_file()),
@@ -212,15 +216,23 @@ pub fn completions(shell: clap_complete::Shell, out: &mut Output) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// Prints the manual page: the program, then each command.
+/// Prints the manual page: the program, then each command with its own commands.
 pub fn manual(out: &mut Output) -> Result<Exit, Stopped> {
     let mut declaration = Arguments::declaration().disable_help_subcommand(true);
     // gives each command its full name
     declaration.build();
     let mut pages = Vec::new();
-    for command in std::iter::once(&declaration).chain(declaration.get_subcommands()) {
+    let commands =
+        shown(&declaration).flat_map(|command| iter::once(command).chain(shown(command)));
+    for command in iter::once(&declaration).chain(commands) {
         clap_mangen::Man::new(command.clone()).render(&mut pages)?;
     }
     out.text(&String::from_utf8_lossy(&pages))?;
     Ok(Exit::Done)
+}
+
+/// Returns the commands of a command that users call.
+fn shown(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
+    let commands = command.get_subcommands();
+    commands.filter(|command| !command.is_hide_set() && command.get_name() != "help")
 }

@@ -4,7 +4,7 @@
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
 
-use crate::event::{Ask, Hit, Outcome, Thread, harmless};
+use crate::event::{Advice as _, Ask, Hit, Outcome, Thread, harmless};
 use crate::story::{Run, last_runs, turns, words};
 
 use super::failure::{Exit, Stopped};
@@ -140,7 +140,10 @@ impl Work<'_> {
                             "The next question is asked under preset {name}.\n"
                         ))?;
                     }
-                    Err(error) => self.print(&format!("{error}\n"))?,
+                    Err(error) => {
+                        let advice = error.advice().unwrap_or_default();
+                        self.print(&format!("{error}\n{advice}\n"))?;
+                    }
                 }
             }
             Line::New => {

@@ -25,8 +25,11 @@ impl Secret {
         let text = if setting.is_empty() {
             return Ok(None);
         } else if let Some(name) = setting.strip_prefix("env:") {
-            env::var(name)
-                .map_err(|_| Problem::new(format!("the variable {name} is not set"), advice))?
+            env::var(name).map_err(|_| {
+                let advice =
+                    format!("put the key into {name} and export it, or name a file: file:PATH");
+                Problem::new(format!("the variable {name} is not set"), advice)
+            })?
         } else if let Some(path) = setting.strip_prefix("file:") {
             fs::read_to_string(path).map_err(|error| {
                 Problem::new(
