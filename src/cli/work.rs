@@ -306,7 +306,7 @@ impl<'a> Work<'a> {
             let error = format!("no readable document in {}", joined(folders));
             return Err(Failure::new(
                 error,
-                "add text, Markdown or HTML files, or ask with --preset closed-book",
+                "add files that `ragscope formats` lists, or ask with --preset closed-book",
             )
             .into());
         }

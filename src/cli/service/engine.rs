@@ -159,7 +159,7 @@ impl Engine {
             Some(problem) => problem,
             None if status.is_settled => Problem::new(
                 format!("no readable document in {folders}"),
-                "add text, Markdown or HTML files, or ask with preset closed-book",
+                "add files that `ragscope formats` lists, or ask with preset closed-book",
             ),
             None => Problem::new(
                 format!("{folders} is being indexed for the first time"),
