@@ -557,8 +557,9 @@ fn index(health: Health) -> Check {
         problem,
         ..
     } = health;
-    let found =
-        format!("{folder}: {documents} documents, {chunks} chunks, generation {generation}");
+    let documents = words::counted(documents, "document");
+    let chunks = words::counted(chunks, "chunk");
+    let found = format!("{folder}: {documents}, {chunks}, generation {generation}");
     match problem {
         Some(problem) => Check::wrong("index", problem),
         None if Path::new(&folder).is_dir() => Check::good("index", found),

@@ -466,16 +466,16 @@ fn trace_text(run: &Run, trace: &PassageTrace<'_>, folders: &str) -> String {
 
 fn summary(report: &IndexReport) -> String {
     let mut text = format!(
-        "{}: {} documents, {} chunks in {}\n{} added, {} changed, {} removed, {} unchanged; {} chunks embedded, {} reused\n",
+        "{}: {}, {} in {}\n{} added, {} changed, {} removed, {} unchanged; {} embedded, {} reused\n",
         report.corpus.folder,
-        report.corpus.documents,
-        report.corpus.chunks,
+        words::counted(report.corpus.documents, "document"),
+        words::counted(report.corpus.chunks, "chunk"),
         words::duration(report.wall_ms),
         report.added,
         report.changed,
         report.removed,
         report.unchanged,
-        report.embedded,
+        words::counted(report.embedded, "chunk"),
         report.reused,
     );
     if let Some(neighbours) = report.neighbours {

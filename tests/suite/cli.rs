@@ -525,7 +525,7 @@ fn files_that_cannot_be_read_are_counted_and_the_rest_is_indexed() {
     let ended = program.run(&["index", "notes"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(
-        ended.stdout.contains("1 documents") && ended.stdout.contains("image.md: "),
+        ended.stdout.contains("1 document, ") && ended.stdout.contains("image.md: "),
         "{}",
         ended.stdout
     );
