@@ -6,8 +6,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message as _;
 use ragscope::event::{Event, RunEvent};
-use serde_json::Value;
 
 use super::program::{Program, QUESTION};
 
@@ -20,7 +22,7 @@ enum Answer {
 }
 
 /// A request that the receiver got: its head in lower case, and its body.
-type Request = (String, Value);
+type Request = (String, ExportTraceServiceRequest);
 
 /// Starts a receiver on loopback and returns its endpoint.
 fn receiver(answer: Answer) -> (String, Receiver<Request>) {
@@ -61,7 +63,8 @@ fn read(stream: &TcpStream) -> Request {
         .expect("a length");
     let mut body = vec![0; length];
     reader.read_exact(&mut body).expect("a body");
-    (head, serde_json::from_slice(&body).expect("JSON"))
+    let request = ExportTraceServiceRequest::decode(body.as_slice());
+    (head, request.expect("the encoding of the protocol"))
 }
 
 fn ask(program: &Program, endpoint: &str, more: &[&str]) -> super::program::Ended {
@@ -91,9 +94,8 @@ fn answer(ended: &super::program::Ended) -> String {
     }
 }
 
-fn spans(body: &Value) -> &Vec<Value> {
-    let spans = body.pointer("/resourceSpans/0/scopeSpans/0/spans");
-    spans.and_then(Value::as_array).expect("spans")
+fn spans(body: &ExportTraceServiceRequest) -> &[Span] {
+    &body.resource_spans[0].scope_spans[0].spans
 }
 
 #[test]
@@ -106,19 +108,17 @@ fn a_run_is_sent_as_a_trace() {
         .recv_timeout(Duration::from_secs(30))
         .expect("a trace");
     assert!(head.starts_with("post /v1/traces "), "{head}");
-    assert!(head.contains("content-type: application/json"), "{head}");
+    let encoding = "content-type: application/x-protobuf";
+    assert!(head.contains(encoding), "{head}");
     assert!(head.contains("authorization: basic a2v5"), "{head}");
-    let names: Vec<&str> = spans(&body)
-        .iter()
-        .filter_map(|span| span["name"].as_str())
-        .collect();
+    let names: Vec<&str> = spans(&body).iter().map(|span| span.name.as_str()).collect();
     assert_eq!(names[0], "invoke_agent ragscope");
     assert!(
         names.iter().any(|name| name.starts_with("retrieval ")),
         "{names:?}"
     );
     assert!(names.contains(&"chat ragscope-demo"), "{names:?}");
-    let text = body.to_string();
+    let text = format!("{body:?}");
     assert!(
         !text.contains(QUESTION) && !text.contains("Tam Reeve"),
         "no texts: {text}"
@@ -129,7 +129,10 @@ fn a_run_is_sent_as_a_trace() {
     let (_, body) = requests
         .recv_timeout(Duration::from_secs(30))
         .expect("a trace");
-    assert!(body.to_string().contains(QUESTION), "with texts: {body}");
+    assert!(
+        format!("{body:?}").contains(QUESTION),
+        "with texts: {body:?}"
+    );
     assert!(requests.try_recv().is_err(), "one request per run");
 }
 
