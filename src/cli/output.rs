@@ -17,8 +17,8 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// Progress that goes to a file is written this often.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
-/// Long indexing is reported to a file this often.
-const INDEXING_LOG_EVERY: Duration = Duration::from_secs(10);
+/// Long work is reported to a file this often.
+const LONG_WORK_LOG_EVERY: Duration = Duration::from_secs(10);
 
 /// The output streams of a command.
 pub struct Output {
@@ -114,21 +114,21 @@ impl Output {
 
     /// Shows the progress of loading, indexing or training; other events leave the line alone.
     pub fn progress(&mut self, event: &Event) {
-        let is_indexing = matches!(event.session(), Some(SessionEvent::IndexProgressed { .. }));
-        if let Some(line) = event.session().and_then(progress_line) {
-            if is_indexing && self.progress.is_none() && !self.json {
-                self.indexing_log(&line);
-            } else {
-                self.progress_line(|| line);
-            }
+        let Some(line) = event.session().and_then(progress_line) else {
+            return;
+        };
+        if self.progress.is_none() && !self.json {
+            self.long_work_log(&line);
+        } else {
+            self.progress_line(|| line);
         }
     }
 
-    /// Writes the progress of long indexing without a terminal: a line of its own every
-    /// [`INDEXING_LOG_EVERY`].
-    fn indexing_log(&mut self, line: &str) {
+    /// Writes the progress of long work without a terminal: a line of its own every
+    /// [`LONG_WORK_LOG_EVERY`].
+    fn long_work_log(&mut self, line: &str) {
         let since = *self.logged_at.get_or_insert_with(Instant::now);
-        if since.elapsed() >= INDEXING_LOG_EVERY {
+        if since.elapsed() >= LONG_WORK_LOG_EVERY {
             self.logged_at = Some(Instant::now());
             self.remark(line);
         }
