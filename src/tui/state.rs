@@ -294,7 +294,9 @@ impl State {
             file.path = one_line(&file.path);
             file.note = one_line(&file.note);
         }
-        let generation = report.corpus.generation;
+        // documents that were indexed by their words first are not newer than the answers found by them
+        let by_words = self.corpus.as_ref().filter(|corpus| corpus.words_only);
+        let generation = by_words.unwrap_or(&report.corpus).generation;
         let updated = report.updated.iter().cloned();
         self.updated.extend(updated.map(|path| (generation, path)));
         let too_many = self.updated.len().saturating_sub(MAX_UPDATED);
