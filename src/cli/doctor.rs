@@ -15,10 +15,10 @@ use crate::index::{Health, health, remote_health};
 use crate::llm::bundled::listed;
 use crate::llm::memory::{machine_memory, shortage};
 use crate::llm::rpc::RpcWorker;
-use crate::llm::server::{ServerEmbedder, ServerGenerator, ServerReranker};
+use crate::llm::server::{ServerEmbedder, ServerReranker, connect_generator};
 use crate::llm::{
-    Embedder, Generator as _, LlmError, Reranker as _, Runtime, TEMPLATE_ADVICE, linker_misfit,
-    load_embedder, open_generator, resolve,
+    Embedder, LlmError, Reranker as _, Runtime, TEMPLATE_ADVICE, linker_misfit, load_embedder,
+    open_generator, resolve,
 };
 use crate::probe::{Probe, ProbeError};
 use crate::story::words;
@@ -317,6 +317,7 @@ fn memory(runtime: &Runtime, config: &Config, paths: &Paths) -> Option<Check> {
 fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
     let stop = StopFlag::default();
     let mut silent = |_fraction: f32| Flow::Continue;
+    let mut has_inside = true;
     let generator = if config.generator.url.is_empty() {
         loaded(&config.generator.model, paths, |file| {
             open_generator(runtime, file, &config.generator, &stop, &mut silent)
@@ -324,8 +325,10 @@ fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
         })
     } else {
         timed(|| {
-            ServerGenerator::connect(&config.generator, &config.server, &stop)
-                .map(|model| model.card().clone())
+            let connected =
+                connect_generator(&config.generator, &config.server, &stop, &mut silent)?;
+            has_inside = connected.capabilities.inside;
+            Ok(connected.generator.card().clone())
         })
     };
     let mut silent = |_fraction: f32| Flow::Continue;
@@ -350,7 +353,7 @@ fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
     let of_generator = generator
         .as_ref()
         .ok()
-        .map(|(card, _)| probe(config, paths, card));
+        .map(|(card, _)| probe(config, paths, card, has_inside));
     let is_practice = generator.as_ref().is_ok_and(|(card, _)| card.practice);
     let practice = is_practice.then(|| {
         Check::poor(
@@ -397,8 +400,8 @@ fn linker(config: &Config, paths: &Paths, embedder: &ModelCard) -> Option<Check>
 }
 
 /// Checks the probe. The gate falls back to the token entropy, so a missing probe is not a failure.
-fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
-    if !generator.server.is_empty() {
+fn probe(config: &Config, paths: &Paths, generator: &ModelCard, has_inside: bool) -> Check {
+    if !has_inside {
         let error = ProbeError::Inside {
             host: generator.device.clone(),
         };

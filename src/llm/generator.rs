@@ -368,6 +368,10 @@ impl LoadedGenerator for LlamaGenerator {
         self.evaluator.cells.sharing() == Sharing::Prefix
     }
 
+    fn has_inside(&self) -> bool {
+        true
+    }
+
     fn is_lost(&self) -> bool {
         false
     }

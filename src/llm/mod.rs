@@ -367,6 +367,9 @@ pub trait LoadedGenerator: OpenGenerator + Send {
     /// Returns whether prompts share their common prefixes: otherwise methods that ask much are slow.
     fn can_share_prefixes(&self) -> bool;
 
+    /// Returns whether its hidden states and attention can be read ([`Tap`]).
+    fn has_inside(&self) -> bool;
+
     /// Returns whether it ended, so that it has to be loaded again.
     fn is_lost(&self) -> bool;
 }

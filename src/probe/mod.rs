@@ -85,7 +85,7 @@ impl Advice for ProbeError {
             Self::Unfit { .. } => "train one for this model with `ragscope probe train`",
             Self::None { .. } => "train one with `ragscope probe train FOLDER`",
             Self::Inside { .. } => {
-                "set gate.kind to token_entropy, or run the model here: without generator.url"
+                "set gate.kind to token_entropy, or run the model here or behind another ragscope"
             }
             Self::TooFew { .. } => {
                 "ask more questions (probe.questions, or --questions with a longer file)"

@@ -7,6 +7,7 @@ mod judge;
 mod tap;
 mod template;
 mod rpc;
+mod served;
 mod gpu;
 
 use std::path::{Path, PathBuf};

@@ -21,23 +21,23 @@ use super::program::{Program, QUESTION};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The program as a server of its corpus.
-struct Server<'p> {
-    program: &'p Program,
+pub struct Server<'p> {
+    pub program: &'p Program,
     child: Child,
     /// `ADDRESS:PORT`.
-    address: String,
+    pub address: String,
     token: Option<String>,
 }
 
 /// A reply, read to its end.
-struct Reply {
-    status: u16,
+pub struct Reply {
+    pub status: u16,
     headers: Vec<(String, String)>,
-    text: String,
+    pub text: String,
 }
 
 impl<'p> Server<'p> {
-    fn start(program: &'p Program, flags: &[&str]) -> Self {
+    pub fn start(program: &'p Program, flags: &[&str]) -> Self {
         let listen = ["serve", "notes", "--listen", "127.0.0.1:0", "--json"];
         let mut child = program
             .command(&[&listen, flags].concat())
@@ -59,7 +59,7 @@ impl<'p> Server<'p> {
     }
 
     /// Sends a request as `client` and returns the reply. Headers of the same name replace those of every request.
-    fn send(
+    pub fn send(
         &self,
         client: &str,
         method: &str,
@@ -78,13 +78,13 @@ impl<'p> Server<'p> {
         read_reply(stream)
     }
 
-    fn connect(&self) -> TcpStream {
+    pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).expect("the server listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("set");
         stream
     }
 
-    fn head(
+    pub fn head(
         &self,
         client: &str,
         method: &str,
@@ -112,6 +112,12 @@ impl<'p> Server<'p> {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         head + "\r\n"
+    }
+
+    /// Ends the server as a crash would.
+    pub fn end(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     fn get(&self, path: &str) -> Reply {
@@ -168,8 +174,7 @@ impl<'p> Server<'p> {
 
 impl Drop for Server<'_> {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.end();
     }
 }
 
@@ -178,7 +183,7 @@ impl Reply {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    pub fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.headers.iter();
         let found = headers.find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())

@@ -9,10 +9,10 @@ use crate::config::{
 };
 use crate::corpus::TokenCounter;
 use crate::event::{Flow, MemoryNeed, ModelCard, ModelRole, SessionEvent, StopFlag, elapsed_ms};
-use crate::llm::server::{ServerEmbedder, ServerGenerator, ServerReranker};
+use crate::llm::server::{Connected, ServerEmbedder, ServerReranker, connect_generator};
 use crate::llm::{
-    self, Embedder, Generator as _, LlamaClassifier, LlmError, LoadedGenerator, NoEmbedder,
-    Reranker, RerankerLoad, Runtime,
+    self, Embedder, LlamaClassifier, LlmError, LoadedGenerator, NoEmbedder, Reranker, RerankerLoad,
+    Runtime,
 };
 use crate::probe::{Probe, ProbeError};
 
@@ -172,15 +172,19 @@ impl Models {
         Ok(())
     }
 
-    /// Turns off what reads the inside of a model where a server has the generator, and says so.
-    pub fn fit_server(config: &mut Config, publish: &mut dyn FnMut(SessionEvent) -> Flow) {
-        if config.generator.url.is_empty() {
+    /// Turns off what reads the inside of a generator where its server does not give it, and says so.
+    pub fn fit_server(
+        config: &mut Config,
+        generator: &dyn LoadedGenerator,
+        publish: &mut dyn FnMut(SessionEvent) -> Flow,
+    ) {
+        if generator.has_inside() {
             return;
         }
         let mut warn = |what: &str, setting: &str| {
             let _ = publish(SessionEvent::Warned {
                 text: format!(
-                    "{what} read the attention of the model, which a model server does not give: {setting} is off"
+                    "{what} read the attention of the model, which its server does not give: {setting} is off"
                 ),
                 advice: Some(INSIDE_ADVICE.to_owned()),
             });
@@ -224,7 +228,7 @@ impl Models {
 }
 
 /// How to read the inside of the model.
-const INSIDE_ADVICE: &str = "run the model here, without generator.url, to have it";
+const INSIDE_ADVICE: &str = "run the model here, or behind another ragscope, to have it";
 
 /// How to have the links that were asked for.
 pub const LINKER_ADVICE: &str = "set linker.kind to tokens, embedder.model to the embedder that the linker was trained on, or linker.model to one for this embedder";
@@ -241,19 +245,20 @@ pub fn sentence_model(model: &LinkerModel) -> &str {
 pub fn loaded_probe(
     config: &Config,
     paths: &Paths,
-    generator: &ModelCard,
+    generator: &dyn LoadedGenerator,
 ) -> Result<Probe, ProbeError> {
+    let card = generator.card();
     match config.gate.kind {
-        GateKind::Probe if !generator.server.is_empty() => Err(ProbeError::Inside {
-            host: generator.device.clone(),
+        GateKind::Probe if !generator.has_inside() => Err(ProbeError::Inside {
+            host: card.device.clone(),
         }),
-        GateKind::Probe => Probe::named(config, paths, generator).map(|(_, probe)| probe),
+        GateKind::Probe => Probe::named(config, paths, card).map(|(_, probe)| probe),
         GateKind::Off
         | GateKind::TokenEntropy
         | GateKind::SemanticEntropy
         | GateKind::TokenProbability
         | GateKind::AttendedEntropy => Err(ProbeError::None {
-            generator: generator.file.clone(),
+            generator: card.file.clone(),
         }),
     }
 }
@@ -402,9 +407,15 @@ impl Loader<'_> {
         settings: &GeneratorSettings,
     ) -> Result<Box<dyn LoadedGenerator>, LlmError> {
         let mut watch = Watch::new(ModelRole::Generator, Path::new(&settings.url), self.publish);
-        let generator = ServerGenerator::connect(settings, self.server, self.stop)?;
+        let Connected {
+            generator,
+            shows_key,
+            ..
+        } = connect_generator(settings, self.server, self.stop, &mut |fraction| {
+            watch.progress(fraction)
+        })?;
         watch.loaded(generator.card());
-        if generator.shows_key() {
+        if shows_key {
             let _ = (self.publish)(SessionEvent::Warned {
                 text: format!(
                     "the key for {} is sent without encryption",
@@ -422,7 +433,7 @@ impl Loader<'_> {
                 advice: None,
             });
         }
-        Ok(Box::new(generator))
+        Ok(generator)
     }
 
     fn embedder<'s>(

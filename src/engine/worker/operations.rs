@@ -237,8 +237,8 @@ impl Worker {
         if searches {
             self.models.fit_linker(&mut config, &mut emit)?;
         }
-        Models::fit_server(&mut config, &mut emit);
         let loaded = self.models.load(&config, searches, &mut emit)?;
+        Models::fit_server(&mut config, &*loaded.generator, &mut emit);
         let prompts = prompts(&self.paths, &config, &loaded);
 
         if let (Some(index), Some(recipe)) = (self.index.as_mut(), link_recipe(&config, &loaded)) {
@@ -273,7 +273,7 @@ impl Worker {
             let _ = emit(without_documents(&card));
         }
 
-        let probe = loaded_probe(&config, &self.paths, loaded.generator.card());
+        let probe = loaded_probe(&config, &self.paths, &*loaded.generator);
         let tools = Tools {
             config: &config,
             prompts: &prompts,
@@ -316,11 +316,11 @@ impl Worker {
             Err(LlmError::Stopped) => return Ok(None),
             fitted => fitted?,
         }
-        Models::fit_server(&mut config, &mut emit);
         let loaded = match self.models.load(&config, true, &mut emit) {
             Err(LlmError::Stopped) => return Ok(None),
             loaded => loaded?,
         };
+        Models::fit_server(&mut config, &*loaded.generator, &mut emit);
 
         let recipe = link_recipe(&config, &loaded).ok_or(WorkerError::NoLinker)?;
         if rebuild {

@@ -1,4 +1,7 @@
-//! What the program and the process of a generator say to each other, one frame each.
+//! What the program and the process of a generator say to each other, one frame each. Another program
+//! is between them where the model is on another machine ([`super::relay`]).
+//!
+//! A change of their form is another version of [`super::relay::PROTOCOL`].
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -63,6 +66,8 @@ pub(super) enum Reply {
         token: Token,
     },
     Done(Outcome),
+    /// Sent now and then by a server, so that a call that takes long is distinguished from one that is lost.
+    Alive,
 }
 
 /// The end of a call.
@@ -78,6 +83,7 @@ pub(super) enum Value {
         card: Box<ModelCard>,
         has_space_first: bool,
         can_share_prefixes: bool,
+        is_attention_cheap: bool,
     },
     Completed(Vec<Tapped>),
     Labelled(Vec<Labelled>),

@@ -1,73 +1,52 @@
-//! A generator in a process of its own: this program again, started with a hidden subcommand.
+//! A generator elsewhere: in a process of its own, which is this program again, or behind another ragscope.
 //!
-//! llama.cpp ends its process when a worker that holds layers fails. Here that costs the call, with
-//! the name of the worker, and never the program; the next question loads the model again. Tokens are
-//! shown one by one, and each waits for the answer of the observer, so that a call gives what it gives
-//! in this process.
+//! llama.cpp ends its process when a worker that holds layers fails. In a process of its own that costs the
+//! call, with the name of the worker, and never the program; the next question loads the model again. The
+//! same messages over a connection ([`relay`]) are a generator on another machine. Tokens are shown one by
+//! one, and each waits for the answer of the observer, so that a call gives what it gives in this process.
 
+mod link;
 mod message;
+pub mod relay;
 mod serve;
 
+pub use link::{Channel, GeneratorProcess, SUBCOMMAND};
 pub use serve::serve_generator;
 
-use std::io;
 use std::ops::Range;
 use std::path::Path;
-use std::process::ChildStdin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::rpc::RpcWorker;
+use super::server::ServerError;
 use super::{
     Completion, Decoding, Generator, Labelled, Layers, LlmError, LoadedGenerator, Prompt, Rendered,
-    Scorer, Tap, Tapped, Taps, Token, log,
+    Scorer, Tap, Tapped, Taps, Token,
 };
-use crate::config::{Config, GeneratorSettings};
+use crate::config::GeneratorSettings;
 use crate::event::{CallUsage, Flow, ModelCard, StopFlag};
-use crate::process::{Pipes, Process, frame};
-use message::{Outcome, Reply, Request, Value};
+use link::{Broken, Link, Observers, OwnProcess};
+use message::{Outcome, Request, Value};
 
-/// The hidden subcommand of the process.
-pub const SUBCOMMAND: &str = "__generate";
-
-/// Time between two looks at whether the user stopped the call.
-const LATENCY: Duration = Duration::from_millis(20);
-/// Time that a stopped call has to end. A worker whose machine is gone without a word would keep it.
-const ENDING: Duration = Duration::from_secs(10);
-
-/// A generator in a process of its own.
+/// A generator elsewhere.
 pub struct IsolatedGenerator {
     link: Mutex<Link>,
+    place: Place,
     card: ModelCard,
     reply_start: &'static str,
     can_share_prefixes: bool,
+    is_attention_cheap: bool,
     usage: CallUsage,
-    workers: Vec<String>,
     stop: StopFlag,
-    is_lost: AtomicBool,
 }
 
-/// The process and its pipes.
-struct Link {
-    process: Process,
-    requests: ChildStdin,
-    replies: Receiver<Reply>,
-}
-
-/// What a call does with what the process shows on the way.
-struct Observers<'a> {
-    loading: &'a mut dyn FnMut(f32) -> Flow,
-    token: &'a mut dyn FnMut(usize, &Token) -> Flow,
-}
-
-/// Why a call has no outcome.
-enum Broken {
-    /// The process ended.
-    Gone,
-    /// The user stopped the call, and it did not end in time.
-    Stuck,
+/// Where a generator is, for the reason of a broken link.
+enum Place {
+    /// In a process of this machine, with its layers on these workers.
+    Workers(Vec<String>),
+    /// On this host.
+    Server(String),
 }
 
 impl IsolatedGenerator {
@@ -81,65 +60,79 @@ impl IsolatedGenerator {
         stop: &StopFlag,
         progress: &mut dyn FnMut(f32) -> Flow,
     ) -> Result<Self, LlmError> {
-        for endpoint in &settings.rpc {
-            RpcWorker::ask(endpoint)?;
-        }
+        let process = OwnProcess::load(file, settings)?;
+        let link = Link::new(Box::new(process), None);
+        Self::over(link, Place::Workers(settings.rpc.clone()), stop, progress)
+    }
 
-        let config = Config {
-            generator: settings.clone(),
-            ..Config::default()
-        };
-        let load = Request::Load {
-            file: file.to_owned(),
-            log_file: log::path(),
-            settings: serde_json::to_value(config)
-                .map_err(|error| LlmError::Backend(error.to_string()))?,
-        };
+    /// Uses the generator that a server loads for this connection. The server sends something at least
+    /// once in `silence` during a call.
+    ///
+    /// # Errors
+    /// As [`super::load_generator`], there; [`LlmError::Server`] for a connection that breaks.
+    pub(super) fn served(
+        channel: Box<dyn Channel>,
+        host: String,
+        silence: Duration,
+        stop: &StopFlag,
+        progress: &mut dyn FnMut(f32) -> Flow,
+    ) -> Result<Self, LlmError> {
+        let link = Link::new(channel, Some(silence));
+        Self::over(link, Place::Server(host), stop, progress)
+    }
+
+    fn over(
+        mut link: Link,
+        place: Place,
+        stop: &StopFlag,
+        progress: &mut dyn FnMut(f32) -> Flow,
+    ) -> Result<Self, LlmError> {
         let mut observers = Observers {
             loading: progress,
             token: &mut |_, _| Flow::Continue,
         };
-        let mut link = Link::start()
-            .map_err(|error| LlmError::Backend(format!("no process for the model ({error})")))?;
         let outcome = link
-            .call(&load, &mut observers, stop)
-            .map_err(|broken| broken.error(&settings.rpc))?;
+            .loaded(&mut observers, stop)
+            .map_err(|broken| place.error(broken))?;
         let Value::Loaded {
             card,
             has_space_first,
             can_share_prefixes,
+            is_attention_cheap,
         } = outcome.result?
         else {
             return Err(other_answer());
         };
         Ok(Self {
             link: Mutex::new(link),
+            place,
             card: *card,
             reply_start: if has_space_first { " " } else { "" },
             can_share_prefixes,
+            is_attention_cheap,
             usage: CallUsage::default(),
-            workers: settings.rpc.clone(),
             stop: stop.clone(),
-            is_lost: AtomicBool::new(false),
         })
+    }
+
+    /// Describes the model by its host and what that can do.
+    pub(super) fn describe(&mut self, host: String, server: String) {
+        self.card.device = host;
+        self.card.server = server;
     }
 
     /// Ends the process, as a crash of llama.cpp does. For tests.
     pub fn end(&mut self) {
-        let link = self.link.get_mut().unwrap_or_else(PoisonError::into_inner);
-        link.process.end();
+        self.link().end();
+    }
+
+    fn link(&self) -> MutexGuard<'_, Link> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn call(&self, request: &Request, observers: &mut Observers<'_>) -> Result<Outcome, LlmError> {
-        if self.is_lost.load(Ordering::Relaxed) {
-            return Err(Broken::Gone.error(&self.workers));
-        }
-        let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
-        link.call(request, observers, &self.stop).map_err(|broken| {
-            link.process.end();
-            self.is_lost.store(true, Ordering::Relaxed);
-            broken.error(&self.workers)
-        })
+        let called = self.link().call(request, observers, &self.stop);
+        called.map_err(|broken| self.place.error(broken))
     }
 
     /// Makes a call that shows nothing on the way.
@@ -164,84 +157,41 @@ impl IsolatedGenerator {
     }
 }
 
-impl Broken {
-    /// Returns what users are shown: a process that ended most likely lost a worker.
-    fn error(&self, workers: &[String]) -> LlmError {
-        if matches!(self, Self::Stuck) {
-            return LlmError::Stopped;
+impl Place {
+    /// Returns what users are shown about a broken link.
+    fn error(&self, broken: Broken) -> LlmError {
+        match (self, broken) {
+            (_, Broken::Stuck) => LlmError::Stopped,
+            (Self::Workers(workers), _) => lost_worker(workers),
+            (Self::Server(host), broken) => {
+                let host = host.clone();
+                match broken {
+                    Broken::Unreadable(reason) => ServerError::Unreadable { host, reason },
+                    Broken::Silent(silence) => ServerError::Silent {
+                        host,
+                        seconds: silence.as_secs(),
+                    },
+                    Broken::Gone | Broken::Stuck => ServerError::Cut { host },
+                }
+                .into()
+            }
         }
-        let asked = workers.iter().map(|worker| RpcWorker::ask(worker));
-        let fault = asked.filter_map(Result::err).next();
-        fault.unwrap_or_else(|| {
-            LlmError::settings(
-                format!(
-                    "the connection to the workers broke, and they answer again: {}",
-                    workers.join(", ")
-                ),
-                "ask again; where it repeats, `ragscope paths` says where the log of llama.cpp is",
-            )
-        })
     }
 }
 
-impl Link {
-    fn start() -> io::Result<Self> {
-        let (process, Pipes { input, mut output }) = Process::start(SUBCOMMAND)?;
-        let (sender, replies) = channel();
-        std::thread::Builder::new()
-            .name("generator".to_owned())
-            .spawn(move || {
-                while let Ok(bytes) = frame::read(&mut output)
-                    && let Ok(reply) = serde_json::from_slice(&bytes)
-                    && sender.send(reply).is_ok()
-                {}
-            })?;
-        Ok(Self {
-            process,
-            requests: input,
-            replies,
-        })
-    }
-
-    fn call(
-        &mut self,
-        request: &Request,
-        observers: &mut Observers<'_>,
-        stop: &StopFlag,
-    ) -> Result<Outcome, Broken> {
-        self.send(request)?;
-        let mut interrupted: Option<Instant> = None;
-        loop {
-            if stop.is_set() && interrupted.is_none() {
-                self.send(&Request::Interrupt)?;
-                interrupted = Some(Instant::now());
-            }
-            match self.replies.recv_timeout(LATENCY) {
-                Ok(Reply::Done(outcome)) => return Ok(outcome),
-                Ok(Reply::Loading(share)) => {
-                    if (observers.loading)(share) == Flow::Stop && interrupted.is_none() {
-                        self.send(&Request::Interrupt)?;
-                        interrupted = Some(Instant::now());
-                    }
-                }
-                Ok(Reply::Token { prompt, token }) => {
-                    let continues = (observers.token)(prompt, &token) == Flow::Continue;
-                    self.send(&Request::Seen { continues })?;
-                }
-                Err(RecvTimeoutError::Disconnected) => return Err(Broken::Gone),
-                Err(RecvTimeoutError::Timeout) => {
-                    if interrupted.is_some_and(|since| since.elapsed() > ENDING) {
-                        return Err(Broken::Stuck);
-                    }
-                }
-            }
-        }
-    }
-
-    fn send(&mut self, request: &Request) -> Result<(), Broken> {
-        let bytes = serde_json::to_vec(request).map_err(|_| Broken::Gone)?;
-        frame::write(&mut self.requests, &bytes).map_err(|_| Broken::Gone)
-    }
+/// Returns the error of a process that ended: most likely it lost a worker.
+fn lost_worker(workers: &[String]) -> LlmError {
+    let asked = workers.iter().map(|worker| RpcWorker::ask(worker));
+    let fault = asked.filter_map(Result::err).next();
+    fault.unwrap_or_else(|| {
+        LlmError::settings(
+            format!(
+                "the connection to the workers broke, and they answer again: {}",
+                workers.join(", ")
+            ),
+            "ask again; where it repeats, `ragscope paths` says where the log of llama.cpp is",
+        )
+    })
 }
 
 fn other_answer() -> LlmError {
@@ -350,6 +300,10 @@ impl Tap for IsolatedGenerator {
         Ok(tapped)
     }
 
+    fn is_attention_cheap(&self) -> bool {
+        self.is_attention_cheap
+    }
+
     fn attend(
         &mut self,
         text: &str,
@@ -380,7 +334,11 @@ impl LoadedGenerator for IsolatedGenerator {
         self.can_share_prefixes
     }
 
+    fn has_inside(&self) -> bool {
+        true
+    }
+
     fn is_lost(&self) -> bool {
-        self.is_lost.load(Ordering::Relaxed)
+        self.link().is_lost()
     }
 }

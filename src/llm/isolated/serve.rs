@@ -131,6 +131,7 @@ fn carry_out(
             card: Box::new(generator.card().clone()),
             has_space_first: !generator.reply_start().is_empty(),
             can_share_prefixes: generator.can_share_prefixes(),
+            is_attention_cheap: generator.is_attention_cheap(),
         });
     }
 

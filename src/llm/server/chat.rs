@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::given::Given;
 use super::http::{Client, Request};
 use super::native::{Likely, lacks_probabilities, read};
 use super::reply::{Piece, Step};
@@ -23,6 +24,8 @@ pub(super) struct Chat {
     pub is_vllm: bool,
     /// The most likely tokens that the server gives.
     pub likely_tokens: u32,
+    /// How it gives the log-probability of given text.
+    pub given: Option<Given>,
 }
 
 /// A part of a streamed answer, or a whole one.
@@ -119,8 +122,8 @@ impl Chat {
         written.collect::<Vec<String>>().join("\n\n")
     }
 
-    /// Returns the body that all requests share.
-    fn body(&self, prompt: &Prompt) -> Value {
+    /// Returns the turns of a prompt, and how the last one is continued.
+    pub fn turns(&self, prompt: &Prompt) -> Value {
         let mut messages = Vec::new();
         for (role, text) in [
             ("system", &prompt.system),
@@ -131,12 +134,7 @@ impl Chat {
                 messages.push(json!({"role": role, "content": text}));
             }
         }
-        let mut body = json!({
-            "model": self.model,
-            "messages": messages,
-            "logprobs": true,
-            "top_logprobs": self.likely_tokens,
-        });
+        let mut body = json!({"messages": messages});
         if self.is_vllm {
             body["chat_template_kwargs"] = json!({"enable_thinking": false});
             if !prompt.reply.is_empty() {
@@ -144,6 +142,15 @@ impl Chat {
                 body["continue_final_message"] = json!(true);
             }
         }
+        body
+    }
+
+    /// Returns the body that all requests for a reply share.
+    fn body(&self, prompt: &Prompt) -> Value {
+        let mut body = self.turns(prompt);
+        body["model"] = json!(self.model);
+        body["logprobs"] = json!(true);
+        body["top_logprobs"] = json!(self.likely_tokens);
         body
     }
 

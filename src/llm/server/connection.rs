@@ -10,6 +10,9 @@ use ureq::typestate::AgentScope;
 
 use crate::llm::LlmError;
 
+/// The name that this program gives itself.
+pub const USER_AGENT: &str = concat!("ragscope/", env!("CARGO_PKG_VERSION"));
+
 /// The file of `SSL_CERT_FILE` cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnusableCertificates {
@@ -48,7 +51,7 @@ pub fn config(
         .timeout_connect(Some(connecting.min(patience)))
         .timeout_recv_response(Some(patience))
         .timeout_per_read(Some(patience))
-        .user_agent(concat!("ragscope/", env!("CARGO_PKG_VERSION"))))
+        .user_agent(USER_AGENT))
 }
 
 /// Returns the certificates of `SSL_CERT_FILE`, which companies set for their own servers and

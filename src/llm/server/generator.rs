@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 
 use super::chat::{CHAT, Chat, LIKELY_TOKENS, Trial};
 use super::error::ServerError;
+use super::given::Given;
 use super::http::{Called, Client, Request};
 use super::native::{self, Native, Props, lacks_probabilities, read};
 use super::reply::Reply;
-use super::{Capabilities, file_name, named_card};
-use crate::config::{GeneratorSettings, ServerSettings};
-use crate::event::{CallUsage, Flow, ModelCard, ModelRole, StopFlag, elapsed_us, saturating_u32};
+use super::{Capabilities, GivenText, file_name, named_card};
+use crate::config::GeneratorSettings;
+use crate::event::{CallUsage, Flow, ModelCard, ModelRole, elapsed_us, saturating_u32};
 use crate::llm::bundled;
 use crate::llm::reply_start;
 use crate::llm::scorer::{MIN_FIRST_TOKEN, Spelling, read_labels, spellings};
@@ -25,7 +26,7 @@ use crate::llm::{
 };
 
 /// A generator behind a model server. What it cannot do is an error that names the setting.
-pub struct ServerGenerator {
+pub(super) struct ServerGenerator {
     client: Client,
     api: Api,
     card: ModelCard,
@@ -94,22 +95,26 @@ pub(super) fn listed(client: &Client, wanted: &str) -> Result<Listed, LlmError> 
     }
 }
 
+impl Listed {
+    /// Returns whether a program with this name owns the model.
+    pub fn is_of(&self, owner: &str) -> bool {
+        self.owned_by == owner
+    }
+}
+
 impl ServerGenerator {
-    /// Connects to the server of the settings and learns what it can do.
+    /// Learns what the server of a model can do.
     ///
     /// # Errors
-    /// [`LlmError::Settings`] for the address or the key; [`LlmError::Server`] for a server that does not
-    /// answer, lacks the model or gives no log-probabilities; [`LlmError::Stopped`].
+    /// As [`super::connect_generator`].
     pub fn connect(
+        mut client: Client,
+        model: &Listed,
         settings: &GeneratorSettings,
-        server: &ServerSettings,
-        stop: &StopFlag,
     ) -> Result<Self, LlmError> {
-        let mut client = Client::new(&settings.url, &settings.key, server, stop)?;
-        let model = listed(&client, &settings.served_model)?;
         let props = props(&client)?;
 
-        let mut card = card(&client, &model);
+        let mut card = card(&client, model);
         let (api, capabilities) = match &props {
             Some(props) => {
                 client.limit(props.total_slots);
@@ -125,7 +130,7 @@ impl ServerGenerator {
                 (Api::Native(Box::new(native)), capabilities)
             }
             None => {
-                let (chat, capabilities) = try_chat(&client, &model)?;
+                let (chat, capabilities) = try_chat(&client, model)?;
                 (Api::Chat(chat), capabilities)
             }
         };
@@ -149,11 +154,6 @@ impl ServerGenerator {
     /// Returns what the server can do.
     pub fn capabilities(&self) -> &Capabilities {
         &self.capabilities
-    }
-
-    /// Returns whether the key is sent where others can read it.
-    pub fn shows_key(&self) -> bool {
-        self.client.shows_key()
     }
 
     /// Learns how the model begins a reply. Only llama-server takes a reply that begins with a space as
@@ -256,7 +256,8 @@ fn try_native(client: &Client, props: &Props, native: &Native) -> Result<Capabil
         interface: format!("llama-server {}", props.build_info),
         likely_tokens: if has_likely { native::LIKELY_TOKENS } else { 0 },
         several_samples: samples > 1,
-        given_text: true,
+        given_text: GivenText::InChat,
+        inside: false,
         prefix_cache: reused.is_some_and(|reused| reused > 0),
         parallel: client.parallel(),
     })
@@ -296,11 +297,15 @@ fn try_chat(client: &Client, model: &Listed) -> Result<(Chat, Capabilities), Llm
         0 => Trial::default(),
         likely => trial(1, likely)?,
     };
-    let chat = Chat {
+    let mut chat = Chat {
         model: model.id.clone(),
-        is_vllm: model.owned_by == "vllm",
+        is_vllm: model.is_of("vllm"),
         likely_tokens: tried.likely_tokens,
+        given: None,
     };
+    if tried.likely_tokens > 0 {
+        chat.given = Given::learn(client, &chat)?;
+    }
     let owner = if model.owned_by.is_empty() {
         String::new()
     } else {
@@ -310,7 +315,12 @@ fn try_chat(client: &Client, model: &Listed) -> Result<(Chat, Capabilities), Llm
         interface: format!("OpenAI-compatible{owner}"),
         likely_tokens: tried.likely_tokens,
         several_samples: tried.choices > 1,
-        given_text: false,
+        given_text: match chat.given {
+            None => GivenText::No,
+            Some(Given::Prompt) => GivenText::InChat,
+            Some(Given::Echo) => GivenText::InPlainText,
+        },
+        inside: false,
         prefix_cache: again.cached_tokens > 0,
         parallel: client.parallel(),
     };
@@ -439,11 +449,23 @@ impl Scorer for ServerGenerator {
         continuations: &[&str],
     ) -> Result<Vec<Vec<f32>>, LlmError> {
         let started = Instant::now();
-        let Api::Native(native) = &self.api else {
-            return Err(self.inside(
-                "log-probabilities of given text",
-                "set utility.kind to hard, or use llama-server",
-            ));
+        let native = match &self.api {
+            Api::Native(native) => native,
+            Api::Chat(Chat { given: None, .. }) => {
+                return Err(self.inside(
+                    "log-probabilities of given text",
+                    "set utility.kind to hard, or use llama-server, vLLM or another ragscope",
+                ));
+            }
+            Api::Chat(
+                chat @ Chat {
+                    given: Some(given), ..
+                },
+            ) => {
+                let scores = given.score(&self.client, chat, prompts, continuations)?;
+                self.record_reading(started, scores.iter().map(Vec::len).sum());
+                return Ok(scores);
+            }
         };
 
         let mut places = Vec::new();
@@ -531,7 +553,7 @@ fn walk(prompt: &[i32], targets: &[i32]) -> Vec<(Vec<i32>, i32)> {
 
 /// What to do where attention is wanted.
 const ATTENTION_ADVICE: &str =
-    "turn off answer.attribution and linker.kind, or run the model here: without generator.url";
+    "turn off answer.attribution and linker.kind, or run the model here or behind another ragscope";
 
 impl Tap for ServerGenerator {
     fn complete_tapped(
@@ -544,7 +566,7 @@ impl Tap for ServerGenerator {
         if !taps.hidden.is_empty() {
             return Err(self.inside(
                 "hidden states",
-                "set gate.kind to token_entropy, or run the model here: without generator.url",
+                "set gate.kind to token_entropy, or run the model here or behind another ragscope",
             ));
         }
         if !taps.attention.is_empty() {
@@ -579,6 +601,10 @@ impl Tap for ServerGenerator {
 impl LoadedGenerator for ServerGenerator {
     fn can_share_prefixes(&self) -> bool {
         self.capabilities.prefix_cache
+    }
+
+    fn has_inside(&self) -> bool {
+        self.capabilities.inside
     }
 
     fn is_lost(&self) -> bool {

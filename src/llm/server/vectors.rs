@@ -8,8 +8,9 @@ use super::generator::listed;
 use super::http::{Client, Request};
 use super::named_card;
 use super::native::read;
+use super::peer;
 use crate::config::{EmbedderSettings, RerankerSettings, ServerSettings};
-use crate::event::{ModelCard, ModelRole, StopFlag};
+use crate::event::{ModelCard, ModelRole, Side, StopFlag};
 use crate::llm::embedder::unit;
 use crate::llm::{Embedder, LlmError, Reranker, prefixes};
 
@@ -20,7 +21,16 @@ const BATCH: usize = 32;
 pub struct ServerEmbedder {
     client: Client,
     model: String,
+    /// Whether the server is a ragscope, which puts the prefixes in front of texts itself.
+    is_peer: bool,
     card: ModelCard,
+}
+
+/// The state of another ragscope.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct PeerStatus {
+    models: Vec<ModelCard>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -40,20 +50,21 @@ impl ServerEmbedder {
     /// Connects to the server of the settings.
     ///
     /// # Errors
-    /// As [`super::ServerGenerator::connect`]; [`ServerError::Lacks`] for a server that gives no vectors.
+    /// As [`super::connect_generator`]; [`ServerError::Lacks`] for a server that gives no vectors.
     pub fn connect(
         settings: &EmbedderSettings,
         server: &ServerSettings,
         stop: &StopFlag,
     ) -> Result<Self, LlmError> {
         let client = Client::new(&settings.url, &settings.key, server, stop)?;
-        let model = listed(&client, &settings.served_model)?.id;
+        let model = listed(&client, &settings.served_model)?;
         let mut embedder = Self {
-            card: named_card(ModelRole::Embedder, &client.host(), &model),
+            card: named_card(ModelRole::Embedder, &client.host(), &model.id),
             client,
-            model,
+            is_peer: model.is_of(peer::OWNER),
+            model: model.id,
         };
-        let sample = embedder.vectors("", &["one two three"]).map_err(|error| match error {
+        let sample = embedder.vectors(Side::Document, &["one two three"]).map_err(|error| match error {
             LlmError::Server(ServerError::Rejected { host, .. }) => ServerError::Lacks {
                 host,
                 what: "vectors".to_owned(),
@@ -63,8 +74,14 @@ impl ServerEmbedder {
             other => other,
         })?;
         let width = sample.first().map_or(0, Vec::len);
+        if embedder.is_peer {
+            embedder.card = embedder.peer_card()?;
+        }
         embedder.card.server = format!("vectors of {width} numbers");
         embedder.card.width = u32::try_from(width).unwrap_or(0);
+        if embedder.is_peer {
+            return Ok(embedder);
+        }
         embedder.card.prefixes = prefixes::prefixes(&embedder.card, settings);
         let identity = blake3::hash(format!("{} {width}", embedder.model).as_bytes());
         embedder.card.fingerprint =
@@ -72,7 +89,27 @@ impl ServerEmbedder {
         Ok(embedder)
     }
 
-    fn vectors(&self, prefix: &str, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+    /// Returns the embedder of another ragscope as it describes it: its vectors are those of the same model here,
+    /// and so is its fingerprint.
+    fn peer_card(&self) -> Result<ModelCard, LlmError> {
+        let status = self.client.json(Request::get("/v1/status"))?;
+        let status: PeerStatus = read(&self.client, status)?;
+        let mut models = status.models.into_iter();
+        let card = models
+            .find(|model| model.role == ModelRole::Embedder)
+            .ok_or_else(|| self.client.unreadable("it names no embedder"))?;
+        Ok(ModelCard {
+            device: self.client.host(),
+            ..card
+        })
+    }
+
+    fn vectors(&self, side: Side, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+        let prefix = match side {
+            _ if self.is_peer => "",
+            Side::Document => &self.card.prefixes.document,
+            Side::Query => &self.card.prefixes.query,
+        };
         let requests: Vec<Request> = texts
             .chunks(BATCH)
             .map(|texts| {
@@ -82,7 +119,11 @@ impl ServerEmbedder {
                     text => text,
                 });
                 let input: Vec<String> = input.collect();
-                let body = json!({"model": self.model, "input": input, "encoding_format": "float"});
+                let mut body =
+                    json!({"model": self.model, "input": input, "encoding_format": "float"});
+                if self.is_peer {
+                    body["ragscope"] = json!({"side": side});
+                }
                 Request::post("/v1/embeddings", body)
             })
             .collect();
@@ -111,11 +152,11 @@ impl ServerEmbedder {
 
 impl Embedder for ServerEmbedder {
     fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
-        self.vectors(&self.card.prefixes.document, texts)
+        self.vectors(Side::Document, texts)
     }
 
     fn embed_queries(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
-        self.vectors(&self.card.prefixes.query, texts)
+        self.vectors(Side::Query, texts)
     }
 
     fn card(&self) -> &ModelCard {
@@ -149,7 +190,7 @@ impl ServerReranker {
     /// Connects to the server of the settings.
     ///
     /// # Errors
-    /// As [`super::ServerGenerator::connect`]; [`ServerError::Lacks`] for a server that does not rerank.
+    /// As [`super::connect_generator`]; [`ServerError::Lacks`] for a server that does not rerank.
     pub fn connect(
         settings: &RerankerSettings,
         server: &ServerSettings,

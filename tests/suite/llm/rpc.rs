@@ -66,7 +66,7 @@ fn over(workers: &[Worker], settings: &GeneratorSettings) -> GeneratorSettings {
     }
 }
 
-fn is_near(a: &[f32], b: &[f32], tolerance: f32) -> bool {
+pub(super) fn is_near(a: &[f32], b: &[f32], tolerance: f32) -> bool {
     let scale = a.iter().fold(1e-6_f32, |most, one| most.max(one.abs()));
     a.len() == b.len()
         && a.iter()
@@ -75,17 +75,17 @@ fn is_near(a: &[f32], b: &[f32], tolerance: f32) -> bool {
 }
 
 /// What a generator says, all that can be read of it.
-struct Said {
-    plain: Vec<Tapped>,
-    tapped: Vec<Tapped>,
-    labelled: Vec<Vec<f32>>,
-    scores: Vec<Vec<f32>>,
-    attended: Vec<Vec<f32>>,
-    rendered: String,
+pub(super) struct Said {
+    pub plain: Vec<Tapped>,
+    pub tapped: Vec<Tapped>,
+    pub labelled: Vec<Vec<f32>>,
+    pub scores: Vec<Vec<f32>>,
+    pub attended: Vec<Vec<f32>>,
+    pub rendered: String,
 }
 
 impl Said {
-    fn by(generator: &mut dyn OpenGenerator) -> Self {
+    pub fn by(generator: &mut dyn OpenGenerator) -> Self {
         let prompts: Vec<Prompt> = ["How tall is the lighthouse?", "Who keeps the lighthouse?"]
             .map(question)
             .to_vec();
@@ -127,7 +127,7 @@ impl Said {
     }
 }
 
-fn assert_same(apart: &[Tapped], here: &[Tapped]) {
+pub(super) fn assert_same(apart: &[Tapped], here: &[Tapped]) {
     assert_eq!(apart.len(), here.len());
     for (apart, here) in apart.iter().zip(here) {
         assert_eq!(apart.completion.text, here.completion.text);
