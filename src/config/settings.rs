@@ -309,6 +309,9 @@ settings! {
         /// How judgements of the generator are read: entailment, self-evaluation, relevance and
         /// grades.
         read: JudgeRead = JudgeRead::Likelihood;
+        /// Whether readings from likelihoods are calibrated: a model may prefer a label whatever it
+        /// reads.
+        calibration: JudgeCalibration = JudgeCalibration::Off;
     }
 
     /// Measurement of how well the model understands its context.

@@ -47,7 +47,7 @@ pub use utility::*;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 /// Version of the run format. A reader accepts any minor version of its own major one.
-pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 8 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 9 };
 
 /// The `run` of records that belong to no question: loading, indexing, sources opened on the
 /// screen.

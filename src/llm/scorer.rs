@@ -12,12 +12,40 @@ use super::{Labelled, LlmError, Prompt, Scorer, labels, template};
 pub(super) const MIN_FIRST_TOKEN: f32 = 1e-3;
 /// Sequences that the spellings of a prompt take, besides the prompt's own.
 const SPELLING_SEQUENCES: usize = 3;
+/// Maximum tokens in front of a label that are followed.
+pub(super) const LEAD_TOKENS: usize = 3;
 
 /// A reply whose likelihood is wanted.
 struct Reply {
     job: Job,
     /// The tokens whose log-probabilities are wanted, in the order of the rows.
     targets: Vec<i32>,
+}
+
+/// How likely the model gives a reply.
+struct Scored {
+    /// ln p of each of its tokens, nats.
+    logprobs: Vec<f32>,
+    /// Whether each of them is the likeliest one in its place.
+    is_greedy: bool,
+}
+
+impl Default for Scored {
+    fn default() -> Self {
+        Self {
+            logprobs: Vec::new(),
+            is_greedy: true,
+        }
+    }
+}
+
+/// How likely the reply to a prompt begins with each spelling.
+#[derive(Default)]
+pub(super) struct SpellingRow {
+    /// ln p of each, nats; negative infinity for those that are too unlikely to count.
+    pub logprobs: Vec<f32>,
+    /// Whether the greedy reply begins with it.
+    pub greedy: Vec<bool>,
 }
 
 /// A way to begin a reply with a label.
@@ -68,9 +96,9 @@ impl Scorer for LlamaGenerator {
 
         let started = Instant::now();
         let mut total = Report::default();
-        let logprobs = self.logprobs(replies, &mut total);
+        let scored = self.scored(replies, &mut total);
         self.record_usage(started, Some(&total), 0);
-        logprobs
+        Ok(scored?.into_iter().map(|one| one.logprobs).collect())
     }
 }
 
@@ -99,6 +127,32 @@ pub(super) fn spellings(
     Ok(found)
 }
 
+/// Returns whether the reply that begins with these tokens may still become each of the labels: they are a
+/// space, a quote or markup that stands in front of all of them.
+///
+/// A tokenizer that splits numbers into digits has the space in front as a token of its own. Labels are
+/// read behind such tokens of the greedy reply: those of replies with another space or in quotes would be
+/// counted among them.
+pub(super) fn is_lead(tokens: &[i32], spellings: &[Spelling]) -> bool {
+    let labels = spellings.iter().map(|one| one.label).max();
+    let leads_to = |label: usize| {
+        spellings.iter().any(|one| {
+            one.label == label && one.tokens.len() > tokens.len() && one.tokens.starts_with(tokens)
+        })
+    };
+    labels.is_some_and(|last| (0..=last).all(leads_to))
+        && !spellings.iter().any(|one| one.tokens == tokens)
+}
+
+/// Returns the tokens of a spelling behind those that the reply begins with; `None` for one that begins
+/// otherwise.
+pub(super) fn behind<'s>(lead: &[i32], spelling: &'s Spelling) -> Option<&'s [i32]> {
+    spelling
+        .tokens
+        .strip_prefix(lead)
+        .filter(|rest| !rest.is_empty())
+}
+
 impl LlamaGenerator {
     /// Counts the prompts at the front that fit into the cache side by side with their spellings.
     fn count_prompts(&self, rendered: &[Vec<i32>]) -> usize {
@@ -108,62 +162,70 @@ impl LlamaGenerator {
             .iter()
             .take(cells.sequences() / (1 + SPELLING_SEQUENCES))
             .take_while(|prompt| {
-                tokens += prompt.len() + 2 * SPELLING_SEQUENCES;
+                tokens += prompt.len() + LEAD_TOKENS + 2 * SPELLING_SEQUENCES;
                 tokens <= cells.total()
             });
         fitting.count().max(1)
     }
 
-    /// Returns ln p of each spelling after each prompt, nats; negative infinity for those that are
-    /// too unlikely to count. The prompts are evaluated once: spellings of several tokens continue
-    /// from the cache.
+    /// Reads each spelling after each prompt, where the reply has its first word. The prompts are
+    /// evaluated once: spellings of several tokens continue from the cache.
     fn likelihoods(
         &mut self,
         rendered: &[Vec<i32>],
         spellings: &[Spelling],
         total: &mut Report,
-    ) -> Result<Vec<Vec<f32>>, LlmError> {
+    ) -> Result<Vec<SpellingRow>, LlmError> {
         let jobs: Vec<Job> = rendered
             .iter()
             .map(|prompt| Job {
                 first_row: prompt.len() - 1,
                 tokens: prompt.clone(),
-                max_new_tokens: 0,
+                max_new_tokens: LEAD_TOKENS,
             })
             .collect();
         let mut reader = FirstTokens {
             spellings,
-            logprobs: vec![Vec::new(); jobs.len()],
+            leads: vec![Vec::new(); jobs.len()],
+            rows: jobs.iter().map(|_| SpellingRow::default()).collect(),
         };
         let report = schedule::run(&mut self.evaluator, &jobs, &mut reader)?;
-        let mut rows = reader.logprobs;
+        let FirstTokens {
+            leads, mut rows, ..
+        } = reader;
         total.add(&report);
         check_done(&report)?;
 
         let mut replies = Vec::new();
         let mut places = Vec::new();
-        for (prompt, (tokens, row)) in rendered.iter().zip(&mut rows).enumerate() {
+        for (prompt, ((tokens, lead), row)) in
+            rendered.iter().zip(&leads).zip(&mut rows).enumerate()
+        {
+            let row = &mut row.logprobs;
             let best = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let read = [tokens.as_slice(), lead].concat();
             for (at, spelling) in spellings.iter().enumerate() {
+                let rest = behind(lead, spelling).unwrap_or_default();
                 if row[at] < best + MIN_FIRST_TOKEN.ln() {
                     row[at] = f32::NEG_INFINITY;
-                } else if let [evaluated @ .., _] = spelling.tokens.as_slice()
+                } else if let [evaluated @ .., _] = rest
                     && !evaluated.is_empty()
                 {
                     places.push((prompt, at));
                     replies.push(Reply {
                         job: Job {
-                            first_row: tokens.len(),
-                            tokens: [tokens.as_slice(), evaluated].concat(),
+                            first_row: read.len(),
+                            tokens: [read.as_slice(), evaluated].concat(),
                             max_new_tokens: 0,
                         },
-                        targets: spelling.tokens[1..].to_vec(),
+                        targets: rest[1..].to_vec(),
                     });
                 }
             }
         }
-        for ((prompt, at), rest) in places.into_iter().zip(self.logprobs(replies, total)?) {
-            rows[prompt][at] += rest.iter().sum::<f32>();
+        for ((prompt, at), rest) in places.into_iter().zip(self.scored(replies, total)?) {
+            rows[prompt].logprobs[at] += rest.logprobs.iter().sum::<f32>();
+            rows[prompt].greedy[at] &= rest.is_greedy;
         }
         Ok(rows)
     }
@@ -192,19 +254,19 @@ impl LlamaGenerator {
         Ok(Reply { job, targets })
     }
 
-    /// Returns the log-probabilities of the targets of each reply.
-    fn logprobs(
+    /// Scores the targets of each reply.
+    fn scored(
         &mut self,
         mut replies: Vec<Reply>,
         total: &mut Report,
-    ) -> Result<Vec<Vec<f32>>, LlmError> {
-        let mut logprobs = Vec::with_capacity(replies.len());
+    ) -> Result<Vec<Scored>, LlmError> {
+        let mut scored = Vec::with_capacity(replies.len());
         while !replies.is_empty() {
             let later = replies.split_off(self.count_side_by_side(&replies));
             let now = std::mem::replace(&mut replies, later);
-            logprobs.extend(self.evaluate(now, total)?);
+            scored.extend(self.evaluate(now, total)?);
         }
-        Ok(logprobs)
+        Ok(scored)
     }
 
     /// Counts the replies at the front that fit into the cache side by side, with one sequence per
@@ -227,21 +289,21 @@ impl LlamaGenerator {
         &mut self,
         replies: Vec<Reply>,
         total: &mut Report,
-    ) -> Result<Vec<Vec<f32>>, LlmError> {
+    ) -> Result<Vec<Scored>, LlmError> {
         let (jobs, targets): (Vec<Job>, Vec<Vec<i32>>) = replies
             .into_iter()
             .map(|reply| (reply.job, reply.targets))
             .unzip();
         let mut reader = TargetReader {
             jobs: &jobs,
-            logprobs: vec![Vec::new(); jobs.len()],
+            scored: jobs.iter().map(|_| Scored::default()).collect(),
             targets,
         };
         let report = schedule::run(&mut self.evaluator, &jobs, &mut reader)?;
-        let logprobs = reader.logprobs;
+        let scored = reader.scored;
         total.add(&report);
         check_done(&report)?;
-        Ok(logprobs)
+        Ok(scored)
     }
 }
 
@@ -261,9 +323,9 @@ fn check_done(report: &Report) -> Result<(), LlmError> {
 
 /// Sums the spellings of each label. What begins with a longer label ("10") is not a reply with the
 /// shorter one ("1").
-pub(super) fn read_labels(row: &[f32], spellings: &[Spelling], labels: &[&str]) -> Labelled {
+pub(super) fn read_labels(row: &SpellingRow, spellings: &[Spelling], labels: &[&str]) -> Labelled {
     let mut masses = vec![0.0_f64; labels.len()];
-    for (spelling, logprob) in spellings.iter().zip(row) {
+    for (spelling, logprob) in spellings.iter().zip(&row.logprobs) {
         let probability = f64::from(*logprob).exp();
         masses[spelling.label] += probability;
         for shorter in spellings {
@@ -274,6 +336,13 @@ pub(super) fn read_labels(row: &[f32], spellings: &[Spelling], labels: &[&str]) 
             }
         }
     }
+
+    // "10" continues "1"
+    let greedy = spellings
+        .iter()
+        .zip(&row.greedy)
+        .filter(|(_, is_greedy)| **is_greedy)
+        .max_by_key(|(spelling, _)| spelling.tokens.len());
 
     for mass in &mut masses {
         *mass = mass.max(0.0);
@@ -289,32 +358,48 @@ pub(super) fn read_labels(row: &[f32], spellings: &[Spelling], labels: &[&str]) 
     Labelled {
         shares: masses.into_iter().map(|of| share(of) as f32).collect(),
         mass: mass.min(1.0) as f32,
+        greedy: greedy.map(|(spelling, _)| spelling.label),
     }
 }
 
-/// Reads the log-probabilities of the first token of each spelling after each prompt.
+/// Reads the first token of each spelling after each prompt, behind the tokens that the greedy reply has in
+/// front of every label.
 struct FirstTokens<'a> {
     spellings: &'a [Spelling],
-    logprobs: Vec<Vec<f32>>,
+    leads: Vec<Vec<i32>>,
+    rows: Vec<SpellingRow>,
 }
 
 impl Reader for FirstTokens<'_> {
     fn row(&mut self, job: usize, _position: usize, row: &Row) -> Next {
-        let first = |spelling: &Spelling| spelling.tokens.first().copied().unwrap_or(-1);
-        self.logprobs[job] = self
-            .spellings
-            .iter()
-            .map(|spelling| row.logprob(usize::try_from(first(spelling)).unwrap_or(usize::MAX)))
-            .collect();
+        let lead = &mut self.leads[job];
+        if lead.len() < LEAD_TOKENS
+            && let Ok(best) = i32::try_from(row.distribution.best)
+        {
+            lead.push(best);
+            if is_lead(lead, self.spellings) {
+                return Next::Extend(best);
+            }
+            lead.pop();
+        }
+
+        let mut read = SpellingRow::default();
+        for spelling in self.spellings {
+            let first = behind(lead, spelling).and_then(|rest| usize::try_from(rest[0]).ok());
+            read.logprobs
+                .push(first.map_or(f32::NEG_INFINITY, |first| row.logprob(first)));
+            read.greedy.push(first == Some(row.distribution.best));
+        }
+        self.rows[job] = read;
         Next::End
     }
 }
 
-/// Reads the log-probabilities of the targets.
+/// Reads the targets.
 struct TargetReader<'a> {
     jobs: &'a [Job],
     targets: Vec<Vec<i32>>,
-    logprobs: Vec<Vec<f32>>,
+    scored: Vec<Scored>,
 }
 
 impl Reader for TargetReader<'_> {
@@ -322,7 +407,8 @@ impl Reader for TargetReader<'_> {
         let at = position - self.jobs[job].first_row;
         if let Some(target) = self.targets[job].get(at) {
             let target = usize::try_from(*target).unwrap_or(usize::MAX);
-            self.logprobs[job].push(row.logprob(target));
+            self.scored[job].logprobs.push(row.logprob(target));
+            self.scored[job].is_greedy &= target == row.distribution.best;
         }
         Next::End
     }

@@ -9,10 +9,10 @@
 
 use std::collections::HashMap;
 
-use super::{MethodError, ModelCalls};
+use super::{JudgementKind, MethodError, ModelCalls};
 use crate::config::GradeRead;
 use crate::config::prompts::PromptName;
-use crate::llm::{Decoding, Sampling, StopRule};
+use crate::llm::{Decoding, Labelled, Sampling, StopRule};
 
 /// The grades that a judge can give.
 const GRADES: [&str; 11] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
@@ -147,9 +147,9 @@ pub fn grade(
     texts: &[&str],
     read: GradeRead,
 ) -> Result<Vec<Grades>, MethodError> {
-    let read = match read {
-        GradeRead::Mean => expected,
-        GradeRead::Mode => likeliest,
+    let read = |row: &Labelled| match read {
+        GradeRead::Mean => expected(&row.shares),
+        GradeRead::Mode => said(row),
     };
     let judges = [
         ("grade", PromptName::Grade),
@@ -176,7 +176,12 @@ pub fn grade(
             })
             .collect::<Result<Vec<_>, MethodError>>()?;
 
-        let rows = calls.classify(purpose, &prompts, &GRADES)?;
+        let kind = JudgementKind {
+            purpose,
+            prompt: name,
+            labels: &GRADES,
+        };
+        let rows = calls.classify(kind, &prompts)?;
         for (grades, row) in grades.iter_mut().zip(rows) {
             grades[judge] = read(&row);
         }
@@ -194,16 +199,10 @@ fn expected(row: &[f32]) -> f32 {
         .clamp(0.0, 1.0)
 }
 
-/// Returns the likeliest grade of a distribution over 0 to 10, the lowest among equals, in 0..=1.
-fn likeliest(row: &[f32]) -> f32 {
+/// Returns the grade that a parsed reply gives, in 0..=1.
+fn said(row: &Labelled) -> f32 {
     let max = (GRADES.len() - 1) as f32;
-    let mut best = (0, f32::MIN);
-    for (grade, share) in row.iter().enumerate() {
-        if *share > best.1 {
-            best = (grade, *share);
-        }
-    }
-    best.0 as f32 / max
+    row.said().unwrap_or(0) as f32 / max
 }
 
 /// Returns a grade as the prompts of the later judges quote it.
@@ -340,8 +339,19 @@ mod tests {
             "{}",
             expected(&flat)
         );
-        assert_eq!(likeliest(&flat), 0.2);
-        assert_eq!(likeliest(&[0.5, 0.5]), 0.0, "the lowest among equals");
+        let row = |shares: &[f32], greedy: Option<usize>| Labelled {
+            shares: shares.to_vec(),
+            mass: 1.0,
+            greedy,
+        };
+        assert_eq!(said(&row(&flat, None)), 0.2);
+        assert_eq!(
+            said(&row(&[0.5, 0.5], None)),
+            0.0,
+            "the lowest among equals"
+        );
+        // the reply takes "1" for the sum of 1 and 10
+        assert_eq!(said(&row(&flat, Some(10))), 1.0);
     }
 
     #[test]

@@ -17,7 +17,7 @@
 use std::collections::HashMap;
 
 use super::uncertainty::{Agreement, JudgedPair};
-use super::{Meaning, MethodError, ModelCalls, context_lines};
+use super::{JudgementKind, Meaning, MethodError, ModelCalls, context_lines};
 use crate::config::prompts::PromptName;
 use crate::config::{
     NecessaryWhen, RefillKind, RefinerSettings, RephrasingCheck, StopWhen, UnderstandingSettings,
@@ -497,10 +497,10 @@ pub fn self_evaluate(
     let values = [("c", context.as_str()), ("q", question)];
     let prompt = calls.prompt(PromptName::SelfEvaluate, &values)?;
 
-    match calls.classify("self-evaluation", &[prompt], &["yes", "no"]) {
+    match calls.classify(JudgementKind::SELF_EVALUATION, &[prompt]) {
         Err(error) if is_too_long(&error) => Ok(None),
         rows => {
-            let yes = rows?.first().and_then(|row| row.first().copied());
+            let yes = rows?.first().and_then(|row| row.shares.first().copied());
             Ok(yes.filter(|yes| yes.is_finite()))
         }
     }

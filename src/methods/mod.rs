@@ -4,6 +4,7 @@
 //! [`ModelCalls`], which the engine implements (it emits an event per call) and which a test
 //! answers from a script.
 
+pub mod calibrate;
 pub mod dense;
 pub mod dragin;
 pub mod chunkrag;
@@ -30,7 +31,41 @@ pub use uncertainty::{
 use crate::config::ConfigError;
 use crate::config::prompts::PromptName;
 use crate::corpus::fold_white_space;
-use crate::llm::{Completion, Decoding, Entailment, LlmError, Prompt};
+use crate::llm::{Completion, Decoding, Entailment, Labelled, LlmError, Prompt};
+
+/// A kind of judgement by the generator.
+#[derive(Debug, Clone, Copy)]
+pub struct JudgementKind<'a> {
+    /// Its name in the prompt inspector.
+    pub purpose: &'a str,
+    pub prompt: PromptName,
+    /// The replies that are distinguished.
+    pub labels: &'a [&'a str],
+}
+
+impl<'a> JudgementKind<'a> {
+    /// Whether one answer entails another.
+    pub const ENTAILMENT: Self = Self {
+        purpose: "entailment",
+        prompt: PromptName::Entailment,
+        labels: &Entailment::LABELS,
+    };
+    /// Whether the context suffices for the question.
+    pub const SELF_EVALUATION: Self = Self {
+        purpose: "self-evaluation",
+        prompt: PromptName::SelfEvaluate,
+        labels: &["yes", "no"],
+    };
+
+    /// Returns the judgement whether a text is relevant, 1 or 0, for this purpose.
+    pub fn relevance(purpose: &'a str) -> Self {
+        Self {
+            purpose,
+            prompt: PromptName::JudgeRelevant,
+            labels: &["1", "0"],
+        }
+    }
+}
 
 /// The calls that a method makes to the models.
 ///
@@ -54,17 +89,15 @@ pub trait ModelCalls {
         decoding: &Decoding,
     ) -> Result<Vec<Completion>, MethodError>;
 
-    /// Returns the probability that the reply to each prompt means each label: one row per prompt,
-    /// one column per label.
+    /// Returns how likely the reply to each prompt means each label of `kind`: one per prompt.
     ///
     /// # Errors
     /// As [`crate::llm::Scorer::classify`].
     fn classify(
         &mut self,
-        purpose: &str,
+        kind: JudgementKind<'_>,
         prompts: &[Prompt],
-        labels: &[&str],
-    ) -> Result<Vec<Vec<f32>>, MethodError>;
+    ) -> Result<Vec<Labelled>, MethodError>;
 
     /// Returns the entailment judgement on each pair: whether the second answer to the question
     /// follows from the first.

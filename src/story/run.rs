@@ -91,6 +91,8 @@ pub struct Call {
     pub batch: Option<(u32, u32)>,
     /// The probability that the reply begins with a label, where a judgement was read from it.
     pub label_mass: Option<f32>,
+    /// The labels with the priors by which their probabilities were divided; empty where they were not.
+    pub priors: Vec<(String, f32)>,
 }
 
 /// The phase of a run.
@@ -412,6 +414,7 @@ impl Run {
                     usage: None,
                     batch: None,
                     label_mass: None,
+                    priors: Vec::new(),
                 });
             }
             RunEvent::CallsProgressed { begun, total, .. } => {
@@ -421,10 +424,19 @@ impl Run {
                 self.begun = None;
                 self.calls_finished(*call, *calls, *usage);
             }
-            RunEvent::JudgementsRead { call, masses, .. } => {
+            RunEvent::JudgementsRead {
+                call,
+                labels,
+                masses,
+                priors,
+                ..
+            } => {
+                let labels = labels.iter().map(|label| one_line(label));
+                let priors: Vec<(String, f32)> = labels.zip(priors.iter().copied()).collect();
                 let judged = self.calls.iter_mut().filter(|known| known.call >= *call);
                 for (known, mass) in judged.zip(masses) {
                     known.label_mass = Some(*mass);
+                    known.priors.clone_from(&priors);
                 }
             }
             _ => {}

@@ -5,12 +5,14 @@ mod values;
 mod tools;
 mod state;
 mod model_calls;
+mod judgements;
 mod budget;
 mod role;
 pub mod pins;
 pub mod context;
 
 pub use context::best_first;
+pub use judgements::Priors;
 pub use model_calls::Call;
 pub use role::{
     FollowUp, Gate, HitStage, Meter, Off, QueryWriter, Rechunker, Refiner, Retriever, Rewriter,

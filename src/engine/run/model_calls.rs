@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::slice;
 
 use crate::config::prompts::PromptName;
-use crate::config::{JudgeModel, JudgeRead, RerankerModel};
+use crate::config::{JudgeModel, RerankerModel};
 use crate::engine::error::RunError;
 use crate::event::{CallUsage, Flow, ModelRole, RunEvent, saturating_u32};
 use crate::llm::{
-    Completion, Decoding, End, Entailment, HiddenAt, Labelled, LlmError, Prompt, Sampling,
-    StopRule, Tapped, Taps, Token, labels as label_reading,
+    Completion, Decoding, End, Entailment, HiddenAt, Labelled, LlmError, Prompt, Tapped, Taps,
+    Token,
 };
-use crate::methods::{Meaning, MethodError, ModelCalls, cosine, entailed_by_words};
+use crate::methods::{JudgementKind, Meaning, MethodError, ModelCalls, cosine, entailed_by_words};
 
 use super::state::Run;
 
@@ -78,7 +78,11 @@ impl Run<'_> {
 
     /// Emits the calls that these prompts are and returns the number of the first. Equal prompts
     /// are one call with several branches.
-    fn emit_model_calls(&mut self, purpose: &str, prompts: &[Prompt]) -> Result<u32, LlmError> {
+    pub(super) fn emit_model_calls(
+        &mut self,
+        purpose: &str,
+        prompts: &[Prompt],
+    ) -> Result<u32, LlmError> {
         let mut distinct: Vec<(&Prompt, u32)> = Vec::new();
         for prompt in prompts {
             match distinct.iter_mut().find(|(known, _)| *known == prompt) {
@@ -106,7 +110,7 @@ impl Run<'_> {
     }
 
     /// Emits and counts the usage of the calls since number `first` together.
-    fn emit_usage(&mut self, first: u32) {
+    pub(super) fn emit_usage(&mut self, first: u32) {
         let usage: CallUsage = self.tools.generator.usage();
         self.usage.prompt_tokens_evaluated += u64::from(usage.prompt_tokens_evaluated);
         self.usage.prompt_tokens_reused += u64::from(usage.prompt_tokens_reused);
@@ -121,7 +125,7 @@ impl Run<'_> {
         });
     }
 
-    fn check_stopped(&self) -> Result<(), MethodError> {
+    pub(super) fn check_stopped(&self) -> Result<(), MethodError> {
         if self.is_stopped() {
             Err(LlmError::Stopped.into())
         } else {
@@ -149,120 +153,11 @@ impl Run<'_> {
                 self.prompt(PromptName::Entailment, &values)
             })
             .collect::<Result<Vec<Prompt>, MethodError>>()?;
-        let rows = self.classify("entailment", &prompts, &Entailment::LABELS)?;
-        Ok(rows.iter().map(|row| Entailment::of_row(row)).collect())
-    }
-}
-
-/// Judgements that were read from likelihoods, and the number of their first call.
-struct Reading {
-    call: u32,
-    /// One per prompt; empty when likelihoods are not read.
-    labelled: Vec<Labelled>,
-}
-
-impl Run<'_> {
-    fn read_likelihoods(
-        &mut self,
-        purpose: &str,
-        prompts: &[Prompt],
-        labels: &[&str],
-    ) -> Result<Reading, MethodError> {
-        let call = self.emit_model_calls(purpose, prompts)?;
-        let mut labelled = self.tools.generator.classify(prompts, labels)?;
-        self.emit_usage(call);
-        self.check_stopped()?;
-
-        // a model that gives every label no probability has no shares, and events hold finite
-        // numbers
-        for one in &mut labelled {
-            let shares = one.shares.iter_mut();
-            for number in shares.chain([&mut one.mass]) {
-                if !number.is_finite() {
-                    *number = 0.0;
-                }
-            }
-        }
-        Ok(Reading { call, labelled })
-    }
-
-    /// Completes a reading: where the model hardly begins its reply with a label, it writes the reply
-    /// and the label is read from that. A reply that names none leaves the likelihoods as they are.
-    fn read_replies(
-        &mut self,
-        purpose: &str,
-        prompts: &[Prompt],
-        labels: &[&str],
-        reading: Reading,
-    ) -> Result<Vec<Vec<f32>>, MethodError> {
-        let Reading { call, labelled } = reading;
-        let masses: Vec<f32> = labelled.iter().map(|one| one.mass).collect();
-        let is_clear = |at: usize| {
-            masses
-                .get(at)
-                .is_some_and(|mass| *mass >= label_reading::MIN_MASS)
-        };
-        let unclear: Vec<usize> = (0..prompts.len()).filter(|at| !is_clear(*at)).collect();
-
-        let even = vec![1.0 / labels.len().max(1) as f32; labels.len()];
-        let mut rows: Vec<Vec<f32>> = labelled.into_iter().map(|one| one.shares).collect();
-        rows.resize(prompts.len(), even);
-
-        let mut unread = 0;
-        if !unclear.is_empty() {
-            let asked: Vec<Prompt> = unclear.iter().map(|at| prompts[*at].clone()).collect();
-            let decoding = Decoding {
-                max_tokens: label_reading::REPLY_TOKENS,
-                sampling: Sampling::GREEDY,
-                seed: self.tools.config.seed,
-                stop: StopRule {
-                    texts: vec!["\n".to_owned()],
-                },
-            };
-            let purpose = format!("{purpose}: reply");
-            let replies = self.complete(&purpose, &asked, &decoding)?;
-            for (at, reply) in unclear.iter().zip(replies) {
-                match label_reading::named(&reply.text, labels) {
-                    Some(named) => {
-                        rows[*at] = (0..labels.len())
-                            .map(|label| f32::from(u8::from(label == named)))
-                            .collect();
-                    }
-                    None => unread += 1,
-                }
-            }
-        }
-
-        let count = |items: usize| u32::try_from(items).unwrap_or(u32::MAX);
-        self.emit(RunEvent::JudgementsRead {
-            call,
-            calls: self.usage.model_calls - call,
-            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
-            parsed: count(unclear.len()),
-            unread,
-            masses: masses.clone(),
-        });
-        if !masses.is_empty() && !unclear.is_empty() {
-            self.warn_of_other_words(purpose, labels, &masses);
-        }
-        Ok(rows)
-    }
-
-    /// Warns, once per purpose and run, that the model does not answer with the labels.
-    fn warn_of_other_words(&mut self, purpose: &str, labels: &[&str], masses: &[f32]) {
-        if !self.warned.insert(purpose.to_owned()) {
-            return;
-        }
-        let mean = masses.iter().sum::<f32>() / masses.len().max(1) as f32;
-        let first: Vec<&str> = labels.iter().take(3).copied().collect();
-        self.emit(RunEvent::Warned {
-            text: format!(
-                "{purpose}: this model does not answer in these words ({} begin {:.0} % of its replies); its replies are parsed instead",
-                first.join(", "),
-                mean * 100.0
-            ),
-            advice: None,
-        });
+        let rows = self.classify(JudgementKind::ENTAILMENT, &prompts)?;
+        Ok(rows
+            .iter()
+            .map(|row| Entailment::of_row(&row.shares))
+            .collect())
     }
 }
 
@@ -310,19 +205,11 @@ impl ModelCalls for Run<'_> {
 
     fn classify(
         &mut self,
-        purpose: &str,
+        kind: JudgementKind<'_>,
         prompts: &[Prompt],
-        labels: &[&str],
-    ) -> Result<Vec<Vec<f32>>, MethodError> {
+    ) -> Result<Vec<Labelled>, MethodError> {
         self.check_stopped()?;
-        let reading = match self.tools.config.judge.read {
-            JudgeRead::Likelihood => self.read_likelihoods(purpose, prompts, labels)?,
-            JudgeRead::Reply => Reading {
-                call: self.usage.model_calls,
-                labelled: Vec::new(),
-            },
-        };
-        self.read_replies(purpose, prompts, labels, reading)
+        self.read_judgements(kind, prompts)
     }
 
     fn entail(
@@ -392,8 +279,8 @@ impl ModelCalls for Run<'_> {
             .iter()
             .map(|text| self.prompt(PromptName::JudgeRelevant, &[("c", text), ("q", question)]))
             .collect::<Result<Vec<Prompt>, MethodError>>()?;
-        let rows = self.classify("rerank", &prompts, &["1", "0"])?;
-        Ok(rows.iter().map(|row| row[0]).collect())
+        let rows = self.classify(JudgementKind::relevance("rerank"), &prompts)?;
+        Ok(rows.iter().map(|row| row.shares[0]).collect())
     }
 
     fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, MethodError> {

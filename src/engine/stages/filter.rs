@@ -6,7 +6,7 @@ use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run, context};
 use crate::event::{DropReason, DroppedChunk, GradedChunk, Hit, JudgedChunk, RunEvent, Stage};
 use crate::methods::chunkrag::{self, Kept, Twin};
-use crate::methods::{MethodError, ModelCalls as _, cosine};
+use crate::methods::{JudgementKind, MethodError, ModelCalls as _, cosine};
 
 /// Room for a label and the end of the turn.
 const LABEL_TOKENS: u32 = 16;
@@ -44,8 +44,8 @@ impl HitStage for Binary {
                 run.prompt(PromptName::JudgeRelevant, &values)
             })
             .collect::<Result<Vec<_>, MethodError>>()?;
-        let rows = run.classify("relevant", &prompts, &["1", "0"])?;
-        let probabilities: Vec<f32> = rows.iter().map(|row| row[0]).collect();
+        let rows = run.classify(JudgementKind::relevance("relevant"), &prompts)?;
+        let probabilities: Vec<f32> = rows.iter().map(|row| row.shares[0]).collect();
 
         let filter = &run.tools.config.filter;
         let min_probability = filter.min_probability;

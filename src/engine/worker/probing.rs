@@ -120,6 +120,7 @@ impl Worker {
             linker: loaded.linker.map(|model| model as &mut dyn OpenGenerator),
             judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             probe: Err(Problem::without_advice("it is being trained")),
+            priors: &self.priors,
         };
         let mut observer = Observer {
             stop: &stop,

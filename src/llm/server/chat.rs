@@ -247,6 +247,10 @@ impl Chat {
         Ok(Labelled {
             shares: masses.iter().copied().map(share).collect(),
             mass: mass.min(1.0),
+            greedy: likely
+                .top()
+                .first()
+                .and_then(|token| meant(token.text(), &known)),
         })
     }
 }

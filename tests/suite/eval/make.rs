@@ -5,8 +5,8 @@ use ragscope::config::prompts::{PromptName, Prompts};
 use ragscope::corpus::Document;
 use ragscope::eval::{GeneratedQuestion, make_questions};
 use ragscope::event::Flow;
-use ragscope::llm::{Completion, Decoding, Entailment, Generator as _, Prompt};
-use ragscope::methods::{MethodError, ModelCalls};
+use ragscope::llm::{Completion, Decoding, Entailment, Generator as _, Labelled, Prompt};
+use ragscope::methods::{JudgementKind, MethodError, ModelCalls};
 
 /// Calls that only write.
 struct Writer {
@@ -32,10 +32,9 @@ impl ModelCalls for Writer {
 
     fn classify(
         &mut self,
-        _: &str,
+        _: JudgementKind<'_>,
         _: &[Prompt],
-        _: &[&str],
-    ) -> Result<Vec<Vec<f32>>, MethodError> {
+    ) -> Result<Vec<Labelled>, MethodError> {
         unreachable!("nothing is classified")
     }
 

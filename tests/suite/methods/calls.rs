@@ -4,9 +4,9 @@ use crate::support::scripted::{ScriptedEmbedder, ScriptedGenerator};
 use ragscope::config::prompts::{PromptName, Prompts};
 use ragscope::event::Flow;
 use ragscope::llm::{
-    Completion, Decoding, Embedder as _, Entailment, Generator as _, Prompt, Scorer as _,
+    Completion, Decoding, Embedder as _, Entailment, Generator as _, Labelled, Prompt, Scorer as _,
 };
-use ragscope::methods::{MethodError, ModelCalls};
+use ragscope::methods::{JudgementKind, MethodError, ModelCalls};
 
 pub struct Calls {
     pub generator: ScriptedGenerator,
@@ -43,12 +43,10 @@ impl ModelCalls for Calls {
 
     fn classify(
         &mut self,
-        _: &str,
+        kind: JudgementKind<'_>,
         prompts: &[Prompt],
-        labels: &[&str],
-    ) -> Result<Vec<Vec<f32>>, MethodError> {
-        let labelled = self.generator.classify(prompts, labels)?;
-        Ok(labelled.into_iter().map(|one| one.shares).collect())
+    ) -> Result<Vec<Labelled>, MethodError> {
+        Ok(self.generator.classify(prompts, kind.labels)?)
     }
 
     fn entail(

@@ -7,9 +7,11 @@ use ragscope::config::prompts::PromptName;
 
 use ragscope::config::{Layers, RefillKind, RephrasingCheck, StopWhen, UnderstandingSettings};
 use ragscope::event::{ChunkClass, VariantFault};
-use ragscope::llm::{Completion, Decoding, End, Entailment, LlmError, Prompt};
+use ragscope::llm::{Completion, Decoding, End, Entailment, Labelled, LlmError, Prompt};
 use ragscope::methods::dense::{Added, Dense, Evaluation, Passage, Rephrasings, change};
-use ragscope::methods::{Meaning, MethodError, ModelCalls, discrete_semantic_entropy};
+use ragscope::methods::{
+    JudgementKind, Meaning, MethodError, ModelCalls, discrete_semantic_entropy,
+};
 
 /// Answers the i-th context with the i-th reply; two replies entail each other when they begin with the same letter.
 struct Script {
@@ -59,10 +61,9 @@ impl ModelCalls for Script {
 
     fn classify(
         &mut self,
-        _: &str,
+        _: JudgementKind<'_>,
         _: &[Prompt],
-        _: &[&str],
-    ) -> Result<Vec<Vec<f32>>, MethodError> {
+    ) -> Result<Vec<Labelled>, MethodError> {
         unreachable!("nothing is classified here")
     }
 

@@ -2,8 +2,10 @@ use std::collections::HashMap;
 
 use ragscope::config::Aggregate;
 use ragscope::config::prompts::PromptName;
-use ragscope::llm::{Completion, Decoding, Entailment, Prompt};
-use ragscope::methods::{Believed, MethodError, ModelCalls, believed, contexts, judge_ahead};
+use ragscope::llm::{Completion, Decoding, Entailment, Labelled, Prompt};
+use ragscope::methods::{
+    Believed, JudgementKind, MethodError, ModelCalls, believed, contexts, judge_ahead,
+};
 use serde_json::Value;
 
 use super::uncertainty::sample;
@@ -84,10 +86,9 @@ impl ModelCalls for Table {
 
     fn classify(
         &mut self,
-        _: &str,
+        _: JudgementKind<'_>,
         _: &[Prompt],
-        _: &[&str],
-    ) -> Result<Vec<Vec<f32>>, MethodError> {
+    ) -> Result<Vec<Labelled>, MethodError> {
         unreachable!("nothing is classified")
     }
 
@@ -244,11 +245,10 @@ fn what_is_judged_ahead_is_all_that_is_asked() {
         }
         fn classify(
             &mut self,
-            p: &str,
-            q: &[Prompt],
-            l: &[&str],
-        ) -> Result<Vec<Vec<f32>>, MethodError> {
-            self.0.classify(p, q, l)
+            kind: JudgementKind<'_>,
+            prompts: &[Prompt],
+        ) -> Result<Vec<Labelled>, MethodError> {
+            self.0.classify(kind, prompts)
         }
         fn entail(
             &mut self,

@@ -238,6 +238,7 @@ impl Scorer for ScriptedGenerator {
         let labelled = prompts.iter().map(|prompt| Labelled {
             shares: row(prompt),
             mass: mass(prompt),
+            greedy: None,
         });
         Ok(labelled.collect())
     }
