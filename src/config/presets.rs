@@ -20,6 +20,7 @@ presets![
     "searag",
     "searag-paper",
     "chunkrag",
+    "chunkrag-paper",
     "saki-rag",
     "full",
 ];

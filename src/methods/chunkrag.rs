@@ -18,7 +18,8 @@ use crate::llm::{Decoding, Labelled, Sampling, StopRule};
 const GRADES: [&str; 11] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
 /// Maximum tokens of a reply that names a threshold.
 const THRESHOLD_TOKENS: u32 = 16;
-/// Scores that differ by less are equal: rounding must not drop a score that reaches the threshold.
+/// Scores and shares that differ by less are equal: rounding must not drop a score that reaches the
+/// threshold.
 const TOLERANCE: f64 = 1e-6;
 
 /// The kept text that makes another one redundant.
@@ -326,9 +327,47 @@ pub fn keep(scores: &[f64], threshold: f64, fallback: usize) -> Kept {
     }
 }
 
+/// Keeps more of the texts, best as retrieved first, until those kept have this share of all tokens.
+///
+/// The paper has no such bound. A judge who reads the question alone gives the second fact of a chain,
+/// whose subject the question does not name, the grade of a text that is beside the point.
+pub fn keep_share(kept: &mut [bool], tokens: &[u32], min_share: f32) {
+    let all = f64::from(tokens.iter().sum::<u32>());
+    let of_kept = kept.iter().zip(tokens).filter(|(is_kept, _)| **is_kept);
+    let mut stays = f64::from(of_kept.map(|(_, tokens)| tokens).sum::<u32>());
+
+    for (is_kept, tokens) in kept.iter_mut().zip(tokens) {
+        if stays >= all * (f64::from(min_share) - TOLERANCE) {
+            return;
+        }
+        if !*is_kept {
+            *is_kept = true;
+            stays += f64::from(*tokens);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_best_as_retrieved_fill_up_a_share_of_the_tokens() {
+        let tokens = [10, 30, 10, 50];
+        let cases = [
+            (0.0, [false, false, true, false]),
+            (0.1, [false, false, true, false]),
+            (0.2, [true, false, true, false]),
+            (0.5, [true, true, true, false]),
+            (1.0, [true; 4]),
+        ];
+        for (min_share, expected) in cases {
+            let mut kept = [false, false, true, false];
+            keep_share(&mut kept, &tokens, min_share);
+            assert_eq!(kept, expected, "{min_share}");
+        }
+        keep_share(&mut [], &[], 1.0);
+    }
 
     #[test]
     fn a_grade_is_the_mean_or_the_mode_of_its_distribution() {

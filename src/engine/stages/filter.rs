@@ -187,7 +187,9 @@ fn grade(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
             .collect(),
         None => exact.clone(),
     };
-    let kept = chunkrag::keep(&compared, threshold, filter.fallback as usize);
+    let mut kept = chunkrag::keep(&compared, threshold, filter.fallback as usize);
+    let tokens: Vec<u32> = passages.hits.iter().map(|hit| hit.chunk.tokens).collect();
+    chunkrag::keep_share(&mut kept.kept, &tokens, filter.min_share);
 
     let graded = passages
         .hits

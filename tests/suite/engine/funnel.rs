@@ -72,6 +72,30 @@ fn chunks_below_the_threshold_of_their_grades_are_dropped_with_it() {
 }
 
 #[test]
+fn a_share_of_the_tokens_stays_whatever_the_grades() {
+    let judged = || {
+        ScriptedGenerator::new()
+            .judging("Passage: Ropes", "10", 1.0)
+            .judging("Passage", "0", 1.0)
+    };
+    let cases: [(&str, &str, &[u64]); 4] = [
+        ("0", "4", &[40]),
+        ("0.5", "4", &[10, 40]),
+        ("1", "4", &[10, 20, 30, 40]),
+        ("1", "2", &[10, 20]),
+    ];
+    for (share, k, expected) in cases {
+        let settings = [
+            ("filter.kind", "graded"),
+            ("filter.min_share", share),
+            ("retriever.k", k),
+        ];
+        let events = events(&settings, judged());
+        assert_eq!(context(&events).0, expected, "{share} {k}");
+    }
+}
+
+#[test]
 fn the_generator_may_name_the_threshold() {
     let judged = |reply| {
         ScriptedGenerator::new()
