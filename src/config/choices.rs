@@ -321,6 +321,13 @@ choices! {
         /// The entropy of its words times the attention that they get (DRAGIN).
         AttendedEntropy = "attended_entropy",
     }
+    /// What decides about the first sentence of an answer that is begun without passages.
+    FirstSentence {
+        /// The gate, as about the others.
+        Judge = "judge",
+        /// It is always regenerated from passages: a model can be certain of what it made up.
+        Retrieve = "retrieve",
+    }
     /// The text that becomes the query of a retrieval.
     QueryKind {
         /// The question.

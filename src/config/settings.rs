@@ -372,6 +372,8 @@ settings! {
         /// attended_entropy: a sentence is uncertain if a word is above this, in nats; the attention
         /// of a word that is attended to as much as the others counts 1.
         attended_entropy_threshold: f32 = 1.0, in 0..=100;
+        /// What decides about the first sentence of an answer that is begun without passages.
+        first_sentence: FirstSentence = FirstSentence::Judge;
         /// Weights file of the probe; auto takes the one trained for the generator.
         probe: ProbeFile = ProbeFile::Auto;
         /// If uncertainty rises by more than this after retrieval, retry once with more passages.
@@ -477,7 +479,7 @@ settings! {
 
     /// Which stages of the preset run for a question.
     stages: StageSettings {
-        /// When linker, filter, understanding and refiner run.
+        /// When linker, filter, reranker, understanding and refiner run.
         when: StageUse = StageUse::Always;
         /// Seconds that a question may take; a stage that the time left does not hold, by the calls
         /// so far, is left out. The answer is always written. 0 sets no limit.

@@ -248,6 +248,36 @@ fn an_uncertain_sentence_retrieves_and_is_regenerated() {
 }
 
 #[test]
+fn the_first_sentence_is_retrieved_for_whatever_the_gate_measures_where_the_settings_say_so() {
+    let question = "Where was the teacher of Mira Oakes born?";
+    let draft = "Mira Oakes was a student of Tam Reeve.";
+    let certain = vec![(1, draft, Decision::Keep)];
+    let retrieved = vec![
+        (1, draft, Decision::Retrieve),
+        (1, "Tam Reeve was born in Aldmouth.", Decision::Keep),
+    ];
+    let cases = [
+        ("judge", "closed-book", certain.clone()),
+        ("retrieve", "closed-book", certain.clone()),
+        ("judge", "searag", certain),
+        ("retrieve", "searag", retrieved),
+    ];
+    for (first_sentence, preset, expected) in cases {
+        let settings = [
+            &SEARAG[..],
+            &[("preset", preset), ("gate.first_sentence", first_sentence)],
+        ]
+        .concat();
+        let (outcome, events) = run(&config(&settings), &mut uncertain(), question, usize::MAX);
+        assert_eq!(outcome.expect("it ran"), Outcome::Completed);
+
+        let mut of_first = steps(&events);
+        of_first.retain(|(step, _, _)| *step == 1);
+        assert_eq!(of_first, expected, "{first_sentence} {preset}");
+    }
+}
+
+#[test]
 fn the_gate_of_a_run_is_emitted_with_the_reason_of_a_fallback() {
     let gates = [
         ("off", None),
@@ -312,7 +342,12 @@ fn left_out(events: &[RunEvent]) -> Vec<(Vec<Part>, bool)> {
 fn stages_run_for_a_sentence_that_stays_uncertain() {
     let settings: Vec<_> = SEARAG
         .into_iter()
-        .chain([("filter.kind", "graded"), ("stages.when", "as_needed")])
+        .chain([
+            ("filter.kind", "graded"),
+            ("reranker.kind", "model"),
+            ("reranker.model", "embedder"),
+            ("stages.when", "as_needed"),
+        ])
         .collect();
     let graded = |events: &[RunEvent]| {
         let is_graded = |event: &&RunEvent| matches!(event, RunEvent::ChunksGraded { .. });
@@ -324,17 +359,17 @@ fn stages_run_for_a_sentence_that_stays_uncertain() {
     assert_eq!(outcome.expect("asked"), Outcome::Completed);
     assert_eq!(
         (graded(&events), left_out(&events)),
-        (0, vec![(vec![Part::Filter], true)])
+        (0, vec![(vec![Part::Filter, Part::Reranker], true)])
     );
 
-    // it is not: the filter runs, and the sentence is written once more
+    // it is not: filter and reranker run, and the sentence is written once more
     let mut unsure = uncertain().unsure_of("Aldmouth", 6.0);
     let (outcome, events) = run(&config(&settings), &mut unsure, "Where?", usize::MAX);
     assert_eq!(outcome.expect("asked"), Outcome::Completed);
     assert!(graded(&events) > 0, "{events:?}");
     assert_eq!(left_out(&events), []);
 
-    // without that setting the filter runs in every lookup
+    // without that setting they run in every lookup
     let always = &settings[..settings.len() - 1];
     let (_, events) = run(&config(always), &mut uncertain(), "Where?", usize::MAX);
     assert_eq!((graded(&events), left_out(&events).len()), (1, 0));

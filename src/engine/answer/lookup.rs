@@ -14,7 +14,7 @@ pub struct Lookup {
 /// The stages that a lookup goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// What is retrieved, reranked.
+    /// What is retrieved, in its order.
     Least,
     /// All stages of the preset.
     Full,
@@ -70,9 +70,9 @@ pub fn passages(
         if run.has_time_for(Part::Filter, candidates.hits.len()) {
             candidates = roles.filter.apply(run, candidates)?;
         }
-    }
-    if run.has_time_for(Part::Reranker, candidates.hits.len()) {
-        candidates = roles.reranker.apply(run, candidates)?;
+        if run.has_time_for(Part::Reranker, candidates.hits.len()) {
+            candidates = roles.reranker.apply(run, candidates)?;
+        }
     }
     candidates.hits.extend(pinned);
 

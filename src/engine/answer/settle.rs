@@ -1,7 +1,7 @@
 //! Settles a sentence that the gate must judge: it is kept, or regenerated from the passages of a
 //! lookup (SEARAG, algorithm 1 and section 3.3).
 
-use crate::config::ExpandedContext;
+use crate::config::{ExpandedContext, FirstSentence};
 use crate::engine::error::RunError;
 use crate::engine::run::{Draft, Need, Passages, Query, Roles, Run, StepLookup, context};
 use crate::engine::stages::reranked;
@@ -68,6 +68,19 @@ impl Writing<'_> {
         }
     }
 
+    /// Returns whether the next sentence is regenerated from passages whatever the gate measures: it is
+    /// the first, and nothing was read yet.
+    pub fn retrieves_first(&self, run: &Run<'_>, roles: &Roles) -> bool {
+        let config = run.tools.config;
+        let is_first = self.confirmed.is_empty() && self.passages.hits.is_empty();
+        match config.gate.first_sentence {
+            FirstSentence::Judge => false,
+            FirstSentence::Retrieve => {
+                is_first && context::needs_corpus(config) && roles.gate.card(run).is_some()
+            }
+        }
+    }
+
     /// Returns the sentence that replaces an uncertain draft; `None` when the draft is kept.
     fn replacement(
         &mut self,
@@ -79,7 +92,10 @@ impl Writing<'_> {
             return Ok(None);
         }
         let config = run.tools.config;
-        let uncertainty = roles.gate.judge(run, draft)?;
+        let mut uncertainty = roles.gate.judge(run, draft)?;
+        if self.retrieves_first(run, roles) {
+            uncertainty.decision = Decision::Retrieve;
+        }
         run.emit(draft.sentence.finished(uncertainty.clone()));
         let is_uncertain = uncertainty.decision == Decision::Retrieve;
         if !is_uncertain || !context::needs_corpus(config) || run.is_stopped() {

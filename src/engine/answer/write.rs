@@ -64,7 +64,11 @@ impl Writing<'_> {
                 return Ok(End::Stopped);
             }
 
+            let retrieves_first = self.retrieves_first(run, roles);
             let decide_early = |tokens: &[_]| {
+                if retrieves_first {
+                    return None;
+                }
                 let early = roles.gate.decide_early(tokens)?;
                 (early.decision != Decision::Retrieve).then_some(early)
             };

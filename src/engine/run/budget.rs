@@ -59,9 +59,10 @@ impl Run<'_> {
 }
 
 /// The stages that run for a sentence which is still uncertain.
-const ESCALATED: [Part; 4] = [
+const ESCALATED: [Part; 5] = [
     Part::Linker,
     Part::Filter,
+    Part::Reranker,
     Part::Understanding,
     Part::Refiner,
 ];
