@@ -22,7 +22,16 @@ metrics! {
             |run| logprob(run).map(perplexity);
         /// Uncertainty that the probe reads in the hidden states: the highest of the answer's
         /// sentences, in 0..=1.
-        Probe "probe": Lower, Number(3), in Uncertainty => probe;
+        Probe "probe": Lower, Number(3), in Uncertainty =>
+            |run| gate(run, UncertaintyMeasure::Probe);
+        /// Improbability of the least likely token (FLARE): the highest of the answer's sentences, in
+        /// 0..=1.
+        TokenProbability "least likely token": Lower, Number(3), in Uncertainty =>
+            |run| gate(run, UncertaintyMeasure::TokenProbability);
+        /// Largest entropy of a word times the attention that it gets (DRAGIN): the highest of the
+        /// answer's sentences, nats.
+        AttendedEntropy "attended entropy": Lower, Number(3), in Uncertainty =>
+            |run| gate(run, UncertaintyMeasure::AttendedEntropy);
         /// Entropy of the answers to the context with one chunk rephrased at a time, nats.
         Dense "DENSE": Lower, Number(3), in Uncertainty =>
             |run| Understood::of(&run.refinement).map(|understood| understood.dse);
@@ -79,13 +88,17 @@ fn token_entropy(run: &Run) -> Option<f64> {
     (!entropies.is_empty()).then(|| entropies.iter().sum::<f64>() / count)
 }
 
-fn probe(run: &Run) -> Option<f64> {
+/// Returns the highest value that the gate measured of a sentence of the answer; `None` where it
+/// measures something else.
+fn gate(run: &Run, measure: UncertaintyMeasure) -> Option<f64> {
     let uncertainties = run
         .steps
         .iter()
         .filter_map(|step| step.uncertainty.as_ref());
-    let probed = uncertainties.filter(|known| known.measure == UncertaintyMeasure::Probe);
-    probed.map(|known| f64::from(known.value)).reduce(f64::max)
+    let measured = uncertainties.filter(|known| known.measure == measure);
+    measured
+        .map(|known| f64::from(known.value))
+        .reduce(f64::max)
 }
 
 fn sampled(run: &Run, value: fn(&SampledUncertainty) -> Option<f32>) -> Option<f64> {
