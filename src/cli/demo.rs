@@ -81,6 +81,8 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
     if flags.preset.is_none() {
         layers.set("demo", "preset", &prepared.preset)?;
     }
+    // what the question shows takes vectors
+    layers.set("demo", "index.first_answer", "vectors")?;
     let folders = [demo_corpus()];
     let exit = Work::new(layers, paths, out)?.ask(Question {
         folders: &folders,

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use crate::config::{Layers, Paths, RetrieverKind, Watch};
+use crate::config::{FirstAnswer, Layers, Paths, RetrieverKind, Watch};
 use crate::corpus::Watcher;
-use crate::engine::{Calibration, ProbeQuestion, Publish, TrainedProbe, Worker, WorkerError};
+use crate::engine::{
+    Calibration, ProbeQuestion, Publish, TrainedProbe, Updated, Worker, WorkerError,
+};
 use crate::event::{
     Advice as _, Ask, Event, IndexReport, Outcome, RunEvent, SessionEvent, Thread, harmless,
 };
@@ -26,6 +28,9 @@ use super::threads::NamedThread;
 
 /// Time between two looks at ctrl-c while a folder is watched.
 const INTERRUPT_EVERY: Duration = Duration::from_millis(100);
+
+/// Time that a question at a terminal waits for the vectors of a new folder.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A question for `ask`.
 pub struct Question<'a> {
@@ -149,8 +154,14 @@ impl<'a> Work<'a> {
         }
         check_asked(question.folders, question.text)?;
         self.run(|worker, publish| worker.check_question(question.text, publish))?;
-        if self.layers.config()?.retriever.kind != RetrieverKind::Off {
-            self.prepare(question.folders)?;
+        let config = self.layers.config()?;
+        if config.retriever.kind != RetrieverKind::Off {
+            let patience = match config.index.first_answer {
+                FirstAnswer::Words => Some(Duration::ZERO),
+                FirstAnswer::Auto => Some(PATIENCE).filter(|_| self.observer.out.is_terminal()),
+                FirstAnswer::Vectors => None,
+            };
+            self.prepare_within(question.folders, patience)?;
         }
         self.observer.show_as(question.shown);
         let outcome = self.ask_in_thread(question.text, question.thread.as_ref())?;
@@ -269,10 +280,29 @@ impl<'a> Work<'a> {
 
     /// Opens the folders and updates their indexes, unless another process is writing them.
     pub(super) fn prepare(&mut self, folders: &[PathBuf]) -> Result<(), Stopped> {
+        self.prepare_within(folders, None)
+    }
+
+    /// Prepares the folders as [`Self::prepare`] does. With `patience`, the vectors of new folders may be missing
+    /// in the end.
+    fn prepare_within(
+        &mut self,
+        folders: &[PathBuf],
+        patience: Option<Duration>,
+    ) -> Result<(), Stopped> {
         self.run(|worker, publish| worker.open(folders, false, publish))?;
-        let updated = self.run(|worker, publish| match worker.update(publish) {
-            Err(WorkerError::Index(IndexError::InUse { .. })) => Ok(None),
-            other => other.map(Some),
+        let updated = self.run(|worker, publish| {
+            let updated = match patience {
+                Some(patience) => worker.update_within(patience, publish),
+                None => worker.update(publish).map(|report| match report {
+                    Some(report) => Updated::Finished(Box::new(report)),
+                    None => Updated::Interrupted,
+                }),
+            };
+            match updated {
+                Err(WorkerError::Index(IndexError::InUse { .. })) => Ok(None),
+                other => other.map(Some),
+            }
         })?;
         let is_in_use = updated.is_none();
         match updated {
@@ -289,8 +319,12 @@ impl<'a> Work<'a> {
             None => self.observer.out.remark(
                 "another ragscope is writing this index; answering from its last complete state",
             ),
-            Some(None) => return Err(Stopped::Interrupted),
-            Some(Some(report)) => self.report_skipped(&report),
+            Some(Updated::Interrupted) => return Err(Stopped::Interrupted),
+            Some(Updated::Finished(report)) => self.report_skipped(&report),
+            Some(Updated::WordsOnly) => self.observer.out.remark(&format!(
+                "answering from the words alone: the vectors take longer; `ragscope index {}` computes them, and --set index.first_answer=vectors waits for them",
+                joined(folders)
+            )),
         }
         if self.observer.documents() == 0 && is_in_use {
             return Err(Failure::new(

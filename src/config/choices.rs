@@ -31,6 +31,16 @@ choices! {
         /// A Qdrant server.
         Qdrant = "qdrant",
     }
+    /// How `ragscope ask` answers over folders whose chunks have no vectors yet.
+    FirstAnswer {
+        /// At a terminal from the words alone, unless the vectors are there within two
+        /// seconds. In a script it waits: answers do not depend on the speed of the machine.
+        Auto = "auto",
+        /// From the words alone, at once.
+        Words = "words",
+        /// It waits for the vectors.
+        Vectors = "vectors",
+    }
     /// When the generator uses flash attention.
     FlashAttention {
         /// Everywhere but on the CPU for models with narrow heads, where it is slower.

@@ -159,6 +159,9 @@ settings! {
     index: IndexSettings, for Start {
         /// What holds the chunks, the vectors and the words of the corpus.
         engine: IndexEngine = IndexEngine::Local;
+        /// How `ragscope ask` answers over folders whose chunks have no vectors yet. `ragscope index`
+        /// computes them.
+        first_answer: FirstAnswer = FirstAnswer::Auto;
         /// Address of the engine, without a password: postgres://USER@HOST:5432/DATABASE or
         /// http://HOST:6333.
         url: String = String::new();

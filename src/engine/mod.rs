@@ -23,6 +23,6 @@ pub use answer::ask;
 pub use error::{AskError, WorkerError};
 pub use run::{Corpus, Priors, Tools, best_first};
 pub use worker::{
-    Calibration, Inbox, LINKER_ADVICE, Outbox, ProbeQuestion, Publish, Stamp, TrainedProbe, Worker,
-    mailbox, sentence_model,
+    Calibration, Inbox, LINKER_ADVICE, Outbox, ProbeQuestion, Publish, Stamp, TrainedProbe,
+    Updated, Worker, mailbox, sentence_model,
 };

@@ -245,6 +245,42 @@ fn a_question_is_limited_to_some_documents() {
 }
 
 #[test]
+fn a_first_answer_comes_from_the_words_alone_where_the_settings_say_so() {
+    let program = Program::new();
+    let words = "index.first_answer=words";
+    let vectors = "index.first_answer=vectors";
+    // (arguments before, whether the words alone were searched)
+    let cases: [(&[&str], bool); 5] = [
+        (&["ask", "notes", QUESTION, "--set", words], true),
+        (&["ask", "notes", QUESTION, "--set", words], true),
+        // a pipe waits
+        (&["ask", "notes", QUESTION], false),
+        (&["ask", "notes", QUESTION, "--set", words], false),
+        (&["ask", "notes", QUESTION, "--set", vectors], false),
+    ];
+    for (at, (arguments, is_by_words)) in cases.into_iter().enumerate() {
+        let asked = program.run(&[arguments, &["--json"]].concat());
+        assert_eq!(asked.code, Some(0), "{at}: {}", asked.stderr);
+        let says = asked.stderr.contains("answering from the words alone");
+        assert_eq!(says, is_by_words, "{at}: {}", asked.stderr);
+
+        let records = asked.records();
+        let hits = records.iter().find_map(|record| match &record.event {
+            Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) => Some(&retrieval.hits),
+            _ => None,
+        });
+        let hit = &hits.expect("a search")[0];
+        assert!(hit.chunk.text.contains("Lorbymouth"), "{at}: {hit:?}");
+        assert_eq!(hit.vector.is_none(), is_by_words, "{at}: {hit:?}");
+        let corpus = records.iter().find_map(|record| match &record.event {
+            Event::Run(RunEvent::RunStarted { corpus, .. }) => corpus.as_ref(),
+            _ => None,
+        });
+        assert_eq!(corpus.map(|corpus| corpus.words_only), Some(is_by_words));
+    }
+}
+
+#[test]
 fn an_answer_comes_with_its_sources_and_is_recorded() {
     let program = Program::new();
     let text = program.run(&["ask", "notes", QUESTION]);

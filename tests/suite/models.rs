@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ragscope::cli::Hub;
 use ragscope::config::GeneratorSettings;
-use ragscope::engine::Worker;
+use ragscope::engine::{Updated, Worker};
 use ragscope::event::{
     Ask, Command, Event, Flow, ModelRole, Operation, Outcome, Record, RunEvent, SessionEvent,
     StopFlag,
@@ -196,6 +196,40 @@ fn a_model_larger_than_the_memory_is_reported_before_it_is_loaded() {
     let listed = discover(&paths);
     let huge = listed.iter().find(|model| model.name == "huge.gguf");
     assert!(huge.is_some_and(|model| model.need.is_some_and(|need| need.bytes() > 4 << 40)));
+}
+
+#[test]
+fn a_question_that_does_not_wait_for_all_vectors_keeps_those_that_are_there() {
+    let program = Program::new();
+    for number in 0..40 {
+        let text = format!("Ship {number} waits for the tide at quay {number}. ").repeat(16);
+        let file = program.corpus().join(format!("ship-{number}.md"));
+        std::fs::write(file, text).expect("written");
+    }
+    let mut worker = Worker::new(small(), program.paths(), StopFlag::default());
+    let folders = [program.corpus()];
+    let mut publish = |_: Record| Flow::Continue;
+    worker.open(&folders, false, &mut publish).expect("opened");
+
+    let at_once = worker.update_within(Duration::ZERO, &mut publish);
+    assert!(matches!(at_once, Ok(Updated::WordsOnly)), "{at_once:?}");
+    let mut stop = |_: Record| Flow::Stop;
+    let stopped = worker.update_within(Duration::from_secs(600), &mut stop);
+    assert!(matches!(stopped, Ok(Updated::Interrupted)), "{stopped:?}");
+
+    // each question adds vectors to those of the questions before
+    for _ in 0..40 {
+        let patience = Duration::from_millis(700);
+        match worker.update_within(patience, &mut publish) {
+            Ok(Updated::WordsOnly) => {}
+            Ok(Updated::Finished(report)) => {
+                assert!(!report.corpus.words_only && report.corpus.documents == 41);
+                return;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    panic!("no vector was kept");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The worker: it alone owns the models and the index, and carries out the operations on them.
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::config::prompts::Prompts;
 use crate::config::{ChunkerKind, Config, Layers, LinkerKind, Paths, RetrieverKind};
@@ -22,6 +22,15 @@ use crate::methods::{MethodError, ModelCalls};
 use super::link_corpus::link_corpus;
 use super::models::{Loaded, LoadedEmbedder, Models, loaded_probe};
 use super::stamp::{Publish, Stamp};
+
+/// How an update for a question that waits ended.
+#[derive(Debug)]
+pub enum Updated {
+    Finished(Box<IndexReport>),
+    /// The words are up to date, and vectors are missing.
+    WordsOnly,
+    Interrupted,
+}
 
 /// The owner of the models and of the index.
 pub struct Worker {
@@ -201,12 +210,46 @@ impl Worker {
             Update::Interrupted => Ok(false),
             Update::Finished(report) => {
                 let corpus = report.corpus.clone();
-                if !report.updated.is_empty() {
-                    self.words_report = Some(*report);
-                }
+                self.words_report = Some(*report);
                 Ok(emit(SessionEvent::CorpusOpened { corpus }) == Flow::Continue)
             }
         }
+    }
+
+    /// Updates the index of the open corpus for a question that waits. Where there are no vectors yet, its words
+    /// come first, and the vectors follow as far as `patience` allows: what is computed by then is kept.
+    ///
+    /// # Errors
+    /// As [`Worker::update`].
+    pub fn update_within(
+        &mut self,
+        patience: Duration,
+        publish: Publish<'_>,
+    ) -> Result<Updated, WorkerError> {
+        let deadline = Instant::now() + patience;
+        if !self.update_words(publish)? {
+            return Ok(Updated::Interrupted);
+        }
+        let is_late = || Instant::now() >= deadline;
+        if self.are_vectors_due && is_late() {
+            return Ok(Updated::WordsOnly);
+        }
+
+        let can_be_late = self.are_vectors_due;
+        let mut is_stopped = false;
+        let updated = self.update(&mut |record| {
+            is_stopped |= publish(record) == Flow::Stop;
+            if is_stopped || (can_be_late && is_late()) {
+                Flow::Stop
+            } else {
+                Flow::Continue
+            }
+        })?;
+        Ok(match updated {
+            Some(report) => Updated::Finished(Box::new(report)),
+            None if can_be_late && !is_stopped && is_late() => Updated::WordsOnly,
+            None => Updated::Interrupted,
+        })
     }
 
     /// Updates the index of the open corpus if its folder changed since; emits nothing if it did not.
