@@ -41,8 +41,9 @@ mod tests {
 
     #[test]
     fn a_reading_is_divided_by_the_prior_of_each_label() {
-        // (reading, readings without content, calibrated)
-        let cases: [(&[f32], &[&[f32]], &[f32]); 5] = [
+        /// A reading, the readings without content, and the calibrated reading.
+        type Case = (&'static [f32], &'static [&'static [f32]], &'static [f32]);
+        let cases: [Case; 5] = [
             // an even prior changes nothing
             (&[0.7, 0.3], &[&[0.5, 0.5]], &[0.7, 0.3]),
             // a reading that is the prior says nothing

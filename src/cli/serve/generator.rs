@@ -334,7 +334,7 @@ impl<'s> Session<'s> {
             (Some(relay::Said::Done), Phase::Working(_)) => {
                 self.phase = Phase::Idle(Instant::now());
             }
-            (Some(relay::Said::Token | relay::Said::Done), _) | (None, _) => return Err(Over),
+            (Some(relay::Said::Token | relay::Said::Done) | None, _) => return Err(Over),
         }
         self.output.send(reply).await
     }
