@@ -227,6 +227,15 @@ function place(chunk, lines = chunk.lines) {
   return `${chunk.document}:${lines[0]}${lines[1] > lines[0] ? `-${lines[1]}` : ""}`;
 }
 
+/** Returns where a citation is: its chunk, and in parentheses the cited lines where they are not all of it. */
+function citedPlace(run, citation) {
+  const chunk = run.hits.get(citation.chunk)?.chunk;
+  const [first, last] = [citation.first_line, citation.last_line];
+  if (!chunk) return place({ document: citation.file, lines: [first, last] });
+  const isWhole = chunk.places?.length > 0 || (chunk.lines[0] === first && chunk.lines[1] === last);
+  return isWhole ? place(chunk) : `${place(chunk)} (${last > first ? `lines ${first}-${last}` : `line ${first}`})`;
+}
+
 function reason(run, why) {
   switch (why.why) {
     case "below_k": return `not in top ${why.k}`;
@@ -320,7 +329,7 @@ function answerPane(run) {
     run.outcome?.kind === "stopped" && h("div", { class: "warning" }, "stopped"),
     run.outcome?.kind === "limit_reached" && h("div", { class: "warning" }, "a limit of the settings ended the answer"),
     sources.length > 0 && h("div", { class: "sources" }, sources.map((citation) => h("div", {}, mark(run, citation.label), " ",
-      `${citation.file}:${citation.first_line}${citation.last_line > citation.first_line ? `-${citation.last_line}` : ""} `,
+      `${citedPlace(run, citation)} `,
       citation.quote && h("q", {}, citation.quote)))),
     run.warnings.map((warning) => h("div", { class: "warning" }, warning.advice ? `${warning.text}: ${warning.advice}` : warning.text)),
   );

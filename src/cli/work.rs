@@ -317,7 +317,7 @@ impl<'a> Work<'a> {
                 .into());
             }
             None => self.observer.out.remark(
-                "another ragscope is writing this index; answering from its last complete state",
+                "another ragscope has this index open; answering from its last complete state",
             ),
             Some(Updated::Interrupted) => return Err(Stopped::Interrupted),
             Some(Updated::Finished(report)) => self.report_skipped(&report),

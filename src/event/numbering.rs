@@ -223,6 +223,8 @@ mod tests {
         Citation {
             label,
             chunk,
+            chunk_lines: Some([1, 1]),
+            chunk_place: None,
             file: "a.md".to_owned(),
             first_line: 1,
             last_line: 1,

@@ -686,17 +686,24 @@ pub struct AttendedChunk {
     pub share: f32,
 }
 
-/// The lines that support a sentence of the answer.
+/// A chunk that supports a sentence of the answer, and the lines in it that do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Citation {
     /// The number of the chunk in the run.
     pub label: u32,
     pub chunk: u64,
+    /// The lines of the chunk, as in [`ChunkText::lines`]; `None` in recordings before 2.9.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_lines: Option<[u32; 2]>,
+    /// The place of the chunk, where the file is not text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_place: Option<Place>,
     /// Path inside the corpus.
     pub file: String,
+    /// The lines of `quote`; of the chunk, where there is none.
     pub first_line: u32,
     pub last_line: u32,
-    /// The page, slide or row, where the file is not text.
+    /// The page, slide or row of these lines, where the file is not text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// The sentence of the chunk that holds most words of the answer's sentence, if any holds enough.

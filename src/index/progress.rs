@@ -37,6 +37,11 @@ impl<'a> Progress<'a> {
         }
     }
 
+    /// Returns whether the observer stopped.
+    pub fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
     /// Publishes the position if the last one was published long enough ago. Returns whether to
     /// continue.
     pub fn step(&mut self, position: &Position<'_>) -> Flow {

@@ -26,6 +26,10 @@ use crate::llm::{Embedder, LlmError};
 /// rows without a segment are in memory.
 const MAX_DUE_ROWS: u32 = MAX_EXACT_ROWS + SEGMENT_ROWS;
 
+/// A stop takes effect after this many batches of files: a folder of few files is searched whole, and a question
+/// about a large one waits a second or two for its beginning.
+const MIN_BATCHES: usize = 4;
+
 /// The reason why an update ended early.
 pub(super) enum Halt {
     /// The observer stopped it.
@@ -314,7 +318,10 @@ impl UpdateRun<'_> {
             counter: self.counter.clone(),
             extracts: self.index.layout.extracts(),
         };
-        for batch in Reader::start(candidates, how) {
+        for (at, batch) in Reader::start(candidates, how).enumerate() {
+            if at >= MIN_BATCHES && self.embedding.progress.is_stopped() {
+                return Err(Halt::Stopped);
+            }
             left -= batch.len();
             let mut documents = Vec::new();
             for outcome in batch {
@@ -392,18 +399,9 @@ impl UpdateRun<'_> {
             chunks,
         } = document;
         let before = self.index.manifest();
-        let recipe = before.and_then(|before| before.recipe.as_ref());
-        // where there were no vectors, they are added to the same chunks
-        let same_recipe = recipe.is_some_and(|recipe| {
-            let adds_vectors = !recipe.has_vectors() && recipe.chunker == self.recipe.chunker;
-            *recipe == self.recipe || adds_vectors
-        });
         match before.and_then(|before| before.documents.get(&path)) {
-            Some(known)
-                if same_recipe
-                    && known.blake3 == entry.blake3
-                    && known.reading == entry.reading =>
-            {
+            // other settings or another embedder make other chunks of the same document
+            Some(known) if known.blake3 == entry.blake3 && known.reading == entry.reading => {
                 self.report.unchanged += 1;
             }
             known => {

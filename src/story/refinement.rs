@@ -49,6 +49,14 @@ impl Refinement {
             .nth(position.checked_sub(1)?)
     }
 
+    /// Returns the number of the round whose context is measured or repaired.
+    pub(super) fn round_in_progress(&self) -> usize {
+        let is_rechunked = !self.rechunked.is_empty() && self.rounds.len() == 1;
+        let is_over = |round: &Round| round.change.is_some() || is_rechunked;
+        let is_next = self.rounds.last().is_none_or(is_over);
+        self.rounds.len() + usize::from(is_next)
+    }
+
     /// The understanding of the context that the answer was written from: of the best round, or of
     /// the last one.
     #[must_use]

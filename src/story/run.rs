@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::config::{Config, Part, Setting};
+use crate::config::{ChunkerKind, Config, Part, Setting};
 use crate::event::{
     AsAsked, CallUsage, Citation, CorpusCard, GateCard, Hit, ModelCard, ModelRole, Numbering,
     Outcome, RunEvent, RunUsage, Turn, Utility,
@@ -582,19 +582,35 @@ impl Run {
     pub fn activity(&self) -> String {
         let call = self.calls.last().filter(|call| call.batch.is_none());
         let is_reading = self.steps.iter().all(|step| step.tokens.is_empty());
-        let Some(call) = call.filter(|call| is_reading || call.purpose != "answer") else {
-            return self.phase_words();
+        let call = call.filter(|call| is_reading || call.purpose != "answer");
+        let work = match call {
+            Some(call) if call.purpose == "answer" => {
+                let tokens = words::counted(call.prompt_tokens.into(), "token");
+                format!("{} of {tokens}", words::call(&call.purpose, None))
+            }
+            Some(call) => words::call(&call.purpose, self.begun),
+            None if self.is_rechunking() => "re-chunking the documents by meaning".to_owned(),
+            None => self.phase_words(),
         };
-
-        let work = words::call(&call.purpose, self.begun);
-        let is_refining = self.is_refining();
-        if is_refining {
-            let changed = self.refinement.rounds.iter();
-            let changed = changed.filter(|round| round.change.is_some()).count();
-            format!("round {}, {work}", changed + 1)
+        if self.is_refining() {
+            format!("round {}, {work}", self.refinement.round_in_progress())
         } else {
             work
         }
+    }
+
+    /// Returns whether the documents are re-chunked: after a first round that is uncertain.
+    fn is_rechunking(&self) -> bool {
+        let refinement = &self.refinement;
+        let is_uncertain = refinement.rounds.first().is_some_and(|first| {
+            let measured = first.measured.as_ref();
+            measured.is_ok_and(|measured| !measured.certain)
+        });
+        self.settings.chunker.kind == ChunkerKind::Adaptive
+            && self.is_refining()
+            && is_uncertain
+            && refinement.rounds.len() == 1
+            && refinement.rechunked.is_empty()
     }
 
     /// Returns whether the context is measured and repaired.
@@ -817,8 +833,8 @@ impl DecodingClock {
 mod tests {
     use super::*;
     use crate::event::{
-        ChunkText, Context, ContextChunk, DropReason, DroppedChunk, Fusion, Ranked, RerankedChunk,
-        Retrieval, Stage,
+        ChunkText, Context, ContextChunk, ContextOrigin, DropReason, DroppedChunk, Fusion, Ranked,
+        RechunkedDocument, RefinementEnd, RerankedChunk, Retrieval, Stage, Understanding,
     };
     use crate::story::{Mark, words};
 
@@ -882,6 +898,81 @@ mod tests {
             )
         };
         lookup.marks(chunk).iter().map(word).collect()
+    }
+
+    #[test]
+    fn the_activity_names_the_round_and_the_step() {
+        let call = |call, purpose: &str| RunEvent::ModelCalled {
+            call,
+            purpose: purpose.to_owned(),
+            role: ModelRole::Generator,
+            prompt: String::new(),
+            prompt_tokens: 1_467,
+            branches: 1,
+            reply_bytes: 0,
+        };
+        let finished = |call| RunEvent::ModelCallFinished {
+            call,
+            calls: 1,
+            usage: CallUsage::default(),
+        };
+        let measured = |round, origin, certain| RunEvent::UnderstandingMeasured {
+            step: 0,
+            round,
+            understanding: Understanding {
+                origin,
+                chunks: Vec::new(),
+                replies: Vec::new(),
+                matrix: Vec::new(),
+                judgements: Vec::new(),
+                dse: 0.64,
+                threshold: 0.2,
+                certain,
+                wall_ms: 1,
+            },
+        };
+        let rechunked = RunEvent::DocumentsRechunked {
+            step: 0,
+            documents: vec![RechunkedDocument {
+                document: "a.md".to_owned(),
+                sentences: 4,
+                chunks: 2,
+                cached: false,
+                error: None,
+            }],
+            similarity: 0.6,
+            percentile: None,
+            max_tokens: 48,
+        };
+        let ended = RunEvent::RefinementFinished {
+            step: 0,
+            best: 2,
+            end: RefinementEnd::Sufficient,
+        };
+
+        let mut run = Run::default();
+        run.settings.chunker.kind = ChunkerKind::Adaptive;
+        let events = [
+            (call(0, "rephrase"), "round 1, rephrasing chunk"),
+            (finished(0), "round 1, reading the prompt"),
+            (
+                measured(1, ContextOrigin::Retrieved, false),
+                "round 1, re-chunking the documents by meaning",
+            ),
+            (rechunked, "round 2, reading the prompt"),
+            (call(1, "rephrase"), "round 2, rephrasing chunk"),
+            (finished(1), "round 2, reading the prompt"),
+            (
+                measured(2, ContextOrigin::Rechunked, true),
+                "round 2, reading the prompt",
+            ),
+            (ended, "reading the prompt"),
+            (call(2, "answer"), "reading the prompt of 1,467 tokens"),
+        ];
+        for (event, expected) in events {
+            run.apply(&event, 0);
+            assert_eq!(run.activity(), expected, "{event:?}");
+        }
     }
 
     #[test]

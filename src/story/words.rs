@@ -158,16 +158,53 @@ pub fn location(document: &str, [first, last]: [u32; 2], place: Option<&Place>) 
         None => format!("{document}:{}", lines(first, last)),
         Some(place) => {
             let member = place.member.as_deref();
+            let member = member.filter(|member| !is_whole_of(member, &document));
             let member = member.map_or_else(String::new, |member| format!("/{}", one_line(member)));
             format!("{document}{member}{}", within(place))
         }
     }
 }
 
-/// Returns the location of a citation.
+/// Returns whether a member is all that a document holds, as of a compressed file: `notes.txt` of `docs/notes.txt.gz`.
+fn is_whole_of(member: &str, document: &str) -> bool {
+    let unpacked = document.strip_suffix(".gz").unwrap_or_default();
+    let name = unpacked.rsplit('/').next().unwrap_or_default();
+    !name.is_empty() && name == member
+}
+
+/// Returns the location of a citation: that of its chunk, as everywhere, and in parentheses the cited part
+/// where that is not all of it: `people/oakes.md:12-14 (line 13)`.
 #[must_use]
 pub fn citation_location(citation: &Citation) -> String {
-    location(&citation.file, citation.lines(), citation.place.as_ref())
+    let part = citation.lines();
+    let part_place = citation.place.as_ref();
+    let lines = citation.chunk_lines.unwrap_or(part);
+    let place = match citation.chunk_lines {
+        Some(_) => citation.chunk_place.as_ref(),
+        None => part_place,
+    };
+
+    let chunk = location(&citation.file, lines, place);
+    let is_whole = match (place, part_place) {
+        (Some(place), Some(part)) => within(place) == within(part),
+        _ => lines == part,
+    };
+    if is_whole {
+        chunk
+    } else {
+        format!("{chunk} ({})", part_words(part, part_place))
+    }
+}
+
+/// Returns lines of a file in words: `line 13`, `lines 13-14`, `p. 12`.
+fn part_words([first, last]: [u32; 2], place: Option<&Place>) -> String {
+    let [first, last] = match place {
+        None => [first, last],
+        Some(place) if place.unit == PlaceUnit::Line => [place.first, place.last],
+        Some(place) => return within(place).trim_start().to_owned(),
+    };
+    let noun = if last > first { "lines" } else { "line" };
+    format!("{noun} {}", lines(first, last))
 }
 
 /// Returns what a corpus holds, as `140 files, 467 chunks`, of several folders with their number.
@@ -316,8 +353,11 @@ pub fn index_change(report: &IndexReport) -> Option<String> {
     } else {
         ""
     };
-    let names = named.join(", ");
-    Some(format!("{}: {names}{more}", parts.join(", ")))
+    let names = match named.as_slice() {
+        [] => String::new(),
+        names => format!(": {}", names.join(", ")),
+    };
+    Some(format!("{}{names}{more}", parts.join(", ")))
 }
 
 /// Returns that a folder is ready for questions.
@@ -696,6 +736,77 @@ mod tests {
             [location("a\tb.md", [12, 14], None), lines(3, 3)],
             ["a    b.md:12-14", "3"]
         );
+    }
+
+    #[test]
+    fn a_member_is_named_where_it_is_not_all_of_its_document() {
+        let line_of = |member: &str| Place {
+            unit: PlaceUnit::Line,
+            first: 3,
+            last: 4,
+            name: None,
+            member: Some(member.to_owned()),
+        };
+        let cases = [
+            ("docs/notes.txt.gz", "notes.txt", "docs/notes.txt.gz:3-4"),
+            ("docs/all.zip", "notes.txt", "docs/all.zip/notes.txt:3-4"),
+            ("all.tar.gz", "notes.txt", "all.tar.gz/notes.txt:3-4"),
+        ];
+        for (document, member, expected) in cases {
+            assert_eq!(location(document, [1, 9], Some(&line_of(member))), expected);
+        }
+    }
+
+    #[test]
+    fn a_citation_is_at_its_chunk_with_the_cited_part_in_parentheses() {
+        let page = |first, last| Place {
+            unit: PlaceUnit::Page,
+            first,
+            last,
+            name: None,
+            member: None,
+        };
+        let cases = [
+            (Some([12, 14]), [13, 13], None, None, "a.md:12-14 (line 13)"),
+            (
+                Some([12, 14]),
+                [12, 13],
+                None,
+                None,
+                "a.md:12-14 (lines 12-13)",
+            ),
+            (Some([12, 14]), [12, 14], None, None, "a.md:12-14"),
+            (None, [13, 13], None, None, "a.md:13"),
+            (
+                Some([1, 90]),
+                [50, 60],
+                Some(page(3, 4)),
+                Some(page(4, 4)),
+                "a.md p. 3-4 (p. 4)",
+            ),
+            (
+                Some([1, 90]),
+                [50, 60],
+                Some(page(3, 3)),
+                Some(page(3, 3)),
+                "a.md p. 3",
+            ),
+        ];
+        for (chunk_lines, [first_line, last_line], chunk_place, place, expected) in cases {
+            let citation = Citation {
+                label: 1,
+                chunk: 1,
+                chunk_lines,
+                chunk_place,
+                file: "a.md".to_owned(),
+                first_line,
+                last_line,
+                place,
+                quote: None,
+                evidence: crate::event::Evidence::Marked,
+            };
+            assert_eq!(citation_location(&citation), expected);
+        }
     }
 
     #[test]

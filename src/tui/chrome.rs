@@ -34,7 +34,7 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let mut right = Line::from(model_spans(scene));
 
     let corpus = shown_corpus(scene);
-    let folder = corpus.map_or(String::new(), |corpus| format!(" {}", corpus.folder));
+    let mut folder = corpus.map_or(String::new(), |corpus| format!(" {}", corpus.folder));
     let size = corpus.map_or(String::new(), |corpus| {
         format!(" ({})", words::corpus_size(corpus))
     });
@@ -54,6 +54,10 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let folder_room = room
         .saturating_sub(text::width(&preset))
         .max(MIN_FOLDER.min(room));
+    let next = next_folder_words(scene);
+    if text::width(&folder) + text::width(&next) <= folder_room {
+        folder.push_str(&next);
+    }
     let folder = text::clip_start(&folder, folder_room).into_owned();
     room -= text::width(&folder);
     let mut fitting = |part: String| {
@@ -73,6 +77,17 @@ pub fn header(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         scene.span(Tone::Text, preset),
     ]);
     ends(left, right, area, buffer);
+}
+
+/// Returns the folder of the next run, where the run on the screen used another one.
+fn next_folder_words(scene: &Scene<'_>) -> String {
+    let now = scene.state.corpus.as_ref();
+    match (shown_corpus(scene), now) {
+        (Some(shown), Some(now)) if shown.folder != now.folder && scene.ui.player.is_none() => {
+            format!(" → next {}", now.folder)
+        }
+        (Some(_) | None, _) => String::new(),
+    }
 }
 
 /// Returns the preset of the run on the screen, and the one of the next run where it is another.
@@ -311,16 +326,21 @@ fn player_line(scene: &Scene<'_>, player: &Player, area: Rect, buffer: &mut Buff
         format!(" at {}x", player.speed())
     };
     let share = if of == 0 { 1.0 } else { at as f32 / of as f32 };
-    let cells = usize::from(area.width.saturating_sub(50).clamp(6, 60));
     let times = format!("  {:.1} of {:.1} s", ms as f64 / 1e3, all_ms as f64 / 1e3);
+    let records = format!("  record {at} of {of}");
 
     let mut line = Line::from(vec![
         scene.span(Tone::Focus, format!(" {sign} ")),
         scene.span(Tone::Text, format!("{state}{speed}  ")),
     ]);
-    line.spans.extend(scene.bar(share, cells));
+    // the bar stays as long while the numbers grow
+    let seconds = all_ms as f64 / 1e3;
+    let widest =
+        format!(" ■ at the end{speed}    {seconds:.1} of {seconds:.1} s  record {of} of {of} ");
+    let cells = usize::from(area.width).saturating_sub(text::width(&widest));
+    line.spans.extend(scene.bar(share, cells.clamp(6, 60)));
     line.push_span(scene.span(Tone::Text, times));
-    line.push_span(scene.span(Tone::Quiet, format!("  record {at} of {of}")));
+    line.push_span(scene.span(Tone::Quiet, records));
     (&line).render(area, buffer);
 }
 

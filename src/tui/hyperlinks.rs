@@ -11,15 +11,15 @@ use ratatui::buffer::{Buffer, CellDiffOption};
 use ratatui::layout::Rect;
 
 use crate::config::Hyperlinks as Setting;
-use crate::event::CorpusCard;
+use crate::event::{CorpusCard, Place, PlaceUnit};
 
 /// The cells of a row that name a place in a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     pub cells: Range<u16>,
     pub document: String,
-    /// From 1.
-    pub line: u32,
+    /// As [`fragment`] returns it.
+    pub fragment: String,
 }
 
 /// A target at its position on the screen.
@@ -27,7 +27,16 @@ pub struct Target {
 pub struct Placed {
     pub area: Rect,
     pub document: String,
-    pub line: u32,
+    pub fragment: String,
+}
+
+/// Returns the end of an address that names a place in its document: a line from 1, or the page of a PDF, in the
+/// form that readers of PDF take.
+pub fn fragment(line: u32, place: Option<&Place>) -> String {
+    match place {
+        Some(place) if place.unit == PlaceUnit::Page => format!("page={}", place.first),
+        _ => line.to_string(),
+    }
 }
 
 /// The addresses of the documents, each looked for once.
@@ -47,7 +56,7 @@ impl Addresses {
         }
         for place in placed {
             if let Some(address) = self.of(&place.document, &corpus.folder) {
-                link(place.area, &format!("{address}#{}", place.line), buffer);
+                link(place.area, &format!("{address}#{}", place.fragment), buffer);
             }
         }
     }
@@ -230,6 +239,25 @@ mod tests {
         assert_eq!(drawn, [4], "the cells behind the link stay");
         let undrawn: Vec<u16> = buffer.diff(&before).iter().map(|(x, _, _)| *x).collect();
         assert!(undrawn.contains(&4), "{undrawn:?}");
+    }
+
+    #[test]
+    fn an_address_ends_with_the_line_or_the_page() {
+        let place = |unit| Place {
+            unit,
+            first: 37,
+            last: 38,
+            name: None,
+            member: None,
+        };
+        let cases = [
+            (None, "940"),
+            (Some(place(PlaceUnit::Page)), "page=37"),
+            (Some(place(PlaceUnit::Row)), "940"),
+        ];
+        for (place, expected) in cases {
+            assert_eq!(fragment(940, place.as_ref()), expected);
+        }
     }
 
     #[test]

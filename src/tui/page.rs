@@ -2,6 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
+use super::keys::Action;
 use super::text;
 use super::theme::Tone;
 use super::view::Scene;
@@ -62,10 +63,38 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// Writes wrapped text that belongs to an item, each row after the first by `hang` further in.
+    pub fn item_hanging(&mut self, item: Item, tone: Tone, indent: &str, hang: &str, words: &str) {
+        let room = self
+            .cells
+            .saturating_sub(text::width(indent) + text::width(hang));
+        for (at, range) in text::wrap(words, room).into_iter().enumerate() {
+            let hang = if at > 0 { hang } else { "" };
+            let words = self.span(tone, words[range].to_owned());
+            let indent = Span::raw(format!("{indent}{hang}"));
+            self.item(item, Line::from(vec![indent, words]));
+        }
+    }
+
     /// Writes an explanation below an empty row.
     pub fn remark(&mut self, words: &str) {
         self.gap();
         self.text(Tone::Quiet, REMARK_INDENT, words);
+    }
+
+    /// Writes a key with what it does, wrapped, indented as a remark.
+    pub fn hint(&mut self, action: Action, what: &str) {
+        let key = self.scene.keymap.sign(action);
+        let words = format!("{key} {what}");
+        let room = self.cells.saturating_sub(text::width(REMARK_INDENT));
+        for range in text::wrap(&words, room) {
+            let split = key.len().clamp(range.start, range.end);
+            self.line(Line::from(vec![
+                Span::raw(REMARK_INDENT),
+                self.span(Tone::Key, &words[range.start..split]),
+                self.span(Tone::Quiet, &words[split..range.end]),
+            ]));
+        }
     }
 
     /// Writes a row in one style, clipped to the width.

@@ -62,6 +62,8 @@ pub struct State {
     pub report: Option<IndexReport>,
     /// The documents that an update added, changed or removed, with the generation that it wrote.
     updated: Vec<(u64, String)>,
+    /// The generation from which on the updates are known.
+    known_from: u64,
     /// The document that was opened last.
     pub source: Option<Source>,
     pub sessions: Option<Sessions>,
@@ -107,7 +109,7 @@ impl State {
             SessionEvent::ModelLoaded { model, wall_ms } => {
                 self.model_ready(model, Some(*wall_ms));
             }
-            SessionEvent::CorpusOpened { corpus } => self.corpus = Some(text::corpus(corpus)),
+            SessionEvent::CorpusOpened { corpus } => self.corpus_opened(corpus),
             SessionEvent::IndexProgressed { progress } => {
                 self.indexing = Some(harmless_progress(progress));
             }
@@ -283,6 +285,19 @@ impl State {
         );
     }
 
+    fn corpus_opened(&mut self, corpus: &CorpusCard) {
+        let corpus = text::corpus(corpus);
+        let is_other = self
+            .corpus
+            .as_ref()
+            .is_none_or(|known| known.folder != corpus.folder);
+        if is_other {
+            self.known_from = corpus.generation;
+            self.updated.clear();
+        }
+        self.corpus = Some(corpus);
+    }
+
     fn index_finished(&mut self, report: &IndexReport) {
         let mut report = report.clone();
         report.corpus = text::corpus(&report.corpus);
@@ -294,9 +309,10 @@ impl State {
             file.path = one_line(&file.path);
             file.note = one_line(&file.note);
         }
-        // documents that were indexed by their words first are not newer than the answers found by them
-        let by_words = self.corpus.as_ref().filter(|corpus| corpus.words_only);
-        let generation = by_words.unwrap_or(&report.corpus).generation;
+        let generation = report.corpus.generation;
+        if report.changed + report.removed > report.updated.len() as u64 {
+            self.known_from = generation;
+        }
         let updated = report.updated.iter().cloned();
         self.updated.extend(updated.map(|path| (generation, path)));
         let too_many = self.updated.len().saturating_sub(MAX_UPDATED);
@@ -305,6 +321,16 @@ impl State {
         self.corpus = Some(report.corpus.clone());
         self.indexing = None;
         self.report = Some(report);
+    }
+
+    /// Returns whether a document may have changed after a generation of the index: an update changed it, or
+    /// the updates since then are not known.
+    #[must_use]
+    pub fn may_have_changed(&self, document: &str, generation: u64) -> bool {
+        let now = self.corpus.as_ref().map(|corpus| corpus.generation);
+        let mut later = self.updated.iter().filter(|(at, _)| *at > generation);
+        let is_known = generation >= self.known_from;
+        now != Some(generation) && (!is_known || later.any(|(_, path)| path == document))
     }
 
     /// Returns the documents in the context of a run that changed after it.
@@ -410,5 +436,69 @@ fn harmless_summary(run: &RunSummary) -> RunSummary {
         preset: one_line(&run.preset),
         answer: run.answer.as_deref().map(one_line),
         ..run.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished(generation: u64, changed: u64, updated: &[&str]) -> SessionEvent {
+        let corpus = opened(generation);
+        SessionEvent::IndexFinished {
+            report: IndexReport {
+                corpus,
+                added: 0,
+                changed,
+                unchanged: 0,
+                removed: 0,
+                updated: updated.iter().map(|path| (*path).to_owned()).collect(),
+                embedded: 0,
+                reused: 0,
+                neighbours: None,
+                skipped: Vec::new(),
+                noted: Vec::new(),
+                wall_ms: 1,
+            },
+        }
+    }
+
+    fn opened(generation: u64) -> CorpusCard {
+        CorpusCard {
+            folders: Vec::new(),
+            folder: "~/notes".to_owned(),
+            documents: 2,
+            chunks: 2,
+            generation,
+            read_only: false,
+            demo: false,
+            words_only: false,
+        }
+    }
+
+    #[test]
+    fn a_document_changes_with_the_update_that_names_it() {
+        let mut state = State::default();
+        state.apply_to_session(&SessionEvent::CorpusOpened { corpus: opened(3) });
+        state.apply_to_session(&finished(4, 1, &["a.md"]));
+        let cases = [
+            ("a.md", 4, false, "the run read the present index"),
+            ("a.md", 3, true, "it was changed since"),
+            ("b.md", 3, false, "another document was changed since"),
+            (
+                "b.md",
+                2,
+                true,
+                "the updates before the session are not known",
+            ),
+        ];
+        for (document, generation, expected, why) in cases {
+            let may = state.may_have_changed(document, generation);
+            assert_eq!(may, expected, "{why}");
+        }
+
+        // more were changed than the report names
+        state.apply_to_session(&finished(5, 9_000, &["c.md"]));
+        assert!(state.may_have_changed("b.md", 4));
     }
 }

@@ -25,7 +25,8 @@ impl Stop {
 /// The place that a stop is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// The question line, with the prepared question of this number in it. The tour moves on when it is asked.
+    /// The question line, with the prepared question of this number in it. The tour moves on when it is asked,
+    /// and the key of the tour asks it.
     Question(usize),
     Pane(Pane),
 }
@@ -69,7 +70,7 @@ pub const STOPS: &[Stop] = &[
     },
     Stop {
         place: Place::Question(2),
-        words: "The last question runs with refinement, which takes longer. Press {ask}, or continue without it.",
+        words: "The last question runs with refinement, which takes longer. Press {ask}.",
     },
     Stop {
         place: Place::Pane(Pane::Refinement),

@@ -82,13 +82,13 @@ impl Content {
     }
 
     /// Makes cells of the last row a link to a place in a document.
-    pub fn target(&mut self, cells: Range<usize>, document: &str, line: u32) {
+    pub fn target(&mut self, cells: Range<usize>, document: &str, fragment: String) {
         let cell = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
         if let Some(row) = self.rows.last_mut() {
             row.target = Some(Target {
                 cells: cell(cells.start)..cell(cells.end),
                 document: document.to_owned(),
-                line,
+                fragment,
             });
         }
     }
@@ -295,7 +295,7 @@ impl Window<'_> {
                 Placed {
                     area: cells.intersection(area),
                     document: target.document.clone(),
-                    line: target.line,
+                    fragment: target.fragment.clone(),
                 }
             })
             .collect()

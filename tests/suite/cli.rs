@@ -589,7 +589,7 @@ fn the_second_process_on_a_corpus_reads_and_does_not_write() {
     assert!(
         asked
             .stderr
-            .contains("another ragscope is writing this index"),
+            .contains("another ragscope has this index open"),
         "{}",
         asked.stderr
     );

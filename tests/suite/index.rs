@@ -14,6 +14,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use common::{Corpus, WordEmbedder, config, update};
+use ragscope::config::RetrieverKind;
 use ragscope::event::{Flow, IndexPhase, IndexReport, SessionEvent};
 use ragscope::index::{Index, IndexError, Update};
 
@@ -133,8 +134,8 @@ fn changed_settings_rebuild_what_depends_on_them() {
     small.chunker.overlap_tokens = 0;
     let cut = common::update_with(&mut index, &small, &mut WordEmbedder::new("one"));
     assert_eq!(
-        (cut.changed, cut.reused),
-        (2, 1),
+        (cut.changed, cut.unchanged, cut.reused),
+        (0, 2, 1),
         "the short document kept its chunk"
     );
     assert!(
@@ -145,7 +146,7 @@ fn changed_settings_rebuild_what_depends_on_them() {
     let mut other = WordEmbedder::new("two");
     let again = common::update_with(&mut index, &small, &mut other);
     assert_eq!(
-        (again.changed, again.reused, again.embedded),
+        (again.unchanged, again.reused, again.embedded),
         (2, 0, cut.corpus.chunks)
     );
     assert_eq!(
@@ -153,6 +154,32 @@ fn changed_settings_rebuild_what_depends_on_them() {
         cut.corpus.chunks,
         "no vector of another embedder is used"
     );
+}
+
+#[test]
+fn a_stop_while_words_are_read_keeps_what_is_read() {
+    let corpus = Corpus::new();
+    for i in 0..1600 {
+        corpus.write(&format!("{i:04}.md"), &format!("Note of subject {i}."));
+    }
+    let mut words = config();
+    words.retriever.kind = RetrieverKind::Bm25;
+    let mut embedder = WordEmbedder::new("one");
+    let mut index = corpus.open();
+    let mut stop_reading = |event: SessionEvent| match event {
+        SessionEvent::IndexProgressed { progress } if progress.phase == IndexPhase::Reading => {
+            Flow::Stop
+        }
+        _ => Flow::Continue,
+    };
+    let stopped = index.update(&words, &mut embedder, &common::counter(), &mut stop_reading);
+    assert_eq!(stopped.expect("an update"), Update::Interrupted);
+    let read = index.card().documents;
+    assert!((1024..1600).contains(&read), "{read}");
+
+    let report = common::update_with(&mut index, &words, &mut embedder);
+    assert_eq!(report.added, 1600 - read);
+    assert_eq!(report.corpus.documents, 1600);
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod stage;
 use std::path::Path;
 
 use ragscope::config::Charset;
-use ragscope::event::{CorpusCard, IndexReport, Record, SessionEvent};
+use ragscope::event::Record;
 use ragscope::trace::{Recorder, read_run};
 use ragscope::tui::App;
 use ragscope::tui::terminal::TerminalGuard;
@@ -143,37 +143,6 @@ fn a_panic_restores_the_terminal_and_is_reported() {
     terminal.wait_for("on purpose");
     let (_, left) = terminal.ended();
     assert_eq!(left, Left::CLEAN);
-}
-
-/// The vectors of what an answer found by its words alone are no change of its documents.
-#[test]
-fn a_document_has_changed_only_when_its_text_did() {
-    let of_generation = |generation: u64| CorpusCard {
-        generation,
-        words_only: generation == 3,
-        ..corpus()
-    };
-    let updated = |generation: u64| match report() {
-        SessionEvent::IndexFinished { report } => SessionEvent::IndexFinished {
-            report: IndexReport {
-                corpus: of_generation(generation),
-                updated: vec!["people/oakes.md".to_owned()],
-                ..report
-            },
-        },
-        other => other,
-    };
-    let mut screen = Screen::new();
-    screen
-        .session(SessionEvent::CorpusOpened {
-            corpus: of_generation(3),
-        })
-        .apply(&recorded())
-        .session(updated(4))
-        .hides("changed after this answer");
-    screen
-        .session(updated(5))
-        .shows("people/oakes.md changed after this answer");
 }
 
 #[test]

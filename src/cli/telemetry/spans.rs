@@ -23,6 +23,7 @@ use crate::event::{
     CallUsage, Citation, CorpusCard, ModelCard, ModelRole, Outcome, Record, Retrieval, RunEvent,
     RunUsage, Uncertainty,
 };
+use crate::story::words;
 
 const NAME: &str = "ragscope";
 /// Bytes of the identifiers of the protocol.
@@ -537,10 +538,7 @@ fn model_of(models: &[ModelCard], role: ModelRole) -> Option<&str> {
 fn places(citations: &[Citation]) -> Vec<String> {
     let mut places: Vec<String> = Vec::new();
     for citation in citations {
-        let place = format!(
-            "{}:{}-{}",
-            citation.file, citation.first_line, citation.last_line
-        );
+        let place = words::citation_location(citation);
         if !places.contains(&place) {
             places.push(place);
         }

@@ -28,6 +28,19 @@ struct SourceSentence {
     words: HashSet<String>,
 }
 
+impl SourceSentence {
+    /// Returns the citation of a passage with this sentence of it.
+    fn cited_of(&self, passage: Citation) -> Citation {
+        Citation {
+            first_line: self.lines[0],
+            last_line: self.lines[1],
+            place: self.place.clone(),
+            quote: Some(self.text.clone()),
+            ..passage
+        }
+    }
+}
+
 impl Supports {
     /// Splits the passages into sentences.
     pub fn of(passages: &Passages) -> Self {
@@ -78,9 +91,10 @@ impl Supports {
             .position(|passage| passage.label == label)?;
         let sources = self.sources.iter().filter(|source| source.passage == at);
         let best = self.best(&unmarked(sentence), sources);
-        Some(Citation {
-            quote: best.map(|(_, source)| source.text.clone()),
-            ..self.passages[at].clone()
+        let passage = self.passages[at].clone();
+        Some(match best {
+            Some((_, source)) => source.cited_of(passage),
+            None => passage,
         })
     }
 
@@ -88,12 +102,8 @@ impl Supports {
         let (share, source) = self.best(sentence, self.sources.iter())?;
         let passage = self.passages.get(source.passage)?.clone();
         Some(Citation {
-            first_line: source.lines[0],
-            last_line: source.lines[1],
-            place: source.place.clone(),
-            quote: Some(source.text.clone()),
             evidence: Evidence::Overlap { share },
-            ..passage
+            ..source.cited_of(passage)
         })
     }
 
@@ -129,6 +139,8 @@ fn citation(label: u32, hit: &Hit) -> Citation {
     Citation {
         label,
         chunk: hit.chunk.id,
+        chunk_lines: Some(hit.chunk.lines),
+        chunk_place: hit.chunk.place(hit.chunk.lines),
         file: hit.chunk.document.clone(),
         first_line: hit.chunk.lines[0],
         last_line: hit.chunk.lines[1],
@@ -230,8 +242,9 @@ mod tests {
         let supports = Supports::of(&passages);
         /// Label, first and last line of each expected citation.
         type Cited = &'static [(u32, u32, u32)];
-        let cases: [(&str, Cited); 5] = [
+        let cases: [(&str, Cited); 6] = [
             ("Tam Reeve came from Lorby [1].", &[(1, 3, 4)]),
+            ("Mira Oakes lives in Lorby [1].", &[(1, 3, 3)]),
             ("Both say so [1, 2].", &[(1, 3, 4), (2, 7, 9)]),
             ("Tam Reeve was born in Aldmouth.", &[(2, 7, 8)]),
             ("The moon is made of cheese.", &[]),

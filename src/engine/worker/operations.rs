@@ -48,6 +48,8 @@ pub struct Worker {
     are_vectors_due: bool,
     /// The report of the words that were indexed before their vectors.
     words_report: Option<IndexReport>,
+    /// Documents that were read for their words before a question interrupted that.
+    words_read: u64,
 }
 
 impl Worker {
@@ -64,6 +66,7 @@ impl Worker {
             folders: Vec::new(),
             are_vectors_due: false,
             words_report: None,
+            words_read: 0,
         }
     }
 
@@ -105,6 +108,7 @@ impl Worker {
         // dropped first: it holds the writers' locks
         self.index = None;
         self.words_report = None;
+        self.words_read = 0;
 
         let indexes = self.paths.indexes();
         let settings = self.layers.with(&self.index_overrides)?.config()?.index;
@@ -169,8 +173,11 @@ impl Worker {
             Update::Finished(mut report) => {
                 self.are_vectors_due = false;
                 if let Some(of_words) = self.words_report.take() {
-                    count_words(&mut report, of_words);
+                    count_words(&mut report, &of_words);
                 }
+                let read = std::mem::take(&mut self.words_read).min(report.unchanged);
+                report.unchanged -= read;
+                report.added += read;
                 let _ = emit(SessionEvent::IndexFinished {
                     report: (*report).clone(),
                 });
@@ -199,6 +206,7 @@ impl Worker {
             return Ok(true);
         }
 
+        let before = index.card().documents;
         config.retriever.kind = RetrieverKind::Bm25;
         let session = &mut self.session;
         let mut emit = |event| publish(session.record(event));
@@ -207,7 +215,11 @@ impl Worker {
             embedder => embedder?,
         };
         match index.update(&config, &mut **model, counter, &mut emit)? {
-            Update::Interrupted => Ok(false),
+            Update::Interrupted => {
+                let read = index.card().documents;
+                self.words_read += read.saturating_sub(before);
+                Ok(false)
+            }
             Update::Finished(report) => {
                 let corpus = report.corpus.clone();
                 self.words_report = Some(*report);
@@ -628,15 +640,12 @@ impl Worker {
 }
 
 /// Counts the documents whose words were indexed before their vectors as what they were then.
-fn count_words(report: &mut IndexReport, of_words: IndexReport) {
+fn count_words(report: &mut IndexReport, of_words: &IndexReport) {
     let known = of_words.added + of_words.changed;
     report.unchanged = report.unchanged.saturating_sub(known);
     report.added += of_words.added;
     report.changed += of_words.changed;
     report.removed += of_words.removed;
-    if report.updated.is_empty() {
-        report.updated = of_words.updated;
-    }
 }
 
 /// Returns the warning that an answer comes without documents, and why.

@@ -321,14 +321,14 @@ impl App {
         }
     }
 
-    /// Opens the input of the folders to open, filled with the open ones.
+    /// Opens the input of the folders to open, filled with the open ones, which typing replaces.
     pub(super) fn open_folder(&mut self) {
         if self.ui.player.is_some() {
             self.refuse("a replay has no folder");
         } else if self.has_engine() {
             let corpus = self.state.corpus.as_ref();
             let folder = corpus.map_or("", |corpus| &corpus.folder);
-            self.ui.field = Some(Field::new(Purpose::Folder, folder));
+            self.ui.field = Some(Field::selected(Purpose::Folder, folder));
         }
     }
 

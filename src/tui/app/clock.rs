@@ -16,7 +16,7 @@ impl App {
         self.ui.clock += elapsed;
         let now = self.ui.clock;
         self.ui.work.since = match self.ui.work.since {
-            _ if !self.is_busy() => None,
+            _ if !self.is_awaited() => None,
             None => Some(now),
             since => since,
         };
@@ -40,7 +40,7 @@ impl App {
         let second = match self.elapsed() {
             Some(elapsed) => Some(SECOND - Duration::from_nanos(elapsed.subsec_nanos().into())),
             // the work has begun since the clock was set
-            None => self.is_busy().then_some(Duration::ZERO),
+            None => self.is_awaited().then_some(Duration::ZERO),
         };
         let notice = self.ui.notice.as_ref();
         let age = notice.map(|notice| self.ui.clock.saturating_sub(notice.since));
@@ -48,11 +48,12 @@ impl App {
         second.into_iter().chain(goes).min()
     }
 
-    /// Returns whether the engine works on something that the user waits for.
-    pub(super) fn is_busy(&self) -> bool {
+    /// Returns whether the engine works on what the user asked for. Models and index, which it prepares by
+    /// itself, show how far they are instead of their time.
+    fn is_awaited(&self) -> bool {
         let overlay = self.overlay.as_ref();
         let is_waiting = overlay.is_some_and(|open| open.view.is_waiting(&self.state));
-        self.ui.work.is_running() || self.is_preparing() || is_waiting
+        self.ui.work.is_running() || is_waiting
     }
 
     /// Returns whether models are being loaded, or a folder is indexed or linked.

@@ -96,10 +96,11 @@ impl App {
             &options.paths.config.join("themes"),
             depth,
         )?;
-        let keymap = Keymap::load(&options.paths.keymap_file())?;
+        let mut keymap = Keymap::load(&options.paths.keymap_file())?;
         let ui = Ui::new(&options);
         let screen = &options.config.screen;
         let is_ascii = ascii::is_wanted(screen.charset, options.has_plain_locale);
+        keymap.show_in_ascii(is_ascii);
         let has_hyperlinks = hyperlinks::are_wanted(screen.hyperlinks, options.has_hyperlinks);
         let mut app = Self {
             state: State::default(),

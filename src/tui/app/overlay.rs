@@ -361,6 +361,7 @@ impl App {
             "screen.theme" => self.dress(&screen.theme),
             "screen.charset" => {
                 self.is_ascii = ascii::is_wanted(screen.charset, self.options.has_plain_locale);
+                self.keymap.show_in_ascii(self.is_ascii);
             }
             "screen.hyperlinks" => {
                 self.has_hyperlinks =

@@ -6,8 +6,18 @@ use crate::tui::tour::{Place, STOPS};
 use super::App;
 
 impl App {
-    /// Begins the tour, or goes to its next stop; behind the last one the tour is over.
+    /// Begins the tour, or continues it: at a stop with a question that is not asked yet, it asks it.
     pub(super) fn tour(&mut self) {
+        let is_asked = self.ui.question.typed().trim().is_empty();
+        if self.is_tour_at_question() && !is_asked {
+            self.ask();
+        } else {
+            self.next_stop();
+        }
+    }
+
+    /// Goes to the next stop, the first where the tour is not on; behind the last one it is over.
+    fn next_stop(&mut self) {
         if !self.has_engine() {
             return;
         }
@@ -47,9 +57,13 @@ impl App {
 
     /// Continues when the question of the stop is asked.
     pub(super) fn tour_question_asked(&mut self) {
-        let place = self.ui.tour.and_then(|stop| STOPS.get(stop));
-        if place.is_some_and(|stop| matches!(stop.place, Place::Question(_))) {
-            self.tour();
+        if self.is_tour_at_question() {
+            self.next_stop();
         }
+    }
+
+    fn is_tour_at_question(&self) -> bool {
+        let stop = self.ui.tour.and_then(|stop| STOPS.get(stop));
+        stop.is_some_and(|stop| matches!(stop.place, Place::Question(_)))
     }
 }

@@ -11,6 +11,8 @@ use crate::event::Problem;
 #[derive(Debug, Clone)]
 pub struct Keymap {
     keys: BTreeMap<Action, Vec<Key>>,
+    /// Whether keys are shown without signs that ASCII lacks: `down` in place of an arrow.
+    is_ascii: bool,
 }
 
 impl Keymap {
@@ -28,7 +30,15 @@ impl Keymap {
             });
             keys.insert(*action, parsed.collect::<Result<_, Problem>>()?);
         }
-        Ok(Self { keys })
+        Ok(Self {
+            keys,
+            is_ascii: false,
+        })
+    }
+
+    /// Shows keys in ASCII alone, or with arrows.
+    pub fn show_in_ascii(&mut self, is_ascii: bool) {
+        self.is_ascii = is_ascii;
     }
 
     /// The built-in keys, with those of the user's file instead for the actions that it names. No file, no change.
@@ -115,16 +125,25 @@ impl Keymap {
     pub fn sign(&self, action: Action) -> String {
         self.keys(action)
             .first()
-            .map_or(String::new(), |key| key.sign())
+            .map_or(String::new(), |key| self.sign_of(*key))
     }
 
     /// All keys of an action as help shows them.
     pub fn signs(&self, action: Action) -> String {
         self.keys(action)
             .iter()
-            .map(|key| key.sign())
+            .map(|key| self.sign_of(*key))
             .collect::<Vec<_>>()
             .join(" ")
+    }
+
+    fn sign_of(&self, key: Key) -> String {
+        let sign = key.sign();
+        if self.is_ascii && !sign.is_ascii() {
+            key.to_string()
+        } else {
+            sign
+        }
     }
 }
 
@@ -142,6 +161,15 @@ mod tests {
 
     fn keymap(text: &str) -> Result<Keymap, Problem> {
         Keymap::built_in()?.with(text, "keymap.toml")
+    }
+
+    #[test]
+    fn arrows_are_named_in_ascii() {
+        let mut keymap = Keymap::built_in().expect("keys");
+        assert_eq!(keymap.sign(Action::HistoryForward), "↓");
+        keymap.show_in_ascii(true);
+        assert_eq!(keymap.sign(Action::HistoryForward), "down");
+        assert_eq!(keymap.sign(Action::Palette), "^P");
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct Models {
     pulled: Option<String>,
     /// The row that is to be selected.
     wanted: Option<usize>,
+    /// Whether the list has come once: a later one keeps the selection.
+    is_listed: bool,
 }
 
 /// A row that can be chosen.
@@ -102,8 +104,13 @@ impl View for Models {
                 Reaction::Redraw
             }
             Event::Session(SessionEvent::ModelsListed { .. }) => {
+                let was_listed = std::mem::replace(&mut self.is_listed, true);
                 let Some(pulled) = self.pulled.take() else {
-                    return Reaction::SelectFirst;
+                    return if was_listed {
+                        Reaction::Redraw
+                    } else {
+                        Reaction::SelectFirst
+                    };
                 };
                 let list = state.model_list.as_ref();
                 self.wanted =

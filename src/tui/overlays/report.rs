@@ -104,9 +104,16 @@ fn skipped_rows(page: &mut Page<'_>, report: &IndexReport) {
         let files = text::counted(report.skipped.len() as u64, "file");
         page.line(page.span(Tone::Strong, format!("  {files} skipped")));
     }
+    let path_cells = cells_of(page, report.skipped.iter().map(|file| file.path.as_str()));
     for file in &report.skipped {
         let sign = page.span(Tone::Warning, "  ✗ ");
-        file_row(page, sign, &file.path, &file.reason);
+        file_rows(
+            page,
+            sign,
+            &text::clip_start(&file.path, path_cells),
+            path_cells,
+            &file.reason,
+        );
     }
 
     if !report.noted.is_empty() {
@@ -114,20 +121,41 @@ fn skipped_rows(page: &mut Page<'_>, report: &IndexReport) {
         page.gap();
         page.line(page.span(Tone::Strong, format!("  {files} read with a remark")));
     }
+    let path_cells = cells_of(page, report.noted.iter().map(|file| file.path.as_str()));
     for file in &report.noted {
         let sign = page.span(Tone::Quiet, "  · ");
-        file_row(page, sign, &file.path, &file.note);
+        file_rows(
+            page,
+            sign,
+            &text::clip_start(&file.path, path_cells),
+            path_cells,
+            &file.note,
+        );
     }
 }
 
-fn file_row(page: &mut Page<'_>, sign: Span<'static>, path: &str, remark: &str) {
-    let path_cells = (page.cells / 2).min(56);
-    let remark_cells = page.cells.saturating_sub(path_cells + 6);
-    let path = text::clip_start(path, path_cells);
-    let remark = text::clip(remark, remark_cells);
-    page.line(Line::from(vec![
-        sign,
-        page.span(Tone::Text, text::left(&path, path_cells)),
-        page.span(Tone::Quiet, format!("  {remark}")),
-    ]));
+/// Returns the cells of a column of paths: those of the longest, at most half of the page.
+fn cells_of<'a>(page: &Page<'_>, paths: impl Iterator<Item = &'a str>) -> usize {
+    let longest = paths.map(text::width).max().unwrap_or(0);
+    longest.min(page.cells / 2)
+}
+
+/// Writes a file with its remark, which is wrapped beside it.
+fn file_rows(
+    page: &mut Page<'_>,
+    sign: Span<'static>,
+    path: &str,
+    path_cells: usize,
+    remark: &str,
+) {
+    let remark_cells = page.cells.saturating_sub(path_cells + 7);
+    let mut start = vec![sign, page.span(Tone::Text, text::left(path, path_cells))];
+    let indent = Span::raw(" ".repeat(path_cells + 4));
+    for range in text::wrap(remark, remark_cells) {
+        start.push(page.span(Tone::Quiet, format!("  {}", &remark[range])));
+        page.line(Line::from(std::mem::replace(
+            &mut start,
+            vec![indent.clone()],
+        )));
+    }
 }

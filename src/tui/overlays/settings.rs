@@ -217,12 +217,8 @@ fn setting_rows(page: &mut Page<'_>, scroll: &Scroll, row: usize, setting: &Sett
     page.item_text(item, Tone::Quiet, "      ", &setting.doc());
     for (name, doc) in explained_choices(page.scene, setting) {
         let mark = if name == value { '▸' } else { ' ' };
-        page.item_text(
-            item,
-            Tone::Quiet,
-            "      ",
-            &format!("{mark} {name}: {doc}"),
-        );
+        let words = format!("{mark} {name}: {doc}");
+        page.item_hanging(item, Tone::Quiet, "      ", "  ", &words);
     }
 }
 

@@ -88,9 +88,11 @@ impl Source {
 
     /// Takes the document, if it is the requested one.
     fn opened(&mut self, state: &State) {
-        // the lines may have moved when the folder was indexed again after the run
-        let generation = state.corpus.as_ref().map(|corpus| corpus.generation);
-        let has_moved = self.generation != generation;
+        // the lines may have moved when the document was indexed again after the run
+        let has_moved = match self.generation {
+            Some(generation) => state.may_have_changed(&self.passage.document, generation),
+            None => state.corpus.is_some(),
+        };
 
         self.document = state.source.clone().map(|source| Document {
             changed: source.changed || has_moved,

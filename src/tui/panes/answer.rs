@@ -8,6 +8,7 @@ use ratatui::text::{Line, Span};
 use crate::event::{Citation, CorpusCard, Decision, Evidence, Outcome};
 use crate::story::words::{self, LOST, measure};
 use crate::story::{Run, Step};
+use crate::tui::hyperlinks::fragment;
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
@@ -214,8 +215,8 @@ impl Sentence<'_> {
                 };
                 let (line, location) = citation_row(page, citation);
                 page.item(item, line);
-                page.content
-                    .target(location, &citation.file, citation.first_line);
+                let fragment = fragment(citation.first_line, citation.place.as_ref());
+                page.content.target(location, &citation.file, fragment);
             }
         }
     }
@@ -446,10 +447,18 @@ fn without_documents_row(page: &mut Page<'_>, run: &Run) {
     let now = page.scene.state.corpus.as_ref();
     let is_indexed = run.corpus.as_ref().is_some_and(CorpusCard::is_indexed);
     let words = if run.is_by_words_alone() {
+        let read = run.corpus.as_ref().map_or(0, |corpus| corpus.documents);
+        let files = text::counted(read, "file");
         if now.is_some_and(|now| !now.words_only) {
-            format!("found by words alone: the vectors are ready now, {again} asks again")
+            format!(
+                "found by words alone in {files}: the vectors are ready now, {again} asks again"
+            )
+        } else if now.is_some_and(|now| now.documents > read) {
+            format!(
+                "found by words alone in {files}: more have been read since, {again} asks again"
+            )
         } else {
-            "found by words alone: the vectors are still being computed".to_owned()
+            format!("found by words alone in the {files} read so far, without vectors yet")
         }
     } else if !run.lacks_documents() {
         return;

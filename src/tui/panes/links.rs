@@ -22,6 +22,11 @@ const CHUNKS_SHOWN: usize = 4;
 /// Cells of a link matrix beside its map: the lines of the chunk.
 const GUTTER: usize = 12;
 
+/// Minimum cells of a chunk's text beside its location.
+const MIN_TEXT: usize = 20;
+/// The indent of a sentence below its shares.
+const SENTENCE_INDENT: &str = "      ";
+
 /// Cells of a matrix of attention: the name of a sentence, and a share with its sign.
 const SENTENCE: usize = 6;
 const MATRIX_CELL: usize = 9;
@@ -99,14 +104,14 @@ fn linked_rows(page: &mut Page<'_>, run: &Run) {
         document,
     };
     let chosen = &document.chunks[at];
-    page.line(linked.row(page, chosen, " "));
+    linked.rows(page, chosen, " ");
     for link in &chosen.links {
         let other = (link.to as usize)
             .checked_sub(document.first as usize)
             .and_then(|at| document.chunks.get(at));
         if let Some(other) = other {
             let weight = format!("   {} ", words::score(link.weight, 2));
-            page.line(linked.row(page, other, &weight));
+            linked.rows(page, other, &weight);
         }
     }
     page.gap();
@@ -159,8 +164,8 @@ struct Linked<'a> {
 }
 
 impl Linked<'_> {
-    /// Returns `[2] people.md:12  its text`.
-    fn row(&self, page: &Page<'_>, chunk: &LinkedChunk, before: &str) -> Line<'static> {
+    /// Writes `[2] people.md:12  its text`; the text below the location where there is little room beside it.
+    fn rows(&self, page: &mut Page<'_>, chunk: &LinkedChunk, before: &str) {
         let label = self
             .lookup
             .label(chunk.chunk)
@@ -169,14 +174,20 @@ impl Linked<'_> {
 
         let mut line = Line::from(page.span(Tone::Strong, before));
         line.push_span(page.span(Tone::Citation, label));
-        line.push_span(page.span(
-            Tone::Text,
-            text::clip_start(&location, page.cells / 2).into_owned(),
-        ));
-        let room = page.cells.saturating_sub(line.width() + 3);
+        let indent = line.width();
+        let location = text::clip_start(&location, page.cells.saturating_sub(indent)).into_owned();
+        line.push_span(page.span(Tone::Text, location));
+
         let words = text_of(self.run, chunk.chunk).unwrap_or_default();
-        line.push_span(page.span(Tone::Quiet, format!("  {}", text::clip(&words, room))));
-        line
+        let beside = page.cells.saturating_sub(line.width() + 3);
+        if beside >= MIN_TEXT {
+            let words = text::clip(&words, beside);
+            line.push_span(page.span(Tone::Quiet, format!("  {words}")));
+            page.line(line);
+        } else {
+            page.line(line);
+            page.clipped(Tone::Quiet, &format!("{}{words}", " ".repeat(indent)));
+        }
     }
 }
 
@@ -289,7 +300,7 @@ fn attention_rows(page: &mut Page<'_>, run: &Run) {
         attention_matrix(page, run, &attended);
     } else {
         for (row, step) in attended {
-            page.item(Item { row, part: 0 }, attention_row(page, step));
+            attention_rows_of(page, row, step);
         }
     }
     page.remark(
@@ -303,13 +314,10 @@ fn offer_rows(page: &mut Page<'_>) {
         "The attention of each sentence to its chunks was not read: it makes an answer slower where the generator \
          runs on a GPU, and needs a second context in its memory.",
     );
-    let mut line = Line::from("   ");
-    let hint = page.scene.hint(
+    page.hint(
         Action::ReadAttention,
         "asks again and reads it, from now on",
     );
-    line.spans.extend(hint);
-    page.line(line);
 }
 
 /// Writes the attention of each sentence to each chunk as a heat map, then what the numbers of the chunks
@@ -352,6 +360,20 @@ fn attention_matrix(page: &mut Page<'_>, run: &Run, attended: &[(usize, &Step)])
     }
 }
 
+/// Writes the shares of a sentence's chunks, and the sentence beside them or, where it does not fit, below.
+fn attention_rows_of(page: &mut Page<'_>, row: usize, step: &Step) {
+    let item = Item { row, part: 0 };
+    let mut line = attention_row(page, step);
+    let sentence = text::one_line(step.text.trim());
+    if line.width() + text::width(&sentence) <= page.cells {
+        line.push_span(page.span(Tone::Quiet, sentence));
+        page.item(item, line);
+    } else {
+        page.item(item, line);
+        page.item_text(item, Tone::Quiet, SENTENCE_INDENT, &sentence);
+    }
+}
+
 fn attention_row(page: &Page<'_>, step: &Step) -> Line<'static> {
     let name = format!("s{}", step.step);
     let mut line = Line::from(page.span(Tone::Strong, format!(" {name:<4}")));
@@ -361,8 +383,5 @@ fn attention_row(page: &Page<'_>, step: &Step) -> Line<'static> {
         let share = format!("[{}] {:.2}  ", attended.label, attended.share);
         line.push_span(page.span(tone, share));
     }
-
-    let room = page.cells.saturating_sub(line.width());
-    line.push_span(page.span(Tone::Quiet, text::clip(&step.text, room).into_owned()));
     line
 }

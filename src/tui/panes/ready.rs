@@ -187,7 +187,7 @@ fn next_step(scene: &Scene<'_>) -> String {
             sign(Action::OpenFolder)
         ),
         Some(corpus) if corpus.documents == 0 => {
-            "The folder is being indexed for the first time. Answers will not use it until indexing finishes.".to_owned()
+            "The folder is being read for the first time. Ask at once: a question finds what has been read by its words, and by meaning when all is indexed.".to_owned()
         }
         Some(corpus) if corpus.folders.is_empty() => {
             "Ask something about this folder, and press enter.".to_owned()
@@ -222,8 +222,5 @@ fn suggestion_rows(page: &mut Page<'_>) {
     }
 
     page.gap();
-    let tour = scene.hint(Action::Tour, "shows you around in two minutes");
-    let mut line = Line::from("   ");
-    line.spans.extend(tour);
-    page.line(line);
+    page.hint(Action::Tour, "shows you around in two minutes");
 }

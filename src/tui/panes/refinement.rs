@@ -153,12 +153,7 @@ fn nothing_measured(scene: &Scene<'_>) -> String {
 /// Offers to measure the context of a run that did not.
 fn offer_rows(page: &mut Page<'_>) {
     page.gap();
-    let mut line = Line::from("   ");
-    let hint = page
-        .scene
-        .hint(Action::MeasureContext, "measures this context now");
-    line.spans.extend(hint);
-    page.line(line);
+    page.hint(Action::MeasureContext, "measures this context now");
     let what = "It asks again: each chunk is rephrased, and an answer that changes shows that the model did not \
                 understand it.";
     page.text(Tone::Quiet, "   ", what);
@@ -190,15 +185,13 @@ fn rechunked_rows(page: &mut Page<'_>, run: &Run) {
         chunks += u64::from(document.chunks);
         sentences += u64::from(document.sentences);
     }
-    page.clipped(
-        Tone::Quiet,
-        &format!(
-            " ✂ {} re-chunked by meaning: {}, {}",
-            text::counted(documents, "document"),
-            text::counted(sentences, "sentence"),
-            text::counted(chunks, "chunk")
-        ),
+    let words = format!(
+        "✂ {} re-chunked by meaning: {}, {}",
+        text::counted(documents, "document"),
+        text::counted(sentences, "sentence"),
+        text::counted(chunks, "chunk")
     );
+    page.text(Tone::Quiet, " ", &words);
 
     for document in rechunked {
         if let Some(error) = &document.error {
@@ -228,7 +221,7 @@ impl RoundRows<'_> {
             }
         }
         if let Some((sufficient, probability)) = self.round.evaluated {
-            page.item(head, evaluated_row(page, sufficient, probability));
+            evaluated_rows(page, head, sufficient, probability);
         }
         if selected == Some(head) {
             self.head_details(page);
@@ -520,7 +513,7 @@ fn origin(origin: ContextOrigin) -> &'static str {
     }
 }
 
-fn evaluated_row(page: &Page<'_>, sufficient: bool, probability: Option<f32>) -> Line<'static> {
+fn evaluated_rows(page: &mut Page<'_>, head: Item, sufficient: bool, probability: Option<f32>) {
     let tone = if sufficient {
         Tone::Good
     } else {
@@ -532,12 +525,7 @@ fn evaluated_row(page: &Page<'_>, sufficient: bool, probability: Option<f32>) ->
         None => "✗ too long to ask whether it is sufficient",
     };
     let probability = probability.map_or(String::new(), |yes| format!("  {yes:.2}"));
-    let judgement = text::clip(judgement, page.cells.saturating_sub(13)).into_owned();
-    Line::from(vec![
-        Span::raw("   "),
-        page.span(tone, judgement),
-        page.span(Tone::Quiet, probability),
-    ])
+    page.item_text(head, tone, "   ", &format!("{judgement}{probability}"));
 }
 
 /// The location of a chunk, as wide as its column.
@@ -605,8 +593,11 @@ fn matrix(
     }
 
     let key = "██ the same  ▒▒ one entails the other  ·· neither";
-    let key = text::clip(key, page.cells.saturating_sub(3));
-    lines.push(Line::from(page.span(Tone::Quiet, format!("  {key}"))));
+    for range in text::wrap(key, page.cells.saturating_sub(3)) {
+        lines.push(Line::from(
+            page.span(Tone::Quiet, format!("  {}", &key[range])),
+        ));
+    }
     lines
 }
 

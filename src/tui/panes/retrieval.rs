@@ -4,6 +4,7 @@ use crate::config::{Location, RetrieverKind};
 use crate::event::{ChunkText, Context, Fusion, Hit, Ranked, Retrieval as Retrieved, WordOrigin};
 use crate::story::words::{self, LOST};
 use crate::story::{Lookup, Run};
+use crate::tui::hyperlinks::fragment;
 use crate::tui::keys::Action;
 use crate::tui::pane::Pane;
 use crate::tui::text;
@@ -17,8 +18,6 @@ use super::{funnel, role_off};
 /// excluded one.
 const GUTTER: usize = 6;
 const BAR: usize = 6;
-/// Minimum cells of the reason why a hit was dropped.
-const REASON: usize = 14;
 /// Minimum cells of the text of a hit, and of the gap before it.
 const MIN_TEXT: usize = 20;
 const TEXT_GAP: usize = 2;
@@ -144,8 +143,6 @@ struct Columns {
     /// True when a dropped hit has both its bar and the reason; a narrow table has one or the other.
     has_both: bool,
     location: usize,
-    /// Cells of the reasons, which the text follows.
-    reason: usize,
     /// Cells of the text of each hit; 0 for no text.
     text: usize,
 }
@@ -157,12 +154,12 @@ impl Columns {
         let has_both = cells >= 90;
         let bar = if has_both { BAR + 2 } else { 0 };
 
+        let reason = reason_cells(run);
         let mut columns = Self {
             cells,
             ranks,
             has_both,
-            location: cells.saturating_sub(GUTTER + numbers + bar + REASON + 1),
-            reason: REASON,
+            location: cells.saturating_sub(GUTTER + numbers + bar + reason + 1),
             text: 0,
         };
         if has_both {
@@ -176,28 +173,14 @@ impl Columns {
         self.cells.saturating_sub(self.text + 1)
     }
 
-    /// Gives locations and reasons the cells that they need; what is left goes to the texts of the hits, or to
-    /// the locations when it is too little for them.
+    /// Gives locations the cells that they need; what is left goes to the texts of the hits, or to the
+    /// locations when it is too little for them.
     fn fit(&mut self, run: &Run) {
-        let hits = run
-            .lookups
-            .iter()
-            .flat_map(|lookup| lookup.hits().iter().map(move |hit| (lookup, &hit.chunk)));
-        let mut location = 0;
-        let mut reason = 0;
-        for (lookup, chunk) in hits {
-            location = location.max(text::width(&words::chunk_location(chunk)));
-            if let Some(dropped) = lookup.dropped(chunk.id) {
-                reason = reason.max(2 + text::width(&words::drop_reason(dropped, lookup)));
-            }
-        }
-
-        let location = location.min(self.cells / 3);
-        let available = self.location + self.reason;
-        let Some(left) = available.checked_sub(location + reason) else {
+        let widths = hits(run).map(|(_, chunk)| text::width(&words::chunk_location(chunk)));
+        let location = widths.max().unwrap_or(0).min(self.cells / 3);
+        let Some(left) = self.location.checked_sub(location) else {
             return;
         };
-        self.reason = reason;
         if left >= TEXT_GAP + MIN_TEXT {
             self.location = location;
             self.text = left - TEXT_GAP;
@@ -205,6 +188,22 @@ impl Columns {
             self.location = location + left;
         }
     }
+}
+
+/// Returns the chunks of all lookups of a run, each with its lookup.
+fn hits(run: &Run) -> impl Iterator<Item = (&Lookup, &ChunkText)> {
+    run.lookups
+        .iter()
+        .flat_map(|lookup| lookup.hits().iter().map(move |hit| (lookup, &hit.chunk)))
+}
+
+/// Returns the cells of the longest reason of a run, with the gap in front of it.
+fn reason_cells(run: &Run) -> usize {
+    let reasons = hits(run).filter_map(|(lookup, chunk)| {
+        let reason = words::drop_reason(lookup.dropped(chunk.id)?, lookup);
+        Some(2 + text::width(&reason))
+    });
+    reasons.max().unwrap_or(0).max(BAR + 2)
 }
 
 /// The mark of a chunk that the user pinned or excluded.
@@ -365,9 +364,13 @@ impl LookupRows<'_> {
         // the texts that the context is chosen from come first
         let found = self.lookup.found.min(hits.len());
         let has_merged = found < hits.len();
-        for at in (found..hits.len()).chain(0..found) {
+        let mut merged: Vec<usize> = (found..hits.len()).collect();
+        let label = |at: &usize| self.lookup.label(hits[*at].chunk.id);
+        merged.sort_by_key(|at| label(at).unwrap_or(u32::MAX));
+        let first_merged = merged.first().copied();
+        for at in merged.into_iter().chain(0..found) {
             let hit = &hits[at];
-            if at == found {
+            if Some(at) == first_merged {
                 content.line(scene.span(Tone::Quiet, " merged with linked chunks:"));
             } else if at == 0 && has_merged {
                 content.line(scene.span(Tone::Quiet, " as retrieved:"));
@@ -380,7 +383,9 @@ impl LookupRows<'_> {
             let is_selected = scene.ui.scroll(Pane::Retrieval).selected == Some(item);
             content.item(item, self.hit_row(hit, best, pinning));
             let location = GUTTER..GUTTER + text::width(&self.shown_location(&hit.chunk));
-            content.target(location, &hit.chunk.document, hit.chunk.lines[0]);
+            let place = hit.chunk.place(hit.chunk.lines);
+            let fragment = fragment(hit.chunk.lines[0], place.as_ref());
+            content.target(location, &hit.chunk.document, fragment);
             if is_selected {
                 self.detail_rows(hit, item, pinning, content);
             } else if scene.ui.panes.zoomed {

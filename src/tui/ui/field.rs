@@ -1,5 +1,6 @@
 //! A line of text being typed, with its purpose.
 
+use ratatui::style::{Modifier, Style};
 use ratatui_textarea::{CursorMove, TextArea};
 
 /// A line of text being typed.
@@ -37,6 +38,16 @@ impl Field {
             text: line(text),
             error: None,
         }
+    }
+
+    /// Creates a field that contains a text, all of it selected: what is typed replaces it.
+    pub fn selected(purpose: Purpose, text: &str) -> Self {
+        let mut field = Self::new(purpose, text);
+        field
+            .text
+            .set_selection_style(Style::default().add_modifier(Modifier::REVERSED));
+        field.text.select_all();
+        field
     }
 
     /// Returns the line as typed.

@@ -358,7 +358,7 @@ fn members_of_archives() {
             "three ropes",
             "notes.tar.gz/notes.tar/docs/a.txt:3",
         ),
-        ("log.txt.gz", "third", "log.txt.gz/log.txt:3"),
+        ("log.txt.gz", "third", "log.txt.gz:3"),
         ("plain.tar", "Sails", "plain.tar/b.md:3"),
     ];
     for (path, words, expected) in cases {

@@ -203,7 +203,7 @@ fn work_that_no_generation_uses_yet_is_reused() {
     let report = common::update_with(&mut corpus.open(), &small, &mut embedder);
     assert_eq!(report.embedded + kept, report.corpus.chunks);
     assert_eq!(
-        update(&mut corpus.open(), &mut embedder).changed,
+        update(&mut corpus.open(), &mut embedder).unchanged,
         20,
         "back to the default chunks"
     );

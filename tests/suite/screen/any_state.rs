@@ -78,6 +78,8 @@ fn hostile(text: &str) -> Screen {
                 citations.push(Citation {
                     label: 7,
                     chunk: 0,
+                    chunk_lines: Some([0, 7]),
+                    chunk_place: None,
                     file: words("c"),
                     first_line: 0,
                     last_line: u32::MAX,

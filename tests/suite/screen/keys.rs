@@ -1,6 +1,7 @@
 //! Keys, the mouse and pasting do what they say.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crossterm::event::{Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ragscope::event::{
@@ -598,6 +599,29 @@ fn a_document_is_edited_where_it_is_once_its_path_is_known() {
 }
 
 #[test]
+fn the_time_of_a_question_begins_with_the_question() {
+    let mut screen = ready();
+    screen.session(progress());
+    screen.app.advance(Duration::from_secs(17));
+    screen.type_text("Who was q?").press("enter");
+    screen.app.advance(Duration::ZERO);
+    screen.app.advance(Duration::from_secs(2));
+    screen.shows("waiting for the engine · 2 s").hides("· 19 s");
+}
+
+#[test]
+fn the_progress_of_a_replay_fits_a_narrow_screen() {
+    let mut screen = replayed(12);
+    let all = recorded().len();
+    for keys in ["0", "space", "+", "+"] {
+        let text = screen.press(keys).text(80, 24);
+        let records = format!("of {all}");
+        let is_whole = |line: &str| line.trim_end().ends_with(&records);
+        assert!(text.lines().any(is_whole), "{text}");
+    }
+}
+
+#[test]
 fn ctrl_c_empties_the_question_before_it_quits() {
     let mut screen = ready();
     screen
@@ -639,7 +663,13 @@ fn the_tour_goes_from_pane_to_pane_and_can_be_left() {
         .hides("6 of 10")
         .shows("^G begins it again");
     screen.press("ctrl-g").shows("tour, 1 of 10");
-    for _ in 1..10 {
+    screen.app.take_effects();
+
+    // its key asks the question of a stop, and goes past it where no run follows
+    screen.press("ctrl-g").shows("tour, 1 of 10");
+    let asks = |effect: &Effect| matches!(effect, Effect::Send(Command::Ask(_)));
+    assert!(screen.app.take_effects().iter().any(asks));
+    for _ in 1..11 {
         screen.press("ctrl-g");
     }
     screen.shows("tour, 10 of 10");
@@ -1117,7 +1147,6 @@ fn a_folder_is_opened_by_its_path() {
     screen
         .press("O")
         .shows(" folder: ")
-        .press("ctrl-u")
         .type_text("/no/such/folder")
         .press("enter")
         .shows("check the path");
@@ -1161,6 +1190,17 @@ fn a_folder_is_opened_by_its_path() {
 }
 
 #[test]
+fn beside_a_run_over_another_folder_the_next_one_is_named() {
+    let corpus = CorpusCard {
+        folder: "~/papers".to_owned(),
+        ..corpus()
+    };
+    answered()
+        .session(SessionEvent::CorpusOpened { corpus })
+        .shows("~/notes → next ~/papers");
+}
+
+#[test]
 fn a_model_is_chosen_and_downloaded_from_the_list() {
     let mut screen = answered();
     screen.press("M");
@@ -1177,6 +1217,10 @@ fn a_model_is_chosen_and_downloaded_from_the_list() {
     screen
         .press("j")
         .shows("needs 13.5 GB (file 9.0 GB, KV cache 4.5 GB), 6.5 GB are free");
+    // a list that comes again keeps the selection
+    screen
+        .session(model_list())
+        .shows("needs 13.5 GB (file 9.0 GB");
     screen.press("enter").shows("enter again loads it");
     assert_eq!(screen.commands(), []);
     screen.press("enter");
