@@ -196,6 +196,9 @@ fn readings(program: &Program, arguments: &[&str]) -> Vec<Value> {
 #[test]
 fn the_probe_attribution_and_links_read_there_what_they_read_here() {
     let program = Program::new();
+    // before the server, which would index the same folder beside the first question
+    let indexed = program.run(&["index", "notes"]);
+    assert_eq!(indexed.code, Some(0), "{}", indexed.stderr);
     let server = Server::start(&program, &["--set", ONE_THREAD]);
     let url = format!("generator.url=http://{}", server.address);
     let key = format!("generator.key={}", key(&server));
