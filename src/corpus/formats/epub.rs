@@ -1,6 +1,6 @@
 //! EPUB books: rbook gives the spine, and each of its pages is read as HTML.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Cursor;
 
 use rbook::Epub;
@@ -27,7 +27,7 @@ const FONT_ENCRYPTION: [&str; 2] = [
 
 fn extract(bytes: &[u8]) -> Result<Extract, String> {
     let mut package = Package::open(bytes)?;
-    package.check()?;
+    package.check(|_| true)?;
     if is_protected(&mut package)? {
         return Err(
             "it is protected against copying (DRM): only its own reader opens it".to_owned(),
@@ -39,6 +39,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
     let mut builder = Builder::default();
     builder.metadata(metadata(&book));
     let titles = titles(&book);
+    let mut read = HashSet::new();
     let mut unread = 0;
     let mut number = 0;
     for entry in book.spine() {
@@ -50,6 +51,12 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         if is_contents || !page.media_type().contains("html") {
             continue;
         }
+        // a book may list every section of a page
+        let path = page.href().path().as_str();
+        let path = path.split('#').next().unwrap_or(path);
+        if !read.insert(path.to_owned()) {
+            continue;
+        }
         let Ok(source) = page.read_str() else {
             unread += 1;
             continue;
@@ -59,7 +66,7 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         number += 1;
         let own_title = text.headings.iter().find(|heading| heading.level > 0);
         let title = titles
-            .get(page.href().path().as_str())
+            .get(path)
             .cloned()
             .or_else(|| own_title.map(|heading| heading.title.clone()));
         builder.part();

@@ -129,6 +129,9 @@ fn extract(source: &str) -> Extract {
     } else {
         prose.fields(source);
     }
+    // the last one: a listing may show it, and a command of the preamble may hold it
+    let end = source[prose.at..].rfind("\\end{document}");
+    prose.end = end.map_or(source.len(), |end| prose.at + end);
     while prose.at < prose.end {
         prose.step();
     }
@@ -160,7 +163,7 @@ impl<'a> Prose<'a> {
         Self {
             source,
             at: 0,
-            end: source.find("\\end{document}").unwrap_or(source.len()),
+            end: source.len(),
             traced: Traced::with_capacity(source.len()),
             headings: Vec::new(),
             metadata: Metadata::default(),
@@ -531,6 +534,10 @@ mod tests {
             ("\\unknown[o]{text} \\x", "text"),
             ("\\", ""),
             ("\\section{never closed", "never closed"),
+            (
+                "\\def\\x{\\end{document}}\\begin{document}one\\end{document}",
+                "one",
+            ),
         ];
         for (source, text) in cases {
             assert_eq!(extract(source).text, text, "{source}");
