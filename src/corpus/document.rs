@@ -170,22 +170,20 @@ impl Document {
     fn of(
         path: &str,
         format: &'static Format,
-        extract: Extract,
+        mut extract: Extract,
         line_starts: Vec<u64>,
     ) -> Result<Self, String> {
         if extract.text.trim().is_empty() {
             return Err(extract.note.unwrap_or("it holds no text".to_owned()));
         }
-        let mut headings = extract.headings;
-        for heading in &mut headings {
-            shorten(&mut heading.title);
-        }
+        extract.shorten();
+        let headings = extract.headings;
         Ok(Self {
             path: path.to_owned(),
             format,
             language: language(&extract.text),
             note: extract.note,
-            metadata: shortened_metadata(extract.metadata),
+            metadata: extract.metadata,
             above: above(&headings),
             headings,
             front_matter_end: extract.front_matter_end,
@@ -316,31 +314,39 @@ impl Document {
     }
 }
 
-/// Longest title, bytes. A title stands in each chunk below it and in each record of such a hit, so
-/// a heading that is a whole page would multiply its document.
+/// Longest title or name of a place, bytes. It stands in each chunk below it and in each record of such
+/// a hit, so a heading that is a whole page would multiply its document.
 const MAX_TITLE_BYTES: usize = 200;
 /// Most headings above a chunk, innermost first to stay.
 const MAX_HEADINGS: usize = 12;
 
-fn shorten(title: &mut String) {
+impl Extract {
+    /// Cuts the titles and names that are longer than a line.
+    pub(super) fn shorten(&mut self) {
+        let titles = self.headings.iter_mut().map(|heading| &mut heading.title);
+        titles.for_each(shorten);
+        let places = self.places.iter_mut();
+        let names = places.flat_map(|(_, place)| [&mut place.name, &mut place.member]);
+        names.flatten().for_each(shorten);
+
+        let Metadata {
+            title,
+            author,
+            date,
+        } = &mut self.metadata;
+        [title, author, date]
+            .into_iter()
+            .flatten()
+            .for_each(shorten);
+    }
+}
+
+pub(super) fn shorten(title: &mut String) {
     if title.len() > MAX_TITLE_BYTES {
         title.truncate(title.floor_char_boundary(MAX_TITLE_BYTES));
         title.push('…');
         title.shrink_to_fit();
     }
-}
-
-fn shortened_metadata(mut metadata: Metadata) -> Metadata {
-    let Metadata {
-        title,
-        author,
-        date,
-    } = &mut metadata;
-    [title, author, date]
-        .into_iter()
-        .flatten()
-        .for_each(shorten);
-    metadata
 }
 
 /// Returns the heading that each heading is under: the last one before it whose level is lower.

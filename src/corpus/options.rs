@@ -13,8 +13,8 @@ use crate::files::{self, Links};
 /// the second fits into the memory of small machines.
 const MIN_MEMORY_BYTES: u64 = 512 << 20;
 const MAX_MEMORY_BYTES: u64 = 2 << 30;
-/// Measured: the readers take up to 12 times the size of a file.
-const MEMORY_PER_BYTE: u64 = 12;
+/// The program itself takes the rest of the 12 times that a file may take.
+const MEMORY_PER_BYTE: u64 = 8;
 /// Time that any file may take, and what each MiB adds.
 const MIN_TIME: Duration = Duration::from_secs(30);
 const TIME_PER_MIB: Duration = Duration::from_secs(5);
@@ -132,7 +132,8 @@ mod tests {
         let cases = [
             (0, 512, 30),
             (mib(1), 512, 35),
-            (mib(64), 768, 350),
+            (mib(64), 512, 350),
+            (mib(128), 1024, 670),
             (mib(1024), 2048, 5150),
         ];
         for (bytes, memory_mib, seconds) in cases {

@@ -71,6 +71,17 @@ fn no_element_multiplies_its_document() {
             "heading.rst",
             format!("{long}\n{}\n\n{lines}", "=".repeat(long.len())),
         ),
+        (
+            "title.fb2",
+            format!(
+                "<FictionBook><body><section><title><p>{long}</p></title><p>{}</p></section></body></FictionBook>",
+                lines.replace('\n', "</p><p>")
+            ),
+        ),
+        (
+            "subject.mbox",
+            format!("From a Mon Nov 23 13:00:00 2026\nSubject: {long}\n\n{lines}"),
+        ),
         ("heading.adoc", format!("== {long}\n\n{lines}")),
         ("heading.org", format!("* {long}\n{lines}")),
         ("section.tex", format!("\\section{{{long}}}\n{lines}")),
@@ -105,7 +116,12 @@ fn no_element_multiplies_its_document() {
         let chunks = corpus::fixed_chunks(&document, split, &counter);
         let kept: usize = chunks
             .iter()
-            .map(|chunk| chunk.text.len() + chunk.headings.iter().map(String::len).sum::<usize>())
+            .map(|chunk| {
+                let headings = chunk.headings.iter().map(String::len);
+                let places = chunk.places.iter();
+                let names = places.flat_map(|from| from.place.name.as_ref().map(String::len));
+                chunk.text.len() + headings.chain(names).sum::<usize>()
+            })
             .sum();
         assert!(
             kept < 6 * size + 10_000,

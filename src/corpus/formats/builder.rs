@@ -4,23 +4,31 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Extract;
-use crate::corpus::document::Heading;
-use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
+use crate::corpus::document::{Heading, shorten};
+use crate::event::{Metadata, Place, PlaceUnit};
 
 /// Maximum size of the text of one file.
-const MAX_TEXT_BYTES: usize = 64 << 20;
+pub(super) const MAX_TEXT_BYTES: usize = 64 << 20;
+/// Maximum size of its headings and places: a sheet has a million rows, and each is a place.
+pub(super) const MAX_MARKS_BYTES: usize = 160 << 20;
+/// What a heading or a place takes besides its name, in memory and on its way out of a worker.
+const MARK_BYTES: usize = 128;
 /// The header of a table is among its first rows.
 pub(super) const MAX_ROWS_ABOVE_HEADER: usize = 10;
 /// A longer cell is text, not the name of a column.
 const MAX_COLUMN_NAME_CHARS: usize = 80;
+/// Maximum size of what a row repeats of text that is in the file once.
+pub(super) const MAX_ROW_BYTES: usize = 1 << 20;
 /// Maximum size of the names of columns that a row has with it: the values count.
 pub(super) const MAX_NAMES_BYTES: usize = 600;
 
-/// The text of a document while it grows. Control characters are left out, and what exceeds 64 MiB.
+/// The text of a document while it grows. Control characters are left out, and what exceeds a limit.
 #[derive(Debug, Default)]
 pub(in crate::corpus) struct Builder {
     extract: Extract,
     notes: Vec<String>,
+    /// What the headings, places and parts take.
+    marks_bytes: usize,
     /// The place and the part that begin with the next text.
     next_place: Option<Place>,
     begins_part: bool,
@@ -45,7 +53,8 @@ pub(super) struct Sheet {
 
 impl Builder {
     /// Begins a place with the next text.
-    pub fn place(&mut self, place: Place) {
+    pub fn place(&mut self, mut place: Place) {
+        place.name.iter_mut().for_each(shorten);
         self.next_place = Some(place);
     }
 
@@ -56,8 +65,10 @@ impl Builder {
 
     /// Adds a heading. Level 1 is outermost.
     pub fn heading(&mut self, level: u8, title: &str) {
-        let title = one_line(title);
+        let mut title = one_line(title);
         if let Some(range) = self.add(&title, false) {
+            shorten(&mut title);
+            self.marks_bytes += MARK_BYTES + title.len();
             self.extract.headings.push(Heading {
                 range,
                 level,
@@ -91,15 +102,18 @@ impl Builder {
     }
 
     /// Adds what a reader extracted from a member: a chapter, an attachment.
-    pub fn append(&mut self, member: Extract) {
-        self.notes.extend(member.note);
+    pub fn append(&mut self, mut member: Extract) {
+        self.notes.extend(member.note.take());
         if member.text.trim().is_empty() {
             return;
         }
+        let marks_bytes = member.marks_bytes();
+        self.is_full |= self.marks_bytes + marks_bytes > MAX_MARKS_BYTES;
         let Some(range) = self.add(&member.text, false) else {
             return;
         };
 
+        self.marks_bytes += marks_bytes;
         let shift = range.start;
         let headings = member.headings.into_iter().map(|heading| Heading {
             range: heading.range.start + shift..heading.range.end + shift,
@@ -116,7 +130,9 @@ impl Builder {
     pub fn finish(mut self) -> Extract {
         if self.is_full {
             let mib = MAX_TEXT_BYTES >> 20;
-            self.note(format!("its text exceeds {mib} MiB: the rest is left out"));
+            self.note(format!(
+                "its text exceeds {mib} MiB, and the rest is left out: split it to read all"
+            ));
         }
         if !self.notes.is_empty() {
             self.extract.note = Some(self.notes.join("; "));
@@ -126,7 +142,8 @@ impl Builder {
 
     /// Adds text and returns its range; `None` when there is none, or no more fits.
     fn add(&mut self, text: &str, is_line: bool) -> Option<Range<usize>> {
-        self.is_full |= self.extract.text.len() + text.len() + 2 > MAX_TEXT_BYTES;
+        self.is_full |= self.extract.text.len() + text.len() + 2 > MAX_TEXT_BYTES
+            || self.marks_bytes > MAX_MARKS_BYTES;
         if text.is_empty() || self.is_full {
             return None;
         }
@@ -142,6 +159,7 @@ impl Builder {
         self.ends_in_line = is_line;
 
         if let Some(place) = self.next_place.take() {
+            self.marks_bytes += place_bytes(&place);
             self.extract.places.push((start, place));
         }
         if std::mem::take(&mut self.begins_part) {
@@ -197,8 +215,10 @@ impl Sheet {
     /// Begins a sheet, which is a part.
     pub fn begin(name: &str, builder: &mut Builder) -> Self {
         builder.part();
+        let mut name = one_line(name);
+        shorten(&mut name);
         Self {
-            name: name.to_owned(),
+            name,
             rows: Rows::default(),
         }
     }
@@ -225,10 +245,19 @@ impl Sheet {
 }
 
 impl Extract {
-    /// Returns what was extracted from a member of a file: its places are in the member.
+    /// Returns what the headings and places take.
+    pub fn marks_bytes(&self) -> usize {
+        let headings = self.headings.iter();
+        let headings = headings.map(|heading| MARK_BYTES + heading.title.len());
+        let places = self.places.iter().map(|(_, place)| place_bytes(place));
+        headings.chain(places).sum()
+    }
+
+    /// Returns what was extracted from a member of a file: its places are in the member, whose lines are
+    /// counted from its start where it has no others.
     pub fn of_member(mut self, path: &str) -> Self {
         if self.places.is_empty() {
-            self.places = line_places(&self.text);
+            self.places.push((0, Place::new(PlaceUnit::Line, 1)));
         }
         for (_, place) in &mut self.places {
             place.member = Some(match place.member.take() {
@@ -241,16 +270,9 @@ impl Extract {
     }
 }
 
-/// Returns the places of the lines of a text.
-fn line_places(text: &str) -> Vec<(usize, Place)> {
-    let mut start = 0;
-    let mut places = Vec::new();
-    for (index, line) in text.split_inclusive('\n').enumerate() {
-        let number = saturating_u32(index + 1);
-        places.push((start, Place::new(PlaceUnit::Line, number)));
-        start += line.len();
-    }
-    places
+fn place_bytes(place: &Place) -> usize {
+    let names = [&place.name, &place.member];
+    MARK_BYTES + names.into_iter().flatten().map(String::len).sum::<usize>()
 }
 
 /// Returns whether the cells are the names of columns: at least two, short, not all of them numbers.
@@ -376,9 +398,11 @@ mod tests {
         let extract = builder.finish();
 
         assert_eq!(extract.text, "mail\n\none\ntwo");
-        let (at, place) = &extract.places[1];
-        assert_eq!(*at, 10);
-        assert_eq!((place.unit, place.first), (PlaceUnit::Line, 2));
+        let [(at, place)] = extract.places.as_slice() else {
+            panic!("{:?}", extract.places);
+        };
+        assert_eq!(*at, 6);
+        assert_eq!((place.unit, place.first), (PlaceUnit::Line, 1));
         assert_eq!(place.member.as_deref(), Some("b.zip/a.txt"));
     }
 

@@ -10,7 +10,7 @@ mod mail;
 mod markdown;
 mod member;
 mod office;
-mod office_math;
+mod office_parts;
 mod open_document;
 mod package;
 mod pdf;

@@ -1,12 +1,17 @@
 //! Word and PowerPoint files, and Excel files before 2007, read by undoc. Macros are never run, and
 //! formulas give the values that were stored with them.
 
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
 use undoc::model::{Block, Document, Paragraph, Section, Table};
+use undoc::pptx::PptxParser;
+use undoc::{ParseEvent, SectionStreamOptions};
 
 use super::builder::{Builder, Rows, Sheet, day, named};
 use super::package::{Package, encrypted};
 use super::xml::{Node, walk};
-use super::{Extract, Format, Reader, office_math, rtf, xlsx};
+use super::{Extract, Format, Reader, office_parts, xlsx};
 use crate::event::{Metadata, Place, PlaceUnit, saturating_u32};
 
 pub(super) const WORD: Format = Format {
@@ -38,48 +43,108 @@ const MAX_TABLE_DEPTH: u8 = 8;
 const ZIP: &[u8] = b"PK";
 
 fn word(bytes: &[u8]) -> Result<Extract, String> {
-    // Programs save RTF under the name of a Word file.
-    if bytes.starts_with(b"{\\rtf") {
-        return rtf::extract(bytes);
-    }
-    let document = if bytes.starts_with(ZIP) {
-        Package::open(bytes)?.check()?;
-        let plain = office_math::with_plain_formulas(bytes)?;
-        parse(plain.as_deref().unwrap_or(bytes))?
-    } else {
-        parse(bytes)?
-    };
     let mut builder = Builder::default();
-    builder.metadata(metadata(&document.metadata));
-    for section in &document.sections {
-        blocks(section, &mut builder);
+    let mut add = |bytes: &[u8]| -> Result<bool, String> {
+        let document = parse(bytes)?;
+        builder.metadata(metadata(&document.metadata));
+        for section in &document.sections {
+            blocks(section, &mut builder);
+        }
+        Ok(!builder.is_full())
+    };
+    if bytes.starts_with(ZIP) {
+        office_parts::each_piece(bytes, &mut add)?;
+        comments(&mut Package::open(bytes)?, &mut builder)?;
+    } else {
+        add(bytes)?;
     }
     Ok(builder.finish())
 }
 
-fn powerpoint(bytes: &[u8]) -> Result<Extract, String> {
-    let document = parse(bytes)?;
-    let notes = if bytes.starts_with(ZIP) {
-        slide_notes(&mut Package::open(bytes)?)?
-    } else {
-        document.sections.iter().map(stored_notes).collect()
-    };
-
-    let mut builder = Builder::default();
-    builder.metadata(metadata(&document.metadata));
-    for (index, section) in document.sections.iter().enumerate() {
-        builder.part();
-        builder.place(Place {
-            name: title(section),
-            ..Place::new(PlaceUnit::Slide, saturating_u32(index + 1))
-        });
-        blocks(section, &mut builder);
-        let notes = notes.get(index).filter(|notes| !notes.trim().is_empty());
-        if let Some(notes) = notes {
-            builder.paragraph(&format!("Notes: {}", notes.trim()));
+/// Adds the comments on a Word document, which undoc leaves out.
+fn comments(package: &mut Package<'_>, builder: &mut Builder) -> Result<(), String> {
+    let xml = package.xml("word/comments.xml")?.unwrap_or_default();
+    let mut author = String::new();
+    let mut text = String::new();
+    let mut is_text = false;
+    walk(xml.as_bytes(), &mut |node| {
+        match node {
+            Node::Open(tag) => match tag.name() {
+                "comment" => {
+                    author = tag.attribute("author").unwrap_or_default();
+                    text.clear();
+                }
+                "t" => is_text = true,
+                "tab" | "br" => text.push(' '),
+                _ => {}
+            },
+            Node::Text(part) if is_text => text.push_str(part),
+            Node::Close("t") => is_text = false,
+            Node::Close("p") => text.push('\n'),
+            Node::Close("comment") if !text.trim().is_empty() => {
+                let by = named(&author).map_or_else(String::new, |author| format!(" by {author}"));
+                builder.paragraph(&format!("Comment{by}: {}", text.trim()));
+            }
+            Node::Close(_) | Node::Text(_) => {}
         }
+        !builder.is_full()
+    })
+}
+
+fn powerpoint(bytes: &[u8]) -> Result<Extract, String> {
+    let mut builder = Builder::default();
+    if !bytes.starts_with(ZIP) {
+        let document = parse(bytes)?;
+        builder.metadata(metadata(&document.metadata));
+        for (index, section) in document.sections.iter().enumerate() {
+            slide(index, section, &stored_notes(section), &mut builder);
+        }
+        return Ok(builder.finish());
     }
+
+    let mut package = Package::open(bytes)?;
+    package.check_xml()?;
+    let mut notes = Notes::of(package)?;
+    let copy = office_parts::copied(bytes, None, &[])?;
+    let mut parser = PptxParser::from_bytes(copy).map_err(|error| refused(&error))?;
+    let mut failed = Ok(());
+    let options = SectionStreamOptions {
+        lenient: true,
+        extract_resources: false,
+    };
+    let read = parser.for_each_section(options, |event| {
+        match event {
+            ParseEvent::DocumentStart { metadata: of, .. } => builder.metadata(metadata(of)),
+            ParseEvent::SectionParsed(section) => match notes.of_slide(section.index) {
+                Ok(notes) => slide(section.index, section, &notes, &mut builder),
+                Err(reason) => failed = Err(reason),
+            },
+            ParseEvent::SectionFailed { index, .. } => {
+                builder.note(format!("slide {} cannot be read", index + 1));
+            }
+            ParseEvent::DocumentEnd | ParseEvent::ResourceExtracted { .. } => {}
+        }
+        if builder.is_full() || failed.is_err() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    read.map_err(|error| refused(&error))?;
+    failed?;
     Ok(builder.finish())
+}
+
+fn slide(index: usize, section: &Section, notes: &str, builder: &mut Builder) {
+    builder.part();
+    builder.place(Place {
+        name: title(section),
+        ..Place::new(PlaceUnit::Slide, saturating_u32(index + 1))
+    });
+    blocks(section, builder);
+    if !notes.trim().is_empty() {
+        builder.paragraph(&format!("Notes: {}", notes.trim()));
+    }
 }
 
 fn excel(bytes: &[u8]) -> Result<Extract, String> {
@@ -109,14 +174,16 @@ fn sheet(section: &Section, builder: &mut Builder) {
 }
 
 fn parse(bytes: &[u8]) -> Result<Document, String> {
-    if bytes.starts_with(ZIP) {
-        Package::open(bytes)?.check()?;
-    }
-    undoc::parse_bytes(bytes).map_err(|error| match error.kind() {
+    undoc::parse_bytes(bytes).map_err(|error| refused(&error))
+}
+
+/// Returns the reason for users why undoc does not read a file.
+fn refused(error: &undoc::Error) -> String {
+    match error.kind() {
         undoc::ErrorKind::Encrypted => encrypted(),
         undoc::ErrorKind::UnknownFormat => "its content is not that of an Office file".to_owned(),
         _ => format!("it is damaged ({error})"),
-    })
+    }
 }
 
 fn metadata(of: &undoc::Metadata) -> Metadata {
@@ -229,38 +296,46 @@ fn stored_notes(section: &Section) -> String {
     notes.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the notes of the slides in their order. undoc assumes that notes have the number of their
-/// slide; their relationships say which slide they belong to.
-fn slide_notes(package: &mut Package<'_>) -> Result<Vec<String>, String> {
-    let Some(presentation) = package.xml("ppt/presentation.xml")? else {
-        return Ok(Vec::new());
-    };
-    let slides = package.relationships("ppt/presentation.xml")?;
-    let mut ids = Vec::new();
-    walk(presentation.as_bytes(), &mut |node| {
-        if let Node::Open(tag) = node
-            && tag.name() == "sldId"
-        {
-            ids.extend(tag.attribute("r:id"));
-        }
-        true
-    })?;
+/// The notes of slides. undoc assumes that notes have the number of their slide; their relationships
+/// say which slide they belong to.
+struct Notes<'a> {
+    package: Package<'a>,
+    /// The paths of the slides, in their order.
+    slides: Vec<Option<String>>,
+}
 
-    let mut notes = Vec::new();
-    for id in &ids {
-        let slide = slides.iter().find(|part| part.id == *id);
-        let of_slide = match slide {
-            Some(slide) => package.relationships(&slide.path)?,
-            None => Vec::new(),
+impl<'a> Notes<'a> {
+    fn of(mut package: Package<'a>) -> Result<Self, String> {
+        let presentation = package.xml("ppt/presentation.xml")?.unwrap_or_default();
+        let parts = package.relationships("ppt/presentation.xml")?;
+        let paths: HashMap<String, String> =
+            parts.into_iter().map(|part| (part.id, part.path)).collect();
+        let mut slides = Vec::new();
+        walk(presentation.as_bytes(), &mut |node| {
+            if let Node::Open(tag) = node
+                && tag.name() == "sldId"
+                && let Some(id) = tag.attribute("r:id")
+            {
+                slides.push(paths.get(&id).cloned());
+            }
+            true
+        })?;
+        Ok(Self { package, slides })
+    }
+
+    /// Returns the notes of a slide, from 0; empty when there are none.
+    fn of_slide(&mut self, index: usize) -> Result<String, String> {
+        let Some(Some(slide)) = self.slides.get(index) else {
+            return Ok(String::new());
         };
-        let page = of_slide.iter().find(|part| part.is("notesSlide"));
+        let parts = self.package.relationships(slide)?;
+        let page = parts.iter().find(|part| part.is("notesSlide"));
         let xml = match page {
-            Some(page) => package.xml(&page.path)?.unwrap_or_default(),
+            Some(page) => self.package.xml(&page.path)?.unwrap_or_default(),
             None => String::new(),
         };
-        notes.push(notes_text(&xml)?);
+        notes_text(&xml)
     }
-    Ok(notes)
 }
 
 /// Returns the text of the body of a notes page, without its header, footer, date and number.

@@ -1,8 +1,9 @@
 //! OpenDocument: texts, sheets and slides, from the XML of their package.
 
 use std::collections::HashSet;
+use std::io::BufRead;
 
-use super::builder::{Builder, Rows, Sheet};
+use super::builder::{Builder, MAX_ROW_BYTES, Rows, Sheet};
 use super::package::{Package, encrypted};
 use super::xml::{Node, Tag, walk};
 use super::{Extract, Format, Reader};
@@ -32,6 +33,9 @@ pub(super) const SLIDES: Format = Format {
     reader: Reader::Binary(extract),
 };
 
+const CONTENT: &str = "content.xml";
+/// Maximum XML of a document that is read.
+const MAX_XML_BYTES: u64 = 1 << 30;
 /// Repeated cells beyond this are not text that somebody wrote.
 const MAX_REPEATED_CELLS: usize = 1_000;
 const MAX_REPEATED_ROWS: u32 = 1_000;
@@ -49,14 +53,15 @@ fn extract(bytes: &[u8]) -> Result<Extract, String> {
         if manifest.contains("encryption-data") {
             return Err(encrypted());
         }
-        let Some(content) = package.xml("content.xml")? else {
+        if !package.has(CONTENT) {
             return Err("its content is not that of an OpenDocument file".to_owned());
-        };
+        }
         document.builder.metadata(package.metadata("meta.xml")?);
         document.package = Some(package);
-        document.read(&content);
+        let mut package = Package::open(bytes)?;
+        document.read(package.stream(CONTENT, MAX_XML_BYTES)?);
     } else {
-        document.read(&super::xml::decode(bytes));
+        document.read(super::xml::decode(bytes).as_bytes());
     }
     Ok(document.builder.finish())
 }
@@ -103,14 +108,16 @@ struct Table {
     /// The text of the cell that is open, and how often it repeats.
     cell: Option<(String, usize)>,
     column: usize,
+    /// The text of the cells of the row so far.
+    row_bytes: usize,
     /// The number of the row that is open, and how often it repeats.
     row: u32,
     repeated: u32,
 }
 
 impl Content<'_> {
-    fn read(&mut self, xml: &str) {
-        let result = walk(xml.as_bytes(), &mut |node| {
+    fn read(&mut self, xml: impl BufRead) {
+        let result = walk(xml, &mut |node| {
             match node {
                 Node::Open(tag) => self.open(tag),
                 Node::Close(name) => self.close(name),
@@ -346,6 +353,7 @@ impl Table {
         self.row += 1;
         self.repeated = u32::try_from(repeated.max(1)).unwrap_or(u32::MAX);
         self.column = 0;
+        self.row_bytes = 0;
         self.cells.clear();
     }
 
@@ -358,7 +366,10 @@ impl Table {
         let Some((text, repeated)) = self.cell.take() else {
             return;
         };
-        let copies = repeated.min(MAX_REPEATED_CELLS);
+        // the first is in the file, so only its copies can multiply it
+        let fit = MAX_ROW_BYTES.saturating_sub(self.row_bytes) / text.len().max(1);
+        let copies = repeated.min(MAX_REPEATED_CELLS).min(fit + 1);
+        self.row_bytes += copies * text.len();
         if !text.trim().is_empty() {
             let columns = (self.column..self.column.saturating_add(copies))
                 .take_while(|at| *at < MAX_COLUMNS);

@@ -1,6 +1,6 @@
 //! A document that is a zip archive of XML. What it may unpack to is bounded.
 
-use std::io::{BufReader, Cursor, ErrorKind, Read};
+use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
 
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -10,7 +10,7 @@ use super::xml::{self, Node, walk};
 use crate::event::Metadata;
 
 /// Maximum size of a member, unpacked.
-const MAX_MEMBER_BYTES: u64 = 64 << 20;
+pub(super) const MAX_MEMBER_BYTES: u64 = 64 << 20;
 /// Maximum size of all members together, unpacked.
 const MAX_TOTAL_BYTES: u64 = 1 << 30;
 /// Maximum size of a member over its packed size, for members of more than [`RATIO_FROM_BYTES`].
@@ -47,14 +47,26 @@ impl<'a> Package<'a> {
         Ok(Self { archive })
     }
 
-    /// Unpacks every member into nothing, for readers without limits of their own. Damage is left to
-    /// them: that of a picture costs no text.
+    /// Unpacks the XML into nothing, for readers without limits of their own. Damage is left to them.
     ///
     /// # Errors
     /// A member that exceeds the limits.
-    pub fn check(&mut self) -> Result<(), String> {
+    pub fn check_xml(&mut self) -> Result<(), String> {
+        self.check(is_xml)
+    }
+
+    /// Unpacks members into nothing, for readers without limits of their own. Damage is left to them:
+    /// that of a picture costs no text.
+    ///
+    /// # Errors
+    /// A member that exceeds the limits.
+    pub fn check(&mut self, is_read: fn(&str) -> bool) -> Result<(), String> {
         let mut left = MAX_TOTAL_BYTES;
         for index in 0..self.archive.len() {
+            let name = self.archive.name_for_index(index);
+            if !name.and_then(Result::ok).is_some_and(|name| is_read(&name)) {
+                continue;
+            }
             let Ok(member) = self.archive.by_index(index) else {
                 continue;
             };
@@ -88,10 +100,15 @@ impl<'a> Package<'a> {
     ///
     /// # Errors
     /// A member that is missing or encrypted.
-    pub fn stream(&mut self, name: &str, limit: u64) -> Result<impl std::io::BufRead, String> {
+    pub fn stream(&mut self, name: &str, limit: u64) -> Result<impl BufRead, String> {
         let member = self.archive.by_name(name).map_err(|error| reason(&error))?;
         let packed = member.compressed_size();
         Ok(BufReader::new(Bounded::new(member, packed, limit)))
+    }
+
+    /// Returns the size of a member that its archive announces; 0 when there is no such member.
+    pub fn announced_bytes(&mut self, name: &str) -> u64 {
+        self.archive.by_name(name).map_or(0, |member| member.size())
     }
 
     /// Returns the relationships of a part of an Office file to its other parts. Those to other files
@@ -185,7 +202,8 @@ impl<R: Read> Bounded<R> {
         let reason = if by_ratio {
             format!("a part of it unpacks to more than {MAX_RATIO} times its size")
         } else {
-            format!("it unpacks to more than {} MiB", self.limit >> 20)
+            let mib = self.limit >> 20;
+            format!("a part of it unpacks to more than {mib} MiB: split it, or save it as text")
         };
         std::io::Error::new(ErrorKind::FileTooLarge, reason)
     }
@@ -200,6 +218,13 @@ impl<R: Read> Read for Bounded<R> {
             .ok_or_else(|| self.too_large())?;
         Ok(read)
     }
+}
+
+/// Returns whether a member of an Office file is XML, by its name.
+pub(super) fn is_xml(name: &str) -> bool {
+    [".xml", ".rels"]
+        .iter()
+        .any(|ending| name.ends_with(ending))
 }
 
 /// Returns the reason for users why reading a member failed.

@@ -1,12 +1,18 @@
 //! The format of a file, by its name and by its first bytes: the name may be wrong.
 
-use super::{Format, Reader, archive, html, pdf, text};
+use super::{Format, Reader, archive, epub, html, office, pdf, rtf, text};
 use crate::corpus::decode::decode;
 
 /// The header of a PDF may follow other bytes, up to here.
 const MAX_PDF_OFFSET: usize = 1024;
 /// The names of the members of a zip file are in its last bytes.
 const ZIP_DIRECTORY_BYTES: usize = 256 << 10;
+/// The formats of Office, and the stream that their files before 2007 have.
+const OFFICE: [(&Format, &str); 3] = [
+    (&office::WORD, "WordDocument"),
+    (&office::EXCEL, "Workbook"),
+    (&office::POWERPOINT, "PowerPoint Document"),
+];
 /// Text before the first tag of a page.
 const HTML_HEAD_BYTES: usize = 512;
 
@@ -22,7 +28,7 @@ pub(in crate::corpus) struct Recognised {
 /// The reason why the file is not what its name says, and is not text either.
 pub(in crate::corpus) fn recognise(path: &str, bytes: &[u8]) -> Result<Recognised, String> {
     let named = Format::of(path);
-    let found = of_content(bytes);
+    let found = of_content(named, bytes);
     let is_expected = match found {
         Some(found) => found == named || !has_signature(named),
         None => !is_own_signature(named),
@@ -58,14 +64,29 @@ fn has_signature(format: &Format) -> bool {
 
 /// Returns whether every file of the format has a signature that [`of_content`] knows.
 fn is_own_signature(format: &Format) -> bool {
-    [&pdf::FORMAT, &archive::ZIP, &archive::GZIP].contains(&format)
+    [
+        &pdf::FORMAT,
+        &archive::ZIP,
+        &archive::GZIP,
+        &rtf::FORMAT,
+        &epub::FORMAT,
+    ]
+    .contains(&format)
+        || is_office(format)
 }
 
-/// Returns the binary format that the first bytes name.
-fn of_content(bytes: &[u8]) -> Option<&'static Format> {
+fn is_office(format: &Format) -> bool {
+    OFFICE.iter().any(|(office, _)| *office == format)
+}
+
+/// Returns the format that the first bytes say.
+fn of_content(named: &'static Format, bytes: &[u8]) -> Option<&'static Format> {
     match bytes {
-        [b'P', b'K', 3, 4, ..] => Some(of_zip(bytes)),
+        [b'P', b'K', 3, 4, ..] => Some(of_zip(named, bytes)),
         [0x1f, 0x8b, 8, ..] => Some(&archive::GZIP),
+        [b'{', b'\\', b'r', b't', b'f', ..] => Some(&rtf::FORMAT),
+        [0xd0, 0xcf, 0x11, 0xe0, ..] if is_office(named) => Some(named),
+        [0xd0, 0xcf, 0x11, 0xe0, ..] => of_compound_file(bytes),
         _ => {
             let head = &bytes[..bytes.len().min(MAX_PDF_OFFSET)];
             let at = position(head, b"%PDF-")?;
@@ -78,8 +99,18 @@ fn of_content(bytes: &[u8]) -> Option<&'static Format> {
     }
 }
 
-/// Returns the format of a zip file: documents of an office are zip files, too.
-fn of_zip(bytes: &[u8]) -> &'static Format {
+/// Returns the format of an Office file before 2007, by the name of its stream.
+fn of_compound_file(bytes: &[u8]) -> Option<&'static Format> {
+    let format = OFFICE.iter().find(|(_, stream)| {
+        let name: Vec<u8> = stream.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        position(bytes, &name).is_some()
+    });
+    format.map(|(format, _)| *format)
+}
+
+/// Returns the format of a zip file: documents of an office are zip files, too. One may hold others, and
+/// its parts may have other names, so what its name says comes first.
+fn of_zip(named: &'static Format, bytes: &[u8]) -> &'static Format {
     let directory = &bytes[bytes.len().saturating_sub(ZIP_DIRECTORY_BYTES)..];
     let head = &bytes[..bytes.len().min(ZIP_DIRECTORY_BYTES)];
     let members = [
@@ -97,13 +128,17 @@ fn of_zip(bytes: &[u8]) -> &'static Format {
             "x.odp",
         ),
     ];
-    let named = members
+    let mut marked = members
         .into_iter()
-        .find(|(mark, _)| position(directory, mark).is_some() || position(head, mark).is_some())
+        .filter(|(mark, _)| position(directory, mark).is_some() || position(head, mark).is_some())
         .map(|(_, name)| Format::of(name));
-    named
-        .filter(|format| *format != &text::FORMAT)
-        .unwrap_or(&archive::ZIP)
+    let first = marked.next();
+    match first {
+        Some(first) if first == named || !marked.any(|format| format == named) => first,
+        Some(_) => named,
+        None if is_office(named) || *named == epub::FORMAT => named,
+        None => &archive::ZIP,
+    }
 }
 
 fn text_format(bytes: &[u8]) -> &'static Format {
@@ -129,7 +164,7 @@ mod tests {
     #[test]
     fn formats_by_name_and_content() {
         type Expected = Result<(&'static str, bool), ()>;
-        let cases: [(&str, &[u8], Expected); 12] = [
+        let cases: [(&str, &[u8], Expected); 21] = [
             ("a.pdf", b"%PDF-1.4\n", Ok(("PDF", false))),
             ("a.txt", b"%PDF-1.4\n", Ok(("PDF", true))),
             ("a.pdf", b"\x01\x02junk\n%PDF-1.4 \0", Ok(("PDF", false))),
@@ -146,6 +181,23 @@ mod tests {
             ("a.gz", b"\x1f\x8b\x08..", Ok(("gzip", false))),
             ("a.gz", b"plain words", Ok(("text", true))),
             ("a.txt", b"plain words", Ok(("text", false))),
+            ("a.doc", b"plain words", Ok(("text", true))),
+            ("a.doc", b"{\\rtf1 words}", Ok(("RTF", true))),
+            ("a.doc", b"\xd0\xcf\x11\xe0..", Ok(("Word", false))),
+            ("a.xls", b"<html><table><tr><td>1", Ok(("HTML", true))),
+            ("a.epub", b"plain words", Ok(("text", true))),
+            (
+                "a.txt",
+                b"\xd0\xcf\x11\xe0..W\0o\0r\0k\0b\0o\0o\0k\0",
+                Ok(("Excel", true)),
+            ),
+            ("a.docx", b"\0\x01\x02\0", Err(())),
+            ("a.docx", b"PK\x03\x04....", Ok(("Word", false))),
+            (
+                "a.pptx",
+                b"PK\x03\x04word/document.xml ppt/presentation.xml",
+                Ok(("PowerPoint", false)),
+            ),
         ];
         for (path, bytes, expected) in cases {
             let found = recognise(path, bytes)

@@ -26,7 +26,7 @@ const BODY: u8 = 0;
 ///
 /// # Errors
 /// A file of another format.
-pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
+fn extract(bytes: &[u8]) -> Result<Extract, String> {
     if !bytes.starts_with(b"{\\rtf") {
         return Err("its content is not RTF".to_owned());
     }

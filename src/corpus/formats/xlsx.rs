@@ -4,7 +4,7 @@
 use jiff::civil::{Time, date};
 
 use super::Extract;
-use super::builder::{Builder, Sheet};
+use super::builder::{Builder, MAX_ROW_BYTES, MAX_TEXT_BYTES, Sheet};
 use super::package::Package;
 use super::xml::{Node, Tag, walk};
 
@@ -20,10 +20,32 @@ const MAX_DECIMALS: usize = 30;
 
 /// What the cells of all sheets refer to.
 struct Workbook {
-    strings: Vec<String>,
+    strings: Strings,
     /// How the numbers of each cell style are shown.
     styles: Vec<Number>,
     counts_from_1904: bool,
+}
+
+/// The strings that cells share, one behind the other.
+#[derive(Default)]
+struct Strings {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Strings {
+    fn end(&mut self) {
+        self.ends.push(self.text.len());
+    }
+
+    fn get(&self, index: usize) -> Option<&str> {
+        let end = *self.ends.get(index)?;
+        let start = match index.checked_sub(1) {
+            Some(before) => self.ends[before],
+            None => 0,
+        };
+        self.text.get(start..end)
+    }
 }
 
 /// The meaning of a number.
@@ -65,6 +87,12 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extract, String> {
 
     let mut builder = Builder::default();
     builder.metadata(package.metadata("docProps/core.xml")?);
+    if workbook.strings.text.len() > MAX_TEXT_BYTES {
+        let mib = MAX_TEXT_BYTES >> 20;
+        builder.note(format!(
+            "the text of its cells exceeds {mib} MiB, and the rest is left out: split it to read all"
+        ));
+    }
     for listed in &sheets {
         let part = parts.iter().find(|part| part.id == listed.id);
         let Some(part) = part.filter(|part| part.is("worksheet")) else {
@@ -109,29 +137,28 @@ fn listed(xml: &str) -> Result<(Vec<Listed>, bool), String> {
     Ok((sheets, counts_from_1904))
 }
 
-fn strings(package: &mut Package<'_>, path: Option<String>) -> Result<Vec<String>, String> {
-    let mut strings = Vec::new();
+/// Returns the shared strings, up to the size of the text of one file.
+fn strings(package: &mut Package<'_>, path: Option<String>) -> Result<Strings, String> {
+    let mut strings = Strings::default();
     let Some(path) = path.filter(|path| package.has(path)) else {
         return Ok(strings);
     };
-    let mut text = String::new();
     let mut is_text = false;
     let mut is_phonetic = false;
     walk(package.stream(&path, MAX_XML_BYTES)?, &mut |node| {
         match node {
             Node::Open(tag) => match tag.name() {
-                "si" => text.clear(),
                 "rPh" => is_phonetic = true,
                 "t" => is_text = !is_phonetic,
                 _ => {}
             },
-            Node::Text(part) if is_text => text.push_str(part),
+            Node::Text(part) if is_text => strings.text.push_str(part),
             Node::Close("t") => is_text = false,
             Node::Close("rPh") => is_phonetic = false,
-            Node::Close("si") => strings.push(std::mem::take(&mut text)),
+            Node::Close("si") => strings.end(),
             Node::Text(_) | Node::Close(_) => {}
         }
-        true
+        strings.text.len() <= MAX_TEXT_BYTES
     })?;
     Ok(strings)
 }
@@ -237,6 +264,8 @@ fn read_sheet(
     let mut row = 0;
     let mut next_column = 0;
     let mut cells: Vec<(usize, String)> = Vec::new();
+    let mut row_bytes = 0;
+    let mut cut_cells = 0;
     let mut cell = Cell::default();
     let mut is_value = false;
     walk(package.stream(path, MAX_XML_BYTES)?, &mut |node| {
@@ -246,6 +275,7 @@ fn read_sheet(
                     let number = tag.attribute("r").and_then(|number| number.parse().ok());
                     row = number.unwrap_or(row + 1).min(MAX_ROWS);
                     next_column = 0;
+                    row_bytes = 0;
                 }
                 "c" => {
                     cell = Cell::begin(tag, next_column);
@@ -259,7 +289,11 @@ fn read_sheet(
             Node::Close("v" | "t") => is_value = false,
             Node::Close("c") if cell.column < MAX_COLUMNS => {
                 let text = workbook.text(&cell);
-                if !text.is_empty() {
+                row_bytes += text.len();
+                // a string that cells share may stand in every one of them
+                let fits = row_bytes <= MAX_ROW_BYTES || cell.kind != "s";
+                cut_cells += usize::from(!fits);
+                if !text.is_empty() && fits {
                     cells.push((cell.column, text));
                 }
             }
@@ -269,7 +303,14 @@ fn read_sheet(
             Node::Text(_) | Node::Close(_) => {}
         }
         !builder.is_full()
-    })
+    })?;
+    if cut_cells > 0 {
+        let mib = MAX_ROW_BYTES >> 20;
+        return Err(format!(
+            "{cut_cells} cells are left out, in rows of more than {mib} MiB"
+        ));
+    }
+    Ok(())
 }
 
 impl Cell {
@@ -303,7 +344,7 @@ impl Workbook {
             "s" => {
                 let index: Option<usize> = value.trim().parse().ok();
                 let string = index.and_then(|index| self.strings.get(index));
-                string.cloned().unwrap_or_default()
+                string.unwrap_or_default().to_owned()
             }
             "b" => if value.trim() == "1" { "TRUE" } else { "FALSE" }.to_owned(),
             "" | "n" => self.number(value, cell.style),
@@ -409,7 +450,7 @@ mod tests {
     #[test]
     fn numbers_by_their_format() {
         let workbook = Workbook {
-            strings: Vec::new(),
+            strings: Strings::default(),
             styles: [
                 "General",
                 "0.0%",

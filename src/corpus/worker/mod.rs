@@ -38,6 +38,9 @@ const MAX_STARTS: u32 = 6;
 /// Before the second attempt; twice as long before each one after it.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
+/// What a user can do about a file that exceeds a limit.
+const WAY_OUT: &str = "Split it, or save its text as a .txt file";
+
 /// The workers that wait for a file.
 static IDLE: Mutex<Vec<Worker>> = Mutex::new(Vec::new());
 
@@ -98,12 +101,12 @@ pub(super) fn extract(format: &Format, input: &Input<'_>) -> Result<Extract, Str
         let reader = format!("the {} reader", format.name);
         match ended {
             Ended::Memory => format!(
-                "{reader} ran out of memory on it: it may take {} MiB",
+                "{reader} ran out of memory on it: it may take {} MiB. {WAY_OUT}",
                 limits.memory_bytes >> 20
             ),
             Ended::Time => {
                 let seconds = limits.time.as_secs_f32();
-                format!("{reader} did not finish within {seconds:.0} s")
+                format!("{reader} did not finish within {seconds:.0} s. {WAY_OUT}")
             }
             Ended::Nesting => format!("{reader} failed on it: it nests too deeply"),
             Ended::Died => format!("{reader} failed on it: the file may be damaged"),

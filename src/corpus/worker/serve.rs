@@ -57,7 +57,10 @@ fn answer(request: &Request, bytes: &[u8]) -> Answer {
         options: &request.options,
     };
     match catch_unwind(AssertUnwindSafe(|| format.extract_binary(&input))) {
-        Ok(Ok(extract)) => Answer::Text(Box::new(extract)),
+        Ok(Ok(mut extract)) => {
+            extract.shorten();
+            Answer::Text(Box::new(extract))
+        }
         Ok(Err(reason)) => Answer::Refused(reason),
         Err(_) => Answer::Failed,
     }

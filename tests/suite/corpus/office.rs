@@ -4,7 +4,7 @@ use std::io::{Cursor, Read, Write};
 use std::time::{Duration, Instant};
 
 use ragscope::corpus::Document;
-use ragscope::event::{Place, PlaceUnit};
+use ragscope::event::{Place, PlaceUnit, place_of_lines};
 use zip::write::SimpleFileOptions;
 
 /// A file and what is expected of its document.
@@ -65,16 +65,18 @@ fn relationships(parts: &[(&str, &str, &str)]) -> String {
 }
 
 fn docx(body: &str) -> Vec<u8> {
+    docx_with(body, &[])
+}
+
+fn docx_with(body: &str, parts: &[(&str, &str)]) -> Vec<u8> {
     let document = format!(
         "<!DOCTYPE d [<!ENTITY a 'lol'><!ENTITY b '&a;&a;&a;'><!ENTITY x SYSTEM 'file:///etc/passwd'>]>\
          <w:document xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'>\
          <w:body>{body}</w:body></w:document>"
     );
-    office(
-        "word/document.xml",
-        "wordprocessingml.document",
-        &[("word/document.xml", &document)],
-    )
+    let mut members = vec![("word/document.xml", document.as_str())];
+    members.extend(parts);
+    office("word/document.xml", "wordprocessingml.document", &members)
 }
 
 /// Returns a workbook with these sheets, one shared string `shared`, and styles for percentages and
@@ -218,8 +220,9 @@ fn epub(extra: &[(&str, &str)]) -> Vec<u8> {
              <dc:date>2024-01-31</dc:date></metadata>\
              <manifest><item id='nav' href='nav.xhtml' media-type='application/xhtml+xml' properties='nav'/>\
              <item id='b' href='two.xhtml' media-type='application/xhtml+xml'/>\
-             <item id='a' href='one.xhtml' media-type='application/xhtml+xml'/></manifest>\
-             <spine><itemref idref='nav'/><itemref idref='a'/><itemref idref='b'/></spine></package>",
+             <item id='a' href='one.xhtml' media-type='application/xhtml+xml'/>\
+             <item id='c' href='one.xhtml#c' media-type='application/xhtml+xml'/></manifest>\
+             <spine><itemref idref='nav'/><itemref idref='a'/><itemref idref='c'/><itemref idref='b'/></spine></package>",
         ),
         (
             "OPS/nav.xhtml",
@@ -276,6 +279,32 @@ fn places(document: &Document) -> Vec<(PlaceUnit, u32, String)> {
 }
 
 #[test]
+fn a_large_word_document_is_read_in_pieces() {
+    const PARAGRAPHS: usize = 70_000;
+    let mut body: String = (0..PARAGRAPHS)
+        .map(|number| {
+            let rest = "and the keeper lit the lamp in the gallery of the tower at Harwenby";
+            format!("<w:p w:id='{number:08}'><w:r><w:t>At {number} {rest}.</w:t></w:r></w:p>")
+        })
+        .collect();
+    body += "<w:p><m:oMath><m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f></m:oMath></w:p>\
+             <w:p><w:r><w:t>The end</w:t></w:r><w:r><w:footnoteReference w:id='2'/></w:r></w:p>";
+    let notes = "<w:footnotes xmlns:w='w'><w:footnote w:id='2'><w:p><w:r><w:t>Of all.</w:t></w:r></w:p>\
+                 </w:footnote></w:footnotes>";
+    let file = docx_with(&body, &[("word/footnotes.xml", notes)]);
+    let document = Document::new("a.docx", file).expect("a document");
+
+    let mut lines = document.text.lines().filter(|line| !line.is_empty());
+    for number in 0..PARAGRAPHS {
+        let line = lines.next().expect("a line");
+        assert!(line.starts_with(&format!("At {number} and")), "{line}");
+    }
+    let rest: Vec<&str> = lines.collect();
+    assert_eq!(rest, ["a/b", "The end", "Of all."]);
+    assert_eq!(document.metadata.title.as_deref(), Some("A title"));
+}
+
+#[test]
 fn text_places_and_metadata() {
     const SAME: &str = "A title|Ann|2024-01-31";
     let cases = [
@@ -288,6 +317,20 @@ fn text_places_and_metadata() {
                  <w:tr><w:tc><w:p><w:r><w:t>Oslo</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>7</w:t></w:r></w:p></w:tc></w:tr></w:tbl>",
             ),
             text: "Rain\n\nIt & wind.&b;&x;\n\nTown; mm\nTown: Oslo; mm: 7",
+            places: &[],
+            metadata: SAME,
+        },
+        Case {
+            name: "comments.docx",
+            bytes: docx_with(
+                "<w:p><w:r><w:t>Rain</w:t></w:r></w:p>",
+                &[(
+                    "word/comments.xml",
+                    "<w:comments xmlns:w='w'><w:comment w:author='Bo'><w:p><w:r><w:t>Snow,</w:t></w:r></w:p>\
+                     <w:p><w:r><w:t>rather</w:t></w:r></w:p></w:comment><w:comment><w:p/></w:comment></w:comments>",
+                )],
+            ),
+            text: "Rain\n\nComment by Bo: Snow,\nrather",
             places: &[],
             metadata: SAME,
         },
@@ -476,6 +519,7 @@ fn check(case: Case) {
         .collect();
     assert_eq!(places(&document), expected, "{name}");
 
+    assert_eq!(document.note, None, "{name}");
     let about = &document.metadata;
     let about = [&about.title, &about.author, &about.date].map(Clone::clone);
     let about = about.map(Option::unwrap_or_default).join("|");
@@ -502,9 +546,9 @@ fn bad_files_are_skipped_with_a_reason() {
     let drm = "<encryption><EncryptionMethod Algorithm='http://www.w3.org/2001/04/xmlenc#aes256-cbc'/></encryption>";
     let locked = "<manifest><file-entry><encryption-data/></file-entry></manifest>";
     let cases = [
-        ("a.docx", Vec::new(), "its content is not"),
+        ("a.docx", Vec::new(), "it holds no text"),
         ("a.docx", docx("")[..200].to_vec(), "it is damaged"),
-        ("a.docx", b"plain text".to_vec(), "its content is not"),
+        ("a.docx", b"\0\x01\x02\0".to_vec(), "its name says Word"),
         ("a.docx", data("locked.docx"), "it is encrypted"),
         ("a.docx", docx(bomb), "200 times"),
         ("a.docx", docx(""), "it holds no text"),
@@ -522,9 +566,9 @@ fn bad_files_are_skipped_with_a_reason() {
         ("a.odp", b"PK".to_vec(), "it is damaged"),
         ("a.epub", epub(&[("OPS/big.css", bomb)]), "200 times"),
         ("a.epub", epub(&[("META-INF/encryption.xml", drm)]), "DRM"),
-        ("a.epub", b"no zip".to_vec(), "it is damaged"),
+        ("a.epub", b"PK\x03\x04".to_vec(), "it is damaged"),
         ("a.fb2", b"<html/>".to_vec(), "its content is not"),
-        ("a.rtf", b"plain text".to_vec(), "its content is not RTF"),
+        ("a.rtf", b"\0\x01\x02\0".to_vec(), "its name says RTF"),
         ("a.eml", b"plain text".to_vec(), "not a message"),
         ("a.mbox", b"plain text".to_vec(), "not a mailbox"),
     ];
@@ -586,7 +630,8 @@ fn attachments_are_read_by_their_formats() {
     ]);
     let document = Document::new("a.eml", bytes).expect("a mail");
     let second = document.text.find("second").expect("the attachment");
-    let at = &document.places(second..second + 6)[0].place;
+    let part = second..second + 6;
+    let at = place_of_lines(&document.places(part.clone()), document.lines(part)).expect("a place");
     assert_eq!((at.unit, at.first), (PlaceUnit::Line, 2));
     assert_eq!(at.member.as_deref(), Some("notes.txt"));
     for part in [

@@ -2,16 +2,19 @@
 
 use std::io::Read;
 
+use super::super::builder::{MAX_MARKS_BYTES, MAX_TEXT_BYTES};
 use super::super::member::read_member;
 use super::super::{Extract, Input, Unread as UnreadKind, recognise};
 use super::Archive;
-use crate::corpus::document::Heading;
+use crate::corpus::document::{Heading, shorten};
 use crate::corpus::options::ReadOptions;
 use crate::event::{Place, PlaceUnit};
 
 /// Archives in archives.
 const MAX_DEPTH: usize = 3;
 const MAX_MEMBERS: usize = 10_000;
+/// Unpacked, of one member: as large as another file may be.
+const MAX_MEMBER_BYTES: u64 = 64 << 20;
 /// Unpacked, of all members together.
 const MAX_BYTES: u64 = 256 << 20;
 /// A member that unpacks to more than this share of its packed size is made to fill memory. Small
@@ -29,6 +32,8 @@ pub(super) struct Gathered<'a> {
     around: Vec<String>,
     members: usize,
     unpacked: u64,
+    /// What the headings and places take.
+    marks_bytes: usize,
     skipped: Vec<String>,
     skipped_count: usize,
     /// The limit that ended the reading.
@@ -50,6 +55,7 @@ impl<'a> Gathered<'a> {
             around: Vec::new(),
             members: 0,
             unpacked: 0,
+            marks_bytes: 0,
             skipped: Vec::new(),
             skipped_count: 0,
             ended: None,
@@ -86,7 +92,7 @@ impl<'a> Gathered<'a> {
 
         let by_ratio = packed.saturating_mul(MAX_RATIO).max(FREE_BYTES);
         let room = MAX_BYTES - self.unpacked;
-        let most = by_ratio.min(room);
+        let most = by_ratio.min(room).min(MAX_MEMBER_BYTES);
         let mut bytes = Vec::new();
         let read = content.take(most + 1).read_to_end(&mut bytes);
         self.unpacked += (bytes.len() as u64).min(most);
@@ -97,12 +103,19 @@ impl<'a> Gathered<'a> {
             );
         }
         if bytes.len() as u64 > most {
-            if by_ratio <= room {
+            if most == by_ratio {
                 let why = format!("it unpacks to more than {MAX_RATIO} times its size");
                 return self.skip(name, Unread::Other(why));
             }
+            if most == MAX_MEMBER_BYTES {
+                let mib = MAX_MEMBER_BYTES >> 20;
+                let why = format!("it unpacks to more than {mib} MiB: unpack it and split it");
+                return self.skip(name, Unread::Other(why));
+            }
             let mib = MAX_BYTES >> 20;
-            self.ended = Some(format!("the archive unpacks to more than {mib} MiB"));
+            self.ended = Some(format!(
+                "the archive unpacks to more than {mib} MiB: unpack it to read the rest"
+            ));
             return self.skip(name, Unread::Other("too large".to_owned()));
         }
         if let Err(reason) = self.read(name, bytes) {
@@ -129,6 +142,15 @@ impl<'a> Gathered<'a> {
         })?;
         if extract.text.trim().is_empty() {
             return Err(extract.note.unwrap_or("it holds no text".to_owned()));
+        }
+        self.marks_bytes += extract.marks_bytes();
+        let bytes = self.extract.text.len() + extract.text.len();
+        if bytes > MAX_TEXT_BYTES || self.marks_bytes > MAX_MARKS_BYTES {
+            let mib = MAX_TEXT_BYTES >> 20;
+            self.ended = Some(format!(
+                "the text in the archive exceeds {mib} MiB: unpack it to read the rest"
+            ));
+            return Err("too large".to_owned());
         }
         self.add(name, extract);
         Ok(())
@@ -207,6 +229,8 @@ impl<'a> Gathered<'a> {
             .chain([name])
             .flat_map(|path| path.split(['/', '\\']))
             .filter(|step| !matches!(*step, "" | "." | ".."));
-        steps.collect::<Vec<_>>().join("/")
+        let mut label = steps.collect::<Vec<_>>().join("/");
+        shorten(&mut label);
+        label
     }
 }

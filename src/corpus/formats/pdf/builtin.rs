@@ -7,6 +7,7 @@ use unpdf::{
     ParseOptions, PdfParser, Table, TableRow,
 };
 
+use super::super::builder::MAX_TEXT_BYTES;
 use super::Refused;
 use super::pages::{Block, Page, Pages, Title};
 use crate::event::Metadata;
@@ -25,6 +26,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Pages, Refused> {
 
     let mut pages = Pages::default();
     let mut failed = Vec::new();
+    let mut text_bytes = 0;
     let stream = PageStreamOptions {
         parallel: false,
         ..PageStreamOptions::default()
@@ -37,17 +39,30 @@ pub(super) fn read(bytes: &[u8]) -> Result<Pages, Refused> {
                 pages.metadata = of_document(&metadata);
                 pages.outline = outline.as_ref().map(titles).unwrap_or_default();
             }
-            ParseEvent::PageParsed(page) => pages.pages.push(of_page(&page)),
+            ParseEvent::PageParsed(page) => {
+                let page = of_page(&page);
+                text_bytes += page.text_bytes();
+                pages.pages.push(page);
+            }
             ParseEvent::PageFailed { page, .. } => failed.push(page),
             ParseEvent::Progress { .. } | ParseEvent::DocumentEnd { .. } => {}
         }
-        if pages.pages.len() + failed.len() < MAX_PAGES {
+        if pages.pages.len() + failed.len() < MAX_PAGES && text_bytes < MAX_TEXT_BYTES {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())
         }
     });
     let quality = quality.map_err(refused)?;
+
+    if text_bytes >= MAX_TEXT_BYTES {
+        let mib = MAX_TEXT_BYTES >> 20;
+        let last = pages.pages.pop().map_or(0, |page| page.number);
+        pages.remarks.push(format!(
+            "its text exceeds {mib} MiB, and what follows page {} is left out: split it to read all",
+            last.saturating_sub(1)
+        ));
+    }
 
     if let Some(first) = failed.first() {
         let count = failed.len();

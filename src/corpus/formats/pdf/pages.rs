@@ -64,6 +64,13 @@ pub(super) struct Title {
     pub level: u8,
 }
 
+impl Page {
+    /// Returns the size of its text.
+    pub fn text_bytes(&self) -> usize {
+        self.blocks.iter().map(|block| block.text.len() + 2).sum()
+    }
+}
+
 impl Pages {
     /// Returns the number of pages that hold a picture and no text.
     pub fn scanned(&self) -> usize {

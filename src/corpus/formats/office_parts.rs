@@ -1,0 +1,272 @@
+//! An Office file as undoc reads it within bounds: without what holds no text, and a large Word document
+//! in pieces. Formulas (Office Math), which it does not read, become plain runs of text: `x_1`, `a/b`,
+//! `n^2`.
+
+use std::io::{Cursor, Write};
+
+use quick_xml::events::{BytesEnd, BytesStart, BytesText, Event};
+use quick_xml::{Reader, Writer};
+use zip::result::ZipError;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+use super::package::{MAX_MEMBER_BYTES, Package, is_xml, unreadable};
+
+const DOCUMENT: &str = "word/document.xml";
+
+/// Maximum XML of a document that undoc reads at once: it holds up to 13 bytes for each. A larger one is
+/// read in pieces of this size.
+const PIECE_BYTES: usize = 8 << 20;
+/// Maximum XML of a document.
+const MAX_XML_BYTES: u64 = 1 << 30;
+/// Beyond the body of a document in pieces: what the last piece has once, for all.
+const OF_LAST_PIECE: [&str; 3] = [
+    "word/footnotes.xml",
+    "word/endnotes.xml",
+    "word/_rels/document.xml.rels",
+];
+
+/// Calls `visit` with a Word file, or with the pieces of a large one in their order, until it returns
+/// `false`. They have no pictures, and their formulas are runs of text.
+///
+/// # Errors
+/// The reason why the file cannot be read, or that `visit` gave.
+pub(super) fn each_piece(
+    bytes: &[u8],
+    visit: &mut dyn FnMut(&[u8]) -> Result<bool, String>,
+) -> Result<(), String> {
+    let mut package = Package::open(bytes)?;
+    package.check_xml()?;
+    if package.announced_bytes(DOCUMENT) > PIECE_BYTES as u64 {
+        return Pieces::new(bytes, visit).all(&mut package);
+    }
+
+    let document = package.xml(DOCUMENT)?;
+    let document = document.filter(|document| document.contains("<m:oMath"));
+    let plain = document.map(|document| plain_runs(&document)).transpose()?;
+    visit(&copied(bytes, plain.as_deref(), &[])?).map(|_| ())
+}
+
+/// Copies the XML of a package, with another text of the document where there is one. Pictures and
+/// other objects hold no text, and may be of any size.
+///
+/// # Errors
+/// The reason why the file cannot be read.
+pub(super) fn copied(
+    bytes: &[u8],
+    document: Option<&[u8]>,
+    without: &[&str],
+) -> Result<Vec<u8>, String> {
+    let damaged = |error: ZipError| format!("it is damaged ({error})");
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
+    let mut copy = ZipWriter::new(Cursor::new(Vec::new()));
+    for index in 0..archive.len() {
+        let member = archive.by_index_raw(index).map_err(damaged)?;
+        let name = member.name().map_err(damaged)?.into_owned();
+        let is_replaced = document.is_some() && name == DOCUMENT;
+        if is_xml(&name) && !is_replaced && !without.contains(&name.as_str()) {
+            copy.raw_copy_file(member).map_err(damaged)?;
+        }
+    }
+    if let Some(document) = document {
+        let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        copy.start_file(DOCUMENT, stored).map_err(damaged)?;
+        copy.write_all(document)
+            .map_err(|error| damaged(error.into()))?;
+    }
+    let copy = copy.finish().map_err(damaged)?;
+    Ok(copy.into_inner())
+}
+
+/// Cuts a document between the blocks of its body.
+struct Pieces<'a> {
+    bytes: &'a [u8],
+    visit: &'a mut dyn FnMut(&[u8]) -> Result<bool, String>,
+    formulas: Formulas,
+    /// What comes before the first block, and ends after the last.
+    head: Vec<u8>,
+    tail: String,
+    piece: Writer<Vec<u8>>,
+    /// Open elements.
+    depth: usize,
+    is_in_body: bool,
+}
+
+impl<'a> Pieces<'a> {
+    fn new(bytes: &'a [u8], visit: &'a mut dyn FnMut(&[u8]) -> Result<bool, String>) -> Self {
+        Self {
+            bytes,
+            visit,
+            formulas: Formulas::default(),
+            head: Vec::new(),
+            tail: String::new(),
+            piece: Writer::new(Vec::new()),
+            depth: 0,
+            is_in_body: false,
+        }
+    }
+
+    fn all(mut self, package: &mut Package<'_>) -> Result<(), String> {
+        let mut reader = Reader::from_reader(package.stream(DOCUMENT, MAX_XML_BYTES)?);
+        let mut buffer = Vec::new();
+        loop {
+            buffer.clear();
+            let event = reader
+                .read_event_into(&mut buffer)
+                .map_err(|error| damaged(&error))?;
+            if matches!(event, Event::Eof) {
+                return self.end_piece(&[]).map(|_| ());
+            }
+            self.add(event)?;
+            let is_between = self.is_in_body && self.depth == 2;
+            let is_between = is_between && self.piece.get_ref().len() >= PIECE_BYTES;
+            if is_between && !self.end_piece(&OF_LAST_PIECE)? {
+                return Ok(());
+            }
+            if self.piece.get_ref().len() as u64 > MAX_MEMBER_BYTES {
+                let mib = MAX_MEMBER_BYTES >> 20;
+                return Err(format!(
+                    "a table or another block of it exceeds {mib} MiB: split it, or save it as text"
+                ));
+            }
+        }
+    }
+
+    fn add(&mut self, event: Event<'_>) -> Result<(), String> {
+        let mut begins_body = false;
+        let mut is_in_tail = false;
+        match &event {
+            Event::Start(tag) => {
+                begins_body = self.depth == 1 && tag.local_name().as_ref() == "body";
+                if self.depth == 0 || begins_body {
+                    let end = format!("</{}>", tag.name().as_ref());
+                    self.tail.insert_str(0, &end);
+                }
+                self.is_in_body |= begins_body;
+                self.depth += 1;
+            }
+            Event::End(_) => {
+                self.depth = self.depth.saturating_sub(1);
+                let ends_body = self.depth == 1 && self.is_in_body;
+                self.is_in_body &= !ends_body;
+                is_in_tail = self.depth == 0 || ends_body;
+            }
+            _ => {}
+        }
+        if !is_in_tail {
+            let written = self.formulas.write(event, &mut self.piece);
+            written.map_err(|error| damaged(&error))?;
+        }
+        if begins_body {
+            self.head = std::mem::take(self.piece.get_mut());
+        }
+        Ok(())
+    }
+
+    /// Ends a piece. Returns whether another one is read.
+    fn end_piece(&mut self, without: &[&str]) -> Result<bool, String> {
+        let piece = std::mem::take(self.piece.get_mut());
+        let document = [&self.head, &piece, self.tail.as_bytes()].concat();
+        drop(piece);
+        let file = copied(self.bytes, Some(&document), without)?;
+        drop(document);
+        (self.visit)(&file)
+    }
+}
+
+fn damaged(error: &quick_xml::Error) -> String {
+    match error {
+        quick_xml::Error::Io(error) => unreadable(error),
+        error => format!("its XML is damaged ({error})"),
+    }
+}
+
+/// Returns the XML with each run of a formula as a run of text.
+fn plain_runs(xml: &str) -> Result<Vec<u8>, String> {
+    let mut reader = Reader::from_str(xml);
+    let mut writer = Writer::new(Vec::with_capacity(xml.len()));
+    let mut formulas = Formulas::default();
+    loop {
+        let event = reader.read_event().map_err(|error| damaged(&error))?;
+        if matches!(event, Event::Eof) {
+            return Ok(writer.into_inner());
+        }
+        let written = formulas.write(event, &mut writer);
+        written.map_err(|error| damaged(&error))?;
+    }
+}
+
+/// Writes each run of a formula as a run of text. Elements of the namespace of formulas have the prefix
+/// `m` in every program that was tried.
+#[derive(Default)]
+struct Formulas {
+    /// Open elements inside the properties of a part of a formula.
+    properties: u32,
+}
+
+impl Formulas {
+    fn write(
+        &mut self,
+        event: Event<'_>,
+        writer: &mut Writer<Vec<u8>>,
+    ) -> Result<(), quick_xml::Error> {
+        match &event {
+            Event::Start(tag) if self.properties > 0 || is_properties(tag) => self.properties += 1,
+            Event::End(_) if self.properties > 0 => self.properties -= 1,
+            _ if self.properties > 0 => {}
+            Event::Empty(tag) if is_properties(tag) => {}
+            Event::Start(tag) | Event::Empty(tag) => match math_name(tag.name().as_ref()) {
+                None => writer.write_event(event)?,
+                Some("r") => writer.write_event(Event::Start(BytesStart::new("w:r")))?,
+                Some("t") => {
+                    let text = BytesStart::new("w:t").with_attributes([("xml:space", "preserve")]);
+                    writer.write_event(Event::Start(text))?;
+                }
+                Some(part) => write_run(writer, operator(part))?,
+            },
+            Event::End(tag) => match math_name(tag.name().as_ref()) {
+                None => writer.write_event(event)?,
+                Some("r") => writer.write_event(Event::End(BytesEnd::new("w:r")))?,
+                Some("t") => writer.write_event(Event::End(BytesEnd::new("w:t")))?,
+                Some(_) => {}
+            },
+            _ => writer.write_event(event)?,
+        }
+        Ok(())
+    }
+}
+
+/// Returns the name of an element of a formula without its prefix.
+fn math_name(name: &str) -> Option<&str> {
+    name.strip_prefix("m:")
+}
+
+/// Returns whether an element holds how a part of a formula looks.
+fn is_properties(tag: &BytesStart<'_>) -> bool {
+    let name = tag.name();
+    math_name(name.as_ref()).is_some_and(|name| name.ends_with("Pr"))
+}
+
+/// Returns what stands before a part of a formula when it is written in one line.
+fn operator(part: &str) -> &'static str {
+    match part {
+        "den" => "/",
+        "sup" => "^",
+        "sub" => "_",
+        _ => "",
+    }
+}
+
+fn write_run(writer: &mut Writer<Vec<u8>>, text: &str) -> std::io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    for name in ["w:r", "w:t"] {
+        writer.write_event(Event::Start(BytesStart::new(name)))?;
+    }
+    writer.write_event(Event::Text(BytesText::new(text)))?;
+    for name in ["w:t", "w:r"] {
+        writer.write_event(Event::End(BytesEnd::new(name)))?;
+    }
+    Ok(())
+}
