@@ -11,6 +11,7 @@ mod served;
 mod gpu;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use ragscope::config::{EmbedderSettings, FlashAttention, GeneratorSettings, KvCacheType, Layers};
 use ragscope::event::{Flow, StopFlag};
@@ -324,6 +325,31 @@ fn sampled(max_tokens: u32, seed: u64) -> Decoding {
         seed,
         stop: StopRule::default(),
     }
+}
+
+/// Samples a continuation and returns its tokens per second after the first.
+fn tokens_per_second(generator: &mut (impl Generator + ?Sized), prompt: &Prompt) -> f64 {
+    const TOKENS: u32 = 128;
+    let mut first = None;
+    let mut tokens = 0_u32;
+    generator
+        .complete(
+            std::slice::from_ref(prompt),
+            &sampled(TOKENS, 3),
+            &mut |_, _| {
+                first.get_or_insert_with(Instant::now);
+                tokens += 1;
+                Flow::Continue
+            },
+        )
+        .expect("a completion");
+    let seconds = first.expect("a token").elapsed().as_secs_f64();
+    f64::from(tokens - 1) / seconds
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
 }
 
 const CONTEXT: &str = "[1] The lighthouse on Sherk Island is 40 metres tall.\n[2] Mara Voss keeps the lighthouse. It was built in 1871.";

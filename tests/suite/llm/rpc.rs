@@ -14,7 +14,8 @@ use ragscope::llm::{
 };
 
 use super::{
-    bundled, exact_file, exact_settings, generator_settings, greedy, question, runtime, sampled,
+    bundled, exact_file, exact_settings, generator_settings, greedy, median, question, runtime,
+    tokens_per_second,
 };
 use crate::program::{Program, QUESTION};
 
@@ -344,7 +345,6 @@ fn the_program_answers_over_workers_and_says_which_one_is_missing() {
 #[test]
 #[ignore = "measures"]
 fn measures_workers() {
-    const TOKENS: u32 = 128;
     let file = std::env::var("RAGSCOPE_RPC_MODEL")
         .map_or_else(|_| bundled("ragscope-reader.Q5_0.gguf"), PathBuf::from);
     let program = Program::new();
@@ -359,32 +359,12 @@ fn measures_workers() {
     })
     .expect("the generator over two workers");
     let prompt = question("Describe the lighthouse, its keeper and the island.");
-    let per_second = |generator: &mut dyn OpenGenerator| {
-        let mut first = None;
-        let mut tokens = 0_u32;
-        generator
-            .complete(
-                std::slice::from_ref(&prompt),
-                &sampled(TOKENS, 3),
-                &mut |_, _| {
-                    first.get_or_insert_with(Instant::now);
-                    tokens += 1;
-                    Flow::Continue
-                },
-            )
-            .expect("a completion");
-        let seconds = first.expect("a token").elapsed().as_secs_f64();
-        f64::from(tokens - 1) / seconds
-    };
     let mut rates = [Vec::new(), Vec::new()];
     for _ in 0..7 {
-        rates[0].push(per_second(&mut here));
-        rates[1].push(per_second(&mut apart));
+        rates[0].push(tokens_per_second(&mut here, &prompt));
+        rates[1].push(tokens_per_second(&mut apart, &prompt));
     }
-    let [here, apart] = rates.map(|mut rates| {
-        rates.sort_by(f64::total_cmp);
-        rates[rates.len() / 2]
-    });
+    let [here, apart] = rates.map(median);
     println!(
         "{}: {here:.1} tokens/s here, {apart:.1} over two workers, {:.0} %",
         file.display(),

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use super::rpc::{Said, assert_same, is_near};
 use super::{
-    bundled, embedder, exact_file, exact_settings, generator_settings, greedy, next_command,
-    question, runtime, sampled,
+    bundled, embedder, exact_file, exact_settings, generator_settings, greedy, median,
+    next_command, question, runtime, sampled, tokens_per_second,
 };
 use crate::program::{Program, QUESTION};
 use crate::serve::Server;
@@ -514,7 +514,6 @@ fn an_embedder_there_is_the_same_model_as_here() {
 #[test]
 #[ignore = "measures"]
 fn measures_a_served_generator() {
-    const TOKENS: u32 = 128;
     let program = Program::new();
     let server = Server::start(&program, &["--model", "ragscope-reader.Q5_0.gguf"]);
     let file = bundled("ragscope-reader.Q5_0.gguf");
@@ -524,23 +523,6 @@ fn measures_a_served_generator() {
         .expect("the generator");
     let mut there = connected(&server, &stop);
     let prompt = question("Describe the lighthouse, its keeper and the island.");
-    let per_second = |generator: &mut dyn LoadedGenerator| {
-        let mut first = None;
-        let mut tokens = 0_u32;
-        generator
-            .complete(
-                std::slice::from_ref(&prompt),
-                &sampled(TOKENS, 3),
-                &mut |_, _| {
-                    first.get_or_insert_with(Instant::now);
-                    tokens += 1;
-                    Flow::Continue
-                },
-            )
-            .expect("a completion");
-        let seconds = first.expect("a token").elapsed().as_secs_f64();
-        f64::from(tokens - 1) / seconds
-    };
     let render = |generator: &dyn LoadedGenerator| {
         let started = Instant::now();
         generator.render(&prompt).expect("a prompt");
@@ -548,15 +530,12 @@ fn measures_a_served_generator() {
     };
     let mut figures = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     for _ in 0..7 {
-        figures[0].push(per_second(&mut here));
-        figures[1].push(per_second(&mut *there));
+        figures[0].push(tokens_per_second(&mut here, &prompt));
+        figures[1].push(tokens_per_second(&mut *there, &prompt));
         figures[2].push(render(&here));
         figures[3].push(render(&*there));
     }
-    let [here, there, render_here, render_there] = figures.map(|mut figures| {
-        figures.sort_by(f64::total_cmp);
-        figures[figures.len() / 2]
-    });
+    let [here, there, render_here, render_there] = figures.map(median);
     println!(
         "{here:.1} tokens/s here, {there:.1} there, {:.0} %; a prompt in {render_here:.2} ms here, {render_there:.2} ms there",
         100.0 * there / here
