@@ -341,35 +341,85 @@ fn the_program_answers_over_workers_and_says_which_one_is_missing() {
 }
 
 /// Tokens per second over two workers on loopback and in this process, in turns: `RAGSCOPE_RPC_MODEL=FILE cargo test
-/// --test suite -- --ignored --nocapture measures_workers`.
+/// --test suite -- --ignored --nocapture measures_workers`. Set `GOMP_SPINCOUNT=2000`, as the program does.
 #[test]
 #[ignore = "measures"]
 fn measures_workers() {
-    let file = std::env::var("RAGSCOPE_RPC_MODEL")
-        .map_or_else(|_| bundled("ragscope-reader.Q5_0.gguf"), PathBuf::from);
     let program = Program::new();
     let workers = [Worker::start(&program), Worker::start(&program)];
-    let settings = generator_settings();
+    measure(&over(&workers, &generator_settings()), "over two workers");
+}
+
+/// What a process of its own costs a generator without workers: its start, its tokens and its hidden states, as above.
+#[test]
+#[ignore = "measures"]
+fn measures_a_process_of_its_own() {
+    measure(&generator_settings(), "in a process of its own");
+}
+
+fn measure(settings: &GeneratorSettings, place: &str) {
+    const TURNS: usize = 15;
+    let file = std::env::var("RAGSCOPE_RPC_MODEL")
+        .map_or_else(|_| bundled("ragscope-reader.Q5_0.gguf"), PathBuf::from);
     let runtime = runtime();
     let stop = StopFlag::default();
-    let mut here = load_generator(&runtime, &file, &settings, &stop, &mut |_| Flow::Continue)
-        .expect("the generator");
-    let mut apart = IsolatedGenerator::load(&file, &over(&workers, &settings), &stop, &mut |_| {
-        Flow::Continue
-    })
-    .expect("the generator over two workers");
+    let here_settings = generator_settings();
+    let load_here = || {
+        load_generator(&runtime, &file, &here_settings, &stop, &mut |_| {
+            Flow::Continue
+        })
+        .expect("the generator")
+    };
+    let load_apart = || {
+        IsolatedGenerator::load(&file, settings, &stop, &mut |_| Flow::Continue)
+            .expect("the generator in a process")
+    };
+    let (mut here, mut apart) = (load_here(), load_apart());
     let prompt = question("Describe the lighthouse, its keeper and the island.");
-    let mut rates = [Vec::new(), Vec::new()];
-    for _ in 0..7 {
-        rates[0].push(tokens_per_second(&mut here, &prompt));
-        rates[1].push(tokens_per_second(&mut apart, &prompt));
+    let mut figures = [const { (Vec::new(), Vec::new()) }; 3];
+    for _ in 0..TURNS {
+        let [rate, taps, start] = &mut figures;
+        rate.0.push(tokens_per_second(&mut here, &prompt));
+        rate.1.push(tokens_per_second(&mut apart, &prompt));
+        taps.0.push(taps_per_second(&mut here, &prompt));
+        taps.1.push(taps_per_second(&mut apart, &prompt));
+        start.0.push(timed(|| drop(load_here())));
+        start.1.push(timed(|| drop(load_apart())));
     }
-    let [here, apart] = rates.map(median);
-    println!(
-        "{}: {here:.1} tokens/s here, {apart:.1} over two workers, {:.0} %",
-        file.display(),
-        100.0 * apart / here
-    );
+    for ((here, apart), unit) in
+        figures
+            .into_iter()
+            .zip(["tokens/s", "tapped sentences/s", "ms to load"])
+    {
+        let (here, apart) = (median(here), median(apart));
+        println!(
+            "{}: {here:.1} {unit} here, {apart:.1} {place}, {:.0} %",
+            file.display(),
+            100.0 * apart / here
+        );
+    }
+}
+
+/// Sentences of twelve tokens per second whose hidden states of all layers are read, as the gate does.
+fn taps_per_second(generator: &mut dyn OpenGenerator, prompt: &Prompt) -> f64 {
+    let taps = Taps {
+        hidden: vec![HiddenAt::LastPromptToken, HiddenAt::FirstToken],
+        attention: Vec::new(),
+    };
+    let milliseconds = timed(|| {
+        let prompts = std::slice::from_ref(prompt);
+        let tapped =
+            generator.complete_tapped(prompts, &greedy(12), &taps, &mut |_, _| Flow::Continue);
+        assert!(!tapped.expect("a sentence")[0].hidden.is_empty());
+    });
+    1e3 / milliseconds
+}
+
+/// Returns the milliseconds of a call.
+fn timed(call: impl FnOnce()) -> f64 {
+    let started = Instant::now();
+    call();
+    started.elapsed().as_secs_f64() * 1e3
 }
 
 #[test]
