@@ -117,27 +117,14 @@ impl Output {
         let Some(line) = event.session().and_then(progress_line) else {
             return;
         };
-        if self.progress.is_none() && !self.json {
-            self.long_work_log(&line);
-        } else {
-            self.progress_line(|| line);
-        }
+        self.progress_line(|| line);
     }
 
-    /// Writes the progress of long work without a terminal: a line of its own every
-    /// [`LONG_WORK_LOG_EVERY`].
-    fn long_work_log(&mut self, line: &str) {
-        let since = *self.logged_at.get_or_insert_with(Instant::now);
-        if since.elapsed() >= LONG_WORK_LOG_EVERY {
-            self.logged_at = Some(Instant::now());
-            self.remark(line);
-        }
-    }
-
-    /// Shows this line as the progress, at most once per [`PROGRESS_EVERY`].
+    /// Shows this line as the progress, at most once per [`PROGRESS_EVERY`]; without a terminal, as a line of
+    /// its own every [`LONG_WORK_LOG_EVERY`].
     pub fn progress_line(&mut self, line: impl FnOnce() -> String) {
         let Some(progress) = self.progress.as_mut() else {
-            return;
+            return self.log_progress(LONG_WORK_LOG_EVERY, line);
         };
         if progress
             .drawn_at
@@ -157,15 +144,20 @@ impl Output {
         let _ = io::stderr().flush();
     }
 
-    /// Show this line as the progress; without a terminal, as a line of its own, once per second.
+    /// Shows this line as the progress; without a terminal, as a line of its own once per second, and at once.
     pub fn steady_progress_line(&mut self, line: impl FnOnce() -> String) {
-        if self.json || self.progress.is_some() {
+        if self.progress.is_some() {
             return self.progress_line(line);
         }
-        let is_due = self
-            .logged_at
-            .is_none_or(|logged_at| logged_at.elapsed() >= LOG_EVERY);
-        if is_due {
+        let now = Instant::now();
+        self.logged_at = self.logged_at.or_else(|| now.checked_sub(LOG_EVERY));
+        self.log_progress(LOG_EVERY, line);
+    }
+
+    /// Writes a line if the one before it is this old; the first one waits as long. JSON has no progress.
+    fn log_progress(&mut self, every: Duration, line: impl FnOnce() -> String) {
+        let since = *self.logged_at.get_or_insert_with(Instant::now);
+        if !self.json && since.elapsed() >= every {
             self.logged_at = Some(Instant::now());
             self.remark(&line());
         }
