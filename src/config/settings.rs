@@ -274,9 +274,10 @@ settings! {
         min_variance: f32 = 0.01, in 0..=1;
         /// Number of best chunks kept when none passes; 0 leaves the context empty.
         fallback: u32 = 3, in 0..=1000;
-        /// graded: share of the tokens of the graded chunks that stays: the best as retrieved stay below
-        /// the threshold too, until they have this share. 0 = the threshold alone.
-        min_share: f32 = 0.0, in 0..=1;
+        /// graded: share of the tokens of the graded chunks that is the context, in place of
+        /// retriever.k: those above the threshold, best grade first, then the best as retrieved.
+        /// 0 = those above the threshold, up to retriever.k.
+        share: f32 = 0.0, in 0..=1;
         /// binary: minimum probability of "relevant" to keep a chunk.
         min_probability: f32 = 0.5, in 0..=1;
     }

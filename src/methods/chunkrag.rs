@@ -327,22 +327,22 @@ pub fn keep(scores: &[f64], threshold: f64, fallback: usize) -> Kept {
     }
 }
 
-/// Keeps more of the texts, best as retrieved first, until those kept have this share of all tokens.
+/// Keeps as many texts as have this share of all tokens, the last of them whole: those that were kept, best score
+/// first, then the others as retrieved.
 ///
 /// The paper has no such bound. A judge who reads the question alone gives the second fact of a chain,
 /// whose subject the question does not name, the grade of a text that is beside the point.
-pub fn keep_share(kept: &mut [bool], tokens: &[u32], min_share: f32) {
-    let all = f64::from(tokens.iter().sum::<u32>());
-    let of_kept = kept.iter().zip(tokens).filter(|(is_kept, _)| **is_kept);
-    let mut stays = f64::from(of_kept.map(|(_, tokens)| tokens).sum::<u32>());
+pub fn fill_share(kept: &mut [bool], scores: &[f64], tokens: &[u32], share: f32) {
+    let room = f64::from(tokens.iter().sum::<u32>()) * (f64::from(share) - TOLERANCE);
+    let (mut order, others): (Vec<usize>, Vec<usize>) = (0..kept.len()).partition(|at| kept[*at]);
+    order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
+    order.extend(others);
 
-    for (is_kept, tokens) in kept.iter_mut().zip(tokens) {
-        if stays >= all * (f64::from(min_share) - TOLERANCE) {
-            return;
-        }
-        if !*is_kept {
-            *is_kept = true;
-            stays += f64::from(*tokens);
+    let mut filled = 0.0;
+    for at in order {
+        kept[at] = filled < room;
+        if kept[at] {
+            filled += f64::from(tokens[at]);
         }
     }
 }
@@ -352,21 +352,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_as_retrieved_fill_up_a_share_of_the_tokens() {
-        let tokens = [10, 30, 10, 50];
+    fn the_best_grades_then_the_best_as_retrieved_fill_a_share_of_the_tokens() {
+        let tokens = [10, 30, 10, 50, 10];
+        let scores = [0.1, 0.2, 0.5, 0.1, 0.6];
         let cases = [
-            (0.0, [false, false, true, false]),
-            (0.1, [false, false, true, false]),
-            (0.2, [true, false, true, false]),
-            (0.5, [true, true, true, false]),
-            (1.0, [true; 4]),
+            (0.05, [false, false, false, false, true]),
+            (0.18, [false, false, true, false, true]),
+            (0.2, [true, false, true, false, true]),
+            (0.5, [true, true, true, false, true]),
+            (1.0, [true; 5]),
         ];
-        for (min_share, expected) in cases {
-            let mut kept = [false, false, true, false];
-            keep_share(&mut kept, &tokens, min_share);
-            assert_eq!(kept, expected, "{min_share}");
+        for (share, expected) in cases {
+            let mut kept = [false, false, true, false, true];
+            fill_share(&mut kept, &scores, &tokens, share);
+            assert_eq!(kept, expected, "{share}");
         }
-        keep_share(&mut [], &[], 1.0);
+        fill_share(&mut [], &[], &[], 1.0);
     }
 
     #[test]

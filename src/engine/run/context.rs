@@ -1,7 +1,7 @@
 //! The context: as many whole chunks as the prompt holds beside the question and the answer.
 
 use crate::config::prompts::{PromptName, Prompts};
-use crate::config::{AnswerPrompt, Config, ConfigError, PassageOrder};
+use crate::config::{AnswerPrompt, Config, ConfigError, FilterKind, PassageOrder};
 use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
 use crate::event::{
@@ -20,9 +20,17 @@ pub fn needs_corpus(config: &Config) -> bool {
 }
 
 /// Builds the context from the candidates and emits it: the pinned chunks and the best others, up
-/// to `retriever.k` in all unless more are pinned, without those that do not fit the prompt.
+/// to `retriever.k` in all unless more are pinned, without those that do not fit the prompt. Where the
+/// filter keeps a share of the tokens, that is the context.
 pub fn choose(run: &mut Run<'_>, candidates: Passages) -> Result<Passages, RunError> {
-    let k = run.tools.config.retriever.k;
+    let Config {
+        retriever, filter, ..
+    } = run.tools.config;
+    let k = if filter.kind == FilterKind::Graded && filter.share > 0.0 {
+        saturating_u32(candidates.hits.len())
+    } else {
+        retriever.k
+    };
     choose_up_to(run, candidates, k)
 }
 

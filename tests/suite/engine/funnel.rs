@@ -72,7 +72,7 @@ fn chunks_below_the_threshold_of_their_grades_are_dropped_with_it() {
 }
 
 #[test]
-fn a_share_of_the_tokens_stays_whatever_the_grades() {
+fn a_share_of_the_tokens_is_the_context_whatever_the_grades() {
     let judged = || {
         ScriptedGenerator::new()
             .judging("Passage: Ropes", "10", 1.0)
@@ -82,12 +82,12 @@ fn a_share_of_the_tokens_stays_whatever_the_grades() {
         ("0", "4", &[40]),
         ("0.5", "4", &[10, 40]),
         ("1", "4", &[10, 20, 30, 40]),
-        ("1", "2", &[10, 20]),
+        ("1", "2", &[10, 20, 30, 40]),
     ];
     for (share, k, expected) in cases {
         let settings = [
             ("filter.kind", "graded"),
-            ("filter.min_share", share),
+            ("filter.share", share),
             ("retriever.k", k),
         ];
         let events = events(&settings, judged());
