@@ -275,8 +275,8 @@ settings! {
         /// Number of best chunks kept when none passes; 0 leaves the context empty.
         fallback: u32 = 3, in 0..=1000;
         /// graded: share of the tokens of the graded chunks that is the context, in place of
-        /// retriever.k: those above the threshold, best grade first, then the best as retrieved.
-        /// 0 = those above the threshold, up to retriever.k.
+        /// retriever.k: those above the threshold, and as many more of the best as retrieved as
+        /// it takes. 0 = those above the threshold, up to retriever.k.
         share: f32 = 0.0, in 0..=1;
         /// binary: minimum probability of "relevant" to keep a chunk.
         min_probability: f32 = 0.5, in 0..=1;

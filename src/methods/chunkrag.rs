@@ -327,24 +327,33 @@ pub fn keep(scores: &[f64], threshold: f64, fallback: usize) -> Kept {
     }
 }
 
-/// Keeps as many texts as have this share of all tokens, the last of them whole: those that were kept, best score
-/// first, then the others as retrieved.
+/// Keeps more of the texts, best as retrieved first, until those kept have this share of all tokens; returns the
+/// tokens that are that share.
 ///
 /// The paper has no such bound. A judge who reads the question alone gives the second fact of a chain,
 /// whose subject the question does not name, the grade of a text that is beside the point.
-pub fn fill_share(kept: &mut [bool], scores: &[f64], tokens: &[u32], share: f32) {
-    let room = f64::from(tokens.iter().sum::<u32>()) * (f64::from(share) - TOLERANCE);
-    let (mut order, others): (Vec<usize>, Vec<usize>) = (0..kept.len()).partition(|at| kept[*at]);
-    order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
-    order.extend(others);
-
-    let mut filled = 0.0;
-    for at in order {
-        kept[at] = filled < room;
-        if kept[at] {
-            filled += f64::from(tokens[at]);
+pub fn fill_share(kept: &mut [bool], tokens: &[u32], share: f32) -> f64 {
+    let wanted = f64::from(tokens.iter().sum::<u32>()) * (f64::from(share) - TOLERANCE);
+    let of_kept = kept.iter().zip(tokens).filter(|(is_kept, _)| **is_kept);
+    let mut filled = f64::from(of_kept.map(|(_, tokens)| tokens).sum::<u32>());
+    for (is_kept, tokens) in kept.iter_mut().zip(tokens) {
+        if !*is_kept && filled < wanted {
+            *is_kept = true;
+            filled += f64::from(*tokens);
         }
     }
+    wanted
+}
+
+/// Returns how many of the texts, from the first on, have this many tokens, the last of them whole.
+pub fn count_within(tokens: impl IntoIterator<Item = u32>, wanted: f64) -> usize {
+    let mut filled = 0.0;
+    let begins_within = |tokens: &u32| {
+        let begins = filled < wanted;
+        filled += f64::from(*tokens);
+        begins
+    };
+    tokens.into_iter().take_while(begins_within).count()
 }
 
 #[cfg(test)]
@@ -352,22 +361,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_grades_then_the_best_as_retrieved_fill_a_share_of_the_tokens() {
-        let tokens = [10, 30, 10, 50, 10];
-        let scores = [0.1, 0.2, 0.5, 0.1, 0.6];
+    fn the_best_as_retrieved_fill_a_share_of_the_tokens() {
+        let tokens = [10, 30, 10, 50];
         let cases = [
-            (0.05, [false, false, false, false, true]),
-            (0.18, [false, false, true, false, true]),
-            (0.2, [true, false, true, false, true]),
-            (0.5, [true, true, true, false, true]),
-            (1.0, [true; 5]),
+            (0.1, [false, false, true, false], 1),
+            (0.2, [true, false, true, false], 2),
+            (0.5, [true, true, true, false], 3),
+            (1.0, [true; 4], 4),
         ];
-        for (share, expected) in cases {
-            let mut kept = [false, false, true, false, true];
-            fill_share(&mut kept, &scores, &tokens, share);
+        for (share, expected, count) in cases {
+            let mut kept = [false, false, true, false];
+            let wanted = fill_share(&mut kept, &tokens, share);
             assert_eq!(kept, expected, "{share}");
+            let of_kept = tokens.iter().zip(kept).filter(|(_, is_kept)| *is_kept);
+            assert_eq!(
+                count_within(of_kept.map(|(tokens, _)| *tokens), wanted),
+                count
+            );
         }
-        fill_share(&mut [], &[], &[], 1.0);
+        assert_eq!(count_within([20, 20, 60], 40.0), 2);
+        assert_eq!(count_within([], fill_share(&mut [], &[], 1.0)), 0);
     }
 
     #[test]

@@ -325,6 +325,7 @@ fn expand(
         spare: Vec::new(),
         sought: passages.sought.clone(),
         searches: query.searches.clone(),
+        wanted_tokens: None,
     };
     let k = match run.tools.config.gate.expanded_context {
         ExpandedContext::All => k,

@@ -1,14 +1,14 @@
 //! The context: as many whole chunks as the prompt holds beside the question and the answer.
 
 use crate::config::prompts::{PromptName, Prompts};
-use crate::config::{AnswerPrompt, Config, ConfigError, FilterKind, PassageOrder};
+use crate::config::{AnswerPrompt, Config, ConfigError, PassageOrder};
 use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
 use crate::event::{
     Context, ContextChunk, DropReason, DroppedChunk, Hit, RunEvent, Stage, saturating_u32,
 };
 use crate::llm::{Generator, LlmError, Prompt};
-use crate::methods::{context_lines, joined};
+use crate::methods::{chunkrag, context_lines, joined};
 
 use super::pins;
 use super::state::Run;
@@ -20,16 +20,15 @@ pub fn needs_corpus(config: &Config) -> bool {
 }
 
 /// Builds the context from the candidates and emits it: the pinned chunks and the best others, up
-/// to `retriever.k` in all unless more are pinned, without those that do not fit the prompt. Where the
-/// filter keeps a share of the tokens, that is the context.
+/// to `retriever.k` in all unless more are pinned, or to the tokens that a filter wants; without those that do
+/// not fit the prompt.
 pub fn choose(run: &mut Run<'_>, candidates: Passages) -> Result<Passages, RunError> {
-    let Config {
-        retriever, filter, ..
-    } = run.tools.config;
-    let k = if filter.kind == FilterKind::Graded && filter.share > 0.0 {
-        saturating_u32(candidates.hits.len())
-    } else {
-        retriever.k
+    let k = match candidates.wanted_tokens {
+        Some(wanted) => {
+            let tokens = candidates.hits.iter().map(|hit| hit.chunk.tokens);
+            saturating_u32(chunkrag::count_within(tokens, wanted))
+        }
+        None => run.tools.config.retriever.k,
     };
     choose_up_to(run, candidates, k)
 }
@@ -60,6 +59,7 @@ pub fn choose_up_to(run: &mut Run<'_>, candidates: Passages, k: u32) -> Result<P
         dropped,
         sought: others.sought,
         searches: others.searches,
+        wanted_tokens: None,
     };
     publish(run, &passages)?;
     Ok(passages)

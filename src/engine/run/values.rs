@@ -25,6 +25,8 @@ pub struct Passages {
     pub sought: String,
     /// The texts that a reranker compares them with: its best texts for each are taken in turn.
     pub searches: Vec<String>,
+    /// The tokens that the context takes of the hits, in place of `retriever.k` of them.
+    pub wanted_tokens: Option<f64>,
 }
 
 impl Passages {

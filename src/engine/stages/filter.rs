@@ -4,9 +4,7 @@ use crate::config::prompts::PromptName;
 use crate::config::{PrefilterKind, ThresholdKind};
 use crate::engine::error::RunError;
 use crate::engine::run::{HitStage, Passages, Run, context};
-use crate::event::{
-    DropReason, DroppedChunk, GradedChunk, Hit, JudgedChunk, RunEvent, Stage, saturating_u32,
-};
+use crate::event::{DropReason, DroppedChunk, GradedChunk, Hit, JudgedChunk, RunEvent, Stage};
 use crate::methods::chunkrag::{self, Kept, Twin};
 use crate::methods::{JudgementKind, MethodError, ModelCalls as _, cosine};
 
@@ -159,7 +157,7 @@ fn redundant(hits: &[Hit], twins: &[Option<Twin>]) -> Vec<Option<DropReason>> {
 }
 
 /// Grades every text three times and drops those below the dynamic threshold (ChunkRAG, section 3).
-fn grade(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
+fn grade(run: &mut Run<'_>, mut passages: Passages) -> Result<Passages, RunError> {
     let filter = &run.tools.config.filter;
     let grades = chunkrag::grade(run, &passages.sought, &passages.texts(), filter.grade_read)?;
 
@@ -190,10 +188,10 @@ fn grade(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
         None => exact.clone(),
     };
     let mut kept = chunkrag::keep(&compared, threshold, filter.fallback as usize);
-    let reaches: Vec<bool> = kept.kept.clone();
     if filter.share > 0.0 {
         let tokens: Vec<u32> = passages.hits.iter().map(|hit| hit.chunk.tokens).collect();
-        chunkrag::fill_share(&mut kept.kept, &compared, &tokens, filter.share);
+        let wanted = chunkrag::fill_share(&mut kept.kept, &tokens, filter.share);
+        passages.wanted_tokens = Some(wanted);
     }
 
     let graded = passages
@@ -216,19 +214,15 @@ fn grade(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
         fell_back: kept.fell_back,
     });
 
-    let k = saturating_u32(kept.kept.iter().filter(|is_kept| **is_kept).count());
     let verdicts = kept
         .kept
         .iter()
-        .zip(&reaches)
         .zip(&scores)
-        .map(|((is_kept, reaches), score)| match (is_kept, reaches) {
-            (true, _) => None,
-            (false, true) => Some(DropReason::BelowK { k }),
-            (false, false) => Some(DropReason::BelowThreshold {
+        .map(|(is_kept, score)| {
+            (!is_kept).then_some(DropReason::BelowThreshold {
                 score: *score,
                 threshold: threshold as f32,
-            }),
+            })
         })
         .collect();
     Ok(narrow(run, Stage::Graded, passages, verdicts))

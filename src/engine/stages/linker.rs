@@ -65,9 +65,7 @@ impl HitStage for ByAttention {
         Ok(Passages {
             hits,
             spare,
-            dropped: passages.dropped,
-            sought: passages.sought,
-            searches: passages.searches,
+            ..passages
         })
     }
 }
