@@ -291,6 +291,12 @@ fn single(half: u16) -> f32 {
     }
 }
 
+/// What rounding between batches may cost. A GPU chooses its kernels by the size of the batch, and rounds ten times as much.
+fn between_batches(on_cpu: f32) -> f32 {
+    let has_gpu = runtime().devices().iter().any(|device| device.is_gpu);
+    if has_gpu { 10.0 * on_cpu } else { on_cpu }
+}
+
 fn embedder() -> LlamaEmbedder {
     let file = bundled("all-MiniLM-L6-v2.Q8_0.gguf");
     load_embedder(
