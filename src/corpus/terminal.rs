@@ -32,6 +32,8 @@ pub(super) fn without_controls(traced: Traced) -> Traced {
         }
     }
     kept.settle();
+    // what the cursor went back over and left, in the order of the file, which positions and sentences keep
+    kept.ranges.sort_unstable_by_key(|range| range.start);
 
     let mut clean = Traced::with_capacity(text.len());
     for range in kept.ranges {
@@ -43,7 +45,7 @@ pub(super) fn without_controls(traced: Traced) -> Traced {
 /// The parts of a text that remain.
 #[derive(Default)]
 struct Kept {
-    /// In order, none empty.
+    /// As they were printed, none empty.
     ranges: Vec<Range<usize>>,
     /// The characters that the next ones are printed over, the last first.
     struck: Vec<Range<usize>>,
@@ -53,6 +55,9 @@ impl Kept {
     /// Adds a character. Of two that are printed over each other, the later one remains, unless it is
     /// an underline.
     fn add(&mut self, text: &str, character: Range<usize>) {
+        if &text[character.clone()] == "\n" {
+            self.settle();
+        }
         let struck = self.struck.pop();
         let is_underline = &text[character.clone()] == "_";
         match struck.filter(|_| is_underline) {
@@ -166,15 +171,21 @@ mod tests {
             ("x\u{8}_y\u{8}_", "xy"),
             ("ab\u{8}\u{8}cd\u{8}", "cd"),
             ("\u{8}a\n\u{8}b", "a\nb"),
+            // not printed over, before and after a line end
+            ("abc\u{8}\u{8}\u{8}x\n", "bcx\n"),
+            ("abc\u{8}\u{8}x\ny", "acx\ny"),
         ];
         for (source, text) in cases {
             let mut traced = Traced::default();
             traced.copy(source, 10);
             let clean = without_controls(traced);
             assert_eq!(clean.text, text, "{source:?}");
+            let mut before = 0;
             for (at, c) in clean.text.char_indices() {
                 let origin = clean.origin.source(at) as usize - 10;
                 assert!(source[origin..].starts_with(c), "{source:?} at {at}");
+                assert!(before <= origin, "{source:?} at {at}");
+                before = origin;
             }
         }
     }
