@@ -414,27 +414,30 @@ impl Cache {
 
         let folder = link.parent().unwrap_or(&self.folder);
         make_folder(folder)?;
-        let failed = |error| PullError::of_write(&link, error);
-        if fs::symlink_metadata(&link).is_ok() {
-            fs::remove_file(&link).map_err(failed)?;
-        }
         let up = "../".repeat(2 + file.path.matches('/').count());
         let to = format!("{up}blobs/{}", file.sha256);
+        let part = self.part("link");
         // Where links are not permitted the file itself moves there, as huggingface_hub has it.
-        link_file(Path::new(&to), &link)
-            .or_else(|_| fs::rename(&target.file, &link))
-            .map_err(failed)?;
+        let made = match link_file(Path::new(&to), &part) {
+            Ok(()) => fs::rename(&part, &link),
+            Err(_) => fs::rename(&target.file, &link),
+        };
+        made.map_err(|error| PullError::of_write(&link, error))?;
         Ok(link)
+    }
+
+    /// The name under which this thread makes what then takes its place at once: another download of the
+    /// repository may read or write there at this moment.
+    fn part(&self, name: &str) -> PathBuf {
+        let writer = (std::process::id(), std::thread::current().id());
+        self.folder.join(format!(".{name}-{writer:?}"))
     }
 
     fn write_ref(&self, commit: &str) -> Result<(), PullError> {
         let refs = self.folder.join("refs");
         make_folder(&refs)?;
         let file = refs.join(REVISION);
-
-        // Another download of the repository may read or write it at this moment.
-        let writer = (std::process::id(), std::thread::current().id());
-        let part = self.folder.join(format!(".{REVISION}-{writer:?}"));
+        let part = self.part(REVISION);
         fs::write(&part, commit)
             .and_then(|()| fs::rename(&part, &file))
             .map_err(|error| PullError::of_write(&file, error))
