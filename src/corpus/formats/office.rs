@@ -63,29 +63,10 @@ fn word(bytes: &[u8]) -> Result<Extract, String> {
 
 /// Adds the comments on a Word document, which undoc leaves out.
 fn comments(package: &mut Package<'_>, builder: &mut Builder) -> Result<(), String> {
-    let xml = package.xml("word/comments.xml")?.unwrap_or_default();
-    let mut author = String::new();
-    let mut text = String::new();
-    let mut is_text = false;
-    walk(xml.as_bytes(), &mut |node| {
-        match node {
-            Node::Open(tag) => match tag.name() {
-                "comment" => {
-                    author = tag.attribute("author").unwrap_or_default();
-                    text.clear();
-                }
-                "t" => is_text = true,
-                "tab" | "br" => text.push(' '),
-                _ => {}
-            },
-            Node::Text(part) if is_text => text.push_str(part),
-            Node::Close("t") => is_text = false,
-            Node::Close("p") => text.push('\n'),
-            Node::Close("comment") if !text.trim().is_empty() => {
-                let by = named(&author).map_or_else(String::new, |author| format!(" by {author}"));
-                builder.paragraph(&format!("Comment{by}: {}", text.trim()));
-            }
-            Node::Close(_) | Node::Text(_) => {}
+    package.comments("word/comments.xml", "author", &mut |author, text| {
+        if !text.trim().is_empty() {
+            let by = named(author).map_or_else(String::new, |author| format!(" by {author}"));
+            builder.paragraph(&format!("Comment{by}: {}", text.trim()));
         }
         !builder.is_full()
     })

@@ -111,6 +111,42 @@ impl<'a> Package<'a> {
         self.archive.by_name(name).map_or(0, |member| member.size())
     }
 
+    /// Visits the comments of a part of an Office file, a missing part having none, until `visit` returns `false`.
+    /// It gets an attribute of the comment, `author` or `ref`, and the text with a line end after each paragraph.
+    ///
+    /// # Errors
+    /// A member that is damaged, encrypted or exceeds the limits.
+    pub fn comments(
+        &mut self,
+        part: &str,
+        attribute: &str,
+        visit: &mut dyn FnMut(&str, &str) -> bool,
+    ) -> Result<(), String> {
+        let xml = self.xml(part)?.unwrap_or_default();
+        let mut value = String::new();
+        let mut text = String::new();
+        let mut is_text = false;
+        walk(xml.as_bytes(), &mut |node| {
+            match node {
+                Node::Open(tag) => match tag.name() {
+                    "comment" => {
+                        value = tag.attribute(attribute).unwrap_or_default();
+                        text.clear();
+                    }
+                    "t" => is_text = true,
+                    "tab" | "br" => text.push(' '),
+                    _ => {}
+                },
+                Node::Text(part) if is_text => text.push_str(part),
+                Node::Close("t") => is_text = false,
+                Node::Close("p") => text.push('\n'),
+                Node::Close("comment") => return visit(&value, &text),
+                Node::Close(_) | Node::Text(_) => {}
+            }
+            true
+        })
+    }
+
     /// Returns the relationships of a part of an Office file to its other parts. Those to other files
     /// are left out.
     ///

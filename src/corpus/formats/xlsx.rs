@@ -416,29 +416,10 @@ fn comments(
     let Some(part) = parts.iter().find(|part| part.is("comments")) else {
         return Ok(());
     };
-    let xml = package.xml(&part.path)?.unwrap_or_default();
-    let mut at = String::new();
-    let mut text = String::new();
-    let mut is_text = false;
-    walk(xml.as_bytes(), &mut |node| {
-        match node {
-            Node::Open(tag) => match tag.name() {
-                "comment" => {
-                    at = tag.attribute("ref").unwrap_or_default();
-                    text.clear();
-                }
-                "t" => is_text = true,
-                _ => {}
-            },
-            Node::Text(part) if is_text => text.push_str(part),
-            Node::Close("t") => is_text = false,
-            Node::Close("comment") => {
-                let row = at.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-                let row = row.parse().unwrap_or(1);
-                sheet.remark(row, &format!("Comment on {at}: {text}"), builder);
-            }
-            Node::Text(_) | Node::Close(_) => {}
-        }
+    package.comments(&part.path, "ref", &mut |at, text| {
+        let row = at.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        let row = row.parse().unwrap_or(1);
+        sheet.remark(row, &format!("Comment on {at}: {text}"), builder);
         true
     })
 }
