@@ -124,6 +124,8 @@ impl Output {
     /// its own every [`LONG_WORK_LOG_EVERY`].
     pub fn progress_line(&mut self, line: impl FnOnce() -> String) {
         let Some(progress) = self.progress.as_mut() else {
+            // work that ends before has nothing to report
+            self.logged_at.get_or_insert_with(Instant::now);
             return self.log_progress(LONG_WORK_LOG_EVERY, line);
         };
         if progress
@@ -149,15 +151,15 @@ impl Output {
         if self.progress.is_some() {
             return self.progress_line(line);
         }
-        let now = Instant::now();
-        self.logged_at = self.logged_at.or_else(|| now.checked_sub(LOG_EVERY));
         self.log_progress(LOG_EVERY, line);
     }
 
-    /// Writes a line if the one before it is this old; the first one waits as long. JSON has no progress.
+    /// Writes a line unless there was one since this time. JSON has no progress.
     fn log_progress(&mut self, every: Duration, line: impl FnOnce() -> String) {
-        let since = *self.logged_at.get_or_insert_with(Instant::now);
-        if !self.json && since.elapsed() >= every {
+        let is_due = self
+            .logged_at
+            .is_none_or(|logged_at| logged_at.elapsed() >= every);
+        if is_due && !self.json {
             self.logged_at = Some(Instant::now());
             self.remark(&line());
         }
