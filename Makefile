@@ -25,7 +25,7 @@ test: prerequisites
 
 # The models and the demo with their layers on a GPU: Mesa's software device, which every machine has, through Vulkan. Builds
 # apart from the other targets, since llama.cpp's shaders take a quarter of an hour on two cores. Without the thousand calls that
-# look for lost memory: on the software device they take an hour.
+# look for lost memory: on the software device they take more than a quarter of an hour.
 test-gpu: export OMP_WAIT_POLICY = passive
 test-gpu: export CARGO_TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)/vulkan
 test-gpu: SOFTWARE = .ci/vulkan --software

@@ -291,10 +291,14 @@ fn single(half: u16) -> f32 {
     }
 }
 
-/// What rounding between batches may cost. A GPU chooses its kernels by the size of the batch, and rounds ten times as much.
+/// Whether a GPU computes: it chooses its kernels by the size of the batch, and so rounds by the company of a prompt.
+fn has_gpu() -> bool {
+    runtime().devices().iter().any(|device| device.is_gpu)
+}
+
+/// What rounding between batches may cost, given what it may on a CPU.
 fn between_batches(on_cpu: f32) -> f32 {
-    let has_gpu = runtime().devices().iter().any(|device| device.is_gpu);
-    if has_gpu { 10.0 * on_cpu } else { on_cpu }
+    if has_gpu() { 10.0 * on_cpu } else { on_cpu }
 }
 
 fn embedder() -> LlamaEmbedder {
