@@ -9,8 +9,8 @@ use ragscope::config::GeneratorSettings;
 use ragscope::event::{Advice, Flow, StopFlag};
 use ragscope::llm::rpc::RpcWorker;
 use ragscope::llm::{
-    End, Generator, HiddenAt, IsolatedGenerator, Layers, LlmError, LoadedGenerator, OpenGenerator,
-    Prompt, Tapped, Taps, load_generator,
+    End, Generator, HiddenAt, IsolatedGenerator, Layers, LlamaGenerator, LlmError, LoadedGenerator,
+    OpenGenerator, Prompt, Tapped, Taps, load_generator,
 };
 
 use super::{
@@ -354,50 +354,67 @@ fn measures_workers() {
 #[test]
 #[ignore = "measures"]
 fn measures_a_process_of_its_own() {
-    measure(&generator_settings(), "in a process of its own");
+    const PLACE: &str = "in a process of its own";
+    let settings = generator_settings();
+    measure(&settings, PLACE);
+    // a worker has one client: only without workers a second generator is loaded beside the first
+    let starts = || {
+        (
+            timed(|| drop(load_here(&settings))),
+            timed(|| drop(load_apart(&settings))),
+        )
+    };
+    compare((0..TURNS).map(|_| starts()), "ms to load", PLACE);
+}
+
+const TURNS: usize = 15;
+
+fn measured_file() -> PathBuf {
+    std::env::var("RAGSCOPE_RPC_MODEL")
+        .map_or_else(|_| bundled("ragscope-reader.Q5_0.gguf"), PathBuf::from)
+}
+
+fn load_here(settings: &GeneratorSettings) -> LlamaGenerator {
+    let stop = StopFlag::default();
+    load_generator(&runtime(), &measured_file(), settings, &stop, &mut |_| {
+        Flow::Continue
+    })
+    .expect("the generator")
+}
+
+fn load_apart(settings: &GeneratorSettings) -> IsolatedGenerator {
+    let stop = StopFlag::default();
+    IsolatedGenerator::load(&measured_file(), settings, &stop, &mut |_| Flow::Continue)
+        .expect("the generator in a process")
 }
 
 fn measure(settings: &GeneratorSettings, place: &str) {
-    const TURNS: usize = 15;
-    let file = std::env::var("RAGSCOPE_RPC_MODEL")
-        .map_or_else(|_| bundled("ragscope-reader.Q5_0.gguf"), PathBuf::from);
-    let runtime = runtime();
-    let stop = StopFlag::default();
-    let here_settings = generator_settings();
-    let load_here = || {
-        load_generator(&runtime, &file, &here_settings, &stop, &mut |_| {
-            Flow::Continue
-        })
-        .expect("the generator")
-    };
-    let load_apart = || {
-        IsolatedGenerator::load(&file, settings, &stop, &mut |_| Flow::Continue)
-            .expect("the generator in a process")
-    };
-    let (mut here, mut apart) = (load_here(), load_apart());
+    let (mut here, mut apart) = (load_here(&generator_settings()), load_apart(settings));
     let prompt = question("Describe the lighthouse, its keeper and the island.");
-    let mut figures = [const { (Vec::new(), Vec::new()) }; 3];
-    for _ in 0..TURNS {
-        let [rate, taps, start] = &mut figures;
-        rate.0.push(tokens_per_second(&mut here, &prompt));
-        rate.1.push(tokens_per_second(&mut apart, &prompt));
-        taps.0.push(taps_per_second(&mut here, &prompt));
-        taps.1.push(taps_per_second(&mut apart, &prompt));
-        start.0.push(timed(|| drop(load_here())));
-        start.1.push(timed(|| drop(load_apart())));
-    }
-    for ((here, apart), unit) in
-        figures
-            .into_iter()
-            .zip(["tokens/s", "tapped sentences/s", "ms to load"])
-    {
-        let (here, apart) = (median(here), median(apart));
-        println!(
-            "{}: {here:.1} {unit} here, {apart:.1} {place}, {:.0} %",
-            file.display(),
-            100.0 * apart / here
-        );
-    }
+    let rates = (0..TURNS).map(|_| {
+        (
+            tokens_per_second(&mut here, &prompt),
+            tokens_per_second(&mut apart, &prompt),
+        )
+    });
+    compare(rates, "tokens/s", place);
+    let taps = (0..TURNS).map(|_| {
+        (
+            taps_per_second(&mut here, &prompt),
+            taps_per_second(&mut apart, &prompt),
+        )
+    });
+    compare(taps, "tapped sentences/s", place);
+}
+
+/// Prints the medians of figures taken here and apart in turns.
+fn compare(pairs: impl Iterator<Item = (f64, f64)>, unit: &str, place: &str) {
+    let (here, apart): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    let (here, apart) = (median(here), median(apart));
+    println!(
+        "{here:.1} {unit} here, {apart:.1} {place}, {:.0} %",
+        100.0 * apart / here
+    );
 }
 
 /// Sentences of twelve tokens per second whose hidden states of all layers are read, as the gate does.
