@@ -62,7 +62,7 @@ pub struct Evaluation {
     #[arg(long, value_name = "ROLE.KEY=A,B", value_parser = crate::cli::args::assignment)]
     pub sweep: Vec<(String, String)>,
     /// Set up the rows of a table of a paper, e.g. searag:3, and print its figures beside those measured
-    #[arg(long, value_name = "PAPER:TABLE", value_parser = paper::names(), conflicts_with_all = ["sweep", "demo"])]
+    #[arg(long, value_name = "PAPER:TABLE", value_parser = paper::names(), conflicts_with = "sweep")]
     pub paper: Option<String>,
     /// Ask under this number of seeds, and print the mean with its standard deviation
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]

