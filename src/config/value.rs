@@ -213,7 +213,7 @@ named! {
 named! {
     ProbeTurns {
         [doc = " Every sentence, after those before it, and again with retrieved passages."] Multi = "multi",
-        [doc = " The first sentence of an answer alone, from the question."] Single = "single",
+        [doc = " The first sentence of an answer alone, without passages and again with them."] Single = "single",
     }
 }
 

@@ -52,6 +52,13 @@ pub struct SampledQuestion {
     pub samples: Vec<Sample>,
 }
 
+impl SampledQuestion {
+    /// Returns whether the second sample is the first sentence again, regenerated from passages.
+    pub(super) fn has_regenerated_first(&self) -> bool {
+        matches!(self.samples.as_slice(), [first, second, ..] if !first.has_passages && second.has_passages)
+    }
+}
+
 /// Returns numbers in half precision; those beyond its range, 65,504, as its limit.
 pub fn narrow(numbers: &[f32]) -> Vec<f16> {
     let limit = f16::MAX.to_f32();

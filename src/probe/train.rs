@@ -47,13 +47,14 @@ struct Labelling {
 
 impl Labelling {
     /// Returns the sentences that are trained on, with their labels. The first sample of a question
-    /// is its first sentence, before any lookup; without a known answer there is no label by accuracy.
+    /// is its first sentence, before any lookup, and the second the same sentence with passages where
+    /// it was uncertain; without a known answer there is no label by accuracy.
     fn sentences<'w>(&self, questions: &[&'w SampledQuestion]) -> Vec<Labelled<'w>> {
         let mut labelled = Vec::new();
         for question in questions {
             let taken = match self.turns {
                 ProbeTurns::Multi => question.samples.len(),
-                ProbeTurns::Single => 1,
+                ProbeTurns::Single => 1 + usize::from(question.has_regenerated_first()),
             };
             for sample in question
                 .samples

@@ -154,6 +154,17 @@ fn a_probe_is_trained_by_accuracy_or_on_first_sentences_alone() {
             "{labels:?} {turns:?}"
         );
     }
+    // an uncertain first sentence is there again, regenerated from passages
+    let mut regenerated = questions.clone();
+    for question in &mut regenerated {
+        let is_uncertain = question.samples[0].entropy > 1.0;
+        question.samples[1].has_passages = is_uncertain;
+    }
+    let card = train_as(entropy, ProbeTurns::Single, &regenerated)
+        .expect("trained")
+        .card;
+    assert_eq!((card.certain, card.uncertain), (90, 30));
+
     // the states say nothing about the accuracy, so that probe separates nothing
     let by_accuracy = train_as(accuracy, ProbeTurns::Multi, &questions).expect("trained");
     let area = by_accuracy

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::declare::Format::{Milliseconds, Number, Share};
 use super::declare::metrics;
 use super::statistics::mean;
-use crate::event::{RunUsage, saturating_u32};
+use crate::event::{RefinementEnd, RunUsage, saturating_u32};
 use crate::story::Refinement;
 
 /// The model's understanding of the context of a run.
@@ -20,6 +20,9 @@ pub struct Understood {
     pub measuring_ms: f64,
     /// Number of contexts that were measured.
     pub rounds: u32,
+    /// Why refinement ended, where there was any.
+    #[serde(default)]
+    pub end: Option<RefinementEnd>,
 }
 
 impl Understood {
@@ -35,6 +38,7 @@ impl Understood {
             certain: first.certain,
             measuring_ms: first.wall_ms as f64,
             rounds: saturating_u32(measured.count()),
+            end: refinement.finished.map(|(_, end)| end),
         })
     }
 }

@@ -389,6 +389,15 @@ fn a_table_of_a_paper_is_one_command() {
     let exact_match = &report["presets"][3]["scores"]["exact_match"];
     assert_eq!(&figures[6]["measured"], exact_match);
 
+    // on the bundled corpus, too
+    let ended = program.run(&["eval", "--demo", "--paper", "searag:1", "--limit", "1"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(
+        ended.stdout.contains("searag:1 SEARAG against"),
+        "{}",
+        ended.stdout
+    );
+
     let ended = program.run(&["eval", file, "--paper", "searag:9"]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("searag:3"), "{}", ended.stderr);
