@@ -17,6 +17,7 @@ presets![
     "closed-book",
     "naive",
     "dense-rag",
+    "dense-rag-paper",
     "searag",
     "searag-paper",
     "chunkrag",

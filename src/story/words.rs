@@ -53,8 +53,8 @@ pub fn score(score: f32, digits: usize) -> String {
     }
 }
 
-/// Returns two scores with at least this many digits, and with as many more as tell them apart.
-fn told_apart(one: f32, other: f32, digits: usize) -> [String; 2] {
+/// Returns two scores with at least this many digits, and with as many more as distinguish them.
+fn distinguished(one: f32, other: f32, digits: usize) -> [String; 2] {
     /// The digits of a single-precision number.
     const ALL: usize = 9;
     let texts = |digits| [one, other].map(|value| score(value, digits));
@@ -609,7 +609,7 @@ pub fn drop_reason(reason: &DropReason, lookup: &Lookup) -> String {
             score: own,
             threshold,
         } => {
-            let [own, threshold] = told_apart(*own, *threshold, 2);
+            let [own, threshold] = distinguished(*own, *threshold, 2);
             format!("grade {own} < {threshold}")
         }
         DropReason::Irrelevant { probability, .. } => {
@@ -655,7 +655,7 @@ pub fn drop_reason_in_full(reason: &DropReason, chunk: u64, lookup: &Lookup) -> 
             score: own,
             threshold,
         } => {
-            let [own, threshold] = told_apart(*own, *threshold, 3);
+            let [own, threshold] = distinguished(*own, *threshold, 3);
             format!("score {own} is below the threshold {threshold}")
         }
         DropReason::Irrelevant {
@@ -741,9 +741,9 @@ mod tests {
         assert_eq!(duration(75_000), "1 min 15 s");
         assert_eq!(time_left(400), "1 s left");
         assert_eq!([score(0.7134, 3), score(8.1, 2)], [".713", "8.10"]);
-        assert_eq!(told_apart(0.3, 0.4, 2), [".30", ".40"]);
-        assert_eq!(told_apart(0.000_12, 0.003_4, 2), [".000", ".003"]);
-        assert_eq!(told_apart(0.5, 0.5, 2), [".50", ".50"]);
+        assert_eq!(distinguished(0.3, 0.4, 2), [".30", ".40"]);
+        assert_eq!(distinguished(0.000_12, 0.003_4, 2), [".000", ".003"]);
+        assert_eq!(distinguished(0.5, 0.5, 2), [".50", ".50"]);
         assert_eq!(
             [bytes(900), bytes(11_700_000), bytes(4_500_000_000)],
             ["0.9 kB", "11.7 MB", "4.5 GB"]
