@@ -1,5 +1,6 @@
 //! The memory that indexing takes: in proportion to the largest file, whatever its format.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Cursor, Write as _};
 use std::path::Path;
@@ -541,11 +542,14 @@ fn peak(process: u32) -> u64 {
         .flatten()
         .flatten();
     let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    let children: String = children.collect();
-    let started = children
-        .split_whitespace()
-        .filter_map(|child| child.parse().ok());
-    own + started.map(peak).sum::<u64>()
+    let children: Vec<String> = children.collect();
+    // each once: a process that a thread started is another thread's as soon as that one ends
+    let started: BTreeSet<u32> = children
+        .iter()
+        .flat_map(|of_task| of_task.split_whitespace())
+        .filter_map(|child| child.parse().ok())
+        .collect();
+    own + started.into_iter().map(peak).sum::<u64>()
 }
 
 /// Indexes one file, and returns the peak memory of that, and why the file was skipped.
