@@ -542,11 +542,10 @@ fn peak(process: u32) -> u64 {
         .flatten()
         .flatten();
     let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    let children: Vec<String> = children.collect();
+    let children: String = children.collect();
     // each once: a process that a thread started is another thread's as soon as that one ends
     let started: BTreeSet<u32> = children
-        .iter()
-        .flat_map(|of_task| of_task.split_whitespace())
+        .split_whitespace()
         .filter_map(|child| child.parse().ok())
         .collect();
     own + started.into_iter().map(peak).sum::<u64>()

@@ -158,8 +158,8 @@ fn likeliest(shares: &[f32]) -> Option<usize> {
     (0..shares.len()).max_by(|a, b| shares[*a].total_cmp(&shares[*b]))
 }
 
-/// How much less likely one label's first character is than another's, as a share of the likelier, or
-/// where both begin alike, the label itself: what decides which of them a greedy reply names.
+/// Returns how much less likely one of two labels is than the other, as a share of the likelier, where a
+/// greedy reply decides between them: at their first character, or behind it if they begin alike.
 fn gap(shares: &[f32], labels: &[&str], one: usize, other: usize) -> f32 {
     let begins_alike = |a: usize, b: usize| labels[a].chars().next() == labels[b].chars().next();
     let share = |of: usize| -> f32 {
