@@ -1,9 +1,20 @@
 #!/bin/sh
 # Stage by stage, what links, filters and the reranker do to recall, precision and their product: sh benches/stages.sh PROGRAM [SPLIT] [LIMIT]
 # With XQUAD=xquad.en.json the same over its English part, the paragraphs of each article joined into one document.
-. "$(dirname "$0")/common.sh"
+# Rows are kept in RAGSCOPE_HOME, so that the same command continues after a stop; without RAGSCOPE_HOME it starts over.
+set -eu
+program=$1 split=${2:-held_out} limit=${3:-1000}
+if [ -z "${RAGSCOPE_HOME:-}" ]; then
+  RAGSCOPE_HOME=$(mktemp -d)
+  trap 'rm -rf "$RAGSCOPE_HOME"' EXIT
+fi
+mkdir -p "$RAGSCOPE_HOME/config/presets"
+cp "$(dirname "$0")"/presets/*.toml "$RAGSCOPE_HOME/config/presets"
+export RAGSCOPE_HOME OMP_WAIT_POLICY=passive
+# Asks the demo's questions of the split.
+evaluate() { "$program" eval --demo --split "$split" --limit "$limit" "$@"; }
 # Only what is retrieved counts here: one token of an answer is enough, save where answers are compared.
-found="--set retriever.keep=10 --set answer.prompt=qa_short --set answer.attribution=false"
+found="--set retriever.keep=10 --set answer.prompt=qa_short --set answer.attribution=off"
 stages="$found --set retriever.k=5 --set answer.max_tokens=1 --preset vectors,bm25,hybrid,wide,links-tokens,links-sentence"
 chunks="--set chunker.max_tokens=96"
 echo "# Demo corpus"
