@@ -71,6 +71,9 @@ def arguments():
     made.add_argument("--squad", type=Path, nargs="*", default=[], help=SQUAD)
     made.add_argument("--questions", type=Path, nargs="*", default=[], help="nq-open-oracle.jsonl.gz files")
     made.add_argument("--out", type=Path, default=Path("work") / "unseen", help="a folder")
+    made = command("world", "write the documents of a random world and questions over them", None)
+    made.add_argument("--count", type=int, default=60, help="how many questions have an answer; a fifth more have none")
+    made.add_argument("--out", type=Path, default=Path("work") / "world", help="a folder")
     commands.add_parser("check", help="hold the recipe against the prompts, the names and itself")
     commands.add_parser("list", help="write the sizes and sums of the model files into MODELS.md")
     return parser.parse_args()
@@ -171,6 +174,10 @@ def main():
         from . import listing
 
         listing.write()
+    elif asked.command == "world":
+        from . import worlds
+
+        print(worlds.write(asked.out, asked.seed, asked.count))
     elif asked.command == "unseen":
         preflight.check("unseen", [asked.xquad, *asked.squad, *asked.questions])
         from . import unseen
