@@ -599,18 +599,26 @@ fn fusion_words(run: &Run, lookup: &Lookup, retrieval: &Retrieved) -> String {
         );
     }
     let settings = &run.settings.retriever;
-    let fusion = match retrieval.fusion {
-        Fusion::Weighted => format!(
-            "weighted {:?} bm25 + {:?} vectors",
-            settings.bm25_weight, settings.vector_weight
-        ),
-        Fusion::Rrf => format!("reciprocal ranks, k {:?}", settings.rrf_k),
+    let search = match (settings.kind, retrieval.fusion) {
+        (RetrieverKind::Bm25, _) => "BM25 alone".to_owned(),
+        (RetrieverKind::Vectors, _) => "vectors alone".to_owned(),
+        (RetrieverKind::Off | RetrieverKind::Hybrid, fusion) => {
+            let fusion = match fusion {
+                Fusion::Weighted => format!(
+                    "weighted {:?} bm25 + {:?} vectors",
+                    settings.bm25_weight, settings.vector_weight
+                ),
+                Fusion::Rrf => format!("reciprocal ranks, k {:?}", settings.rrf_k),
+            };
+            format!(
+                "{fusion} · {} BM25, {} vector",
+                retrieval.bm25_found, retrieval.vector_found
+            )
+        }
     };
     format!(
-        "{} · {fusion} · {} BM25, {} vector · {:.1} ms",
+        "{} · {search} · {:.1} ms",
         text::counted(lookup.found as u64, "hit"),
-        retrieval.bm25_found,
-        retrieval.vector_found,
         retrieval.wall_us as f64 / 1e3
     )
 }
