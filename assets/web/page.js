@@ -512,7 +512,7 @@ function refinementPane(run) {
     return h("div", { class: `round${best ? " best" : ""}` },
       h("div", { class: "title" }, `${known.step ? `s${known.step}, ` : ""}round ${known.round}`, measured && ` · DENSE ${number(measured.dse)} nats, ${measured.certain ? "the answer stays the same" : "the answer changes"}`,
         known.skipped && ` · not measured: ${UNMEASURED[known.skipped] ?? known.skipped}`),
-      known.evaluated && h("div", { class: "quiet" }, known.evaluated.sufficient ? "the context suffices" : "the context does not suffice", known.evaluated.probability !== null && ` (${number(known.evaluated.probability)})`),
+      known.evaluated && h("div", { class: "quiet" }, known.evaluated.sufficient ? "the context suffices" : "the context does not suffice", known.evaluated.probability !== null && ` (${number(known.evaluated.probability)})`, known.evaluated.answered === false && ": no answer is found there"),
       h("div", {}, (known.classes.length ? known.classes : measured?.chunks ?? []).map((chunk) => {
         const kind = chunk.class ?? (chunk.certain === null ? "unmeasured" : chunk.certain ? "certain" : "uncertain");
         return h("button", { class: `chip ${kind}`, onclick: () => openChunk(chunk.chunk), title: chunk.without ? `without it: ${chunk.without}` : chunk.rephrasing ?? undefined }, `${label(run, chunk.chunk)} ${kind}`);

@@ -157,6 +157,9 @@ pub enum RunEvent {
         round: u32,
         sufficient: bool,
         probability: Option<f32>,
+        /// Whether the answer from it counts as one: `refiner.prefer_answers` counts no "unknown".
+        #[serde(default = "yes")]
+        answered: bool,
     },
     /// The class of each chunk of a round.
     ChunksClassified {
@@ -263,6 +266,11 @@ pub enum RunEvent {
     /// Written by a newer program, and skipped.
     #[serde(other)]
     Unknown,
+}
+
+/// What records say that were written before a context could be unanswered.
+fn yes() -> bool {
+    true
 }
 
 /// The number in records that were written before calls came in batches.

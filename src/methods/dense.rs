@@ -547,29 +547,38 @@ pub fn change(
     change
 }
 
-/// The two figures by which measured contexts are compared.
+/// What measured contexts are compared by.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evaluation {
     pub dse: f64,
     /// Whether the model calls the context sufficient.
     pub sufficient: bool,
+    /// Whether r0 counts as an answer. The paper has no "unknown", and every reply counts there;
+    /// with `refiner.prefer_answers` one that says that there is no answer does not.
+    pub answered: bool,
 }
 
 impl Evaluation {
-    /// Returns whether this context replaces the best one so far (algorithm 3, lines 8 to 12): it
-    /// is less uncertain, and does not give up a sufficient context for one that is not.
+    /// Returns whether this context replaces the best one so far: the one of two that is answered;
+    /// else, if it is less uncertain and does not give up a sufficient context for one that is not
+    /// (algorithm 3, lines 8 to 12).
     pub fn is_better_than(&self, best: &Self) -> bool {
-        self.dse < best.dse && (!best.sufficient || self.sufficient)
+        if self.answered == best.answered {
+            self.dse < best.dse && (!best.sufficient || self.sufficient)
+        } else {
+            self.answered
+        }
     }
 
-    /// Returns whether refinement can stop with this context. Algorithm 3 (line 13) wants it
-    /// certain and sufficient, section 5.2 one of the two.
+    /// Returns whether refinement can stop with this context: it is answered, and certain and
+    /// sufficient by algorithm 3 (line 13), one of the two by section 5.2.
     pub fn is_good_enough(&self, threshold: f64, stop: StopWhen) -> bool {
         let certain = self.dse <= threshold;
-        match stop {
-            StopWhen::CertainAndSufficient => certain && self.sufficient,
-            StopWhen::CertainOrSufficient => certain || self.sufficient,
-        }
+        self.answered
+            && match stop {
+                StopWhen::CertainAndSufficient => certain && self.sufficient,
+                StopWhen::CertainOrSufficient => certain || self.sufficient,
+            }
     }
 }
 

@@ -10,6 +10,18 @@ use crate::corpus::language;
 use crate::index::is_content_word;
 use crate::llm::{Completion, Entailment};
 
+/// Replies that say that there is no answer, as [`normalised`] returns them.
+const REFUSALS: &[&str] = &[
+    "unknown",
+    "unanswerable",
+    "no answer",
+    "not stated",
+    "not mentioned",
+    "i do not know",
+    "i dont know",
+    "not known",
+];
+
 /// An answer as answers are compared: lower case, without outer and doubled white space and
 /// without a final period.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -200,6 +212,12 @@ fn likelihood(sample: &Completion) -> f64 {
     let logprobs = sample.tokens.iter().map(|token| f64::from(token.logprob));
     (logprobs.sum::<f64>() / sample.tokens.len() as f64).exp()
 }
+
+/// Returns whether the reply says that there is no answer.
+pub fn is_refusal(answer: &str) -> bool {
+    REFUSALS.contains(&normalised(answer).as_str())
+}
+
 /// Returns the text in lower case, without ASCII punctuation, then without articles, and with
 /// single spaces.
 pub fn normalised(text: &str) -> String {

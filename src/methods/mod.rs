@@ -20,7 +20,7 @@ pub mod searag;
 pub mod saki;
 
 pub use meaning::{
-    Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, normalised,
+    Clusters, Meaning, discrete_semantic_entropy, entailed_by_words, is_refusal, normalised,
     sequence_likelihoods,
 };
 pub use seper::{Believed, believed, contexts, judge_ahead};

@@ -28,7 +28,7 @@ pub mod words;
 pub use funnel::{Funnel, Mark, Narrowed};
 pub use lookup::Lookup;
 pub use passage_trace::{PassageTrace, TraceRow};
-pub use refinement::{Change, Refinement, Round};
+pub use refinement::{Change, Evaluated, Refinement, Round};
 pub use run::{Call, FollowUp, Phase, Rewritten, Run};
 pub use step::{Replaced, Step, Token, words_of};
 pub use thread::{RecordedThread, last_runs, turns};

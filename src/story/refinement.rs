@@ -23,11 +23,20 @@ pub struct Round {
     pub measured: Result<Understanding, Unmeasured>,
     /// The chunks of the context, in the order of their labels.
     pub chunks: Vec<VariedChunk>,
-    /// The verdict of the model that the context is sufficient, and its probability.
-    pub evaluated: Option<(bool, Option<f32>)>,
+    pub evaluated: Option<Evaluated>,
     pub classes: Vec<ClassifiedChunk>,
     /// The change that made the next context of this one.
     pub change: Option<Change>,
+}
+
+/// What the model makes of the context of a round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Evaluated {
+    /// Its verdict that the context is sufficient, and the probability of that.
+    pub sufficient: bool,
+    pub probability: Option<f32>,
+    /// Whether it answers with more than "unknown".
+    pub answered: bool,
 }
 
 /// The chunks that a round dropped from its context, and those that it added.

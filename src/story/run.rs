@@ -10,7 +10,7 @@ use crate::event::{
 };
 
 use super::text::{self, many_lines, one_line};
-use super::{Change, Lookup, Refinement, Step, Token, words};
+use super::{Change, Evaluated, Lookup, Refinement, Step, Token, words};
 
 /// One question and everything that happened to it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -356,9 +356,14 @@ impl Run {
                 round,
                 sufficient,
                 probability,
+                answered,
             } => {
                 if let Some(round) = self.refinement.round(*step, *round) {
-                    round.evaluated = Some((*sufficient, *probability));
+                    round.evaluated = Some(Evaluated {
+                        sufficient: *sufficient,
+                        probability: *probability,
+                        answered: *answered,
+                    });
                 }
             }
             RunEvent::ChunksClassified {

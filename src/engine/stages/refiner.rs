@@ -10,7 +10,7 @@ use crate::event::{
     RefinementEnd, RunEvent,
 };
 use crate::methods::dense::{self, Evaluation};
-use crate::methods::{Meaning, cosine};
+use crate::methods::{Meaning, cosine, is_refusal};
 
 use super::understanding::{self, Lines};
 
@@ -108,14 +108,17 @@ fn refine(run: &mut Run<'_>, first: Candidate) -> Result<(Candidate, RefinementE
 }
 
 /// Evaluates a measured context: its uncertainty, and where the settings ask for it whether the
-/// model itself calls it sufficient.
+/// model answers from it and whether it calls it sufficient itself.
 fn evaluate(run: &mut Run<'_>, candidate: &Candidate) -> Result<Evaluation, RunError> {
-    let dse = candidate.understood.measured.dse;
-    if !run.tools.config.refiner.self_evaluate {
-        return Ok(Evaluation {
-            dse,
-            sufficient: true,
-        });
+    let settings = &run.tools.config.refiner;
+    let measured = &candidate.understood.measured;
+    let evaluation = Evaluation {
+        dse: measured.dse,
+        sufficient: true,
+        answered: !settings.prefer_answers || !is_refusal(&measured.replies[0]),
+    };
+    if !settings.self_evaluate {
+        return Ok(evaluation);
     }
 
     let question = run.question;
@@ -126,8 +129,12 @@ fn evaluate(run: &mut Run<'_>, candidate: &Candidate) -> Result<Evaluation, RunE
         round: candidate.understood.round,
         sufficient,
         probability,
+        answered: evaluation.answered,
     });
-    Ok(Evaluation { dse, sufficient })
+    Ok(Evaluation {
+        sufficient,
+        ..evaluation
+    })
 }
 
 /// Returns the next context, measured, or the reason why there is none.

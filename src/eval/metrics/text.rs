@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-pub use crate::methods::normalised;
+pub use crate::methods::{is_refusal, normalised};
 
 use super::declare::Format::Share;
 use super::declare::{Metric as _, Values, metrics};
@@ -15,18 +15,6 @@ use super::declare::{Metric as _, Values, metrics};
 const METEOR_ALPHA: f64 = 0.9;
 const METEOR_BETA: i32 = 3;
 const METEOR_GAMMA: f64 = 0.5;
-
-/// Replies that say that there is no answer, as [`normalised`] returns them.
-const REFUSALS: &[&str] = &[
-    "unknown",
-    "unanswerable",
-    "no answer",
-    "not stated",
-    "not mentioned",
-    "i do not know",
-    "i dont know",
-    "not known",
-];
 
 metrics! {
     /// A score of an answer against a reference answer, in 0..=1.
@@ -59,11 +47,6 @@ pub fn score(answer: &str, references: &[String]) -> Values<AnswerMetric> {
             .map(|reference| compute(answer, reference));
         scores.fold(0.0, f64::max)
     })
-}
-
-/// Returns whether the reply says that there is no answer.
-pub fn is_refusal(answer: &str) -> bool {
-    REFUSALS.contains(&normalised(answer).as_str())
 }
 
 /// Returns 1 when both are equal once they are [`normalised`], else 0.

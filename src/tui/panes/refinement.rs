@@ -7,7 +7,7 @@ use crate::event::{
     AddedChunk, ChunkClass, ClassifiedChunk, ContextOrigin, RefinementEnd, Understanding,
     Unmeasured, VariantFault, VariedChunk,
 };
-use crate::story::{Change, Round, Run, words};
+use crate::story::{Change, Evaluated, Round, Run, words};
 use crate::tui::keys::Action;
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
@@ -220,8 +220,8 @@ impl RoundRows<'_> {
                 page.item_text(head, Tone::Warning, " ", &words);
             }
         }
-        if let Some((sufficient, probability)) = self.round.evaluated {
-            evaluated_rows(page, head, sufficient, probability);
+        if let Some(evaluated) = self.round.evaluated {
+            evaluated_rows(page, head, evaluated);
         }
         if selected == Some(head) {
             self.head_details(page);
@@ -513,7 +513,12 @@ fn origin(origin: ContextOrigin) -> &'static str {
     }
 }
 
-fn evaluated_rows(page: &mut Page<'_>, head: Item, sufficient: bool, probability: Option<f32>) {
+fn evaluated_rows(page: &mut Page<'_>, head: Item, evaluated: Evaluated) {
+    let Evaluated {
+        sufficient,
+        probability,
+        answered,
+    } = evaluated;
     let tone = if sufficient {
         Tone::Good
     } else {
@@ -526,6 +531,10 @@ fn evaluated_rows(page: &mut Page<'_>, head: Item, sufficient: bool, probability
     };
     let probability = probability.map_or(String::new(), |yes| format!("  {yes:.2}"));
     page.item_text(head, tone, "   ", &format!("{judgement}{probability}"));
+    if !answered {
+        let words = "✗ it finds no answer there: a context with one is preferred";
+        page.item_text(head, Tone::Warning, "   ", words);
+    }
 }
 
 /// The location of a chunk, as wide as its column.

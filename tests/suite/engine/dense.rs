@@ -561,6 +561,11 @@ fn numbers_of_events_are_finite_and_events_are_read_back() {
 /// A run whose context is re-chunked, then repaired: one chunk is dropped, another added, and the
 /// answer no longer depends on the wording.
 pub fn repaired_run() -> Vec<RunEvent> {
+    repaired("Aldmouth", &[])
+}
+
+/// The same, with the answer of the repaired context.
+fn repaired(answer: &str, more: &[(&str, &str)]) -> Vec<RunEvent> {
     let shelf = [
         "Mira Oakes was a student of Tam Reeve. Ropes hold.",
         "Tam Reeve was born in Aldmouth.",
@@ -568,8 +573,8 @@ pub fn repaired_run() -> Vec<RunEvent> {
     ];
     let mut generator = rephrasing()
         .when("Text: The sea", "Near Aldmouth is the sea.")
-        .when("[3] Tam Reeve was born", "Aldmouth")
-        .when("[3] In Aldmouth Tam", "Aldmouth")
+        .when("[3] Tam Reeve was born", answer)
+        .when("[3] In Aldmouth Tam", answer)
         .when("In Aldmouth Tam", "a place in the hills")
         .when("What ships", "a ship")
         .when("[2] A student of", "Tam Reeve")
@@ -582,12 +587,33 @@ pub fn repaired_run() -> Vec<RunEvent> {
         .judging("Does the context contain enough", "no", 0.77);
     run_over(
         &shelf,
-        &config(&settings(&[])),
+        &config(&settings(more)),
         &mut generator,
         (QUESTION, &[]),
         usize::MAX,
     )
     .1
+}
+
+#[test]
+fn an_unknown_that_every_rephrasing_repeats_does_not_replace_an_answer() {
+    for (prefers, best) in [("true", 2), ("false", 3)] {
+        let events = repaired("unknown", &[("refiner.prefer_answers", prefers)]);
+        let answered: Vec<(bool, bool)> = events
+            .iter()
+            .filter_map(|event| match event {
+                RunEvent::ContextEvaluated {
+                    sufficient,
+                    answered,
+                    ..
+                } => Some((*sufficient, *answered)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(answered[..2], [(false, true), (true, prefers == "false")]);
+        let (chosen, _) = refined(&events).expect("a refinement");
+        assert_eq!(chosen, best, "prefer_answers = {prefers}");
+    }
 }
 
 #[test]

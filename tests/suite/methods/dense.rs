@@ -284,7 +284,15 @@ fn a_round_drops_and_adds_by_class() {
 
 #[test]
 fn the_best_context_is_the_least_uncertain_and_a_sufficient_one_is_not_given_up() {
-    let evaluation = |dse, sufficient| Evaluation { dse, sufficient };
+    let evaluation = |dse, sufficient| Evaluation {
+        dse,
+        sufficient,
+        answered: true,
+    };
+    let unanswered = |dse| Evaluation {
+        answered: false,
+        ..evaluation(dse, true)
+    };
     for (new, best, better) in [
         (evaluation(0.1, false), evaluation(0.3, false), true),
         (evaluation(0.3, false), evaluation(0.3, false), false),
@@ -292,6 +300,9 @@ fn the_best_context_is_the_least_uncertain_and_a_sufficient_one_is_not_given_up(
         (evaluation(0.1, false), evaluation(0.3, true), false),
         (evaluation(0.1, true), evaluation(0.3, false), true),
         (evaluation(0.4, true), evaluation(0.3, false), false),
+        (unanswered(0.0), evaluation(0.3, false), false),
+        (evaluation(0.3, false), unanswered(0.0), true),
+        (unanswered(0.1), unanswered(0.3), true),
     ] {
         assert_eq!(new.is_better_than(&best), better, "{new:?} and {best:?}");
     }
@@ -310,5 +321,11 @@ fn the_best_context_is_the_least_uncertain_and_a_sufficient_one_is_not_given_up(
             ),
             (and, or)
         );
+    }
+    for stop in [
+        StopWhen::CertainAndSufficient,
+        StopWhen::CertainOrSufficient,
+    ] {
+        assert!(!unanswered(0.0).is_good_enough(0.2, stop));
     }
 }
