@@ -354,8 +354,8 @@ choices! {
         CertainWords = "certain_words",
         /// The words before the uncertain one that it attends to most (DRAGIN).
         AttendedWords = "attended_words",
-        /// Two queries whose hits are taken in turn: the last accepted sentence (before the first
-        /// one, the question), and the uncertain sentence itself.
+        /// Two queries whose hits are taken in turn: the last accepted sentence and the uncertain
+        /// one; for the first sentence the question, and one hit of the uncertain sentence.
         InTurn = "in_turn",
     }
     /// The passages from which uncertain sentences are regenerated while collecting for a probe.

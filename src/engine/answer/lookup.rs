@@ -2,7 +2,7 @@
 
 use crate::config::StageUse;
 use crate::engine::error::RunError;
-use crate::engine::run::{Need, Passages, Query, Roles, Run, context, pins};
+use crate::engine::run::{Need, Passages, Query, Roles, Run, Searched, context, pins};
 use crate::event::Part;
 
 /// A query and the passages that it retrieved.
@@ -58,7 +58,7 @@ pub fn passages(
     let mut retrieved = roles.retriever.retrieve(run, query)?;
     retrieved.sought = sought(run.question, need);
     retrieved.searches = match query.searches.as_slice() {
-        [_one] => vec![retrieved.sought.clone()],
+        [_one] => vec![Searched::of(&retrieved.sought)],
         several => several.to_vec(),
     };
     // pinned chunks pass by the stages: none of them may drop one

@@ -20,4 +20,6 @@ pub use role::{
 };
 pub use state::Run;
 pub use tools::{Corpus, Tools};
-pub use values::{Answer, Draft, Known, Need, Passages, Query, Sentence, StepLookup, Understood};
+pub use values::{
+    Answer, Draft, Known, Need, Passages, Query, Searched, Sentence, StepLookup, Understood,
+};

@@ -11,7 +11,7 @@ use crate::event::{
 use crate::methods::ModelCalls as _;
 
 use super::tools::Tools;
-use super::values::{Answer, Contexts, Judged};
+use super::values::{Answer, Contexts, Judged, Searched};
 
 /// A run in progress.
 pub struct Run<'a> {
@@ -106,12 +106,12 @@ impl<'a> Run<'a> {
     }
 
     /// Searches the corpus for each of these texts, as one lookup; nothing when no corpus is open.
-    pub fn search(&mut self, searches: &[String]) -> Result<Vec<Retrieval>, RunError> {
+    pub fn search(&mut self, searches: &[Searched]) -> Result<Vec<Retrieval>, RunError> {
         let Some(corpus) = self.tools.corpus.as_mut() else {
             return Ok(Vec::new());
         };
         let settings = &self.tools.config.retriever;
-        let texts: Vec<&str> = searches.iter().map(String::as_str).collect();
+        let texts: Vec<&str> = searches.iter().map(|search| search.text.as_str()).collect();
         let vectors = if settings.kind.has_vectors() {
             corpus.embedder.embed_queries(&texts)?
         } else {

@@ -23,8 +23,8 @@ pub struct Passages {
     /// What they are judged by: the question, and for a later sentence what the answer has found
     /// so far, which names the subject of the next search.
     pub sought: String,
-    /// The texts that a reranker compares them with: its best texts for each are taken in turn.
-    pub searches: Vec<String>,
+    /// What a reranker compares them with: its best texts for each are taken in turn.
+    pub searches: Vec<Searched>,
     /// The tokens that the context takes of the hits, in place of `retriever.k` of them.
     pub wanted_tokens: Option<f64>,
 }
@@ -53,7 +53,15 @@ pub struct Query {
     /// As it is shown.
     pub text: String,
     /// What is searched, one after the other; usually the text alone.
-    pub searches: Vec<String>,
+    pub searches: Vec<Searched>,
+}
+
+/// One search of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Searched {
+    pub text: String,
+    /// Maximum number of its hits that are taken beside those of other searches.
+    pub most: usize,
 }
 
 impl Query {
@@ -61,8 +69,23 @@ impl Query {
     pub fn one(text: &str) -> Self {
         Self {
             text: text.to_owned(),
-            searches: vec![text.to_owned()],
+            searches: vec![Searched::of(text)],
         }
+    }
+}
+
+impl Searched {
+    /// A search whose hits are all taken.
+    pub fn of(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            most: usize::MAX,
+        }
+    }
+
+    /// Returns the part of a ranking for this search, best first, that is taken.
+    pub fn taken<'r, T>(&self, ranking: &'r [T]) -> &'r [T] {
+        &ranking[..ranking.len().min(self.most)]
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::config::QueryKind;
 use crate::engine::error::RunError;
-use crate::engine::run::{Need, Query, QueryWriter, Run};
+use crate::engine::run::{Need, Query, QueryWriter, Run, Searched};
 use crate::event::{RunEvent, UncertainRegion, WordOrigin};
 use crate::methods::dragin::{self, Wanted};
 use crate::methods::flare;
@@ -78,11 +78,18 @@ impl QueryWriter for ByKind {
                 ("attended words", written)
             }
             (QueryKind::InTurn, Some(uncertain)) => {
-                let (base, origin) = match last {
-                    Some(last) => (last, WordOrigin::Sentence),
-                    None => (rewritten, WordOrigin::Question),
+                let (base, origin, most) = match last {
+                    Some(last) => (last, WordOrigin::Sentence, usize::MAX),
+                    // the draft of a first sentence is from memory, and what it makes up about
+                    // documents that the model does not know must not take the place of what the
+                    // question finds
+                    None => (rewritten, WordOrigin::Question, 1),
                 };
-                searches.extend([base.to_owned(), uncertain.text().to_owned()]);
+                searches.push(Searched::of(base));
+                searches.push(Searched {
+                    most,
+                    ..Searched::of(uncertain.text())
+                });
                 let mut written = WrittenQuery::of(base, origin);
                 let uncertain = WrittenQuery::of(uncertain.text(), WordOrigin::UncertainRegion);
                 written.words.extend(uncertain.words);

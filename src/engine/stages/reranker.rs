@@ -2,7 +2,7 @@
 
 use super::in_turn::in_turn;
 use crate::engine::error::RunError;
-use crate::engine::run::{HitStage, Passages, Run};
+use crate::engine::run::{HitStage, Passages, Run, Searched};
 use crate::event::{Hit, RerankedChunk, RunEvent};
 use crate::methods::ModelCalls as _;
 
@@ -21,17 +21,21 @@ impl HitStage for ByModel {
 /// passage that only the second search of a chain wants fits the question badly.
 pub fn reranked(
     run: &mut Run<'_>,
-    searches: &[String],
+    searches: &[Searched],
     hits: Vec<Hit>,
 ) -> Result<Vec<Hit>, RunError> {
     let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
     let mut rankings = Vec::with_capacity(searches.len());
     for search in searches {
-        let scores = run.rerank(search, &texts)?;
+        let scores = run.rerank(&search.text, &texts)?;
         rankings.push(ranking(&scores));
     }
 
-    let rankings: Vec<&[(usize, f32)]> = rankings.iter().map(Vec::as_slice).collect();
+    let rankings: Vec<&[(usize, f32)]> = searches
+        .iter()
+        .zip(&rankings)
+        .map(|(search, ranking)| search.taken(ranking))
+        .collect();
     let ranked = in_turn(&rankings, |(position, _)| *position);
     let scored = ranked
         .iter()

@@ -40,7 +40,11 @@ impl Retriever for ByIndex {
 /// and so on. A hit keeps the scores of the search that placed it.
 fn merged(query: &Query, found: Vec<Retrieval>) -> Option<Retrieval> {
     let longest = found.iter().map(|one| one.hits.len()).max()?;
-    let lists: Vec<&[Hit]> = found.iter().map(|one| one.hits.as_slice()).collect();
+    let searches = query.searches.iter();
+    let lists: Vec<&[Hit]> = searches
+        .zip(&found)
+        .map(|(search, found)| search.taken(&found.hits))
+        .collect();
     let in_turn = in_turn(&lists, |hit| hit.chunk.id);
     let mut hits: Vec<Hit> = in_turn.into_iter().cloned().collect();
     if found.len() > 1 {
@@ -69,6 +73,7 @@ fn merged(query: &Query, found: Vec<Retrieval>) -> Option<Retrieval> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::run::Searched;
     use crate::event::{ChunkText, Fusion};
 
     fn retrieval(chunks: &[u64]) -> Retrieval {
@@ -104,7 +109,7 @@ mod tests {
     fn the_hits_of_several_searches_are_taken_in_turn() {
         let query = Query {
             text: "both".to_owned(),
-            searches: vec!["one".to_owned(), "other".to_owned()],
+            searches: vec![Searched::of("one"), Searched::of("other")],
         };
         let ranked = |found: Vec<Retrieval>| {
             let all = merged(&query, found).expect("a result");
@@ -121,6 +126,20 @@ mod tests {
             [(1, 1), (7, 2), (2, 3), (3, 4)],
             "as many as a search finds, each once"
         );
+        let one_of_the_other = Query {
+            searches: vec![
+                Searched::of("one"),
+                Searched {
+                    most: 1,
+                    ..Searched::of("other")
+                },
+            ],
+            ..query.clone()
+        };
+        let found = vec![one(), retrieval(&[7, 8, 9])];
+        let all = merged(&one_of_the_other, found).expect("a result");
+        let chunks: Vec<u64> = all.hits.iter().map(|hit| hit.chunk.id).collect();
+        assert_eq!(chunks, [1, 7, 2, 3]);
         assert_eq!(merged(&query, Vec::new()), None);
     }
 }

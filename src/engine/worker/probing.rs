@@ -17,8 +17,9 @@ use crate::engine::run::{Corpus, Draft, Gate, Passages, Query, Retriever, Run, T
 use crate::engine::stages::gate::{judged, sampling};
 use crate::engine::{answer, stages};
 use crate::event::{
-    ChunkText, Flow, Hit, ModelCard, ProbeCard, ProbeLabels, ProbePhase, ProbeProgress, ProbeTurns,
-    Problem, Ranked, SessionEvent, Uncertainty, UncertaintyMeasure, elapsed_ms, saturating_u32,
+    ChunkText, Flow, Hit, ModelCard, ProbeCard, ProbeLabels, ProbeLayers, ProbePhase,
+    ProbeProgress, ProbeTurns, Problem, Ranked, SessionEvent, Uncertainty, UncertaintyMeasure,
+    elapsed_ms, saturating_u32,
 };
 use crate::index::{Collection, Search};
 use crate::llm::{EntailmentJudge, HiddenAt, LlmError, OpenGenerator, Reranker};
@@ -200,8 +201,12 @@ fn file_name(generator: &str, settings: &ProbeSettings) -> String {
         ProbeLabels::SemanticEntropy => "",
         ProbeLabels::Accuracy => ".accuracy",
     };
+    let layers = match settings.layers {
+        ProbeLayers::All => "",
+        ProbeLayers::Middle => ".middle",
+    };
     let stem = generator.trim_end_matches(".gguf");
-    format!("{stem}{turns}{labels}.probe.safetensors")
+    format!("{stem}{turns}{labels}{layers}.probe.safetensors")
 }
 
 /// Holds out every fifth question, unless some are marked.
