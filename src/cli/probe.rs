@@ -8,7 +8,9 @@ use serde::Serialize;
 use crate::config::{Paths, demo_corpus};
 use crate::engine::{Calibration, ProbeQuestion};
 use crate::eval::QuestionSet;
-use crate::event::{Advice, ProbeCard, ProbeLabels, ProbeTurns, Problem, StatePosition, harmless};
+use crate::event::{
+    Advice, ProbeCard, ProbeLabels, ProbeLayers, ProbeTurns, Problem, StatePosition, harmless,
+};
 use crate::probe::{self, ProbeError};
 use crate::story::words;
 
@@ -293,8 +295,12 @@ fn described(file: &Path, card: &ProbeCard) -> String {
         ProbeLabels::SemanticEntropy => "their semantic entropy",
         ProbeLabels::Accuracy => "whether the answer is right",
     };
+    let layers = match card.reads {
+        ProbeLayers::All => "every layer but the first",
+        ProbeLayers::Middle => "the middle layer",
+    };
     let mut text = format!(
-        "{}\n  for {} (fingerprint {}), {} layers of width {}\n  reads {position} in every layer but the first; {} hidden units; seed {}\n  trained on {turns}, labelled by {labels}\n  certain up to a semantic entropy of {:.3} nats over {} samples (lambda {})\n  trained on {} questions: {} certain and {} uncertain sentences\n",
+        "{}\n  for {} (fingerprint {}), {} layers of width {}\n  reads {position} in {layers}; {} hidden units; seed {}\n  trained on {turns}, labelled by {labels}\n  certain up to a semantic entropy of {:.3} nats over {} samples (lambda {})\n  trained on {} questions: {} certain and {} uncertain sentences\n",
         file.display(),
         card.generator,
         &card.fingerprint[..card.fingerprint.len().min(12)],
@@ -312,9 +318,13 @@ fn described(file: &Path, card: &ProbeCard) -> String {
     let Some(figures) = card.held_out else {
         return text + "  not measured: no question was held out\n";
     };
+    let class = match card.labels {
+        ProbeLabels::SemanticEntropy => "uncertain",
+        ProbeLabels::Accuracy => "in wrong answers",
+    };
     let area = |area: Option<f64>| area.map_or("-".to_owned(), |area| format!("{area:.3}"));
     text.push_str(&format!(
-        "  held out: {} sentences of {} questions, {} of them uncertain\n    AUROC   probe {}   token entropy {}   sampled again {}\n    accuracy at 0.5: {:.1} %; {:.2} ms per reading\n",
+        "  held out: {} sentences of {} questions, {} of them {class}\n    AUROC   probe {}   token entropy {}   sampled again {}\n    accuracy at 0.5: {:.1} %; {:.2} ms per reading\n",
         figures.sentences,
         figures.questions,
         figures.uncertain,

@@ -8,7 +8,7 @@ use super::choices::*;
 use super::declare::{Reader, Setting, settings};
 use super::value::SettingType;
 use super::{DocumentFilter, Location};
-use crate::event::{Fusion, ProbeLabels, ProbeTurns, StatePosition};
+use crate::event::{Fusion, ProbeLabels, ProbeLayers, ProbeTurns, StatePosition};
 
 settings! {
     /// All settings.
@@ -357,6 +357,10 @@ settings! {
         /// Ask the model whether the context is sufficient; otherwise every context counts as
         /// sufficient.
         self_evaluate: bool = true;
+        /// Replace a context that is answered with "unknown" by any that is answered otherwise, and
+        /// never the other way round. DENSE alone takes an "unknown" that every rephrasing repeats
+        /// for the best answer.
+        prefer_answers: bool = true;
     }
 
     /// The decision, after each sentence, whether it is uncertain and needs retrieval.
@@ -422,6 +426,8 @@ settings! {
         labels: ProbeLabels = ProbeLabels::SemanticEntropy, for ProbeTraining;
         /// The sentences that a probe is trained on; auto takes a probe that was trained so.
         turns: ProbeTurns = ProbeTurns::Multi, for ProbeTraining;
+        /// Layers of the generator whose hidden states are read; auto takes a probe that reads them.
+        layers: ProbeLayers = ProbeLayers::All, for ProbeTraining;
         /// Weight of the feature variances in the choice of the entropy that separates certain from
         /// uncertain sentences.
         lambda: f64 = 0.1, in 0..=1_000_000, for ProbeJournal ProbeTraining;

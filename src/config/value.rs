@@ -3,7 +3,7 @@
 use toml::Value;
 
 use super::{DocumentFilter, Location};
-use crate::event::{Fusion, ProbeLabels, ProbeTurns, StatePosition};
+use crate::event::{Fusion, ProbeLabels, ProbeLayers, ProbeTurns, StatePosition};
 
 /// A name that a setting may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,6 +207,13 @@ named! {
     ProbeLabels {
         [doc = " Whether the semantic entropy of the sentence is low."] SemanticEntropy = "semantic_entropy",
         [doc = " Whether the answer that it is part of is right; the questions must have answers."] Accuracy = "accuracy",
+    }
+}
+
+named! {
+    ProbeLayers {
+        [doc = " Every layer but the first."] All = "all",
+        [doc = " The layer in the middle alone: from few answers less is learnt by heart."] Middle = "middle",
     }
 }
 

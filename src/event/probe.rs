@@ -14,6 +14,17 @@ pub enum StatePosition {
     LastPromptToken,
 }
 
+/// The layers whose hidden states a probe reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeLayers {
+    /// All but the first.
+    #[default]
+    All,
+    /// The one in the middle of these.
+    Middle,
+}
+
 /// What a training sentence of a probe is labelled by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -57,9 +68,12 @@ pub struct ProbeCard {
     /// File name and fingerprint of the generator whose states it reads.
     pub generator: String,
     pub fingerprint: String,
-    /// Layers of the generator, all but the first of which are read, and the width of each.
+    /// Layers of the generator, and the width of each.
     pub layers: u32,
     pub width: u32,
+    /// Which of the layers are read.
+    #[serde(default)]
+    pub reads: ProbeLayers,
     pub position: StatePosition,
     #[serde(default)]
     pub labels: ProbeLabels,
@@ -87,7 +101,8 @@ pub struct ProbeCard {
 pub struct ProbeFigures {
     pub questions: u64,
     pub sentences: u64,
-    /// Sentences whose sampled semantic entropy is above the threshold.
+    /// Sentences of the uncertain class: those whose sampled semantic entropy is above the
+    /// threshold, or those of wrong answers where the probe was trained by accuracy.
     pub uncertain: u64,
     /// AUROC of the probe; `None` when only one class occurs.
     pub auroc: Option<f64>,
@@ -95,7 +110,8 @@ pub struct ProbeFigures {
     pub accuracy: f64,
     /// AUROC of the mean token entropy.
     pub token_entropy_auroc: Option<f64>,
-    /// AUROC of the semantic entropy of a second, independent set of samples: the upper bound.
+    /// AUROC of the semantic entropy of a second, independent set of samples: the upper bound of a
+    /// probe that was trained by semantic entropy.
     pub semantic_entropy_auroc: Option<f64>,
     /// Microseconds of one reading of the probe, median.
     pub reading_us: u64,

@@ -184,26 +184,28 @@ impl Probe {
     /// # Errors
     /// Features of another width.
     pub fn uncertainty(&self, features: &[f32]) -> Result<f32, ProbeError> {
-        let expected = self.standard.mean.len();
+        let card = &self.card;
+        let expected = features::layers_of_features(card.layers) * card.width as usize;
         if features.len() != expected {
             let reason = format!(
                 "it reads {expected} numbers, the generator gave {}",
                 features.len()
             );
             return Err(ProbeError::Unfit {
-                file: self.card.generator.clone(),
+                file: card.generator.clone(),
                 reason,
             });
         }
 
-        let logit = self.network.logit(&self.standard.apply(features));
+        let read = features::part(features, card.reads, card.layers);
+        let logit = self.network.logit(&self.standard.apply(read));
         let uncertainty = 1.0 / (1.0 + logit.exp());
         if uncertainty.is_finite() {
             return Ok(uncertainty);
         }
         let reason = "its numbers are not finite".to_owned();
         Err(ProbeError::Unreadable {
-            file: format!("for {}", self.card.generator),
+            file: format!("for {}", card.generator),
             reason,
         })
     }

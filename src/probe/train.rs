@@ -4,11 +4,14 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use super::features::part;
 use super::network::Network;
 use super::optimiser::{Batch, Optimiser};
 use super::{FORMAT, Probe, ProbeError, Sample, SampledQuestion};
 use crate::config::ProbeSettings;
-use crate::event::{Flow, ModelCard, ProbeCard, ProbeFigures, ProbeLabels, ProbeTurns, elapsed_us};
+use crate::event::{
+    Flow, ModelCard, ProbeCard, ProbeFigures, ProbeLabels, ProbeLayers, ProbeTurns, elapsed_us,
+};
 use crate::llm::Random;
 use crate::methods::auroc;
 use crate::methods::searag::{Standard, entropy_threshold};
@@ -73,6 +76,20 @@ impl Labelling {
     }
 }
 
+/// What the network reads of a sentence.
+#[derive(Clone, Copy)]
+struct Input {
+    reads: ProbeLayers,
+    /// Layers of the generator.
+    layers: u32,
+}
+
+impl Input {
+    fn of(self, sample: &Sample) -> Vec<f32> {
+        part(&sample.wide_features(), self.reads, self.layers).to_vec()
+    }
+}
+
 /// Features and labels (1: certain) of some sentences.
 #[derive(Debug, Default)]
 struct Part {
@@ -98,6 +115,10 @@ pub fn train(
         .filter(used)
         .partition(|question| !question.held_out);
 
+    let input = Input {
+        reads: settings.layers,
+        layers: generator.layers,
+    };
     let samples: Vec<&Sample> = sentences(&known);
     let entropies: Vec<f64> = samples.iter().map(|sample| sample.entropy).collect();
     let features: Vec<Vec<f32>> = samples
@@ -133,7 +154,7 @@ pub fn train(
     }
 
     let mut random = Random::new(seed);
-    let (mut fit, mut validation) = split(&known, labelling, &mut random);
+    let (mut fit, mut validation) = split(&known, labelling, input, &mut random);
     if fit.rows.is_empty() || validation.rows.is_empty() {
         return Err(too_few);
     }
@@ -150,6 +171,7 @@ pub fn train(
         fingerprint: generator.fingerprint.clone(),
         layers: generator.layers,
         width: generator.width,
+        reads: settings.layers,
         position: settings.position,
         labels: settings.labels,
         turns: settings.turns,
@@ -168,7 +190,7 @@ pub fn train(
         standard,
         network,
     };
-    probe.card.held_out = measure(&probe, &held, tau)?;
+    probe.card.held_out = measure(&probe, &held, labelling)?;
     Ok(probe)
 }
 
@@ -185,7 +207,12 @@ fn sentences<'w>(questions: &[&'w SampledQuestion]) -> Vec<&'w Sample> {
 }
 
 /// Splits the questions into the part that is fitted and the one for validation, both balanced.
-fn split(known: &[&SampledQuestion], by: Labelling, random: &mut Random) -> (Part, Part) {
+fn split(
+    known: &[&SampledQuestion],
+    by: Labelling,
+    input: Input,
+    random: &mut Random,
+) -> (Part, Part) {
     let mut fit = Vec::new();
     let mut validation = Vec::new();
     for (at, question) in random.shuffled(known.to_vec()).into_iter().enumerate() {
@@ -195,13 +222,13 @@ fn split(known: &[&SampledQuestion], by: Labelling, random: &mut Random) -> (Par
             fit.push(question);
         }
     }
-    let fit = balanced(by.sentences(&fit), random);
-    let validation = balanced(by.sentences(&validation), random);
+    let fit = balanced(by.sentences(&fit), input, random);
+    let validation = balanced(by.sentences(&validation), input, random);
     (fit, validation)
 }
 
 /// Returns the same number of sentences of each class.
-fn balanced(labelled: Vec<Labelled<'_>>, random: &mut Random) -> Part {
+fn balanced(labelled: Vec<Labelled<'_>>, input: Input, random: &mut Random) -> Part {
     let (certain, uncertain): (Vec<_>, Vec<_>) =
         labelled.into_iter().partition(|one| one.is_certain);
     let each = certain.len().min(uncertain.len());
@@ -209,7 +236,7 @@ fn balanced(labelled: Vec<Labelled<'_>>, random: &mut Random) -> Part {
     let mut part = Part::default();
     for (class, label) in [(certain, 1.0), (uncertain, 0.0)] {
         for one in random.shuffled(class).into_iter().take(each) {
-            part.rows.push(one.sample.wide_features());
+            part.rows.push(input.of(one.sample));
             part.labels.push(label);
         }
     }
@@ -298,14 +325,20 @@ fn cross_entropy(network: &Network, part: &Part) -> f32 {
     losses.iter().sum::<f32>() / losses.len() as f32
 }
 
-/// Measures how well the probe separates uncertain sentences from certain ones, beside the token
-/// entropy and a second sampling.
+/// Measures how well the probe separates uncertain sentences from certain ones, by the labels that it
+/// was trained with, beside the token entropy and a second sampling. A gate judges every sentence,
+/// whichever of them a probe was trained on.
 fn measure(
     probe: &Probe,
     held: &[&SampledQuestion],
-    tau: f64,
+    trained: Labelling,
 ) -> Result<Option<ProbeFigures>, ProbeError> {
-    let samples = sentences(held);
+    let of_every_turn = Labelling {
+        turns: ProbeTurns::Multi,
+        ..trained
+    };
+    let labelled = of_every_turn.sentences(held);
+    let samples: Vec<&Sample> = labelled.iter().map(|one| one.sample).collect();
     if samples.is_empty() {
         return Ok(None);
     }
@@ -320,7 +353,7 @@ fn measure(
     }
     times.sort_unstable();
 
-    let uncertain: Vec<bool> = samples.iter().map(|sample| sample.entropy > tau).collect();
+    let uncertain: Vec<bool> = labelled.iter().map(|one| !one.is_certain).collect();
     let right = readings
         .iter()
         .zip(&uncertain)

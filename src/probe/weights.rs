@@ -11,9 +11,9 @@ use safetensors::{Dtype, SafeTensors, View, serialize};
 use serde_json::Value;
 
 use super::network::{Linear, Network};
-use super::{FORMAT, Probe, ProbeError, misplaced};
+use super::{FORMAT, Probe, ProbeError, features, misplaced};
 use crate::config::ProbeSettings;
-use crate::event::{ModelCard, ProbeCard};
+use crate::event::{ModelCard, ProbeCard, ProbeLayers};
 use crate::files::{self, Links};
 use crate::methods::searag::Standard;
 
@@ -129,7 +129,11 @@ pub(super) fn load(file: &Path) -> Result<Probe, ProbeError> {
         Ok(values)
     };
 
-    let features = (card.layers as usize).saturating_sub(1) * card.width as usize;
+    let layers = match card.reads {
+        ProbeLayers::All => features::layers_of_features(card.layers),
+        ProbeLayers::Middle => 1,
+    };
+    let features = layers * card.width as usize;
     let hidden = card.hidden as usize;
     Ok(Probe {
         standard: Standard {
@@ -223,12 +227,11 @@ pub fn find(
             Ok(card) if card.position != settings.position => {
                 misplaced(&file, card.position, settings.position)
             }
-            Ok(card) if (card.labels, card.turns) != (settings.labels, settings.turns) => {
-                ProbeError::Unfit {
-                    file: file.display().to_string(),
-                    reason: "it was trained with other probe.labels or probe.turns".to_owned(),
-                }
-            }
+            Ok(card) if !is_trained_so(&card, settings) => ProbeError::Unfit {
+                file: file.display().to_string(),
+                reason: "it was trained with other probe.labels, probe.turns or probe.layers"
+                    .to_owned(),
+            },
             Ok(_) => return Ok(file),
             Err(error) => error,
         };
@@ -237,4 +240,9 @@ pub fn find(
     Err(skipped.unwrap_or_else(|| ProbeError::None {
         generator: generator.file.clone(),
     }))
+}
+
+fn is_trained_so(card: &ProbeCard, settings: &ProbeSettings) -> bool {
+    let asked = (settings.labels, settings.turns, settings.layers);
+    (card.labels, card.turns, card.reads) == asked
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use ragscope::config::{Paths, ProbeSettings};
 use ragscope::engine::{ProbeQuestion, Worker};
 use ragscope::event::{
-    Ask, Event, Flow, ModelCard, ModelRole, ProbeLabels, ProbePhase, ProbeTurns, RunEvent,
-    SessionEvent, StatePosition, StopFlag, UncertaintyMeasure,
+    Ask, Event, Flow, ModelCard, ModelRole, ProbeLabels, ProbeLayers, ProbePhase, ProbeTurns,
+    RunEvent, SessionEvent, StatePosition, StopFlag, UncertaintyMeasure,
 };
 use ragscope::llm::Random;
 use ragscope::probe::{Epoch, Probe, ProbeError, Sample, SampledQuestion, find, narrow, train};
@@ -328,6 +328,36 @@ fn weights_come_back_and_are_refused_for_anything_else() {
         error.contains("it reads 8 numbers, the generator gave 7"),
         "{error}"
     );
+}
+
+#[test]
+fn a_probe_of_the_middle_layer_reads_that_one_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("middle.safetensors");
+    let middle = ProbeSettings {
+        layers: ProbeLayers::Middle,
+        ..settings()
+    };
+    let observe = &mut |_| Flow::Continue;
+    train(&walked(120), &generator(), &middle, 1, observe)
+        .expect("trained")
+        .save(&file)
+        .expect("saved");
+
+    // the last of the two layers, their middle one, has the feature that distinguishes
+    let probe = Probe::load(&file).expect("loaded");
+    let figures = probe.card.held_out.expect("held out");
+    assert!(figures.auroc.expect("both classes") > 0.95, "{figures:?}");
+    let read = |features: [f32; 8]| probe.uncertainty(&features).expect("read");
+    let uncertain = [0.5, 0.5, 0.5, 0.5, 0.5, 2.5, 0.5, 0.5];
+    let mut other = uncertain;
+    other[..4].fill(9.0);
+    assert_eq!(read(uncertain), read(other));
+    assert!(read(uncertain) > 0.5 && read([0.5; 8]) < 0.5);
+
+    let folders = [folder.path().to_owned()];
+    assert!(find(&folders, &generator(), &middle).is_ok());
+    assert!(find(&folders, &generator(), &settings()).is_err());
 }
 
 #[test]
