@@ -213,7 +213,7 @@ named! {
 named! {
     ProbeLayers {
         [doc = " Every layer but the first."] All = "all",
-        [doc = " The layer in the middle alone, for a probe of a few hundred thousand weights."] Middle = "middle",
+        [doc = " The layer in the middle alone."] Middle = "middle",
     }
 }
 
