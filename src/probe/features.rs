@@ -1,6 +1,8 @@
 //! Features: the hidden states of one token in every layer but the first, concatenated (SEARAG,
 //! equation 1).
 
+use std::ops::Range;
+
 use crate::event::{ProbeLayers, StatePosition};
 use crate::llm::{Hidden, HiddenAt};
 
@@ -10,21 +12,15 @@ pub fn features(hidden: &Hidden) -> Vec<f32> {
     hidden.layers.iter().skip(1).flatten().copied().collect()
 }
 
-/// Returns how many layers features of a model of `layers` layers have.
-pub(super) fn layers_of_features(layers: u32) -> usize {
-    (layers as usize).saturating_sub(1)
-}
-
-/// Returns the part of the features that a probe reads: (layers - 1) * width numbers, or the width
-/// numbers of one layer.
-pub(super) fn part(features: &[f32], reads: ProbeLayers, layers: u32) -> &[f32] {
-    let count = layers_of_features(layers);
+/// Returns which of the features of a generator a probe reads.
+pub(super) fn range(reads: ProbeLayers, layers: u32, width: u32) -> Range<usize> {
+    let count = (layers as usize).saturating_sub(1);
+    let width = width as usize;
     match reads {
-        ProbeLayers::All => features,
+        ProbeLayers::All => 0..count * width,
         ProbeLayers::Middle => {
-            let width = features.len() / count.max(1);
-            let from = count / 2 * width;
-            &features[from..from + width]
+            let first = count / 2 * width;
+            first..first + width
         }
     }
 }

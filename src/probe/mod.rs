@@ -24,7 +24,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Config, Paths, ProbeFile, assets_folder};
-use crate::event::{Advice, ModelCard, ProbeCard, StatePosition};
+use crate::event::{Advice, ModelCard, ProbeCard, ProbeLayers, StatePosition};
 use crate::methods::searag::Standard;
 use crate::trace::JournalError;
 use network::Network;
@@ -185,7 +185,8 @@ impl Probe {
     /// Features of another width.
     pub fn uncertainty(&self, features: &[f32]) -> Result<f32, ProbeError> {
         let card = &self.card;
-        let expected = features::layers_of_features(card.layers) * card.width as usize;
+        let range = |reads| features::range(reads, card.layers, card.width);
+        let expected = range(ProbeLayers::All).len();
         if features.len() != expected {
             let reason = format!(
                 "it reads {expected} numbers, the generator gave {}",
@@ -197,8 +198,8 @@ impl Probe {
             });
         }
 
-        let read = features::part(features, card.reads, card.layers);
-        let logit = self.network.logit(&self.standard.apply(read));
+        let read = self.standard.apply(&features[range(card.reads)]);
+        let logit = self.network.logit(&read);
         let uncertainty = 1.0 / (1.0 + logit.exp());
         if uncertainty.is_finite() {
             return Ok(uncertainty);

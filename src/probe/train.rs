@@ -1,17 +1,15 @@
 //! Trains a probe on collected sentences: threshold, labels, balance, the network, and its quality.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::features::part;
 use super::network::Network;
 use super::optimiser::{Batch, Optimiser};
-use super::{FORMAT, Probe, ProbeError, Sample, SampledQuestion};
+use super::{FORMAT, Probe, ProbeError, Sample, SampledQuestion, features};
 use crate::config::ProbeSettings;
-use crate::event::{
-    Flow, ModelCard, ProbeCard, ProbeFigures, ProbeLabels, ProbeLayers, ProbeTurns, elapsed_us,
-};
+use crate::event::{Flow, ModelCard, ProbeCard, ProbeFigures, ProbeLabels, ProbeTurns, elapsed_us};
 use crate::llm::Random;
 use crate::methods::auroc;
 use crate::methods::searag::{Standard, entropy_threshold};
@@ -76,20 +74,6 @@ impl Labelling {
     }
 }
 
-/// What the network reads of a sentence.
-#[derive(Clone, Copy)]
-struct Input {
-    reads: ProbeLayers,
-    /// Layers of the generator.
-    layers: u32,
-}
-
-impl Input {
-    fn of(self, sample: &Sample) -> Vec<f32> {
-        part(&sample.wide_features(), self.reads, self.layers).to_vec()
-    }
-}
-
 /// Features and labels (1: certain) of some sentences.
 #[derive(Debug, Default)]
 struct Part {
@@ -115,10 +99,7 @@ pub fn train(
         .filter(used)
         .partition(|question| !question.held_out);
 
-    let input = Input {
-        reads: settings.layers,
-        layers: generator.layers,
-    };
+    let read = features::range(settings.layers, generator.layers, generator.width);
     let samples: Vec<&Sample> = sentences(&known);
     let entropies: Vec<f64> = samples.iter().map(|sample| sample.entropy).collect();
     let features: Vec<Vec<f32>> = samples
@@ -154,7 +135,7 @@ pub fn train(
     }
 
     let mut random = Random::new(seed);
-    let (mut fit, mut validation) = split(&known, labelling, input, &mut random);
+    let (mut fit, mut validation) = split(&known, labelling, &read, &mut random);
     if fit.rows.is_empty() || validation.rows.is_empty() {
         return Err(too_few);
     }
@@ -210,7 +191,7 @@ fn sentences<'w>(questions: &[&'w SampledQuestion]) -> Vec<&'w Sample> {
 fn split(
     known: &[&SampledQuestion],
     by: Labelling,
-    input: Input,
+    read: &Range<usize>,
     random: &mut Random,
 ) -> (Part, Part) {
     let mut fit = Vec::new();
@@ -222,13 +203,13 @@ fn split(
             fit.push(question);
         }
     }
-    let fit = balanced(by.sentences(&fit), input, random);
-    let validation = balanced(by.sentences(&validation), input, random);
+    let fit = balanced(by.sentences(&fit), read, random);
+    let validation = balanced(by.sentences(&validation), read, random);
     (fit, validation)
 }
 
-/// Returns the same number of sentences of each class.
-fn balanced(labelled: Vec<Labelled<'_>>, input: Input, random: &mut Random) -> Part {
+/// Returns the same number of sentences of each class, with the features that are read.
+fn balanced(labelled: Vec<Labelled<'_>>, read: &Range<usize>, random: &mut Random) -> Part {
     let (certain, uncertain): (Vec<_>, Vec<_>) =
         labelled.into_iter().partition(|one| one.is_certain);
     let each = certain.len().min(uncertain.len());
@@ -236,7 +217,8 @@ fn balanced(labelled: Vec<Labelled<'_>>, input: Input, random: &mut Random) -> P
     let mut part = Part::default();
     for (class, label) in [(certain, 1.0), (uncertain, 0.0)] {
         for one in random.shuffled(class).into_iter().take(each) {
-            part.rows.push(input.of(one.sample));
+            let features = one.sample.wide_features();
+            part.rows.push(features[read.clone()].to_vec());
             part.labels.push(label);
         }
     }

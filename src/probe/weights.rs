@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::network::{Linear, Network};
 use super::{FORMAT, Probe, ProbeError, features, misplaced};
 use crate::config::ProbeSettings;
-use crate::event::{ModelCard, ProbeCard, ProbeLayers};
+use crate::event::{ModelCard, ProbeCard};
 use crate::files::{self, Links};
 use crate::methods::searag::Standard;
 
@@ -129,11 +129,7 @@ pub(super) fn load(file: &Path) -> Result<Probe, ProbeError> {
         Ok(values)
     };
 
-    let layers = match card.reads {
-        ProbeLayers::All => features::layers_of_features(card.layers),
-        ProbeLayers::Middle => 1,
-    };
-    let features = layers * card.width as usize;
+    let features = features::range(card.reads, card.layers, card.width).len();
     let hidden = card.hidden as usize;
     Ok(Probe {
         standard: Standard {
