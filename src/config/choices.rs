@@ -399,10 +399,12 @@ choices! {
     }
     /// The wording of the prompts.
     PromptSet {
-        /// The bundled one for the bundled models, the papers' for others.
+        /// bundled for the bundled models, few_shot for models without a chat template, else paper.
         Auto = "auto",
         /// As the papers print them, complete with scale, form and worked examples.
         Paper = "paper",
+        /// With worked examples, for base models, which only continue a text.
+        FewShot = "few_shot",
         /// Short, as the bundled models were trained on them.
         Bundled = "bundled",
     }

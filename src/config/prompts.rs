@@ -2,16 +2,20 @@
 //! prompts folder.
 //!
 //! The bundled models were trained on these words. For other models some prompts have a second file in
-//! `assets/prompts/paper`: as a paper prints it, with the scale and the form of the reply.
+//! `assets/prompts/paper`: as a paper prints it, with the scale and the form of the reply. A base model continues a text and
+//! follows no instruction: for it `assets/prompts/few_shot` shows by examples what is asked.
 
 use std::path::{Path, PathBuf};
 
 use super::{AnswerSettings, ConfigError, PromptSet, WorkedExamples};
 use crate::event::ModelCard;
 
-/// Declares the prompts, one file each.
+/// A text of a prompt, with the folder of `assets/prompts` that holds it.
+type Version = (&'static str, &'static str);
+
+/// Declares the prompts, each a file, and a file in each of the folders that are named.
 macro_rules! prompts {
-    ($($(#[$doc:meta])* $prompt:ident = $name:literal $(or $paper:literal)?),+ $(,)?) => {
+    ($($(#[$doc:meta])* $prompt:ident = $name:literal $(in $folder:literal)*),+ $(,)?) => {
         /// A prompt by its purpose.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum PromptName { $($(#[$doc])* $prompt),+ }
@@ -29,11 +33,10 @@ macro_rules! prompts {
                 match self { $(Self::$prompt => include_str!(concat!("../../assets/prompts/", $name, ".md"))),+ }
             }
 
-            /// Returns the text for models that are not bundled, where it is another one.
-            fn of_paper(self) -> Option<&'static str> {
-                const NONE: Option<&str> = None;
+            /// Returns the texts for models that are not bundled.
+            fn others(self) -> &'static [Version] {
                 match self {
-                    $(Self::$prompt => NONE$(.or(Some(include_str!(concat!("../../assets/prompts/", $paper, ".md")))))?),+
+                    $(Self::$prompt => &[$(($folder, include_str!(concat!("../../assets/prompts/", $folder, "/", $name, ".md")))),*]),+
                 }
             }
         }
@@ -42,41 +45,41 @@ macro_rules! prompts {
 
 prompts! {
     /// The answer alone, from passages.
-    QaShort = "qa_short",
+    QaShort = "qa_short" in "few_shot",
     /// The answer alone, from passages only.
-    QaGrounded = "qa_grounded",
+    QaGrounded = "qa_grounded" in "few_shot",
     /// The answer alone, from passages, in the words of the one from memory: the two are compared.
-    QaDocuments = "qa_documents" or "paper/qa_documents",
+    QaDocuments = "qa_documents" in "paper" in "few_shot",
     /// The answer alone, from memory.
-    QaClosed = "qa_closed" or "paper/qa_closed",
+    QaClosed = "qa_closed" in "paper" in "few_shot",
     /// One short sentence at a time, with or without passages.
-    StepByStep = "step_by_step" or "paper/step_by_step",
+    StepByStep = "step_by_step" in "paper" in "few_shot",
     /// A text rephrased.
-    Rephrase = "rephrase",
+    Rephrase = "rephrase" in "few_shot",
     /// Whether one answer entails another.
-    Entailment = "entailment" or "paper/entailment",
+    Entailment = "entailment" in "paper",
     /// Whether the context suffices for the question.
-    SelfEvaluate = "self_evaluate",
+    SelfEvaluate = "self_evaluate" in "few_shot",
     /// The relevance of a passage, from 0 to 10.
-    Grade = "grade" or "paper/grade",
+    Grade = "grade" in "paper",
     /// A first rating of the relevance, checked.
-    GradeReflect = "grade_reflect" or "paper/grade_reflect",
+    GradeReflect = "grade_reflect" in "paper",
     /// Two ratings of the relevance, checked by a critic of names, dates and numbers.
-    GradeCritic = "grade_critic" or "paper/grade_critic",
+    GradeCritic = "grade_critic" in "paper",
     /// The threshold of the scores of the chunks, between 0 and 1.
-    Threshold = "threshold" or "paper/threshold",
+    Threshold = "threshold" in "paper",
     /// Whether a text is relevant to the question, 1 or 0.
-    JudgeRelevant = "judge_relevant" or "paper/judge_relevant",
+    JudgeRelevant = "judge_relevant" in "paper",
     /// A follow-up question, rewritten to stand alone.
     FollowUp = "follow_up",
     /// The start of the reply to that: examples, the last turns of the thread, and the question.
     FollowUpTurns = "follow_up_turns",
     /// The question as a short search query.
-    RewriteQuery = "rewrite_query" or "paper/rewrite_query",
+    RewriteQuery = "rewrite_query" in "paper" in "few_shot",
     /// A question whose answer is given.
-    MakeQuestion = "make_question",
+    MakeQuestion = "make_question" in "few_shot",
     /// A question that a passage answers.
-    WriteQuestion = "write_question",
+    WriteQuestion = "write_question" in "few_shot",
 }
 
 /// The mark behind which a prompt has the beginning of the reply.
@@ -95,8 +98,8 @@ pub struct Filled {
 #[derive(Debug, Clone)]
 pub struct Prompts {
     folder: PathBuf,
-    /// Whether the model was trained on the bundled prompts.
-    is_bundled: bool,
+    /// The folders whose texts stand in for the bundled ones, the first that has the prompt.
+    folders: &'static [&'static str],
     examples: WorkedExamples,
 }
 
@@ -105,7 +108,7 @@ impl Prompts {
     pub fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
-            is_bundled: true,
+            folders: &[],
             examples: WorkedExamples::General,
         }
     }
@@ -113,23 +116,27 @@ impl Prompts {
     /// The prompts of the set that these settings name; `auto` chooses by the generator.
     #[must_use]
     pub fn for_model(self, answer: &AnswerSettings, generator: &ModelCard) -> Self {
-        let is_bundled = match answer.prompt_set {
-            PromptSet::Auto => generator.practice,
-            PromptSet::Bundled => true,
-            PromptSet::Paper => false,
+        let set = match answer.prompt_set {
+            PromptSet::Auto if generator.practice => PromptSet::Bundled,
+            PromptSet::Auto if generator.has_plain_prompts() => PromptSet::FewShot,
+            PromptSet::Auto => PromptSet::Paper,
+            chosen => chosen,
         };
         Self {
-            is_bundled,
+            folders: match set {
+                PromptSet::Bundled => &[],
+                PromptSet::Paper | PromptSet::Auto => &["paper"],
+                PromptSet::FewShot => &["few_shot", "paper"],
+            },
             examples: answer.examples,
             ..self
         }
     }
 
     fn built_in(&self, prompt: PromptName) -> &'static str {
-        match prompt.of_paper() {
-            Some(text) if !self.is_bundled => text,
-            Some(_) | None => prompt.bundled(),
-        }
+        let version = |folder: &&str| prompt.others().iter().find(|(name, _)| name == folder);
+        let chosen = self.folders.iter().find_map(version);
+        chosen.map_or(prompt.bundled(), |(_, text)| text)
     }
 
     /// Returns the prompt with each `{name}` replaced by its value, and `{examples}` by the worked examples of
@@ -206,7 +213,9 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
     use crate::config::value::SettingType as _;
+    use crate::event::ModelRole;
 
     #[test]
     fn values_are_not_searched_for_names() {
@@ -217,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_of_both_sets_take_the_same_values() {
+    fn every_version_of_a_prompt_takes_the_same_values() {
         let names = |text: &'static str| {
             let mut names: Vec<&str> = text
                 .split('{')
@@ -228,15 +237,42 @@ mod tests {
             names.sort_unstable();
             names
         };
-        let with_paper = PromptName::ALL
-            .iter()
-            .filter_map(|prompt| Some((prompt, prompt.of_paper()?)));
-        let mut count = 0;
-        for (prompt, paper) in with_paper {
-            assert_eq!(names(prompt.bundled()), names(paper), "{prompt:?}");
-            count += 1;
+        for folder in ["paper", "few_shot"] {
+            let mut count = 0;
+            for prompt in PromptName::ALL {
+                for (_, text) in prompt.others().iter().filter(|(name, _)| *name == folder) {
+                    assert_eq!(
+                        names(prompt.bundled()),
+                        names(text),
+                        "{prompt:?} of {folder}"
+                    );
+                    count += 1;
+                }
+            }
+            assert!(count > 5, "{folder}");
         }
-        assert!(count > 5);
+    }
+
+    #[test]
+    fn the_set_is_chosen_by_the_generator() {
+        let mut generator = ModelCard::unknown(ModelRole::Generator);
+        let start = |prompt_set, generator: &ModelCard| {
+            let answer = AnswerSettings {
+                prompt_set,
+                ..Config::default().answer
+            };
+            let prompts = Prompts::new(Path::new("none")).for_model(&answer, generator);
+            let filled = prompts.fill(PromptName::QaClosed, &[]).expect("built in");
+            (filled.user.contains("corners"), filled.user.lines().count())
+        };
+        let (bundled, paper, few_shot) = ((false, 2), (false, 3), (true, 12));
+        assert_eq!(start(PromptSet::Auto, &generator), paper);
+        generator.chat_template = ModelCard::NO_TEMPLATE.to_owned();
+        assert_eq!(start(PromptSet::Auto, &generator), few_shot);
+        assert_eq!(start(PromptSet::Paper, &generator), paper);
+        generator.practice = true;
+        assert_eq!(start(PromptSet::Auto, &generator), bundled);
+        assert_eq!(start(PromptSet::FewShot, &generator), few_shot);
     }
 
     #[test]
@@ -255,7 +291,7 @@ mod tests {
             assert!(!text.contains('{'), "{examples:?} has no place for a value");
 
             let prompts = Prompts {
-                is_bundled: false,
+                folders: &["paper"],
                 examples,
                 ..Prompts::new(Path::new("none"))
             };
@@ -310,7 +346,11 @@ mod tests {
         }
 
         let paper = Prompts {
-            is_bundled: false,
+            folders: &["paper"],
+            ..Prompts::new(Path::new("none"))
+        };
+        let few_shot = Prompts {
+            folders: &["few_shot", "paper"],
             ..Prompts::new(Path::new("none"))
         };
         for prompt in PromptName::ALL {
@@ -326,6 +366,8 @@ mod tests {
             ]
             .contains(prompt);
             assert_eq!(of(&paper).ends_with(':'), is_begun, "{prompt:?}");
+            let is_follow_up = [PromptName::FollowUp, PromptName::FollowUpTurns].contains(prompt);
+            assert_eq!(of(&few_shot).ends_with(':'), !is_follow_up, "{prompt:?}");
         }
     }
 }

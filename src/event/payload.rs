@@ -94,6 +94,14 @@ pub struct ModelCard {
 }
 
 impl ModelCard {
+    /// The name of the chat template of models that have none.
+    pub const NO_TEMPLATE: &str = "none";
+
+    /// Returns whether its prompts are plain text, as for base models.
+    pub fn has_plain_prompts(&self) -> bool {
+        self.chat_template == Self::NO_TEMPLATE
+    }
+
     /// A model of which only the role is known.
     pub fn unknown(role: ModelRole) -> Self {
         Self {

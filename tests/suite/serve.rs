@@ -861,8 +861,17 @@ fn a_request_ends_when_its_client_leaves() {
     let body = ask("naive", false).to_string();
     let head = server.head("b", "POST", "/v1/chat/completions", &[], body.len());
     write!(waiting, "{head}{body}").expect("sent");
+    let until_waiting = |expected: u64| {
+        until("the server knows who waits", || {
+            // a client of its own, since a wait takes many requests
+            let status = server.send("watcher", "GET", "/v1/status", &[], "").json();
+            (status["waiting"] == expected).then_some(())
+        });
+    };
+    until_waiting(1);
     waiting.shutdown(Shutdown::Both).expect("closed");
     drop(waiting);
+    until_waiting(0);
     drop(asked);
     assert_eq!(server.outcome(&first), Outcome::Stopped);
     server.done("/v1/search", &search());

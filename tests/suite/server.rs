@@ -530,6 +530,44 @@ fn a_reply_is_continued_and_the_prompt_is_that_of_the_template() {
 }
 
 #[test]
+fn plain_text_ends_where_another_turn_would_begin() {
+    for (written, reply) in [
+        ([" Tam", " Reeve.", "\n\nContext", ":"], " Tam Reeve."),
+        ([" Tam", "\nReeve.", "\n", "Question: Who?"], " Tam\nReeve."),
+        (["\n\n", " Tam", ".\n", "Questions"], "\n\n Tam.\nQuestions"),
+    ] {
+        let server = Server::start(move |asked| {
+            if asked.path != "/completion" || asked.body["stream"] != json!(true) {
+                return native(asked);
+            }
+            let token = |text: &str| likely(text, number(text), &[(text, number(text), 0.5)]);
+            let event = |text: &str| json!({"content": text, "stop": false, "completion_probabilities": [token(text)]});
+            let mut events: Vec<Value> = written.into_iter().map(event).collect();
+            events.push(json!({"content": "", "stop": true, "stop_type": "eos"}));
+            Answer::Events(events)
+        });
+        let settings = GeneratorSettings {
+            chat_template: "none".to_owned(),
+            ..settings(&server.url)
+        };
+        let connected = try_connect(&settings, &patient(20, 2), &StopFlag::default());
+        let mut generator = connected.expect("a generator").generator;
+        assert!(generator.card().has_plain_prompts());
+        let prompt = Prompt {
+            system: "Be brief.".to_owned(),
+            user: "Where?".to_owned(),
+            reply: "Answer:".to_owned(),
+        };
+        let rendered = generator.render(&prompt).expect("a prompt");
+        assert_eq!(rendered.text, "Be brief.\n\nWhere?\nAnswer:");
+        let replies = generator
+            .complete(&[prompt], &greedy(20, &[]), &mut { NO_OBSERVER })
+            .expect("a completion");
+        assert_eq!(replies[0].text, reply);
+    }
+}
+
+#[test]
 fn labels_are_read_from_the_most_likely_tokens() {
     for answer in [native as fn(&Asked) -> Answer, chat] {
         let server = Server::start(answer);
@@ -579,7 +617,8 @@ fn echo(asked: &Asked) -> Answer {
         (&asked.body["echo"], &asked.body["logprobs"]),
         (&json!(true), &json!(1))
     );
-    let lines = text.match_indices("\n\n").map(|(at, end)| at + end.len());
+    let lines = text.match_indices('\n').map(|(at, end)| at + end.len());
+    let lines = lines.filter(|start| !text[*start..].starts_with('\n'));
     let words = text.match_indices(' ').map(|(at, _)| at);
     let mut starts: Vec<usize> = words.chain(lines).chain([0]).collect();
     starts.sort_unstable();

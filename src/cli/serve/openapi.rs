@@ -67,7 +67,7 @@ fn description() -> Value {
         "/v1/models/{id}": { "get": model },
         "/v1/runs": { "get": list("Lists the recorded runs over the folders", "The newest 500 runs") },
         "/v1/runs/{id}": { "get": run },
-        "/v1/status": { "get": list("Describes the folders, the index and the models", "The state") },
+        "/v1/status": { "get": list("Describes the folders, the index, the models and how many requests wait", "The state") },
     });
     json!({
         "openapi": "3.1.0",

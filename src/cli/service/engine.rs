@@ -121,7 +121,10 @@ impl Engine {
 
     /// Returns the state of the served folders.
     pub fn status(&self) -> Status {
-        self.status.borrow().clone()
+        Status {
+            waiting: self.queue.waiting(),
+            ..self.status.borrow().clone()
+        }
     }
 
     /// Waits until the index holds the documents of the folders. After [`INDEX_PATIENCE`] a part of them will

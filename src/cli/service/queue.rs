@@ -43,6 +43,13 @@ impl Queue {
         turn.await.map_err(|_| Refusal::ended())
     }
 
+    /// Returns the number of requests that wait.
+    pub fn waiting(&self) -> usize {
+        let mut waiting = self.lock();
+        waiting.leave_out_cancelled();
+        waiting.count()
+    }
+
     fn enter(&self, client: &Client) -> Result<oneshot::Receiver<Turn>, Refusal> {
         let (sender, turn) = oneshot::channel();
         let mut waiting = self.lock();
@@ -54,9 +61,8 @@ impl Queue {
         }
         waiting.leave_out_cancelled();
 
-        let total: usize = waiting.clients.iter().map(|(_, own)| own.len()).sum();
         let retry_after = RETRY_AFTER;
-        if total >= MAX_WAITING {
+        if waiting.count() >= MAX_WAITING {
             let problem = Problem::new("too many requests wait", "try again in a while");
             let kind = RefusalKind::Unavailable { retry_after };
             return Err(Refusal::new(kind, problem));
@@ -118,6 +124,10 @@ impl Waiting {
         next
     }
 
+    fn count(&self) -> usize {
+        self.clients.iter().map(|(_, own)| own.len()).sum()
+    }
+
     fn leave_out_cancelled(&mut self) {
         for (_, own) in &mut self.clients {
             own.retain(|sender| !sender.is_closed());
@@ -169,8 +179,10 @@ mod tests {
 
         let first = queue.enter(&client("a")).expect("room").try_recv();
         waiting = ["a", "b", "a", "c"].map(enter).into();
+        assert_eq!(queue.waiting(), 4);
         // the second client has left
         waiting.remove(1);
+        assert_eq!(queue.waiting(), 3);
         assert_eq!(order(first.expect("free"), waiting), "aca");
         assert!(!queue.lock().is_busy);
     }

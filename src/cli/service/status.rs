@@ -29,6 +29,8 @@ pub struct Status {
     /// The files that the last update left out.
     pub skipped: Vec<SkippedFile>,
     pub warnings: Vec<Problem>,
+    /// The requests that wait for the one in progress.
+    pub waiting: usize,
 }
 
 impl Status {

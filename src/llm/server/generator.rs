@@ -123,6 +123,9 @@ impl ServerGenerator {
                 client.limit(props.total_slots);
                 let native = Native::new(&client, props, &model.id, settings)?;
                 card.context_tokens = native.context_tokens;
+                if native.is_plain {
+                    ModelCard::NO_TEMPLATE.clone_into(&mut card.chat_template);
+                }
                 card.quantisation.clone_from(&props.model_ftype);
                 let file = file_name(&props.model_path);
                 if !file.is_empty() {
@@ -354,6 +357,10 @@ impl Generator for ServerGenerator {
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
     ) -> Result<Vec<Completion>, LlmError> {
         let started = Instant::now();
+        let decoding = &match &self.api {
+            Api::Native(native) => native.decoding(decoding),
+            Api::Chat(_) => decoding.clone(),
+        };
         let mut requests = Vec::with_capacity(prompts.len());
         for (prompt, seed) in prompts.iter().zip(decoding.seed..) {
             requests.push(self.request(prompt, decoding, seed)?);

@@ -10,6 +10,7 @@ use super::chat::Chat;
 use super::error::ServerError;
 use super::http::{Client, Request};
 use super::native::read;
+use crate::llm::template::parts;
 use crate::llm::{LlmError, Prompt};
 
 /// The path of completions of plain text.
@@ -188,9 +189,7 @@ fn token_places(
 /// Returns the places of continuations behind the turns as plain text.
 fn text_places(chat: &Chat, prompts: &[Prompt], continuations: &[&str]) -> Vec<Place> {
     let places = prompts.iter().zip(continuations).map(|(prompt, given)| {
-        let mut turns = vec![prompt.system.as_str(), prompt.user.as_str()];
-        turns.retain(|turn| !turn.is_empty());
-        let mut text = turns.join("\n\n") + "\n\n" + &prompt.reply;
+        let mut text = parts::plain_turns(&prompt.system, &prompt.user) + &prompt.reply;
         let start = text.chars().count();
         text.push_str(given);
         let end = text.chars().count();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::http::{Client, Request};
 use super::reply::{Piece, Step};
 use crate::config::{GeneratorSettings, Thinking};
-use crate::event::{Alternative, saturating_u32};
+use crate::event::{Alternative, ModelCard, saturating_u32};
 use crate::llm::template::parts::{self, Part};
 use crate::llm::template::thought::{self, Marks, Splitter};
 use crate::llm::template::{Opening, SYSTEM_MARK, USER_MARK};
@@ -55,7 +55,7 @@ pub(super) struct Native {
     thinking: Thinking,
     thinking_tokens: u32,
     /// No template: the prompt is the text of its turns.
-    is_plain: bool,
+    pub is_plain: bool,
     marks: Option<Marks>,
     /// Text behind the template's that keeps the model from thinking.
     without_thoughts: &'static str,
@@ -194,7 +194,7 @@ impl Native {
             bos_token: props.bos_token.clone(),
             thinking: settings.thinking,
             thinking_tokens: settings.thinking_tokens,
-            is_plain: settings.chat_template == "none",
+            is_plain: settings.chat_template == ModelCard::NO_TEMPLATE,
             marks: None,
             without_thoughts: "",
             opens_thoughts: false,
@@ -215,6 +215,16 @@ impl Native {
             native.opens_thoughts = thought::is_open(&thoughtful);
         }
         Ok(native)
+    }
+
+    /// Returns the decoding with the texts that end a turn.
+    pub fn decoding(&self, decoding: &Decoding) -> Decoding {
+        let mut decoding = decoding.clone();
+        if self.is_plain {
+            let stops = parts::PLAIN_STOPS.map(str::to_owned);
+            decoding.stop.texts.extend(stops);
+        }
+        decoding
     }
 
     pub fn opening(&self, prompt: &Prompt) -> Opening {
@@ -274,12 +284,8 @@ impl Native {
         opening: Opening,
     ) -> Result<Vec<Part>, LlmError> {
         if self.is_plain {
-            let turns: Vec<&str> = [prompt.system.as_str(), prompt.user.as_str()]
-                .into_iter()
-                .filter(|turn| !turn.is_empty())
-                .collect();
             return Ok(vec![
-                Part::plain(&turns.join("\n\n")),
+                Part::plain(&parts::plain_turns(&prompt.system, &prompt.user)),
                 Part::plain(&prompt.reply),
             ]);
         }

@@ -17,6 +17,7 @@ use self::jinja::{ChatTemplate, Surroundings, TemplateError, Turn};
 use self::thought::{Marks, Splitter};
 use super::{LlmError, Prompt, Rendered, ffi};
 use crate::config::{GeneratorSettings, Thinking};
+use crate::event::ModelCard;
 
 /// What to do where another template stands in for the model's own.
 pub const TEMPLATE_ADVICE: &str =
@@ -24,7 +25,7 @@ pub const TEMPLATE_ADVICE: &str =
 /// The template for models without one whose vocabulary has its marks.
 const CHATML: &str = "chatml";
 /// No template: the prompt is the text of its turns.
-const NONE: &str = "none";
+const NONE: &str = ModelCard::NO_TEMPLATE;
 /// Ending of template files.
 const FILE_ENDING: &str = ".jinja";
 /// Stand in for the texts of the prompt while the template is applied: private-use characters,
@@ -111,6 +112,9 @@ impl Template {
         let mut stop_texts = Vec::new();
         if name == CHATML && !has_token("<|im_end|>") {
             stop_texts.push("<|im_end|>".to_owned());
+        }
+        if matches!(source, Source::Plain) {
+            stop_texts.extend(parts::PLAIN_STOPS.map(str::to_owned));
         }
 
         let prompt_end = |text: &str| {
@@ -313,8 +317,7 @@ impl Source {
         let system = system.replace('\0', "\u{fffd}");
         let user = user.replace('\0', "\u{fffd}");
         match self {
-            Self::Plain if system.is_empty() => Ok(user),
-            Self::Plain => Ok(format!("{system}\n\n{user}")),
+            Self::Plain => Ok(parts::plain_turns(&system, &user)),
             Self::Named(template) => apply_named(model, template, &system, &user),
             Self::Jinja(template) => {
                 apply_jinja(template, &system, &user, is_thinking).map_err(|error| failed(&error))

@@ -3,6 +3,10 @@
 use super::{SYSTEM_MARK, USER_MARK};
 use crate::llm::Prompt;
 
+/// Texts that end a reply to a prompt in plain text, for which the vocabulary has no token: the blank line that stands between
+/// turns, and the next question of a model that continues its worked examples.
+pub(in crate::llm) const PLAIN_STOPS: [&str; 2] = ["\n\n", "\nQuestion:"];
+
 /// Part of a rendered prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::llm) struct Part {
@@ -26,6 +30,15 @@ impl Part {
             text: text.to_owned(),
             is_template: false,
         }
+    }
+}
+
+/// Returns the turns of a prompt as plain text, up to the line of the reply.
+pub(in crate::llm) fn plain_turns(system: &str, user: &str) -> String {
+    if system.is_empty() {
+        format!("{user}\n")
+    } else {
+        format!("{system}\n\n{user}\n")
     }
 }
 
@@ -72,6 +85,12 @@ pub(in crate::llm) fn parts(turns: &str, prompt: &Prompt, tail: &str) -> Vec<Par
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plain_turns_end_at_the_line_of_the_reply() {
+        assert_eq!(plain_turns("", "why?"), "why?\n");
+        assert_eq!(plain_turns("be brief", "why?"), "be brief\n\nwhy?\n");
+    }
 
     #[test]
     fn texts_are_trimmed_where_the_template_trims() {

@@ -164,7 +164,7 @@ fn a_template_that_cannot_be_used_has_a_stand_in_and_says_so() {
 
         let rendered = generator.render(&Prompt::user("Who?")).expect("a prompt");
         let expected = match name {
-            "none" => "Who?",
+            "none" => "Who?\n",
             _ => "<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n",
         };
         assert_eq!(rendered.text, expected);
@@ -190,7 +190,7 @@ fn the_setting_names_no_template_a_file_or_one_of_llama_cpp() {
 
     let file = write("own.jinja", "Q: {{ messages[-1].content }}\nA:");
     for (setting, expected) in [
-        ("none".to_owned(), "Who?"),
+        ("none".to_owned(), "Who?\n"),
         (file, "Q: Who?\nA:"),
         ("phi3".to_owned(), "<|user|>\nWho?<|end|>\n<|assistant|>\n"),
     ] {
