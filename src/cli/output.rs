@@ -26,11 +26,15 @@ pub struct Output {
     pub json: bool,
     /// Text for a terminal on standard output.
     is_terminal: bool,
+    /// Whether both streams end in one place: a terminal, or one file or pipe.
+    is_shared: bool,
     /// Dim and bold on standard output.
     styled: bool,
     progress: Option<Progress>,
     /// When the progress was last written as a line of its own.
     logged_at: Option<Instant>,
+    /// The warnings so far.
+    warned: Vec<String>,
 }
 
 /// The progress line on standard error; only a terminal gets one.
@@ -47,15 +51,23 @@ impl Output {
         Self {
             json,
             is_terminal,
+            is_shared: is_terminal || (!json && are_one_place()),
             styled: is_terminal && !plain,
             progress: (!json && io::stderr().is_terminal()).then_some(Progress { drawn_at: None }),
             logged_at: None,
+            warned: Vec::new(),
         }
     }
 
-    /// Returns whether standard output is text on a terminal, which standard error usually shares.
+    /// Returns whether standard output is text on a terminal.
     pub fn is_terminal(&self) -> bool {
         self.is_terminal
+    }
+
+    /// Returns whether text on standard output and remarks are read in one place: on a terminal, or where both streams go to
+    /// the same file or pipe.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     /// Writes text on standard output as it is. The caller has made it harmless.
@@ -107,9 +119,13 @@ impl Output {
         }
     }
 
-    /// Writes a warning to standard error.
+    /// Writes a warning to standard error, once: loading a model and each run with it warn of the same.
     pub fn warning(&mut self, text: &str, advice: Option<&str>) {
-        self.remark(&with_advice("warning", text, advice));
+        let warning = with_advice("warning", text, advice);
+        if !self.warned.contains(&warning) {
+            self.remark(&warning);
+            self.warned.push(warning);
+        }
     }
 
     /// Shows the progress of loading, indexing or training; other events leave the line alone.
@@ -176,6 +192,24 @@ impl Output {
             let _ = write!(io::stderr().lock(), "\r\x1b[2K");
         }
     }
+}
+
+/// Returns whether standard output and standard error go to the same file or pipe.
+#[cfg(unix)]
+fn are_one_place() -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let place = |stream: &str| {
+        let metadata = std::fs::metadata(stream).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    let stdout = place("/dev/fd/1");
+    stdout.is_some() && stdout == place("/dev/fd/2")
+}
+
+#[cfg(not(unix))]
+fn are_one_place() -> bool {
+    false
 }
 
 fn with_advice(kind: &str, text: &str, advice: Option<&str>) -> String {

@@ -162,7 +162,7 @@ impl RunText {
                 uncertainty.value, step.text
             );
             // beside the answer the remark has a line of its own
-            if self.detail != Detail::Nothing || out.is_terminal() {
+            if self.detail != Detail::Nothing || out.is_shared() {
                 self.end_line(out)?;
             }
             out.remark(&remark);

@@ -11,6 +11,8 @@ const MAX_BOLD_BYTES: usize = 80;
 const MAX_SHORT_WORDS: usize = 4;
 /// Openings of a sentence that draws the conclusion.
 const CONCLUSIONS: [&str; 4] = ["Therefore,", "Thus,", "Hence,", "So,"];
+/// Quotation marks.
+const QUOTES: [char; 3] = ['"', '“', '”'];
 /// Markup and quotation marks around an answer.
 const MARKUP: [char; 7] = ['*', '_', '`', '"', '“', '”', '$'];
 
@@ -44,12 +46,12 @@ pub fn short_answer(reply: &str) -> Option<String> {
 
 /// Returns the first sentence of what follows a phrase, without markup and the final period.
 pub fn tidy(text: &str) -> String {
-    let text = text.trim().trim_start_matches(MARKUP);
-    let text = text
+    let inside = text.trim().trim_start_matches(MARKUP);
+    let inside = inside
         .trim_start_matches(':')
         .trim()
         .trim_start_matches(MARKUP);
-    let first_line = text.trim().lines().next().unwrap_or_default();
+    let first_line = inside.trim().lines().next().unwrap_or_default();
     let sentence = first_sentence(first_line).trim_matches(MARKUP);
 
     // the period of an abbreviation such as "U.S." belongs to it
@@ -57,7 +59,34 @@ pub fn tidy(text: &str) -> String {
     let last_word = bare.rsplit(char::is_whitespace).next().unwrap_or_default();
     let is_abbreviated = last_word.contains('.');
     let short = if is_abbreviated { sentence } else { bare };
-    short.trim_matches(MARKUP).trim().to_owned()
+    with_own_quotes(short.trim_matches(MARKUP).trim(), text)
+}
+
+/// Returns a short answer with the quotation marks at its ends that belong to words inside of it, as in `"yes" or "no"`; `text`
+/// holds it.
+fn with_own_quotes(short: &str, text: &str) -> String {
+    let Some(start) = text.find(short).filter(|_| short.contains(QUOTES)) else {
+        return short.to_owned();
+    };
+    let before = text[..start].chars().next_back();
+    let after = text[start + short.len()..]
+        .trim_start_matches('.')
+        .chars()
+        .next();
+    let quote = |mark: Option<char>| mark.filter(|mark| QUOTES.contains(mark));
+    let quoted: String = quote(before)
+        .into_iter()
+        .chain(short.chars())
+        .chain(quote(after))
+        .collect();
+
+    let count = |mark: char| quoted.matches(mark).count();
+    let is_balanced = count('"').is_multiple_of(2) && count('“') == count('”');
+    if is_balanced {
+        quoted
+    } else {
+        short.to_owned()
+    }
 }
 
 /// Returns the last sentence of a text, trimmed.
@@ -221,6 +250,16 @@ mod tests {
             ("So the answer is St. Louis.", Some("St. Louis")),
             ("So the answer is the U.S.", Some("the U.S.")),
             ("The answer is B. The others are wrong.", Some("B")),
+            ("So the answer is \"Lorby\".", Some("Lorby")),
+            (
+                "So the answer is \"the rule\" or \"the law\".",
+                Some("\"the rule\" or \"the law\""),
+            ),
+            (
+                "So the answer is **the word “Norme.”**",
+                Some("the word “Norme”"),
+            ),
+            ("So the answer is 5\" or 6.", Some("5\" or 6")),
             ("No answer is given.", None),
             ("Answer the question: who?", None),
             ("The answer isn't known.", None),
