@@ -278,6 +278,9 @@ settings! {
         /// retriever.k: those above the threshold, and as many more of the best as retrieved as
         /// it takes. 0 = those above the threshold, up to retriever.k.
         share: f32 = 0.0, in 0..=1;
+        /// graded: score of a chunk that answers the question by itself: where one reaches it, the
+        /// context is the chunks above the threshold, and share adds none. 0 = share is always filled.
+        clear_score: f32 = 0.0, in 0..=1;
         /// binary: minimum probability of "relevant" to keep a chunk.
         min_probability: f32 = 0.5, in 0..=1;
     }

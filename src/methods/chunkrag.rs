@@ -327,13 +327,27 @@ pub fn keep(scores: &[f64], threshold: f64, fallback: usize) -> Kept {
     }
 }
 
-/// Keeps more of the texts, best as retrieved first, until those kept have this share of all tokens; returns the
-/// tokens that are that share.
+/// Returns whether a score is that of a text that answers the question by itself; `clear` is the score from which one does, and
+/// 0 for none.
+///
+/// The paper knows the threshold alone.
+pub fn has_clear(scores: &[f64], clear: f32) -> bool {
+    clear > 0.0
+        && scores
+            .iter()
+            .any(|score| *score >= f64::from(clear) - TOLERANCE)
+}
+
+/// Returns the tokens that are this share of those of all texts.
+pub fn tokens_of(tokens: &[u32], share: f32) -> f64 {
+    f64::from(tokens.iter().sum::<u32>()) * (f64::from(share) - TOLERANCE)
+}
+
+/// Keeps more of the texts, best as retrieved first, until those kept have the wanted number of tokens.
 ///
 /// The paper has no such bound. A judge who reads the question alone gives the second fact of a chain,
 /// whose subject the question does not name, the grade of a text that is beside the point.
-pub fn fill_share(kept: &mut [bool], tokens: &[u32], share: f32) -> f64 {
-    let wanted = f64::from(tokens.iter().sum::<u32>()) * (f64::from(share) - TOLERANCE);
+pub fn fill(kept: &mut [bool], tokens: &[u32], wanted: f64) {
     let of_kept = kept.iter().zip(tokens).filter(|(is_kept, _)| **is_kept);
     let mut filled = f64::from(of_kept.map(|(_, tokens)| tokens).sum::<u32>());
     for (is_kept, tokens) in kept.iter_mut().zip(tokens) {
@@ -342,7 +356,6 @@ pub fn fill_share(kept: &mut [bool], tokens: &[u32], share: f32) -> f64 {
             filled += f64::from(*tokens);
         }
     }
-    wanted
 }
 
 /// Returns how many of the texts, from the first on, have this many tokens, the last of them whole.
@@ -371,7 +384,8 @@ mod tests {
         ];
         for (share, expected, count) in cases {
             let mut kept = [false, false, true, false];
-            let wanted = fill_share(&mut kept, &tokens, share);
+            let wanted = tokens_of(&tokens, share);
+            fill(&mut kept, &tokens, wanted);
             assert_eq!(kept, expected, "{share}");
             let of_kept = tokens.iter().zip(kept).filter(|(_, is_kept)| *is_kept);
             assert_eq!(
@@ -380,7 +394,19 @@ mod tests {
             );
         }
         assert_eq!(count_within([20, 20, 60], 40.0), 2);
-        assert_eq!(count_within([], fill_share(&mut [], &[], 1.0)), 0);
+        assert_eq!(count_within([], tokens_of(&[], 1.0)), 0);
+    }
+
+    #[test]
+    fn a_text_that_answers_the_question_has_a_clear_score() {
+        for (scores, clear, expected) in [
+            (&[0.2, 0.9][..], 0.9, true),
+            (&[0.2, 0.89], 0.9, false),
+            (&[1.0], 0.0, false),
+            (&[], 0.5, false),
+        ] {
+            assert_eq!(has_clear(scores, clear), expected, "{scores:?} {clear}");
+        }
     }
 
     #[test]

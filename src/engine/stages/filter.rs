@@ -190,7 +190,10 @@ fn grade(run: &mut Run<'_>, mut passages: Passages) -> Result<Passages, RunError
     let mut kept = chunkrag::keep(&compared, threshold, filter.fallback as usize);
     if filter.share > 0.0 {
         let tokens: Vec<u32> = passages.hits.iter().map(|hit| hit.chunk.tokens).collect();
-        let wanted = chunkrag::fill_share(&mut kept.kept, &tokens, filter.share);
+        let wanted = chunkrag::tokens_of(&tokens, filter.share);
+        if !chunkrag::has_clear(&exact, filter.clear_score) {
+            chunkrag::fill(&mut kept.kept, &tokens, wanted);
+        }
         passages.wanted_tokens = Some(wanted);
     }
 
