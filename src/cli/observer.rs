@@ -13,6 +13,9 @@ use super::output::Output;
 use super::telemetry::Exporter;
 use super::text::RunText;
 
+/// What a warning says, and what to do.
+type Warning = (String, Option<String>);
+
 /// The observer of one command.
 pub struct Observer<'a> {
     pub out: &'a mut Output,
@@ -22,6 +25,8 @@ pub struct Observer<'a> {
     interrupt: Interrupt,
     text: RunText,
     documents: u64,
+    /// The warnings of the session: a run repeats those about its models, for its record.
+    warned: Vec<Warning>,
     /// True once the last record of `--json` was written.
     finished: bool,
     broken: Option<io::Error>,
@@ -40,6 +45,7 @@ impl<'a> Observer<'a> {
             interrupt,
             text: RunText::default(),
             documents: 0,
+            warned: Vec::new(),
             finished: false,
             broken: None,
             silent: false,
@@ -123,10 +129,18 @@ impl<'a> Observer<'a> {
                 self.json(record)
             };
         }
-        if let Event::Session(SessionEvent::Warned { text, advice })
-        | Event::Run(RunEvent::Warned { text, advice }) = &record.event
-        {
-            self.out.warning(text, advice.as_deref());
+        match &record.event {
+            Event::Session(SessionEvent::Warned { text, advice }) => {
+                self.out.warning(text, advice.as_deref());
+                self.warned.push((text.clone(), advice.clone()));
+            }
+            Event::Run(RunEvent::Warned { text, advice }) => {
+                let is_known = |known: &Warning| (&known.0, &known.1) == (text, advice);
+                if !self.warned.iter().any(is_known) {
+                    self.out.warning(text, advice.as_deref());
+                }
+            }
+            _ => {}
         }
         self.out.progress(&record.event);
         if self.silent {

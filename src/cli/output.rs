@@ -33,8 +33,6 @@ pub struct Output {
     progress: Option<Progress>,
     /// When the progress was last written as a line of its own.
     logged_at: Option<Instant>,
-    /// The warnings so far.
-    warned: Vec<String>,
 }
 
 /// The progress line on standard error; only a terminal gets one.
@@ -55,7 +53,6 @@ impl Output {
             styled: is_terminal && !plain,
             progress: (!json && io::stderr().is_terminal()).then_some(Progress { drawn_at: None }),
             logged_at: None,
-            warned: Vec::new(),
         }
     }
 
@@ -119,13 +116,9 @@ impl Output {
         }
     }
 
-    /// Writes a warning to standard error, once: loading a model and each run with it warn of the same.
+    /// Writes a warning to standard error.
     pub fn warning(&mut self, text: &str, advice: Option<&str>) {
-        let warning = with_advice("warning", text, advice);
-        if !self.warned.contains(&warning) {
-            self.remark(&warning);
-            self.warned.push(warning);
-        }
+        self.remark(&with_advice("warning", text, advice));
     }
 
     /// Shows the progress of loading, indexing or training; other events leave the line alone.

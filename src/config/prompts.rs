@@ -82,6 +82,10 @@ prompts! {
     WriteQuestion = "write_question" in "few_shot",
 }
 
+/// The folders of prompts for models that follow instructions, and for base models.
+const PAPER: &[&str] = &["paper"];
+const FEW_SHOT: &[&str] = &["few_shot", "paper"];
+
 /// The mark behind which a prompt has the beginning of the reply.
 const REPLY_MARK: &str = "{reply}";
 
@@ -116,18 +120,15 @@ impl Prompts {
     /// The prompts of the set that these settings name; `auto` chooses by the generator.
     #[must_use]
     pub fn for_model(self, answer: &AnswerSettings, generator: &ModelCard) -> Self {
-        let set = match answer.prompt_set {
-            PromptSet::Auto if generator.practice => PromptSet::Bundled,
-            PromptSet::Auto if generator.has_plain_prompts() => PromptSet::FewShot,
-            PromptSet::Auto => PromptSet::Paper,
-            chosen => chosen,
+        let folders: &[&str] = match answer.prompt_set {
+            PromptSet::Bundled => &[],
+            PromptSet::Auto if generator.practice => &[],
+            PromptSet::Auto if generator.has_plain_prompts() => FEW_SHOT,
+            PromptSet::FewShot => FEW_SHOT,
+            PromptSet::Auto | PromptSet::Paper => PAPER,
         };
         Self {
-            folders: match set {
-                PromptSet::Bundled => &[],
-                PromptSet::Paper | PromptSet::Auto => &["paper"],
-                PromptSet::FewShot => &["few_shot", "paper"],
-            },
+            folders,
             examples: answer.examples,
             ..self
         }
@@ -291,7 +292,7 @@ mod tests {
             assert!(!text.contains('{'), "{examples:?} has no place for a value");
 
             let prompts = Prompts {
-                folders: &["paper"],
+                folders: PAPER,
                 examples,
                 ..Prompts::new(Path::new("none"))
             };
@@ -346,11 +347,11 @@ mod tests {
         }
 
         let paper = Prompts {
-            folders: &["paper"],
+            folders: PAPER,
             ..Prompts::new(Path::new("none"))
         };
         let few_shot = Prompts {
-            folders: &["few_shot", "paper"],
+            folders: FEW_SHOT,
             ..Prompts::new(Path::new("none"))
         };
         for prompt in PromptName::ALL {
