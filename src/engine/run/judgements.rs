@@ -1,8 +1,6 @@
 //! Judgements of the generator: read from the likelihoods of their labels, from its replies where it does not
 //! answer in these words, and calibrated by what it says of nothing.
 
-use std::cell::RefCell;
-
 use crate::config::{JudgeCalibration, JudgeRead};
 use crate::event::RunEvent;
 use crate::llm::{Decoding, Labelled, Prompt, Sampling, StopRule, labels as label_reading};
@@ -10,22 +8,10 @@ use crate::methods::calibrate::{CONTENT_FREE, calibrated, prior};
 use crate::methods::{JudgementKind, MethodError, ModelCalls as _};
 
 use super::state::Run;
+use super::values::PriorKey;
 
 /// The values of the prompts of judgements.
 const VALUES: [&str; 5] = ["q", "c", "a", "b", "f"];
-
-/// The priors of labels that were measured: each once per model, prompt and labels.
-#[derive(Debug, Default)]
-pub struct Priors(RefCell<Vec<(PriorKey, Vec<f32>)>>);
-
-#[derive(Debug, PartialEq, Eq)]
-struct PriorKey {
-    /// Fingerprint of the generator.
-    model: String,
-    /// The prompts without content, with the chat template applied.
-    prompts: Vec<String>,
-    labels: Vec<String>,
-}
 
 /// Judgements that were read from likelihoods, and the number of their first call.
 struct Reading {
@@ -82,17 +68,15 @@ impl Run<'_> {
                 .map(|label| (*label).to_owned())
                 .collect(),
         };
-        let measured = self.tools.priors.0.borrow();
-        if let Some((_, known)) = measured.iter().find(|(known, _)| *known == key) {
-            return Ok(known.clone());
+        if let Some(known) = self.tools.priors.find(&key) {
+            return Ok(known);
         }
-        drop(measured);
 
         let purpose = format!("{}: prior", kind.purpose);
         let reading = self.read_likelihoods(&purpose, &prompts, kind.labels)?;
         let rows: Vec<Vec<f32>> = reading.labelled.into_iter().map(|one| one.shares).collect();
         let prior = prior(&rows);
-        self.tools.priors.0.borrow_mut().push((key, prior.clone()));
+        self.tools.priors.insert(key, prior.clone());
         Ok(prior)
     }
 

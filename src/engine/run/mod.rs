@@ -12,7 +12,6 @@ pub mod pins;
 pub mod context;
 
 pub use context::best_first;
-pub use judgements::Priors;
 pub use model_calls::Call;
 pub use role::{
     FollowUp, Gate, HitStage, Meter, Off, QueryWriter, Rechunker, Refiner, Retriever, Rewriter,
@@ -21,5 +20,5 @@ pub use role::{
 pub use state::Run;
 pub use tools::{Corpus, Tools};
 pub use values::{
-    Answer, Draft, Known, Need, Passages, Query, Searched, Sentence, StepLookup, Understood,
+    Answer, Draft, Known, Need, Passages, Priors, Query, Searched, Sentence, StepLookup, Understood,
 };

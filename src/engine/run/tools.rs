@@ -8,7 +8,7 @@ use crate::index::Search;
 use crate::llm::{Embedder, EntailmentJudge, OpenGenerator, Reranker};
 use crate::probe::Probe;
 
-use super::judgements::Priors;
+use super::values::Priors;
 
 /// The parts that a run borrows.
 pub struct Tools<'a> {

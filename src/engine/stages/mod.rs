@@ -1,5 +1,6 @@
 //! The stages of a run: one file per role, named after it.
 
+mod in_turn;
 mod follow_up;
 mod rewriter;
 mod query_writer;
@@ -14,7 +15,6 @@ mod refiner;
 pub mod gate;
 pub mod utility;
 mod select;
-mod in_turn;
 
 pub use reranker::reranked;
 pub use select::select;
